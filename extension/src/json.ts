@@ -1,0 +1,63 @@
+// Readers of untrusted JSON: each checks one type and, when it is wrong, throws with the path of the field.
+
+export type Reader<T> = (value: unknown, path: string) => T;
+
+/** Throws: the field at `path` is not what it has to be. */
+export function refuse(path: string, problem: string): never {
+  throw new Error(`this gradviz trace is damaged: ${path} ${problem}`);
+}
+
+function described(value: unknown): string {
+  if (value === undefined) return "is missing";
+  if (value === null) return "is null";
+  if (Array.isArray(value)) return "is a list";
+  const text = typeof value === "object" ? "an object" : JSON.stringify(value);
+  return `is ${text.length > 40 ? `${text.slice(0, 40)}…` : text}`;
+}
+
+export const text: Reader<string> = (value, path) =>
+  typeof value === "string" ? value : refuse(path, `${described(value)}, not a text`);
+
+export const record: Reader<Record<string, unknown>> = (value, path) =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : refuse(path, `${described(value)}, not an object`);
+
+export const real: Reader<number> = (value, path) =>
+  typeof value === "number" ? value : refuse(path, `${described(value)}, not a number`);
+
+/** A whole number from `low` to `high`, both included. */
+export function whole(low: number, high = Number.MAX_SAFE_INTEGER): Reader<number> {
+  return (value, path) => {
+    if (typeof value !== "number" || !Number.isInteger(value)) refuse(path, `${described(value)}, not a whole number`);
+    if (value < low || value > high) refuse(path, `is ${value}, outside ${low} to ${high}`);
+    return value;
+  };
+}
+
+export function choice<T extends string>(choices: readonly T[]): Reader<T> {
+  return (value, path) =>
+    choices.includes(value as T) ? (value as T) : refuse(path, `${described(value)}, not one of ${choices.join(", ")}`);
+}
+
+export function list<T>(item: Reader<T>): Reader<T[]> {
+  return (value, path) =>
+    Array.isArray(value)
+      ? value.map((entry, index) => item(entry, `${path}[${index}]`))
+      : refuse(path, `${described(value)}, not a list`);
+}
+
+export function optional<T>(reader: Reader<T>): Reader<T | null> {
+  return (value, path) => (value === null ? null : reader(value, path));
+}
+
+/** An object used as a dictionary. The result has no prototype: a blob may be called "constructor". */
+export function dictionary<T>(item: Reader<T>): Reader<Record<string, T>> {
+  return (value, path) => {
+    const entries = Object.create(null) as Record<string, T>;
+    for (const [key, entry] of Object.entries(record(value, path))) {
+      entries[key] = item(entry, `${path}[${JSON.stringify(key)}]`);
+    }
+    return entries;
+  };
+}

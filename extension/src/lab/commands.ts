@@ -1,0 +1,67 @@
+// The commands of gradviz: moves over the debugger that is in use, for the palette, shortcuts and other extensions.
+
+import type { JupyterFrontEnd } from "@jupyterlab/application";
+import { InputDialog, Notification, type ICommandPalette } from "@jupyterlab/apputils";
+
+import { backOver, clamp, over, runTo } from "../cursor";
+import type { Trace } from "../trace";
+import type { DebuggerBody } from "./body";
+import { gradvizIcon } from "./icon";
+
+const CATEGORY = "Gradients";
+
+export const SHOW_PANEL = "gradviz:show-panel";
+const RUN_TO = "gradviz:run-to";
+
+interface Move {
+  id: string;
+  label: string;
+  to(trace: Trace, position: number): number;
+}
+
+const MOVES: Move[] = [
+  { id: "gradviz:step", label: "Step", to: (_, position) => position + 1 },
+  { id: "gradviz:back", label: "Step Back", to: (_, position) => position - 1 },
+  { id: "gradviz:over", label: "Step Over", to: over },
+  { id: "gradviz:back-over", label: "Step Back Over", to: backOver },
+  { id: "gradviz:restart", label: "Restart", to: () => 0 },
+  { id: "gradviz:finish", label: "Finish", to: (trace) => trace.events.length },
+];
+
+/** Adds the commands; `current` gives the debugger in use, `showPanel` brings up the side panel. */
+export function addCommands(
+  app: JupyterFrontEnd,
+  palette: ICommandPalette | null,
+  current: () => DebuggerBody | null,
+  showPanel: () => void,
+): void {
+  const { commands } = app;
+  const isEnabled = (): boolean => current()?.place != null;
+  for (const { id, label, to } of MOVES) {
+    const execute = (): void => {
+      const body = current();
+      if (body?.place) body.moveTo(clamp(body.place.trace, to(body.place.trace, body.place.position)));
+    };
+    commands.addCommand(id, { label, caption: `${label} in the recording of the gradients`, isEnabled, execute });
+  }
+  commands.addCommand(RUN_TO, {
+    label: "Run To…",
+    caption: "Go to the next event of a blob, an operator or a kind of event",
+    isEnabled,
+    execute: () => askAndRunTo(current()),
+  });
+  commands.addCommand(SHOW_PANEL, { label: "Show Gradients", caption: "The gradients of the current notebook", icon: gradvizIcon, execute: showPanel });
+  for (const command of [SHOW_PANEL, ...MOVES.map((move) => move.id), RUN_TO]) {
+    palette?.addItem({ command, category: CATEGORY });
+  }
+}
+
+async function askAndRunTo(body: DebuggerBody | null): Promise<void> {
+  if (!body?.place) return;
+  const label = "A blob (a, a@0), an operator (#2, FC) or an event (Accumulated)";
+  const { value } = await InputDialog.getText({ title: "Run to", label });
+  if (!value || !body.place) return;
+  const found = runTo(body.place.trace, body.place.position, value);
+  if (found === null) Notification.info(`Nothing after event ${body.place.position} matches “${value}”.`, { autoClose: 5000 });
+  else body.moveTo(found);
+}

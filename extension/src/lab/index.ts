@@ -1,0 +1,58 @@
+// The JupyterLab plugin of gradviz: the side panel, recordings as documents, sessions in outputs.
+
+import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
+import { ICommandPalette, WidgetTracker } from "@jupyterlab/apputils";
+import { INotebookTracker } from "@jupyterlab/notebook";
+import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
+
+import type { DebuggerBody } from "./body";
+import { addCommands } from "./commands";
+import { renderSessions } from "./output";
+import { DebuggerPanel } from "./panel";
+import { FACTORY, openRecordings, type RecordingDocument } from "./recording";
+
+const debuggers: JupyterFrontEndPlugin<void> = {
+  id: "gradviz:debugger",
+  description: "The side panel for the gradients of the current notebook, and the viewer of *.gradviz.json files.",
+  autoStart: true,
+  optional: [INotebookTracker, ICommandPalette, ILayoutRestorer],
+  activate: (
+    app: JupyterFrontEnd,
+    notebooks: INotebookTracker | null,
+    palette: ICommandPalette | null,
+    restorer: ILayoutRestorer | null,
+  ) => {
+    const documents = new WidgetTracker<RecordingDocument>({ namespace: "gradviz" });
+    openRecordings(app, (document) => void documents.add(document));
+    void restorer?.restore(documents, {
+      command: "docmanager:open",
+      args: (document) => ({ path: document.context.path, factory: FACTORY }),
+      name: (document) => document.context.path,
+    });
+    const panel = notebooks && new DebuggerPanel(notebooks);
+    if (panel !== null) {
+      app.shell.add(panel, "right", { rank: 900, type: "Gradients" });
+      restorer?.add(panel, panel.id);
+    }
+    const current = (): DebuggerBody | null => {
+      const document = documents.currentWidget;
+      return document !== null && document === app.shell.currentWidget ? document.content : (panel?.body ?? null);
+    };
+    addCommands(app, palette, current, () => panel && app.shell.activateById(panel.id));
+  },
+};
+
+const outputs: JupyterFrontEndPlugin<void> = {
+  id: "gradviz:outputs",
+  description: "Sessions in outputs: the widget, or its picture where there is no widget.",
+  autoStart: true,
+  requires: [IRenderMimeRegistry],
+  optional: [INotebookTracker],
+  activate: (_: JupyterFrontEnd, rendermime: IRenderMimeRegistry, notebooks: INotebookTracker | null) => {
+    renderSessions(rendermime);
+    notebooks?.forEach((notebook) => renderSessions(notebook.content.rendermime));
+    notebooks?.widgetAdded.connect((_, notebook) => renderSessions(notebook.content.rendermime));
+  },
+};
+
+export default [debuggers, outputs];

@@ -1,0 +1,145 @@
+// The model of the side panel: the session that one notebook's kernel showed last, over a comm.
+//
+// The kernel opens an empty comm of our target as a sign that it has sessions; a page that comes later finds that
+// comm by asking. Only then a comm of our own is opened, so that kernels that know nothing of gradviz are left alone.
+
+import type { ISessionContext } from "@jupyterlab/apputils";
+import type { Kernel, KernelMessage } from "@jupyterlab/services";
+import type { IDisposable } from "@lumino/disposable";
+import { Signal, type ISignal } from "@lumino/signaling";
+
+import { parseTrace, type Trace } from "../trace";
+
+const TARGET = "gradviz";
+
+export interface Session {
+  readonly id: string;
+  readonly trace: Trace;
+  position: number;
+}
+
+/** What the kernel says; see gradviz/notebook/channel.py. */
+type Message =
+  | { type: "session"; id: string; name: string; position: number; trace: string }
+  | { type: "position"; id: string; position: number }
+  | { type: "none" };
+
+export class SessionModel implements IDisposable {
+  /** The session, null while there is none. */
+  session: Session | null = null;
+  /** Why the session that the kernel sent cannot be shown, empty if it can. */
+  problem = "";
+
+  private readonly context: ISessionContext;
+  private kernel: Kernel.IKernelConnection | null = null;
+  private comm: Kernel.IComm | null = null;
+  private disposed = false;
+  private readonly _changed = new Signal<this, void>(this);
+  private readonly _moved = new Signal<this, number>(this);
+
+  constructor(context: ISessionContext) {
+    this.context = context;
+    context.kernelChanged.connect(this.onKernelChanged, this);
+    context.statusChanged.connect(this.onStatusChanged, this);
+    this.attach(context.session?.kernel ?? null);
+  }
+
+  /** Another session, or none. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  /** The kernel moved the session to a position. */
+  get moved(): ISignal<this, number> {
+    return this._moved;
+  }
+
+  get isDisposed(): boolean {
+    return this.disposed;
+  }
+
+  /** Moves the session in the kernel. */
+  moveTo(position: number): void {
+    if (this.session === null) return;
+    this.session.position = position;
+    this.comm?.send({ type: "position", id: this.session.id, position });
+  }
+
+  dispose(): void {
+    if (this.disposed) return;
+    this.disposed = true;
+    this.attach(null);
+    Signal.clearData(this);
+  }
+
+  private onKernelChanged(): void {
+    this.attach(this.context.session?.kernel ?? null);
+  }
+
+  private onStatusChanged(_: ISessionContext, status: Kernel.Status): void {
+    // A kernel that restarts forgets its comms and sessions without closing them; it gives the sign anew.
+    if (status === "restarting" || status === "autorestarting" || status === "dead") this.drop();
+  }
+
+  private attach(kernel: Kernel.IKernelConnection | null): void {
+    this.drop();
+    if (this.kernel !== null && !this.kernel.isDisposed) this.kernel.removeCommTarget(TARGET, this.onSign);
+    this.kernel = kernel;
+    if (kernel === null) return;
+    kernel.registerCommTarget(TARGET, this.onSign);
+    void this.lookForSign(kernel);
+  }
+
+  private readonly onSign = (): void => this.open();
+
+  private async lookForSign(kernel: Kernel.IKernelConnection): Promise<void> {
+    const reply = await kernel.requestCommInfo({ target_name: TARGET }).catch(() => null);
+    if (kernel !== this.kernel || reply?.content.status !== "ok") return;
+    if (Object.keys(reply.content.comms).length > 0) this.open();
+  }
+
+  private open(): void {
+    if (this.kernel === null || this.comm !== null) return;
+    const comm = this.kernel.createComm(TARGET);
+    this.comm = comm;
+    comm.onMsg = (message) => this.hear(message);
+    comm.onClose = () => {
+      if (this.comm === comm) this.drop();
+    };
+    comm.open();
+  }
+
+  private drop(): void {
+    this.comm?.dispose();
+    this.comm = null;
+    this.show(null);
+  }
+
+  private hear(message: KernelMessage.ICommMsgMsg): void {
+    const said = message.content.data as unknown as Message;
+    if (said.type === "session") this.introduce(said);
+    else if (said.type === "position") this.follow(said.id, said.position);
+    else if (said.type === "none") this.show(null);
+  }
+
+  private introduce(said: Message & { type: "session" }): void {
+    try {
+      this.show({ id: said.id, trace: parseTrace(said.trace), position: said.position });
+    } catch (error) {
+      this.show(null, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  private follow(id: string, position: number): void {
+    if (this.session?.id !== id) return;
+    this.session.position = position;
+    this._moved.emit(position);
+  }
+
+  private show(session: Session | null, problem = ""): void {
+    const same = session === this.session && problem === this.problem;
+    this.session = session;
+    this.problem = problem;
+    if (!same) this._changed.emit();
+  }
+}

@@ -1,0 +1,75 @@
+// The side panel: the debugger over the session of the current notebook.
+
+import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
+import { PanelLayout, Widget } from "@lumino/widgets";
+
+import { DebuggerBody } from "./body";
+import { gradvizIcon } from "./icon";
+import { SessionModel } from "./model";
+
+const EXAMPLE = "session = gradviz.debug(net, ys, workspace=ws)";
+
+export class DebuggerPanel extends Widget {
+  readonly body: DebuggerBody;
+  private readonly models = new Map<NotebookPanel, SessionModel>();
+  private model: SessionModel | null = null;
+
+  constructor(notebooks: INotebookTracker) {
+    super();
+    this.id = "gradviz-panel";
+    this.addClass("gradviz-lab-Panel");
+    this.title.icon = gradvizIcon;
+    this.title.caption = "Gradients (gradviz)";
+    this.node.setAttribute("role", "region");
+    this.node.setAttribute("aria-label", "Gradients of the current notebook");
+    this.body = new DebuggerBody((position) => this.model?.moveTo(position));
+    const layout = (this.layout = new PanelLayout());
+    layout.addWidget(this.body);
+    // Every notebook gets its model at once, not when it is looked at: the sign of its kernel comes only once.
+    notebooks.forEach((notebook) => this.watch(notebook));
+    notebooks.widgetAdded.connect((_, notebook) => this.watch(notebook));
+    notebooks.currentChanged.connect((_, notebook) => this.bind(notebook));
+    this.bind(notebooks.currentWidget);
+  }
+
+  private watch(notebook: NotebookPanel): void {
+    if (this.models.has(notebook)) return;
+    const model = new SessionModel(notebook.sessionContext);
+    this.models.set(notebook, model);
+    // The selector of the shortcuts: they are alive in notebooks that have a session.
+    model.changed.connect(() => void (notebook.node.dataset["gradvizSession"] = String(model.session !== null)));
+    notebook.disposed.connect(() => {
+      this.models.delete(notebook);
+      model.dispose();
+    });
+  }
+
+  private bind(notebook: NotebookPanel | null): void {
+    const model = (notebook && this.models.get(notebook)) ?? null;
+    if (model !== null && model === this.model) return;
+    this.model?.changed.disconnect(this.refresh, this);
+    this.model?.moved.disconnect(this.follow, this);
+    this.model = model;
+    model?.changed.connect(this.refresh, this);
+    model?.moved.connect(this.follow, this);
+    this.refresh();
+  }
+
+  private follow(_: SessionModel, position: number): void {
+    this.body.setPosition(position);
+  }
+
+  private refresh(): void {
+    const session = this.model?.session ?? null;
+    if (session !== null) this.body.debug(session.trace, session.position);
+    else if (this.model?.problem) this.body.complain(`The session of this notebook cannot be shown: ${this.model.problem}.`);
+    else if (this.model === null) this.body.explain("Open a notebook: the gradients that it debugs are shown here.");
+    else this.explainHowToStart();
+  }
+
+  private explainHowToStart(): void {
+    const code = document.createElement("code");
+    code.textContent = EXAMPLE;
+    this.body.explain("This notebook has no session yet. Run ", code, " in a cell: its newest session is shown here.");
+  }
+}

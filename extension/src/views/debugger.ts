@@ -1,0 +1,172 @@
+// The debugger: all views of one trace around one position.
+
+import { backOver, clamp, over, runTo } from "../cursor";
+import type { Trace } from "../trace";
+import { element } from "./dom";
+import { createGraph } from "./graph";
+import { createInspector, type Tab } from "./inspector";
+import { act, helpCard, type Keyboard } from "./keys";
+import { createNarration } from "./narration";
+import type { Navigation } from "./navigation";
+import { createProgram } from "./program";
+import { createTimeline } from "./timeline";
+import { createToolbar } from "./toolbar";
+
+export interface Host {
+  /** The person moved to another position in this view. Not called for `setPosition`. */
+  onPosition(position: number): void;
+}
+
+export interface DebuggerView {
+  /** Moves to a position, clamped to 0..number of events. */
+  setPosition(position: number): void;
+  /** Shows another trace. */
+  setTrace(trace: Trace, position: number): void;
+  readonly position: number;
+  /** Empties the root and lets go of every listener. */
+  dispose(): void;
+}
+
+/** Builds the debugger inside `root` (which gets the class `gradviz` and takes the keys while it has the focus). */
+export function createDebugger(root: HTMLElement, trace: Trace, position: number, host: Host): DebuggerView {
+  const chosen: { tab: Tab | null } = { tab: null };
+  let at = clamp(trace, position);
+  let panes: Panes;
+
+  function move(to: number, isOwn: boolean): void {
+    const next = clamp(trace, to);
+    if (next === at) {
+      if (isOwn) panes.select(null);
+      return;
+    }
+    at = next;
+    panes.show(at);
+    if (isOwn) host.onPosition(at);
+  }
+
+  const go = (to: number): void => move(to, true);
+  const navigation: Navigation = {
+    go,
+    step: () => go(at + 1),
+    back: () => go(at - 1),
+    over: () => go(over(trace, at)),
+    backOver: () => go(backOver(trace, at)),
+    restart: () => go(0),
+    finish: () => go(trace.events.length),
+    runTo: (target) => runToTarget(trace, at, target, go),
+    select: (line) => panes.select(line),
+  };
+
+  function build(): void {
+    const hadFocus = root.contains(document.activeElement);
+    root.setAttribute("aria-label", `gradviz debugger${trace.name ? `: ${trace.name}` : ""}`);
+    panes = createPanes(root, trace, navigation, chosen);
+    panes.show(at);
+    if (hadFocus) root.focus({ preventScroll: true });
+  }
+
+  const release = ownKeys(root, navigation, () => panes);
+  build();
+  return {
+    get position() {
+      return at;
+    },
+    setPosition: (to) => move(to, false),
+    setTrace(other, to) {
+      panes.dispose();
+      trace = other;
+      at = clamp(other, to);
+      build();
+    },
+    dispose() {
+      release();
+      panes.dispose();
+      root.replaceChildren();
+    },
+  };
+}
+
+/** Runs to the target; says where it is instead when it does not come any more. */
+function runToTarget(trace: Trace, at: number, target: string, go: (to: number) => void): string | null {
+  const found = runTo(trace, at, target);
+  if (found !== null) {
+    go(found);
+    return null;
+  }
+  const before = runTo(trace, 0, target);
+  return before === null ? `Nothing matches “${target}”.` : `No “${target}” after event ${at}; it is at event ${before}.`;
+}
+
+interface Panes {
+  show(position: number): void;
+  select(line: string | null): void;
+  fit(): void;
+  search(): void;
+  help: HTMLElement;
+  dispose(): void;
+}
+
+function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, chosen: { tab: Tab | null }): Panes {
+  const help = helpCard();
+  const toolbar = createToolbar(trace, navigation, { card: help, toggle: () => (help.hidden = !help.hidden) });
+  const timeline = createTimeline(trace, navigation);
+  const program = createProgram(trace, navigation);
+  const graph = createGraph(trace, navigation);
+  const inspector = createInspector(trace, navigation, chosen);
+  const narration = createNarration(trace);
+  const body = element("div", { class: "gv-body" }, program.element, graph.element, inspector.element);
+  root.replaceChildren(element("div", { class: "gv-frame" }, toolbar.element, help, timeline.element, body, narration.element));
+
+  function select(line: string | null): void {
+    for (const view of [program, graph, inspector]) view.select(line);
+  }
+
+  function show(position: number): void {
+    select(null);
+    for (const view of [toolbar, timeline, program, graph, inspector, narration]) view.show(position);
+  }
+
+  return {
+    show,
+    select,
+    fit: graph.fit,
+    search: toolbar.search,
+    help,
+    dispose: () => [toolbar, timeline, graph].forEach((view) => view.dispose()),
+  };
+}
+
+/** Takes keys while the focus is inside the root, and only then. Returns what lets go of them. */
+function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes): () => void {
+  root.classList.add("gradviz");
+  root.tabIndex = 0;
+  root.setAttribute("role", "region");
+  const keyboard: Keyboard = {
+    ...navigation,
+    fit: () => panes().fit(),
+    search: () => panes().search(),
+    toggleHelp: () => (panes().help.hidden = !panes().help.hidden),
+    closeHelp: () => (panes().help.hidden = true),
+  };
+  // In a notebook's command mode JupyterLab's shortcuts (Lumino's) would take the arrow keys before this root sees
+  // them; the attribute asks them not to. With Ctrl or Meta they keep working: saving, the command palette.
+  const quiet = "data-lm-suppress-shortcuts";
+  const suppress = (): void => root.setAttribute(quiet, "true");
+  const down = (event: KeyboardEvent): void => {
+    if (event.key === "Control" || event.key === "Meta") root.removeAttribute(quiet);
+    if (act(event, keyboard)) {
+      event.preventDefault();
+      event.stopPropagation();
+    }
+  };
+  suppress();
+  root.addEventListener("keydown", down);
+  root.addEventListener("keyup", suppress);
+  root.addEventListener("focusout", suppress);
+  return () => {
+    root.removeEventListener("keydown", down);
+    root.removeEventListener("keyup", suppress);
+    root.removeEventListener("focusout", suppress);
+    root.removeAttribute(quiet);
+  };
+}

@@ -1,0 +1,144 @@
+// The graph: the trace's drawing, laid out once; a step only changes the classes of its nodes and edges.
+
+import { hasRun, lineState } from "../cursor";
+import type { Line, Trace } from "../trace";
+import { element, icon } from "./dom";
+import type { Navigation } from "./navigation";
+import { rebuild, type Drawing } from "./svg";
+import { createViewport, type Viewport } from "./viewport";
+
+export interface GraphView {
+  element: HTMLElement;
+  show(position: number): void;
+  select(line: string | null): void;
+  fit(): void;
+  dispose(): void;
+}
+
+interface DrawnNode {
+  line: Line;
+  element: SVGElement;
+  classes: string;
+}
+
+interface DrawnEdge {
+  element: SVGElement;
+  made: number;
+  /** The line whose node the edge ends in. */
+  end: string;
+  /** The classes it was drawn with. */
+  drawn: string;
+  classes: string;
+}
+
+export function createGraph(trace: Trace, navigation: Navigation): GraphView {
+  const pane = element("div", { class: "gv-pane gv-graph", role: "region", "aria-label": "Graph" });
+  if ("omitted" in trace.graph) return emptyGraph(pane, `The graph was not drawn: ${trace.graph.omitted}`);
+  try {
+    return drawnGraph(pane, trace, rebuild(trace.graph.svg), navigation);
+  } catch (error) {
+    return emptyGraph(pane, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function emptyGraph(pane: HTMLElement, reason: string): GraphView {
+  const rest = "The program beside it tells the same story.";
+  pane.append(element("p", { class: "gv-empty" }, reason, element("br"), rest));
+  const nothing = (): void => undefined;
+  return { element: pane, show: nothing, select: nothing, fit: nothing, dispose: nothing };
+}
+
+function drawnGraph(pane: HTMLElement, trace: Trace, drawing: Drawing, navigation: Navigation): GraphView {
+  const { svg } = drawing;
+  const nodes = findNodes(trace, drawing);
+  const edges = findEdges(drawing);
+  const byElement = new Map<Element, DrawnNode>([...nodes.values()].map((node) => [node.element, node]));
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", `Graph of ${nodes.size} operators, forward and backward; the program lists the same`);
+  pane.append(svg);
+  let viewport: Viewport | null = null;
+  pane.append(zoomButtons(() => viewport));
+
+  svg.addEventListener("click", (event) => {
+    const group = event.target instanceof Element ? event.target.closest("g.node") : null;
+    navigation.select((group && byElement.get(group)?.line.id) ?? null);
+  });
+
+  function show(position: number): void {
+    // The pane has a size only once it is in the page.
+    viewport ??= createViewport(pane, svg);
+    const isAccumulation = trace.events[position - 1]?.kind === "Accumulated";
+    const marked: Element[] = [];
+    const fresh = new Set<string>();
+    for (const [id, node] of nodes) {
+      const state = lineState(trace, node.line, position);
+      if (state === "new") fresh.add(id);
+      if (state === "new" || state === "current") marked.push(node.element);
+      const run = hasRun(node.line, position) ? " ran" : "";
+      const accumulating = state === "new" && isAccumulation ? " accumulating" : "";
+      setClasses(node, `node ${node.line.role}${state === "past" ? "" : ` ${state}`}${accumulating}${run}`);
+    }
+    for (const edge of edges) {
+      const state = edge.made > position ? " future" : fresh.has(edge.end) ? " hot" : "";
+      setClasses(edge, edge.drawn + state);
+    }
+    viewport.follow(marked);
+  }
+
+  let selected: DrawnNode | undefined;
+  function select(line: string | null): void {
+    selected?.element.removeAttribute("data-selected");
+    selected = line === null ? undefined : nodes.get(line);
+    selected?.element.setAttribute("data-selected", "");
+    if (selected) viewport?.follow([selected.element]);
+  }
+
+  return { element: pane, show, select, fit: () => viewport?.fit(), dispose: () => viewport?.dispose() };
+}
+
+function setClasses(drawn: DrawnNode | DrawnEdge, classes: string): void {
+  if (classes === drawn.classes) return;
+  drawn.classes = classes;
+  drawn.element.setAttribute("class", classes);
+}
+
+function findNodes(trace: Trace, drawing: Drawing): Map<string, DrawnNode> {
+  const nodes = new Map<string, DrawnNode>();
+  for (const line of [...trace.forward, ...trace.backward]) {
+    const group = drawing.byId.get(`node-${line.id}`);
+    if (!group) continue;
+    nodes.set(line.id, { line, element: group, classes: "" });
+  }
+  return nodes;
+}
+
+/** The edges; their classes say since when each exists and which line it ends in. */
+function findEdges(drawing: Drawing): DrawnEdge[] {
+  const edges: DrawnEdge[] = [];
+  for (const [id, group] of drawing.byId) {
+    if (!id.startsWith("edge-")) continue;
+    const classes = group.getAttribute("class") ?? "edge";
+    const made = Number(/(?:^|\s)made-(\d+)/.exec(classes)?.[1] ?? 0);
+    const end = /(?:^|\s)to-(\S+)/.exec(classes)?.[1] ?? "";
+    edges.push({ element: group, made, end, drawn: classes, classes });
+  }
+  return edges;
+}
+
+function zoomButtons(viewport: () => Viewport | null): HTMLElement {
+  const button = (label: string, path: string, act: (view: Viewport) => void): HTMLElement => {
+    const made = element("button", { type: "button", title: label, "aria-label": label }, icon(path));
+    made.addEventListener("click", () => {
+      const view = viewport();
+      if (view) act(view);
+    });
+    return made;
+  };
+  return element(
+    "div",
+    { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
+    button("Zoom in (Ctrl + wheel)", "M8 3v10M3 8h10", (view) => view.zoom(1.25)),
+    button("Zoom out", "M3 8h10", (view) => view.zoom(0.8)),
+    button("Fit the graph (Space)", "M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3", (view) => view.fit()),
+  );
+}

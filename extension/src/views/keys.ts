@@ -1,0 +1,62 @@
+// The keys, while the focus is inside the debugger, and the card that lists them.
+
+import { element } from "./dom";
+import type { Navigation } from "./navigation";
+
+export interface Keyboard extends Navigation {
+  fit(): void;
+  search(): void;
+  toggleHelp(): void;
+  closeHelp(): void;
+}
+
+const HELP: [keys: string[], meaning: string][] = [
+  [["→"], "step"],
+  [["←"], "back"],
+  [["F10"], "over: to the end of this operator's events"],
+  [["⇧ F10"], "back over"],
+  [["Home"], "restart"],
+  [["End"], "finish"],
+  [["/"], "run to …"],
+  [["↑", "↓"], "walk through the lines; Enter runs to where one was made"],
+  [["Space"], "fit the graph"],
+  [["?"], "these keys"],
+];
+
+/** Acts on a key; false when it means nothing here and belongs to the page. */
+export function act(event: KeyboardEvent, keyboard: Keyboard): boolean {
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  const command = commandOf(event);
+  if (!command) return false;
+  keyboard[command]();
+  return true;
+}
+
+type Command = "step" | "back" | "over" | "backOver" | "restart" | "finish" | "fit" | "search" | "toggleHelp" | "closeHelp";
+
+const COMMANDS = new Map<string, Command>([
+  ["ArrowRight", "step"],
+  ["ArrowLeft", "back"],
+  ["Home", "restart"],
+  ["End", "finish"],
+  [" ", "fit"],
+  ["/", "search"],
+  ["?", "toggleHelp"],
+  ["Escape", "closeHelp"],
+]);
+
+function commandOf(event: KeyboardEvent): Command | undefined {
+  if (event.key === "F10") return event.shiftKey ? "backOver" : "over";
+  // Space presses the button that has the focus.
+  if (event.key === " " && event.target instanceof HTMLButtonElement) return undefined;
+  // On many keyboards "?" and "/" are typed with Shift.
+  if (event.shiftKey && event.key !== "?" && event.key !== "/") return undefined;
+  return COMMANDS.get(event.key);
+}
+
+export function helpCard(): HTMLElement {
+  const rows = HELP.map(([keys, meaning]) =>
+    element("div", {}, element("dt", {}, ...keys.map((key) => element("kbd", {}, key))), element("dd", {}, meaning)),
+  );
+  return element("div", { class: "gv-help", role: "note", "aria-label": "Keys", hidden: true }, element("dl", {}, ...rows));
+}

@@ -1,0 +1,37 @@
+// What each kind of event is called, and the mark it has in the timeline and before its sentence.
+
+import type { EventKind } from "../trace";
+import { element } from "./dom";
+
+interface Look {
+  label: string;
+  /** Colour: blue forward, orange backward, purple accumulation, green right, red wrong, grey the rest. */
+  tone: "forward" | "backward" | "accumulation" | "right" | "wrong" | "quiet";
+  mark: "dot" | "small" | "square" | "triangle" | "diamond" | "bar" | "cross";
+  /** Of several events under one pixel of the timeline, the highest weight is shown. */
+  weight: number;
+}
+
+const LOOKS: Record<EventKind, Look> = {
+  Played: { label: "Play", tone: "forward", mark: "dot", weight: 3 },
+  Seeded: { label: "Seed", tone: "right", mark: "square", weight: 6 },
+  Visited: { label: "Visit", tone: "forward", mark: "small", weight: 1 },
+  Skipped: { label: "Skip", tone: "quiet", mark: "small", weight: 2 },
+  RuleApplied: { label: "Apply rule", tone: "backward", mark: "triangle", weight: 5 },
+  InputChecked: { label: "Check input", tone: "quiet", mark: "small", weight: 0 },
+  GeneratorAdded: { label: "Add gradient", tone: "quiet", mark: "small", weight: 0 },
+  Accumulated: { label: "Σ Accumulate", tone: "accumulation", mark: "diamond", weight: 8 },
+  Ran: { label: "Run", tone: "right", mark: "bar", weight: 4 },
+  Failed: { label: "Fail", tone: "wrong", mark: "cross", weight: 9 },
+  Completed: { label: "Complete", tone: "right", mark: "square", weight: 7 },
+};
+
+export function look(kind: EventKind): Look {
+  return LOOKS[kind];
+}
+
+/** The mark of a kind: its shape and its colour. */
+export function mark(kind: EventKind): HTMLElement {
+  const { tone, mark: shape } = look(kind);
+  return element("i", { class: `gv-mark gv-${shape} gv-tone-${tone}`, "aria-hidden": "true" });
+}

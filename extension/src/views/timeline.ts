@@ -1,0 +1,107 @@
+// The timeline: every event as a mark, a playhead, and a slider that moves it.
+
+import { currentEvent } from "../cursor";
+import type { Trace } from "../trace";
+import { element } from "./dom";
+import { look, mark } from "./kinds";
+import type { Navigation } from "./navigation";
+
+/** Marks nearer than this many pixels would touch: then one mark stands for several events. */
+const SPACING = 6;
+
+interface Bucket {
+  mark: HTMLElement;
+  /** The position of its first event. */
+  from: number;
+}
+
+export interface Timeline {
+  element: HTMLElement;
+  show(position: number): void;
+  dispose(): void;
+}
+
+export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
+  const length = trace.events.length;
+  const marks = element("div", { class: "gv-marks" });
+  const playhead = element("b", { class: "gv-playhead" });
+  const track = element("div", { class: "gv-track" }, marks, playhead);
+  const slider = element(
+    "div",
+    { class: "gv-timeline", role: "slider", tabindex: 0, "aria-label": "Position", "aria-valuemin": 0, "aria-valuemax": length },
+    track,
+  );
+  let buckets: Bucket[] = [];
+  let shown = 0;
+
+  const place = (position: number): string => `${length === 0 ? 0 : (100 * position) / length}%`;
+
+  function draw(width: number): void {
+    buckets = thin(trace, Math.max(1, Math.floor(width / SPACING)));
+    for (const { mark: one, from } of buckets) one.style.left = place(from);
+    marks.replaceChildren(...buckets.map((bucket) => bucket.mark));
+    markPast();
+  }
+
+  function markPast(): void {
+    for (const bucket of buckets) bucket.mark.classList.toggle("gv-past", bucket.from <= shown);
+  }
+
+  function show(position: number): void {
+    shown = position;
+    playhead.style.left = place(position);
+    const event = currentEvent(trace, position);
+    slider.setAttribute("aria-valuenow", String(position));
+    slider.setAttribute("aria-valuetext", `event ${position} of ${length}${event ? `: ${look(event.kind).label}` : ""}`);
+    markPast();
+  }
+
+  const resizes = new ResizeObserver(([entry]) => entry && draw(entry.contentRect.width));
+  resizes.observe(track);
+  draw(track.clientWidth || 900);
+  followPointer(slider, track, (fraction) => navigation.go(Math.round(fraction * length)));
+  slider.addEventListener("keydown", (event) => {
+    if (event.key !== "PageDown" && event.key !== "PageUp") return;
+    event.preventDefault();
+    if (event.key === "PageDown") navigation.over();
+    else navigation.backOver();
+  });
+  return { element: slider, show, dispose: () => resizes.disconnect() };
+}
+
+/** At most `room` marks; where events share one, it is the weightiest event's, at the place of its own. */
+function thin(trace: Trace, room: number): Bucket[] {
+  const { events } = trace;
+  const size = Math.max(1, Math.ceil(events.length / room));
+  const buckets: Bucket[] = [];
+  for (let start = 0; start < events.length; start += size) {
+    let best = start;
+    const end = Math.min(start + size, events.length);
+    for (let i = start; i < end; i++) {
+      const [one, other] = [events[i], events[best]];
+      if (one && other && look(one.kind).weight > look(other.kind).weight) best = i;
+    }
+    const event = events[best];
+    if (!event) continue;
+    const made = mark(event.kind);
+    made.title = `${best + 1}: ${look(event.kind).label}`;
+    buckets.push({ mark: made, from: best + 1 });
+  }
+  return buckets;
+}
+
+/** Calls `moved` with the fraction of the track's width under the pointer, while it is down. */
+function followPointer(target: HTMLElement, track: HTMLElement, moved: (fraction: number) => void): void {
+  const report = (event: PointerEvent): void => {
+    const { left, width } = track.getBoundingClientRect();
+    if (width > 0) moved(Math.min(1, Math.max(0, (event.clientX - left) / width)));
+  };
+  target.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    target.setPointerCapture(event.pointerId);
+    report(event);
+  });
+  target.addEventListener("pointermove", (event) => {
+    if (target.hasPointerCapture(event.pointerId)) report(event);
+  });
+}

@@ -1,0 +1,95 @@
+// The toolbar: few, labelled buttons, "run to", and where we are.
+
+import type { Trace } from "../trace";
+import { element, icon, type Child } from "./dom";
+import type { Navigation } from "./navigation";
+
+/** More suggestions than this help nobody and slow the list down. */
+const SUGGESTIONS = 300;
+
+export interface Toolbar {
+  element: HTMLElement;
+  show(position: number): void;
+  /** Puts the focus into the "run to" field. */
+  search(): void;
+  dispose(): void;
+}
+
+let toolbars = 0;
+
+export function createToolbar(trace: Trace, navigation: Navigation, help: { toggle: () => void; card: HTMLElement }): Toolbar {
+  const restart = button("Restart", "Restart (Home)", () => navigation.restart(), icon("M3 3v10M13 3 6 8l7 5z"));
+  const back = button("Back", "Back (←)", () => navigation.back(), icon("M12 3 4 8l8 5z"));
+  const step = button("Step", "Step (→)", () => navigation.step(), icon("M4 3l8 5-8 5z"), "Step");
+  const backOver = button("Back over", "Back over: to the start of this operator's events (Shift+F10)", () => navigation.backOver(), "Back over");
+  const over = button("Over", "Over: to the end of the next operator's events (F10)", () => navigation.over(), "Over");
+  const finish = button("Finish", "Finish (End)", () => navigation.finish(), icon("M13 3v10M3 3l7 5-7 5z"));
+  step.classList.add("gv-primary");
+  const keys = button("Keys", "Keys (?)", help.toggle, "?");
+  keys.setAttribute("aria-expanded", "false");
+  const expansions = new MutationObserver(() => keys.setAttribute("aria-expanded", String(!help.card.hidden)));
+  expansions.observe(help.card, { attributes: true, attributeFilter: ["hidden"] });
+
+  const runTo = createRunTo(trace, navigation);
+  const where = element("b");
+  const position = element("span", { class: "gv-position" }, "event ", where, ` / ${trace.events.length}`);
+  const separator = (): HTMLElement => element("span", { class: "gv-separator" });
+  const bar = element("div", { class: "gv-toolbar", role: "group", "aria-label": "Stepping" });
+  bar.append(restart, back, step, separator(), backOver, over, finish, separator(), runTo.element, position, keys);
+
+  function show(to: number): void {
+    where.textContent = String(to);
+    for (const one of [restart, back, backOver]) one.setAttribute("aria-disabled", String(to === 0));
+    for (const one of [step, over, finish]) one.setAttribute("aria-disabled", String(to === trace.events.length));
+    runTo.clear();
+  }
+
+  return { element: bar, show, search: () => runTo.focus(), dispose: () => expansions.disconnect() };
+}
+
+/** Where there is nowhere to go the button is marked, not disabled: a disabled one would drop the focus, and the keys with it. */
+function button(name: string, title: string, act: () => void, ...children: Child[]): HTMLButtonElement {
+  const made = element("button", { type: "button", title, "aria-label": name }, ...children);
+  made.addEventListener("click", act);
+  return made;
+}
+
+function createRunTo(trace: Trace, navigation: Navigation) {
+  const list = element("datalist", { id: `gv-targets-${++toolbars}` });
+  for (const target of targets(trace)) list.append(element("option", { value: target }));
+  const input = element("input", {
+    type: "text",
+    "aria-label": "Run to",
+    title: "Run to the next event of a blob, an operator type, #index, or a kind of event (Enter)",
+    placeholder: "Run to…  blob, op, #2",
+    list: list.id,
+    spellcheck: "false",
+    autocomplete: "off",
+  });
+  const message = element("span", { class: "gv-message", role: "status" });
+  const clear = (): void => message.replaceChildren();
+  input.addEventListener("input", clear);
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && input.value.trim() !== "") {
+      event.preventDefault();
+      message.replaceChildren(navigation.runTo(input.value.trim()) ?? "");
+    } else if (event.key === "Escape") {
+      clear();
+      input.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
+    }
+    // What is typed belongs to the field, but for the keys that mean nothing in it.
+    if (event.key !== "F10") event.stopPropagation();
+  });
+  return { element: element("span", { class: "gv-run-to" }, input, list, message), clear, focus: () => input.focus({ preventScroll: true }) };
+}
+
+function targets(trace: Trace): string[] {
+  const found = new Set<string>();
+  for (const event of trace.events) {
+    for (const target of event.targets) {
+      if (found.size >= SUGGESTIONS) return [...found];
+      found.add(target);
+    }
+  }
+  return [...found];
+}

@@ -1,0 +1,197 @@
+"""The program as lines of text that grow and change while a recording plays.
+
+A backward line can read differently later: when an accumulation renames what it writes, it gets a second revision.
+Versions count the writings of a name, so a renaming also moves the versions of later writings of the old name.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..operators import lookup
+from ..program import Gradient, Operator
+from ..program.events import Accumulated, Played, Ran, RuleApplied, Seeded
+from .trace import Line, Revision, Role
+
+
+class Written:
+    """One writing of a blob: its name and version change when an accumulation renames it."""
+
+    __slots__ = ("line", "name", "readers", "version")
+
+    def __init__(self, name: str, version: int, line: "GrowingLine | None") -> None:
+        self.name = name
+        self.version = version
+        self.line = line
+        self.readers: list[GrowingLine] = []
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}"
+
+
+class GrowingLine:
+    """A line of the program while it may still change."""
+
+    def __init__(self, id: str, role: Role, op: Operator, of: int | None, made: int) -> None:
+        self.id = id
+        self.role = role
+        self.op = op
+        self.of = of
+        self.made = made
+        self.ran: int | None = None
+        self.inputs: list[Written] = []
+        self.outputs: list[Written] = []
+        self.history: list[Revision] = []
+
+    def revise(self, at: int) -> None:
+        """Note how the line reads from position `at` on."""
+        revision = Revision(at=at, inputs=[str(w) for w in self.inputs], outputs=[str(w) for w in self.outputs])
+        if self.history and self.history[-1].at == at:
+            self.history.pop()
+        self.history.append(revision)
+
+    @property
+    def text(self) -> str:
+        """The line as it reads now."""
+        inputs, outputs = ", ".join(map(str, self.inputs)), ", ".join(map(str, self.outputs))
+        if self.role == "passed":
+            return f"{outputs} := {inputs}"
+        return f"{outputs} = {self.op.type}({inputs})" if outputs else f"{self.op.type}({inputs})"
+
+    def finish(self) -> Line:
+        """The line as the trace document keeps it."""
+        known = lookup(self.op.type)
+        passed = self.role == "passed"
+        return Line(
+            id=self.id,
+            kind="passed" if passed else "operator",
+            type=self.op.type,
+            inputs=self.history[-1].inputs,
+            outputs=self.history[-1].outputs,
+            args={} if passed else self.op.args,
+            device=str(self.op.device) if self.op.device else None,
+            name=self.op.name,
+            of=self.of,
+            role=self.role,
+            made=self.made,
+            history=self.history,
+            formula=known.formula if known and not passed else "",
+            ran=self.ran,
+        )
+
+
+class Lines:
+    """Every line of a program, and which of them wrote what."""
+
+    def __init__(self) -> None:
+        self.forward: list[GrowingLine] = []
+        self.backward: list[GrowingLine] = []
+        self._operators: list[GrowingLine] = []
+        self._writings: dict[str, list[Written]] = {}
+
+    def play(self, event: Played, at: int) -> GrowingLine:
+        """The forward line of a `Played` event that happened at position `at`."""
+        line = GrowingLine(f"f{event.index}", "forward", event.op, None, at)
+        self.forward.append(line)
+        self._fill(line, event.op.inputs, event.op.outputs, at)
+        return line
+
+    def seed(self, event: Seeded, at: int) -> GrowingLine | None:
+        """The backward line that fills the seed, None for a given gradient."""
+        if event.operator is None:
+            return None
+        return self._backward("seed", event.operator, None, at)
+
+    def apply(self, event: RuleApplied, g_output: Iterable[Gradient | None], at: int) -> list[GrowingLine]:
+        """The backward lines of a rule's operators, and one line for the gradients that pass through."""
+        lines = [self._backward("gradient", op, event.index, at) for op in event.operators]
+        made = {name for op in event.operators for name in op.outputs}
+        through = [gradient for gradient in g_output if isinstance(gradient, str) and gradient not in made]
+        forward = self.forward[event.index]
+        for number, gradient in enumerate(dict.fromkeys(through)):
+            blobs = [w for w, g in zip(forward.inputs, event.g_input, strict=True) if g == gradient]
+            if blobs:
+                lines.append(self._passed(forward, gradient, blobs, number, at))
+        return lines
+
+    def accumulate(self, event: Accumulated, at: int) -> GrowingLine:
+        """The line of the Sum; lines whose outputs it renames get a revision."""
+        touched: dict[GrowingLine, None] = {}
+        moved: dict[str, set[Written]] = {}
+        for rename in event.renames:
+            if rename.slot < 0:
+                continue
+            written = self._operators[rename.position].outputs[rename.slot]
+            moved.setdefault(rename.old, set()).add(written)
+            self._write(rename.new, written)
+            touched.update(dict.fromkeys([self._operators[rename.position], *written.readers]))
+        for name, gone in moved.items():
+            self._writings[name] = [written for written in self._writings[name] if written not in gone]
+            touched.update(dict.fromkeys(self._renumber(name)))
+        for line in touched:
+            line.revise(at)
+        return self._backward("accumulation", event.operators[0], event.index, at)
+
+    def ran(self, event: Ran, at: int) -> GrowingLine:
+        """The line that ran, forward or backward."""
+        count = len(self.forward)
+        line = self.forward[event.position] if event.position < count else self._operators[event.position - count]
+        line.ran = at
+        return line
+
+    def operator(self, position: int) -> GrowingLine:
+        """The line of gradient operator `position`."""
+        return self._operators[position]
+
+    def latest(self, name: str) -> Written:
+        """The last writing of `name`; version 0 when only the outside can have written it."""
+        writings = self._writings.get(name)
+        return writings[-1] if writings else self._write(name, Written(name, 0, None))
+
+    def _passed(self, forward: GrowingLine, gradient: str, blobs: list[Written], number: int, at: int) -> GrowingLine:
+        index = forward.id[1:]
+        line = GrowingLine(f"p{index}.{number}" if number else f"p{index}", "passed", forward.op, int(index), at)
+        line.outputs = list(dict.fromkeys(blobs))
+        line.inputs = [self.latest(gradient)]
+        line.inputs[0].readers.append(line)
+        line.revise(at)
+        self.backward.append(line)
+        return line
+
+    def _backward(self, role: Role, op: Operator, of: int | None, at: int) -> GrowingLine:
+        line = GrowingLine(f"b{len(self._operators)}", role, op, of, at)
+        self._operators.append(line)
+        self.backward.append(line)
+        self._fill(line, op.inputs, op.outputs, at)
+        return line
+
+    def _fill(self, line: GrowingLine, inputs: list[str], outputs: list[str], at: int) -> None:
+        line.inputs = [self.latest(name) for name in inputs]
+        for written in line.inputs:
+            written.readers.append(line)
+        line.outputs = [self._write(name, Written(name, 0, line)) for name in outputs]
+        line.revise(at)
+
+    def _write(self, name: str, written: Written) -> Written:
+        writings = self._writings.setdefault(name, [])
+        written.name, written.version = name, len(writings)
+        writings.append(written)
+        return written
+
+    def _renumber(self, name: str) -> Iterable[GrowingLine]:
+        for version, written in enumerate(self._writings[name]):
+            if written.version != version:
+                written.version = version
+                if written.line is not None:
+                    yield written.line
+                yield from written.readers
+
+
+def json_safe(value: Any) -> Any:
+    """`value` with NaN and infinities as words, for the trace document."""
+    if isinstance(value, float) and (value != value or abs(value) == float("inf")):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: json_safe(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_safe(item) for item in value]
+    return value

@@ -1,0 +1,195 @@
+"""Narration: one or two plain sentences for each event, saying what happened and why now.
+
+Code stands between backticks, blobs with their versions: `x@1`.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from ..operators import lookup
+from ..operators.registry import Array
+from ..program.events import (
+    Accumulated,
+    Checked,
+    Completed,
+    Failed,
+    GeneratorAdded,
+    InputChecked,
+    Played,
+    Ran,
+    RuleApplied,
+    Seeded,
+    Skipped,
+    Visited,
+)
+from .lines import GrowingLine, Written
+from .recording import Recording
+
+
+def summary(recording: Recording) -> str:
+    """What a recording is about, before anything has happened."""
+    forward = len(recording.net.ops)
+    sums = sum(isinstance(event, Accumulated) for event in recording.events)
+    said = f"A net of {count_of(forward, 'operator')}, differentiated from {listed([code(y) for y in recording.ys])}"
+    if isinstance(last := recording.events[-1], Failed):
+        return f"{said}. The pass stops at the last event: {last.message}"
+    said += f": {count_of(len(recording.operators) - forward, 'gradient operator')} in the making"
+    return f"{said}, with {count_of(sums, 'accumulation')}. Step to see how they come about."
+
+
+def played(event: Played, line: GrowingLine) -> str:
+    known = lookup(event.op.type)
+    formula = f", {known.formula}" if known and known.formula else ""
+    said = f"Operator #{event.index} joins the program: {code(line.text)}{formula}."
+    for name, version in zip(event.op.outputs, event.out_versions, strict=True):
+        if version:
+            how = "in place" if name in event.op.inputs else "again"
+            said += f" It writes {code(name)} {how}, which makes it version {version}."
+    return said
+
+
+def seeded(event: Seeded, line: GrowingLine | None) -> str:
+    y = code(f"{event.y}@{event.version}")
+    if line is None:
+        return f"The pass starts at {y} from the gradient that was given, {code(event.gradient)}."
+    return (
+        f"The pass starts at {y}: its gradient with respect to itself is one, so {code(line.text)} fills it with ones."
+    )
+
+
+def visited(event: Visited, line: GrowingLine, gradients: Sequence[Written | None]) -> str:
+    pairs = list(zip(line.outputs, gradients, strict=True))
+    there = [f"{code(gradient)} of {code(output)}" for output, gradient in pairs if gradient]
+    absent = [code(output) for output, gradient in pairs if not gradient]
+    said = f"{name(line)} is reached with the gradient {listed(there)}"
+    if absent:
+        said += f"; nothing sends one to {listed(absent)}"
+    return f"{said}. Now its rule can be asked."
+
+
+def skipped(event: Skipped, line: GrowingLine) -> str:
+    if not line.outputs:
+        return f"{name(line)} is passed by: it has no output, so nothing can send it a gradient."
+    outputs = listed([code(output) for output in line.outputs])
+    return f"{name(line)} is passed by: nothing downstream sends a gradient to {outputs}. Not computed is not zero."
+
+
+def rule_applied(event: RuleApplied, line: GrowingLine, made: Sequence[GrowingLine]) -> str:
+    known = lookup(line.op.type)
+    because = f" ({known.derivative})" if known and known.derivative else ""
+    operators = [code(new.text) for new in made if new.role != "passed"]
+    passed = [new for new in made if new.role == "passed"]
+    sentences = []
+    if operators:
+        sentences.append(f"The rule of {name(line)} makes {listed(operators)}{because}.")
+    for new in passed:
+        sentences.append(
+            f"The rule of {name(line)} lets {code(new.inputs[0])} pass on unchanged to "
+            f"{listed([code(blob) for blob in new.outputs])}; no operator is needed."
+        )
+    if not sentences:
+        blobs = listed([code(blob) for blob in line.inputs])
+        return f"The rule of {name(line)} gives its inputs {blobs} no gradient: the flow ends here."
+    return " ".join(sentences)
+
+
+def input_checked(event: InputChecked, line: GrowingLine, gradient_line: GrowingLine) -> str:
+    def of(source: str) -> list[Checked]:
+        return list({checked.name: checked for checked in event.inputs if checked.source == source}.values())
+
+    parts = [
+        f"{code(checked.name)}, the gradient of {code(f'{checked.blob}@{checked.version}')}"
+        for checked in of("output gradient")
+    ]
+    forward = [code(f"{checked.blob}@{checked.version}") for checked in (*of("input"), *of("output"))]
+    if forward:
+        holds = "still holds" if len(forward) == 1 else "still hold"
+        parts.append(f"{listed(forward)}, which {holds} what {name(line)} saw")
+    parts.extend(f"{code(checked.name)}, which the rule made just before" for checked in of("rule"))
+    if not parts:
+        return f"{code(gradient_line.op.type)} reads nothing, so no version can be wrong."
+    return f"{code(gradient_line.op.type)} may read {'; and '.join(parts)}."
+
+
+def generator_added(event: GeneratorAdded, gradient: Written, readers: Sequence[str]) -> str:
+    blob = code(f"{event.blob}@{event.version}")
+    if len(readers) == 1 and event.count == 1:
+        return f"{code(gradient)} is the gradient of {blob}, complete: {readers[0]} is its only reader."
+    return f"{code(gradient)} is gradient number {event.count} of {blob}, which {reading(readers)}."
+
+
+def accumulated(
+    event: Accumulated,
+    line: GrowingLine,
+    total: GrowingLine,
+    readers: Sequence[str],
+    renamed: Iterable[tuple[str, str]],
+) -> str:
+    blob = code(f"{event.blob}@{event.version}")
+    terms = " + ".join(str(term) for term in total.inputs)
+    count = len(event.contributions)
+    said = f"{blob} {reading(readers)}. {name(line)} is the first of them, so all {count} gradients are in"
+    said += f" and are added here: `{total.outputs[0]} = {terms}`."
+    pairs = [f"{code(old)} became {code(new)}" for old, new in renamed]
+    if pairs:
+        shown = pairs if len(pairs) <= 3 else [*pairs[:2], f"{len(pairs) - 2} more likewise"]
+        said += f" So that none overwrites another, {listed(shown)}."
+    return said
+
+
+def completed(event: Completed, operators: int, missing: Sequence[str]) -> str:
+    said = f"The backward pass is whole: {count_of(operators, 'gradient operator')}, "
+    said += f"gradients of {count_of(len(event.gradients), 'blob')}."
+    if missing:
+        said += f" It is not executed, because {listed([code(blob) for blob in missing])} {was(missing)} not fed."
+    return said
+
+
+def failed(event: Failed) -> str:
+    return f"The pass stops here. {event.message}"
+
+
+def ran(event: Ran, line: GrowingLine, arrays: Sequence[Array]) -> str:
+    said = f"{code(line.text)} ran on {event.device} in {duration(event.seconds)}"
+    described = [f"{code(output)} is {shape(array)}" for output, array in zip(line.outputs, arrays, strict=True)]
+    return f"{said}: {listed(described)}." if described else f"{said}."
+
+
+def code(text: object) -> str:
+    """`text` between backticks."""
+    return f"`{text}`"
+
+
+def name(line: GrowingLine) -> str:
+    """``FC #2``, for a line of the forward program."""
+    return f"{line.op.type} #{line.id[1:]}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def reading(readers: Sequence[str]) -> str:
+    """Who reads a blob: ``is read by FC #2 and Sum #4``."""
+    shown = readers if len(readers) <= 5 else [*readers[:4], f"{len(readers) - 4} more"]
+    return f"is read by {listed(shown)}"
+
+
+def count_of(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def was(parts: Sequence[str]) -> str:
+    return "was" if len(parts) == 1 else "were"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit a person reads best."""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} µs"
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def shape(array: Array) -> str:
+    """``64 × 32 float32``."""
+    return f"{' × '.join(map(str, array.shape)) or 'scalar'} {array.dtype}"

@@ -1,0 +1,9 @@
+"""Drawing: a trace becomes a view model, the view model a DOT graph, the graph an SVG picture."""
+
+from .dot import digraph
+from .errors import DrawingError
+from .layout import layout
+from .render import render, svg
+from .theme import DARK, LIGHT, Theme
+
+__all__ = ["DARK", "LIGHT", "DrawingError", "Theme", "digraph", "layout", "render", "svg"]

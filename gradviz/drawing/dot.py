@@ -1,0 +1,167 @@
+"""DOT source of a drawing: paired lanes, forward going down on the left, backward going up on the right.
+
+Rows of the view become ranks. Backward edges are written from top to bottom and drawn with their arrow at the tail, so
+that every edge agrees with the ranks; edges that would pass other nodes leave and arrive at the outer side of their lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import graphviz
+
+from .look import edge_look, node_look, node_size, node_text
+from .state import State, state_at
+from .theme import LIGHT, Theme
+from .view import Edge, Node, View, edge_class, node_class, view
+from .words import label
+
+if TYPE_CHECKING:
+    from ..debugger.trace import Trace
+
+POINTS_PER_INCH = 72
+NODE_SEPARATION = 10.0
+UPRIGHT = 100
+"""Weight of the edges between neighbours of a lane: enough that no bundle of other edges bends it."""
+
+FORWARD, BACKWARD = True, False
+LANE_ID = {FORWARD: "lane-forward", BACKWARD: "lane-backward"}
+Attributes = dict[str, str]
+
+
+def digraph(trace: Trace, position: int | None = None, theme: Theme = LIGHT) -> graphviz.Digraph:
+    """The gradient graph of `trace` as a graph of the graphviz package.
+
+    At a `position` it shows how far things are; None shows everything made and nothing marked. Raises IndexError where
+    the recording has no such position.
+    """
+    return draw(view(trace), state_at(trace, position), theme)
+
+
+def draw(drawn: View, state: State, theme: Theme) -> graphviz.Digraph:
+    """The graph of a view in a state."""
+    graph = graphviz.Digraph(
+        "gradients",
+        graph_attr={
+            "bgcolor": "transparent",
+            "nodesep": _inches(NODE_SEPARATION),
+            "ranksep": _inches(theme.row_gap),
+            "pad": "0.15",
+        },
+        node_attr={"shape": "box", "fontname": "Helvetica", "fontsize": str(theme.title_size), "margin": "0"},
+        edge_attr={"fontname": "Courier", "fontsize": str(theme.label_size), "arrowsize": "0.7"},
+    )
+    with graph.subgraph() as row:
+        row.attr(rank="same")
+        for heading, attributes in _headings(drawn, theme):
+            row.node(heading, **attributes)
+    for slot in drawn.slots():
+        with graph.subgraph() as row:
+            row.attr(rank="same")
+            for node in slot:
+                row.node(node.id, **_node(node, state, theme))
+    for edge in drawn.edges:
+        tail, head, attributes = _edge(edge, state, theme)
+        graph.edge(tail, head, **attributes)
+    for tail, head, weight in _order(drawn):
+        graph.edge(tail, head, style="invis", weight=str(weight))
+    return graph
+
+
+def _node(node: Node, state: State, theme: Theme) -> Attributes:
+    look = node_look(node, state, theme)
+    width, height = node_size(node, theme)
+    is_sum = node.role == "accumulation"
+    styles = ["filled"] if is_sum else ["rounded", "filled"]
+    attributes = {
+        "id": f"node-{node.id}",
+        "class": node_class(node),
+        "label": _text(*node_text(node, state)),
+        "style": ",".join([*styles, "dashed"] if look.dashed else styles),
+        "color": look.pen,
+        "fillcolor": look.fill,
+        "fontcolor": look.ink,
+        "penwidth": str(look.width),
+        "width": _inches(width),
+        "height": _inches(height),
+        "group": "forward" if node.is_forward else "backward",
+    }
+    return attributes | {"shape": "circle", "fixedsize": "true", "fontsize": str(theme.sum_size)} if is_sum else attributes
+
+
+def _edge(edge: Edge, state: State, theme: Theme) -> tuple[str, str, Attributes]:
+    """Tail, head and attributes, written so that the tail is never below the head."""
+    look = edge_look(edge, state, theme)
+    attributes = {"id": edge.id, "class": edge_class(edge), "color": look.pen, "penwidth": str(look.width)}
+    if edge.kind == "saved":
+        return edge.source, edge.target, attributes | {"style": "dotted", "constraint": "false"}
+    attributes |= {
+        "label": _text(*(f" {line} " for line in label(edge.blobs))),  # blanks keep it off the line
+        "fontcolor": look.ink,
+        "weight": "1" if edge.skips else str(UPRIGHT),
+    }
+    if look.dashed:
+        attributes["style"] = "dashed"
+    if edge.skips:
+        side = "w" if edge.kind == "forward" else "e"
+        attributes |= {"tailport": side, "headport": side}
+    if edge.rise <= 0:
+        return edge.source, edge.target, attributes
+    return edge.target, edge.source, attributes | {"dir": "back"}
+
+
+def _order(drawn: View) -> Iterator[tuple[str, str, int]]:
+    """Invisible edges, with weights: they hold each lane upright, the slots apart and the forward lane on the left."""
+    straight = {
+        pair
+        for edge in drawn.edges
+        if not edge.skips and edge.kind != "saved"
+        for pair in ((edge.source, edge.target), (edge.target, edge.source))
+    }
+    linked = {(edge.source, edge.target) for edge in drawn.edges}
+    last = {FORWARD: (-1, LANE_ID[FORWARD]), BACKWARD: (-1, LANE_ID[BACKWARD])}
+    yield LANE_ID[FORWARD], LANE_ID[BACKWARD], 0
+    above = LANE_ID[BACKWARD]
+    for number, slot in enumerate(drawn.slots()):
+        held = False
+        for lane in (FORWARD, BACKWARD):
+            here = next((node.id for node in slot if node.is_forward == lane), None)
+            if here is not None:
+                slot_above, upper = last[lane]
+                if (upper, here) not in straight:
+                    yield upper, here, UPRIGHT
+                held |= slot_above == number - 1
+                last[lane] = number, here
+        ids = [node.id for node in slot]
+        if not held:
+            yield above, ids[-1], 0
+        yield from ((left, right, 0) for left, right in pairwise(ids) if (left, right) not in linked)
+        above = ids[-1]
+
+
+def _headings(drawn: View, theme: Theme) -> Iterator[tuple[str, Attributes]]:
+    """A heading for each lane, as wide as keeps the lanes apart."""
+    for lane, text in ((FORWARD, "forward ↓"), (BACKWARD, "↑ backward")):
+        widest = max((node_size(node, theme)[0] for node in drawn.nodes if node.is_forward == lane), default=0.0)
+        yield LANE_ID[lane], {
+            "id": LANE_ID[lane],
+            "class": "lane",
+            "label": text,
+            "shape": "plaintext",
+            "group": "forward" if lane == FORWARD else "backward",
+            "fontcolor": theme.muted,
+            "width": _inches(max(theme.lane_distance, widest + theme.lane_gap) - NODE_SEPARATION),
+            "height": _inches(theme.title_size + 4),
+        }
+
+
+def _text(*lines: str) -> str:
+    """Lines as a label in which nothing is markup: no HTML, no entities, no escapes."""
+    shown = "\n".join(line for line in lines if line)
+    return graphviz.escape(shown.replace("&", "&amp;"))
+
+
+def _inches(pixels: float) -> str:
+    return f"{pixels / POINTS_PER_INCH:.3f}"

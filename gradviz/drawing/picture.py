@@ -1,0 +1,142 @@
+"""SVG as a page can take it in: only shapes and text pass, and nodes get the look that DOT cannot say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from xml.etree.ElementTree import Element, ParseError, SubElement, XMLPullParser, tostring
+
+from .errors import DrawingError
+from .theme import Theme
+
+SVG = "http://www.w3.org/2000/svg"
+MAX_DEPTH = 16
+
+_ELEMENTS = frozenset(["svg", "g", "title", "path", "polygon", "polyline", "ellipse", "circle", "rect", "line", "text"])
+_ATTRIBUTES = frozenset(
+    "id class d points x y x1 x2 y1 y2 cx cy r rx ry width height viewBox transform role text-anchor fill stroke "
+    "stroke-width stroke-dasharray font-family font-size font-weight letter-spacing opacity".split()
+)
+_VALUE = re.compile(r"[\w\s#.,;:()'+\-Σ]*")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+def clean(source: str) -> Element:
+    """The tree of an SVG picture with nothing but plain shapes, text, ids and classes in it.
+
+    Whatever could load, link, style or execute is dropped, also what is not known. Raises DrawingError where `source`
+    is no SVG.
+    """
+    start = source.find("<svg")
+    if start < 0:
+        raise DrawingError("This is no SVG: it has no <svg> element.", kind="bad_svg")
+    parser = XMLPullParser(["start", "end"])
+    try:
+        parser.feed(source[start:])
+        parser.close()
+        return _rebuild(parser)
+    except ParseError as error:
+        raise DrawingError(f"This is no SVG: {error}.", kind="bad_svg") from None
+
+
+def text_of(picture: Element) -> str:
+    """The picture as SVG text."""
+    return tostring(picture, encoding="unicode")
+
+
+def _rebuild(parser: XMLPullParser) -> Element:
+    """A tree of allowed elements only; a dropped element takes its content with it."""
+    root: Element | None = None
+    path: list[Element | None] = []
+    for event, element in parser.read_events():
+        if event == "end":
+            kept = path.pop()
+            if kept is not None and kept.tag in ("title", "text"):
+                kept.text = element.text
+            continue
+        if len(path) >= MAX_DEPTH:
+            raise DrawingError(f"This SVG is nested deeper than {MAX_DEPTH} levels.", kind="bad_svg")
+        tag = element.tag.removeprefix(f"{{{SVG}}}")
+        parent = path[-1] if path else None
+        copy: Element | None = None
+        if tag in _ELEMENTS and (parent is not None or not path):
+            attributes = {name: value for name, value in element.attrib.items() if _allowed(name, value)}
+            if parent is None:
+                root = copy = Element(tag, {"xmlns": SVG} | attributes)
+            else:
+                copy = SubElement(parent, tag, attributes)
+        path.append(copy)
+    if root is None or root.tag != "svg":
+        raise DrawingError("This is no SVG.", kind="bad_svg")
+    return root
+
+
+def _allowed(name: str, value: str) -> bool:
+    return name in _ATTRIBUTES and "url(" not in value.lower() and _VALUE.fullmatch(value) is not None
+
+
+def dress(picture: Element, theme: Theme, titles: Mapping[str, str], background: str | None = None) -> None:
+    """Give a picture that Graphviz laid out its fonts, crisp boxes, bars and tool tips.
+
+    `titles` tells by id what a node or edge is called; one that is not told gets no title. Without a `background` it is
+    transparent.
+    """
+    _measure(picture, background)
+    for group in picture.iter("g"):
+        kind = group.get("class", "").split()
+        for title in group.findall("title"):
+            group.remove(title)
+        if name := titles.get(group.get("id", "")):
+            title = Element("title")
+            title.text = name
+            group.insert(0, title)
+        if "lane" in kind:
+            group.set("class", "lane")
+            for text in group.findall("text"):
+                text.set("font-family", theme.sans)
+                text.set("font-weight", "600")
+        elif "node" in kind:
+            _dress_node(group, "passed" not in kind and "forward" not in kind, theme)
+        elif "edge" in kind:
+            for text in group.findall("text"):
+                text.set("font-family", theme.mono)
+        else:
+            for shape in group.findall("polygon"):
+                group.remove(shape)
+
+
+def _measure(picture: Element, background: str | None) -> None:
+    """One unit of the drawing is one CSS pixel."""
+    _, _, width, height = picture.get("viewBox", "0 0 0 0").split()
+    if background is not None:
+        picture.insert(0, Element("rect", {"class": "background", "width": width, "height": height, "fill": background}))
+    picture.set("width", f"{float(width):g}px")
+    picture.set("height", f"{float(height):g}px")
+    picture.set("role", "img")
+
+
+def _dress_node(group: Element, has_bar: bool, theme: Theme) -> None:
+    box = group.find("path")
+    if box is not None:
+        numbers = [float(number) for number in _NUMBER.findall(box.get("d", ""))]
+        left, right, top, bottom = min(numbers[::2]), max(numbers[::2]), min(numbers[1::2]), max(numbers[1::2])
+        keep = {name: value for name, value in box.attrib.items() if name != "d"}
+        rectangle = {"x": left, "y": top, "width": right - left, "height": bottom - top, "rx": theme.corner}
+        box.tag = "rect"
+        box.attrib.clear()
+        box.attrib.update({name: f"{value:g}" for name, value in rectangle.items()} | keep)
+        if has_bar:
+            ends = {"x1": left + 4, "x2": left + 4, "y1": top + 4, "y2": bottom - 4}
+            bar = {"class": "bar", "stroke": box.get("stroke", ""), "stroke-width": "2.5"}
+            group.insert(
+                list(group).index(box) + 1, Element("line", {name: f"{value:g}" for name, value in ends.items()} | bar)
+            )
+    for line, text in enumerate(group.findall("text")):
+        text.set("font-family", theme.sans)
+        text.set("class", "detail" if line else "title")
+        if line:
+            text.set("font-size", f"{theme.detail_size:g}")
+            if text.get("fill") == theme.text:
+                text.set("fill", theme.muted)
+        else:
+            text.set("font-weight", "600")

@@ -1,0 +1,51 @@
+"""How far things are at a position: made or not, and what the current event concerns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..debugger.trace import Trace
+    from .view import Edge, Node
+
+
+@dataclass(frozen=True)
+class State:
+    """What a drawing marks.
+
+    Attributes:
+        position: events that have happened; None: the end of the recording, with nothing marked.
+        current: id of the forward operator visited, or None.
+        new: ids of the lines that the current event made, changed or ran.
+        accumulates: whether the current event adds gradients.
+    """
+
+    position: int | None = None
+    current: str | None = None
+    new: frozenset[str] = frozenset()
+    accumulates: bool = False
+
+    def is_future(self, thing: Node | Edge) -> bool:
+        """Whether `thing` is not made yet."""
+        return self.position is not None and thing.made > self.position
+
+    def is_hot(self, edge: Edge) -> bool:
+        """Whether `edge` brings what the current event worked on."""
+        return edge.kind == "backward" and edge.target in self.new and not self.is_future(edge)
+
+
+def state_at(trace: Trace, position: int | None) -> State:
+    """The state of `trace` after `position` events.
+
+    Raises IndexError where the recording has no such position.
+    """
+    if position is None:
+        return State()
+    if not 0 <= position <= len(trace.events):
+        raise IndexError(f"there is no position {position}: the recording goes from 0 to {len(trace.events)}")
+    if position == 0:
+        return State(0)
+    event = trace.events[position - 1]
+    current = None if event.forward is None else f"f{event.forward}"
+    return State(position, current, frozenset(event.lines), event.kind == "Accumulated")

@@ -1,0 +1,92 @@
+"""Ways around a lane: edges that skip nodes run beside the lane, on tracks that do not run into each other.
+
+Edges with a common end share a trunk: one line along the lane, with a tap at every node that it serves. Shorter trunks
+run nearer to the lane, so that nested ones do not cross.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .view import Edge, EdgeKind, Node
+
+MOST_TRACKS = 40
+"""Beyond it trunks share the outermost track: a net that tangled is not read by its lines any more."""
+
+
+@dataclass
+class Trunk:
+    """Edges with one common end.
+
+    Attributes:
+        top, bottom: the slots between which it runs.
+        track: 0 is the nearest to the lane.
+        ends: the common end first, then the others in the order of the edges.
+    """
+
+    top: int
+    bottom: int
+    edges: list[Edge] = field(default_factory=list)
+    ends: list[str] = field(default_factory=list)
+    track: int = 0
+
+
+def trunks(edges: Sequence[Edge], nodes: Mapping[str, Node], kind: EdgeKind) -> list[Trunk]:
+    """The trunks of all edges of a lane that skip nodes, with their tracks, in O(n log n)."""
+    skipping = [edge for edge in edges if edge.skips and edge.kind == kind]
+    leaving = Counter(edge.source for edge in skipping)
+    arriving = Counter(edge.target for edge in skipping)
+    found: dict[tuple[str, str], Trunk] = {}
+    for edge in skipping:
+        shared, other = edge.source, edge.target
+        if arriving[edge.target] > leaving[edge.source]:
+            shared, other = other, shared
+        slots = (nodes[shared].slot, nodes[other].slot)
+        # One trunk for those that leave upwards, another for those that leave downwards.
+        trunk = found.setdefault((shared, "up" if slots[1] < slots[0] else "down"), Trunk(min(slots), max(slots)))
+        trunk.top, trunk.bottom = min(trunk.top, *slots), max(trunk.bottom, *slots)
+        trunk.ends = trunk.ends or [shared]
+        trunk.edges.append(edge)
+        trunk.ends.append(other)
+    _lay(list(found.values()))
+    return list(found.values())
+
+
+def tangled(laid: Sequence[Trunk], depth: int) -> bool:
+    """Whether trunks lie more than `depth` deep, or one begins inside another and ends outside of it."""
+    open_until: list[int] = []
+    for trunk in sorted(laid, key=lambda trunk: (trunk.top, -trunk.bottom)):
+        while open_until and open_until[-1] <= trunk.top:
+            open_until.pop()
+        if open_until and open_until[-1] < trunk.bottom:
+            return True
+        open_until.append(trunk.bottom)
+        if len(open_until) > depth:
+            return True
+    return False
+
+
+def _lay(laid: list[Trunk]) -> None:
+    """Give every trunk the innermost track that is free along all of it."""
+    tracks: list[list[tuple[int, int]]] = []
+    for trunk in sorted(laid, key=lambda trunk: (trunk.bottom - trunk.top, trunk.top)):
+        for number, taken in enumerate(tracks):
+            if _is_free(taken, trunk):
+                trunk.track = number
+                break
+        else:
+            trunk.track = len(tracks)
+            if trunk.track == MOST_TRACKS:
+                trunk.track = MOST_TRACKS - 1
+            else:
+                tracks.append([])
+        insort(tracks[trunk.track], (trunk.top, trunk.bottom))
+
+
+def _is_free(taken: list[tuple[int, int]], trunk: Trunk) -> bool:
+    """Whether no stretch of a track touches the trunk's; the stretches are disjoint and sorted."""
+    after = bisect_left(taken, (trunk.bottom, -1))
+    return after == 0 or taken[after - 1][1] <= trunk.top

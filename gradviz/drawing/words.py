@@ -1,0 +1,36 @@
+"""Names as a drawing can show them: printable and not too long."""
+
+from collections.abc import Sequence
+
+MAX_TITLE = 34
+MAX_LABEL = 26
+MAX_LABEL_LINES = 3
+
+
+def fit(text: str, limit: int) -> str:
+    """`text` on one line, with a mark for every character that cannot be printed, cut in the middle beyond `limit`."""
+    if len(text) > limit:
+        head = limit // 2
+        text = f"{text[:head]}…{text[head + 1 - limit:]}"
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
+def title_width(title: str, size: float) -> float:
+    """Pixels that bold `title` takes in the widest of the fonts that a page may choose."""
+    return 0.66 * size * len(title)
+
+
+def label_width(lines: Sequence[str], size: float) -> float:
+    """Pixels that the lines beside an edge take in any monospaced font."""
+    return 0.61 * size * max(map(len, lines), default=0)
+
+
+def label(blobs: Sequence[str]) -> list[str]:
+    """The lines beside an edge along which `blobs` flow; one that flows twice is written once, with its count."""
+    counts: dict[str, int] = {}
+    for blob in blobs:
+        counts[blob] = counts.get(blob, 0) + 1
+    lines = [fit(blob, MAX_LABEL) + (f" ×{count}" if count > 1 else "") for blob, count in counts.items()]
+    if len(lines) > MAX_LABEL_LINES:
+        lines[MAX_LABEL_LINES - 1 :] = [f"+{len(lines) - MAX_LABEL_LINES + 1} more"]
+    return lines

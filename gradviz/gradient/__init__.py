@@ -1,0 +1,6 @@
+"""Symbolic gradients: the IR that turns a forward program into the program of its gradients."""
+
+from .ir import IR
+from .ys import Ys
+
+__all__ = ["IR", "Ys"]

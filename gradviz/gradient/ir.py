@@ -1,0 +1,330 @@
+"""The IR: from a forward program to the program of its gradients, one event at a time.
+
+Let the forward program be operators f_0 .. f_{n-1} in SSA form, g(b) the gradient of blob version b, and S the ys:
+
+    g(y)  starts as the seed of y, for y in S
+    for i = n-1 .. 0, unless no output of f_i has a gradient:
+        rule_i turns g(outputs of f_i) into gradient operators and one contribution to g(b) for each input b
+    g(b)  is the sum of its contributions, formed when the first reader of b has been visited
+
+Everything is keyed by (name, version), so a name that is written again starts a new history. A gradient operator may
+read a forward blob only at the version that the program ends with: an older one is gone when the backward pass runs.
+"""
+
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from ..program import Gradient, GradientSlice, Operator
+from ..program.events import (
+    Accumulated,
+    Checked,
+    Completed,
+    Event,
+    GeneratorAdded,
+    How,
+    InputChecked,
+    Played,
+    RuleApplied,
+    Seeded,
+    Skipped,
+    Visited,
+)
+from ..program.ssa import Ssa, play
+from .accumulation import Generator, common_device, dense_sum
+from .names import GradientNames
+from .refusals import (
+    duplicate_output,
+    missing_output_gradient,
+    orphan_stop_gradient,
+    out_of_scope,
+    sparse_unsupported,
+    version_overwritten,
+)
+from .rules import ask_rule
+from .ys import Ys, parse_ys
+
+NO_OUTPUT_GRADIENT = "no output of it has a gradient"
+
+
+class IR:
+    """The state from which the backward pass of `operators` is generated.
+
+    Attributes:
+        ssa: each operator with the versions it reads and writes.
+        input_usages: name -> version -> indices of the operators that read it, one entry a reading; being a y counts
+            as a reading by operator ``len(operators)``.
+        frontier: name -> version at the end of the forward program.
+        gradient_frontier: name -> version that its latest gradient belongs to.
+        gradient_generators: name -> version -> the gradients that have arrived.
+        in_version_history, out_version_history: name -> [(operator, version)] of every reading and writing.
+        gradients: (name, version) -> its gradient so far.
+        gradient_map: name -> gradient of the earliest version that has one: the result.
+        gradient_ops: the gradient operators made so far.
+
+    Args:
+        operators: the forward program.
+        skip: the first `skip` operators take no part, except that they write the blobs that the others read.
+
+    Raises:
+        GradientError: ``bad_net`` when an operator writes one name twice, ``orphan_stop_gradient`` when nothing reads
+            the output of a StopGradient.
+    """
+
+    def __init__(self, operators: Iterable[Operator], skip: int = 0) -> None:
+        self.skip = skip
+        self.ssa: list[Ssa] = []
+        self.input_usages: dict[str, dict[int, list[int]]] = defaultdict(dict)
+        self.frontier: dict[str, int] = {}
+        self.gradient_frontier: dict[str, int] = {}
+        self.gradient_generators: dict[str, dict[int, list[Generator]]] = defaultdict(dict)
+        self.in_version_history: dict[str, list[tuple[Operator, int]]] = defaultdict(list)
+        self.out_version_history: dict[str, list[tuple[Operator, int]]] = defaultdict(list)
+        self.gradients: dict[tuple[str, int], Gradient] = {}
+        self.gradient_map: dict[str, Gradient] = {}
+        self.gradient_ops: list[Operator] = []
+        self._names = GradientNames(self.frontier)
+        for op in operators:
+            self.play(op)
+        self.sanity_check()
+
+    def play(self, op: Operator) -> None:
+        """Append `op` to the forward program: number its versions and note its readings and writings."""
+        index = len(self.ssa)
+        if len(set(op.outputs)) != len(op.outputs):
+            raise duplicate_output(op, index)
+        ssa = play(op, self.frontier)
+        for name, version in zip(op.inputs, ssa.in_versions, strict=True):
+            if index >= self.skip:
+                self.input_usages[name].setdefault(version, []).append(index)
+            self.in_version_history[name].append((op, version))
+        for name, version in zip(op.outputs, ssa.out_versions, strict=True):
+            self.out_version_history[name].append((op, version))
+        self.ssa.append(ssa)
+
+    def sanity_check(self) -> None:
+        """Raise ``orphan_stop_gradient`` when no operator reads the output of a StopGradient."""
+        for index, (op, _, _) in enumerate(self.ssa[self.skip :], self.skip):
+            if op.type == "StopGradient" and op.outputs[0] not in self.input_usages:
+                raise orphan_stop_gradient(op, index)
+
+    def get_backward_pass(self, ys: Ys) -> tuple[list[Operator], dict[str, Gradient]]:
+        """The gradient operators for `ys`, in order, and the gradient of each blob that has one.
+
+        Args:
+            ys: blobs to differentiate, see `Ys`; gradients given for a y add to those that its readers send back.
+
+        Raises:
+            GradientError: see its ``kind``; `explain()` says what was wanted and the ways out.
+        """
+        for _ in self.backward_events(ys):
+            pass
+        return self.gradient_ops, self.gradient_map
+
+    def backward_events(self, ys: Ys) -> Iterator[Event]:
+        """Generate the backward pass step by step; `gradient_ops` and `gradient_map` hold the result at the end."""
+        seeds = parse_ys(ys, self.frontier)
+        for index, (op, in_versions, out_versions) in enumerate(self.ssa):
+            yield Played(index, op, in_versions, out_versions)
+        yield from self._seed(seeds)
+        for index in range(len(self.ssa) - 1, self.skip - 1, -1):
+            yield from self._visit(index)
+            yield from self.do_gradient_accumulation(index)
+        yield Completed(dict(self.gradient_map))
+
+    def _seed(self, seeds: dict[str, Gradient | None]) -> Iterator[Event]:
+        for given in seeds.values():
+            if isinstance(given, GradientSlice):
+                raise sparse_unsupported(given)
+        for y, given in seeds.items():
+            version = self.frontier[y]
+            self.input_usages[y].setdefault(version, []).append(len(self.ssa))
+            self.gradient_frontier[y] = version
+            if isinstance(given, str):
+                self._names.hold(given, y, version, owned=False)
+        for y, given in seeds.items():
+            version = self.frontier[y]
+            fill = self._fill_with_ones(y) if given is None else None
+            gradient: Gradient = fill.outputs[0] if fill else given  # type: ignore[assignment]
+            position = len(self.gradient_ops) if fill else None
+            if fill:
+                self.gradient_ops.append(fill)
+                self._names.hold(fill.outputs[0], y, version, owned=True)
+            how: How = "seed" if fill else "given"
+            steps = [(position, 0)] if position is not None else []
+            self._generators(y, version).append(Generator(gradient, how, None, steps, None))
+            self.gradients[y, version] = self.gradient_map[y] = gradient
+            yield Seeded(y, version, gradient, fill, position)
+
+    def _fill_with_ones(self, y: str) -> Operator:
+        name = f"{y}_autogen_grad"
+        if not self._names.untouched(name):
+            name = self._names.fresh(name)
+        return Operator("ConstantFill", [y], [name], {"value": 1.0})
+
+    def _visit(self, index: int) -> Iterator[Event]:
+        op, in_versions, out_versions = self.ssa[index]
+        gradients = self.gradients
+        g_output = [gradients.get(blob) for blob in zip(op.outputs, out_versions, strict=True)]
+        if not any(g_output) and op.type != "ZeroGradient":
+            yield Skipped(index, NO_OUTPUT_GRADIENT)
+            return
+        yield Visited(index, g_output)
+        answer = ask_rule(op, index, g_output)
+        operators, g_input = self._names.settle(op, in_versions, answer.operators, answer.g_input)
+        position = len(self.gradient_ops)
+        checks = self._check_inputs(index, operators, g_output)
+        operators = [_plain(made) for made in operators]
+        g_input = [str(g) if isinstance(g, str) else g for g in g_input]
+        self.gradient_ops.extend(operators)
+        yield RuleApplied(index, answer.source, position, operators, g_input)
+        yield from checks
+        yield from self.build_gradient_generators(index, operators, g_output, g_input)
+
+    def _check_inputs(
+        self, index: int, operators: Sequence[Operator], g_output: Sequence[Gradient | None]
+    ) -> list[InputChecked]:
+        made: list[str] = []
+        checks = []
+        first = len(self.gradient_ops)
+        for position, op in enumerate(operators, first):
+            checked = [self.check_gradient_operator_input(name, g_output, index, made) for name in op.inputs]
+            checks.append(InputChecked(index, position, checked))
+            made.extend(op.outputs)
+        return checks
+
+    def check_gradient_operator_input(
+        self,
+        grad_op_input: Any,
+        g_output: Sequence[Gradient | None],
+        fwd_op_idx: int,
+        locally_generated_blobs: Container[str],
+    ) -> Checked:
+        """What `grad_op_input`, read by a gradient operator of operator `fwd_op_idx`, stands for.
+
+        Looked for in this order: a gradient in `g_output`, an output, an input of the forward operator, a blob that
+        the same rule made before (`locally_generated_blobs`).
+
+        Raises:
+            GradientError: ``missing_output_gradient`` for None, ``version_overwritten`` when a forward blob has been
+                written again since, ``rule_failed`` when the name is none of these.
+        """
+        op, in_versions, out_versions = self.ssa[fwd_op_idx]
+        if grad_op_input is None:
+            raise missing_output_gradient(op, fwd_op_idx, g_output)
+        meant = getattr(grad_op_input, "source", None)
+        if grad_op_input in g_output and meant in (None, "output gradient"):
+            slot = g_output.index(grad_op_input)
+            return Checked(str(grad_op_input), "output gradient", op.outputs[slot], out_versions[slot])
+        if grad_op_input in op.outputs and meant in (None, "output"):
+            return self._check_forward(
+                "output", grad_op_input, out_versions[op.outputs.index(grad_op_input)], fwd_op_idx
+            )
+        if grad_op_input in op.inputs and meant in (None, "input"):
+            return self._check_forward("input", grad_op_input, in_versions[op.inputs.index(grad_op_input)], fwd_op_idx)
+        if grad_op_input in locally_generated_blobs:
+            return Checked(str(grad_op_input), "rule")
+        raise out_of_scope(op, fwd_op_idx, grad_op_input)
+
+    def _check_forward(self, source: Any, name: str, version: int, index: int) -> Checked:
+        if self.frontier[name] != version:
+            raise version_overwritten(self.ssa, index, source, str(name), version, self.frontier[name])
+        return Checked(str(name), source, str(name), version)
+
+    def build_gradient_generators(
+        self,
+        fwd_op_idx: int,
+        gradient_ops: Sequence[Operator],
+        g_output: Sequence[Gradient | None],
+        g_input: Sequence[Gradient | None],
+    ) -> Iterator[Event]:
+        """Record what `gradient_ops`, just made for operator `fwd_op_idx`, contribute to the gradients of its inputs.
+
+        All steps of a rule that write one name are one gradient, unless the input occurs several times.
+        """
+        op, in_versions, _ = self.ssa[fwd_op_idx]
+        first = len(self.gradient_ops) - len(gradient_ops)
+        made = _written(gradient_ops, g_input, first, fwd_op_idx)
+        passed = [slot for slot, g in enumerate(g_input) if g is not None and g not in made]
+        for name, generators in made.items():
+            slot = g_input.index(name)
+            self._names.hold(name, op.inputs[slot], in_versions[slot], owned=True)
+            for generator in generators:
+                yield self._add_generator(op.inputs[slot], in_versions[slot], fwd_op_idx, generator)
+        for slot in passed:
+            gradient = g_input[slot]
+            if gradient not in g_output:
+                raise out_of_scope(op, fwd_op_idx, gradient)
+            assert isinstance(gradient, str)
+            self._names.hold(gradient, op.inputs[slot], in_versions[slot], owned=False)
+            generator = Generator(gradient, "passed", fwd_op_idx, [], op.device)
+            yield self._add_generator(op.inputs[slot], in_versions[slot], fwd_op_idx, generator)
+        for name, version, gradient in zip(op.inputs, in_versions, g_input, strict=True):
+            if gradient is not None:
+                self.gradient_frontier[name] = version
+                self.gradients[name, version] = self.gradient_map[name] = gradient
+            elif name in op.outputs:
+                self.gradient_map.pop(name, None)
+
+    def _add_generator(self, blob: str, version: int, index: int, generator: Generator) -> GeneratorAdded:
+        generators = self._generators(blob, version)
+        generators.append(generator)
+        return GeneratorAdded(
+            index, blob, version, generator.gradient, generator.how, generator.position, len(generators)
+        )
+
+    def _generators(self, blob: str, version: int) -> list[Generator]:
+        return self.gradient_generators[blob].setdefault(version, [])
+
+    def do_gradient_accumulation(self, fwd_op_idx: int) -> Iterator[Event]:
+        """Add up the gradients of each input of operator `fwd_op_idx` whose first reader it is."""
+        op, in_versions, _ = self.ssa[fwd_op_idx]
+        for name, version in dict(zip(op.inputs, in_versions, strict=True)).items():
+            usages = self.input_usages[name][version]
+            if len(usages) < 2 or usages[0] != fwd_op_idx:
+                continue
+            generators = self.gradient_generators[name].get(version, ())
+            if len(generators) > 1:
+                yield self._accumulate(fwd_op_idx, name, version, generators)
+
+    def _accumulate(self, index: int, blob: str, version: int, generators: Sequence[Generator]) -> Accumulated:
+        device = common_device(blob, index, generators)
+        total, renames = dense_sum(blob, version, generators, self.gradient_ops, self._names)
+        if device is not None:
+            total = msgspec.structs.replace(total, device=device)
+        position = len(self.gradient_ops)
+        self.gradient_ops.append(total)
+        gradient = total.outputs[0]
+        self._names.hold(gradient, blob, version, owned=True)
+        self.gradients[blob, version] = self.gradient_map[blob] = gradient
+        contributions = [generator.contribution() for generator in generators]
+        return Accumulated(index, blob, version, contributions, renames, [total], position, gradient)
+
+
+def _plain(op: Operator) -> Operator:
+    if all(type(name) is str for name in op.inputs) and all(type(name) is str for name in op.outputs):
+        return op
+    return msgspec.structs.replace(op, inputs=[str(n) for n in op.inputs], outputs=[str(n) for n in op.outputs])
+
+
+def _written(
+    gradient_ops: Sequence[Operator], g_input: Sequence[Gradient | None], first: int, index: int
+) -> dict[str, list[Generator]]:
+    """The gradients that `gradient_ops` write, by name."""
+    made: dict[str, list[Generator]] = {}
+    for position, op in enumerate(gradient_ops, first):
+        reads = [name for name in made if name in op.inputs]
+        for slot, name in enumerate(op.outputs):
+            if name not in g_input:
+                continue
+            known = made.setdefault(name, [])
+            if name in reads or len(known) == g_input.count(name):
+                known[-1].steps.append((position, slot))
+            else:
+                known.append(Generator(name, "generated", index, [(position, slot)], op.device))
+        for name in reads:
+            if name not in op.outputs:
+                made[name][-1].steps.append((position, -1))
+    return made

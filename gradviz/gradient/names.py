@@ -1,0 +1,112 @@
+"""Names of generated blobs: none may overwrite a gradient that is still needed, or a blob of the user's net.
+
+Rules call the gradient of x ``x_grad``, whichever version of x it belongs to. That is safe as long as the blob of
+that name holds nothing else that somebody will read: here stands, for each name, whose gradient it holds.
+"""
+
+from collections.abc import Container, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from ..program import Gradient, GradientSlice, Operator
+
+
+class Holder(NamedTuple):
+    """A blob version whose gradient a name holds. `owned`: an operator wrote the name for it, so it may be renamed."""
+
+    blob: str
+    version: int
+    owned: bool
+
+
+class GradientNames:
+    """Whose gradient each generated name holds.
+
+    Args:
+        reserved: names that belong to the user and are never written.
+    """
+
+    def __init__(self, reserved: Container[str]) -> None:
+        self._reserved = reserved
+        self._holders: dict[str, list[Holder]] = {}
+
+    def hold(self, name: str, blob: str, version: int, *, owned: bool) -> None:
+        """`name` now holds the gradient of `blob` at `version`; what an operator writes displaces the older holders."""
+        holder = Holder(blob, version, owned)
+        if owned:
+            self._holders[name] = [holder]
+        else:
+            self._holders.setdefault(name, []).append(holder)
+
+    def untouched(self, name: str) -> bool:
+        """Whether `name` is neither reserved nor in use."""
+        return name not in self._reserved and name not in self._holders
+
+    def writable(self, name: str, blob: str, version: int) -> bool:
+        """Whether a gradient of `blob` at `version` may be written to `name`.
+
+        Yes where the name holds a later version of the same blob (its producer has been visited already), or another
+        gradient of this version that accumulation will rename. No where it holds the gradient of another blob, or one
+        of this version that was given or passed through under that name.
+        """
+        if name in self._reserved:
+            return False
+        return all(
+            holder.blob == blob and (holder.version != version or holder.owned)
+            for holder in self._holders.get(name, ())
+        )
+
+    def fresh(self, name: str) -> str:
+        """`name` with the first number that makes it untouched."""
+        number = 1
+        while not self.untouched(f"{name}_{number}"):
+            number += 1
+        return f"{name}_{number}"
+
+    def settle(
+        self,
+        op: Operator,
+        in_versions: Sequence[int],
+        operators: list[Operator],
+        g_input: list[Gradient | None],
+    ) -> tuple[list[Operator], list[Gradient | None]]:
+        """The rule's operators and gradients, with fresh names where theirs would overwrite what is needed."""
+        conflicts: dict[str, str] = {}
+        for gradient_op in operators:
+            for name in gradient_op.outputs:
+                if name in conflicts or self.untouched(name):
+                    continue
+                wanted = _dense_target(name, op, in_versions, g_input)
+                if wanted is None or not self.writable(name, *wanted):
+                    conflicts[name] = self.fresh(name)
+        if not conflicts:
+            return operators, g_input
+        return _rename(operators, conflicts), [_renamed(gradient, conflicts) for gradient in g_input]
+
+
+def _dense_target(
+    name: str, op: Operator, in_versions: Sequence[int], g_input: Sequence[Gradient | None]
+) -> tuple[str, int] | None:
+    for blob, version, gradient in zip(op.inputs, in_versions, g_input, strict=True):
+        if gradient == name:
+            return blob, version
+    return None
+
+
+def _rename(operators: list[Operator], names: dict[str, str]) -> list[Operator]:
+    """The operators with outputs renamed, and the inputs that read those outputs with them."""
+    written: set[str] = set()
+    renamed = []
+    for op in operators:
+        inputs = [names[name] if name in written and type(name) is str else name for name in op.inputs]
+        outputs = [names.get(name, name) for name in op.outputs]
+        written.update(name for name in op.outputs if name in names)
+        renamed.append(msgspec.structs.replace(op, inputs=inputs, outputs=outputs))
+    return renamed
+
+
+def _renamed(gradient: Gradient | None, names: dict[str, str]) -> Gradient | None:
+    if isinstance(gradient, GradientSlice):
+        return GradientSlice(names.get(gradient.indices, gradient.indices), names.get(gradient.values, gradient.values))
+    return None if gradient is None else names.get(gradient, gradient)

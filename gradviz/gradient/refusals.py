@@ -1,0 +1,96 @@
+"""Why a backward pass is refused: the errors, each with operator, blobs, versions and the ways out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..program import Gradient, GradientError, GradientSlice, Operator
+from ..program.ssa import Ssa
+from .rules import describe
+
+
+def duplicate_output(op: Operator, index: int) -> GradientError:
+    """An operator writes the same name twice, so one of its values would be lost."""
+    twice = next(name for name in op.outputs if op.outputs.count(name) > 1)
+    return GradientError(
+        f"{describe(op, index)} writes {twice} twice.",
+        kind="bad_net",
+        operator_index=index,
+        blobs=[twice],
+        ways_out=["Give each output its own name."],
+    )
+
+
+def orphan_stop_gradient(op: Operator, index: int) -> GradientError:
+    """Nothing reads the output of a StopGradient, so it stops nothing."""
+    return GradientError(
+        f"{describe(op, index)} stops nothing: no operator reads {op.outputs[0]}.",
+        kind="orphan_stop_gradient",
+        operator_index=index,
+        blobs=[op.outputs[0], *op.inputs],
+        ways_out=[
+            f"Let the operators that should not send gradients back read {op.outputs[0]} instead of {op.inputs[0]}.",
+            "Remove the StopGradient.",
+        ],
+    )
+
+
+def version_overwritten(
+    ssa: Sequence[Ssa], index: int, source: str, name: str, version: int, latest: int
+) -> GradientError:
+    """A gradient operator needs a forward value that a later operator has overwritten."""
+    writer = next(
+        later for later, s in enumerate(ssa) if (name, version + 1) in zip(s.op.outputs, s.out_versions, strict=True)
+    )
+    op = ssa[index].op
+    in_place = " in place" if writer == index else ""
+    return GradientError(
+        f"The gradient of {describe(op, index)} needs {name}@{version}, its {source}, but operator #{writer} "
+        f"{ssa[writer]} overwrote it{in_place}: at the end of the forward pass {name} holds {name}@{latest}.",
+        kind="version_overwritten",
+        operator_index=index,
+        blobs=[name],
+        ways_out=[
+            f"Let operator #{writer} write a new name instead of {name}.",
+            f"Copy {name} before operator #{writer} and let operator #{index} work on the copy.",
+        ],
+    )
+
+
+def missing_output_gradient(op: Operator, index: int, g_output: Sequence[Gradient | None]) -> GradientError:
+    """A rule needs the gradient of an output that got none."""
+    missing = [name for name, gradient in zip(op.outputs, g_output, strict=True) if gradient is None]
+    return GradientError(
+        f"The gradient rule of {describe(op, index)} needs the gradient of {', '.join(missing)}, "
+        "and nothing downstream sends one.",
+        kind="missing_output_gradient",
+        operator_index=index,
+        blobs=missing,
+        ways_out=[
+            f"Use {missing[0] if missing else 'that output'} on the way to a y, or make it a y itself.",
+            "Give it a gradient of zeros: list it in ys as a dict entry with the name of a blob of zeros.",
+        ],
+    )
+
+
+def out_of_scope(op: Operator, index: int, name: Any) -> GradientError:
+    """A rule speaks of a blob that is neither of its operator nor made by itself."""
+    return GradientError(
+        f"The gradient rule of {describe(op, index)} speaks of {name!r}, which is no input, output or output gradient "
+        "of it, and which no earlier operator of the rule makes.",
+        kind="rule_failed",
+        operator_index=index,
+        blobs=[str(name)],
+        ways_out=[
+            "A gradient operator may read inputs, outputs, output gradients, and what the same rule made before."
+        ],
+    )
+
+
+def sparse_unsupported(gradient: GradientSlice) -> GradientError:
+    """A sparse gradient was given to a pass that adds dense ones."""
+    return GradientError(
+        f"The given gradient ({gradient.indices}, {gradient.values}) is sparse; this pass adds dense gradients only.",
+        kind="bad_ys",
+        blobs=[gradient.indices, gradient.values],
+        ways_out=["Make it dense first and give the name of the dense blob."],
+    )

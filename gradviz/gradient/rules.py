@@ -1,0 +1,118 @@
+"""Asking an operator's gradient rule, and checking what it answers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ..operators import OperatorType, lookup, similar
+from ..program import Gradient, GradientError, GradientSlice, GradvizError, Operator
+
+
+class BlobRef(str):
+    """A blob name that remembers which of an operator's blobs it stands for.
+
+    In ``t = Mul(t, w)`` the name alone does not tell whether a rule that reads ``t`` means the input, which is
+    overwritten, or the output. Rules of such operators are given these in place of plain names.
+    """
+
+    source: str
+
+    def __new__(cls, name: str, source: str) -> "BlobRef":
+        ref = super().__new__(cls, name)
+        ref.source = source
+        return ref
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a rule gave: its operators, the gradient of each input, and where the rule is written (file:line)."""
+
+    operators: list[Operator]
+    g_input: list[Gradient | None]
+    source: str
+
+
+def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None]) -> Answer:
+    """Call the rule of `op`, forward operator `index`, with the gradients of its outputs.
+
+    Raises:
+        GradientError: ``no_gradient_rule``, or ``rule_failed`` when it raises or its answer is malformed.
+    """
+    known = lookup(op.type)
+    if known is None or (known.rule is None and not known.constant):
+        raise GradientError(
+            f"{describe(op, index)} has no gradient rule, and the gradient of its output is wanted.",
+            kind="no_gradient_rule",
+            operator_index=index,
+            blobs=op.outputs,
+            ways_out=[
+                *(similar(op.type) if known is None else []),
+                f'Write its rule with @gradviz.register_gradient("{op.type}").',
+                f"Put StopGradient behind {', '.join(op.outputs)} if no gradient should pass here.",
+            ],
+        )
+    if known.rule is None:
+        return Answer([], [None] * len(op.inputs), "constant for the gradient")
+    op, g_output = _with_refs(op, g_output)
+    try:
+        answer = known.rule(op, list(g_output))
+    except GradvizError:
+        raise
+    except Exception as error:
+        raise _failed(op, index, known, f"raised {type(error).__name__}: {error}") from error
+    return _checked(answer, op, index, known)
+
+
+def describe(op: Operator, index: int) -> str:
+    """``Operator #3 y = Relu(x)``."""
+    return f"Operator #{index} {op}"
+
+
+def _with_refs(op: Operator, g_output: Sequence[Gradient | None]) -> tuple[Operator, Sequence[Gradient | None]]:
+    """The same operator, its names as `BlobRef` where a plain name could mean two things."""
+    inputs = op.inputs
+    clash = any(name in inputs for name in op.outputs) or any(
+        type(g) is str and g.endswith("_grad") and g[:-5] in inputs for g in g_output
+    )
+    if not clash:
+        return op, g_output
+    marked = msgspec.structs.replace(
+        op,
+        inputs=[BlobRef(name, "input") for name in inputs],
+        outputs=[BlobRef(name, "output") for name in op.outputs],
+    )
+    return marked, [BlobRef(g, "output gradient") if isinstance(g, str) else g for g in g_output]
+
+
+def _checked(answer: Any, op: Operator, index: int, known: OperatorType) -> Answer:
+    if not (isinstance(answer, tuple) and len(answer) == 2):
+        raise _failed(op, index, known, f"returned {answer!r} instead of (operators, gradients of the inputs)")
+    operators, g_input = answer
+    if isinstance(operators, Operator):
+        operators = [operators]
+    operators = [] if operators is None else list(operators)
+    for made in operators:
+        if not isinstance(made, Operator):
+            raise _failed(op, index, known, f"returned {made!r} among its operators")
+    if isinstance(g_input, str | GradientSlice) or g_input is None:
+        g_input = [g_input]
+    g_input = list(g_input)
+    if len(g_input) != len(op.inputs):
+        raise _failed(
+            op, index, known, f"returned {len(g_input)} gradients for {len(op.inputs)} inputs, with None where none is"
+        )
+    for gradient in g_input:
+        if not (gradient is None or isinstance(gradient, str | GradientSlice)):
+            raise _failed(op, index, known, f"returned {gradient!r} as a gradient")
+    return Answer(operators, g_input, known.rule_source)
+
+
+def _failed(op: Operator, index: int, known: OperatorType, what: str) -> GradientError:
+    where = f" ({known.rule_source})" if known.rule_source else ""
+    return GradientError(
+        f"The gradient rule of {op.type}{where} {what}, asked for {describe(op, index)}.",
+        kind="rule_failed",
+        operator_index=index,
+        blobs=[*op.outputs, *op.inputs],
+        ways_out=["A rule returns (an Operator, a list of them or None, [gradient or None for each input])."],
+    )

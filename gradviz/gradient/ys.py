@@ -1,0 +1,61 @@
+"""What a backward pass starts from: the blobs to differentiate and their gradients."""
+
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from ..program import Gradient, GradientError, GradientSlice
+from ..program.errors import shorten
+
+Ys = list[str] | Mapping[str, Gradient | None]
+"""Blobs to differentiate: a list (all seeded with ones), or a mapping to a gradient's name, a slice, or None (ones)."""
+
+
+def parse_ys(ys: Any, known: Collection[str]) -> dict[str, Gradient | None]:
+    """`ys` as a mapping, in the order given.
+
+    Raises:
+        GradientError: ``bad_ys`` when it is no list or dict, a y is not among the `known` blobs, or a gradient is
+            neither a name, a GradientSlice (or its JSON form) nor None.
+    """
+    if isinstance(ys, Mapping):
+        items = dict(ys)
+    elif isinstance(ys, list):
+        items = dict.fromkeys(map(_only_names, ys))
+    else:
+        raise _bad(f"ys must be a list of blob names or a dict, not {type(ys).__name__} {ys!r}.")
+    parsed: dict[str, Gradient | None] = {}
+    for y, gradient in items.items():
+        _only_names(y)
+        if y not in known:
+            near = get_close_matches(y, known, n=3)
+            raise _bad(
+                f"The net has no blob {shorten(y)} to differentiate.",
+                blobs=[y],
+                more=[f"Did you mean {' or '.join(near)}?"] if near else ["str(net) lists every blob."],
+            )
+        parsed[y] = _gradient(y, gradient)
+    return parsed
+
+
+def _only_names(y: Any) -> str:
+    if isinstance(y, str):
+        return y
+    raise _bad(f"{y!r} among the ys is not a blob name.")
+
+
+def _gradient(y: str, gradient: Any) -> Gradient | None:
+    if gradient is None or (isinstance(gradient, str) and gradient) or isinstance(gradient, GradientSlice):
+        return gradient
+    if isinstance(gradient, Mapping) and gradient.keys() == {"indices", "values"}:
+        return GradientSlice(gradient["indices"], gradient["values"])
+    raise _bad(
+        f"The gradient of {y} must be the name of a blob, a GradientSlice or None (ones), not {gradient!r}.",
+        blobs=[y],
+        more=["To start from an array, feed it under a name and give that name."],
+    )
+
+
+def _bad(message: str, *, blobs: list[str] | None = None, more: list[str] | None = None) -> GradientError:
+    ways_out = [*(more or []), 'Write ys as ["loss"] or {"loss": "loss_grad"}; None stands for a gradient of ones.']
+    return GradientError(message, kind="bad_ys", blobs=blobs or [], ways_out=ways_out)

@@ -1,0 +1,935 @@
+"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[165],{131(r,a,e){var o=e(601),t=e.n(o),g=e(314),i=(e.n(g))()(t());i.push([r.id,`/* src/style.css */
+.gradviz {
+  color-scheme: light dark;
+  --gv-bg: var(--jp-layout-color0, light-dark(#ffffff, #14171a));
+  --gv-fg: var(--jp-ui-font-color0, light-dark(#1b1f24, #e8ebee));
+  --gv-bar: color-mix(in srgb, var(--gv-fg) 4%, var(--gv-bg));
+  --gv-hover: color-mix(in srgb, var(--gv-fg) 9%, var(--gv-bg));
+  --gv-border: color-mix(in srgb, var(--gv-fg) 18%, var(--gv-bg));
+  --gv-muted: color-mix(in srgb, var(--gv-fg) 70%, var(--gv-bg));
+  --gv-ghost: color-mix(in srgb, var(--gv-fg) 34%, var(--gv-bg));
+  --gv-forward: light-dark(#0072b2, #6cb8ea);
+  --gv-backward: light-dark(#b84a00, #f2a064);
+  --gv-accumulation: light-dark(#8a3a7a, #dfa3d0);
+  --gv-right: light-dark(#00795a, #5fd3ae);
+  --gv-wrong: light-dark(#b3261e, #ff9a91);
+  --gv-forward-tint: color-mix(in srgb, var(--gv-forward) 14%, var(--gv-bg));
+  --gv-backward-tint: color-mix(in srgb, var(--gv-backward) 14%, var(--gv-bg));
+  --gv-accumulation-tint: color-mix(in srgb, var(--gv-accumulation) 14%, var(--gv-bg));
+  --gv-focus: light-dark(#0b57d0, #8ab4f8);
+  --gv-sans: var(--jp-ui-font-family, system-ui, "Segoe UI", Helvetica, Arial, sans-serif);
+  --gv-mono: var(--jp-code-font-family, ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace);
+  container: gradviz / inline-size;
+  box-sizing: border-box;
+  min-width: 0;
+  width: 100%;
+  border-radius: 8px;
+  color: var(--gv-fg);
+  font: 13px/1.45 var(--gv-sans);
+  font-variant-numeric: tabular-nums;
+  text-align: left;
+}
+[data-jp-theme-light=true] .gradviz,
+.vscode-light .gradviz {
+  color-scheme: light;
+}
+[data-jp-theme-light=false] .gradviz,
+.vscode-dark .gradviz,
+.vscode-high-contrast .gradviz {
+  color-scheme: dark;
+}
+.gradviz *,
+.gradviz *::before,
+.gradviz *::after {
+  box-sizing: border-box;
+}
+.gradviz [hidden] {
+  display: none !important;
+}
+.gradviz :focus-visible,
+.gradviz:focus-visible {
+  outline: 2px solid var(--gv-focus);
+  outline-offset: -2px;
+}
+.gradviz button {
+  margin: 0;
+  padding: 0 7px;
+  border: 0;
+  border-radius: 5px;
+  background: none;
+  color: inherit;
+  font: inherit;
+  white-space: nowrap;
+  cursor: pointer;
+}
+.gradviz code,
+.gradviz kbd {
+  padding: 0;
+  border: 0;
+  background: none;
+  color: inherit;
+  font: 12px/1.6 var(--gv-mono);
+}
+.gradviz kbd {
+  padding: 0 4px;
+  border: 1px solid var(--gv-border);
+  border-bottom-width: 2px;
+  border-radius: 4px;
+  background: var(--gv-bg);
+  font-size: 11px;
+}
+.gradviz.gv-error {
+  padding: 12px;
+  border: 1px solid var(--gv-border);
+  border-left: 4px solid var(--gv-wrong);
+  background: var(--gv-bg);
+  overflow-wrap: anywhere;
+}
+.gv-frame {
+  position: relative;
+  display: flex;
+  flex-direction: column;
+  overflow: hidden;
+  border: 1px solid var(--gv-border);
+  border-radius: 8px;
+  background: var(--gv-bg);
+}
+.gv-version,
+.gv-note,
+.gv-quiet {
+  color: var(--gv-muted);
+}
+.gv-note {
+  font-weight: 400;
+}
+.gv-icon {
+  width: 14px;
+  height: 14px;
+  vertical-align: -2px;
+  fill: currentColor;
+  stroke: currentColor;
+  stroke-width: 1.6;
+  stroke-linejoin: round;
+  stroke-linecap: round;
+}
+.gv-toolbar {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 4px 2px;
+  padding: 6px 8px;
+  border-bottom: 1px solid var(--gv-border);
+  background: var(--gv-bar);
+}
+.gv-toolbar button {
+  height: 28px;
+  min-width: 28px;
+}
+.gv-toolbar button:hover {
+  background: var(--gv-hover);
+}
+.gv-toolbar button[aria-disabled=true] {
+  color: var(--gv-ghost);
+  cursor: default;
+}
+.gv-toolbar button.gv-primary {
+  padding: 0 10px 0 8px;
+  background: var(--gv-forward);
+  color: var(--gv-bg);
+  font-weight: 600;
+}
+.gv-toolbar button.gv-primary .gv-icon {
+  margin-right: 4px;
+}
+.gv-toolbar button.gv-primary[aria-disabled=true] {
+  background: var(--gv-hover);
+  color: var(--gv-muted);
+}
+.gv-separator {
+  width: 1px;
+  height: 18px;
+  margin: 0 6px;
+  background: var(--gv-border);
+}
+.gv-run-to {
+  display: inline-flex;
+  flex: 1 1 190px;
+  align-items: center;
+  gap: 8px;
+  min-width: 0;
+}
+.gv-run-to input {
+  flex: 0 1 190px;
+  min-width: 90px;
+  height: 28px;
+  margin: 0;
+  padding: 0 8px;
+  border: 1px solid var(--gv-border);
+  border-radius: 6px;
+  background: var(--gv-bg);
+  color: var(--gv-fg);
+  font: inherit;
+}
+.gv-run-to input::placeholder {
+  color: var(--gv-muted);
+  opacity: 1;
+}
+.gv-message {
+  overflow: hidden;
+  color: var(--gv-wrong);
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.gv-position {
+  margin-left: auto;
+  padding: 0 4px;
+  color: var(--gv-muted);
+  white-space: nowrap;
+}
+.gv-position b {
+  color: var(--gv-fg);
+}
+.gv-help {
+  position: absolute;
+  z-index: 2;
+  top: 44px;
+  right: 8px;
+  padding: 8px 12px;
+  border: 1px solid var(--gv-border);
+  border-radius: 6px;
+  background: var(--gv-bg);
+}
+.gv-help dl {
+  display: grid;
+  gap: 4px;
+  margin: 0;
+}
+.gv-help dl > div {
+  display: grid;
+  grid-template-columns: 72px 1fr;
+  gap: 8px;
+}
+.gv-help dt {
+  display: flex;
+  gap: 4px;
+}
+.gv-help dd {
+  margin: 0;
+}
+.gv-timeline {
+  flex: none;
+  height: 30px;
+  padding: 0 16px;
+  border-bottom: 1px solid var(--gv-border);
+  cursor: pointer;
+  touch-action: none;
+  user-select: none;
+}
+.gv-track {
+  position: relative;
+  height: 100%;
+}
+.gv-track::before {
+  content: "";
+  position: absolute;
+  top: 14px;
+  right: 0;
+  left: 0;
+  height: 2px;
+  background: var(--gv-border);
+}
+.gv-track .gv-mark {
+  position: absolute;
+  top: 15px;
+  transform: translate(-50%, -50%);
+}
+.gv-playhead {
+  position: absolute;
+  top: 3px;
+  width: 2px;
+  height: 24px;
+  margin-left: -1px;
+  background: var(--gv-fg);
+  opacity: 0.75;
+}
+.gv-mark {
+  --gv-tone: var(--gv-muted);
+  display: inline-block;
+  width: 8px;
+  height: 8px;
+  border-radius: 50%;
+  background: var(--gv-tone);
+}
+.gv-mark.gv-tone-forward {
+  --gv-tone: var(--gv-forward);
+}
+.gv-mark.gv-tone-backward {
+  --gv-tone: var(--gv-backward);
+}
+.gv-mark.gv-tone-accumulation {
+  --gv-tone: var(--gv-accumulation);
+}
+.gv-mark.gv-tone-right {
+  --gv-tone: var(--gv-right);
+}
+.gv-mark.gv-tone-wrong {
+  --gv-tone: var(--gv-wrong);
+}
+.gv-mark.gv-small {
+  width: 5px;
+  height: 5px;
+}
+.gv-mark.gv-square {
+  border-radius: 1px;
+}
+.gv-mark.gv-triangle {
+  width: 10px;
+  height: 9px;
+  border-radius: 0;
+  clip-path: polygon(50% 0, 100% 100%, 0 100%);
+}
+.gv-mark.gv-diamond {
+  width: 12px;
+  height: 12px;
+  border-radius: 0;
+  clip-path: polygon(50% 0, 100% 50%, 50% 100%, 0 50%);
+}
+.gv-mark.gv-bar {
+  width: 3px;
+  height: 10px;
+  border-radius: 1px;
+}
+.gv-mark.gv-cross {
+  width: 10px;
+  height: 10px;
+  border-radius: 0;
+  clip-path: polygon(20% 0, 50% 30%, 80% 0, 100% 20%, 70% 50%, 100% 80%, 80% 100%, 50% 70%, 20% 100%, 0 80%, 30% 50%, 0 20%);
+}
+.gv-track .gv-mark:not(.gv-past) {
+  --gv-tone: var(--gv-border);
+}
+.gv-body {
+  display: grid;
+  grid-template: "program graph inspector" 590px / 310px minmax(0, 1fr) 340px;
+}
+.gv-program {
+  grid-area: program;
+}
+.gv-graph {
+  grid-area: graph;
+}
+.gv-inspector {
+  grid-area: inspector;
+}
+.gv-pane {
+  min-width: 0;
+  min-height: 0;
+  overflow: hidden;
+  border-right: 1px solid var(--gv-border);
+}
+.gv-inspector {
+  border-right: 0;
+}
+@container gradviz (max-width: 900px) {
+  .gv-body {
+    grid-template: "program graph" 590px "inspector inspector" 300px / minmax(240px, 2fr) minmax(0, 3fr);
+  }
+  .gv-graph {
+    border-right: 0;
+  }
+  .gv-inspector {
+    border-top: 1px solid var(--gv-border);
+  }
+}
+@container gradviz (max-width: 560px) {
+  .gv-body {
+    grid-template: "program" 300px "graph" 420px "inspector" 320px / minmax(0, 1fr);
+  }
+  .gv-program {
+    border-right: 0;
+    border-bottom: 1px solid var(--gv-border);
+  }
+}
+@container gradviz (min-width: 561px) and (max-width: 900px) {
+  .gv-value {
+    display: grid;
+    grid-template: "head picture" auto "statistics picture" 1fr / minmax(0, 1fr) minmax(0, 1fr);
+    gap: 8px 20px;
+  }
+  .gv-value > :is(.gv-picture, .gv-single) {
+    grid-area: picture;
+  }
+}
+.gv-program {
+  display: flex;
+  flex-direction: column;
+}
+.gv-section {
+  display: flex;
+  flex: none;
+  justify-content: space-between;
+  padding: 6px 12px 5px;
+  border-bottom: 1px solid var(--gv-border);
+  background: var(--gv-bar);
+  font-weight: 600;
+}
+.gv-lines + .gv-section {
+  border-top: 1px solid var(--gv-border);
+}
+.gv-count {
+  color: var(--gv-muted);
+  font-weight: 400;
+}
+.gv-lines {
+  min-height: 0;
+  overflow: auto;
+  overscroll-behavior: contain;
+}
+.gv-lines-forward {
+  flex: 0 1 auto;
+  max-height: 45%;
+}
+.gv-lines-backward {
+  flex: 1 1 0;
+}
+.gradviz .gv-line {
+  --gv-line-tone: var(--gv-backward);
+  --gv-line-tint: var(--gv-backward-tint);
+  display: flex;
+  align-items: baseline;
+  width: 100%;
+  padding: 1px 8px 1px 0;
+  border-left: 3px solid transparent;
+  border-radius: 0;
+  text-align: left;
+  white-space: normal;
+}
+.gradviz .gv-line.gv-forward {
+  --gv-line-tone: var(--gv-forward);
+  --gv-line-tint: var(--gv-forward-tint);
+}
+.gradviz .gv-line.gv-accumulation,
+.gv-accumulating .gv-line:not(.gv-forward) {
+  --gv-line-tone: var(--gv-accumulation);
+  --gv-line-tint: var(--gv-accumulation-tint);
+}
+.gradviz .gv-line:hover {
+  background: var(--gv-hover);
+}
+.gradviz .gv-line.gv-new,
+.gradviz .gv-line.gv-current {
+  border-left-color: var(--gv-line-tone);
+  background: var(--gv-line-tint);
+}
+.gradviz .gv-line.gv-future {
+  color: var(--gv-muted);
+  font-style: italic;
+}
+.gradviz .gv-line.gv-selected {
+  outline: 2px solid var(--gv-line-tone);
+  outline-offset: -2px;
+}
+.gv-line code {
+  min-width: 0;
+  padding-left: 1.4em;
+  overflow-wrap: anywhere;
+  text-indent: -1.4em;
+}
+.gv-gutter {
+  flex: none;
+  width: 15px;
+  color: var(--gv-right);
+  font-size: 10px;
+  text-align: center;
+}
+.gv-ran .gv-gutter::before {
+  content: "✓";
+}
+.gv-number {
+  flex: none;
+  min-width: 18px;
+  margin-right: 8px;
+  color: var(--gv-muted);
+  font: 11px var(--gv-mono);
+  text-align: right;
+}
+.gv-operator {
+  font-weight: 600;
+}
+.gv-future .gv-operator {
+  font-weight: 400;
+}
+.gv-graph {
+  position: relative;
+  cursor: grab;
+  touch-action: none;
+}
+.gv-graph:active {
+  cursor: grabbing;
+}
+.gv-graph > svg {
+  display: block;
+  width: 100%;
+  height: 100%;
+  user-select: none;
+}
+.gv-empty {
+  margin: 0;
+  padding: 24px;
+  color: var(--gv-muted);
+}
+.gv-zoom {
+  position: absolute;
+  right: 8px;
+  bottom: 8px;
+  display: flex;
+  border: 1px solid var(--gv-border);
+  border-radius: 6px;
+  background: var(--gv-bar);
+  cursor: default;
+}
+.gv-zoom button {
+  height: 26px;
+  color: var(--gv-muted);
+}
+.gv-zoom button:hover {
+  background: var(--gv-hover);
+  color: var(--gv-fg);
+}
+.gv-zoom .gv-icon {
+  fill: none;
+}
+.gv-graph .node {
+  --gv-node: var(--gv-backward);
+  --gv-node-tint: var(--gv-backward-tint);
+  cursor: pointer;
+}
+.gv-graph .node.forward {
+  --gv-node: var(--gv-forward);
+  --gv-node-tint: var(--gv-forward-tint);
+}
+.gv-graph .node.accumulation,
+.gv-graph .node.accumulating:not(.forward) {
+  --gv-node: var(--gv-accumulation);
+  --gv-node-tint: var(--gv-accumulation-tint);
+}
+.gv-graph .node :is(path, polygon, rect, ellipse, circle, polyline, line) {
+  fill: var(--gv-bar);
+  stroke: var(--gv-node);
+  stroke-width: 1.4;
+}
+.gv-graph .node text {
+  fill: var(--gv-fg);
+  font-family: var(--gv-sans);
+}
+.gv-graph :is(.node .detail, .lane text) {
+  fill: var(--gv-muted);
+}
+.gv-graph .node .bar {
+  stroke-width: 2.5;
+}
+.gv-graph .node.passed :is(path, polygon, rect) {
+  stroke-dasharray: 4 3;
+}
+.gv-graph .node:is(.current, .new) :is(path, polygon, rect) {
+  fill: var(--gv-node-tint);
+  stroke-width: 2.6;
+}
+.gv-graph .node.accumulation :is(ellipse, circle) {
+  fill: var(--gv-accumulation);
+}
+.gv-graph .node.accumulation text {
+  fill: var(--gv-bg);
+}
+.gv-graph .node.accumulation.new :is(ellipse, circle) {
+  stroke-width: 3;
+  filter: drop-shadow(0 0 5px var(--gv-accumulation));
+}
+.gv-graph .node.future :is(path, polygon, rect, ellipse, circle, polyline, line) {
+  fill: var(--gv-bg);
+  stroke: var(--gv-ghost);
+  stroke-dasharray: 4 3;
+}
+.gv-graph .node.future .bar {
+  stroke-dasharray: none;
+}
+.gv-graph .node.future text {
+  fill: var(--gv-muted);
+}
+.gv-graph .node[data-selected] :is(path, polygon, rect, ellipse, circle) {
+  stroke: var(--gv-focus);
+  stroke-width: 3;
+}
+.gv-graph .edge {
+  --gv-edge: var(--gv-forward);
+}
+.gv-graph .edge.backward {
+  --gv-edge: var(--gv-backward);
+}
+.gv-graph .edge.saved {
+  --gv-edge: var(--gv-muted);
+}
+.gv-graph .edge path {
+  fill: none;
+  stroke: var(--gv-edge);
+  stroke-width: 1.5;
+}
+.gv-graph .edge polygon {
+  fill: var(--gv-edge);
+  stroke: var(--gv-edge);
+}
+.gv-graph .edge text {
+  fill: var(--gv-edge);
+  font-family: var(--gv-mono);
+}
+.gv-graph .edge.saved path {
+  stroke-width: 1;
+  stroke-dasharray: 2 4;
+}
+.gv-graph .edge.hot path {
+  stroke-width: 2.6;
+}
+.gv-graph .edge.saved.hot path {
+  stroke-width: 1.6;
+}
+.gv-graph .edge.future path {
+  stroke: var(--gv-ghost);
+  stroke-dasharray: 4 3;
+}
+.gv-graph .edge.future polygon {
+  fill: var(--gv-ghost);
+  stroke: var(--gv-ghost);
+}
+.gv-graph .edge.future text {
+  fill: var(--gv-muted);
+}
+.gv-graph .edge.saved.future path {
+  stroke-dasharray: 2 4;
+}
+.gv-inspector {
+  display: flex;
+  flex-direction: column;
+}
+.gv-tabs {
+  display: flex;
+  flex: none;
+  padding: 0 4px;
+  border-bottom: 1px solid var(--gv-border);
+  background: var(--gv-bar);
+}
+.gradviz .gv-tabs button {
+  padding: 6px 8px 5px;
+  border-bottom: 2px solid transparent;
+  border-radius: 0;
+  color: var(--gv-muted);
+}
+.gradviz .gv-tabs button[aria-selected=true] {
+  border-bottom-color: var(--gv-accumulation);
+  color: var(--gv-fg);
+  font-weight: 600;
+}
+.gv-inside {
+  display: flex;
+  flex: 1;
+  flex-direction: column;
+  gap: 12px;
+  min-height: 0;
+  padding: 10px 12px;
+  overflow: auto;
+  overscroll-behavior: contain;
+}
+.gv-blobs {
+  display: flex;
+  flex: none;
+  flex-wrap: wrap;
+  gap: 4px;
+}
+.gradviz .gv-blobs button {
+  max-width: 100%;
+  padding: 1px 8px;
+  overflow: hidden;
+  border: 1px solid var(--gv-border);
+  border-radius: 10px;
+  font: 12px/1.6 var(--gv-mono);
+  text-overflow: ellipsis;
+}
+.gradviz .gv-blobs button:hover {
+  background: var(--gv-hover);
+}
+.gradviz .gv-blobs button[aria-pressed=true] {
+  border-color: var(--gv-fg);
+  background: var(--gv-hover);
+}
+.gv-card {
+  display: flex;
+  flex: none;
+  flex-direction: column;
+  gap: 8px;
+  align-items: stretch;
+}
+.gv-card h3 {
+  margin: 0;
+  color: inherit;
+  font: 600 13px/1.45 var(--gv-mono);
+  overflow-wrap: anywhere;
+}
+.gv-card p,
+.gv-quiet {
+  margin: 0;
+}
+.gv-not-computed {
+  color: var(--gv-muted);
+  font-style: italic;
+}
+.gv-not-computed b {
+  color: var(--gv-fg);
+}
+.gv-single {
+  font: 600 20px/1.3 var(--gv-mono);
+}
+.gv-picture > .gv-note {
+  margin-bottom: 4px;
+}
+.gv-heat {
+  display: grid;
+  gap: 1px;
+  max-width: 420px;
+}
+.gv-heat i {
+  --gv-strength: 0%;
+  aspect-ratio: 1;
+  background: color-mix(in oklab, var(--gv-heat-tone, var(--gv-hover)) var(--gv-strength), var(--gv-hover));
+}
+.gv-heat .gv-below {
+  --gv-heat-tone: var(--gv-forward);
+}
+.gv-heat .gv-above {
+  --gv-heat-tone: var(--gv-backward);
+}
+.gv-heat .gv-gap {
+  background: none;
+}
+.gv-heat .gv-no-number {
+  background:
+    repeating-linear-gradient(
+      45deg,
+      var(--gv-wrong) 0 2px,
+      var(--gv-bg) 2px 4px);
+}
+.gv-scale {
+  display: flex;
+  gap: 6px;
+  align-items: center;
+  margin-top: 4px;
+  color: var(--gv-muted);
+  font-size: 11px;
+}
+.gv-scale i {
+  width: 60px;
+  height: 6px;
+  border-radius: 3px;
+  background:
+    linear-gradient(
+      to right,
+      var(--gv-forward),
+      var(--gv-hover),
+      var(--gv-backward));
+}
+.gv-statistics {
+  display: grid;
+  grid-template-columns: repeat(auto-fit, minmax(130px, 1fr));
+  gap: 0 16px;
+  margin: 0;
+  font-size: 12px;
+}
+.gv-statistics > div {
+  display: flex;
+  justify-content: space-between;
+  padding: 2px 0;
+  border-bottom: 1px solid var(--gv-border);
+}
+.gv-statistics dt {
+  color: var(--gv-muted);
+  font-weight: 400;
+}
+.gv-statistics dd {
+  margin: 0;
+}
+.gv-statistics .gv-bad :is(dt, dd) {
+  color: var(--gv-wrong);
+  font-weight: 600;
+}
+.gradviz .gv-ledger {
+  width: 100%;
+  margin: 0;
+  border: 0;
+  border-collapse: collapse;
+  table-layout: auto;
+  font-size: 12px;
+}
+.gv-ledger caption {
+  padding: 0 0 6px;
+  color: inherit;
+  font-weight: 600;
+  text-align: left;
+}
+.gradviz .gv-ledger :is(th, td) {
+  padding: 5px 4px;
+  border: 0;
+  border-bottom: 1px solid var(--gv-border);
+  background: none;
+  text-align: left;
+  vertical-align: top;
+  white-space: normal;
+}
+.gradviz .gv-ledger th {
+  padding: 2px 4px;
+  color: var(--gv-muted);
+  font-weight: 400;
+}
+.gradviz .gv-ledger :is(th, td):first-child {
+  padding-left: 0;
+}
+.gradviz .gv-ledger .gv-right {
+  text-align: right;
+  white-space: nowrap;
+}
+.gradviz .gv-ledger .gv-share {
+  white-space: nowrap;
+}
+.gv-path {
+  color: var(--gv-muted);
+  overflow-wrap: anywhere;
+}
+.gv-path code {
+  color: var(--gv-fg);
+}
+.gv-share-bar {
+  display: inline-block;
+  width: 40px;
+  height: 7px;
+  margin-right: 5px;
+  overflow: hidden;
+  border-radius: 4px;
+  background: var(--gv-hover);
+}
+.gv-share-bar > span {
+  display: block;
+  height: 100%;
+  background: var(--gv-accumulation);
+}
+.gv-against > span {
+  background:
+    repeating-linear-gradient(
+      45deg,
+      var(--gv-wrong) 0 2px,
+      var(--gv-bg) 2px 4px);
+}
+.gradviz .gv-link {
+  align-self: flex-start;
+  padding: 2px 7px;
+  border: 1px solid var(--gv-border);
+}
+.gradviz .gv-link:hover {
+  background: var(--gv-hover);
+}
+.gv-narration {
+  display: flex;
+  gap: 12px;
+  height: 58px;
+  padding: 8px 14px;
+  overflow: auto;
+  border-top: 1px solid var(--gv-border);
+  background: var(--gv-bar);
+}
+.gv-spoken {
+  flex: 1;
+  min-width: 0;
+}
+.gv-kind {
+  --gv-tone: var(--gv-muted);
+  margin-right: 10px;
+  color: var(--gv-tone);
+  white-space: nowrap;
+}
+.gv-kind.gv-tone-forward {
+  --gv-tone: var(--gv-forward);
+}
+.gv-kind.gv-tone-backward {
+  --gv-tone: var(--gv-backward);
+}
+.gv-kind.gv-tone-accumulation {
+  --gv-tone: var(--gv-accumulation);
+}
+.gv-kind.gv-tone-right {
+  --gv-tone: var(--gv-right);
+}
+.gv-kind.gv-tone-wrong {
+  --gv-tone: var(--gv-wrong);
+}
+.gv-kind .gv-mark {
+  margin-right: 6px;
+}
+.gv-next {
+  flex: none;
+  max-width: 34%;
+  color: var(--gv-muted);
+}
+@container gradviz (max-width: 560px) {
+  .gv-narration {
+    height: 96px;
+  }
+  .gv-separator {
+    display: none;
+  }
+}
+@media (forced-colors: active) {
+  .gv-mark,
+  .gv-playhead,
+  .gv-heat i,
+  .gv-share-bar > span {
+    forced-color-adjust: none;
+  }
+}
+
+/* src/lab/style.css */
+.gradviz-lab-Panel,
+.gradviz-lab-Body {
+  height: 100%;
+  overflow: auto;
+  background: var(--jp-layout-color1);
+  color: var(--jp-ui-font-color1);
+}
+.gradviz-lab-Message {
+  padding: 12px;
+  font-size: var(--jp-ui-font-size1);
+  line-height: 1.5;
+  overflow-wrap: anywhere;
+}
+.gradviz-lab-Message[role=alert] {
+  border-left: 3px solid var(--jp-error-color1);
+}
+.gradviz-lab-Message code {
+  font-family: var(--jp-code-font-family);
+  font-size: var(--jp-code-font-size);
+}
+.gradviz-lab-Picture {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 12px;
+  align-items: flex-start;
+  overflow: auto;
+}
+.gradviz-lab-Picture img {
+  max-width: 100%;
+}
+body[data-jp-theme-light=false] .gradviz-lab-light,
+body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
+  display: none;
+}
+.gradviz-lab-Picture pre {
+  margin: 0;
+  font: var(--jp-code-font-size) / 1.5 var(--jp-code-font-family);
+  color: var(--jp-content-font-color1);
+}
+`,""]),e.d(a,{},{A:i})},314(r){r.exports=function(r){var a=[];return a.toString=function(){return this.map(function(a){var e="",o=void 0!==a[5];return a[4]&&(e+="@supports (".concat(a[4],") {")),a[2]&&(e+="@media ".concat(a[2]," {")),o&&(e+="@layer".concat(a[5].length>0?" ".concat(a[5]):""," {")),e+=r(a),o&&(e+="}"),a[2]&&(e+="}"),a[4]&&(e+="}"),e}).join("")},a.i=function(r,e,o,t,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==g&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=g),e&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=e),t&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=t):l[4]="".concat(t)),a.push(l))}},a}},601(r){r.exports=function(r){return r[1]}},4(r,a,e){e.r(a);var o=e(72),t=e.n(o),g=e(825),i=e.n(g),v=e(659),n=e.n(v),d=e(56),l=e.n(d),p=e(540),s=e.n(p),c=e(113),h=e.n(c),u=e(131),b={};b.styleTagTransform=h(),b.setAttributes=l(),b.insert=n().bind(null,"head"),b.domAPI=i(),b.insertStyleElement=s(),t()(u.A,b);let f=u.A&&u.A.locals?u.A.locals:void 0;e.d(a,{},{default:f})},72(r){var a=[];function e(r){for(var e=-1,o=0;o<a.length;o++)if(a[o].identifier===r){e=o;break}return e}function o(r,o){for(var t={},g=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=t[n]||0,l="".concat(n," ").concat(d);t[n]=d+1;var p=e(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)a[p].references++,a[p].updater(s);else{var c=function(r,a){var e=a.domAPI(a);return e.update(r),function(a){a?(a.css!==r.css||a.media!==r.media||a.sourceMap!==r.sourceMap||a.supports!==r.supports||a.layer!==r.layer)&&e.update(r=a):e.remove()}}(s,o);o.byIndex=i,a.splice(i,0,{identifier:l,updater:c,references:1})}g.push(l)}return g}r.exports=function(r,t){var g=o(r=r||[],t=t||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var v=e(g[i]);a[v].references--}for(var n=o(r,t),d=0;d<g.length;d++){var l=e(g[d]);0===a[l].references&&(a[l].updater(),a.splice(l,1))}g=n}}},659(r){var a={};r.exports=function(r,e){var o=function(r){if(void 0===a[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}a[r]=e}return a[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(e)}},540(r){r.exports=function(r){var a=document.createElement("style");return r.setAttributes(a,r.attributes),r.insert(a,r.options),a}},56(r,a,e){r.exports=function(r){var a=e.nc;a&&r.setAttribute("nonce",a)}},825(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var a=r.insertStyleElement(r);return{update:function(e){var o,t,g;o="",e.supports&&(o+="@supports (".concat(e.supports,") {")),e.media&&(o+="@media ".concat(e.media," {")),(t=void 0!==e.layer)&&(o+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),o+=e.css,t&&(o+="}"),e.media&&(o+="}"),e.supports&&(o+="}"),(g=e.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(o,a,r.options)},remove:function(){var r;null===(r=a).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,a){if(a.styleSheet)a.styleSheet.cssText=r;else{for(;a.firstChild;)a.removeChild(a.firstChild);a.appendChild(document.createTextNode(r))}}}}]);

@@ -1,0 +1,45 @@
+"""Jupyter: the widget, what a session leaves in an output, and the channel to the JupyterLab plugin.
+
+Importing this package is cheap and works anywhere: what needs Jupyter is imported when a kernel is there to use it.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .shown import Shown
+
+__all__ = ["announce", "enable", "kernel_shell"]
+
+logger = logging.getLogger(__name__)
+
+
+def kernel_shell() -> Any:
+    """The IPython shell when this process is a Jupyter kernel, else None (a script, a terminal, no IPython)."""
+    ipython = sys.modules.get("IPython")
+    get_ipython = getattr(ipython, "get_ipython", None)
+    shell = get_ipython() if get_ipython is not None else None
+    return shell if getattr(shell, "kernel", None) is not None else None
+
+
+def enable() -> None:
+    """Let a JupyterLab panel find the sessions of this kernel. Does nothing outside a kernel; never raises."""
+    try:
+        shell = kernel_shell()
+        if shell is not None:
+            from .channel import kernel_channel
+
+            kernel_channel().listen(shell)
+    except Exception:
+        logger.warning("The side panel will not find the sessions of this kernel.", exc_info=True)
+
+
+def announce(session: Shown) -> None:
+    """`session` is the newest one: a side panel shows it once the running cell is done. Nothing outside a kernel."""
+    if kernel_shell() is not None:
+        from .channel import kernel_channel
+
+        kernel_channel().announce(session)

@@ -1,0 +1,145 @@
+"""The channel between a kernel and the JupyterLab side panels that look at it.
+
+A panel opens a comm of the target "gradviz"; it may do so at any time, several panels at once. Then the kernel sends
+
+    {"type": "session", "id", "name", "position", "trace": JSON text}    the session displayed or created last
+    {"type": "position", "id", "position"}                               it moved
+    {"type": "none"}                                                     there is no session (any more)
+
+and the panel sends {"type": "position", "id", "position"}. So that a panel need not knock at kernels that know
+nothing of gradviz, the kernel opens one empty comm of the same target with its first session, as a sign.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Literal
+
+import comm
+import msgspec
+from comm.base_comm import BaseComm
+
+from ..debugger.trace import encode
+from .shown import Shown, clamp, follow
+
+__all__ = ["TARGET", "Channel", "kernel_channel"]
+
+logger = logging.getLogger(__name__)
+
+TARGET = "gradviz"
+
+
+class Move(msgspec.Struct, frozen=True):
+    """What a panel may say: take this session to this position."""
+
+    type: Literal["position"]
+    id: str
+    position: int
+
+
+class Channel:
+    """Tells the panels of one kernel about its newest session, and moves it when they say so.
+
+    The session is held by a weak reference: a panel alone keeps no recording alive.
+    """
+
+    def __init__(self) -> None:
+        self._panels: dict[str, BaseComm] = {}
+        self._session: weakref.ref[Shown] | None = None
+        self._unobserve: Callable[[], None] | None = None
+        self._sign: BaseComm | None = None
+        self._told: str | None = None
+        self._speaking: BaseComm | None = None
+
+    def listen(self, shell: Any) -> None:
+        """Answer panels that open a comm in the kernel of the IPython `shell`."""
+        comm.get_comm_manager().register_target(TARGET, self.accept)
+        shell.events.register("post_execute", self.tell)
+
+    def announce(self, session: Shown) -> None:
+        """Make `session` the newest one; panels hear of it with the next `tell`."""
+        if self._current() is not session:
+            if self._unobserve is not None:
+                self._unobserve()
+            self._session = weakref.ref(session)
+            self._unobserve = follow(session, self._moved)
+        if self._sign is None:
+            self._sign = comm.create_comm(target_name=TARGET)
+
+    def tell(self) -> None:
+        """Tell all panels what the newest session is, unless they know."""
+        session = self._current()
+        known = session.id if session is not None else None
+        if known == self._told:
+            return
+        self._told = known
+        if self._panels:
+            message = _introduction(session)
+            for panel in self._panels.values():
+                panel.send(message)
+
+    def accept(self, panel: BaseComm, _message: object = None) -> None:
+        """A panel opened `panel`: answer its messages from now on, and tell it where things stand."""
+        self._panels[panel.comm_id] = panel
+        panel.on_msg(lambda message: self._heard(panel, message))
+        panel.on_close(lambda _message: self._forget(panel))
+        panel.send(_introduction(self._current()))
+
+    def _forget(self, panel: BaseComm) -> None:
+        self._panels.pop(panel.comm_id, None)
+
+    def _current(self) -> Shown | None:
+        return self._session() if self._session is not None else None
+
+    def _heard(self, panel: BaseComm, message: dict[str, Any]) -> None:
+        data = message.get("content", {}).get("data")
+        try:
+            move = msgspec.convert(data, Move)
+        except msgspec.ValidationError as error:
+            logger.warning("A message of the gradviz panel was not understood and is ignored: %s", error)
+            return
+        session = self._current()
+        if session is None or session.id != move.id:
+            # The panel still shows a session that is gone or was replaced while its message was on the way.
+            panel.send(_introduction(session))
+            return
+        self._speaking = panel
+        try:
+            session.move_to(clamp(move.position, len(session)))
+        finally:
+            self._speaking = None
+        if session.position != move.position:
+            panel.send(_whereabouts(session))
+
+    def _moved(self, session: Shown) -> None:
+        if session.id != self._told:
+            return
+        for panel in self._panels.values():
+            # An echo would arrive late and take a panel that steps quickly back in time.
+            if panel is not self._speaking:
+                panel.send(_whereabouts(session))
+
+
+@cache
+def kernel_channel() -> Channel:
+    """The one channel of this kernel."""
+    return Channel()
+
+
+def _introduction(session: Shown | None) -> dict[str, Any]:
+    if session is None:
+        return {"type": "none"}
+    return {
+        "type": "session",
+        "id": session.id,
+        "name": session.name,
+        "position": session.position,
+        "trace": encode(session.trace()).decode(),
+    }
+
+
+def _whereabouts(session: Shown) -> dict[str, Any]:
+    return {"type": "position", "id": session.id, "position": session.position}

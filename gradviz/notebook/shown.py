@@ -1,0 +1,82 @@
+"""What this room asks of a session: a position in time that can be moved and watched, and a trace document."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from ..debugger.trace import Trace
+
+__all__ = ["Shown", "clamp", "follow"]
+
+
+class Shown(Protocol):
+    """A session as widgets, outputs and the side panel see it."""
+
+    @property
+    def id(self) -> str:
+        """Short and unique among the sessions of this process."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """The net's name."""
+        ...
+
+    @property
+    def position(self) -> int:
+        """How many events have happened, 0 to `len(self)`."""
+        ...
+
+    def __len__(self) -> int:
+        """How many events there are."""
+        ...
+
+    def move_to(self, position: int, /) -> Any:
+        """Go to `position`, 0 to `len(self)`."""
+        ...
+
+    def observe(self, callback: Callable[[Any], None], /) -> Callable[[], None]:
+        """Call `callback(session)` after each move, until the returned function is called."""
+        ...
+
+    def trace(self) -> Trace:
+        """The whole recording, drawing included."""
+        ...
+
+
+def clamp(position: int, length: int) -> int:
+    """The position nearest to `position` that a recording of `length` events has."""
+    return max(0, min(position, length))
+
+
+def follow(session: Shown, callback: Callable[[Any], None]) -> Callable[[], None]:
+    """Observe `session` without keeping it alive; the function returned ends it, once or more often."""
+    follower = weakref.ref(_Follower(session, callback))
+
+    def stop() -> None:
+        following = follower()
+        if following is not None:
+            following.stop()
+
+    return stop
+
+
+class _Follower:
+    """An observer that lives as long as the session that it observes, since nothing else holds it."""
+
+    def __init__(self, session: Shown, callback: Callable[[Any], None]) -> None:
+        self._callback = callback
+        self._unobserve = session.observe(self)
+
+    def __call__(self, session: Shown) -> None:
+        self._callback(session)
+
+    def stop(self) -> None:
+        self._unobserve()
+        self._unobserve = _nothing
+
+
+def _nothing() -> None:
+    """What is left to end when it has ended."""

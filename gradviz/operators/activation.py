@@ -1,0 +1,107 @@
+"""Activations: functions applied to each element or row, whose rules read the output where the derivative allows it."""
+
+import numpy as np
+
+from ..program import Operator
+from .inference import elementwise
+from .matrices import as_matrix, canonical_axis
+from .registry import Array, ArraySpec, OutputGradients, RuleAnswer, op_gradient, operator, register_gradient
+
+
+@operator("Relu", "x -> y", formula="y = max(x, 0)", derivative="dx = dy where y > 0, else 0", infer=elementwise)
+def relu(op: Operator, x: Array) -> Array:
+    """Rectifier: negative elements become 0."""
+    return np.maximum(x, 0)
+
+
+@operator("ReluGradient", "y, dy -> dx", formula="dx = dy where y > 0, else 0", infer=elementwise)
+def relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of Relu from its output; 0 at the corner."""
+    return np.where(y > 0, dy, 0)
+
+
+@register_gradient("Relu")
+def relu_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [op.outputs[0], g_output[0]])
+
+
+@operator("Sigmoid", "x -> y", formula="y = 1 / (1 + e⁻ˣ)", derivative="dx = dy · y (1 - y)", infer=elementwise)
+def sigmoid(op: Operator, x: Array) -> Array:
+    """Logistic function of each element, for any x without overflow: 1 / (1 + e⁻ˣ) = exp(-log(1 + e⁻ˣ))."""
+    return np.exp(-np.logaddexp(0, -x))
+
+
+@operator("SigmoidGradient", "y, dy -> dx", formula="dx = dy · y (1 - y)", infer=elementwise)
+def sigmoid_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of Sigmoid from its output."""
+    return dy * y * (1 - y)
+
+
+@register_gradient("Sigmoid")
+def sigmoid_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [op.outputs[0], g_output[0]])
+
+
+@operator("Tanh", "x -> y", formula="y = tanh x", derivative="dx = dy (1 - y²)", infer=elementwise)
+def tanh(op: Operator, x: Array) -> Array:
+    """Hyperbolic tangent of each element."""
+    return np.tanh(x)
+
+
+@operator("TanhGradient", "y, dy -> dx", formula="dx = dy (1 - y²)", infer=elementwise)
+def tanh_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of Tanh from its output."""
+    return dy * (1 - y * y)
+
+
+@register_gradient("Tanh")
+def tanh_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [op.outputs[0], g_output[0]])
+
+
+def rows(op: Operator, *specs: ArraySpec) -> ArraySpec:
+    """Inference for functions of rows: like `elementwise`, and the argument `axis` must exist."""
+    canonical_axis(op.args.get("axis", 1), specs[0].shape)
+    return elementwise(op, *specs)
+
+
+@operator(
+    "Softmax",
+    "x -> y",
+    formula="yᵢⱼ = exp xᵢⱼ / Σₖ exp xᵢₖ",
+    derivative="dxᵢⱼ = yᵢⱼ (dyᵢⱼ - Σₖ dyᵢₖ yᵢₖ)",
+    infer=rows,
+    args={"axis": 1},
+)
+def softmax(op: Operator, x: Array) -> Array:
+    """Each row as probabilities that sum to 1. x: seen as a matrix at `axis`; y has the shape of x.
+
+    The row's maximum is subtracted first, so that exp does not overflow.
+    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.3.
+    """
+    if not x.size:
+        return x
+    x2 = as_matrix(x, op.args.get("axis", 1))
+    y = x2 - x2.max(axis=1, keepdims=True)
+    np.exp(y, out=y)
+    y /= y.sum(axis=1, keepdims=True)
+    return y.reshape(x.shape)
+
+
+@operator(
+    "SoftmaxGradient",
+    "y, dy -> dx",
+    formula="dxᵢⱼ = yᵢⱼ (dyᵢⱼ - Σₖ dyᵢₖ yᵢₖ)",
+    infer=rows,
+    args={"axis": 1},
+)
+def softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of Softmax from its output."""
+    axis = op.args.get("axis", 1)
+    y2, dy2 = as_matrix(y, axis), as_matrix(dy, axis)
+    return (y2 * (dy2 - (dy2 * y2).sum(axis=1, keepdims=True))).reshape(y.shape)
+
+
+@register_gradient("Softmax")
+def softmax_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [op.outputs[0], g_output[0]])

@@ -1,0 +1,181 @@
+"""Arithmetic of two arrays that broadcast: Add, Sub, Mul, Div, and gradients summed back to each input's shape.
+
+Shapes broadcast by numpy's rules. With the argument `broadcast` they broadcast by Caffe2's older ones: y is laid
+along the axes of x that start at `axis` (its last ones by default) and stretched over the others.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator
+from .arguments import bad_argument
+from .inference import broadcast, described, misfit, need_floats, result_dtype, slot
+from .registry import (
+    Array,
+    ArraySpec,
+    Inference,
+    OutputGradients,
+    RuleAnswer,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+
+ARGS: dict[str, Any] = {"broadcast": 0, "axis": -1, "axis_str": "", "order": "NCHW"}
+
+
+def laid_along(op: Operator, x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape in which y broadcasts against x by numpy's rules to what `op` means.
+
+    Raises:
+        RunError: ``bad_argument`` or ``shape_mismatch``, the legacy arguments do not say how y lies along x.
+    """
+    axis, letter = op.args.get("axis", -1), op.args.get("axis_str", "")
+    if not op.args.get("broadcast", 0):
+        if axis != -1 or letter:
+            raise bad_argument(op, "axis" if axis != -1 else "axis_str", "means nothing without broadcast=1")
+        return y
+    if np.prod(y, dtype=int) == 1:
+        return ()
+    if letter:
+        axis = op.args.get("order", "NCHW").find(letter)
+    elif axis == -1:
+        axis = len(x) - len(y)
+    behind = len(x) - axis - len(y)
+    if axis < 0 or behind < 0:
+        raise misfit(
+            f"y of shape {y} cannot be laid along x of shape {x} from axis {axis}.",
+            "y needs as many dimensions as x, or fewer.",
+        )
+    return (*y, *[1] * behind)
+
+
+def pair(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
+    """Inference of an operator of two arrays that broadcast."""
+    if x.shape == y.shape and not op.args:
+        return ArraySpec(x.shape, result_dtype(x, y))
+    spec = broadcast(op, x, ArraySpec(laid_along(op, x.shape, y.shape), y.dtype))
+    if op.args.get("broadcast", 0) and spec.shape != x.shape:
+        raise misfit(
+            f"y of shape {y.shape} does not fit along x of shape {x.shape}.", "With broadcast=1 only y stretches."
+        )
+    return spec
+
+
+def quotient(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
+    """Inference of Div: like `pair`, floating-point only."""
+    need_floats(op, (x, y))
+    return pair(op, x, y)
+
+
+def pair_gradient(*reads: tuple[int, ...]) -> Inference:
+    """Inference of the gradient of a pair: dx and dy are computed from the inputs at `reads`; dz, x, y come first."""
+
+    def infer(op: Operator, dz: ArraySpec, x: ArraySpec, y: ArraySpec, *z: ArraySpec) -> tuple[ArraySpec, ...]:
+        specs, wanted = (dz, x, y, *z), pair(op, x, y).shape
+        for position in (0, *range(3, len(specs))):
+            if specs[position].shape != wanted:
+                raise misfit(
+                    f"{op.type}: {slot(op, position)} must have the shape {wanted}, got {described(specs[position])}."
+                )
+        return tuple(
+            ArraySpec(of.shape, result_dtype(*(specs[position] for position in positions)))
+            for of, positions in zip((x, y), reads, strict=True)
+        )
+
+    return infer
+
+
+def y_along(op: Operator, x: Array, y: Array) -> Array:
+    """y in the shape in which it broadcasts against x."""
+    return y.reshape(laid_along(op, x.shape, y.shape)) if op.args else y
+
+
+def sum_to(gradient: Array, shape: tuple[int, ...]) -> Array:
+    """`gradient` summed over the axes along which an array of `shape` was stretched."""
+    if gradient.shape == shape:
+        return gradient
+    lead = gradient.ndim - len(shape)
+    stretched = [lead + axis for axis, size in enumerate(shape) if size == 1]
+    return gradient.sum(axis=(*range(lead), *stretched)).reshape(shape)
+
+
+def unlaid(op: Operator, gradient: Array, x: Array, y: Array) -> Array:
+    """The gradient of y, in its own shape, from that of y laid along x."""
+    return sum_to(gradient, laid_along(op, x.shape, y.shape) if op.args else y.shape).reshape(y.shape)
+
+
+@operator("Add", "x, y -> z", formula="z = x + y", derivative="dx = dz, dy = dz", infer=pair, args=ARGS)
+def add(op: Operator, x: Array, y: Array) -> Array:
+    """Sum of two arrays that broadcast."""
+    return x + y_along(op, x, y)
+
+
+@operator("AddGradient", "dz, x, y -> dx, dy", formula="dx = dz, dy = dz", infer=pair_gradient((0,), (0,)), args=ARGS)
+def add_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    """Gradients of Add; each summed over the axes along which its input was stretched."""
+    return sum_to(dz, x.shape), unlaid(op, dz, x, y)
+
+
+@operator("Sub", "x, y -> z", formula="z = x - y", derivative="dx = dz, dy = -dz", infer=pair, args=ARGS)
+def sub(op: Operator, x: Array, y: Array) -> Array:
+    """Difference of two arrays that broadcast."""
+    return x - y_along(op, x, y)
+
+
+@operator("SubGradient", "dz, x, y -> dx, dy", formula="dx = dz, dy = -dz", infer=pair_gradient((0,), (0,)), args=ARGS)
+def sub_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    """Gradients of Sub; each summed over the axes along which its input was stretched."""
+    return sum_to(dz, x.shape), -unlaid(op, dz, x, y)
+
+
+@operator("Mul", "x, y -> z", formula="z = x · y", derivative="dx = dz · y, dy = dz · x", infer=pair, args=ARGS)
+def mul(op: Operator, x: Array, y: Array) -> Array:
+    """Product of two arrays that broadcast, element by element."""
+    return x * y_along(op, x, y)
+
+
+@operator(
+    "MulGradient",
+    "dz, x, y -> dx, dy",
+    formula="dx = dz · y, dy = dz · x",
+    infer=pair_gradient((0, 2), (0, 1)),
+    args=ARGS,
+)
+def mul_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    """Gradients of Mul; each summed over the axes along which its input was stretched."""
+    return sum_to(dz * y_along(op, x, y), x.shape), unlaid(op, dz * x, x, y)
+
+
+@operator(
+    "Div", "x, y -> z", formula="z = x / y", derivative="dx = dz / y, dy = -dz · z / y", infer=quotient, args=ARGS
+)
+def div(op: Operator, x: Array, y: Array) -> Array:
+    """Quotient of two arrays that broadcast, element by element."""
+    return x / y_along(op, x, y)
+
+
+@operator(
+    "DivGradient",
+    "dz, x, y, z -> dx, dy",
+    formula="dx = dz / y, dy = -dz · z / y",
+    infer=pair_gradient((0, 2), (0, 2, 3)),
+    args=ARGS,
+)
+def div_gradient(op: Operator, dz: Array, x: Array, y: Array, z: Array) -> tuple[Array, Array]:
+    """Gradients of Div; each summed over the axes along which its input was stretched."""
+    dx = dz / y_along(op, x, y)
+    return sum_to(dx, x.shape), unlaid(op, -dx * z, x, y)
+
+
+@register_gradient("Add")
+@register_gradient("Sub")
+@register_gradient("Mul")
+def pair_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0], *op.inputs], wanted=(0, 1))
+
+
+@register_gradient("Div")
+def div_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0], *op.inputs, op.outputs[0]], wanted=(0, 1))

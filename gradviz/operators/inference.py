@@ -1,0 +1,91 @@
+"""Shape inference that several families share, and the errors it raises."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator, RunError
+from .registry import ArraySpec, lookup
+
+AS_FLOAT = "Convert it before feeding: array.astype(np.float32)."
+
+
+def misfit(message: str, *ways_out: str) -> RunError:
+    """The error for arrays that do not fit an operator; the executor adds which operator and blobs."""
+    return RunError(message, kind="shape_mismatch", ways_out=ways_out)
+
+
+def like_first(op: Operator, first: ArraySpec, *_: ArraySpec) -> ArraySpec:
+    """One output like the first input."""
+    return first
+
+
+def elementwise(op: Operator, *specs: ArraySpec) -> ArraySpec:
+    """One output of the shape that all inputs share, in their common dtype; floating-point inputs only."""
+    need_floats(op, specs)
+    return same_shape(op, *specs)
+
+
+def same_shape(op: Operator, *specs: ArraySpec) -> ArraySpec:
+    """One output of the shape that all inputs share, in their common dtype."""
+    first = specs[0]
+    for position, spec in enumerate(specs):
+        if spec.shape != first.shape:
+            raise misfit(
+                f"{op.type} needs arrays of one shape: {slot(op, 0)} is {first.shape}, "
+                f"{slot(op, position)} is {spec.shape}.",
+                *(["Add stretches dimensions of 1; Sum does not."] if op.type == "Sum" else []),
+            )
+    return ArraySpec(first.shape, result_dtype(*specs))
+
+
+def broadcast(op: Operator, *specs: ArraySpec) -> ArraySpec:
+    """One output of the inputs' broadcast shape (numpy's rules) and common dtype."""
+    try:
+        shape = np.broadcast_shapes(*(spec.shape for spec in specs))
+    except ValueError:
+        shapes = " and ".join(str(spec.shape) for spec in specs)
+        raise misfit(
+            f"shapes {shapes} do not broadcast.",
+            "Make the trailing dimensions equal, or 1 where they should stretch.",
+        ) from None
+    return ArraySpec(shape, result_dtype(*specs))
+
+
+def result_dtype(*specs: ArraySpec) -> np.dtype[Any]:
+    """The dtype that numpy computes in when these meet."""
+    first = specs[0].dtype
+    if all(spec.dtype == first for spec in specs):
+        return first
+    return np.result_type(*(spec.dtype for spec in specs))
+
+
+def need_floats(op: Operator, specs: Sequence[ArraySpec], positions: Sequence[int] | None = None) -> None:
+    """Raise unless the inputs at `positions` (None: all) are floating-point."""
+    for position in range(len(specs)) if positions is None else positions:
+        spec = specs[position]
+        if spec.dtype.kind != "f":
+            raise misfit(
+                f"{op.type} needs floating-point numbers: {slot(op, position)} is {described(spec)}.", AS_FLOAT
+            )
+
+
+def need_integers(op: Operator, spec: ArraySpec, position: int, what: str) -> None:
+    """Raise unless input `position` is of integers, as `what` demands: ``"labels must be integers (3,)"``."""
+    if spec.dtype.kind not in "iu":
+        raise misfit(
+            f"{op.type}: {what}, got {described(spec)}.", "Convert them before feeding: array.astype(np.int32)."
+        )
+
+
+def slot(op: Operator, position: int) -> str:
+    """What the definition of `op` calls its input `position`, for messages."""
+    known = lookup(op.type)
+    names = known.inputs.names if known and known.inputs else ()
+    return names[position] if position < len(names) else f"input {position}"
+
+
+def described(spec: ArraySpec) -> str:
+    """``float32 (3, 4)``."""
+    return f"{spec.dtype} {spec.shape}"

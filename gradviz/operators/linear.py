@@ -1,0 +1,166 @@
+"""Linear maps: FC and MatMul, and their gradients as products with transposed factors."""
+
+from math import prod
+
+import numpy as np
+
+from ..program import Operator
+from .inference import misfit, need_floats, result_dtype, slot
+from .matrices import as_matrix, canonical_axis, matrix_shape
+from .registry import (
+    Array,
+    ArraySpec,
+    OutputGradients,
+    RuleAnswer,
+    gradient_name,
+    gradient_operator,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+
+FC_ARGS = {"axis": 1, "axis_w": 1}
+MATMUL_ARGS = {"trans_a": 0, "trans_b": 0, "axis_a": 1, "axis_b": 1}
+
+
+def fc_spec(op: Operator, x: ArraySpec, w: ArraySpec, b: ArraySpec) -> ArraySpec:
+    """Inference of FC."""
+    need_floats(op, (x, w, b))
+    axis = canonical_axis(op.args.get("axis", 1), x.shape)
+    columns = matrix_shape(x.shape, axis)[1]
+    outputs, weights = matrix_shape(w.shape, op.args.get("axis_w", 1))
+    if columns != weights:
+        raise misfit(
+            f"x of shape {x.shape} has {columns} features a row, w of shape {w.shape} takes {weights}.",
+            f"w must be ({outputs}, {columns}): one row for each output (FC multiplies by its transpose).",
+        )
+    if b.shape != (outputs,):
+        raise misfit(f"b must have the shape ({outputs},), one for each row of w {w.shape}; it has {b.shape}.")
+    return ArraySpec((*x.shape[:axis], outputs), result_dtype(x, w, b))
+
+
+@operator(
+    "FC",
+    "x, w, b -> y",
+    formula="y = x·wᵀ + b",
+    derivative="dw = dyᵀ·x, db = Σᵢ dyᵢ, dx = dy·w",
+    infer=fc_spec,
+    args=FC_ARGS,
+)
+def fc(op: Operator, x: Array, w: Array, b: Array) -> Array:
+    """Fully connected layer. x: (n, k), w: (m, k), b: (m,) -> y: (n, m).
+
+    x is seen as a matrix at `axis`, w at `axis_w`; y keeps the dimensions of x before `axis`.
+    """
+    axis = op.args.get("axis", 1)
+    y = np.matmul(as_matrix(x, axis), as_matrix(w, op.args.get("axis_w", 1)).T) + b
+    return y if axis == 1 and x.ndim == 2 else y.reshape(*x.shape[:axis], len(b))
+
+
+def fc_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of FCGradient."""
+    need_floats(op, (x, w, dy))
+    axis = canonical_axis(op.args.get("axis", 1), x.shape)
+    outputs, weights = matrix_shape(w.shape, op.args.get("axis_w", 1))
+    if (*x.shape[:axis], outputs) != dy.shape or prod(x.shape[axis:]) != weights:
+        raise misfit(f"dy of shape {dy.shape} is no gradient of FC of x {x.shape} and w {w.shape}.")
+    specs = (
+        ArraySpec(w.shape, result_dtype(dy, x)),
+        ArraySpec((outputs,), dy.dtype),
+        ArraySpec(x.shape, result_dtype(dy, w)),
+    )
+    return specs[: len(op.outputs)]
+
+
+@operator(
+    "FCGradient",
+    "x, w, dy -> dw, db, dx?",
+    formula="dw = dyᵀ·x, db = Σᵢ dyᵢ, dx = dy·w",
+    infer=fc_gradient_spec,
+    args=FC_ARGS,
+)
+def fc_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
+    """Gradients of FC in the shapes of w, b and x; that of x only where an output asks for it.
+
+    Source: Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation (2008).
+    """
+    x2, w2 = as_matrix(x, op.args.get("axis", 1)), as_matrix(w, op.args.get("axis_w", 1))
+    dy2 = dy.reshape(x2.shape[0], w2.shape[0])
+    dw, db = np.matmul(dy2.T, x2).reshape(w.shape), dy2.sum(axis=0)
+    if len(op.outputs) == 2:
+        return dw, db
+    return dw, db, np.matmul(dy2, w2).reshape(x.shape)
+
+
+@register_gradient("FC")
+def fc_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [op.inputs[0], op.inputs[1], g_output[0]], wanted=(1, 2, 0))
+
+
+def matmul_spec(op: Operator, a: ArraySpec, b: ArraySpec, like: ArraySpec | None = None) -> ArraySpec:
+    """Inference of MatMul."""
+    need_floats(op, (a, b))
+    a_shape, b_shape = matrix_shape(a.shape, op.args.get("axis_a", 1)), matrix_shape(b.shape, op.args.get("axis_b", 1))
+    rows, inner = reversed(a_shape) if op.args.get("trans_a", 0) else a_shape
+    b_inner, columns = reversed(b_shape) if op.args.get("trans_b", 0) else b_shape
+    if inner != b_inner:
+        raise misfit(
+            f"a of shape {a.shape} is a ({rows}, {inner}) factor and b of shape {b.shape} a ({b_inner}, {columns}) "
+            f"factor; {inner} and {b_inner} must be equal.",
+            "Transpose one: trans_a=1 or trans_b=1.",
+        )
+    if like is not None and prod(like.shape) != rows * columns:
+        raise misfit(
+            f"the product is ({rows}, {columns}) and cannot take the shape {like.shape} of {slot(op, 2)}.",
+            "Leave the third input out.",
+        )
+    return ArraySpec((rows, columns) if like is None else like.shape, result_dtype(a, b))
+
+
+@operator(
+    "MatMul",
+    "a, b, like? -> y",
+    formula="y = a·b",
+    derivative="da = dy·bᵀ, db = aᵀ·dy",
+    infer=matmul_spec,
+    args=MATMUL_ARGS,
+)
+def matmul(op: Operator, a: Array, b: Array, like: Array | None = None) -> Array:
+    """Matrix product. a: (n, k), b: (k, m) -> y: (n, m), or the shape of `like`.
+
+    a and b are seen as matrices at `axis_a` and `axis_b`, then transposed where `trans_a` or `trans_b` is 1.
+    Source of the derivative: Giles, Collected matrix derivative results (2008).
+    """
+    args = op.args
+    if args:
+        a, b = as_matrix(a, args.get("axis_a", 1)), as_matrix(b, args.get("axis_b", 1))
+        a, b = a.T if args.get("trans_a", 0) else a, b.T if args.get("trans_b", 0) else b
+    else:
+        a, b = as_matrix(a), as_matrix(b)
+    y = np.matmul(a, b)
+    return y if like is None else y.reshape(like.shape)
+
+
+@register_gradient("MatMul")
+def matmul_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    """Each factor's gradient is a product of the other factor and dy, in the order that the transposed flags demand."""
+    a, b, dy = op.inputs[0], op.inputs[1], g_output[0]
+    axis_a, axis_b = op.args.get("axis_a", 1), op.args.get("axis_b", 1)
+    match bool(op.args.get("trans_a", 0)), bool(op.args.get("trans_b", 0)):
+        case False, False:
+            da = [dy, b, a], {"trans_b": 1, "axis_b": axis_b}
+            db = [a, dy, b], {"trans_a": 1, "axis_a": axis_a}
+        case False, True:
+            da = [dy, b, a], {"axis_b": axis_b}
+            db = [dy, a, b], {"trans_a": 1, "axis_b": axis_a}
+        case True, False:
+            da = [b, dy, a], {"trans_b": 1, "axis_a": axis_b}
+            db = [a, dy, b], {"axis_a": axis_a}
+        case _:
+            da = [b, dy, a], {"trans_a": 1, "trans_b": 1, "axis_a": axis_b}
+            db = [dy, a, b], {"trans_a": 1, "trans_b": 1, "axis_b": axis_a}
+    names = [gradient_name(a), gradient_name(b)]
+    return [
+        gradient_operator(op, "MatMul", inputs, [name], args)
+        for name, (inputs, args) in zip(names, (da, db), strict=True)
+    ], [*names, *[None] * (len(op.inputs) - 2)]

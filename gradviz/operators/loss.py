@@ -1,0 +1,170 @@
+"""Losses: what the outputs of a net are measured by, one number for each row or for all of them."""
+
+from math import prod
+
+import numpy as np
+
+from ..program import Operator, RunError
+from .inference import described, misfit, need_floats, need_integers, result_dtype, same_shape
+from .matrices import matrix_shape
+from .registry import Array, ArraySpec, OutputGradients, RuleAnswer, op_gradient, operator, register_gradient
+
+FLOOR = 1e-20
+"""Probabilities below this count as this much, so that their logarithm is finite."""
+
+
+def mean_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of AveragedLoss."""
+    need_floats(op, (x,))
+    return ArraySpec((), x.dtype)
+
+
+@operator("AveragedLoss", "x -> loss", formula="loss = Σᵢ xᵢ / n", derivative="dxᵢ = dloss / n", infer=mean_spec)
+def averaged_loss(op: Operator, x: Array) -> Array:
+    """Mean of all n elements of x, of shape (); 0 where x is empty."""
+    return x.sum() / max(x.size, 1)
+
+
+def mean_gradient_spec(op: Operator, x: ArraySpec, dloss: ArraySpec) -> ArraySpec:
+    """Inference of AveragedLossGradient."""
+    need_floats(op, (x, dloss))
+    if prod(dloss.shape) != 1:
+        raise misfit(f"dloss is the gradient of one number, got {described(dloss)}.")
+    return x
+
+
+@operator("AveragedLossGradient", "x, dloss -> dx", formula="dxᵢ = dloss / n", infer=mean_gradient_spec)
+def averaged_loss_gradient(op: Operator, x: Array, dloss: Array) -> Array:
+    """Gradient of AveragedLoss: the same for each of the n elements of x."""
+    return np.full_like(x, dloss.reshape(()) / max(x.size, 1))
+
+
+@register_gradient("AveragedLoss")
+def averaged_loss_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [op.inputs[0], g_output[0]])
+
+
+def row_count(shape: tuple[int, ...]) -> int:
+    """How many rows an array has; one where it is a scalar."""
+    return shape[0] if shape else 1
+
+
+def distance_spec(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
+    """Inference of SquaredL2Distance."""
+    need_floats(op, (x, y))
+    return ArraySpec((row_count(x.shape),), same_shape(op, x, y).dtype)
+
+
+@operator(
+    "SquaredL2Distance",
+    "x, y -> distance",
+    formula="distanceᵢ = ½ Σⱼ (xᵢⱼ - yᵢⱼ)²",
+    derivative="dxᵢⱼ = ddistanceᵢ (xᵢⱼ - yᵢⱼ), dy = -dx",
+    infer=distance_spec,
+)
+def squared_l2_distance(op: Operator, x: Array, y: Array) -> Array:
+    """Half the squared Euclidean distance of each row of x to that of y. x, y: (n, ...) -> (n,)."""
+    rows = row_count(x.shape)
+    difference = (x - y).reshape(rows, x.size // max(rows, 1))
+    return 0.5 * (difference * difference).sum(axis=1)
+
+
+def distance_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dd: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of SquaredL2DistanceGradient."""
+    need_floats(op, (x, y, dd))
+    if dd.shape != (row_count(x.shape),):
+        raise misfit(f"ddistance must have the shape ({row_count(x.shape)},), got {described(dd)}.")
+    spec = ArraySpec(same_shape(op, x, y).shape, result_dtype(x, y, dd))
+    return spec, spec
+
+
+@operator(
+    "SquaredL2DistanceGradient",
+    "x, y, ddistance -> dx, dy",
+    formula="dxᵢⱼ = ddistanceᵢ (xᵢⱼ - yᵢⱼ), dy = -dx",
+    infer=distance_gradient_spec,
+)
+def squared_l2_distance_gradient(op: Operator, x: Array, y: Array, ddistance: Array) -> tuple[Array, Array]:
+    """Gradients of SquaredL2Distance."""
+    dx = (x - y) * ddistance.reshape(x.shape[:1] + (1,) * (x.ndim - 1))
+    return dx, -dx
+
+
+@register_gradient("SquaredL2Distance")
+def squared_l2_distance_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))
+
+
+def check_labels(labels: Array, classes: int) -> None:
+    """Raise RunError (``bad_value``) unless 0 <= label < classes everywhere."""
+    if labels.size and (labels.min() < 0 or labels.max() >= classes):
+        row = int(((labels < 0) | (labels >= classes)).argmax())
+        raise RunError(
+            f"label {int(labels[row])} in row {row} is none of the {classes} classes.",
+            kind="bad_value",
+            ways_out=[f"Number the classes from 0 to {classes - 1}.", "Make x as wide as there are classes."],
+        )
+
+
+def each_row(labels: Array) -> Array:
+    """Row numbers, on the device of `labels`, to index one element of each row with."""
+    return np.arange(labels.shape[0], like=labels)
+
+
+def cross_entropy_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:
+    """Inference of LabelCrossEntropy."""
+    need_floats(op, (x,))
+    rows = rows_and_classes(x.shape)[0]
+    need_integers(op, labels, 1, f"labels must be integers ({rows},)")
+    if labels.shape not in ((rows,), (rows, 1)):
+        raise misfit(f"LabelCrossEntropy: labels must be integers ({rows},), one a row of x; got {described(labels)}.")
+    return ArraySpec((rows,), x.dtype)
+
+
+def rows_and_classes(shape: tuple[int, ...]) -> tuple[int, int]:
+    """The matrix that cross entropy sees; an array of one dimension is one row."""
+    return (1, shape[0]) if len(shape) == 1 else matrix_shape(shape, 1)
+
+
+@operator(
+    "LabelCrossEntropy",
+    "x, labels -> y",
+    formula="yᵢ = -ln max(xᵢₗ, 10⁻²⁰), l = labelᵢ",
+    derivative="dxᵢₗ = -dyᵢ / xᵢₗ where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere",
+    infer=cross_entropy_spec,
+)
+def label_cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
+    """Cross entropy of probabilities with one right class. x: (n, classes), labels: integers (n,) -> y: (n,)."""
+    x, labels = x.reshape(rows_and_classes(x.shape)), labels.reshape(-1)
+    check_labels(labels, x.shape[1])
+    return -np.log(np.maximum(x[each_row(labels), labels], FLOOR))
+
+
+def cross_entropy_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec) -> ArraySpec:
+    """Inference of LabelCrossEntropyGradient."""
+    need_floats(op, (x, labels, dy), (0, 2))
+    y = cross_entropy_spec(op, x, labels)
+    if dy.shape != y.shape:
+        raise misfit(f"dy must have the shape {y.shape}, got {described(dy)}.")
+    return x
+
+
+@operator(
+    "LabelCrossEntropyGradient",
+    "x, labels, dy -> dx",
+    formula="dxᵢₗ = -dyᵢ / xᵢₗ where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere",
+    infer=cross_entropy_gradient_spec,
+)
+def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
+    """Gradient of LabelCrossEntropy; 0 where the floor, a constant, stood in for the probability."""
+    dx, labels = np.zeros_like(x.reshape(rows_and_classes(x.shape))), labels.reshape(-1)
+    check_labels(labels, dx.shape[1])
+    rows = each_row(labels)
+    picked = x.reshape(dx.shape)[rows, labels]
+    dx[rows, labels] = np.where(picked < FLOOR, 0, -dy / np.maximum(picked, FLOOR))
+    return dx.reshape(x.shape)
+
+
+@register_gradient("LabelCrossEntropy")
+def label_cross_entropy_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs, g_output[0]])

@@ -1,0 +1,274 @@
+"""The table of operator types: kernel, gradient rule, shape inference and formula of each, in one place.
+
+An operator family reads like this, the rule beside the kernel:
+
+    @operator("Tanh", "x -> y", formula="y = tanh x", derivative="dx = dy (1 - y^2)", infer=like_first)
+    def tanh(op, x):
+        \"\"\"Hyperbolic tangent of each element.\"\"\"
+        return np.tanh(x)
+
+    @register_gradient("Tanh")
+    def tanh_rule(op, g_output):
+        return op_gradient(op, [op.outputs[0], g_output[0]])
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..program import Gradient, Operator, RegistrationError
+from .arguments import check_arguments
+
+Array = Any
+"""A numpy or cupy array. Kernels use numpy's functions, which cupy arrays answer to."""
+
+Kernel = Callable[..., Array | tuple[Array, ...]]
+"""``kernel(op, *arrays)``: one new array, or a tuple in the order of ``op.outputs``. Never writes into an input."""
+
+OutputGradients = list[Gradient | None]
+"""The gradient of each output of an operator; None: it has none."""
+
+RuleAnswer = tuple[Operator | Sequence[Operator] | None, Sequence[Gradient | None]]
+"""Gradient operators, and the gradient (or None) of each input."""
+
+Rule = Callable[[Operator, OutputGradients], RuleAnswer]
+"""``rule(op, g_output)``: how gradients of the outputs become gradients of the inputs."""
+
+
+class ArraySpec(NamedTuple):
+    """Shape and dtype of an array that need not exist yet."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+Inference = Callable[..., "ArraySpec | tuple[ArraySpec | None, ...] | None"]
+"""``infer(op, *specs)``: the specs of the outputs, None where only the data can tell. Raises RunError on a misfit."""
+
+
+class Slots(NamedTuple):
+    """Named places for inputs or outputs: ``x, w, b?`` (optional), ``xs...`` (any number of them, also none)."""
+
+    names: tuple[str, ...]
+    least: int
+    most: int | None
+
+    @classmethod
+    def parse(cls, text: str) -> "Slots":
+        names = [name.strip() for name in text.split(",") if name.strip()]
+        least = sum(not name.endswith(("?", "...")) for name in names)
+        endless = any(name.endswith("...") for name in names)
+        return cls(tuple(name.rstrip("?.") for name in names), least, None if endless else len(names))
+
+    def admit(self, count: int) -> bool:
+        return self.least <= count and (self.most is None or count <= self.most)
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"at least {self.least}"
+        return str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
+
+
+class OperatorType(NamedTuple):
+    """Everything gradviz knows of one operator type.
+
+    A type that a user made with `register_kernel` or `register_gradient` alone has no slots and no inference:
+    any number of inputs is taken, and shapes are known once it has run.
+    """
+
+    type: str
+    kernel: Kernel | None = None
+    rule: Rule | None = None
+    infer: Inference | None = None
+    inputs: Slots | None = None
+    outputs: Slots | None = None
+    args: Mapping[str, Any] | None = None
+    formula: str = ""
+    derivative: str = ""
+    doc: str = ""
+    rule_source: str = ""
+    constant: bool = False
+
+
+_TABLE: dict[str, OperatorType] = {}
+
+
+def operator(
+    type: str,
+    signature: str,
+    *,
+    formula: str,
+    infer: Inference,
+    derivative: str = "",
+    args: Mapping[str, Any] | None = None,
+    constant: bool = False,
+) -> Callable[[Kernel], Kernel]:
+    """Define an operator type around its kernel.
+
+    Args:
+        type: the type's name.
+        signature: slots, ``"x, w, b -> y"``; ``b?`` is optional, ``xs...`` any number.
+        formula: what it computes, as plain text.
+        infer: shape inference, see `Inference`.
+        derivative: the gradient of the inputs, as plain text.
+        args: arguments it takes with their defaults, which also say of what type an argument must be.
+        constant: its output does not depend on its inputs as far as gradients go.
+    """
+    inputs, _, outputs = signature.partition("->")
+
+    def define(kernel: Kernel) -> Kernel:
+        if type in _TABLE:
+            raise RegistrationError(f"The operator type {type} is defined twice.", kind="defined_twice")
+        _TABLE[type] = OperatorType(
+            type,
+            kernel,
+            infer=_with_checked_arguments(infer, args),
+            inputs=Slots.parse(inputs),
+            outputs=Slots.parse(outputs),
+            args=dict(args or {}),
+            formula=formula,
+            derivative=derivative,
+            doc=inspect.getdoc(kernel) or "",
+            constant=constant,
+        )
+        return kernel
+
+    return define
+
+
+def register_kernel(type: str) -> Callable[[Kernel], Kernel]:
+    """Give the operator type `type` a kernel of your own; a later registration replaces an earlier one.
+
+    Example:
+        >>> @register_kernel("Cosine")
+        ... def cosine(op, x):
+        ...     return np.cos(x)
+    """
+    _check_type(type)
+
+    def register(kernel: Kernel) -> Kernel:
+        _check_callable(kernel, f"the kernel of {type}")
+        _TABLE[type] = _TABLE.get(type, OperatorType(type))._replace(
+            kernel=kernel, infer=None, inputs=None, outputs=None, args=None
+        )
+        return kernel
+
+    return register
+
+
+def register_gradient(type: str) -> Callable[[Rule], Rule]:
+    """Give the operator type `type` a gradient rule; a later registration replaces an earlier one.
+
+    The rule gets the operator and the gradient of each output (None: not needed or not there) and returns
+    gradient operators (one, a list, or None) and, for each input, its gradient's name, a GradientSlice, or None.
+
+    Example:
+        >>> @register_gradient("Cosine")
+        ... def cosine_gradient(op, g_output):
+        ...     x, dx = op.inputs[0], op.inputs[0] + "_grad"
+        ...     return Operator("CosineGradient", [x, g_output[0]], [dx]), [dx]
+    """
+    _check_type(type)
+
+    def register(rule: Rule) -> Rule:
+        _check_callable(rule, f"the gradient rule of {type}")
+        _TABLE[type] = _TABLE.get(type, OperatorType(type))._replace(rule=rule, rule_source=_source(rule))
+        return rule
+
+    return register
+
+
+def lookup(type: str) -> OperatorType | None:
+    """What is known of the operator type `type`, or None."""
+    return _TABLE.get(type)
+
+
+def types() -> Iterator[OperatorType]:
+    """Every known operator type, by name."""
+    return (_TABLE[name] for name in sorted(_TABLE))
+
+
+def similar(type: str) -> list[str]:
+    """Ways out for an unknown type: the nearest known names, and how to add one's own."""
+    known = {name.lower(): name for name in _TABLE}
+    near = [known[name] for name in get_close_matches(type.lower(), known, n=3, cutoff=0.6)]
+    ways = [f"Did you mean {' or '.join(near)}?"] if near else []
+    return [*ways, f'Add it with @gradviz.register_kernel("{type}") and @gradviz.register_gradient("{type}").']
+
+
+def gradient_name(blob: str) -> str:
+    """The name that rules give the dense gradient of `blob`."""
+    return f"{blob}_grad"
+
+
+def gradient_operator(
+    op: Operator,
+    type: str,
+    inputs: Sequence[Gradient | None],
+    outputs: Sequence[str],
+    args: Mapping[str, Any] | None = None,
+) -> Operator:
+    """An operator of `op`'s backward pass: on its device, marked as a gradient.
+
+    Args:
+        args: its arguments; None: those of `op` travel along.
+    """
+    names: list[Any] = list(inputs)
+    return Operator(type, names, list(outputs), op.args if args is None else dict(args), op.device, "", True, op.engine)
+
+
+def op_gradient(
+    op: Operator, inputs: Sequence[Gradient | None], wanted: Sequence[int] = (0,), **args: Any
+) -> tuple[Operator, OutputGradients]:
+    """The common rule: one ``<type>Gradient`` operator that reads `inputs` and writes the gradients of inputs `wanted`.
+
+    The operator's own arguments travel along, then `args`.
+    """
+    names = [gradient_name(op.inputs[index]) for index in wanted]
+    gradient = gradient_operator(op, f"{op.type}Gradient", inputs, names, {**op.args, **args} if args else None)
+    g_input: OutputGradients = [None] * len(op.inputs)
+    for index, name in zip(wanted, names, strict=True):
+        g_input[index] = name
+    return gradient, g_input
+
+
+def _with_checked_arguments(infer: Inference, defaults: Mapping[str, Any] | None) -> Inference:
+    """`infer`, preceded by a check of the operator's arguments where it carries any."""
+    if not defaults:
+        return infer
+
+    def check_and_infer(op: Operator, *specs: ArraySpec) -> "ArraySpec | tuple[ArraySpec | None, ...] | None":
+        if op.args:
+            check_arguments(op, defaults)
+        return infer(op, *specs)
+
+    return check_and_infer
+
+
+def _source(function: Callable[..., Any]) -> str:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return ""
+    path = Path(code.co_filename)
+    package = Path(__file__).parents[2]
+    shown = path.relative_to(package).as_posix() if path.is_relative_to(package) else path.name
+    return f"{shown}:{code.co_firstlineno}"
+
+
+def _check_type(type: object) -> None:
+    if not (isinstance(type, str) and re.fullmatch(r"\w+", type)):
+        raise RegistrationError(
+            f"{type!r} cannot name an operator type.",
+            kind="bad_name",
+            ways_out=["Use letters, digits and underscores."],
+        )
+
+
+def _check_callable(value: object, what: str) -> None:
+    if not callable(value):
+        raise RegistrationError(f"{what} must be a function, not {value!r}.", kind="bad_function")

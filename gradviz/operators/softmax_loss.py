@@ -1,0 +1,177 @@
+"""SoftmaxWithLoss: probabilities of classes and their mean cross entropy with labels, in one stable step."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator, RunError
+from .inference import described, misfit, need_floats, need_integers, result_dtype
+from .loss import check_labels, each_row
+from .matrices import as_matrix, canonical_axis, matrix_shape
+from .registry import (
+    Array,
+    ArraySpec,
+    OutputGradients,
+    RuleAnswer,
+    gradient_name,
+    gradient_operator,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+
+ARGS: dict[str, Any] = {"axis": 1, "scale": 1.0, "label_prob": 0, "average_by_batch_size": 0}
+
+
+def loss_spec(
+    op: Operator, x: ArraySpec, labels: ArraySpec, weights: ArraySpec | None = None
+) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of SoftmaxWithLoss."""
+    need_floats(op, (x,))
+    axis = canonical_axis(op.args.get("axis", 1), x.shape)
+    rows = matrix_shape(x.shape, axis)[0]
+    if op.args.get("label_prob", 0):
+        need_floats(op, (x, labels), (1,))
+        if labels.shape != x.shape:
+            raise misfit(
+                f"SoftmaxWithLoss: labels are probabilities of the shape {x.shape} of x, got {described(labels)}.",
+                "Leave out label_prob where labels are numbers of classes.",
+            )
+    else:
+        need_integers(op, labels, 1, f"labels must be integers ({rows},)")
+        if prod(labels.shape) != rows or (len(labels.shape) != axis and labels.shape[axis:] != (1,)):
+            raise misfit(
+                f"SoftmaxWithLoss: labels must be integers ({rows},), one a row of x {x.shape}; "
+                f"got {described(labels)}."
+            )
+    specs = [x] if weights is None else [x, weights]
+    if weights is not None:
+        need_floats(op, (x, labels, weights), (2,))
+        if prod(weights.shape) != rows:
+            raise misfit(f"weights must be ({rows},), one a row of x {x.shape}; got {described(weights)}.")
+    if op.args.get("label_prob", 0):
+        specs.append(labels)
+    return x, ArraySpec((), result_dtype(*specs))
+
+
+@operator(
+    "SoftmaxWithLoss",
+    "x, labels, weights? -> p, loss",
+    formula="p = softmax x, loss = -scale · Σᵢ wᵢ ln pᵢₗ / Σᵢ wᵢ, l = labelᵢ",
+    derivative="dx = dloss · scale · wᵢ (p - onehot(label)) / Σᵢ wᵢ, and what dp brings through softmax",
+    infer=loss_spec,
+    args=ARGS,
+)
+def softmax_with_loss(op: Operator, x: Array, labels: Array, weights: Array | None = None) -> tuple[Array, Array]:
+    """Softmax of each row and the mean cross entropy. x: (n, classes), labels: integers (n,) -> p: like x, loss: ().
+
+    x is seen as a matrix at `axis`. With `label_prob` the labels are probabilities in the shape of x. `weights`: (n,),
+    one a row; the loss is then divided by their sum, or by n with `average_by_batch_size`.
+    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.3.
+    """
+    x2 = as_matrix(x, op.args.get("axis", 1))
+    label_prob = op.args.get("label_prob", 0)
+    if label_prob:
+        labels = checked_probabilities(labels.reshape(x2.shape))
+    else:
+        labels = labels.reshape(-1)
+        check_labels(labels, x2.shape[1])
+    if not x.size:
+        return x, x.sum()
+    shifted = x2 - x2.max(axis=1, keepdims=True)
+    p = np.exp(shifted)
+    total = p.sum(axis=1, keepdims=True)
+    p /= total
+    if label_prob:
+        losses = -(labels * (shifted - np.log(total))).sum(axis=1)
+    else:
+        losses = np.log(total[:, 0]) - shifted[each_row(labels), labels]
+    return p.reshape(x.shape), (losses * row_share(op, x2.shape[0], weights)).sum()
+
+
+def row_share(op: Operator, rows: int, weights: Array | None) -> Array | float:
+    """What each row's cross entropy is multiplied by before all are added: a number, or an array (rows,)."""
+    scale = float(op.args.get("scale", 1.0))
+    if weights is None:
+        return scale / max(rows, 1)
+    weights = weights.reshape(-1)
+    total = weights.sum()
+    counts = total != 0
+    divisor = max(rows, 1) if op.args.get("average_by_batch_size", 0) else np.where(counts, total, 1)
+    return weights * (counts.astype(weights.dtype) * scale / divisor)
+
+
+def checked_probabilities(labels: Array) -> Array:
+    """`labels`, (n, classes), if each row is a probability distribution.
+
+    Raises:
+        RunError: ``bad_value``, an element is negative or a row does not sum to 1.
+    """
+    wrong = ~((abs(labels.sum(axis=1) - 1) < 1e-4) & (labels >= 0).all(axis=1))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise RunError(
+            f"labels are no probabilities in row {row}: they sum to {float(labels[row].sum()):.6g}, "
+            f"the least is {float(labels[row].min()):.6g}.",
+            kind="bad_value",
+            ways_out=[
+                "Each row must be at least 0 everywhere and sum to 1.",
+                "Leave out label_prob for class numbers.",
+            ],
+        )
+    return labels
+
+
+def loss_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *rest: ArraySpec) -> ArraySpec:
+    """Inference of SoftmaxWithLossGradient."""
+    *weights, p, dloss = rest
+    loss_spec(op, x, labels, *weights)
+    if p.shape != x.shape:
+        raise misfit(f"p must have the shape {x.shape} of x, got {described(p)}.")
+    if prod(dloss.shape) != 1:
+        raise misfit(f"dloss is the gradient of one number, got {described(dloss)}.")
+    specs = [p, dloss, *weights]
+    return ArraySpec(x.shape, result_dtype(*specs, labels) if op.args.get("label_prob", 0) else result_dtype(*specs))
+
+
+@operator(
+    "SoftmaxWithLossGradient",
+    "x, labels, weights?, p, dloss -> dx",
+    formula="dx = dloss · scale · wᵢ (p - onehot(label)) / Σᵢ wᵢ",
+    infer=loss_gradient_spec,
+    args=ARGS,
+)
+def softmax_with_loss_gradient(op: Operator, x: Array, labels: Array, *rest: Array) -> Array:
+    """Gradient of the loss of SoftmaxWithLoss, from its probabilities. `weights` stand before p where there are any."""
+    *weights, p, dloss = rest
+    p2 = as_matrix(p, op.args.get("axis", 1))
+    share = row_share(op, p2.shape[0], *weights or [None]) * dloss.reshape(())
+    if op.args.get("label_prob", 0):
+        labels = labels.reshape(p2.shape)
+        dx = p2 * labels.sum(axis=1, keepdims=True) - labels
+    else:
+        labels = labels.reshape(-1)
+        check_labels(labels, p2.shape[1])
+        dx = p2.copy()
+        dx[each_row(labels), labels] -= 1
+    return (dx * (share[:, None] if weights else share)).reshape(x.shape)
+
+
+@register_gradient("SoftmaxWithLoss")
+def softmax_with_loss_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    """Adds what arrives through the loss and what arrives through the probabilities, where both have a gradient."""
+    p, (dp, dloss) = op.outputs[0], g_output[:2]
+    of_loss, g_input = op_gradient(op, [*op.inputs, p, dloss])
+    if dp is None:
+        return of_loss, g_input
+    x_grad = gradient_name(op.inputs[0])
+    axis = {"axis": op.args["axis"]} if "axis" in op.args else {}
+    if dloss is None:
+        return gradient_operator(op, "SoftmaxGradient", [p, dp], [x_grad], axis), g_input
+    by_loss, by_p = f"_{x_grad}_by_loss", f"_{x_grad}_by_softmax"
+    return [
+        gradient_operator(op, "SoftmaxWithLossGradient", of_loss.inputs, [by_loss]),
+        gradient_operator(op, "SoftmaxGradient", [p, dp], [by_p], axis),
+        gradient_operator(op, "Sum", [by_loss, by_p], [x_grad], {}),
+    ], g_input

@@ -1,0 +1,82 @@
+"""Errors that explain themselves: what was wanted, where, why not, and the ways out."""
+
+from collections.abc import Sequence
+
+
+class GradvizError(Exception):
+    """Base of every error that gradviz raises on purpose.
+
+    Attributes:
+        kind: a stable word for the fault, e.g. ``"version_overwritten"``; ``str(error)`` may change, this does not.
+        operator_index: index of the operator in the net as the caller wrote it, or None when no operator is at fault.
+        blobs: names of the blobs at fault, most important first.
+        ways_out: sentences, each one way to repair it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str = "",
+        operator_index: int | None = None,
+        blobs: Sequence[str] = (),
+        ways_out: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind = kind
+        self.operator_index = operator_index
+        self.blobs = tuple(blobs)
+        self.ways_out = tuple(ways_out)
+
+    def __str__(self) -> str:
+        if not self.ways_out:
+            return self.message
+        return self.message + "".join(f"\n  - {way}" for way in self.ways_out)
+
+    def explain(self) -> str:
+        """The whole story as text: the fault, its kind, operator and blobs, and every way out."""
+        lines = [self.message]
+        if self.kind:
+            lines.append(f"Kind: {self.kind}")
+        if self.operator_index is not None:
+            lines.append(f"Operator: #{self.operator_index}")
+        if self.blobs:
+            lines.append(f"Blobs: {', '.join(shorten(blob) for blob in self.blobs)}")
+        if self.ways_out:
+            lines.append("Ways out:")
+            lines.extend(f"  - {way}" for way in self.ways_out)
+        return "\n".join(lines)
+
+
+class NetError(GradvizError):
+    """A net, an operator or a net file that cannot be what it says."""
+
+
+class GradientError(GradvizError):
+    """A backward pass that cannot be generated.
+
+    ``kind`` is one of ``version_overwritten``, ``gradient_version``, ``no_gradient_rule``,
+    ``missing_output_gradient``, ``bad_net``, ``bad_ys``, ``device_conflict``, ``orphan_stop_gradient``,
+    ``rule_failed``, ``control_flow_structure``.
+    """
+
+
+class RunError(GradvizError):
+    """An operator that cannot be executed on the values it was given.
+
+    ``kind`` is one of ``unknown_operator``, ``bad_arity``, ``bad_argument``, ``undefined_blob``, ``bad_value``,
+    ``shape_mismatch``, ``kernel_failed``, ``bad_device``.
+    """
+
+
+class RegistrationError(GradvizError):
+    """A kernel, gradient rule or operator definition that cannot enter the table."""
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """`text` in quotes when it needs them, cut in the middle when it is longer than `limit` characters."""
+    if len(text) > limit:
+        half = limit // 2 - 2
+        text = f"{text[:half]}...{text[-half:]} ({len(text)} characters)"
+    return text if text.isprintable() and " " not in text else repr(text)

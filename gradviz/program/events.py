@@ -1,0 +1,195 @@
+"""Events: what happened while a backward pass came into being and ran, one immutable value each.
+
+An engine yields them; a recording keeps them; a view or a script reads them. `changes` names the parts of the
+engine's state that the event changed.
+"""
+
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from .operator import Gradient, Operator
+
+
+class Event(msgspec.Struct, frozen=True, tag_field="event", tag=True):
+    """Base of all events."""
+
+    changes: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def kind(self) -> str:
+        """The event's name, e.g. ``"Accumulated"``."""
+        return type(self).__name__
+
+
+class Played(Event, frozen=True):
+    """Forward operator `index` joined the net: its inputs were read, its outputs got versions."""
+
+    changes = ("ssa", "input_usages", "frontier", "in_version_history", "out_version_history")
+    index: int
+    op: Operator
+    in_versions: tuple[int, ...]
+    out_versions: tuple[int, ...]
+
+
+class Seeded(Event, frozen=True):
+    """The pass starts at `y`: its gradient is `gradient`, made by `operator` or given (then None)."""
+
+    changes = ("input_usages", "gradient_frontier", "gradient_generators")
+    y: str
+    version: int
+    gradient: Gradient
+    operator: Operator | None = None
+    position: int | None = None
+
+
+class Visited(Event, frozen=True):
+    """Forward operator `index` is reached; `g_output` holds the gradient of each output, None where there is none."""
+
+    index: int
+    g_output: list[Gradient | None]
+
+
+class Skipped(Event, frozen=True):
+    """Forward operator `index` is passed by, for `reason`."""
+
+    index: int
+    reason: str
+
+
+class RuleApplied(Event, frozen=True):
+    """The rule at `rule` (file:line) made `operators`, the first of them gradient operator `position`.
+
+    `g_input` holds the gradient of each input of the forward operator, None where there is none.
+    """
+
+    index: int
+    rule: str
+    position: int
+    operators: list[Operator]
+    g_input: list[Gradient | None]
+
+
+Source = Literal["output gradient", "output", "input", "rule"]
+"""Where an input of a gradient operator comes from: the gradient of an output, a forward output or input, the rule."""
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """An input of a gradient operator and the forward blob version it stands for (None: made by the same rule)."""
+
+    name: str
+    source: Source
+    blob: str = ""
+    version: int | None = None
+
+
+class InputChecked(Event, frozen=True):
+    """Every input of gradient operator `position` still holds the version that the rule means."""
+
+    index: int
+    position: int
+    inputs: list[Checked]
+
+
+How = Literal["generated", "passed", "seed", "given"]
+"""How a gradient came to be: written by an operator, passed through unchanged, filled with ones, or given."""
+
+
+class GeneratorAdded(Event, frozen=True):
+    """`gradient` is one gradient of `blob` at `version`, the `count`-th so far.
+
+    `index` is the forward operator it came through; `position` the gradient operator that writes it (None: passed).
+    """
+
+    changes = ("gradient_generators", "gradient_frontier")
+    index: int
+    blob: str
+    version: int
+    gradient: Gradient
+    how: How
+    position: int | None
+    count: int
+
+
+class Contribution(msgspec.Struct, frozen=True):
+    """One term of an accumulation. `index`: the forward operator it came through, None for a seed."""
+
+    gradient: Gradient
+    how: How
+    index: int | None
+    position: int | None
+
+
+class Rename(msgspec.Struct, frozen=True):
+    """Gradient operator `position` now writes `new` in output `slot` where it had `old`.
+
+    Slot -1: it only reads it. A later step of a rule also reads `new` where it read `old`.
+    """
+
+    position: int
+    slot: int
+    old: str
+    new: str
+
+
+class Accumulated(Event, frozen=True):
+    """All gradients of `blob` at `version` are in, so `operators` add them up into `gradient`."""
+
+    changes = ("gradient_generators",)
+    index: int
+    blob: str
+    version: int
+    contributions: list[Contribution]
+    renames: list[Rename]
+    operators: list[Operator]
+    position: int
+    gradient: Gradient
+
+
+class Completed(Event, frozen=True):
+    """The pass is whole; `gradients` maps each blob to its gradient."""
+
+    gradients: dict[str, Gradient]
+
+
+class Failed(Event, frozen=True):
+    """The pass stopped with an error; the fields are those of the GradvizError."""
+
+    error: str
+    message: str
+    explanation: str
+    index: int | None
+    blobs: list[str]
+
+
+class Ran(Event, frozen=True):
+    """Operator `position` of the whole program (forward, then gradient operators) was executed in `seconds`."""
+
+    position: int
+    op: Operator
+    in_versions: tuple[int, ...]
+    out_versions: tuple[int, ...]
+    device: str
+    seconds: float
+
+
+AnyEvent = (
+    Played
+    | Seeded
+    | Visited
+    | Skipped
+    | RuleApplied
+    | InputChecked
+    | GeneratorAdded
+    | Accumulated
+    | Completed
+    | Failed
+    | Ran
+)
+"""Every event, for decoding one from JSON."""
+
+
+def to_dict(event: Event) -> dict[str, Any]:
+    """The event's own fields as plain data, with its name under ``"event"``."""
+    data: dict[str, Any] = msgspec.to_builtins(event)
+    return data

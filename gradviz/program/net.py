@@ -1,0 +1,133 @@
+"""NetDef: a named list of operators, its JSON form both ways, and its text in SSA."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from .errors import NetError
+from .operator import Operator, check_operator
+from .ssa import number
+
+VERSION = 1
+"""Version of the net file format that this gradviz writes and reads."""
+
+
+class _Document(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    ops: list[Operator]
+    name: str = ""
+    version: int = VERSION
+    external_inputs: list[str] = []
+    external_outputs: list[str] = []
+
+
+class NetDef:
+    """A net as data: operators in execution order.
+
+    Attributes:
+        name: title for people.
+        ops: the operators, first to run first.
+        external_inputs, external_outputs: what a nested net declares; unused at the top level.
+    """
+
+    def __init__(
+        self,
+        name: str = "net",
+        ops: Iterable[Operator] = (),
+        *,
+        external_inputs: Iterable[str] = (),
+        external_outputs: Iterable[str] = (),
+    ) -> None:
+        self.name = name
+        self.ops: list[Operator] = list(ops)
+        self.external_inputs = list(external_inputs)
+        self.external_outputs = list(external_outputs)
+        for index, op in enumerate(self.ops):
+            check_operator(op, index)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The net that `to_dict` described: ``{"name": ..., "ops": [{"type", "inputs", "outputs", ...}]}``.
+
+        Raises:
+            NetError: a field is missing, unknown or of the wrong type; a name is not a name; the version is another.
+        """
+        if isinstance(data, Mapping):
+            _check_version(data.get("version", VERSION))
+        try:
+            document = msgspec.convert(data, _Document)
+        except msgspec.ValidationError as error:
+            raise _bad_document(error) from error
+        return cls(
+            document.name,
+            document.ops,
+            external_inputs=document.external_inputs,
+            external_outputs=document.external_outputs,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The net as plain dicts, lists, strings and numbers; fields at their default are left out."""
+        data: dict[str, Any] = msgspec.to_builtins(
+            _Document(self.ops, external_inputs=self.external_inputs, external_outputs=self.external_outputs)
+        )
+        return {"name": self.name, **data}
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The net in a JSON text. Raises NetError like `from_dict`, also where the text is cut off."""
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise NetError(
+                f"This is not a whole JSON text: {error}.",
+                kind="bad_file",
+                ways_out=["The file may be truncated: save it again with net.save(path)."],
+            ) from error
+        return cls.from_dict(data)
+
+    def to_json(self) -> str:
+        """The net as JSON text with the version of the format."""
+        return json.dumps({"version": VERSION, **self.to_dict()}, indent=1)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The net in the file at `path`, as `save` wrote it."""
+        return cls.from_json(Path(path).read_bytes())
+
+    def save(self, path: str | Path) -> None:
+        """Write the net as JSON to `path`."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    def __str__(self) -> str:
+        """The program in SSA, a numbered line for each operator."""
+        lines = [f"net {self.name}"]
+        lines.extend(f"{index:4}  {ssa}" for index, ssa in enumerate(number(self.ops)))
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}, {len(self.ops)} operators>"
+
+
+def _check_version(version: object) -> None:
+    if version != VERSION:
+        raise NetError(
+            f"This net is of format version {version!r}; this gradviz reads version {VERSION}.",
+            kind="bad_file",
+            ways_out=["Open it with the gradviz that wrote it, or save it again from there."],
+        )
+
+
+def _bad_document(error: msgspec.ValidationError) -> NetError:
+    text = str(error)
+    index = None
+    if "`$.ops[" in text:
+        digits = text.partition("`$.ops[")[2].partition("]")[0]
+        index = int(digits) if digits.isdigit() else None
+    return NetError(
+        f"This is not a net: {text}.",
+        kind="bad_file",
+        operator_index=index,
+        ways_out=['A net reads {"name": "n", "ops": [{"type": "Relu", "inputs": ["x"], "outputs": ["y"]}]}.'],
+    )

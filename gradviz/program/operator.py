@@ -1,0 +1,137 @@
+"""Operators, devices and gradient slices: the values that nets are made of."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from .errors import NetError, shorten
+
+MAX_NAME_LENGTH = 500
+_NAME = re.compile(r"[\w/.:+\-*#$%()\[\]]+")
+_CUDA = re.compile(r"cuda(?::(\d+))?")
+
+
+class Device(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Where an operator runs. `id` counts GPUs from 0; `node_name` and `extra_info` travel along unread."""
+
+    type: str = "cpu"
+    id: int = 0
+    node_name: str = ""
+    extra_info: list[str] = []
+
+    def __str__(self) -> str:
+        return "cpu" if self.type == "cpu" else f"{self.type}:{self.id}"
+
+    @classmethod
+    def parse(cls, device: "Device | str | Mapping[str, Any] | None") -> "Device | None":
+        """A device from ``"cpu"``, ``"cuda:0"``, its JSON form, or None (not said)."""
+        if device is None or isinstance(device, Device):
+            return device
+        if isinstance(device, str):
+            if device == "cpu":
+                return cls()
+            if match := _CUDA.fullmatch(device):
+                return cls("cuda", int(match[1] or 0))
+        elif isinstance(device, Mapping):
+            try:
+                parsed = msgspec.convert(device, cls)
+            except msgspec.ValidationError as error:
+                raise NetError(f"{device!r} is not a device: {error}.", kind="bad_device") from error
+            if parsed.type in ("cpu", "cuda"):
+                return parsed
+        raise NetError(
+            f"{device!r} is not a device.",
+            kind="bad_device",
+            ways_out=['Write "cpu", "cuda:0", or {"type": "cuda", "id": 0}.'],
+        )
+
+
+class GradientSlice(msgspec.Struct, frozen=True):
+    """A sparse gradient: row ``indices[i]`` of the blob gets ``values[i]``; repeated rows add.
+
+    Attributes:
+        indices: name of an integer blob of shape (n,).
+        values: name of a blob of shape (n, ...).
+    """
+
+    indices: str
+    values: str
+
+
+Gradient = str | GradientSlice
+"""The name of a dense gradient, or the two names of a sparse one."""
+
+
+class Operator(msgspec.Struct, frozen=True, eq=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One call of an operator type on named blobs. A value: gradviz never changes one after it is made.
+
+    Attributes:
+        type: name of the operator type, e.g. ``"FC"``.
+        inputs, outputs: blob names in the order of the operator's definition.
+        args: argument name -> number, string, list or nested net.
+        device: where it runs; None: where its inputs are.
+        name: free text for people.
+        is_gradient: whether a gradient rule marked it as part of a backward pass.
+    """
+
+    type: str
+    inputs: list[str]
+    outputs: list[str]
+    args: dict[str, Any] = {}
+    device: Device | None = None
+    name: str = ""
+    is_gradient: bool = False
+    engine: str = ""
+    control_inputs: list[str] = []
+
+    def __post_init__(self) -> None:
+        if type(self.inputs) is not list:
+            msgspec.structs.force_setattr(self, "inputs", as_names(self.inputs))
+        if type(self.outputs) is not list:
+            msgspec.structs.force_setattr(self, "outputs", as_names(self.outputs))
+        if self.device is not None and type(self.device) is not Device:
+            msgspec.structs.force_setattr(self, "device", Device.parse(self.device))
+
+    def arg(self, name: str, default: Any = None) -> Any:
+        """The argument `name`, or `default` where the operator does not carry it."""
+        return self.args.get(name, default)
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.outputs)} = {self.type}({', '.join(self.inputs)})"
+
+
+def check_name(name: object, what: str, operator_index: int | None = None) -> None:
+    """Raise NetError unless `name` can name a blob.
+
+    Letters, digits, ``_ / . : + - * # $ % ( ) [ ]``, at most 500 of them. Names travel into HTML, SVG, DOT and
+    file formats; this alphabet means the same in all of them.
+    """
+    if isinstance(name, str) and len(name) <= MAX_NAME_LENGTH and _NAME.fullmatch(name):
+        return
+    shown = shorten(name) if isinstance(name, str) else repr(name)
+    where = "" if operator_index is None else f" of operator #{operator_index}"
+    raise NetError(
+        f"{shown or 'The empty string'} cannot be a name ({what}{where}).",
+        kind="bad_name",
+        operator_index=operator_index,
+        blobs=[name] if isinstance(name, str) else [],
+        ways_out=[
+            f"Use letters, digits and _ / . : + - * # $ % ( ) [ ], at most {MAX_NAME_LENGTH} characters, no spaces."
+        ],
+    )
+
+
+def check_operator(op: Operator, index: int | None = None) -> None:
+    """Raise NetError unless the type and every blob name of `op` is a legal name."""
+    check_name(op.type, "type", index)
+    for name in op.inputs:
+        check_name(name, "input", index)
+    for name in op.outputs:
+        check_name(name, "output", index)
+
+
+def as_names(names: "str | Iterable[str]") -> list[str]:
+    """One name or several, as a list."""
+    return [names] if isinstance(names, str) else list(names)

@@ -1,0 +1,50 @@
+"""Static single assignment: which version of a blob each operator reads and writes.
+
+    a blob that was never written is version 0
+    an output is version 0 where its name is new, else one more than before
+
+Inputs are read before outputs are written, so an in-place operator reads x@0 and writes x@1.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .operator import Operator
+
+
+class Ssa(NamedTuple):
+    """An operator with the versions it reads and writes, in the order of its inputs and outputs."""
+
+    op: Operator
+    in_versions: tuple[int, ...]
+    out_versions: tuple[int, ...]
+
+    @property
+    def inputs(self) -> list[str]:
+        """The inputs as ``name@version``."""
+        return [f"{name}@{version}" for name, version in zip(self.op.inputs, self.in_versions, strict=True)]
+
+    @property
+    def outputs(self) -> list[str]:
+        """The outputs as ``name@version``."""
+        return [f"{name}@{version}" for name, version in zip(self.op.outputs, self.out_versions, strict=True)]
+
+    def __str__(self) -> str:
+        call = f"{self.op.type}({', '.join(self.inputs)})"
+        return f"{', '.join(self.outputs)} = {call}" if self.op.outputs else call
+
+
+def play(op: Operator, frontier: dict[str, int]) -> Ssa:
+    """Number what `op` reads and writes, and move `frontier` (name -> latest version) past it."""
+    in_versions = tuple([frontier.setdefault(name, 0) for name in op.inputs])
+    out_versions = []
+    for name in op.outputs:
+        frontier[name] = version = frontier.get(name, -1) + 1
+        out_versions.append(version)
+    return Ssa(op, in_versions, tuple(out_versions))
+
+
+def number(operators: Iterable[Operator]) -> list[Ssa]:
+    """Every operator of a program with its versions."""
+    frontier: dict[str, int] = {}
+    return [play(op, frontier) for op in operators]

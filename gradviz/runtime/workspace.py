@@ -1,0 +1,138 @@
+"""Workspace: named arrays, and running nets and operators on them."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any, Self
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..operators.registry import Array
+from ..program import Device, NetDef, Operator, RunError
+from ..program.errors import shorten
+from ..program.operator import check_name, check_operator
+from .executor import Plan, execute, plan
+
+NUMERIC = "biufc"
+"""numpy's kinds of dtype that a blob may have: bool, integers, floats, complex."""
+
+
+class Workspace:
+    """Blobs by name. Every value is a read-only array: running writes new arrays, never into old ones.
+
+    Args:
+        device: where blobs live and operators run: ``"cpu"``.
+
+    Raises:
+        RunError: ``bad_device`` for a device that this workspace cannot run on.
+    """
+
+    def __init__(self, device: str | Device = "cpu") -> None:
+        parsed = Device.parse(device)
+        if parsed is None or parsed.type != "cpu":
+            raise RunError(
+                f"A workspace on {device!r} is not available.",
+                kind="bad_device",
+                ways_out=['Use gradviz.Workspace(device="cpu").'],
+            )
+        self.device = parsed
+        self._values: dict[str, Array] = {}
+        self._plans: WeakKeyDictionary[NetDef, Plan] = WeakKeyDictionary()
+
+    def feed(self, name: str, value: Any) -> None:
+        """Store a copy of `value` as blob `name`.
+
+        Args:
+            name: a legal blob name.
+            value: an array or anything numpy makes a boolean or numeric array of; its dtype is kept.
+
+        Raises:
+            NetError: ``bad_name``.
+            RunError: ``bad_value`` when it is not boolean or numeric; the blob keeps the value it had.
+        """
+        check_name(name, "blob")
+        try:
+            array = np.array(value, copy=True, order="C")
+        except Exception as error:
+            raise _not_numeric(name, f"numpy makes no array of it ({error})") from error
+        if array.dtype.kind not in NUMERIC:
+            raise _not_numeric(name, f"its dtype is {array.dtype}")
+        array.flags.writeable = False
+        self._values[name] = array
+
+    def fetch(self, name: str) -> Array:
+        """The blob `name`, as a read-only array (copy it to change it).
+
+        Raises:
+            RunError: ``undefined_blob``.
+        """
+        try:
+            return self._values[name]
+        except KeyError:
+            near = get_close_matches(name, self._values, n=3) if isinstance(name, str) else []
+            raise RunError(
+                f"The workspace has no blob {shorten(str(name))}.",
+                kind="undefined_blob",
+                blobs=[str(name)],
+                ways_out=[
+                    *([f"Did you mean {' or '.join(near)}?"] if near else []),
+                    "Feed it, or run the net that writes it.",
+                ],
+            ) from None
+
+    def run(self, net: NetDef) -> None:
+        """Run every operator of `net` in order.
+
+        Shapes, names and types of the whole net are checked first. When anything raises, the workspace is as it was.
+
+        Raises:
+            RunError: see `gradviz.runtime.executor.plan` and `run_step`; ``operator_index`` is the operator's in `net`.
+        """
+        ready = self._plans.get(net)
+        if ready is None or not ready.fits(net.ops, self._values):
+            ready = plan(net.ops, self._values)
+            self._plans[net] = ready
+        values = self._values.copy()
+        execute(ready.steps, values)
+        self._values = values
+
+    def run_operator(self, op: Operator) -> None:
+        """Run one operator at once. Raises RunError like `run`, with operator index 0."""
+        check_operator(op)
+        values = self._values.copy()
+        execute(plan([op], values).steps, values)
+        self._values = values
+
+    def fork(self) -> Self:
+        """A workspace with the same blobs (shared, since they are read-only) that can go its own way."""
+        other = type(self)(self.device)
+        other._values = self._values.copy()
+        return other
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.feed(name, value)
+
+    def __getitem__(self, name: str) -> Array:
+        return self.fetch(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        blobs = "".join(f"\n  {name}: {value.shape} {value.dtype}" for name, value in self._values.items())
+        return f"<Workspace on {self.device}, {len(self)} blobs>{blobs}"
+
+
+def _not_numeric(name: str, why: str) -> RunError:
+    return RunError(
+        f"{shorten(name)} cannot be fed: {why}.",
+        kind="bad_value",
+        blobs=[name],
+        ways_out=["Feed numbers or booleans: an array, a list of equal rows, a scalar."],
+    )

@@ -1,0 +1,57 @@
+"""Fixtures of the browser tests: one JupyterLab server and one browser for the run, one fresh page for each test."""
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser.chromium import FLAGS, find_chromium
+from tests.browser.jupyter_server import REPOSITORY, JupyterServer
+from tests.browser.lab_page import LabPage, file_name
+
+ARTIFACTS = REPOSITORY / "tests" / "artifacts"
+CALL_FAILED = pytest.StashKey[bool]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.when == "call":
+        item.stash[CALL_FAILED] = report.failed
+    return report
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    with JupyterServer(tmp_path_factory.mktemp("jupyter")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def lab(request: pytest.FixtureRequest, server: JupyterServer, browser: Browser) -> Iterator[LabPage]:
+    """A page over the server. When its test fails, a picture and the server's log stay in tests/artifacts."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    ARTIFACTS.mkdir(exist_ok=True)
+    opened = LabPage(server, context.new_page(), file_name(request.node.name), ARTIFACTS)
+    yield opened
+    if request.node.stash.get(CALL_FAILED, True) or opened.errors:
+        log = opened.shot("failure").with_suffix(".log")
+        log.write_text("\n".join([*opened.errors, "", server.log.read_text()]))
+    context.close()
+    opened.close()
+    assert not opened.errors, "the page reported errors:\n" + "\n".join(opened.errors)

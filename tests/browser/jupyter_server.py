@@ -1,0 +1,131 @@
+"""A real JupyterLab server for a test run: its own folders, its own port, stopped over its REST API."""
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any, Self
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+# Unsteady otherwise: what JupyterLab shows or fetches on its own, and cells that exist only while on the screen.
+SETTINGS = {
+    "@jupyterlab/apputils-extension/notification": {
+        "fetchNews": "false",
+        "checkForUpdates": False,
+        "doNotDisturbMode": True,
+    },
+    "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
+}
+
+
+class JupyterServer:
+    """JupyterLab over the folder `root`; a context manager, running inside its `with`.
+
+    Everything it reads and writes lies under `folder`: configuration, data, runtime files, workspaces, its log.
+    gradviz and its labextension are the working tree's, whatever is installed.
+    """
+
+    def __init__(self, folder: Path, command: tuple[str, ...] = ("-m", "jupyterlab")) -> None:
+        self.folder = folder
+        self.root = folder / "root"
+        self.log = folder / "server.log"
+        self.token = secrets.token_hex(16)
+        self.url = ""
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self._write_settings()
+        self._link_labextension()
+        self.root.mkdir()
+        options = ["--no-browser", "--port=0", f"--IdentityProvider.token={self.token}", "--allow-root"]
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, *self._command, *options],
+                cwd=self.root,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        try:
+            self.url = self._wait_until_it_listens()
+        except BaseException:
+            self._process.kill()
+            raise
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        assert self._process is not None
+        try:
+            self.request("POST", "/api/shutdown")
+            self._process.wait(timeout=20)
+        finally:
+            self._process.kill()
+            self._process.wait()
+
+    def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        """The JSON that the server answers to one request of its REST API, None where it answers nothing."""
+        request = urllib.request.Request(
+            self.url + path,
+            method=method,
+            data=json.dumps(body).encode() if body is not None else (b"" if method == "POST" else None),
+            headers={"Authorization": f"token {self.token}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as response:
+            text = response.read()
+        return json.loads(text) if text else None
+
+    def start_session(self, notebook: str) -> str:
+        """Starts a kernel for the notebook at this path below the root and returns the session's id."""
+        body = {"path": notebook, "name": notebook, "type": "notebook", "kernel": {"name": "python3"}}
+        session: str = self.request("POST", "/api/sessions", body)["id"]
+        return session
+
+    def _environment(self) -> dict[str, str]:
+        own = {
+            "JUPYTER_CONFIG_DIR": "config",
+            "JUPYTER_DATA_DIR": "data",
+            "JUPYTER_RUNTIME_DIR": "runtime",
+            "JUPYTERLAB_SETTINGS_DIR": "settings",
+            "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+            "IPYTHONDIR": "ipython",
+        }
+        paths = {name: str(self.folder / folder) for name, folder in own.items()}
+        return os.environ | paths | {"JUPYTER_PATH": str(self.folder / "share"), "PYTHONPATH": str(REPOSITORY)}
+
+    def _write_settings(self) -> None:
+        for name, settings in SETTINGS.items():
+            path = self.folder / "settings" / f"{name}.jupyterlab-settings"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(settings))
+        # Lets the page be asked for the notebook's model, whose outputs say more than their rendering.
+        page_config = self.folder / "config" / "labconfig" / "page_config.json"
+        page_config.parent.mkdir(parents=True)
+        page_config.write_text(json.dumps({"exposeAppInBrowser": True}))
+
+    def _link_labextension(self) -> None:
+        extensions = self.folder / "share" / "labextensions"
+        extensions.mkdir(parents=True)
+        (extensions / "gradviz").symlink_to(REPOSITORY / "gradviz" / "labextension", target_is_directory=True)
+
+    def _wait_until_it_listens(self, seconds: float = 60) -> str:
+        """The server's address, from the file that it writes once it listens."""
+        assert self._process is not None
+        end = time.monotonic() + seconds
+        file = self.folder / "runtime" / f"jpserver-{self._process.pid}.json"
+        pause = threading.Event()
+        while time.monotonic() < end:
+            try:
+                url: str = json.loads(file.read_text())["url"]
+                return url.rstrip("/")
+            except (FileNotFoundError, json.JSONDecodeError):
+                assert self._process.poll() is None, f"the server ended at once:\n{self.log.read_text()}"
+                pause.wait(0.05)
+        raise AssertionError(f"the server did not listen within {seconds} s:\n{self.log.read_text()}")

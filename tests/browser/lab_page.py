@@ -1,0 +1,108 @@
+"""A notebook open in JupyterLab, in a page of a real browser: open it, run its cells, look at it."""
+
+import re
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from playwright.sync_api import ConsoleMessage, Error, Locator, Page, expect
+
+from tests.browser.jupyter_server import JupyterServer
+
+START = 60_000  # ms, for JupyterLab and the kernel to be ready on a busy machine
+RUN = 60_000  # ms, for one cell
+
+
+class LabPage:
+    """One page of one test.
+
+    `errors` collects what the page says it did wrong: messages at error level and uncaught exceptions. A test fails on
+    any that it did not take out of the list.
+    """
+
+    def __init__(self, server: JupyterServer, page: Page, name: str, artifacts: Path) -> None:
+        self.server = server
+        self.page = page
+        self.errors: list[str] = []
+        self._name = name
+        self._artifacts = artifacts
+        self._sessions: list[str] = []
+        page.on("console", self._on_console)
+        page.on("pageerror", self._on_page_error)
+
+    @property
+    def notebook(self) -> Locator:
+        """The notebook that is open and visible."""
+        return self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+
+    @property
+    def code_cells(self) -> Locator:
+        """The notebook's code cells, in order."""
+        return self.notebook.locator(".jp-Notebook-cell.jp-CodeCell")
+
+    def output(self, cell: int) -> Locator:
+        """The output area of code cell number `cell`, counted from 1 as the prompts count."""
+        return self.code_cells.nth(cell - 1).locator(".jp-OutputArea")
+
+    def open(self, notebook: Path) -> None:
+        """Opens a copy of this notebook, its kernel running, in a workspace that nobody used before."""
+        folder = self.server.root / uuid.uuid4().hex[:8]
+        folder.mkdir()
+        shutil.copyfile(notebook, folder / notebook.name)
+        path = f"{folder.name}/{notebook.name}"
+        self._sessions.append(self.server.start_session(path))
+        self.page.goto(f"{self.server.url}/lab/workspaces/{folder.name}/tree/{path}?token={self.server.token}")
+        expect(self.notebook).to_be_visible(timeout=START)
+        idle = self.notebook.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']")
+        expect(idle).to_be_visible(timeout=START)
+
+    def open_cells(self, *sources: str, name: str = "notebook.ipynb") -> None:
+        """Opens a new notebook that has these code cells."""
+        cells = [nbformat.v4.new_code_cell(source) for source in sources]
+        path = self.server.folder / name
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+        self.open(path)
+
+    def run_cells(self, count: int) -> None:
+        """Runs the first `count` code cells, each after the one before has ended; AssertionError if one fails."""
+        for number in range(1, count + 1):
+            prompt = self.code_cells.nth(number - 1).locator(".jp-InputPrompt")
+            prompt.click()
+            self.page.keyboard.press("Shift+Enter")
+            expect(prompt).to_have_text(f"[{number}]:", timeout=RUN)
+            failed = [output for output in self.outputs(number) if output["output_type"] == "error"]
+            assert not failed, f"cell {number} failed: {failed[0]['ename']}: {failed[0]['evalue']}"
+
+    def outputs(self, cell: int) -> list[dict[str, Any]]:
+        """The outputs of code cell number `cell` as the notebook file would hold them."""
+        outputs: list[dict[str, Any]] = self.page.evaluate(
+            """index => window.jupyterapp.shell.currentWidget.content.widgets
+                .filter(cell => cell.model.type === "code")[index].model.outputs.toJSON()""",
+            cell - 1,
+        )
+        return outputs
+
+    def shot(self, name: str) -> Path:
+        """A picture of the page as it is, in tests/artifacts; returns its path."""
+        path = self._artifacts / f"{self._name}-{name}.png"
+        self.page.screenshot(path=path)
+        return path
+
+    def close(self) -> None:
+        """Ends the kernels that this page started."""
+        for session in self._sessions:
+            self.server.request("DELETE", f"/api/sessions/{session}")
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.errors.append(f"{message.text} ({message.location.get('url', '')})")
+
+    def _on_page_error(self, error: Error) -> None:
+        self.errors.append(f"uncaught: {error}")
+
+
+def file_name(test: str) -> str:
+    """The name of a test as a part of a file name."""
+    return re.sub(r"[^\w.-]+", "-", test).strip("-")

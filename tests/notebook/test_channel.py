@@ -1,0 +1,107 @@
+"""The channel of a real kernel to side panels: which session is shown, where it stands, who moves it."""
+
+import ast
+from typing import Any
+
+import pytest
+
+from gradviz.debugger import trace
+from tests.notebook.conftest import Kernel, Panel
+
+
+@pytest.fixture
+def shown(kernel: Kernel) -> Kernel:
+    """The kernel with a new `session` at its beginning, displayed."""
+    kernel.run("session = debug(); display(session)")
+    return kernel
+
+
+def value(kernel: Kernel, expression: str) -> Any:
+    """The value of an expression in the kernel."""
+    (output,) = [message for message in kernel.run(expression) if message["msg_type"] == "execute_result"]
+    return ast.literal_eval(output["content"]["data"]["text/plain"])
+
+
+def test_a_panel_that_comes_late_is_shown_the_newest_session(shown: Kernel) -> None:
+    (said,) = Panel(shown).greeting
+    assert said["type"] == "session"
+    assert said["id"] == value(shown, "session.id")
+    assert trace.decode(said["trace"]).name == said["name"] == "twice"
+
+
+def test_a_panel_follows_steps_in_python(shown: Kernel) -> None:
+    panel = Panel(shown)
+    said = panel.heard(shown.run("session.step(); session.step()"))
+    assert [(message["type"], message["position"]) for message in said] == [("position", 1), ("position", 2)]
+
+
+def test_a_step_in_a_panel_moves_the_session_and_the_other_panels(shown: Kernel) -> None:
+    first, second = Panel(shown), Panel(shown)
+    messages = first.say({"type": "position", "id": first.greeting[0]["id"], "position": 2})
+    assert value(shown, "session.position") == 2
+    assert second.heard(messages) == [{"type": "position", "id": first.greeting[0]["id"], "position": 2}]
+    assert first.heard(messages) == [], "an echo would take a panel that steps quickly back in time"
+
+
+def test_a_panel_that_goes_too_far_is_told_where_the_session_stands(shown: Kernel) -> None:
+    panel = Panel(shown)
+    identity = panel.greeting[0]["id"]
+    end = value(shown, "len(session)")
+    said = panel.heard(panel.say({"type": "position", "id": identity, "position": 10**6}))
+    assert said == [{"type": "position", "id": identity, "position": end}]
+
+
+def test_a_session_that_is_only_created_is_shown_when_its_cell_is_done(shown: Kernel) -> None:
+    panel = Panel(shown)
+    said = panel.heard(shown.run("first = debug(); second = debug()"))
+    assert [message["id"] for message in said] == [value(shown, "second.id")]
+
+
+def test_displaying_an_older_session_shows_it_again(shown: Kernel) -> None:
+    panel = Panel(shown)
+    shown.run("newer = debug()")
+    said = panel.heard(shown.run("display(session)"))
+    assert [message["id"] for message in said] == [value(shown, "session.id")]
+    assert panel.heard(shown.run("newer.step()")) == []
+
+
+def test_a_session_that_is_gone_is_not_kept_alive_by_panels(shown: Kernel) -> None:
+    panel = Panel(shown)
+    said = panel.heard(shown.run("import gc; lost = debug()"))
+    assert said[-1]["type"] == "session"
+    assert panel.heard(shown.run("del lost; gc.collect();")) == [{"type": "none"}]
+    stale = panel.say({"type": "position", "id": said[-1]["id"], "position": 1})
+    assert panel.heard(stale) == [{"type": "none"}]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"type": "position"},
+        {"type": "position", "id": "x", "position": "1"},
+        {"type": "position", "id": "x", "position": 1.5},
+        {"type": "position", "id": None, "position": 1},
+        {"type": "run", "code": "1/0"},
+        {"type": ["position"], "id": {}, "position": []},
+    ],
+)
+def test_a_message_that_makes_no_sense_is_ignored_with_a_warning(shown: Kernel, data: object) -> None:
+    panel = Panel(shown)
+    messages = panel.say(data)
+    assert panel.heard(messages) == []
+    logged = "".join(message["content"]["text"] for message in messages if message["msg_type"] == "stream")
+    assert "not understood and is ignored" in logged
+    said = panel.heard(shown.run("session.step()"))
+    assert [message["type"] for message in said] == ["position"]
+
+
+def test_a_panel_that_closed_is_not_spoken_to(shown: Kernel) -> None:
+    panel = Panel(shown)
+    shown.send("comm_close", comm_id=panel.comm, data={})
+    assert panel.heard(shown.run("session.step()")) == []
+
+
+def test_the_kernel_gives_a_sign_that_a_page_can_find_later(shown: Kernel) -> None:
+    comms = value(shown, "[c.target_name for c in get_ipython().kernel.comm_manager.comms.values()]")
+    assert "gradviz" in comms

@@ -1,0 +1,95 @@
+"""What a session leaves in an output of a real kernel, and outside of one."""
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from typing import Any
+from xml.etree import ElementTree
+
+import gradviz
+from gradviz.notebook import still
+from gradviz.notebook.display import SESSION_TYPE, mimebundle
+from tests.notebook.conftest import REPOSITORY, Kernel
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def bundle(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """The one output among `messages`."""
+    (output,) = [message for message in messages if message["msg_type"] in ("display_data", "execute_result")]
+    data: dict[str, Any] = output["content"]["data"]
+    return data
+
+
+def test_an_output_has_the_widget_and_forms_for_where_none_lives(kernel: Kernel) -> None:
+    kernel.run("session = debug(); session.step()")
+    data = bundle(kernel.run("session"))
+    assert set(data) == {WIDGET, SESSION_TYPE, "image/svg+xml", "text/html", "text/plain"}
+    assert data[SESSION_TYPE]["position"] == 1
+    assert ElementTree.fromstring(data["image/svg+xml"]).tag.endswith("svg")
+    assert "a@0 = Tanh(x@0)" in data["text/plain"]
+
+
+def test_showing_a_session_again_shows_the_same_widget(kernel: Kernel) -> None:
+    first = bundle(kernel.run("session = debug(); display(session)"))
+    again = bundle(kernel.run("session.step(); display(session)"))
+    assert first[WIDGET] == again[WIDGET]
+    assert (first[SESSION_TYPE]["position"], again[SESSION_TYPE]["position"]) == (0, 1)
+
+
+def test_a_session_whose_widget_was_closed_gets_a_new_one(kernel: Kernel) -> None:
+    first = bundle(kernel.run("session = debug(); display(session)"))
+    again = bundle(kernel.run("import ipywidgets; ipywidgets.Widget.close_all(); display(session)"))
+    assert first[WIDGET] != again[WIDGET]
+
+
+class Tags(HTMLParser):
+    """Which elements and attributes there are."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: set[str] = set()
+        self.attributes: set[str] = set()
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def test_the_static_form_escapes_every_name_and_runs_nothing(kernel: Kernel) -> None:
+    wicked = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+    data = bundle(
+        kernel.run(
+            f"wicked = {wicked!r}\nbad = gradviz.Net(wicked)\nbad.Tanh('x', wicked)\nbad.Sum([wicked, 'x'], 's')\n"
+            "session = gradviz.debug(bad, ['s']); session.finish(); display(session)"
+        )
+    )
+    for form in ("text/html", "image/svg+xml"):
+        tags = Tags(data[form])
+        assert tags.elements.isdisjoint({"script", "img", "iframe", "object", "foreignobject", "style", "a"}), form
+        assert [name for name in tags.attributes if name.startswith("on") or "href" in name] == []
+    assert wicked in data["text/plain"]
+
+
+def test_the_text_says_where_it_is_what_happened_and_how_the_program_reads(session: gradviz.Session) -> None:
+    trace = session.trace()
+    made = next(index for index, event in enumerate(trace.events, 1) if event.kind == "Accumulated")
+    lines = still.text(trace, made).splitlines()
+    assert lines[0] == f"twice <b>read</b>: event {made} of {len(trace.events)}"
+    assert lines[2] == trace.events[made - 1].narration.replace("`", "")
+    assert any(line.startswith("* ") and "= Sum(" in line for line in lines)
+    assert any(line.startswith("> #") for line in lines)
+    assert any("(not made yet)" in line for line in still.text(trace, 0).splitlines())
+
+
+def test_outside_a_kernel_a_session_is_text(session: gradviz.Session) -> None:
+    assert mimebundle(session) == ({"text/plain": still.text(session.trace(), 0)}, {})
+
+
+def test_importing_gradviz_in_a_script_loads_nothing_of_jupyter() -> None:
+    loaded = "IPython|anywidget|comm|ipykernel|ipywidgets|traitlets"
+    program = "import sys, gradviz; print(*sys.modules)"
+    output = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert [name for name in output.stdout.split() if re.fullmatch(loaded, name)] == []

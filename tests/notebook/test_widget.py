@@ -1,0 +1,71 @@
+"""The widget and its session: one position, moved from either side."""
+
+import gc
+import weakref
+
+import gradviz
+from gradviz.debugger import trace
+from gradviz.notebook.widget import DebuggerWidget
+
+
+def from_front_end(widget: DebuggerWidget, position: int) -> None:
+    """What a message of the front end does."""
+    widget.set_state({"position": position})
+
+
+def test_it_shows_the_trace_of_the_session(session: gradviz.Session) -> None:
+    session.step()
+    widget = DebuggerWidget(session)
+    assert trace.decode(widget.trace) == session.trace()
+    assert widget.position == session.position == 1
+
+
+def test_a_step_in_python_moves_the_widget(session: gradviz.Session) -> None:
+    widget = DebuggerWidget(session)
+    session.step()
+    assert widget.position == 1
+    session.finish()
+    assert widget.position == len(session)
+
+
+def test_a_step_in_the_front_end_moves_the_session(session: gradviz.Session) -> None:
+    widget = DebuggerWidget(session)
+    from_front_end(widget, 3)
+    assert session.position == 3
+
+
+def test_widgets_on_one_session_stay_in_step_and_each_move_happens_once(session: gradviz.Session) -> None:
+    first, second = DebuggerWidget(session), DebuggerWidget(session)
+    moves: list[int] = []
+    session.observe(lambda moved: moves.append(moved.position))
+    from_front_end(first, 2)
+    from_front_end(second, 4)
+    session.back()
+    assert first.position == second.position == session.position == 3
+    assert moves == [2, 4, 3]
+
+
+def test_positions_outside_the_recording_are_clamped(session: gradviz.Session) -> None:
+    widget = DebuggerWidget(session)
+    from_front_end(widget, 10**6)
+    assert widget.position == session.position == len(session)
+    from_front_end(widget, -1)
+    assert widget.position == session.position == 0
+
+
+def test_a_closed_widget_follows_no_more(session: gradviz.Session) -> None:
+    widget = DebuggerWidget(session)
+    widget.close()
+    session.step()
+    assert widget.position == 0
+
+
+def test_a_widget_keeps_no_recording_alive_and_steps_without_it(session: gradviz.Session) -> None:
+    made = gradviz.debug(session.net, ["s"])
+    widget = DebuggerWidget(made)
+    gone = weakref.ref(made)
+    del made
+    gc.collect()
+    assert gone() is None
+    from_front_end(widget, 1)
+    assert widget.position == 1

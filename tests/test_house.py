@@ -1,0 +1,220 @@
+"""The rules of the house that a test can hold: where imports go, what files are called and may not contain."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import gradviz
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "gradviz"
+
+# From the top down: a room imports itself and those after it. The modules beside the rooms join them and import any.
+ROOMS = ("notebook", "drawing", "bridges", "debugger", "eager", "gradient", "runtime", "operators", "program")
+TOP_LEVEL = {"pyproject.toml", "README.md", "gradviz", "extension", "tests", "demos"}
+MOST_LINES = 500
+# Built, installed or left over: not written by anybody.
+NOT_SOURCES = {"node_modules", "__pycache__", "artifacts", "lib", "static", "labextension", ".ipynb_checkpoints"}
+SAYS_NOTHING = re.compile(r"(utils?|helpers?|misc|common)")
+
+KNOWS_JUPYTER = {"IPython", "anywidget", "comm", "ipykernel", "ipywidgets", "jupyter_client", "jupyterlab", "traitlets"}
+EXTRAS = {"cupy", "jax", "jaxlib", "jupyterlab", "matplotlib", "onnx", "sklearn", "torch", "tqdm"}
+REGISTRIES_AND_CDNS = re.compile(
+    r"registry\.npmjs\.org|registry\.yarnpkg\.com|pypi\.org|pythonhosted\.org|conda\.anaconda\.org"
+    r"|jsdelivr\.net|unpkg\.com|cdnjs\.cloudflare\.com|esm\.sh|skypack\.dev|fonts\.googleapis\.com"
+)
+MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root|home|Users)/\w")
+
+
+def python_files(folder: Path) -> list[Path]:
+    """The Python files below `folder`."""
+    return [path for path in sources(folder) if path.suffix == ".py"]
+
+
+def sources(folder: Path) -> list[Path]:
+    """The files below `folder` that somebody wrote."""
+    return sorted(
+        path for path in folder.rglob("*") if path.is_file() and NOT_SOURCES.isdisjoint(path.relative_to(folder).parts)
+    )
+
+
+def written_files() -> list[Path]:
+    """Every file of the project that somebody wrote."""
+    folders = [path for name in ("gradviz", "extension", "tests", "demos", ".ci") for path in sources(ROOT / name)]
+    return [*folders, ROOT / "pyproject.toml", ROOT / "README.md", ROOT / ".gitignore"]
+
+
+def built_files() -> list[Path]:
+    """The JavaScript and styles that are committed built."""
+    folders = (PACKAGE / "notebook" / "static", PACKAGE / "labextension")
+    return [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+
+
+def matches(pattern: re.Pattern[str]) -> list[str]:
+    """Where the pattern stands in the files of the repository, written and built."""
+    found = {
+        path: pattern.search(path.read_text(encoding="utf-8", errors="ignore"))
+        for path in [*written_files(), *built_files()]
+    }
+    return [f"{relative(path)}: {match.group()}" for path, match in found.items() if match]
+
+
+def relative(path: Path) -> str:
+    """The path as it is written in the repository."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def module_name(path: Path) -> str:
+    """gradviz/program/net.py -> gradviz.program.net, gradviz/program/__init__.py -> gradviz.program."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(path: Path, nodes: Iterator[ast.AST]) -> Iterator[tuple[int, str]]:
+    """The line and the whole dotted name of each module or name that the import statements among `nodes` bring in."""
+    package = module_name(path) if path.name == "__init__.py" else module_name(path).rpartition(".")[0]
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, node.module] if node.module else above)
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+
+def all_imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Every import of a file, those inside functions and behind TYPE_CHECKING too."""
+    return imported(path, ast.walk(ast.parse(path.read_text())))
+
+
+def imports_at_load(path: Path) -> Iterator[tuple[int, str]]:
+    """The imports that run when the module is loaded: all but those in functions and behind TYPE_CHECKING."""
+
+    def nodes(node: ast.AST) -> Iterator[ast.AST]:
+        for child in ast.iter_child_nodes(node):
+            is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            is_for_types = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+            if not is_function and not is_for_types:
+                yield child
+                yield from nodes(child)
+
+    return imported(path, nodes(ast.parse(path.read_text())))
+
+
+def room_of(path: Path) -> str | None:
+    """The room of a file of the package, None for the modules beside the rooms."""
+    first = path.relative_to(PACKAGE).parts[0]
+    return first if first in ROOMS else None
+
+
+def test_imports_between_rooms_run_down_only() -> None:
+    wrong = []
+    for path in python_files(PACKAGE):
+        room = room_of(path)
+        if room is None:
+            continue
+        allowed = ROOMS[ROOMS.index(room) :]
+        for line, name in all_imports(path):
+            parts = name.split(".")
+            if parts[0] == "gradviz" and (len(parts) < 2 or parts[1] not in allowed):
+                wrong.append(f"{relative(path)}:{line}: {room}/ imports {name}")
+    assert not wrong, "a room imports only itself and the rooms below it:\n" + "\n".join(wrong)
+
+
+def test_every_folder_of_the_package_is_a_room() -> None:
+    folders = {path.relative_to(PACKAGE).parts[0] for path in python_files(PACKAGE) if path.parent != PACKAGE}
+    assert folders <= set(ROOMS)
+
+
+def test_only_the_notebook_room_and_the_command_line_know_jupyter() -> None:
+    wrong = [
+        f"{relative(path)}:{line}: {name}"
+        for path in python_files(PACKAGE)
+        if room_of(path) != "notebook" and path != PACKAGE / "cli.py"
+        for line, name in all_imports(path)
+        if name.split(".")[0] in KNOWS_JUPYTER
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_extras_are_imported_only_when_used() -> None:
+    wrong = [
+        f"{relative(path)}:{line}: {name}"
+        for path in python_files(PACKAGE)
+        for line, name in imports_at_load(path)
+        if name.split(".")[0] in EXTRAS
+    ]
+    assert not wrong, "these would make `import gradviz` fail or slow where the extra is missing:\n" + "\n".join(wrong)
+
+
+def test_the_top_level_has_its_fixed_entries_only() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    names = {line.split("/")[0] for line in listed.stdout.splitlines()}
+    assert {name for name in names if not name.startswith(".")} <= TOP_LEVEL
+
+
+def test_file_names_say_what_is_inside() -> None:
+    wrong = [
+        relative(path)
+        for path in written_files()
+        if any(SAYS_NOTHING.fullmatch(part.split(".")[0]) for part in path.relative_to(ROOT).parts)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_python_file_starts_with_a_docstring() -> None:
+    files = [*python_files(PACKAGE), *python_files(ROOT / "tests"), *python_files(ROOT / "demos")]
+    assert [relative(path) for path in files if not ast.get_docstring(ast.parse(path.read_text()))] == []
+
+
+def test_files_stay_short() -> None:
+    code = {".py", ".ts", ".tsx", ".css", ".mjs"}
+    lengths = {path: path.read_text().count("\n") for path in written_files() if path.suffix in code}
+    long = [f"{relative(path)}: {lines} lines" for path, lines in lengths.items() if lines >= MOST_LINES]
+    assert not long, "\n".join(long)
+
+
+def test_no_file_names_a_registry_or_a_cdn() -> None:
+    assert matches(REGISTRIES_AND_CDNS) == []
+
+
+def test_no_file_holds_a_path_of_a_machine() -> None:
+    assert matches(MACHINE_PATH) == []
+
+
+def test_lock_files_hold_no_download_addresses() -> None:
+    lock = json.loads((ROOT / "extension" / "package-lock.json").read_text())
+    addresses = [entry.get("resolved", "") for entry in lock["packages"].values()]
+    assert [address for address in addresses if "//" in address] == []
+
+
+def test_the_version_is_one() -> None:
+    package = json.loads((ROOT / "extension" / "package.json").read_text())
+    assert package["version"] == gradviz.__version__
+
+
+def test_every_dependency_is_imported_somewhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = {re.split(r"[<>=\[~!; ]", name)[0].replace("-", "_") for name in project["dependencies"]}
+    used = {name.split(".")[0] for path in python_files(PACKAGE) for _, name in all_imports(path)}
+    assert wanted <= used
+
+
+def test_importing_gradviz_loads_no_extra() -> None:
+    program = f"import sys, gradviz; print(*sorted({EXTRAS!r} & set(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert loaded.stdout.split() == []
