@@ -51,9 +51,7 @@ def seeded(event: Seeded, line: GrowingLine | None) -> str:
     y = code(f"{event.y}@{event.version}")
     if line is None:
         return f"The pass starts at {y} from the gradient that was given, {code(event.gradient)}."
-    return (
-        f"The pass starts at {y}: its gradient with respect to itself is one, so {code(line.text)} fills it with ones."
-    )
+    return f"The pass starts at {y}: its own gradient is one, so {code(line.text)} fills it with ones."
 
 
 def visited(event: Visited, line: GrowingLine, gradients: Sequence[Written | None]) -> str:
@@ -127,7 +125,8 @@ def accumulated(
     blob = code(f"{event.blob}@{event.version}")
     terms = " + ".join(str(term) for term in total.inputs)
     count = len(event.contributions)
-    said = f"{blob} {reading(readers)}. {name(line)} is the first of them, so all {count} gradients are in"
+    all_of = "both" if count == 2 else f"all {count}"
+    said = f"{blob} {reading(readers)}. {name(line)} is the first of them, so {all_of} gradients are in"
     said += f" and are added here: `{total.outputs[0]} = {terms}`."
     pairs = [f"{code(old)} became {code(new)}" for old, new in renamed]
     if pairs:

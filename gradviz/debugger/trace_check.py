@@ -1,4 +1,4 @@
-"""Whether a trace document holds together: every reference leads somewhere, every number is JSON, nothing is too deep."""
+"""Whether a trace document holds together: references lead somewhere, numbers are JSON, nothing is too deep."""
 
 from __future__ import annotations
 

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING
 
 import graphviz
 
+from .errors import DrawingError
+from .layout import layout
 from .look import edge_look, node_look, node_size, node_text
+from .picture import dressed
 from .state import State, state_at
 from .theme import LIGHT, Theme
 from .view import Edge, Node, View, edge_class, node_class, view
@@ -32,7 +35,7 @@ Attributes = dict[str, str]
 
 
 def digraph(trace: Trace, position: int | None = None, theme: Theme = LIGHT) -> graphviz.Digraph:
-    """The gradient graph of `trace` as a graph of the graphviz package.
+    """The gradient graph of `trace` as a graph of the graphviz package, which a notebook shows without a `dot` program.
 
     At a `position` it shows how far things are; None shows everything made and nothing marked. Raises IndexError where
     the recording has no such position.
@@ -40,9 +43,22 @@ def digraph(trace: Trace, position: int | None = None, theme: Theme = LIGHT) -> 
     return draw(view(trace), state_at(trace, position), theme)
 
 
-def draw(drawn: View, state: State, theme: Theme) -> graphviz.Digraph:
+class GradientGraph(graphviz.Digraph):  # type: ignore[misc]
+    """A graph in DOT that a notebook shows by the engine that gradviz brings."""
+
+    theme: Theme = LIGHT
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None, **_: object) -> dict[str, str]:
+        try:
+            return {"image/svg+xml": dressed(layout(self.source), self.theme), "text/plain": self.source}
+        except DrawingError:
+            return {"text/plain": self.source}
+
+
+def draw(drawn: View, state: State, theme: Theme) -> GradientGraph:
     """The graph of a view in a state."""
-    graph = graphviz.Digraph(
+    node_defaults, edge_defaults = _defaults(theme)
+    graph = GradientGraph(
         "gradients",
         graph_attr={
             "bgcolor": "transparent",
@@ -50,24 +66,50 @@ def draw(drawn: View, state: State, theme: Theme) -> graphviz.Digraph:
             "ranksep": _inches(theme.row_gap),
             "pad": "0.15",
         },
-        node_attr={"shape": "box", "fontname": "Helvetica", "fontsize": str(theme.title_size), "margin": "0"},
-        edge_attr={"fontname": "Courier", "fontsize": str(theme.label_size), "arrowsize": "0.7"},
+        node_attr=node_defaults,
+        edge_attr=edge_defaults,
     )
-    with graph.subgraph() as row:
-        row.attr(rank="same")
-        for heading, attributes in _headings(drawn, theme):
-            row.node(heading, **attributes)
-    for slot in drawn.slots():
-        with graph.subgraph() as row:
-            row.attr(rank="same")
-            for node in slot:
-                row.node(node.id, **_node(node, state, theme))
+    graph.theme = theme
+    for heading, attributes in _headings(drawn, theme):
+        graph.node(heading, **attributes)
+    for node in drawn.nodes:
+        graph.node(node.id, **_beyond(node_defaults, _node(node, state, theme)))
+    for row in ([LANE_ID[FORWARD], LANE_ID[BACKWARD]], *([node.id for node in slot] for slot in drawn.slots())):
+        graph.body.append(f"\t{{rank=same; {'; '.join(map(graphviz.quoting.quote, row))}}}\n")
     for edge in drawn.edges:
         tail, head, attributes = _edge(edge, state, theme)
-        graph.edge(tail, head, **attributes)
+        graph.edge(tail, head, **_beyond(edge_defaults, attributes))
     for tail, head, weight in _order(drawn):
         graph.edge(tail, head, style="invis", weight=str(weight))
     return graph
+
+
+def _defaults(theme: Theme) -> tuple[Attributes, Attributes]:
+    """What most nodes and most edges have: the source says it once."""
+    nodes = {
+        "shape": "box",
+        "style": "rounded,filled",
+        "fontname": "Helvetica",
+        "fontsize": str(theme.title_size),
+        "margin": "0",
+        "width": _inches(theme.node_width),
+        "height": _inches(theme.node_height),
+        "penwidth": str(theme.pen),
+        "fillcolor": theme.fill,
+        "fontcolor": theme.text,
+    }
+    edges = {
+        "fontname": "Courier",
+        "fontsize": str(theme.label_size),
+        "arrowsize": "0.7",
+        "penwidth": str(theme.pen),
+        "weight": str(UPRIGHT),
+    }
+    return nodes, edges
+
+
+def _beyond(defaults: Attributes, attributes: Attributes) -> Attributes:
+    return {name: value for name, value in attributes.items() if defaults.get(name) != value}
 
 
 def _node(node: Node, state: State, theme: Theme) -> Attributes:
@@ -88,7 +130,9 @@ def _node(node: Node, state: State, theme: Theme) -> Attributes:
         "height": _inches(height),
         "group": "forward" if node.is_forward else "backward",
     }
-    return attributes | {"shape": "circle", "fixedsize": "true", "fontsize": str(theme.sum_size)} if is_sum else attributes
+    return (
+        attributes | {"shape": "circle", "fixedsize": "true", "fontsize": str(theme.sum_size)} if is_sum else attributes
+    )
 
 
 def _edge(edge: Edge, state: State, theme: Theme) -> tuple[str, str, Attributes]:
@@ -145,16 +189,20 @@ def _headings(drawn: View, theme: Theme) -> Iterator[tuple[str, Attributes]]:
     """A heading for each lane, as wide as keeps the lanes apart."""
     for lane, text in ((FORWARD, "forward ↓"), (BACKWARD, "↑ backward")):
         widest = max((node_size(node, theme)[0] for node in drawn.nodes if node.is_forward == lane), default=0.0)
-        yield LANE_ID[lane], {
-            "id": LANE_ID[lane],
-            "class": "lane",
-            "label": text,
-            "shape": "plaintext",
-            "group": "forward" if lane == FORWARD else "backward",
-            "fontcolor": theme.muted,
-            "width": _inches(max(theme.lane_distance, widest + theme.lane_gap) - NODE_SEPARATION),
-            "height": _inches(theme.title_size + 4),
-        }
+        yield (
+            LANE_ID[lane],
+            {
+                "id": LANE_ID[lane],
+                "class": "lane",
+                "label": text,
+                "shape": "plaintext",
+                "style": "",
+                "group": "forward" if lane == FORWARD else "backward",
+                "fontcolor": theme.muted,
+                "width": _inches(max(theme.lane_distance, widest + theme.lane_gap) - NODE_SEPARATION),
+                "height": _inches(theme.title_size + 4),
+            },
+        )
 
 
 def _text(*lines: str) -> str:

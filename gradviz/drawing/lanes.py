@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
-from .look import edge_look, node_look, node_size, node_text
+from .look import Look, edge_look, node_look, node_size, node_text
 from .place import Box, Placement, place
 from .state import State
 from .picture import SVG
@@ -22,28 +22,34 @@ from .words import label
 CORNER = 8.0
 ARROW = 7.0
 LABEL_OFFSET = 7.0
-MOST_SIDE_LABELS = 2
 
 Point = tuple[float, float]
 
 
-def lanes(
-    drawn: View, state: State, theme: Theme, titles: Mapping[str, str], background: str | None = None
-) -> str:
+def lanes(drawn: View, state: State, theme: Theme, titles: Mapping[str, str], background: str | None = None) -> str:
     """SVG text of a view in a state; `titles` are tool tips by the id of node or edge."""
     placed = place(drawn, theme)
     box = f"0 0 {placed.width:.0f} {placed.height:.0f}"
-    parts = [f'<svg xmlns="{SVG}" width="{placed.width:.0f}px" height="{placed.height:.0f}px" viewBox="{box}" role="img">']
+    parts = [
+        f'<svg xmlns="{SVG}" width="{placed.width:.0f}px" height="{placed.height:.0f}px" viewBox="{box}" role="img">'
+    ]
     if background is not None:
-        parts.append(f'<rect class="background" width="{placed.width:.0f}" height="{placed.height:.0f}" fill="{background}"/>')
+        parts.append(
+            f'<rect class="background" width="{placed.width:.0f}" height="{placed.height:.0f}" fill="{background}"/>'
+        )
     parts.append('<g class="graph">')
     parts += _headings(placed, theme)
     ways = _Ways(placed)
+    # What most texts and shapes share stands once on their group: the picture of a large net stays half as long.
+    parts.append(
+        f'<g font-family="{escape(theme.mono)}" font-size="{theme.label_size:g}" stroke-width="{theme.pen:g}">'
+    )
     for edge in drawn.edges:
         parts += _edge(edge, ways, state, theme, titles.get(edge.id))
+    parts.append(f'</g><g font-family="{escape(theme.sans)}" text-anchor="middle" stroke-width="{theme.pen:g}">')
     for node in drawn.nodes:
         parts += _node(node, placed.boxes[node.id], state, theme, titles.get(f"node-{node.id}"))
-    parts.append("</g></svg>")
+    parts.append("</g></g></svg>")
     return "\n".join(parts)
 
 
@@ -73,7 +79,10 @@ class _Ways:
         self._taps = placed.taps
         self._track_x = placed.track_x
         self._trunk_of = {edge.number: trunk for trunk in placed.trunks for edge in trunk.edges}
-        self._side_labels: dict[str, int] = {}
+        self._tap_range: dict[str, tuple[float, float]] = {}
+        for (node, _), y in placed.taps.items():
+            first, last = self._tap_range.get(node, (y, y))
+            self._tap_range[node] = min(first, y), max(last, y)
 
     def way(self, edge: Edge) -> _Way:
         trunk = self._trunk_of.get(edge.number)
@@ -82,10 +91,11 @@ class _Ways:
         source, target = self._boxes[edge.source], self._boxes[edge.target]
         if edge.rise == 0:
             return _across(source, target)
-        up = edge.rise > 0
-        start = (source.x, source.top if up else source.bottom)
-        tip = (target.x, target.bottom if up else target.top)
-        middle = ((start[0] + tip[0]) / 2 + LABEL_OFFSET, (start[1] + tip[1]) / 2 + 3.5)
+        up = 1 if edge.rise > 0 else -1
+        start, tip = source.port(-up, target), target.port(up, source)
+        lean = (tip[0] - start[0]) * (tip[1] - start[1])
+        clear = 3.5 if lean == 0 else -5.0 if lean > 0 else 12.0
+        middle = ((start[0] + tip[0]) / 2 + LABEL_OFFSET, (start[1] + tip[1]) / 2 + clear)
         return _Way(f"M{_at(start)}L{_at(tip)}", tip, start, middle)
 
     def _around(self, edge: Edge, trunk: Trunk) -> _Way:
@@ -106,12 +116,13 @@ class _Ways:
         return _Way(path, (tx, ty), (tx + side * ARROW, ty), point, anchor)
 
     def _label(self, edge: Edge, trunk: Trunk, side: int) -> tuple[Point, str | None]:
-        """At the end that the edge shares with no other one: over its first tap, then under its last one."""
+        """At the end that the edge shares with no other one: over the first tap of that node, or under its last one."""
         node = edge.target if trunk.ends[0] == edge.source and len(trunk.edges) > 1 else edge.source
-        count = self._side_labels[node] = self._side_labels.get(node, 0) + 1
-        y = self._taps[node, id(trunk)] + (-4 if count == 1 else 11)
+        y, (first, last) = self._taps[node, id(trunk)], self._tap_range[node]
         x = self._boxes[node].side(side, self._boxes[node].y) + side * (ARROW + 3)
-        return (x, y), ("end" if side < 0 else "start") if count <= MOST_SIDE_LABELS else None
+        if y > first:
+            return (x, y + 11), ("end" if side < 0 else "start") if y == last else None
+        return (x, y - 4), "end" if side < 0 else "start"
 
 
 def _across(source: Box, target: Box) -> _Way:
@@ -138,12 +149,9 @@ def _headings(placed: Placement, theme: Theme) -> Iterator[str]:
 
 def _node(node: Node, box: Box, state: State, theme: Theme, name: str | None) -> Iterator[str]:
     look = node_look(node, state, theme)
-    pen = f'fill="{look.fill}" stroke="{look.pen}" stroke-width="{look.width:g}"'
-    if look.dashed:
-        pen += ' stroke-dasharray="5,2"'
+    pen = f'fill="{look.fill}" stroke="{look.pen}"{_pen(look, theme)}'
     yield f'<g id="node-{node.id}" class="node {node_class(node)}">{_title(name)}'
     title, detail = (escape(line) for line in node_text(node, state))
-    font = f'text-anchor="middle" font-family="{escape(theme.sans)}" x="{box.x:.1f}"'
     if node.role == "accumulation":
         yield f'<ellipse cx="{box.x:.1f}" cy="{box.y:.1f}" rx="{theme.sum_radius:g}" ry="{theme.sum_radius:g}" {pen}/>'
         baseline, size = box.y + theme.sum_size * 0.35, theme.sum_size
@@ -157,13 +165,13 @@ def _node(node: Node, box: Box, state: State, theme: Theme, name: str | None) ->
             )
         baseline, size = box.y - 2, theme.title_size
     yield (
-        f'<text class="title" {font} y="{baseline:.1f}" font-size="{size:g}" font-weight="600" '
+        f'<text class="title" x="{box.x:.1f}" y="{baseline:.1f}" font-size="{size:g}" font-weight="600" '
         f'fill="{look.ink}">{title}</text>'
     )
     if detail:
         ink = theme.muted if look.ink == theme.text else look.ink
         yield (
-            f'<text class="detail" {font} y="{box.y + 12:.1f}" font-size="{theme.detail_size:g}" '
+            f'<text class="detail" x="{box.x:.1f}" y="{box.y + 12:.1f}" font-size="{theme.detail_size:g}" '
             f'fill="{ink}">{detail}</text>'
         )
     yield "</g>"
@@ -171,18 +179,24 @@ def _node(node: Node, box: Box, state: State, theme: Theme, name: str | None) ->
 
 def _edge(edge: Edge, ways: _Ways, state: State, theme: Theme, name: str | None) -> Iterator[str]:
     look, way = edge_look(edge, state, theme), ways.way(edge)
-    dashes = ' stroke-dasharray="1,5"' if edge.kind == "saved" else ' stroke-dasharray="5,2"' if look.dashed else ""
+    dots = ' stroke-dasharray="1,5"' if edge.kind == "saved" else ""
     yield f'<g id="{edge.id}" class="edge {edge_class(edge)}">{_title(name)}'
-    yield f'<path fill="none" stroke="{look.pen}" stroke-width="{look.width:g}"{dashes} d="{way.path}"/>'
+    yield f'<path fill="none" stroke="{look.pen}"{_pen(look, theme, dots)} d="{way.path}"/>'
     yield f'<polygon fill="{look.pen}" stroke="{look.pen}" points="{_arrow(way)}"/>'
     if edge.kind != "saved" and way.anchor is not None:
+        anchor = "" if way.anchor == "start" else f' text-anchor="{way.anchor}"'
         for row, line in enumerate(label(edge.blobs)):
             yield (
-                f'<text x="{way.label[0]:.1f}" y="{way.label[1] + row * (theme.label_size + 1):.1f}" '
-                f'text-anchor="{way.anchor}" font-family="{escape(theme.mono)}" font-size="{theme.label_size:g}" '
+                f'<text x="{way.label[0]:.1f}" y="{way.label[1] + row * (theme.label_size + 1):.1f}"{anchor} '
                 f'fill="{look.ink}">{escape(line)}</text>'
             )
     yield "</g>"
+
+
+def _pen(look: Look, theme: Theme, dots: str = "") -> str:
+    """Attributes of a pen where it is not the usual one."""
+    width = "" if look.width == theme.pen else f' stroke-width="{look.width:g}"'
+    return width + (dots or (' stroke-dasharray="5,2"' if look.dashed else ""))
 
 
 def _arrow(way: _Way) -> str:

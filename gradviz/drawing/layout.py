@@ -16,8 +16,10 @@ from .errors import DrawingError
 if TYPE_CHECKING:
     import wasmtime
 
-SECONDS = 4.0
+SECONDS = 3.0
+"""A graph that suits Graphviz takes a tenth of it."""
 MEMORY = 1 << 30
+"""Bytes that one drawing may use."""
 
 _lock = threading.Lock()
 _engine: _Engine | None = None
@@ -77,14 +79,14 @@ class _Engine:
         alarm.start()
         try:
             return _Instance(store, self.module).draw(source)
-        except wasmtime.Trap as trap:
-            if trap.trap_code == wasmtime.TrapCode.INTERRUPT:
+        except (wasmtime.Trap, wasmtime.WasmtimeError) as trap:
+            if isinstance(trap, wasmtime.Trap) and trap.trap_code == wasmtime.TrapCode.INTERRUPT:
                 raise DrawingError(
                     f"Graphviz did not lay this graph out within {seconds:g} seconds.",
                     kind="too_slow",
                     ways_out=["Allow more seconds.", "Draw it in plain lanes: gradviz.drawing.lanes."],
                 ) from None
-            raise DrawingError(f"Graphviz failed on this graph: {trap.message}.", kind="bad_dot") from None
+            raise DrawingError(f"Graphviz failed on this graph: {str(trap).splitlines()[0]}.", kind="bad_dot") from None
         finally:
             alarm.cancel()
             alarm.join()  # an alarm that goes off late must not hit the next drawing
@@ -104,9 +106,7 @@ class _Instance:
 
     def draw(self, source: str) -> str:
         length_at = self._call("malloc", 4)
-        picture_at = self._call(
-            "graphviz_render", self._put(source), self._put("svg"), self._put("dot"), length_at
-        )
+        picture_at = self._call("graphviz_render", self._put(source), self._put("svg"), self._put("dot"), length_at)
         if picture_at == 0:
             message_at = self._call("graphviz_last_error")
             message = self._get(message_at, message_at + 400).split(b"\0")[0].decode(errors="replace").strip()
@@ -118,7 +118,7 @@ class _Instance:
         return self._exports[function](self._store, *arguments)
 
     def _put(self, text: str) -> int:
-        data = text.encode() + b"\0"
+        data = text.encode(errors="replace") + b"\0"
         address = self._call("malloc", len(data))
         self._memory.write(self._store, data, address)
         return address

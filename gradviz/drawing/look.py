@@ -49,7 +49,9 @@ def edge_look(edge: Edge, state: State, theme: Theme) -> Look:
 
 def node_text(node: Node, state: State) -> tuple[str, str]:
     """The two lines of a node; the second one of an accumulation is empty."""
-    detail = f"{node.detail}, not made yet" if node.detail and state.is_future(node) else node.detail
+    detail = node.detail
+    if detail and state.is_future(node):
+        detail += ", not played yet" if node.is_forward else ", not made yet"
     return fit(node.title, MAX_TITLE), detail
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from xml.etree.ElementTree import Element, ParseError, SubElement, XMLPullParser, tostring
 
 from .errors import DrawingError
@@ -39,8 +40,18 @@ def clean(source: str) -> Element:
         raise DrawingError(f"This is no SVG: {error}.", kind="bad_svg") from None
 
 
-def text_of(picture: Element) -> str:
-    """The picture as SVG text."""
+def dressed(
+    source: str, theme: Theme, titles: Mapping[str, str] = MappingProxyType({}), background: str | None = None
+) -> str:
+    """A picture that Graphviz laid out, cleaned, with its fonts, crisp boxes, bars and tool tips.
+
+    `titles` tells by id what a node or edge is called; one that is not told gets no title. Without a `background` it is
+    transparent. Raises DrawingError where `source` is no SVG.
+    """
+    picture = clean(source)
+    _measure(picture, background)
+    for group in picture.iter("g"):
+        _dress(group, theme, titles.get(group.get("id", "")))
     return tostring(picture, encoding="unicode")
 
 
@@ -75,41 +86,36 @@ def _allowed(name: str, value: str) -> bool:
     return name in _ATTRIBUTES and "url(" not in value.lower() and _VALUE.fullmatch(value) is not None
 
 
-def dress(picture: Element, theme: Theme, titles: Mapping[str, str], background: str | None = None) -> None:
-    """Give a picture that Graphviz laid out its fonts, crisp boxes, bars and tool tips.
-
-    `titles` tells by id what a node or edge is called; one that is not told gets no title. Without a `background` it is
-    transparent.
-    """
-    _measure(picture, background)
-    for group in picture.iter("g"):
-        kind = group.get("class", "").split()
-        for title in group.findall("title"):
-            group.remove(title)
-        if name := titles.get(group.get("id", "")):
-            title = Element("title")
-            title.text = name
-            group.insert(0, title)
-        if "lane" in kind:
-            group.set("class", "lane")
-            for text in group.findall("text"):
-                text.set("font-family", theme.sans)
-                text.set("font-weight", "600")
-        elif "node" in kind:
-            _dress_node(group, "passed" not in kind and "forward" not in kind, theme)
-        elif "edge" in kind:
-            for text in group.findall("text"):
-                text.set("font-family", theme.mono)
-        else:
-            for shape in group.findall("polygon"):
-                group.remove(shape)
+def _dress(group: Element, theme: Theme, name: str | None) -> None:
+    kind = group.get("class", "").split()
+    for title in group.findall("title"):
+        group.remove(title)
+    if name:
+        title = Element("title")
+        title.text = name
+        group.insert(0, title)
+    if "lane" in kind:
+        group.set("class", "lane")
+        for text in group.findall("text"):
+            text.set("font-family", theme.sans)
+            text.set("font-weight", "600")
+    elif "node" in kind:
+        _dress_node(group, not {"forward", "passed"} & set(kind), theme)
+    elif "edge" in kind:
+        for text in group.findall("text"):
+            text.set("font-family", theme.mono)
+    else:
+        for shape in group.findall("polygon"):
+            group.remove(shape)
 
 
 def _measure(picture: Element, background: str | None) -> None:
     """One unit of the drawing is one CSS pixel."""
     _, _, width, height = picture.get("viewBox", "0 0 0 0").split()
     if background is not None:
-        picture.insert(0, Element("rect", {"class": "background", "width": width, "height": height, "fill": background}))
+        picture.insert(
+            0, Element("rect", {"class": "background", "width": width, "height": height, "fill": background})
+        )
     picture.set("width", f"{float(width):g}px")
     picture.set("height", f"{float(height):g}px")
     picture.set("role", "img")
@@ -118,19 +124,9 @@ def _measure(picture: Element, background: str | None) -> None:
 def _dress_node(group: Element, has_bar: bool, theme: Theme) -> None:
     box = group.find("path")
     if box is not None:
-        numbers = [float(number) for number in _NUMBER.findall(box.get("d", ""))]
-        left, right, top, bottom = min(numbers[::2]), max(numbers[::2]), min(numbers[1::2]), max(numbers[1::2])
-        keep = {name: value for name, value in box.attrib.items() if name != "d"}
-        rectangle = {"x": left, "y": top, "width": right - left, "height": bottom - top, "rx": theme.corner}
-        box.tag = "rect"
-        box.attrib.clear()
-        box.attrib.update({name: f"{value:g}" for name, value in rectangle.items()} | keep)
+        bar = _square(box, theme)
         if has_bar:
-            ends = {"x1": left + 4, "x2": left + 4, "y1": top + 4, "y2": bottom - 4}
-            bar = {"class": "bar", "stroke": box.get("stroke", ""), "stroke-width": "2.5"}
-            group.insert(
-                list(group).index(box) + 1, Element("line", {name: f"{value:g}" for name, value in ends.items()} | bar)
-            )
+            group.insert(list(group).index(box) + 1, bar)
     for line, text in enumerate(group.findall("text")):
         text.set("font-family", theme.sans)
         text.set("class", "detail" if line else "title")
@@ -140,3 +136,21 @@ def _dress_node(group: Element, has_bar: bool, theme: Theme) -> None:
                 text.set("fill", theme.muted)
         else:
             text.set("font-weight", "600")
+
+
+def _square(box: Element, theme: Theme) -> Element:
+    """Make a rectangle of the path that Graphviz writes for a rounded box; the bar that may stand in it."""
+    numbers = [float(number) for number in _NUMBER.findall(box.attrib.pop("d", "0,0"))]
+    left, right, top, bottom = min(numbers[::2]), max(numbers[::2]), min(numbers[1::2]), max(numbers[1::2])
+    box.tag = "rect"
+    for name, value in (
+        ("x", left),
+        ("y", top),
+        ("width", right - left),
+        ("height", bottom - top),
+        ("rx", theme.corner),
+    ):
+        box.set(name, f"{value:g}")
+    ends = {"x1": left + 4, "x2": left + 4, "y1": top + 4, "y2": bottom - 4}
+    look = {"class": "bar", "stroke": box.get("stroke", "none"), "stroke-width": "2.5"}
+    return Element("line", look | {name: f"{value:g}" for name, value in ends.items()})

@@ -37,6 +37,15 @@ class Box:
     def bottom(self) -> float:
         return self.y + self.height / 2
 
+    def port(self, side: int, other: Box) -> tuple[float, float]:
+        """Where an edge from or to `other` touches, at the top (-1) or at the bottom (1)."""
+        if self.round:
+            dx, dy = other.x - self.x, max(abs(other.y - self.y) - other.height / 2, 1.0)
+            reach = self.width / 2 / (dx * dx + dy * dy) ** 0.5
+            return self.x + dx * reach, self.y + side * dy * reach
+        most = 0.42 * self.width
+        return self.x + min(max(other.x - self.x, -most), most), self.y + side * self.height / 2
+
     def side(self, side: int, y: float) -> float:
         """Where the outline is at height `y`, on the left (-1) or on the right (1)."""
         half = self.width / 2
@@ -81,7 +90,9 @@ def place(drawn: View, theme: Theme) -> Placement:
     boxes, bottom = _boxes(slots, theme, forward_x, backward_x)
     most = max((box.x + box.width / 2 for box in boxes.values()), default=backward_x)
     right_x = most + _label_room(right, theme)
-    beside = max((label_width(label(edge.blobs), theme.label_size) for edge in drawn.edges if not edge.skips), default=0.0)
+    beside = max(
+        (label_width(label(edge.blobs), theme.label_size) for edge in drawn.edges if not edge.skips), default=0.0
+    )
     width = max(right_x + _tracks_width(right), most + max(0.0, beside - backward_half) + MARGIN)
     taps = _taps([*left, *right], boxes)
     return Placement(boxes, [*left, *right], taps, forward_x, backward_x, left_x, right_x, width, bottom + MARGIN)

@@ -10,16 +10,29 @@ from .errors import DrawingError
 from .lanes import lanes
 from .layout import SECONDS, layout
 from .state import State, state_at
-from .picture import clean, dress, text_of
+from .picture import dressed
 from .theme import LIGHT, Theme
+from .tracks import tangled
 from .view import View, view
+from .words import fit
 
-MAX_FOR_GRAPHVIZ = 400
-"""Forward operators; a larger net is drawn in plain lanes at once."""
+MAX_FOR_GRAPHVIZ = 300
+"""Forward operators. Graphviz takes about a second for so many, and the time grows with their square."""
+MAX_TITLE = 240
+"""Characters of a tool tip."""
+MAX_IN_DOCUMENT = 3000
+"""Forward operators; a picture of 3000 has about 6 MB."""
+MAX_DEPTH_FOR_GRAPHVIZ = 3
+"""Edges side by side around a lane. Graphviz routes more of them, and those that cross, through the middle."""
 
 
 def render(trace: Trace, *, theme: Theme = LIGHT, seconds: float = SECONDS) -> Graph:
-    """What fills `trace.graph`: everything made, nothing marked; a front end marks it by ids and classes."""
+    """What fills `trace.graph`: everything made, nothing marked; a front end marks it by ids and classes.
+
+    Omitted where a page could not show it: beyond MAX_IN_DOCUMENT operators.
+    """
+    if len(trace.forward) > MAX_IN_DOCUMENT:
+        return Graph(omitted=f"{len(trace.forward)} operators are too many for one picture in a page")
     drawn = view(trace)
     return Graph(
         svg=_picture(trace, drawn, State(), theme, seconds),
@@ -35,19 +48,23 @@ def svg(trace: Trace, position: int | None = None, theme: Theme = LIGHT, *, seco
     return _picture(trace, view(trace), state_at(trace, position), theme, seconds, background=theme.background)
 
 
+def suits_graphviz(drawn: View) -> bool:
+    """Whether Graphviz will draw it quickly and well; if not, plain lanes are better."""
+    nodes = {node.id: node for node in drawn.nodes}
+    size = sum(node.is_forward for node in drawn.nodes)
+    return size <= MAX_FOR_GRAPHVIZ and not tangled(drawn.edges, nodes, MAX_DEPTH_FOR_GRAPHVIZ)
+
+
 def _picture(
     trace: Trace, drawn: View, state: State, theme: Theme, seconds: float, background: str | None = None
 ) -> str:
     """Graphviz' picture, or plain lanes where the net is too large for it or it cannot be had."""
     titles = dict(_titles(trace, drawn))
-    if len(trace.forward) <= MAX_FOR_GRAPHVIZ:
+    if suits_graphviz(drawn):
         try:
-            picture = clean(layout(draw(drawn, state, theme).source, seconds=seconds))
+            return dressed(layout(draw(drawn, state, theme).source, seconds=seconds), theme, titles, background)
         except DrawingError:
-            pass
-        else:
-            dress(picture, theme, titles, background)
-            return text_of(picture)
+            pass  # too slow today, or no engine on this machine: the other picture says the same
     return lanes(drawn, state, theme, titles, background)
 
 
@@ -56,10 +73,12 @@ def _titles(trace: Trace, drawn: View) -> Iterable[tuple[str, str]]:
     names: dict[str, str] = {}
     for line in (*trace.forward, *trace.backward):
         names[line.id] = _name(line)
-        yield f"node-{line.id}", f"{names[line.id]}: {', '.join(line.outputs)} from {', '.join(line.inputs)}"
+        made = f"{names[line.id]}: {', '.join(line.outputs)} from {', '.join(line.inputs)}"
+        yield f"node-{line.id}", fit(made, MAX_TITLE)
     for edge in drawn.edges:
         saved = "saved for " if edge.kind == "saved" else ""
-        yield edge.id, f"{', '.join(edge.blobs)}: {saved}{names[edge.source]} → {names[edge.target]}"
+        flows = f"{', '.join(edge.blobs)}: {saved}{names[edge.source]} → {names[edge.target]}"
+        yield edge.id, fit(flows, MAX_TITLE)
 
 
 def _name(line: Line) -> str:

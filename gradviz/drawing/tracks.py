@@ -55,17 +55,23 @@ def trunks(edges: Sequence[Edge], nodes: Mapping[str, Node], kind: EdgeKind) -> 
     return list(found.values())
 
 
-def tangled(laid: Sequence[Trunk], depth: int) -> bool:
-    """Whether trunks lie more than `depth` deep, or one begins inside another and ends outside of it."""
-    open_until: list[int] = []
-    for trunk in sorted(laid, key=lambda trunk: (trunk.top, -trunk.bottom)):
-        while open_until and open_until[-1] <= trunk.top:
-            open_until.pop()
-        if open_until and open_until[-1] < trunk.bottom:
-            return True
-        open_until.append(trunk.bottom)
-        if len(open_until) > depth:
-            return True
+def tangled(edges: Sequence[Edge], nodes: Mapping[str, Node], depth: int) -> bool:
+    """Whether edges that skip nodes of one lane lie more than `depth` deep, or begin inside another and end outside."""
+    for kind in ("forward", "backward"):
+        stretches = [
+            sorted((nodes[edge.source].slot, nodes[edge.target].slot))
+            for edge in edges
+            if edge.skips and edge.kind == kind
+        ]
+        open_until: list[int] = []
+        for top, bottom in sorted(stretches, key=lambda stretch: (stretch[0], -stretch[1])):
+            while open_until and open_until[-1] <= top:
+                open_until.pop()
+            if open_until and open_until[-1] < bottom:
+                return True
+            open_until.append(bottom)
+            if len(open_until) > depth:
+                return True
     return False
 
 

@@ -29,7 +29,7 @@ EdgeKind = Literal["forward", "backward", "saved"]
 _ID = re.compile(r"[fbp]\d{1,9}")
 
 
-class Node(msgspec.Struct, frozen=True):
+class Node(msgspec.Struct, frozen=True, gc=False):
     """One line of the program.
 
     Attributes:
@@ -55,7 +55,7 @@ class Node(msgspec.Struct, frozen=True):
         return self.role == "forward"
 
 
-class Edge(msgspec.Struct, frozen=True):
+class Edge(msgspec.Struct, frozen=True, gc=False):
     """Data that flows from `source` to `target`, both line ids.
 
     Attributes:
@@ -159,9 +159,7 @@ class _GradientSources:
 
     def __init__(self, trace: Trace) -> None:
         self._forward = trace.forward
-        self._made = {
-            blob: line.id for line in trace.backward if line.role != "passed" for blob in line.outputs
-        }
+        self._made = {blob: line.id for line in trace.backward if line.role != "passed" for blob in line.outputs}
         self._passing: dict[tuple[str, str], str] = {
             (gradient, blob): line.id
             for line in trace.backward
@@ -224,7 +222,9 @@ def _slots(trace: Trace, flows: list[Flow]) -> dict[str, int]:
             anchors[line.id] = (row, -1, -order)
     for order, line in enumerate(trace.backward):
         if line.role == "seed":
-            above = max((anchors[reader] for reader in readers.get(line.id, ()) if reader in anchors), default=(last, 0))
+            above = max(
+                (anchors[reader] for reader in readers.get(line.id, ()) if reader in anchors), default=(last, 0)
+            )
             anchors[line.id] = (above[0], -0.5 if above[1] < 0 else 1, order)
     numbers = {anchor: slot for slot, anchor in enumerate(sorted(set(anchors.values())))}
     return {line: numbers[anchor] for line, anchor in anchors.items()}

@@ -11,7 +11,9 @@ def fit(text: str, limit: int) -> str:
     """`text` on one line, with a mark for every character that cannot be printed, cut in the middle beyond `limit`."""
     if len(text) > limit:
         head = limit // 2
-        text = f"{text[:head]}…{text[head + 1 - limit:]}"
+        text = f"{text[:head]}…{text[head + 1 - limit :]}"
+    if text.isprintable():
+        return text
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
@@ -27,6 +29,8 @@ def label_width(lines: Sequence[str], size: float) -> float:
 
 def label(blobs: Sequence[str]) -> list[str]:
     """The lines beside an edge along which `blobs` flow; one that flows twice is written once, with its count."""
+    if len(blobs) == 1:
+        return [fit(blobs[0], MAX_LABEL)]
     counts: dict[str, int] = {}
     for blob in blobs:
         counts[blob] = counts.get(blob, 0) + 1

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from ..operators import OperatorType, lookup, similar
+from ..operators.registry import Slots
 from ..program import Gradient, GradientError, GradientSlice, GradvizError, Operator
 
 
@@ -59,6 +60,8 @@ def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None]) -> A
     except GradvizError:
         raise
     except Exception as error:
+        if known.inputs is not None and not known.inputs.admit(len(op.inputs)):
+            raise _wrong_arity(op, index, known.inputs) from error
         raise _failed(op, index, known, f"raised {type(error).__name__}: {error}") from error
     return _checked(answer, op, index, known)
 
@@ -105,6 +108,16 @@ def _checked(answer: Any, op: Operator, index: int, known: OperatorType) -> Answ
         if not (gradient is None or isinstance(gradient, str | GradientSlice)):
             raise _failed(op, index, known, f"returned {gradient!r} as a gradient")
     return Answer(operators, g_input, known.rule_source)
+
+
+def _wrong_arity(op: Operator, index: int, slots: Slots) -> GradientError:
+    return GradientError(
+        f"{describe(op, index)} has {len(op.inputs)} inputs; {op.type} takes {slots}: {', '.join(slots.names)}.",
+        kind="bad_net",
+        operator_index=index,
+        blobs=op.inputs,
+        ways_out=[f"Give {op.type} its inputs {', '.join(slots.names)} in this order."],
+    )
 
 
 def _failed(op: Operator, index: int, known: OperatorType, what: str) -> GradientError:

@@ -31,7 +31,8 @@ def rows(trace: Trace, lines: Sequence[Line], position: int) -> Iterator[Row]:
     visited = f"f{event.forward}" if event is not None and event.forward is not None else None
     for line in lines[:MOST_ROWS]:
         mark = "*" if line.id in new else ">" if line.id == visited else " "
-        yield Row(_text(line, position), mark, line.made <= position)
+        # The net is there from the start; only what differentiation makes comes about.
+        yield Row(_text(line, position), mark, line.role == "forward" or line.made <= position)
     if len(lines) > MOST_ROWS:
         yield Row(f"… and {len(lines) - MOST_ROWS} more")
 

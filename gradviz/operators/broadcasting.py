@@ -20,6 +20,7 @@ from .registry import (
     op_gradient,
     operator,
     register_gradient,
+    shape_source,
 )
 
 ARGS: dict[str, Any] = {"broadcast": 0, "axis": -1, "axis_str": "", "order": "NCHW"}
@@ -52,7 +53,19 @@ def laid_along(op: Operator, x: tuple[int, ...], y: tuple[int, ...]) -> tuple[in
 
 
 def pair(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
-    """Inference of an operator of two arrays that broadcast."""
+    """Inference of an operator of two arrays that broadcast; in place it must keep the shape."""
+    spec = together(op, x, y)
+    for name, given in zip(op.inputs, (x, y), strict=True):
+        if given.shape != spec.shape and name == op.outputs[0]:
+            raise misfit(
+                f"{op.type} in place would change {name} from shape {given.shape} to {spec.shape}.",
+                "Write to a blob of another name.",
+            )
+    return spec
+
+
+def together(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
+    """What x and y broadcast to."""
     if x.shape == y.shape and not op.args:
         return ArraySpec(x.shape, result_dtype(x, y))
     spec = broadcast(op, x, ArraySpec(laid_along(op, x.shape, y.shape), y.dtype))
@@ -73,7 +86,7 @@ def pair_gradient(*reads: tuple[int, ...]) -> Inference:
     """Inference of the gradient of a pair: dx and dy are computed from the inputs at `reads`; dz, x, y come first."""
 
     def infer(op: Operator, dz: ArraySpec, x: ArraySpec, y: ArraySpec, *z: ArraySpec) -> tuple[ArraySpec, ...]:
-        specs, wanted = (dz, x, y, *z), pair(op, x, y).shape
+        specs, wanted = (dz, x, y, *z), together(op, x, y).shape
         for position in (0, *range(3, len(specs))):
             if specs[position].shape != wanted:
                 raise misfit(
@@ -171,11 +184,15 @@ def div_gradient(op: Operator, dz: Array, x: Array, y: Array, z: Array) -> tuple
 
 @register_gradient("Add")
 @register_gradient("Sub")
+def sum_of_pair_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0], shape_source(op, 0), shape_source(op, 1)], wanted=(0, 1))
+
+
 @register_gradient("Mul")
-def pair_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def mul_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], *op.inputs], wanted=(0, 1))
 
 
 @register_gradient("Div")
 def div_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], *op.inputs, op.outputs[0]], wanted=(0, 1))
+    return op_gradient(op, [g_output[0], shape_source(op, 0), op.inputs[1], op.outputs[0]], wanted=(0, 1))

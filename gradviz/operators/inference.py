@@ -82,8 +82,10 @@ def need_integers(op: Operator, spec: ArraySpec, position: int, what: str) -> No
 def slot(op: Operator, position: int) -> str:
     """What the definition of `op` calls its input `position`, for messages."""
     known = lookup(op.type)
-    names = known.inputs.names if known and known.inputs else ()
-    return names[position] if position < len(names) else f"input {position}"
+    slots = known.inputs if known else None
+    if slots is None or (slots.most is None and position >= slots.least) or position >= len(slots.names):
+        return f"input {position}"
+    return slots.names[position]
 
 
 def described(spec: ArraySpec) -> str:

@@ -222,6 +222,12 @@ def gradient_operator(
     return Operator(type, names, list(outputs), op.args if args is None else dict(args), op.device, "", True, op.engine)
 
 
+def shape_source(op: Operator, position: int) -> str:
+    """Input `position`, for a gradient operator that reads its shape alone: the output that overwrote it, in place."""
+    name = op.inputs[position]
+    return next((output for output in op.outputs if output == name), name)
+
+
 def op_gradient(
     op: Operator, inputs: Sequence[Gradient | None], wanted: Sequence[int] = (0,), **args: Any
 ) -> tuple[Operator, OutputGradients]:

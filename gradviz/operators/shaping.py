@@ -1,6 +1,6 @@
 """Moving elements without changing them: Copy, Reshape, Transpose, Concat, Split. Each is undone by its gradient."""
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import prod
 from typing import Any
 
@@ -18,6 +18,7 @@ from .registry import (
     gradient_operator,
     operator,
     register_gradient,
+    shape_source,
 )
 
 JOIN_ARGS: dict[str, Any] = {"axis": 1, "add_axis": 0, "order": "NCHW"}
@@ -39,7 +40,7 @@ def copy_on_device_like(op: Operator, x: Array, like: Array) -> Array:
 @register_gradient("CopyOnDeviceLike")
 def copy_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
     x_grad = gradient_name(op.inputs[0])
-    made = gradient_operator(op, "CopyOnDeviceLike", [g_output[0], op.inputs[0]], [x_grad])
+    made = gradient_operator(op, "CopyOnDeviceLike", [g_output[0], shape_source(op, 0)], [x_grad])
     return made, [x_grad, *[None] * (len(op.inputs) - 1)]
 
 
@@ -254,11 +255,11 @@ def split(op: Operator, x: Array, sizes: Array | None = None) -> tuple[Array, ..
     """
     axis = join_axis(op, x.shape)
     said = tuple(op.args.get("split", ())) if sizes is None else tuple(sizes.tolist())
-    ends = list(accumulate(part_sizes(op, x.shape[axis], axis, said)))
-    parts = np.split(x, ends[:-1], axis=axis)
+    ends = accumulate(part_sizes(op, x.shape[axis], axis, said), initial=0)
+    before = (slice(None),) * axis
     if op.args.get("add_axis", 0):
-        parts = [part.squeeze(axis) for part in parts]
-    return tuple(parts)
+        return tuple(x[(*before, start)] for start, _ in pairwise(ends))
+    return tuple(x[(*before, slice(start, end))] for start, end in pairwise(ends))
 
 
 @register_gradient("Split")

@@ -19,9 +19,10 @@ from .registry import (
     op_gradient,
     operator,
     register_gradient,
+    shape_source,
 )
 
-ARGS: dict[str, Any] = {"axis": 1, "scale": 1.0, "label_prob": 0, "average_by_batch_size": 0}
+ARGS: dict[str, Any] = {"axis": 1, "scale": 1.0, "label_prob": 0, "average_by_batch_size": 0, "order": "NCHW"}
 
 
 def loss_spec(
@@ -67,7 +68,8 @@ def softmax_with_loss(op: Operator, x: Array, labels: Array, weights: Array | No
     """Softmax of each row and the mean cross entropy. x: (n, classes), labels: integers (n,) -> p: like x, loss: ().
 
     x is seen as a matrix at `axis`. With `label_prob` the labels are probabilities in the shape of x. `weights`: (n,),
-    one a row; the loss is then divided by their sum, or by n with `average_by_batch_size`.
+    one a row; the loss is then divided by their sum, or by n with `average_by_batch_size`. Labels and weights are
+    constants for the gradient.
     Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.3.
     """
     x2 = as_matrix(x, op.args.get("axis", 1))
@@ -162,7 +164,7 @@ def softmax_with_loss_gradient(op: Operator, x: Array, labels: Array, *rest: Arr
 def softmax_with_loss_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
     """Adds what arrives through the loss and what arrives through the probabilities, where both have a gradient."""
     p, (dp, dloss) = op.outputs[0], g_output[:2]
-    of_loss, g_input = op_gradient(op, [*op.inputs, p, dloss])
+    of_loss, g_input = op_gradient(op, [shape_source(op, 0), *op.inputs[1:], p, dloss])
     if dp is None:
         return of_loss, g_input
     x_grad = gradient_name(op.inputs[0])

@@ -11,7 +11,7 @@ import msgspec
 from .operator import Gradient, Operator
 
 
-class Event(msgspec.Struct, frozen=True, tag_field="event", tag=True):
+class Event(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag=True):
     """Base of all events."""
 
     changes: ClassVar[tuple[str, ...]] = ()
@@ -22,7 +22,7 @@ class Event(msgspec.Struct, frozen=True, tag_field="event", tag=True):
         return type(self).__name__
 
 
-class Played(Event, frozen=True):
+class Played(Event, frozen=True, gc=False):
     """Forward operator `index` joined the net: its inputs were read, its outputs got versions."""
 
     changes = ("ssa", "input_usages", "frontier", "in_version_history", "out_version_history")
@@ -32,7 +32,7 @@ class Played(Event, frozen=True):
     out_versions: tuple[int, ...]
 
 
-class Seeded(Event, frozen=True):
+class Seeded(Event, frozen=True, gc=False):
     """The pass starts at `y`: its gradient is `gradient`, made by `operator` or given (then None)."""
 
     changes = ("input_usages", "gradient_frontier", "gradient_generators")
@@ -43,21 +43,21 @@ class Seeded(Event, frozen=True):
     position: int | None = None
 
 
-class Visited(Event, frozen=True):
+class Visited(Event, frozen=True, gc=False):
     """Forward operator `index` is reached; `g_output` holds the gradient of each output, None where there is none."""
 
     index: int
     g_output: list[Gradient | None]
 
 
-class Skipped(Event, frozen=True):
+class Skipped(Event, frozen=True, gc=False):
     """Forward operator `index` is passed by, for `reason`."""
 
     index: int
     reason: str
 
 
-class RuleApplied(Event, frozen=True):
+class RuleApplied(Event, frozen=True, gc=False):
     """The rule at `rule` (file:line) made `operators`, the first of them gradient operator `position`.
 
     `g_input` holds the gradient of each input of the forward operator, None where there is none.
@@ -74,7 +74,7 @@ Source = Literal["output gradient", "output", "input", "rule"]
 """Where an input of a gradient operator comes from: the gradient of an output, a forward output or input, the rule."""
 
 
-class Checked(msgspec.Struct, frozen=True):
+class Checked(msgspec.Struct, frozen=True, gc=False):
     """An input of a gradient operator and the forward blob version it stands for (None: made by the same rule)."""
 
     name: str
@@ -83,7 +83,7 @@ class Checked(msgspec.Struct, frozen=True):
     version: int | None = None
 
 
-class InputChecked(Event, frozen=True):
+class InputChecked(Event, frozen=True, gc=False):
     """Every input of gradient operator `position` still holds the version that the rule means."""
 
     index: int
@@ -95,7 +95,7 @@ How = Literal["generated", "passed", "seed", "given"]
 """How a gradient came to be: written by an operator, passed through unchanged, filled with ones, or given."""
 
 
-class GeneratorAdded(Event, frozen=True):
+class GeneratorAdded(Event, frozen=True, gc=False):
     """`gradient` is one gradient of `blob` at `version`, the `count`-th so far.
 
     `index` is the forward operator it came through; `position` the gradient operator that writes it (None: passed).
@@ -111,7 +111,7 @@ class GeneratorAdded(Event, frozen=True):
     count: int
 
 
-class Contribution(msgspec.Struct, frozen=True):
+class Contribution(msgspec.Struct, frozen=True, gc=False):
     """One term of an accumulation. `index`: the forward operator it came through, None for a seed."""
 
     gradient: Gradient
@@ -120,7 +120,7 @@ class Contribution(msgspec.Struct, frozen=True):
     position: int | None
 
 
-class Rename(msgspec.Struct, frozen=True):
+class Rename(msgspec.Struct, frozen=True, gc=False):
     """Gradient operator `position` now writes `new` in output `slot` where it had `old`.
 
     Slot -1: it only reads it. A later step of a rule also reads `new` where it read `old`.
@@ -132,7 +132,7 @@ class Rename(msgspec.Struct, frozen=True):
     new: str
 
 
-class Accumulated(Event, frozen=True):
+class Accumulated(Event, frozen=True, gc=False):
     """All gradients of `blob` at `version` are in, so `operators` add them up into `gradient`."""
 
     changes = ("gradient_generators",)
@@ -146,13 +146,13 @@ class Accumulated(Event, frozen=True):
     gradient: Gradient
 
 
-class Completed(Event, frozen=True):
+class Completed(Event, frozen=True, gc=False):
     """The pass is whole; `gradients` maps each blob to its gradient."""
 
     gradients: dict[str, Gradient]
 
 
-class Failed(Event, frozen=True):
+class Failed(Event, frozen=True, gc=False):
     """The pass stopped with an error; the fields are those of the GradvizError."""
 
     error: str
@@ -162,7 +162,7 @@ class Failed(Event, frozen=True):
     blobs: list[str]
 
 
-class Ran(Event, frozen=True):
+class Ran(Event, frozen=True, gc=False):
     """Operator `position` of the whole program (forward, then gradient operators) was executed in `seconds`."""
 
     position: int

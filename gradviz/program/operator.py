@@ -64,7 +64,7 @@ Gradient = str | GradientSlice
 """The name of a dense gradient, or the two names of a sparse one."""
 
 
-class Operator(msgspec.Struct, frozen=True, eq=True, omit_defaults=True, forbid_unknown_fields=True):
+class Operator(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
     """One call of an operator type on named blobs. A value: gradviz never changes one after it is made.
 
     Attributes:

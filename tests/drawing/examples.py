@@ -67,6 +67,8 @@ class _Pass:
     ledgers: list[Ledger] = field(default_factory=list)
     gradients: dict[str, list[Contribution]] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
+    first_reader: dict[str, int] = field(default_factory=dict)
+    emitted: int = 0
 
     def happen(self, kind: str, group: int, **fields: object) -> int:
         phase = "play" if kind == "Played" else "generate"
@@ -86,17 +88,23 @@ class _Pass:
                 current[name] = f"{name}@{int(known.rsplit('@')[-1]) + 1}" if known else f"{name}@0"
             written = [current[name] for name in outputs]
             line = f"f{index}"
+            for blob in read:
+                self.first_reader.setdefault(blob, index)
             at = self.happen("Played", index, forward=index, lines=[line])
             self.forward.append(_line(line, kind, read, written, at, "forward", index))
 
     def seed(self, y: str) -> None:
         gradient = self.version(f"{y.split('@')[0]}_autogen_grad")
         at = self.happen("Seeded", len(self.operators), lines=[self.next_id()])
-        self.backward.append(_line(self.next_id(), "ConstantFill", [y], [gradient], at, "seed", None))
+        self.operator(_line(self.next_id(), "ConstantFill", [y], [gradient], at, "seed", None))
         self.add(y, gradient, "ConstantFill", None, "seed")
 
     def next_id(self) -> str:
-        return f"b{sum(line.kind == 'operator' for line in self.backward)}"
+        return f"b{self.emitted}"
+
+    def operator(self, line: Line) -> None:
+        self.backward.append(line)
+        self.emitted += 1
 
     def add(self, blob: str, gradient: str, producer: str, of: int | None, how: str) -> None:
         contribution = Contribution(gradient=gradient, producer=producer, of=of, how=how, path=[])
@@ -131,14 +139,13 @@ class _Pass:
         outputs = [self.version(f"{blob.split('@')[0]}_grad") for blob in blobs]
         at = self.happen("RuleApplied", group, forward=index, lines=[self.next_id()])
         inputs = [*line.inputs, *incoming]
-        self.backward.append(_line(self.next_id(), kind, inputs, outputs, at, "gradient", index))
+        self.operator(_line(self.next_id(), kind, inputs, outputs, at, "gradient", index))
         for blob, gradient in zip(blobs, outputs, strict=True):
             self.add(blob, gradient, f"{kind} #{index}", index, "generated")
 
     def accumulate(self, blob: str, index: int, group: int) -> None:
-        readers = [k for k, line in enumerate(self.forward) if blob in line.inputs]
         contributions = self.gradients.get(blob, [])
-        if readers[0] != index or len(contributions) < 2:
+        if self.first_reader[blob] != index or len(contributions) < 2:
             return
         total = self.version(f"{blob.split('@')[0]}_grad")
         line, at = self.next_id(), len(self.events) + 1
@@ -146,7 +153,7 @@ class _Pass:
         ledger = len(self.ledgers) - 1
         self.happen("Accumulated", group, forward=index, lines=[line], blobs=[blob, total], ledger=ledger)
         parts = [contribution.gradient for contribution in contributions]
-        self.backward.append(_line(line, "Sum", parts, [total], at, "accumulation", index))
+        self.operator(_line(line, "Sum", parts, [total], at, "accumulation", index))
         self.gradients[blob] = [Contribution(gradient=total, producer="Sum", of=index, how="generated", path=[])]
 
 

@@ -26,14 +26,16 @@ export class DebuggerPanel extends Widget {
     const layout = (this.layout = new PanelLayout());
     layout.addWidget(this.body);
     // Every notebook gets its model at once, not when it is looked at: the sign of its kernel comes only once.
-    notebooks.forEach((notebook) => this.watch(notebook));
-    notebooks.widgetAdded.connect((_, notebook) => this.watch(notebook));
+    notebooks.forEach((notebook) => void this.watch(notebook));
+    notebooks.widgetAdded.connect((_, notebook) => void this.watch(notebook));
     notebooks.currentChanged.connect((_, notebook) => this.bind(notebook));
     this.bind(notebooks.currentWidget);
   }
 
-  private watch(notebook: NotebookPanel): void {
-    if (this.models.has(notebook)) return;
+  /** The notebook's model; it is made at the first call. */
+  private watch(notebook: NotebookPanel): SessionModel {
+    const known = this.models.get(notebook);
+    if (known !== undefined) return known;
     const model = new SessionModel(notebook.sessionContext);
     this.models.set(notebook, model);
     // The selector of the shortcuts: they are alive in notebooks that have a session.
@@ -42,10 +44,11 @@ export class DebuggerPanel extends Widget {
       this.models.delete(notebook);
       model.dispose();
     });
+    return model;
   }
 
   private bind(notebook: NotebookPanel | null): void {
-    const model = (notebook && this.models.get(notebook)) ?? null;
+    const model = notebook && this.watch(notebook);
     if (model !== null && model === this.model) return;
     this.model?.changed.disconnect(this.refresh, this);
     this.model?.moved.disconnect(this.follow, this);

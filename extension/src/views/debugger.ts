@@ -94,7 +94,7 @@ function runToTarget(trace: Trace, at: number, target: string, go: (to: number) 
     return null;
   }
   const before = runTo(trace, 0, target);
-  return before === null ? `Nothing matches “${target}”.` : `No “${target}” after event ${at}; it is at event ${before}.`;
+  return before === null ? `Nothing matches “${target}”.` : `No “${target}” after event ${at}; the first is event ${before}.`;
 }
 
 interface Panes {

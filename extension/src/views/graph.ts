@@ -55,9 +55,9 @@ function drawnGraph(pane: HTMLElement, trace: Trace, drawing: Drawing, navigatio
   const byElement = new Map<Element, DrawnNode>([...nodes.values()].map((node) => [node.element, node]));
   svg.setAttribute("role", "img");
   svg.setAttribute("aria-label", `Graph of ${nodes.size} operators, forward and backward; the program lists the same`);
-  pane.append(svg);
-  let viewport: Viewport | null = null;
-  pane.append(zoomButtons(() => viewport));
+  const scroller = element("div", { class: "gv-window" }, svg);
+  const viewport = createViewport(scroller, svg);
+  pane.append(scroller, zoomButtons(viewport));
 
   svg.addEventListener("click", (event) => {
     const group = event.target instanceof Element ? event.target.closest("g.node") : null;
@@ -65,8 +65,6 @@ function drawnGraph(pane: HTMLElement, trace: Trace, drawing: Drawing, navigatio
   });
 
   function show(position: number): void {
-    // The pane has a size only once it is in the page.
-    viewport ??= createViewport(pane, svg);
     const isAccumulation = trace.events[position - 1]?.kind === "Accumulated";
     const marked: Element[] = [];
     const fresh = new Set<string>();
@@ -90,10 +88,10 @@ function drawnGraph(pane: HTMLElement, trace: Trace, drawing: Drawing, navigatio
     selected?.element.removeAttribute("data-selected");
     selected = line === null ? undefined : nodes.get(line);
     selected?.element.setAttribute("data-selected", "");
-    if (selected) viewport?.follow([selected.element]);
+    if (selected) viewport.follow([selected.element]);
   }
 
-  return { element: pane, show, select, fit: () => viewport?.fit(), dispose: () => viewport?.dispose() };
+  return { element: pane, show, select, fit: viewport.fit, dispose: viewport.dispose };
 }
 
 function setClasses(drawn: DrawnNode | DrawnEdge, classes: string): void {
@@ -125,20 +123,17 @@ function findEdges(drawing: Drawing): DrawnEdge[] {
   return edges;
 }
 
-function zoomButtons(viewport: () => Viewport | null): HTMLElement {
-  const button = (label: string, path: string, act: (view: Viewport) => void): HTMLElement => {
+function zoomButtons(viewport: Viewport): HTMLElement {
+  const button = (label: string, path: string, act: () => void): HTMLElement => {
     const made = element("button", { type: "button", title: label, "aria-label": label }, icon(path));
-    made.addEventListener("click", () => {
-      const view = viewport();
-      if (view) act(view);
-    });
+    made.addEventListener("click", act);
     return made;
   };
   return element(
     "div",
     { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
-    button("Zoom in (Ctrl + wheel)", "M8 3v10M3 8h10", (view) => view.zoom(1.25)),
-    button("Zoom out", "M3 8h10", (view) => view.zoom(0.8)),
-    button("Fit the graph (Space)", "M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3", (view) => view.fit()),
+    button("Zoom in (Ctrl + wheel)", "M8 3v10M3 8h10", () => viewport.zoom(1.25)),
+    button("Zoom out", "M3 8h10", () => viewport.zoom(0.8)),
+    button("Fit the graph (Space)", "M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3", viewport.fit),
   );
 }

@@ -16,7 +16,7 @@ export function ledgerFor(trace: Trace, own: number | null | undefined, blobs: r
 export function ledgerCard(trace: Trace, ledger: Ledger): HTMLElement {
   const head = element("tr", {}, cell("th", "from"), cell("th", "‖·‖", "gv-right"), cell("th", "share"), cell("th", "cos", "gv-right"));
   const table = element("table", { class: "gv-ledger" }, element("caption", {}, ...caption(trace, ledger)), element("thead", {}, head));
-  table.append(element("tbody", {}, ...ledger.contributions.map(contributionRow)), element("tfoot", {}, totalRow(trace, ledger)));
+  table.append(element("tbody", {}, ...ledger.contributions.flatMap(contributionRows)), element("tfoot", {}, totalRow(trace, ledger)));
   const value = trace.values[ledger.total];
   return element("div", { class: "gv-card" }, table, ...(value ? [picture(ledger.total, value)] : []));
 }
@@ -44,17 +44,18 @@ function caption(trace: Trace, ledger: Ledger): Child[] {
   return [...y, ` = sum of ${counted(ledger.contributions.length, "contribution")}`];
 }
 
-function contributionRow(contribution: Contribution): HTMLElement {
-  const how = HOW[contribution.how];
-  const producer = element("div", {}, element("b", {}, contribution.producer), how ? ` ${how}` : "");
-  const path = element("div", { class: "gv-note" }, contribution.path.join(" → "));
-  const from = element("td", {}, producer, element("code", {}, version(contribution.gradient)), path);
-  if (contribution.norm === null && contribution.share === null && contribution.cosine === null) {
-    return element("tr", {}, from, element("td", { class: "gv-not-computed", colspan: 3 }, NOT_COMPUTED));
+/** The numbers of one contribution, and below them what it is called and which way it came. */
+function contributionRows(contribution: Contribution): HTMLElement[] {
+  const producer = element("td", {}, element("b", {}, contribution.producer));
+  const numbers = element("tr", { class: "gv-numbers" }, producer);
+  if (contribution.norm === null) numbers.append(element("td", { class: "gv-not-computed", colspan: 3 }, NOT_COMPUTED));
+  else {
+    const cosine = contribution.cosine === null ? "none" : quantity(rounded(contribution.cosine));
+    const share = element("td", { class: "gv-share" }, shareBar(contribution.share), percent(contribution.share));
+    numbers.append(cell("td", quantity(contribution.norm), "gv-right"), share, cell("td", cosine, "gv-right"));
   }
-  const share = element("td", { class: "gv-share" }, shareBar(contribution.share), percent(contribution.share));
-  const cosine = contribution.cosine === null ? "none" : quantity(rounded(contribution.cosine));
-  return element("tr", {}, from, cell("td", quantity(contribution.norm), "gv-right"), share, cell("td", cosine, "gv-right"));
+  const way = element("span", { class: "gv-note" }, [HOW[contribution.how], contribution.path.join(" → ")].filter(Boolean).join(" · "));
+  return [numbers, element("tr", {}, element("td", { colspan: 4 }, element("code", {}, version(contribution.gradient)), " ", way))];
 }
 
 /** A share can be below 0 (it pulls the other way) or above 1; the bar stops there, the number does not. */

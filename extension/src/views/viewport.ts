@@ -1,10 +1,11 @@
-// The window onto a drawing: fit, zoom, pan, and follow, by the viewBox alone.
+// The window onto a drawing: fit, zoom, pan and follow. The drawing has a size and its window scrolls: a pan lays
+// nothing out anew, which matters where the drawing has thousands of nodes.
 
-/** Pixels for one unit of the drawing: never larger than life, never too small to find again. */
 const LARGEST = 4;
 const SMALLEST = 0.02;
 /** Below this scale text cannot be read: then a drawing is not fitted at first, but shown from its top. */
-const READABLE = 0.5;
+const READABLE = 0.6;
+/** Fitting enlarges a small drawing no further than this. */
 const NATURAL = 1.15;
 const MARGIN = 8;
 
@@ -16,66 +17,65 @@ export interface Viewport {
   dispose(): void;
 }
 
+/** `pane` is the window and scrolls; `svg` lies in it and has a viewBox. */
 export function createViewport(pane: HTMLElement, svg: SVGSVGElement): Viewport {
-  const { x, y, width, height } = svg.viewBox.baseVal;
-  let scale = 1;
-  let center = { x: x + width / 2, y: y + height / 2 };
+  const { width, height } = svg.viewBox.baseVal;
+  let scale = 0;
   let untouched = true;
+  let followed: Element[] = [];
 
-  function apply(): void {
-    const [w, h] = [pane.clientWidth / scale, pane.clientHeight / scale];
-    svg.setAttribute("viewBox", `${center.x - w / 2} ${center.y - h / 2} ${w} ${h}`);
+  /** Margins as wide as the window let any point of the drawing come to its middle. */
+  function resize(to: number): void {
+    scale = Math.min(LARGEST, Math.max(SMALLEST, to));
+    svg.style.width = `${width * scale}px`;
+    svg.style.height = `${height * scale}px`;
+    svg.style.margin = `${pane.clientHeight}px ${pane.clientWidth}px`;
   }
 
-  function fittingScale(): number {
-    const across = (pane.clientWidth - 2 * MARGIN) / width;
-    const down = (pane.clientHeight - 2 * MARGIN) / height;
-    return bounded(Math.min(across, down, NATURAL));
+  /** Brings a point of the drawing, in its own units, to a place of the window, in pixels. */
+  function put(x: number, y: number, left: number, top: number): void {
+    pane.scrollLeft = pane.clientWidth + x * scale - left;
+    pane.scrollTop = pane.clientHeight + y * scale - top;
+  }
+
+  function fittingScales(): { across: number; whole: number } {
+    const across = Math.min((pane.clientWidth - 2 * MARGIN) / width, NATURAL);
+    return { across, whole: Math.min(across, (pane.clientHeight - 2 * MARGIN) / height) };
   }
 
   function fit(): void {
-    scale = fittingScale();
-    center = { x: x + width / 2, y: y + height / 2 };
+    resize(fittingScales().whole);
+    put(width / 2, height / 2, pane.clientWidth / 2, pane.clientHeight / 2);
     untouched = true;
-    apply();
   }
 
   /** At first: all of it, or, where that could not be read, the top of it. */
   function begin(): void {
-    fit();
-    if (scale >= READABLE) return;
-    scale = bounded(Math.max(READABLE, Math.min((pane.clientWidth - 2 * MARGIN) / width, NATURAL)));
-    center.y = y - MARGIN / scale + pane.clientHeight / scale / 2;
-    apply();
+    const { across, whole } = fittingScales();
+    if (whole >= READABLE) fit();
+    else {
+      resize(Math.max(READABLE, across));
+      put(width / 2, 0, pane.clientWidth / 2, MARGIN);
+    }
   }
 
-  function zoomAt(factor: number, clientX: number, clientY: number): void {
-    const box = pane.getBoundingClientRect();
-    const offset = { x: clientX - box.left - box.width / 2, y: clientY - box.top - box.height / 2 };
-    const before = scale;
-    scale = bounded(scale * factor);
-    center = { x: center.x + offset.x / before - offset.x / scale, y: center.y + offset.y / before - offset.y / scale };
+  function zoomAt(factor: number, left: number, top: number): void {
+    const x = (pane.scrollLeft + left - pane.clientWidth) / scale;
+    const y = (pane.scrollTop + top - pane.clientHeight) / scale;
+    resize(scale * factor);
+    put(x, y, left, top);
     untouched = false;
-    apply();
-  }
-
-  function zoom(factor: number): void {
-    const box = pane.getBoundingClientRect();
-    zoomAt(factor, box.left + box.width / 2, box.top + box.height / 2);
   }
 
   function follow(elements: Element[]): void {
-    const boxes = elements.map((one) => one.getBoundingClientRect()).filter((box) => box.width > 0);
-    if (boxes.length === 0 || pane.clientWidth === 0) return;
+    followed = elements;
+    if (elements.length === 0 || pane.clientWidth === 0) return;
+    const boxes = elements.map((one) => one.getBoundingClientRect());
     const outer = pane.getBoundingClientRect();
-    const shift = (low: number, high: number, from: number, to: number): number =>
-      low < from ? low - from - 3 * MARGIN : high > to ? high - to + 3 * MARGIN : 0;
-    const edge = (pick: (box: DOMRect) => number, best: (...all: number[]) => number): number => best(...boxes.map(pick));
-    const right = shift(edge((b) => b.left, Math.min), edge((b) => b.right, Math.max), outer.left, outer.right);
-    const down = shift(edge((b) => b.top, Math.min), edge((b) => b.bottom, Math.max), outer.top, outer.bottom);
-    if (right === 0 && down === 0) return;
-    center = { x: center.x + right / scale, y: center.y + down / scale };
-    apply();
+    const right = shift(boxes.map((box) => [box.left, box.right]), outer.left, outer.right);
+    const down = shift(boxes.map((box) => [box.top, box.bottom]), outer.top, outer.bottom);
+    if (right !== 0) pane.scrollLeft += right;
+    if (down !== 0) pane.scrollTop += down;
   }
 
   svg.removeAttribute("width");
@@ -86,23 +86,32 @@ export function createViewport(pane: HTMLElement, svg: SVGSVGElement): Viewport 
       // Without the key the page scrolls: a widget must not catch the wheel that passes over it.
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
-      zoomAt(Math.exp(-event.deltaY / 300), event.clientX, event.clientY);
+      const box = pane.getBoundingClientRect();
+      zoomAt(Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top);
     },
     { passive: false },
   );
   drag(pane, (right, down) => {
-    center = { x: center.x - right / scale, y: center.y - down / scale };
+    pane.scrollLeft -= right;
+    pane.scrollTop -= down;
     untouched = false;
-    apply();
   });
-  const resizes = new ResizeObserver(() => (pane.clientWidth === 0 ? undefined : untouched ? begin() : apply()));
+  const resizes = new ResizeObserver(() => {
+    if (pane.clientWidth === 0) return;
+    if (untouched) begin();
+    follow(followed);
+  });
   resizes.observe(pane);
-  begin();
+  const zoom = (factor: number): void => zoomAt(factor, pane.clientWidth / 2, pane.clientHeight / 2);
   return { fit, zoom, follow, dispose: () => resizes.disconnect() };
 }
 
-function bounded(scale: number): number {
-  return Math.min(LARGEST, Math.max(SMALLEST, scale));
+/** How far to move so that all spans lie between two edges; 0 when they do. */
+function shift(spans: [low: number, high: number][], from: number, to: number): number {
+  const low = Math.min(...spans.map((span) => span[0]));
+  const high = Math.max(...spans.map((span) => span[1]));
+  if (low < from || high - low > to - from) return low - from - 3 * MARGIN;
+  return high > to ? high - to + 3 * MARGIN : 0;
 }
 
 /** Reports how far the pointer moved while it is down. A press that moves less than 4 pixels stays a click. */

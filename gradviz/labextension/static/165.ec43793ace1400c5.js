@@ -46,10 +46,21 @@
 .gradviz [hidden] {
   display: none !important;
 }
-.gradviz :focus-visible,
-.gradviz:focus-visible {
+.gradviz :focus-visible {
   outline: 2px solid var(--gv-focus);
   outline-offset: -2px;
+}
+.gradviz:focus {
+  outline: none;
+}
+.gradviz:focus-visible > .gv-frame::after {
+  content: "";
+  position: absolute;
+  z-index: 3;
+  inset: 0;
+  border: 2px solid var(--gv-focus);
+  border-radius: 7px;
+  pointer-events: none;
 }
 .gradviz button {
   margin: 0;
@@ -98,6 +109,9 @@
 .gv-note,
 .gv-quiet {
   color: var(--gv-muted);
+}
+.gv-version {
+  white-space: nowrap;
 }
 .gv-note {
   font-weight: 400;
@@ -348,16 +362,6 @@
   .gv-program {
     border-right: 0;
     border-bottom: 1px solid var(--gv-border);
-  }
-}
-@container gradviz (min-width: 561px) and (max-width: 900px) {
-  .gv-value {
-    display: grid;
-    grid-template: "head picture" auto "statistics picture" 1fr / minmax(0, 1fr) minmax(0, 1fr);
-    gap: 8px 20px;
-  }
-  .gv-value > :is(.gv-picture, .gv-single) {
-    grid-area: picture;
   }
 }
 .gv-program {
@@ -667,12 +671,6 @@
   gap: 8px;
   align-items: stretch;
 }
-.gv-card h3 {
-  margin: 0;
-  color: inherit;
-  font: 600 13px/1.45 var(--gv-mono);
-  overflow-wrap: anywhere;
-}
 .gv-card p,
 .gv-quiet {
   margin: 0;
@@ -739,6 +737,7 @@
   display: grid;
   grid-template-columns: repeat(auto-fit, minmax(130px, 1fr));
   gap: 0 16px;
+  align-content: start;
   margin: 0;
   font-size: 12px;
 }
@@ -790,6 +789,13 @@
 .gradviz .gv-ledger :is(th, td):first-child {
   padding-left: 0;
 }
+.gradviz .gv-ledger .gv-numbers td {
+  padding-bottom: 0;
+  border-bottom: 0;
+}
+.gradviz .gv-ledger .gv-numbers + tr td {
+  padding-top: 1px;
+}
 .gradviz .gv-ledger .gv-right {
   text-align: right;
   white-space: nowrap;
@@ -797,12 +803,8 @@
 .gradviz .gv-ledger .gv-share {
   white-space: nowrap;
 }
-.gv-path {
-  color: var(--gv-muted);
+.gv-ledger code {
   overflow-wrap: anywhere;
-}
-.gv-path code {
-  color: var(--gv-fg);
 }
 .gv-share-bar {
   display: inline-block;
@@ -832,6 +834,16 @@
 }
 .gradviz .gv-link:hover {
   background: var(--gv-hover);
+}
+@container gradviz (min-width: 561px) and (max-width: 900px) {
+  .gv-value {
+    display: grid;
+    grid-template: "head picture" auto "statistics picture" 1fr / minmax(0, 1fr) minmax(0, 1fr);
+    gap: 8px 20px;
+  }
+  .gv-value > :is(.gv-picture, .gv-single) {
+    grid-area: picture;
+  }
 }
 .gv-narration {
   display: flex;
@@ -932,4 +944,4 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   font: var(--jp-code-font-size) / 1.5 var(--jp-code-font-family);
   color: var(--jp-content-font-color1);
 }
-`,""]),e.d(a,{},{A:i})},314(r){r.exports=function(r){var a=[];return a.toString=function(){return this.map(function(a){var e="",o=void 0!==a[5];return a[4]&&(e+="@supports (".concat(a[4],") {")),a[2]&&(e+="@media ".concat(a[2]," {")),o&&(e+="@layer".concat(a[5].length>0?" ".concat(a[5]):""," {")),e+=r(a),o&&(e+="}"),a[2]&&(e+="}"),a[4]&&(e+="}"),e}).join("")},a.i=function(r,e,o,t,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==g&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=g),e&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=e),t&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=t):l[4]="".concat(t)),a.push(l))}},a}},601(r){r.exports=function(r){return r[1]}},4(r,a,e){e.r(a);var o=e(72),t=e.n(o),g=e(825),i=e.n(g),v=e(659),n=e.n(v),d=e(56),l=e.n(d),p=e(540),s=e.n(p),c=e(113),h=e.n(c),u=e(131),b={};b.styleTagTransform=h(),b.setAttributes=l(),b.insert=n().bind(null,"head"),b.domAPI=i(),b.insertStyleElement=s(),t()(u.A,b);let f=u.A&&u.A.locals?u.A.locals:void 0;e.d(a,{},{default:f})},72(r){var a=[];function e(r){for(var e=-1,o=0;o<a.length;o++)if(a[o].identifier===r){e=o;break}return e}function o(r,o){for(var t={},g=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=t[n]||0,l="".concat(n," ").concat(d);t[n]=d+1;var p=e(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)a[p].references++,a[p].updater(s);else{var c=function(r,a){var e=a.domAPI(a);return e.update(r),function(a){a?(a.css!==r.css||a.media!==r.media||a.sourceMap!==r.sourceMap||a.supports!==r.supports||a.layer!==r.layer)&&e.update(r=a):e.remove()}}(s,o);o.byIndex=i,a.splice(i,0,{identifier:l,updater:c,references:1})}g.push(l)}return g}r.exports=function(r,t){var g=o(r=r||[],t=t||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var v=e(g[i]);a[v].references--}for(var n=o(r,t),d=0;d<g.length;d++){var l=e(g[d]);0===a[l].references&&(a[l].updater(),a.splice(l,1))}g=n}}},659(r){var a={};r.exports=function(r,e){var o=function(r){if(void 0===a[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}a[r]=e}return a[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(e)}},540(r){r.exports=function(r){var a=document.createElement("style");return r.setAttributes(a,r.attributes),r.insert(a,r.options),a}},56(r,a,e){r.exports=function(r){var a=e.nc;a&&r.setAttribute("nonce",a)}},825(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var a=r.insertStyleElement(r);return{update:function(e){var o,t,g;o="",e.supports&&(o+="@supports (".concat(e.supports,") {")),e.media&&(o+="@media ".concat(e.media," {")),(t=void 0!==e.layer)&&(o+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),o+=e.css,t&&(o+="}"),e.media&&(o+="}"),e.supports&&(o+="}"),(g=e.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(o,a,r.options)},remove:function(){var r;null===(r=a).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,a){if(a.styleSheet)a.styleSheet.cssText=r;else{for(;a.firstChild;)a.removeChild(a.firstChild);a.appendChild(document.createTextNode(r))}}}}]);
+`,""]),e.d(a,{},{A:i})},314(r){r.exports=function(r){var a=[];return a.toString=function(){return this.map(function(a){var e="",o=void 0!==a[5];return a[4]&&(e+="@supports (".concat(a[4],") {")),a[2]&&(e+="@media ".concat(a[2]," {")),o&&(e+="@layer".concat(a[5].length>0?" ".concat(a[5]):""," {")),e+=r(a),o&&(e+="}"),a[2]&&(e+="}"),a[4]&&(e+="}"),e}).join("")},a.i=function(r,e,o,t,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==g&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=g),e&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=e),t&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=t):l[4]="".concat(t)),a.push(l))}},a}},601(r){r.exports=function(r){return r[1]}},4(r,a,e){e.r(a);var o=e(72),t=e.n(o),g=e(825),i=e.n(g),v=e(659),n=e.n(v),d=e(56),l=e.n(d),p=e(540),s=e.n(p),c=e(113),u=e.n(c),h=e(131),b={};b.styleTagTransform=u(),b.setAttributes=l(),b.insert=n().bind(null,"head"),b.domAPI=i(),b.insertStyleElement=s(),t()(h.A,b);let f=h.A&&h.A.locals?h.A.locals:void 0;e.d(a,{},{default:f})},72(r){var a=[];function e(r){for(var e=-1,o=0;o<a.length;o++)if(a[o].identifier===r){e=o;break}return e}function o(r,o){for(var t={},g=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=t[n]||0,l="".concat(n," ").concat(d);t[n]=d+1;var p=e(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)a[p].references++,a[p].updater(s);else{var c=function(r,a){var e=a.domAPI(a);return e.update(r),function(a){a?(a.css!==r.css||a.media!==r.media||a.sourceMap!==r.sourceMap||a.supports!==r.supports||a.layer!==r.layer)&&e.update(r=a):e.remove()}}(s,o);o.byIndex=i,a.splice(i,0,{identifier:l,updater:c,references:1})}g.push(l)}return g}r.exports=function(r,t){var g=o(r=r||[],t=t||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var v=e(g[i]);a[v].references--}for(var n=o(r,t),d=0;d<g.length;d++){var l=e(g[d]);0===a[l].references&&(a[l].updater(),a.splice(l,1))}g=n}}},659(r){var a={};r.exports=function(r,e){var o=function(r){if(void 0===a[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}a[r]=e}return a[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(e)}},540(r){r.exports=function(r){var a=document.createElement("style");return r.setAttributes(a,r.attributes),r.insert(a,r.options),a}},56(r,a,e){r.exports=function(r){var a=e.nc;a&&r.setAttribute("nonce",a)}},825(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var a=r.insertStyleElement(r);return{update:function(e){var o,t,g;o="",e.supports&&(o+="@supports (".concat(e.supports,") {")),e.media&&(o+="@media ".concat(e.media," {")),(t=void 0!==e.layer)&&(o+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),o+=e.css,t&&(o+="}"),e.media&&(o+="}"),e.supports&&(o+="}"),(g=e.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(o,a,r.options)},remove:function(){var r;null===(r=a).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,a){if(a.styleSheet)a.styleSheet.cssText=r;else{for(;a.firstChild;)a.removeChild(a.firstChild);a.appendChild(document.createTextNode(r))}}}}]);

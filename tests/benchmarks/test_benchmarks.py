@@ -1,0 +1,88 @@
+"""The benchmarks run, measure everything they name, and generation grows in proportion to the program."""
+
+import json
+import subprocess
+import sys
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+NAMES = {
+    "generate chain",
+    "generate branching",
+    "generate fan-out",
+    "growth of chain",
+    "growth of branching",
+    "growth of fan-out",
+    "run tiny operators, forward",
+    "run tiny operators, forward + backward",
+    "MLP forward + backward",
+    "record MLP",
+    "document of chain",
+}
+# Ten times the operators: what is linear stays near 1, what is quadratic tends to 10.
+MOST_GROWTH = 4
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs the benchmarks' command line as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@cache
+def report() -> dict[str, Any]:
+    """What a quick run of everything measures."""
+    finished = run("--quick", "--json")
+    assert finished.returncode == 0, finished.stderr
+    read: dict[str, Any] = json.loads(finished.stdout)
+    return read
+
+
+def test_every_benchmark_is_in_the_report() -> None:
+    assert {figure["name"] for figure in report()["figures"]} == NAMES
+
+
+def test_every_figure_is_finite_and_positive() -> None:
+    for figure in report()["figures"]:
+        numbers = [figure[key] for key in ("figure", "peer_figure", "ratio") if figure[key] is not None]
+        assert all(isfinite(number) and number > 0 for number in numbers), figure
+
+
+def test_every_peer_is_measured_or_named_as_skipped() -> None:
+    of_mlp = [entry for key in ("figures", "skipped") for entry in report()[key] if entry["name"].startswith("MLP")]
+    assert {entry["peer"] for entry in of_mlp} == {"numpy by hand", "torch", "HIPS autograd"}
+    assert len(of_mlp) == 3
+
+
+def test_the_report_names_the_machine() -> None:
+    assert report()["machine"].keys() == {"processor", "cores", "load", "python", "numpy", "gradviz", "date"}
+
+
+def test_generation_grows_in_proportion_to_the_program() -> None:
+    growth = {figure["name"]: figure["ratio"] for figure in report()["figures"] if figure["name"].startswith("growth")}
+    assert len(growth) == 3
+    assert all(ratio < MOST_GROWTH for ratio in growth.values()), growth
+
+
+def test_names_choose_what_is_measured_and_the_table_shows_it() -> None:
+    finished = run("--quick", "execution")
+    assert finished.returncode == 0, finished.stderr
+    assert "run tiny operators, forward" in finished.stdout
+    assert "<= 3 x" in finished.stdout
+    assert "MLP" not in finished.stdout
+
+
+def test_an_unknown_name_is_answered_with_those_there_are() -> None:
+    finished = run("speed")
+    assert finished.returncode == 2
+    assert "there is no benchmark speed; there are generation, execution, mlp, recording" in finished.stderr

@@ -1,0 +1,60 @@
+"""Timing: contenders run in turn in one process, so that what else the machine does meets all of them alike."""
+
+import gc
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import repeat
+from math import inf
+from time import process_time
+from typing import TypeVar
+
+Name = TypeVar("Name")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure.
+
+    Attributes:
+        repetitions: samples of each contender, of which the best counts.
+        sample_seconds: how long a sample takes at least.
+        operators: lengths of the programs whose generation is timed; the last is set against the one before.
+    """
+
+    repetitions: int
+    sample_seconds: float
+    operators: tuple[int, ...]
+
+
+FULL = Effort(repetitions=9, sample_seconds=0.1, operators=(100, 1_000, 10_000))
+QUICK = Effort(repetitions=3, sample_seconds=0.01, operators=(100, 400, 4_000))
+
+
+def best_seconds(contenders: Mapping[Name, Callable[[], object]], effort: Effort) -> dict[Name, float]:
+    """CPU seconds that one call of each contender takes: the best of its samples.
+
+    A sample is as many calls as fill the time of one call of the slowest contender. Contenders take turns, in
+    alternating order, so that none has the quiet moments, the short samples or the warm cache for itself. The garbage
+    collector stays on, since users have it on; it starts each sample with nothing to do.
+    """
+    for call in contenders.values():
+        call()
+    once = {name: _sample(call, 1) for name, call in contenders.items()}
+    length = max(effort.sample_seconds, *once.values())
+    calls = {name: max(1, round(length / seconds)) for name, seconds in once.items()}
+    best = dict.fromkeys(contenders, inf)
+    turns = list(contenders.items())
+    for _ in range(effort.repetitions):
+        for name, call in turns:
+            best[name] = min(best[name], _sample(call, calls[name]))
+        turns.reverse()
+    return best
+
+
+def _sample(call: Callable[[], object], calls: int) -> float:
+    """CPU seconds a call, over `calls` calls in a row."""
+    gc.collect()
+    start = process_time()
+    for _ in repeat(None, calls):
+        call()
+    return (process_time() - start) / calls

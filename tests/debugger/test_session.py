@@ -1,0 +1,269 @@
+"""Sessions: what is recorded, and travelling in it."""
+
+import graphviz
+import numpy as np
+import pytest
+
+import gradviz
+from gradviz import GradientError, GradvizError, Net, RunError, Workspace, debug, load
+from gradviz.debugger import CursorError
+from gradviz.program.events import Accumulated, Completed, Failed, Played, Ran
+from gradviz.program.ssa import number
+from tests.debugger.conftest import fed_workspace, skip_net
+
+
+def test_recording_changes_neither_net_nor_workspace():
+    net, ws = skip_net(), fed_workspace()
+    debug(net, ["loss"], workspace=ws)
+    assert len(net.ops) == 7 and "h" not in ws and "w1_grad" not in ws
+
+
+def test_generation_comes_first_then_every_operator_runs(session):
+    kinds = [event.kind for event in session.events]
+    first_run = kinds.index("Ran")
+    assert kinds[first_run - 1] == "Completed" and set(kinds[first_run:]) == {"Ran"}
+    assert kinds.count("Ran") == 7 + 8 and kinds.count("Played") == 7 and kinds.count("Accumulated") == 1
+
+
+def test_a_session_starts_before_anything_has_happened(session):
+    assert session.position == 0 and session.event is None
+    assert "7 operators" in session.narration
+
+
+def test_stepping_forward_and_back(session):
+    assert isinstance(session.step(), Played) and session.position == 1
+    assert session.event is session.events[0]
+    session.step()
+    session.back()
+    assert session.position == 1
+    assert session.restart() is None and session.back() is None and session.position == 0
+    assert isinstance(session.finish(), Ran) and session.position == len(session)
+    assert session.step() is session.events[-1] and session.position == len(session)
+
+
+def test_over_moves_one_forward_operator_with_all_it_brings(session):
+    session.run_to("Seeded")
+    kinds = []
+    while not isinstance(session.event, Completed):
+        session.over()
+        kinds.append(session.event.kind)
+    assert kinds == ["GeneratorAdded"] * 4 + ["Accumulated"] + ["GeneratorAdded"] * 2 + ["Completed"]
+    for _ in range(8):
+        session.back_over()
+    assert session.event.kind == "Seeded"
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [
+        ("Accumulated", "Accumulated"),
+        ("Σ", "Accumulated"),
+        ("#3", "Played"),
+        ("SoftmaxWithLoss", "Played"),
+        ("ReluGradient", "RuleApplied"),
+        ("a_grad@1", "Accumulated"),
+        ("w2_grad", "RuleApplied"),
+        ("label", "Played"),
+    ],
+)
+def test_run_to_finds_operators_blobs_and_events(session, target, kind):
+    assert session.run_to(target).kind == kind
+
+
+def test_run_to_goes_on_from_where_it_is(session):
+    session.run_to("#2")
+    first = session.position
+    session.run_to("#2")
+    assert session.position == first + session.events[first:].index(session.event) + 1 > first + 1
+
+
+@pytest.mark.parametrize("target", ["nowhere", "w2_grda", 10_000, -1])
+def test_run_to_what_is_not_there_stays(session, target):
+    session.step()
+    with pytest.raises(CursorError) as caught:
+        session.run_to(target)
+    assert caught.value.kind == "not_found" and caught.value.ways_out and session.position == 1
+
+
+def test_observers_hear_of_every_move_until_they_leave(session):
+    heard = []
+    leave = session.observe(lambda cursor: heard.append(cursor.position))
+    session.step()
+    session.step()
+    session.back()
+    session.move_to(1)
+    leave()
+    session.finish()
+    assert heard == [1, 2, 1]
+
+
+def test_the_lines_end_as_the_final_program_reads(session):
+    trace = session.trace()
+    program = [str(ssa) for ssa in number(session.net.ops)]
+    lines = [*trace.forward, *(line for line in trace.backward if line.kind == "operator")]
+    shown = [f"{', '.join(line.outputs)} = {line.type}({', '.join(line.inputs)})" for line in lines]
+    assert shown == program
+
+
+def test_every_event_has_a_sentence_and_every_focus_a_value(session):
+    trace = session.trace()
+    assert all(event.narration.endswith(".") for event in trace.events)
+    focused = {blob for event in trace.events for blob in event.blobs}
+    assert focused <= set(trace.values)
+
+
+def test_the_accumulation_is_told_with_versions_and_why(session):
+    session.run_to("Accumulated")
+    assert session.narration == (
+        "`a@0` is read by FC #2 and Sum #4. FC #2 is the first of them, so both gradients are in "
+        "and are added here: `a_grad@1 = a_grad@0 + s_grad@0`."
+    )
+
+
+def test_renamed_gradients_read_differently_before_and_after():
+    net = Net()
+    net.Tanh("x", "a")
+    net.Sigmoid("x", "b")
+    net.Add(["a", "b"], "y")
+    session = debug(net, ["y"])
+    session.run_to("Accumulated")
+    (line,) = [line for line in session.trace().backward if line.type == "TanhGradient"]
+    assert [revision.outputs for revision in line.history] == [["x_grad@1"], ["_x_grad_autosplit_0@0"]]
+    assert line.history[1].at == session.position
+    assert "`x_grad@1` became `_x_grad_autosplit_0`" in session.narration
+
+
+def test_the_ledger_adds_up(session):
+    view = session.ledger("a")
+    ledger = view.ledger
+    total = session.value("a_grad@1")
+    assert sum(c.share for c in ledger.contributions) == pytest.approx(1)
+    assert ledger.norm == pytest.approx(np.linalg.norm(total))
+    parts = [session.value(c.gradient) for c in ledger.contributions]
+    np.testing.assert_allclose(sum(parts), total)
+    for contribution, part in zip(ledger.contributions, parts, strict=True):
+        assert contribution.norm == pytest.approx(np.linalg.norm(part))
+        assert contribution.cosine == pytest.approx((part * total).sum() / np.linalg.norm(part) / ledger.norm)
+    assert ledger.cancellation == pytest.approx(1 - ledger.norm / sum(np.linalg.norm(p) for p in parts))
+    assert [c.path for c in ledger.contributions] == [
+        ["#4", "s", "z", "loss"],
+        ["#2", "u", "v", "s", "z", "loss"],
+    ]
+    assert "Sum #4" in repr(view) and "<table>" in view._repr_html_()
+
+
+def test_a_ledger_without_values_says_not_computed_instead_of_zero():
+    session = debug(skip_net(), ["loss"])
+    ledger = session.ledger("a@0").ledger
+    assert ledger.norm is None and all(c.share is None for c in ledger.contributions)
+    assert "not computed" in repr(session.ledger("a"))
+    assert session.trace().values == {}
+    with pytest.raises(CursorError, match="not computed"):
+        session.value("a_grad")
+
+
+def test_a_blob_that_nothing_was_added_for_has_no_ledger(session):
+    with pytest.raises(CursorError, match="a@0"):
+        session.ledger("z")
+
+
+def test_the_recorded_gradients_are_the_true_ones(session):
+    gradients = session.trace().gradients
+    ws = fed_workspace()
+    net = skip_net()
+    plain = net.add_gradient_operators(["loss"])
+    ws.run(net)
+    for blob, name in plain.items():
+        np.testing.assert_array_equal(session.value(gradients[blob]), ws[name])
+
+
+def test_what_was_not_fed_is_named_and_nothing_runs():
+    ws = fed_workspace()
+    partial = Workspace()
+    partial.feed("x", ws["x"])
+    session = debug(skip_net(), ["loss"], workspace=partial)
+    assert isinstance(session.finish(), Completed)
+    assert "`w1`" in session.narration and "not fed" in session.narration
+
+
+def test_a_fault_on_the_way_is_the_last_event():
+    net = skip_net()
+    net.Relu("a", "a")
+    session = debug(net, ["loss"])
+    assert "stops" in session.narration
+    event = session.finish()
+    assert isinstance(event, Failed) and event.error == "version_overwritten" and "Ways out" in event.explanation
+    assert session.trace().gradients == {}
+
+
+def test_a_misfit_is_the_last_event_and_nothing_ran():
+    ws = fed_workspace()
+    ws.feed("w2", np.ones((5, 6)))
+    session = debug(skip_net(), ["loss"], workspace=ws)
+    assert isinstance(session.finish(), Failed) and session.event.error == "shape_mismatch"
+    assert not any(isinstance(event, Ran) for event in session.events)
+    assert any(isinstance(event, Accumulated) for event in session.events)
+
+
+@pytest.mark.parametrize("ys", ["loss", ["nowhere"], {"loss": 1.0}, None])
+def test_bad_ys_raise_at_once(ys):
+    with pytest.raises(GradientError) as caught:
+        debug(skip_net(), ys)
+    assert caught.value.kind == "bad_ys"
+
+
+def test_a_nan_in_a_given_gradient_is_refused():
+    ws = fed_workspace()
+    ws.feed("seed", np.array(np.nan))
+    with pytest.raises(RunError, match="NaN") as caught:
+        debug(skip_net(), {"loss": "seed"}, workspace=ws)
+    assert caught.value.blobs == ("seed", "loss") and caught.value.ways_out
+
+
+def test_a_nan_born_on_the_way_can_be_run_to():
+    net = Net()
+    net.Log("x", "y")
+    ws = Workspace()
+    ws.feed("x", np.array([-1.0, 1.0]))
+    session = debug(net, ["y"], workspace=ws)
+    assert session.run_to("NaN").op.type == "Log"
+    assert session.trace().values["y@0"].nan == 1
+
+
+def test_skip_leaves_leading_operators_out():
+    net = Net()
+    net.Tanh("raw", "x")
+    net.Sigmoid("x", "y")
+    session = debug(net, ["y"], skip=1)
+    assert not [event for event in session.events if event.kind == "Visited" and event.index == 0]
+    assert set(session.trace().gradients) == {"y", "x"}
+
+
+def test_a_session_saved_and_loaded_is_the_same_to_look_at(session, tmp_path):
+    session.save(tmp_path / "lesson.gradviz.json")
+    again = load(tmp_path / "lesson.gradviz.json")
+    assert again.trace() == session.trace()
+    assert again.events == session.events
+    again.run_to("Accumulated")
+    assert again.narration.startswith("`a@0` is read by")
+    assert repr(again.ledger("a")) == repr(session.ledger("a"))
+    with pytest.raises(CursorError, match="no arrays"):
+        again.value("a@0")
+
+
+def test_a_file_that_is_no_trace_is_refused(tmp_path):
+    path = tmp_path / "cut.gradviz.json"
+    path.write_bytes(b'{"format": "gradviz-tr')
+    with pytest.raises(GradvizError):
+        load(path)
+
+
+def test_the_graph_follows_the_position(session):
+    assert isinstance(session.graph(), graphviz.Digraph)
+    start = session.graph().source
+    session.run_to("Accumulated")
+    assert session.graph().source != start
+
+
+def test_the_version_is_in_the_document(session):
+    assert session.trace().producer == f"gradviz {gradviz.__version__}"

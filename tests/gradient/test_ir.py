@@ -1,0 +1,277 @@
+"""The IR: what it generates, what it keeps, and what it refuses."""
+
+import pytest
+
+from gradviz import IR, GradientError, Net, Operator, register_gradient
+from gradviz.operators import registry
+from gradviz.program.events import Accumulated, Completed, Played, RuleApplied, Seeded, Skipped, Visited
+
+
+@pytest.fixture
+def own_types(monkeypatch):
+    """A table of operator types that forgets what a test adds."""
+    monkeypatch.setattr(registry, "_TABLE", dict(registry._TABLE))
+
+
+def skip_connection():
+    net = Net("skip")
+    net.Tanh("x", "a")
+    net.Sigmoid("a", "u")
+    net.Sum(["u", "a"], "y")
+    return net
+
+
+def text(operators):
+    return [str(op) for op in operators]
+
+
+def test_a_chain_is_walked_backwards():
+    net = Net()
+    net.Tanh("x", "h")
+    net.Sigmoid("h", "y")
+    gradients = net.add_gradient_operators(["y"])
+    assert text(net.ops[2:]) == [
+        "y_autogen_grad = ConstantFill(y)",
+        "h_grad = SigmoidGradient(y, y_autogen_grad)",
+        "x_grad = TanhGradient(h, h_grad)",
+    ]
+    assert gradients == {"y": "y_autogen_grad", "h": "h_grad", "x": "x_grad"}
+
+
+def test_gradients_meet_at_the_first_reader():
+    net = skip_connection()
+    net.add_gradient_operators(["y"])
+    assert text(net.ops[4:]) == [
+        "a_grad = SigmoidGradient(u, y_autogen_grad)",
+        "a_grad = Sum(a_grad, y_autogen_grad)",
+        "x_grad = TanhGradient(a, a_grad)",
+    ]
+
+
+def test_events_tell_the_story_in_order():
+    events = list(IR(skip_connection().ops).backward_events(["y"]))
+    assert [type(event) for event in events if type(event) in (Played, Seeded, Visited, Accumulated, Completed)] == [
+        *[Played] * 3,
+        Seeded,
+        *[Visited] * 2,
+        Accumulated,
+        Visited,
+        Completed,
+    ]
+    (accumulated,) = [event for event in events if isinstance(event, Accumulated)]
+    assert (accumulated.blob, accumulated.version, accumulated.index) == ("a", 0, 1)
+    assert [c.how for c in accumulated.contributions] == ["passed", "generated"]
+    (rule, *_) = [event.rule for event in events if isinstance(event, RuleApplied)]
+    assert rule.startswith("gradviz/operators/arithmetic.py:")
+
+
+def test_the_state_has_the_parts_of_the_original():
+    ir = IR(skip_connection().ops)
+    assert ir.input_usages["a"] == {0: [1, 2]}
+    assert ir.frontier == {"x": 0, "a": 0, "u": 0, "y": 0}
+    ir.get_backward_pass(["y"])
+    assert ir.input_usages["y"] == {0: [3]}
+    assert ir.gradient_frontier == {"y": 0, "u": 0, "a": 0, "x": 0}
+    assert [g.gradient for g in ir.gradient_generators["a"][0]] == ["y_autogen_grad", "a_grad"]
+    assert [version for _, version in ir.in_version_history["a"]] == [0, 0]
+    assert [version for _, version in ir.out_version_history["a"]] == [0]
+    assert [ssa.out_versions for ssa in ir.ssa] == [(0,), (0,), (0,)]
+
+
+def test_what_no_gradient_reaches_is_skipped():
+    net = skip_connection()
+    net.Exp("x", "unused")
+    events = list(IR(net.ops).backward_events(["y"]))
+    assert [(e.index, e.reason) for e in events if isinstance(e, Skipped)] == [(3, "no output of it has a gradient")]
+
+
+def test_versions_keep_gradients_of_one_name_apart():
+    net = Net()
+    net.Tanh("x", "t")
+    net.Tanh("t", "t")
+    net.Tanh("t", "t")
+    with pytest.raises(GradientError) as caught:
+        net.add_gradient_operators(["t"])
+    error = caught.value
+    assert (error.kind, error.operator_index, error.blobs) == ("version_overwritten", 1, ("t",))
+    assert "t@1" in error.message and "operator #2" in error.message
+    assert len(error.ways_out) == 2 and len(net.ops) == 3
+
+
+@pytest.mark.parametrize("other", ["w", "t"])
+def test_in_place_mul_is_refused_because_it_overwrites_what_its_rule_reads(other):
+    net = Net()
+    net.Mul(["t", other], "t")
+    with pytest.raises(GradientError, match="in place") as caught:
+        net.add_gradient_operators(["t"])
+    assert caught.value.kind == "version_overwritten"
+
+
+def test_in_place_relu_needs_only_its_output():
+    net = Net()
+    net.Relu("t", "t")
+    assert net.add_gradient_operators(["t"])["t"] == "t_grad"
+
+
+def test_dict_ys_take_given_gradients_and_none():
+    net = skip_connection()
+    gradients = net.add_gradient_operators({"y": "given", "u": None})
+    assert gradients["y"] == "given"
+    assert text(net.ops[3:5]) == ["u_autogen_grad = ConstantFill(u)", "u_autogen_grad = Sum(u_autogen_grad, given)"]
+
+
+def test_skip_leaves_the_first_operators_out():
+    net = Net()
+    net.Tanh("x", "data")
+    net.Sigmoid("data", "y")
+    gradients = net.add_gradient_operators(["y"], skip=1)
+    assert set(gradients) == {"y", "data"}
+
+
+def test_generated_names_never_take_the_users():
+    net = Net()
+    net.Tanh("x", "x_grad")
+    net.Sigmoid("x_grad", "y")
+    net.Copy("y", "y_autogen_grad")
+    gradients = net.add_gradient_operators(["y"])
+    forward = {name for op in net.ops[:3] for name in (*op.inputs, *op.outputs)}
+    assert forward.isdisjoint(name for op in net.ops[3:] for name in op.outputs)
+    assert gradients["x"] == "x_grad_1"
+
+
+@pytest.mark.parametrize(
+    ("ys", "says"),
+    [
+        ("y", "list of blob names or a dict"),
+        (("y",), "list of blob names or a dict"),
+        (None, "list of blob names or a dict"),
+        ([3], "not a blob name"),
+        (["nowhere"], "no blob nowhere"),
+        (["yy"], "Did you mean y"),
+        ({"y": float("nan")}, "must be the name of a blob"),
+        ({"y": 1.0}, "must be the name of a blob"),
+    ],
+)
+def test_bad_ys_are_refused_and_the_net_stays(ys, says):
+    net = skip_connection()
+    with pytest.raises(GradientError) as caught:
+        net.add_gradient_operators(ys)
+    assert caught.value.kind == "bad_ys" and says in str(caught.value)
+    assert len(net.ops) == 3
+
+
+def test_an_orphan_stop_gradient_is_refused():
+    net = skip_connection()
+    net.StopGradient("y", "stopped")
+    with pytest.raises(GradientError) as caught:
+        net.add_gradient_operators(["y"])
+    assert (caught.value.kind, caught.value.operator_index) == ("orphan_stop_gradient", 3)
+
+
+def test_stop_gradient_in_place_cuts_the_flow():
+    net = Net()
+    net.Tanh("x", "t")
+    net.StopGradient("t", "t")
+    net.Sigmoid("t", "y")
+    assert net.add_gradient_operators(["y"]) == {"y": "y_autogen_grad"}
+
+
+def test_an_operator_that_writes_one_name_twice_is_refused():
+    net = Net.from_dict({"ops": [{"type": "Split", "inputs": ["x"], "outputs": ["y", "y"]}]})
+    with pytest.raises(GradientError) as caught:
+        net.add_gradient_operators(["y"])
+    assert (caught.value.kind, caught.value.blobs) == ("bad_net", ("y",))
+
+
+def test_a_missing_rule_is_refused_with_how_to_add_it():
+    net = Net.from_dict({"ops": [{"type": "Sigmiod", "inputs": ["x"], "outputs": ["y"]}]})
+    with pytest.raises(GradientError, match="register_gradient") as caught:
+        net.add_gradient_operators(["y"])
+    assert caught.value.kind == "no_gradient_rule" and "Did you mean Sigmoid" in str(caught.value)
+
+
+RULES = {
+    "raises": (lambda op, g: 1 / 0, "ZeroDivisionError"),
+    "returns no pair": (lambda op, g: "x_grad", "instead of"),
+    "returns too many gradients": (lambda op, g: ([], [g[0], g[0]]), "2 gradients for 1 inputs"),
+    "returns an odd gradient": (lambda op, g: ([], [3]), "as a gradient"),
+    "returns an odd operator": (lambda op, g: (["Tanh"], [None]), "among its operators"),
+    "reads what is not there": (lambda op, g: (Operator("Copy", ["nowhere"], ["x_grad"]), ["x_grad"]), "nowhere"),
+    "names what is not there": (lambda op, g: ([], ["nowhere"]), "nowhere"),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_that_fails_is_named_with_its_line(own_types, name):
+    rule, says = RULES[name]
+    register_gradient("Own")(rule)
+    net = Net()
+    net.Tanh("w", "x")
+    net.add("Own", "x", "y")
+    with pytest.raises(GradientError) as caught:
+        net.add_gradient_operators(["y"])
+    error = caught.value
+    assert (error.kind, error.operator_index) == ("rule_failed", 1)
+    assert says in error.message and len(net.ops) == 2
+
+
+def test_steps_of_one_rule_are_one_gradient(own_types):
+    @register_gradient("Cubed")
+    def rule(op, g_output):
+        x, dx = op.inputs[0], f"{op.inputs[0]}_grad"
+        return [
+            Operator("Mul", [x, x], [dx]),
+            Operator("Mul", [dx, g_output[0]], [dx]),
+            Operator("Scale", [dx], [dx], {"scale": 3.0}),
+        ], [dx]
+
+    net = Net()
+    net.Tanh("w", "x")
+    net.add("Cubed", "x", "p")
+    net.add("Cubed", "x", "q")
+    net.Add(["p", "q"], "y")
+    net.add_gradient_operators(["y"])
+    assert text(net.ops[6:-1]) == [
+        "x_grad = Mul(x, x)",
+        "x_grad = Mul(x_grad, q_grad)",
+        "x_grad = Scale(x_grad)",
+        "_x_grad_autosplit_0 = Mul(x, x)",
+        "_x_grad_autosplit_0 = Mul(_x_grad_autosplit_0, p_grad)",
+        "_x_grad_autosplit_0 = Scale(_x_grad_autosplit_0)",
+        "x_grad = Sum(x_grad, _x_grad_autosplit_0)",
+    ]
+
+
+def test_gradients_on_different_devices_are_not_added():
+    net = Net()
+    net.Tanh("x", "a", device="cuda:0")
+    net.Sigmoid("x", "b", device="cuda:1")
+    with pytest.raises(GradientError) as caught:
+        net.add_gradient_operators(["a", "b"])
+    assert (caught.value.kind, caught.value.operator_index) == ("device_conflict", 0)
+
+
+def test_a_blob_fanned_out_many_times_is_summed_once():
+    net = Net()
+    for index in range(500):
+        net.Tanh("x", f"y{index}")
+    net.Sum([f"y{index}" for index in range(500)], "z")
+    net.add_gradient_operators(["z"])
+    (total,) = [op for op in net.ops[501:] if op.type == "Sum"]
+    assert len(set(total.inputs)) == 500 and total.outputs == ["x_grad"]
+
+
+def test_every_error_explains_itself():
+    net = Net()
+    net.Mul(["t", "w"], "t")
+    with pytest.raises(GradientError) as caught:
+        net.add_gradient_operators(["t"])
+    story = caught.value.explain()
+    assert "Kind: version_overwritten" in story and "Operator: #0" in story and "Ways out:" in story
+
+
+def test_an_operator_with_too_few_inputs_is_refused():
+    net = Net.from_dict({"ops": [{"type": "FC", "inputs": ["x"], "outputs": ["y"]}]})
+    with pytest.raises(GradientError, match="x, w, b") as caught:
+        net.add_gradient_operators(["y"])
+    assert (caught.value.kind, caught.value.operator_index) == ("bad_net", 0)

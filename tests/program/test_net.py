@@ -1,0 +1,149 @@
+"""Nets: building them, their JSON form both ways, and their text in SSA."""
+
+import json
+
+import pytest
+
+from gradviz import GradientSlice, GradvizError, Net, NetError, Operator
+from gradviz.program.operator import Device
+
+
+def small_net():
+    net = Net("small")
+    net.FC(["x", "w", "b"], "y", name="first layer", device="cpu")
+    net.add("Scale", "y", "z", scale=2.0)
+    return net
+
+
+def test_building_returns_the_output_names():
+    net = Net()
+    assert net.Relu("x", "y") == "y"
+    assert net.add("SoftmaxWithLoss", ["y", "label"], ["p", "loss"]) == ["p", "loss"]
+    assert [op.type for op in net.ops] == ["Relu", "SoftmaxWithLoss"]
+
+
+def test_operator_types_complete_like_methods():
+    net = Net()
+    assert {"FC", "Relu", "SoftmaxWithLoss", "add", "ops"} <= set(dir(net))
+    assert "max" in net.Relu.__doc__
+
+
+def test_the_text_form_is_ssa():
+    net = Net("n")
+    net.FC(["x", "w", "b"], "y")
+    net.Relu("y", "y")
+    assert str(net).splitlines()[1:] == ["   0  y@0 = FC(x@0, w@0, b@0)", "   1  y@1 = Relu(y@0)"]
+
+
+def test_a_net_survives_json_both_ways(tmp_path):
+    net = small_net()
+    net.save(tmp_path / "net.json")
+    again = Net.load(tmp_path / "net.json")
+    assert again.ops == net.ops
+    assert again.to_dict() == net.to_dict()
+    assert Net.from_dict(net.to_dict()).to_dict() == net.to_dict()
+
+
+def test_gradient_operators_are_marked_in_json():
+    net = Net()
+    net.Tanh("x", "y")
+    net.add_gradient_operators(["y"])
+    forward, seed, gradient = net.to_dict()["ops"]
+    assert "is_gradient" not in forward and "is_gradient" not in seed
+    assert gradient["is_gradient"] is True
+
+
+def test_operators_take_one_name_or_several_and_devices_as_text():
+    op = Operator("Tanh", "x", ("y",), device="cuda:1")
+    assert (op.inputs, op.outputs, op.device) == (["x"], ["y"], Device("cuda", 1))
+    assert GradientSlice("i", "v") == GradientSlice(indices="i", values="v")
+
+
+BAD_NAMES = ["two words", 'quo"te', "it's", "<script>alert(1)</script>", "new\nline", "n" * 10_000, "", "a@1", "a`b", 3]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES, ids=lambda name: repr(name)[:12])
+def test_a_bad_name_is_refused_with_the_operators_index(name):
+    net = small_net()
+    before = net.to_dict()
+    with pytest.raises(NetError) as caught:
+        net.add("Relu", ["z"], [name])
+    error = caught.value
+    assert error.kind == "bad_name" and error.operator_index == 2 and error.ways_out
+    assert len(str(error)) < 500 and "\n" not in error.message
+    assert net.to_dict() == before
+
+
+def test_an_unknown_type_is_answered_with_the_nearest():
+    net = small_net()
+    with pytest.raises(NetError, match="Did you mean Sigmoid") as caught:
+        net.add("Sigmiod", "z", "y2")
+    assert caught.value.kind == "unknown_operator" and caught.value.operator_index == 2
+    with pytest.raises(AttributeError, match="Sigmoid"):
+        net.Sigmiod("z", "y2")
+    assert len(net.ops) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "call"),
+    [
+        ("bad_arity", lambda net: net.FC(["x", "w"], "y2")),
+        ("bad_arity", lambda net: net.Relu(["x", "z"], "y2")),
+        ("bad_arity", lambda net: net.SoftmaxWithLoss(["z", "label"], ["p", "p"])),
+        ("bad_argument", lambda net: net.Scale("z", "y2", scael=2)),
+        ("bad_device", lambda net: net.Relu("z", "y2", device="tpu")),
+    ],
+)
+def test_what_does_not_fit_a_type_is_refused_and_the_net_stays(kind, call):
+    net = small_net()
+    before = net.to_dict()
+    with pytest.raises(GradvizError) as caught:
+        call(net)
+    assert caught.value.kind == kind and caught.value.ways_out
+    assert net.to_dict() == before
+
+
+GOOD = {"type": "Relu", "inputs": ["x"], "outputs": ["y"]}
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ({"name": "n", "ops": [GOOD], "surprise": 1}, "surprise"),
+        ({"name": "n", "ops": [GOOD, {**GOOD, "input": ["x"]}]}, "input"),
+        ({"name": "n", "ops": [{"type": "Relu", "inputs": ["x"]}]}, "outputs"),
+        ({"name": "n", "ops": [{**GOOD, "inputs": "x"}]}, "array"),
+        ({"name": "n", "ops": "Relu"}, "array"),
+        ({"name": "n"}, "ops"),
+        ({"name": "n", "version": 2, "ops": []}, "version 2"),
+        ([GOOD], "object"),
+        (None, "object"),
+    ],
+)
+def test_a_malformed_net_is_refused_in_words(data, says):
+    with pytest.raises(NetError, match=says) as caught:
+        Net.from_dict(data)
+    assert caught.value.kind == "bad_file" and caught.value.ways_out
+
+
+def test_a_malformed_operator_is_named_by_its_index():
+    with pytest.raises(NetError) as caught:
+        Net.from_dict({"ops": [GOOD, GOOD, {**GOOD, "colour": "red"}]})
+    assert caught.value.operator_index == 2
+
+
+@pytest.mark.parametrize("cut", [1, 20, -2])
+def test_a_truncated_file_is_refused(cut):
+    with pytest.raises(NetError, match="JSON"):
+        Net.from_json(small_net().to_json()[:cut])
+
+
+def test_a_hostile_name_in_a_file_is_refused():
+    data = {"ops": [{"type": "Relu", "inputs": ["<img src=x onerror=alert(1)>"], "outputs": ["y"]}]}
+    with pytest.raises(NetError, match="cannot be a name"):
+        Net.from_json(json.dumps(data))
+
+
+def test_deep_nesting_is_refused_not_crashed():
+    with pytest.raises(NetError):
+        Net.from_json("[" * 100_000)

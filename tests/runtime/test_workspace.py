@@ -1,0 +1,214 @@
+"""Workspaces: feeding, running with everything checked first, and staying as they were when it fails."""
+
+import numpy as np
+import pytest
+
+from gradviz import GradvizError, Net, NetError, Operator, RunError, Workspace, immediate, register_kernel
+from gradviz.operators import registry
+
+
+@pytest.fixture
+def own_types(monkeypatch):
+    """A table of operator types that forgets what a test adds."""
+    monkeypatch.setattr(registry, "_TABLE", dict(registry._TABLE))
+
+
+def layer():
+    net = Net("layer")
+    net.FC(["x", "w", "b"], "h")
+    net.Relu("h", "y")
+    return net
+
+
+def fed():
+    ws = Workspace()
+    ws.feed("x", np.ones((2, 3), "f4"))
+    ws.feed("w", np.full((4, 3), 0.5, "f4"))
+    ws["b"] = np.zeros(4, "f4")
+    return ws
+
+
+def test_a_net_runs_on_what_was_fed():
+    ws = fed()
+    ws.run(layer())
+    np.testing.assert_array_equal(ws.fetch("y"), np.full((2, 4), 1.5, "f4"))
+    assert ws["y"].dtype == np.float32 and "h" in ws and len(ws) == 5
+
+
+def test_gradients_run_like_any_operator():
+    ws, net = fed(), layer()
+    gradients = net.add_gradient_operators(["y"])
+    ws.run(net)
+    np.testing.assert_array_equal(ws.fetch(gradients["x"]), np.full((2, 3), 2.0, "f4"))
+
+
+def test_feeding_copies_and_values_are_read_only():
+    ws = Workspace()
+    mine = np.zeros(2)
+    ws.feed("x", mine)
+    mine[0] = 5
+    assert ws["x"][0] == 0
+    ws.run_operator(Operator("Copy", ["x"], ["y"]))
+    for name in ("x", "y"):
+        with pytest.raises(ValueError, match="read-only"):
+            ws[name][0] = 1
+
+
+def test_running_again_with_other_shapes_works():
+    ws, net = fed(), layer()
+    ws.run(net)
+    ws.feed("x", np.ones((7, 3), "f4"))
+    ws.run(net)
+    assert ws["y"].shape == (7, 4)
+    net.Scale("y", "z", scale=2.0)
+    ws.run(net)
+    assert ws["z"].shape == (7, 4)
+
+
+def test_one_operator_runs_alone():
+    ws = fed()
+    ws.run_operator(Operator("Scale", ["x"], ["x2"], {"scale": 3.0}))
+    assert ws["x2"].max() == 3
+
+
+def test_immediate_mode_runs_operators_as_they_are_added():
+    ws, net = fed(), Net()
+    with immediate(ws):
+        net.FC(["x", "w", "b"], "h")
+        assert ws["h"].shape == (2, 4)
+        gradients = net.add_gradient_operators(["h"])
+        assert ws[gradients["x"]].shape == (2, 3)
+        with pytest.raises(RunError):
+            net.Relu("nowhere", "z")
+    net.Relu("h", "y")
+    assert "y" not in ws and [op.outputs for op in net.ops][-1] == ["y"]
+
+
+def test_a_fork_goes_its_own_way():
+    ws = fed()
+    other = ws.fork()
+    other.feed("x", np.zeros(1))
+    assert ws["x"].shape == (2, 3) and other["w"] is ws["w"]
+
+
+BAD_VALUES = [
+    np.array([object()]),
+    np.array(["text"]),
+    [[1, 2], [3]],
+    "text",
+    None,
+    {"a": 1},
+    np.array(["2020-01-01"], "M8[D]"),
+]
+
+
+@pytest.mark.parametrize("value", BAD_VALUES, ids=lambda value: repr(value)[:24])
+def test_what_is_no_numeric_array_is_not_fed(value):
+    ws = fed()
+    with pytest.raises(RunError) as caught:
+        ws.feed("x", value)
+    assert caught.value.kind == "bad_value" and caught.value.blobs == ("x",)
+    assert ws["x"].shape == (2, 3)
+
+
+@pytest.mark.parametrize("name", ["two words", "<script>", "a\nb", "n" * 10_000, '"', 3])
+def test_a_bad_name_is_not_fed(name):
+    with pytest.raises(NetError):
+        Workspace().feed(name, [1.0])
+
+
+def wrong_shape(ws, net):
+    ws.feed("w", np.ones((4, 5), "f4"))
+
+
+def unfed(ws, net):
+    net.Sum(["y", "nowhere"], "z")
+
+
+def unknown_type(ws, net):
+    net.ops.append(Operator("Reluu", ["y"], ["z"]))
+
+
+def wrong_arity(ws, net):
+    net.ops.append(Operator("Sqr", ["y", "x"], ["z"]))
+
+
+def written_twice(ws, net):
+    net.ops.append(Operator("Split", ["y"], ["z", "z"], {"axis": 1}))
+
+
+def other_device(ws, net):
+    net.Relu("y", "z", device="cuda:0")
+
+
+FAULTS = {
+    "shape_mismatch": (wrong_shape, 0, "w"),
+    "undefined_blob": (unfed, 2, "nowhere"),
+    "unknown_operator": (unknown_type, 2, "z"),
+    "bad_arity": (wrong_arity, 2, "y"),
+    "bad_device": (other_device, 2, "z"),
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_fault_is_found_before_anything_runs(own_types, kind):
+    fault, index, blob = FAULTS[kind]
+    ran = []
+
+    @register_kernel("Relu")
+    def relu(op, x):
+        ran.append(op)
+        return np.maximum(x, 0)
+
+    ws, net = fed(), layer()
+    fault(ws, net)
+    before = {name: ws[name] for name in ws}
+    with pytest.raises(RunError) as caught:
+        ws.run(net)
+    error = caught.value
+    assert (error.kind, error.operator_index) == (kind, index) and blob in error.blobs
+    assert f"#{index}" in error.message and error.ways_out
+    assert {name: ws[name] for name in ws} == before and not ran
+
+
+def test_writing_one_name_twice_is_refused():
+    ws, net = fed(), layer()
+    written_twice(ws, net)
+    with pytest.raises(GradvizError, match="twice"):
+        ws.run(net)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "says"),
+    [
+        (lambda op, x: 1 / 0, "ZeroDivisionError"),
+        (lambda op, x: (x, x), "2 arrays for 1 outputs"),
+        (lambda op, x: "text", "instead of an array"),
+        (lambda op, x: x.__setitem__(0, 1), "read-only"),
+    ],
+)
+def test_a_kernel_that_fails_leaves_the_workspace_as_it_was(own_types, kernel, says):
+    register_kernel("Own")(kernel)
+    ws, net = fed(), layer()
+    net.add("Own", "y", "z")
+    with pytest.raises(RunError) as caught:
+        ws.run(net)
+    assert caught.value.kind == "kernel_failed" and caught.value.operator_index == 2 and says in caught.value.message
+    assert "h" not in ws and "y" not in ws
+
+
+def test_fetching_what_is_not_there_offers_the_nearest():
+    with pytest.raises(RunError, match="Did you mean") as caught:
+        Workspace.fetch(fed_with("hidden"), "hiden")
+    assert caught.value.kind == "undefined_blob"
+
+
+def fed_with(name):
+    ws = Workspace()
+    ws.feed(name, 1.0)
+    return ws
+
+
+def test_a_device_that_is_not_there_is_refused():
+    with pytest.raises(RunError, match="cpu"):
+        Workspace(device="cuda:0")
