@@ -73,3 +73,27 @@ export function madeCount(lines: readonly Line[], position: number): { made: num
   const operators = lines.filter((line) => line.kind === "operator");
   return { made: operators.filter((line) => line.made <= position).length, all: operators.length };
 }
+
+/** Tells which lines can look different after a move, by their ids; `from` is null before anything was shown. */
+export type Touched = (from: number | null, to: number) => Set<string>;
+
+/** A step touches few of the lines: views that look only at these stay quick in long programs. */
+export function touchedLines(trace: Trace): Touched {
+  const changes: string[][] = Array.from({ length: trace.events.length + 1 }, () => []);
+  const lines = [...trace.forward, ...trace.backward];
+  for (const line of lines) {
+    for (const position of new Set([line.made, line.ran ?? line.made, ...line.history.map((form) => form.at)])) {
+      changes[position]?.push(line.id);
+    }
+  }
+  const marked = (position: number): string[] => {
+    const event = currentEvent(trace, position);
+    const forward = event && event.forward !== null ? trace.forward[event.forward] : undefined;
+    return [...(event?.lines ?? []), ...(forward ? [forward.id] : [])];
+  };
+  return (from, to) => {
+    if (from === null) return new Set(lines.map((line) => line.id));
+    const between = changes.slice(Math.min(from, to) + 1, Math.max(from, to) + 1).flat();
+    return new Set([...between, ...marked(from), ...marked(to)]);
+  };
+}

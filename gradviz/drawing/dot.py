@@ -1,7 +1,8 @@
 """DOT source of a drawing: paired lanes, forward going down on the left, backward going up on the right.
 
 Rows of the view become ranks. Backward edges are written from top to bottom and drawn with their arrow at the tail, so
-that every edge agrees with the ranks; edges that would pass other nodes leave and arrive at the outer side of their lane.
+that every edge agrees with the ranks; edges that would pass other nodes leave and arrive at the outer side of their
+lane.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ def _order(drawn: View) -> Iterator[tuple[str, str, int]]:
     }
     linked = {(edge.source, edge.target) for edge in drawn.edges}
     last = {FORWARD: (-1, LANE_ID[FORWARD]), BACKWARD: (-1, LANE_ID[BACKWARD])}
-    yield LANE_ID[FORWARD], LANE_ID[BACKWARD], 0
+    yield LANE_ID[FORWARD], LANE_ID[BACKWARD], 1
     above = LANE_ID[BACKWARD]
     for number, slot in enumerate(drawn.slots()):
         held = False
@@ -181,7 +182,7 @@ def _order(drawn: View) -> Iterator[tuple[str, str, int]]:
         ids = [node.id for node in slot]
         if not held:
             yield above, ids[-1], 0
-        yield from ((left, right, 0) for left, right in pairwise(ids) if (left, right) not in linked)
+        yield from ((left, right, 1) for left, right in pairwise(ids) if (left, right) not in linked)
         above = ids[-1]
 
 
@@ -208,7 +209,8 @@ def _headings(drawn: View, theme: Theme) -> Iterator[tuple[str, Attributes]]:
 def _text(*lines: str) -> str:
     """Lines as a label in which nothing is markup: no HTML, no entities, no escapes."""
     shown = "\n".join(line for line in lines if line)
-    return graphviz.escape(shown.replace("&", "&amp;"))
+    escaped: str = graphviz.escape(shown.replace("&", "&amp;"))  # of a type that keeps <...> from being HTML
+    return escaped
 
 
 def _inches(pixels: float) -> str:

@@ -1,7 +1,7 @@
 """A picture in plain lanes, in time proportional to the net: for nets that are too large or too tangled for Graphviz.
 
-It has the ids, classes and looks of the other picture. Every slot is a row; edges between neighbours are straight, those
-that skip nodes run on tracks at the outer side of their lane.
+It has the ids, classes and looks of the other picture. Every slot is a row; edges between neighbours are straight,
+those that skip nodes run on tracks at the outer side of their lane.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
-from .look import Look, edge_look, node_look, node_size, node_text
+from .look import Look, edge_look, node_look, node_text
+from .picture import SVG
 from .place import Box, Placement, place
 from .state import State
-from .picture import SVG
 from .theme import Theme
 from .tracks import Trunk
 from .view import Edge, Node, View, edge_class, node_class
@@ -157,7 +157,8 @@ def _node(node: Node, box: Box, state: State, theme: Theme, name: str | None) ->
         baseline, size = box.y + theme.sum_size * 0.35, theme.sum_size
     else:
         left, width, height = box.x - box.width / 2, box.width, box.height
-        yield f'<rect x="{left:.1f}" y="{box.top:.1f}" width="{width:.1f}" height="{height:g}" rx="{theme.corner:g}" {pen}/>'
+        area = f'x="{left:.1f}" y="{box.top:.1f}" width="{width:.1f}" height="{height:g}"'
+        yield f'<rect {area} rx="{theme.corner:g}" {pen}/>'
         if node.role in ("gradient", "seed"):
             yield (
                 f'<line class="bar" x1="{left + 4:.1f}" x2="{left + 4:.1f}" y1="{box.top + 4:.1f}" '

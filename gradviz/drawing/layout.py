@@ -6,10 +6,13 @@ can touch no file, and it stops when its time or memory is used up.
 
 from __future__ import annotations
 
+import atexit
 import threading
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .errors import DrawingError
 
@@ -23,6 +26,13 @@ MEMORY = 1 << 30
 
 _lock = threading.Lock()
 _engine: _Engine | None = None
+
+
+@atexit.register
+def _close() -> None:
+    """Let go of Graphviz while wasmtime can still clean up after it."""
+    global _engine
+    _engine = None
 
 
 def layout(source: str, *, seconds: float = SECONDS) -> str:
@@ -61,10 +71,9 @@ class _Engine:
             ) from error
         config = wasmtime.Config()
         config.epoch_interruption = True
-        try:
+        # The cache is a file in the user's home, which may be read-only; it only saves time.
+        with suppress(wasmtime.WasmtimeError):
             config.cache = True
-        except wasmtime.WasmtimeError:
-            pass  # the cache is a file of the user's home, which may be read-only; it only saves time
         engine = wasmtime.Engine(config)
         return cls(engine, wasmtime.Module(engine, code))
 
@@ -101,8 +110,8 @@ class _Instance:
         linker = wasmtime.Linker(store.engine)
         linker.define_wasi()
         self._store = store
-        self._exports = linker.instantiate(store, module).exports(store)
-        self._memory = self._exports["memory"]
+        self._exports: Mapping[str, Any] = linker.instantiate(store, module).exports(store)
+        self._memory: Any = self._exports["memory"]
 
     def draw(self, source: str) -> str:
         length_at = self._call("malloc", 4)
@@ -115,7 +124,7 @@ class _Instance:
         return self._get(picture_at, picture_at + length).decode()
 
     def _call(self, function: str, *arguments: int) -> int:
-        return self._exports[function](self._store, *arguments)
+        return int(self._exports[function](self._store, *arguments) or 0)
 
     def _put(self, text: str) -> int:
         data = text.encode(errors="replace") + b"\0"

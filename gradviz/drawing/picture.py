@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import cast
 from xml.etree.ElementTree import Element, ParseError, SubElement, XMLPullParser, tostring
 
 from .errors import DrawingError
@@ -14,10 +15,10 @@ SVG = "http://www.w3.org/2000/svg"
 MAX_DEPTH = 16
 
 _ELEMENTS = frozenset(["svg", "g", "title", "path", "polygon", "polyline", "ellipse", "circle", "rect", "line", "text"])
-_ATTRIBUTES = frozenset(
-    "id class d points x y x1 x2 y1 y2 cx cy r rx ry width height viewBox transform role text-anchor fill stroke "
-    "stroke-width stroke-dasharray font-family font-size font-weight letter-spacing opacity".split()
-)
+_PLACES = ["d", "points", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "ry", "width", "height", "viewBox"]
+_PENS = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity"]
+_TEXTS = ["text-anchor", "font-family", "font-size", "font-weight", "letter-spacing"]
+_ATTRIBUTES = frozenset(["id", "class", "role", "transform", *_PLACES, *_PENS, *_TEXTS])
 _VALUE = re.compile(r"[\w\s#.,;:()'+\-Σ]*")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
@@ -31,11 +32,8 @@ def clean(source: str) -> Element:
     start = source.find("<svg")
     if start < 0:
         raise DrawingError("This is no SVG: it has no <svg> element.", kind="bad_svg")
-    parser = XMLPullParser(["start", "end"])
     try:
-        parser.feed(source[start:])
-        parser.close()
-        return _rebuild(parser)
+        return _rebuild(_events(source[start:]))
     except ParseError as error:
         raise DrawingError(f"This is no SVG: {error}.", kind="bad_svg") from None
 
@@ -55,11 +53,19 @@ def dressed(
     return tostring(picture, encoding="unicode")
 
 
-def _rebuild(parser: XMLPullParser) -> Element:
+def _events(source: str) -> Iterator[tuple[str, Element]]:
+    """The starts and ends of elements; what stands outside of the root, such as a document type, was cut off."""
+    parser: XMLPullParser[Element] = XMLPullParser(["start", "end"])
+    parser.feed(source)
+    parser.close()
+    return cast(Iterator[tuple[str, Element]], parser.read_events())
+
+
+def _rebuild(events: Iterator[tuple[str, Element]]) -> Element:
     """A tree of allowed elements only; a dropped element takes its content with it."""
     root: Element | None = None
     path: list[Element | None] = []
-    for event, element in parser.read_events():
+    for event, element in events:
         if event == "end":
             kept = path.pop()
             if kept is not None and kept.tag in ("title", "text"):

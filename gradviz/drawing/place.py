@@ -130,8 +130,8 @@ def _label_room(laid: Sequence[Trunk], theme: Theme) -> float:
 def _taps(laid: Sequence[Trunk], boxes: dict[str, Box]) -> dict[tuple[str, int], float]:
     """Heights at which trunks meet nodes, ordered so that taps of one node cross no trunk of another tap.
 
-    Trunks that go on upwards meet the upper part, the inner ones highest; those that go on downwards the lower part, the
-    inner ones lowest.
+    Trunks that go on upwards meet the upper part, the inner ones highest; those that go on downwards the lower part,
+    the inner ones lowest.
     """
     meeting: dict[str, list[tuple[bool, int, int]]] = {}
     for trunk in laid:

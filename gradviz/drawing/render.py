@@ -9,8 +9,8 @@ from .dot import draw
 from .errors import DrawingError
 from .lanes import lanes
 from .layout import SECONDS, layout
-from .state import State, state_at
 from .picture import dressed
+from .state import State, state_at
 from .theme import LIGHT, Theme
 from .tracks import tangled
 from .view import View, view

@@ -21,7 +21,7 @@ def check_arguments(op: Operator, defaults: Mapping[str, Any]) -> None:
 
 def bad_argument(op: Operator, name: str, why: str, *ways_out: str) -> RunError:
     """The error for argument `name` of `op`, which `why` tells the fault of ("must be an integer")."""
-    return RunError(f"{op.type}: {name}={op.args.get(name)!r} {why}.", kind="bad_argument", ways_out=ways_out)
+    return RunError(f"{name}={op.args.get(name)!r} {why}.", kind="bad_argument", ways_out=ways_out)
 
 
 def _fits(value: object, default: object) -> bool:

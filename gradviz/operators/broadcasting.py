@@ -58,7 +58,7 @@ def pair(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
     for name, given in zip(op.inputs, (x, y), strict=True):
         if given.shape != spec.shape and name == op.outputs[0]:
             raise misfit(
-                f"{op.type} in place would change {name} from shape {given.shape} to {spec.shape}.",
+                f"in place it would change {name} from shape {given.shape} to {spec.shape}.",
                 "Write to a blob of another name.",
             )
     return spec
@@ -89,9 +89,7 @@ def pair_gradient(*reads: tuple[int, ...]) -> Inference:
         specs, wanted = (dz, x, y, *z), together(op, x, y).shape
         for position in (0, *range(3, len(specs))):
             if specs[position].shape != wanted:
-                raise misfit(
-                    f"{op.type}: {slot(op, position)} must have the shape {wanted}, got {described(specs[position])}."
-                )
+                raise misfit(f"{slot(op, position)} must have the shape {wanted}, got {described(specs[position])}.")
         return tuple(
             ArraySpec(of.shape, result_dtype(*(specs[position] for position in positions)))
             for of, positions in zip((x, y), reads, strict=True)

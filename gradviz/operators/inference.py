@@ -33,8 +33,7 @@ def same_shape(op: Operator, *specs: ArraySpec) -> ArraySpec:
     for position, spec in enumerate(specs):
         if spec.shape != first.shape:
             raise misfit(
-                f"{op.type} needs arrays of one shape: {slot(op, 0)} is {first.shape}, "
-                f"{slot(op, position)} is {spec.shape}.",
+                f"all must have one shape; {slot(op, 0)} is {first.shape}, {slot(op, position)} is {spec.shape}.",
                 *(["Add stretches dimensions of 1; Sum does not."] if op.type == "Sum" else []),
             )
     return ArraySpec(first.shape, result_dtype(*specs))
@@ -66,17 +65,13 @@ def need_floats(op: Operator, specs: Sequence[ArraySpec], positions: Sequence[in
     for position in range(len(specs)) if positions is None else positions:
         spec = specs[position]
         if spec.dtype.kind != "f":
-            raise misfit(
-                f"{op.type} needs floating-point numbers: {slot(op, position)} is {described(spec)}.", AS_FLOAT
-            )
+            raise misfit(f"{slot(op, position)} must be floating-point, got {described(spec)}.", AS_FLOAT)
 
 
 def need_integers(op: Operator, spec: ArraySpec, position: int, what: str) -> None:
     """Raise unless input `position` is of integers, as `what` demands: ``"labels must be integers (3,)"``."""
     if spec.dtype.kind not in "iu":
-        raise misfit(
-            f"{op.type}: {what}, got {described(spec)}.", "Convert them before feeding: array.astype(np.int32)."
-        )
+        raise misfit(f"{what}, got {described(spec)}.", "Convert them before feeding: array.astype(np.int32).")
 
 
 def slot(op: Operator, position: int) -> str:

@@ -30,9 +30,10 @@ def fc_spec(op: Operator, x: ArraySpec, w: ArraySpec, b: ArraySpec) -> ArraySpec
     columns = matrix_shape(x.shape, axis)[1]
     outputs, weights = matrix_shape(w.shape, op.args.get("axis_w", 1))
     if columns != weights:
+        rows = b.shape[0] if len(b.shape) == 1 else outputs
         raise misfit(
             f"x of shape {x.shape} has {columns} features a row, w of shape {w.shape} takes {weights}.",
-            f"w must be ({outputs}, {columns}): one row for each output (FC multiplies by its transpose).",
+            f"w must be ({rows}, {columns}): one row for each output (FC multiplies by its transpose).",
         )
     if b.shape != (outputs,):
         raise misfit(f"b must have the shape ({outputs},), one for each row of w {w.shape}; it has {b.shape}.")

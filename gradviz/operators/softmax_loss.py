@@ -36,16 +36,13 @@ def loss_spec(
         need_floats(op, (x, labels), (1,))
         if labels.shape != x.shape:
             raise misfit(
-                f"SoftmaxWithLoss: labels are probabilities of the shape {x.shape} of x, got {described(labels)}.",
+                f"labels are probabilities of the shape {x.shape} of x, got {described(labels)}.",
                 "Leave out label_prob where labels are numbers of classes.",
             )
     else:
         need_integers(op, labels, 1, f"labels must be integers ({rows},)")
         if prod(labels.shape) != rows or (len(labels.shape) != axis and labels.shape[axis:] != (1,)):
-            raise misfit(
-                f"SoftmaxWithLoss: labels must be integers ({rows},), one a row of x {x.shape}; "
-                f"got {described(labels)}."
-            )
+            raise misfit(f"labels must be integers ({rows},), one a row of x {x.shape}; got {described(labels)}.")
     specs = [x] if weights is None else [x, weights]
     if weights is not None:
         need_floats(op, (x, labels, weights), (2,))

@@ -9,8 +9,8 @@ import os
 from importlib import import_module
 from typing import Any
 
-from .figures import Answer, Figure, Skipped, table
-from .timing import FULL, QUICK, Effort
+from tests.benchmarks.figures import Answer, Figure, Skipped, table
+from tests.benchmarks.timing import FULL, QUICK, Effort
 
 SUBJECTS = ("generation", "execution", "mlp", "recording")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")

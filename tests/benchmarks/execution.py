@@ -6,10 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gradviz import Net, Workspace
-
-from .agreement import check_agreement
-from .figures import Figure, Target
-from .timing import Effort, best_seconds
+from tests.benchmarks.agreement import check_agreement
+from tests.benchmarks.figures import Figure, Target
+from tests.benchmarks.timing import Effort, best_seconds
 
 Array = npt.NDArray[np.float32]
 

@@ -66,7 +66,9 @@ Answer = Figure | Skipped
 
 def table(figures: Iterable[Figure]) -> str:
     """The figures under each other, numbers to the right."""
-    rows = [("benchmark", "size", "figure", "unit", "peer", "its figure", "ratio", "target", "ok?")]
+    rows: list[tuple[str, ...]] = [
+        ("benchmark", "size", "figure", "unit", "peer", "its figure", "ratio", "target", "ok?")
+    ]
     rows += [_row(figure) for figure in figures]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, tuple("-" * width for width in widths))

@@ -4,9 +4,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from gradviz import IR, Operator
-
-from .figures import Figure, Target
-from .timing import Effort, best_seconds
+from tests.benchmarks.figures import Figure, Target
+from tests.benchmarks.timing import Effort, best_seconds
 
 MOST_MICROSECONDS = 30.0
 MOST_GROWTH = 1.5

@@ -12,7 +12,7 @@ import gradviz
 
 
 def machine() -> dict[str, Any]:
-    """Processor, cores, versions, date, and `load`: how many processes wanted to run in the last minute, ours among them."""
+    """Processor, cores, versions, date, and `load`: how many processes wanted to run during the last minute."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),

@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gradviz import Net, Workspace
-
-from .agreement import check_agreement
-from .figures import Answer, Figure, Skipped
-from .timing import Effort, best_seconds
+from tests.benchmarks.agreement import check_agreement
+from tests.benchmarks.figures import Answer, Figure, Skipped
+from tests.benchmarks.timing import Effort, best_seconds
 
 Blobs = dict[str, npt.NDArray[Any]]
 Step = Callable[[], dict[str, Any]]

@@ -6,15 +6,13 @@ import numpy as np
 
 from gradviz import Net, Workspace
 from gradviz.debugger import document, record
-
-from .execution import ELEMENTS
-from .figures import Figure
-from .generation import chain
-from .mlp import SIZE, fed, make_blobs, mlp_net
-from .timing import Effort, best_seconds
+from tests.benchmarks.execution import ELEMENTS
+from tests.benchmarks.figures import Figure
+from tests.benchmarks.generation import chain
+from tests.benchmarks.mlp import SIZE, fed, make_blobs, mlp_net
+from tests.benchmarks.timing import Effort, best_seconds
 
 YS = ["loss"]
-CHAIN = 1_000
 
 
 def measure(effort: Effort) -> Iterator[Figure]:
@@ -34,7 +32,7 @@ def measure(effort: Effort) -> Iterator[Figure]:
     ours = 1e3 * seconds.pop("record")
     for peer, theirs in seconds.items():
         yield Figure("record MLP", SIZE, ours, "ms", peer, 1e3 * theirs)
-    yield telling(effort)
+    yield telling(effort, effort.operators[-2])
 
 
 def generate_and_run(net: Net, workspace: Workspace) -> None:
@@ -44,12 +42,14 @@ def generate_and_run(net: Net, workspace: Workspace) -> None:
     workspace.fork().run(both)
 
 
-def telling(effort: Effort) -> Figure:
+def telling(effort: Effort, operators: int) -> Figure:
     """The trace document of a chain that was generated and run."""
-    net = Net("chain", chain(CHAIN))
+    net = Net("chain", chain(operators))
     workspace = Workspace()
     workspace.feed("x0", np.linspace(-1, 1, ELEMENTS, dtype=np.float32))
-    recording = record(net, [f"x{CHAIN}"], workspace=workspace)
+    recording = record(net, [f"x{operators}"], workspace=workspace)
     seconds = best_seconds({"document": lambda: document(recording)}, effort)["document"]
     events = len(recording.events)
-    return Figure("document of chain", f"{CHAIN:,} operators, {events:,} events", 1e6 * seconds / events, "us/event")
+    return Figure(
+        "document of chain", f"{operators:,} operators, {events:,} events", 1e6 * seconds / events, "us/event"
+    )

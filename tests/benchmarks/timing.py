@@ -18,7 +18,7 @@ class Effort:
     Attributes:
         repetitions: samples of each contender, of which the best counts.
         sample_seconds: how long a sample takes at least.
-        operators: lengths of the programs whose generation is timed; the last is set against the one before.
+        operators: lengths of generated programs, ascending; growth is that of the last against the one before.
     """
 
     repetitions: int
@@ -27,7 +27,7 @@ class Effort:
 
 
 FULL = Effort(repetitions=9, sample_seconds=0.1, operators=(100, 1_000, 10_000))
-QUICK = Effort(repetitions=3, sample_seconds=0.01, operators=(100, 400, 4_000))
+QUICK = Effort(repetitions=3, sample_seconds=0.01, operators=(20, 200, 2_000))
 
 
 def best_seconds(contenders: Mapping[Name, Callable[[], object]], effort: Effort) -> dict[Name, float]:
@@ -35,11 +35,9 @@ def best_seconds(contenders: Mapping[Name, Callable[[], object]], effort: Effort
 
     A sample is as many calls as fill the time of one call of the slowest contender. Contenders take turns, in
     alternating order, so that none has the quiet moments, the short samples or the warm cache for itself. The garbage
-    collector stays on, since users have it on; it starts each sample with nothing to do.
+    collector stays on, since users have it on.
     """
-    for call in contenders.values():
-        call()
-    once = {name: _sample(call, 1) for name, call in contenders.items()}
+    once = {name: _warm(call, effort.sample_seconds) for name, call in contenders.items()}
     length = max(effort.sample_seconds, *once.values())
     calls = {name: max(1, round(length / seconds)) for name, seconds in once.items()}
     best = dict.fromkeys(contenders, inf)
@@ -51,9 +49,16 @@ def best_seconds(contenders: Mapping[Name, Callable[[], object]], effort: Effort
     return best
 
 
+def _warm(call: Callable[[], object], enough: float) -> float:
+    """CPU seconds of a call; of the second one, unless the first shows that plans and caches hardly matter to it."""
+    first = _sample(call, 1)
+    return first if first > enough else _sample(call, 1)
+
+
 def _sample(call: Callable[[], object], calls: int) -> float:
     """CPU seconds a call, over `calls` calls in a row."""
-    gc.collect()
+    # What the sample before left young is not ours to pay for. A full collection would take longer than most samples.
+    gc.collect(1)
     start = process_time()
     for _ in repeat(None, calls):
         call()

@@ -15,30 +15,41 @@ from tests.debugger.conftest import fed_workspace, skip_net
 def test_recording_changes_neither_net_nor_workspace():
     net, ws = skip_net(), fed_workspace()
     debug(net, ["loss"], workspace=ws)
-    assert len(net.ops) == 7 and "h" not in ws and "w1_grad" not in ws
+    assert len(net.ops) == 7
+    assert "h" not in ws
+    assert "w1_grad" not in ws
 
 
 def test_generation_comes_first_then_every_operator_runs(session):
     kinds = [event.kind for event in session.events]
     first_run = kinds.index("Ran")
-    assert kinds[first_run - 1] == "Completed" and set(kinds[first_run:]) == {"Ran"}
-    assert kinds.count("Ran") == 7 + 8 and kinds.count("Played") == 7 and kinds.count("Accumulated") == 1
+    assert kinds[first_run - 1] == "Completed"
+    assert set(kinds[first_run:]) == {"Ran"}
+    assert kinds.count("Ran") == 7 + 8
+    assert kinds.count("Played") == 7
+    assert kinds.count("Accumulated") == 1
 
 
 def test_a_session_starts_before_anything_has_happened(session):
-    assert session.position == 0 and session.event is None
+    assert session.position == 0
+    assert session.event is None
     assert "7 operators" in session.narration
 
 
 def test_stepping_forward_and_back(session):
-    assert isinstance(session.step(), Played) and session.position == 1
+    assert isinstance(session.step(), Played)
+    assert session.position == 1
     assert session.event is session.events[0]
     session.step()
     session.back()
     assert session.position == 1
-    assert session.restart() is None and session.back() is None and session.position == 0
-    assert isinstance(session.finish(), Ran) and session.position == len(session)
-    assert session.step() is session.events[-1] and session.position == len(session)
+    assert session.restart() is None
+    assert session.back() is None
+    assert session.position == 0
+    assert isinstance(session.finish(), Ran)
+    assert session.position == len(session)
+    assert session.step() is session.events[-1]
+    assert session.position == len(session)
 
 
 def test_over_moves_one_forward_operator_with_all_it_brings(session):
@@ -82,7 +93,9 @@ def test_run_to_what_is_not_there_stays(session, target):
     session.step()
     with pytest.raises(CursorError) as caught:
         session.run_to(target)
-    assert caught.value.kind == "not_found" and caught.value.ways_out and session.position == 1
+    assert caught.value.kind == "not_found"
+    assert caught.value.ways_out
+    assert session.position == 1
 
 
 def test_observers_hear_of_every_move_until_they_leave(session):
@@ -149,13 +162,15 @@ def test_the_ledger_adds_up(session):
         ["#4", "s", "z", "loss"],
         ["#2", "u", "v", "s", "z", "loss"],
     ]
-    assert "Sum #4" in repr(view) and "<table>" in view._repr_html_()
+    assert "Sum #4" in repr(view)
+    assert "<table>" in view._repr_html_()
 
 
 def test_a_ledger_without_values_says_not_computed_instead_of_zero():
     session = debug(skip_net(), ["loss"])
     ledger = session.ledger("a@0").ledger
-    assert ledger.norm is None and all(c.share is None for c in ledger.contributions)
+    assert ledger.norm is None
+    assert all(c.share is None for c in ledger.contributions)
     assert "not computed" in repr(session.ledger("a"))
     assert session.trace().values == {}
     with pytest.raises(CursorError, match="not computed"):
@@ -183,7 +198,8 @@ def test_what_was_not_fed_is_named_and_nothing_runs():
     partial.feed("x", ws["x"])
     session = debug(skip_net(), ["loss"], workspace=partial)
     assert isinstance(session.finish(), Completed)
-    assert "`w1`" in session.narration and "not fed" in session.narration
+    assert "`w1`" in session.narration
+    assert "not fed" in session.narration
 
 
 def test_a_fault_on_the_way_is_the_last_event():
@@ -192,7 +208,9 @@ def test_a_fault_on_the_way_is_the_last_event():
     session = debug(net, ["loss"])
     assert "stops" in session.narration
     event = session.finish()
-    assert isinstance(event, Failed) and event.error == "version_overwritten" and "Ways out" in event.explanation
+    assert isinstance(event, Failed)
+    assert event.error == "version_overwritten"
+    assert "Ways out" in event.explanation
     assert session.trace().gradients == {}
 
 
@@ -200,7 +218,8 @@ def test_a_misfit_is_the_last_event_and_nothing_ran():
     ws = fed_workspace()
     ws.feed("w2", np.ones((5, 6)))
     session = debug(skip_net(), ["loss"], workspace=ws)
-    assert isinstance(session.finish(), Failed) and session.event.error == "shape_mismatch"
+    assert isinstance(session.finish(), Failed)
+    assert session.event.error == "shape_mismatch"
     assert not any(isinstance(event, Ran) for event in session.events)
     assert any(isinstance(event, Accumulated) for event in session.events)
 
@@ -217,7 +236,8 @@ def test_a_nan_in_a_given_gradient_is_refused():
     ws.feed("seed", np.array(np.nan))
     with pytest.raises(RunError, match="NaN") as caught:
         debug(skip_net(), {"loss": "seed"}, workspace=ws)
-    assert caught.value.blobs == ("seed", "loss") and caught.value.ways_out
+    assert caught.value.blobs == ("seed", "loss")
+    assert caught.value.ways_out
 
 
 def test_a_nan_born_on_the_way_can_be_run_to():

@@ -94,8 +94,10 @@ def test_versions_keep_gradients_of_one_name_apart():
         net.add_gradient_operators(["t"])
     error = caught.value
     assert (error.kind, error.operator_index, error.blobs) == ("version_overwritten", 1, ("t",))
-    assert "t@1" in error.message and "operator #2" in error.message
-    assert len(error.ways_out) == 2 and len(net.ops) == 3
+    assert "t@1" in error.message
+    assert "operator #2" in error.message
+    assert len(error.ways_out) == 2
+    assert len(net.ops) == 3
 
 
 @pytest.mark.parametrize("other", ["w", "t"])
@@ -156,7 +158,8 @@ def test_bad_ys_are_refused_and_the_net_stays(ys, says):
     net = skip_connection()
     with pytest.raises(GradientError) as caught:
         net.add_gradient_operators(ys)
-    assert caught.value.kind == "bad_ys" and says in str(caught.value)
+    assert caught.value.kind == "bad_ys"
+    assert says in str(caught.value)
     assert len(net.ops) == 3
 
 
@@ -187,7 +190,8 @@ def test_a_missing_rule_is_refused_with_how_to_add_it():
     net = Net.from_dict({"ops": [{"type": "Sigmiod", "inputs": ["x"], "outputs": ["y"]}]})
     with pytest.raises(GradientError, match="register_gradient") as caught:
         net.add_gradient_operators(["y"])
-    assert caught.value.kind == "no_gradient_rule" and "Did you mean Sigmoid" in str(caught.value)
+    assert caught.value.kind == "no_gradient_rule"
+    assert "Did you mean Sigmoid" in str(caught.value)
 
 
 RULES = {
@@ -212,7 +216,8 @@ def test_a_rule_that_fails_is_named_with_its_line(own_types, name):
         net.add_gradient_operators(["y"])
     error = caught.value
     assert (error.kind, error.operator_index) == ("rule_failed", 1)
-    assert says in error.message and len(net.ops) == 2
+    assert says in error.message
+    assert len(net.ops) == 2
 
 
 def test_steps_of_one_rule_are_one_gradient(own_types):
@@ -258,7 +263,8 @@ def test_a_blob_fanned_out_many_times_is_summed_once():
     net.Sum([f"y{index}" for index in range(500)], "z")
     net.add_gradient_operators(["z"])
     (total,) = [op for op in net.ops[501:] if op.type == "Sum"]
-    assert len(set(total.inputs)) == 500 and total.outputs == ["x_grad"]
+    assert len(set(total.inputs)) == 500
+    assert total.outputs == ["x_grad"]
 
 
 def test_every_error_explains_itself():
@@ -267,7 +273,9 @@ def test_every_error_explains_itself():
     with pytest.raises(GradientError) as caught:
         net.add_gradient_operators(["t"])
     story = caught.value.explain()
-    assert "Kind: version_overwritten" in story and "Operator: #0" in story and "Ways out:" in story
+    assert "Kind: version_overwritten" in story
+    assert "Operator: #0" in story
+    assert "Ways out:" in story
 
 
 def test_an_operator_with_too_few_inputs_is_refused():

@@ -49,7 +49,8 @@ def test_gradient_operators_are_marked_in_json():
     net.Tanh("x", "y")
     net.add_gradient_operators(["y"])
     forward, seed, gradient = net.to_dict()["ops"]
-    assert "is_gradient" not in forward and "is_gradient" not in seed
+    assert "is_gradient" not in forward
+    assert "is_gradient" not in seed
     assert gradient["is_gradient"] is True
 
 
@@ -69,8 +70,11 @@ def test_a_bad_name_is_refused_with_the_operators_index(name):
     with pytest.raises(NetError) as caught:
         net.add("Relu", ["z"], [name])
     error = caught.value
-    assert error.kind == "bad_name" and error.operator_index == 2 and error.ways_out
-    assert len(str(error)) < 500 and "\n" not in error.message
+    assert error.kind == "bad_name"
+    assert error.operator_index == 2
+    assert error.ways_out
+    assert len(str(error)) < 500
+    assert "\n" not in error.message
     assert net.to_dict() == before
 
 
@@ -78,7 +82,8 @@ def test_an_unknown_type_is_answered_with_the_nearest():
     net = small_net()
     with pytest.raises(NetError, match="Did you mean Sigmoid") as caught:
         net.add("Sigmiod", "z", "y2")
-    assert caught.value.kind == "unknown_operator" and caught.value.operator_index == 2
+    assert caught.value.kind == "unknown_operator"
+    assert caught.value.operator_index == 2
     with pytest.raises(AttributeError, match="Sigmoid"):
         net.Sigmiod("z", "y2")
     assert len(net.ops) == 2
@@ -99,7 +104,8 @@ def test_what_does_not_fit_a_type_is_refused_and_the_net_stays(kind, call):
     before = net.to_dict()
     with pytest.raises(GradvizError) as caught:
         call(net)
-    assert caught.value.kind == kind and caught.value.ways_out
+    assert caught.value.kind == kind
+    assert caught.value.ways_out
     assert net.to_dict() == before
 
 
@@ -123,7 +129,8 @@ GOOD = {"type": "Relu", "inputs": ["x"], "outputs": ["y"]}
 def test_a_malformed_net_is_refused_in_words(data, says):
     with pytest.raises(NetError, match=says) as caught:
         Net.from_dict(data)
-    assert caught.value.kind == "bad_file" and caught.value.ways_out
+    assert caught.value.kind == "bad_file"
+    assert caught.value.ways_out
 
 
 def test_a_malformed_operator_is_named_by_its_index():

@@ -32,7 +32,9 @@ def test_a_net_runs_on_what_was_fed():
     ws = fed()
     ws.run(layer())
     np.testing.assert_array_equal(ws.fetch("y"), np.full((2, 4), 1.5, "f4"))
-    assert ws["y"].dtype == np.float32 and "h" in ws and len(ws) == 5
+    assert ws["y"].dtype == np.float32
+    assert "h" in ws
+    assert len(ws) == 5
 
 
 def test_gradients_run_like_any_operator():
@@ -81,14 +83,16 @@ def test_immediate_mode_runs_operators_as_they_are_added():
         with pytest.raises(RunError):
             net.Relu("nowhere", "z")
     net.Relu("h", "y")
-    assert "y" not in ws and [op.outputs for op in net.ops][-1] == ["y"]
+    assert "y" not in ws
+    assert [op.outputs for op in net.ops][-1] == ["y"]
 
 
 def test_a_fork_goes_its_own_way():
     ws = fed()
     other = ws.fork()
     other.feed("x", np.zeros(1))
-    assert ws["x"].shape == (2, 3) and other["w"] is ws["w"]
+    assert ws["x"].shape == (2, 3)
+    assert other["w"] is ws["w"]
 
 
 BAD_VALUES = [
@@ -107,7 +111,8 @@ def test_what_is_no_numeric_array_is_not_fed(value):
     ws = fed()
     with pytest.raises(RunError) as caught:
         ws.feed("x", value)
-    assert caught.value.kind == "bad_value" and caught.value.blobs == ("x",)
+    assert caught.value.kind == "bad_value"
+    assert caught.value.blobs == ("x",)
     assert ws["x"].shape == (2, 3)
 
 
@@ -166,9 +171,12 @@ def test_a_fault_is_found_before_anything_runs(own_types, kind):
     with pytest.raises(RunError) as caught:
         ws.run(net)
     error = caught.value
-    assert (error.kind, error.operator_index) == (kind, index) and blob in error.blobs
-    assert f"#{index}" in error.message and error.ways_out
-    assert {name: ws[name] for name in ws} == before and not ran
+    assert (error.kind, error.operator_index) == (kind, index)
+    assert blob in error.blobs
+    assert f"#{index}" in error.message
+    assert error.ways_out
+    assert {name: ws[name] for name in ws} == before
+    assert not ran
 
 
 def test_writing_one_name_twice_is_refused():
@@ -193,8 +201,11 @@ def test_a_kernel_that_fails_leaves_the_workspace_as_it_was(own_types, kernel, s
     net.add("Own", "y", "z")
     with pytest.raises(RunError) as caught:
         ws.run(net)
-    assert caught.value.kind == "kernel_failed" and caught.value.operator_index == 2 and says in caught.value.message
-    assert "h" not in ws and "y" not in ws
+    assert caught.value.kind == "kernel_failed"
+    assert caught.value.operator_index == 2
+    assert says in caught.value.message
+    assert "h" not in ws
+    assert "y" not in ws
 
 
 def test_fetching_what_is_not_there_offers_the_nearest():

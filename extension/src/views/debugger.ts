@@ -1,6 +1,6 @@
 // The debugger: all views of one trace around one position.
 
-import { backOver, clamp, over, runTo } from "../cursor";
+import { backOver, clamp, over, runTo, touchedLines } from "../cursor";
 import type { Trace } from "../trace";
 import { element } from "./dom";
 import { createGraph } from "./graph";
@@ -121,9 +121,13 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     for (const view of [program, graph, inspector]) view.select(line);
   }
 
+  const touched = touchedLines(trace);
+  let shown: number | null = null;
   function show(position: number): void {
+    const lines = touched(shown, position);
+    shown = position;
     select(null);
-    for (const view of [toolbar, timeline, program, graph, inspector, narration]) view.show(position);
+    for (const view of [toolbar, timeline, program, graph, inspector, narration]) view.show(position, lines);
   }
 
   return {

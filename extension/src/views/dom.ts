@@ -34,10 +34,7 @@ function setAttributes(target: Element, attributes: Attributes): void {
 }
 
 /** The name of a blob version, "a_grad@1", its version muted. */
-export function version(name: string, className = ""): HTMLElement {
+export function version(name: string): Child[] {
   const at = name.lastIndexOf("@");
-  const shown = element("span", className ? { class: className } : {});
-  if (at < 0) shown.append(name);
-  else shown.append(name.slice(0, at), element("span", { class: "gv-version" }, name.slice(at)));
-  return shown;
+  return at < 0 ? [name] : [name.slice(0, at), element("span", { class: "gv-version" }, name.slice(at))];
 }

@@ -1,6 +1,6 @@
 // The graph: the trace's drawing, laid out once; a step only changes the classes of its nodes and edges.
 
-import { hasRun, lineState } from "../cursor";
+import { currentEvent, hasRun, lineState } from "../cursor";
 import type { Line, Trace } from "../trace";
 import { element, icon } from "./dom";
 import type { Navigation } from "./navigation";
@@ -9,7 +9,8 @@ import { createViewport, type Viewport } from "./viewport";
 
 export interface GraphView {
   element: HTMLElement;
-  show(position: number): void;
+  /** `touched` holds the lines that can look different than before. */
+  show(position: number, touched: Set<string>): void;
   select(line: string | null): void;
   fit(): void;
   dispose(): void;
@@ -64,11 +65,13 @@ function drawnGraph(pane: HTMLElement, trace: Trace, drawing: Drawing, navigatio
     navigation.select((group && byElement.get(group)?.line.id) ?? null);
   });
 
-  function show(position: number): void {
-    const isAccumulation = trace.events[position - 1]?.kind === "Accumulated";
+  function show(position: number, touched: Set<string>): void {
+    const isAccumulation = currentEvent(trace, position)?.kind === "Accumulated";
     const marked: Element[] = [];
     const fresh = new Set<string>();
-    for (const [id, node] of nodes) {
+    for (const id of touched) {
+      const node = nodes.get(id);
+      if (!node) continue;
       const state = lineState(trace, node.line, position);
       if (state === "new") fresh.add(id);
       if (state === "new" || state === "current") marked.push(node.element);
@@ -76,7 +79,7 @@ function drawnGraph(pane: HTMLElement, trace: Trace, drawing: Drawing, navigatio
       const accumulating = state === "new" && isAccumulation ? " accumulating" : "";
       setClasses(node, `node ${node.line.role}${state === "past" ? "" : ` ${state}`}${accumulating}${run}`);
     }
-    for (const edge of edges) {
+    for (const edge of new Set([...touched].flatMap((id) => edges.get(id) ?? []))) {
       const state = edge.made > position ? " future" : fresh.has(edge.end) ? " hot" : "";
       setClasses(edge, edge.drawn + state);
     }
@@ -110,15 +113,15 @@ function findNodes(trace: Trace, drawing: Drawing): Map<string, DrawnNode> {
   return nodes;
 }
 
-/** The edges; their classes say since when each exists and which line it ends in. */
-function findEdges(drawing: Drawing): DrawnEdge[] {
-  const edges: DrawnEdge[] = [];
+/** The edges by the lines that they touch; their classes say since when each exists and from where to where it goes. */
+function findEdges(drawing: Drawing): Map<string, DrawnEdge[]> {
+  const edges = new Map<string, DrawnEdge[]>();
   for (const [id, group] of drawing.byId) {
     if (!id.startsWith("edge-")) continue;
-    const classes = group.getAttribute("class") ?? "edge";
-    const made = Number(/(?:^|\s)made-(\d+)/.exec(classes)?.[1] ?? 0);
-    const end = /(?:^|\s)to-(\S+)/.exec(classes)?.[1] ?? "";
-    edges.push({ element: group, made, end, drawn: classes, classes });
+    const drawn = group.getAttribute("class") ?? "edge";
+    const told = (what: string): string => new RegExp(`(?:^|\\s)${what}-(\\S+)`).exec(drawn)?.[1] ?? "";
+    const edge = { element: group, made: Number(told("made")), end: told("to"), drawn, classes: drawn };
+    for (const line of [told("from"), edge.end]) edges.set(line, [...(edges.get(line) ?? []), edge]);
   }
   return edges;
 }

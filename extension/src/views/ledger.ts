@@ -26,7 +26,7 @@ export function ledgerList(trace: Trace, go: (position: number) => void): HTMLEl
   const card = element("div", { class: "gv-card" }, element("p", { class: "gv-quiet" }, nothingHere(trace)));
   for (const ledger of trace.ledgers) {
     const about = ` ${counted(ledger.contributions.length, "contribution")}, event ${ledger.at}`;
-    const open = element("button", { type: "button", class: "gv-link" }, version(ledger.blob), element("span", { class: "gv-note" }, about));
+    const open = element("button", { type: "button", class: "gv-link" }, ...version(ledger.blob), element("span", { class: "gv-note" }, about));
     open.addEventListener("click", () => go(ledger.at));
     card.append(open);
   }
@@ -40,7 +40,7 @@ function nothingHere(trace: Trace): string {
 
 function caption(trace: Trace, ledger: Ledger): Child[] {
   const names = Array.isArray(trace.ys) ? trace.ys : Object.keys(trace.ys);
-  const y = names.length === 1 ? [`∂${names[0]}/∂`, version(ledger.blob)] : ["gradient of ", version(ledger.blob)];
+  const y = names.length === 1 ? [`∂${names[0]}/∂`, ...version(ledger.blob)] : ["gradient of ", ...version(ledger.blob)];
   return [...y, ` = sum of ${counted(ledger.contributions.length, "contribution")}`];
 }
 
@@ -55,7 +55,7 @@ function contributionRows(contribution: Contribution): HTMLElement[] {
     numbers.append(cell("td", quantity(contribution.norm), "gv-right"), share, cell("td", cosine, "gv-right"));
   }
   const way = element("span", { class: "gv-note" }, [HOW[contribution.how], contribution.path.join(" → ")].filter(Boolean).join(" · "));
-  return [numbers, element("tr", {}, element("td", { colspan: 4 }, element("code", {}, version(contribution.gradient)), " ", way))];
+  return [numbers, element("tr", {}, element("td", { colspan: 4 }, element("code", {}, ...version(contribution.gradient)), " ", way))];
 }
 
 /** A share can be below 0 (it pulls the other way) or above 1; the bar stops there, the number does not. */
@@ -69,7 +69,7 @@ function shareBar(share: Scalar | null): HTMLElement {
 
 function totalRow(trace: Trace, ledger: Ledger): HTMLElement {
   const value = trace.values[ledger.total];
-  const total = element("td", {}, element("b", {}, version(ledger.total)), element("div", { class: "gv-note" }, value ? describe(value) : NOT_COMPUTED));
+  const total = element("td", {}, element("b", {}, ...version(ledger.total)), element("div", { class: "gv-note" }, value ? describe(value) : NOT_COMPUTED));
   if (ledger.norm === null) return element("tr", {}, total, element("td", { class: "gv-not-computed", colspan: 3 }, NOT_COMPUTED));
   const cancelled = ledger.cancellation === null ? "" : `cancellation ${percent(ledger.cancellation)}`;
   const norm = element("td", { class: "gv-right" }, element("b", {}, quantity(ledger.norm)));

@@ -51,10 +51,10 @@ function marked(narration: string): Child[] {
 function subject(trace: Trace, event: TraceEvent): Child[] {
   const { label } = look(event.kind);
   const blob = event.blobs[0];
-  if (event.kind === "Accumulated" && blob !== undefined) return [`${label} `, version(blob)];
+  if (event.kind === "Accumulated" && blob !== undefined) return [`${label} `, ...version(blob)];
   const made = event.lines.map((id) => [...trace.forward, ...trace.backward].find((line) => line.id === id));
   const line = made[made.length - 1];
   if (event.phase === "run" && line) return [`${label} ${line.type}`];
   if (event.forward !== null) return [`${label} ${trace.forward[event.forward]?.type ?? ""} #${event.forward}`];
-  return blob !== undefined && event.kind !== "Completed" ? [`${label} `, version(blob)] : [label];
+  return blob !== undefined && event.kind !== "Completed" ? [`${label} `, ...version(blob)] : [label];
 }

@@ -1,6 +1,6 @@
 // The program as text in SSA form: the forward net and, below it, the backward pass as it grows.
 
-import { formAt, hasRun, lineState, madeCount, type LineState } from "../cursor";
+import { currentEvent, formAt, hasRun, lineState, madeCount, type LineState } from "../cursor";
 import type { Line, Trace } from "../trace";
 import { element, version, type Child } from "./dom";
 import type { Navigation } from "./navigation";
@@ -8,7 +8,8 @@ import { counted } from "./numbers";
 
 export interface Program {
   element: HTMLElement;
-  show(position: number): void;
+  /** `touched` holds the lines that can look different than before. */
+  show(position: number, touched: Set<string>): void;
   /** Outlines one line and brings it into view; null outlines none. */
   select(line: string | null): void;
 }
@@ -41,11 +42,11 @@ export function createProgram(trace: Trace, navigation: Navigation): Program {
     return found ? rows.get(found.dataset["line"] ?? "") : undefined;
   }
 
-  function show(position: number): void {
-    const isAccumulation = trace.events[position - 1]?.kind === "Accumulated";
-    pane.classList.toggle("gv-accumulating", isAccumulation);
-    for (const row of rows.values()) update(row, trace, position);
-    for (const section of sections) section.show(position, rows);
+  function show(position: number, touched: Set<string>): void {
+    pane.classList.toggle("gv-accumulating", currentEvent(trace, position)?.kind === "Accumulated");
+    const changed = [...touched].map((id) => rows.get(id)).filter((row) => row !== undefined);
+    for (const row of changed) update(row, trace, position);
+    for (const section of sections) section.show(position, changed);
   }
 
   let selected: Row | undefined;
@@ -71,13 +72,12 @@ function createSection(part: "forward" | "backward", lines: Line[], rows: Map<st
     body.append(row.element);
   }
 
-  function show(position: number, all: Map<string, Row>): void {
-    const { made, all: total } = madeCount(lines, position);
-    count.textContent = part === "forward" ? counted(total, "operator") : `${made} of ${total} made`;
-    const marked = lines.filter((line) => ["new", "current"].includes(all.get(line.id)?.state ?? ""));
+  function show(position: number, changed: Row[]): void {
+    const { made, all } = madeCount(lines, position);
+    count.textContent = part === "forward" ? counted(all, "operator") : `${made} of ${all} made`;
+    const marked = changed.filter((row) => row.element.parentElement === body && (row.state === "new" || row.state === "current"));
     const last = marked[marked.length - 1];
-    const row = last && all.get(last.id);
-    if (row) reveal(row.element);
+    if (last) reveal(last.element);
   }
 
   return { head, body, show };
@@ -120,17 +120,15 @@ function update(row: Row, trace: Trace, position: number): void {
 function sentence(line: Line, form: number): Child[] {
   const { inputs, outputs } = line.history[form] ?? line;
   if (line.kind === "passed") {
-    const blobs = outputs.map((name) => element("span", {}, "∂", version(name)));
-    return [...listed(blobs), " := ", ...listed(inputs.map((name) => version(name))), element("span", { class: "gv-note" }, " passed through")];
+    return [...listed(outputs, "∂"), " := ", ...listed(inputs), element("span", { class: "gv-note" }, " passed through")];
   }
-  const operator = element("span", { class: "gv-operator" }, line.type);
-  const call = [operator, "(", ...listed(inputs.map((name) => version(name))), ")"];
+  const call = [element("span", { class: "gv-operator" }, line.type), "(", ...listed(inputs), ")"];
   const device = line.device !== null && line.device !== "cpu" ? [element("span", { class: "gv-note" }, ` ${line.device}`)] : [];
-  return [...listed(outputs.map((name) => version(name))), outputs.length > 0 ? " = " : "", ...call, ...device];
+  return [...listed(outputs), outputs.length > 0 ? " = " : "", ...call, ...device];
 }
 
-function listed(names: HTMLElement[]): Child[] {
-  return names.flatMap((name, index) => (index === 0 ? [name] : [", ", name]));
+function listed(names: string[], before = ""): Child[] {
+  return names.flatMap((name, index) => [index === 0 ? before : `, ${before}`, ...version(name)]);
 }
 
 function about(line: Line): string {

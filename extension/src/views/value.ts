@@ -9,7 +9,7 @@ import { count, NOT_COMPUTED, quantity, shapeText } from "./numbers";
 export function blobChoice(blobs: readonly string[], chosen: string, choose: (blob: string) => void): HTMLElement {
   const choice = element("div", { class: "gv-blobs", role: "group", "aria-label": "Blobs in focus" });
   for (const blob of blobs) {
-    const button = element("button", { type: "button", "aria-pressed": String(blob === chosen), "data-blob": blob }, version(blob));
+    const button = element("button", { type: "button", "aria-pressed": String(blob === chosen), "data-blob": blob }, ...version(blob));
     button.addEventListener("click", () => choose(blob));
     choice.append(button);
   }
@@ -40,7 +40,7 @@ function makerOf(trace: Trace, blob: string): Line | undefined {
 }
 
 function notComputed(blob: string, maker: Line | undefined): HTMLElement {
-  const name = element("code", {}, version(blob));
+  const name = element("code", {}, ...version(blob));
   const why: Child[] = maker
     ? [name, ` is written by ${maker.type}, which was not run.`]
     : ["Nothing was fed as ", name, ", and no operator writes it under this name."];

@@ -1,6 +1,8 @@
 // The window onto a drawing: fit, zoom, pan and follow. The drawing has a size and its window scrolls: a pan lays
 // nothing out anew, which matters where the drawing has thousands of nodes.
 
+import { createBands, type Bands } from "./bands";
+
 const LARGEST = 4;
 const SMALLEST = 0.02;
 /** Below this scale text cannot be read: then a drawing is not fitted at first, but shown from its top. */
@@ -23,6 +25,7 @@ export function createViewport(pane: HTMLElement, svg: SVGSVGElement): Viewport 
   let scale = 0;
   let untouched = true;
   let followed: Element[] = [];
+  let bands: Bands | null = null;
 
   /** Margins as wide as the window let any point of the drawing come to its middle. */
   function resize(to: number): void {
@@ -36,6 +39,7 @@ export function createViewport(pane: HTMLElement, svg: SVGSVGElement): Viewport 
   function put(x: number, y: number, left: number, top: number): void {
     pane.scrollLeft = pane.clientWidth + x * scale - left;
     pane.scrollTop = pane.clientHeight + y * scale - top;
+    bands?.update();
   }
 
   function fittingScales(): { across: number; whole: number } {
@@ -70,12 +74,14 @@ export function createViewport(pane: HTMLElement, svg: SVGSVGElement): Viewport 
   function follow(elements: Element[]): void {
     followed = elements;
     if (elements.length === 0 || pane.clientWidth === 0) return;
+    bands?.reveal(elements);
     const boxes = elements.map((one) => one.getBoundingClientRect());
     const outer = pane.getBoundingClientRect();
     const right = shift(boxes.map((box) => [box.left, box.right]), outer.left, outer.right);
     const down = shift(boxes.map((box) => [box.top, box.bottom]), outer.top, outer.bottom);
     if (right !== 0) pane.scrollLeft += right;
     if (down !== 0) pane.scrollTop += down;
+    if (down !== 0) bands?.update();
   }
 
   svg.removeAttribute("width");
@@ -94,10 +100,12 @@ export function createViewport(pane: HTMLElement, svg: SVGSVGElement): Viewport 
   drag(pane, (right, down) => {
     pane.scrollLeft -= right;
     pane.scrollTop -= down;
+    bands?.update();
     untouched = false;
   });
   const resizes = new ResizeObserver(() => {
     if (pane.clientWidth === 0) return;
+    bands ??= createBands(pane, svg);
     if (untouched) begin();
     follow(followed);
   });

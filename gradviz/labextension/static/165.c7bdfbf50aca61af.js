@@ -465,16 +465,20 @@
 }
 .gv-graph {
   position: relative;
+}
+.gv-window {
+  width: 100%;
+  height: 100%;
+  overflow: hidden;
   cursor: grab;
   touch-action: none;
 }
-.gv-graph:active {
+.gv-window:active {
   cursor: grabbing;
 }
-.gv-graph > svg {
+.gv-window > svg {
   display: block;
-  width: 100%;
-  height: 100%;
+  max-width: none;
   user-select: none;
 }
 .gv-empty {
@@ -490,7 +494,6 @@
   border: 1px solid var(--gv-border);
   border-radius: 6px;
   background: var(--gv-bar);
-  cursor: default;
 }
 .gv-zoom button {
   height: 26px;
@@ -912,6 +915,25 @@
   background: var(--jp-layout-color1);
   color: var(--jp-ui-font-color1);
 }
+.gradviz-lab-Body > .gradviz,
+.gradviz-lab-Body .gv-frame {
+  height: 100%;
+  border: 0;
+  border-radius: 0;
+}
+.gradviz-lab-Body .gv-frame > * {
+  flex: none;
+}
+.gradviz-lab-Body .gv-body {
+  flex: 1 1 0;
+  min-height: 0;
+  overflow: auto;
+}
+@container gradviz (min-width: 901px) {
+  .gradviz-lab-Body .gv-body {
+    grid-template-rows: minmax(320px, 1fr);
+  }
+}
 .gradviz-lab-Message {
   padding: 12px;
   font-size: var(--jp-ui-font-size1);
@@ -940,8 +962,11 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   display: none;
 }
 .gradviz-lab-Picture pre {
+  flex: 1 1 360px;
+  min-width: 0;
   margin: 0;
+  white-space: pre-wrap;
   font: var(--jp-code-font-size) / 1.5 var(--jp-code-font-family);
   color: var(--jp-content-font-color1);
 }
-`,""]),e.d(a,{},{A:i})},314(r){r.exports=function(r){var a=[];return a.toString=function(){return this.map(function(a){var e="",o=void 0!==a[5];return a[4]&&(e+="@supports (".concat(a[4],") {")),a[2]&&(e+="@media ".concat(a[2]," {")),o&&(e+="@layer".concat(a[5].length>0?" ".concat(a[5]):""," {")),e+=r(a),o&&(e+="}"),a[2]&&(e+="}"),a[4]&&(e+="}"),e}).join("")},a.i=function(r,e,o,t,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==g&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=g),e&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=e),t&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=t):l[4]="".concat(t)),a.push(l))}},a}},601(r){r.exports=function(r){return r[1]}},4(r,a,e){e.r(a);var o=e(72),t=e.n(o),g=e(825),i=e.n(g),v=e(659),n=e.n(v),d=e(56),l=e.n(d),p=e(540),s=e.n(p),c=e(113),u=e.n(c),h=e(131),b={};b.styleTagTransform=u(),b.setAttributes=l(),b.insert=n().bind(null,"head"),b.domAPI=i(),b.insertStyleElement=s(),t()(h.A,b);let f=h.A&&h.A.locals?h.A.locals:void 0;e.d(a,{},{default:f})},72(r){var a=[];function e(r){for(var e=-1,o=0;o<a.length;o++)if(a[o].identifier===r){e=o;break}return e}function o(r,o){for(var t={},g=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=t[n]||0,l="".concat(n," ").concat(d);t[n]=d+1;var p=e(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)a[p].references++,a[p].updater(s);else{var c=function(r,a){var e=a.domAPI(a);return e.update(r),function(a){a?(a.css!==r.css||a.media!==r.media||a.sourceMap!==r.sourceMap||a.supports!==r.supports||a.layer!==r.layer)&&e.update(r=a):e.remove()}}(s,o);o.byIndex=i,a.splice(i,0,{identifier:l,updater:c,references:1})}g.push(l)}return g}r.exports=function(r,t){var g=o(r=r||[],t=t||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var v=e(g[i]);a[v].references--}for(var n=o(r,t),d=0;d<g.length;d++){var l=e(g[d]);0===a[l].references&&(a[l].updater(),a.splice(l,1))}g=n}}},659(r){var a={};r.exports=function(r,e){var o=function(r){if(void 0===a[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}a[r]=e}return a[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(e)}},540(r){r.exports=function(r){var a=document.createElement("style");return r.setAttributes(a,r.attributes),r.insert(a,r.options),a}},56(r,a,e){r.exports=function(r){var a=e.nc;a&&r.setAttribute("nonce",a)}},825(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var a=r.insertStyleElement(r);return{update:function(e){var o,t,g;o="",e.supports&&(o+="@supports (".concat(e.supports,") {")),e.media&&(o+="@media ".concat(e.media," {")),(t=void 0!==e.layer)&&(o+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),o+=e.css,t&&(o+="}"),e.media&&(o+="}"),e.supports&&(o+="}"),(g=e.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(o,a,r.options)},remove:function(){var r;null===(r=a).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,a){if(a.styleSheet)a.styleSheet.cssText=r;else{for(;a.firstChild;)a.removeChild(a.firstChild);a.appendChild(document.createTextNode(r))}}}}]);
+`,""]),e.d(a,{},{A:i})},314(r){r.exports=function(r){var a=[];return a.toString=function(){return this.map(function(a){var e="",o=void 0!==a[5];return a[4]&&(e+="@supports (".concat(a[4],") {")),a[2]&&(e+="@media ".concat(a[2]," {")),o&&(e+="@layer".concat(a[5].length>0?" ".concat(a[5]):""," {")),e+=r(a),o&&(e+="}"),a[2]&&(e+="}"),a[4]&&(e+="}"),e}).join("")},a.i=function(r,e,o,t,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==g&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=g),e&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=e),t&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=t):l[4]="".concat(t)),a.push(l))}},a}},601(r){r.exports=function(r){return r[1]}},4(r,a,e){e.r(a);var o=e(72),t=e.n(o),g=e(825),i=e.n(g),v=e(659),n=e.n(v),d=e(56),l=e.n(d),p=e(540),s=e.n(p),c=e(113),h=e.n(c),u=e(131),b={};b.styleTagTransform=h(),b.setAttributes=l(),b.insert=n().bind(null,"head"),b.domAPI=i(),b.insertStyleElement=s(),t()(u.A,b);let f=u.A&&u.A.locals?u.A.locals:void 0;e.d(a,{},{default:f})},72(r){var a=[];function e(r){for(var e=-1,o=0;o<a.length;o++)if(a[o].identifier===r){e=o;break}return e}function o(r,o){for(var t={},g=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=t[n]||0,l="".concat(n," ").concat(d);t[n]=d+1;var p=e(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)a[p].references++,a[p].updater(s);else{var c=function(r,a){var e=a.domAPI(a);return e.update(r),function(a){a?(a.css!==r.css||a.media!==r.media||a.sourceMap!==r.sourceMap||a.supports!==r.supports||a.layer!==r.layer)&&e.update(r=a):e.remove()}}(s,o);o.byIndex=i,a.splice(i,0,{identifier:l,updater:c,references:1})}g.push(l)}return g}r.exports=function(r,t){var g=o(r=r||[],t=t||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var v=e(g[i]);a[v].references--}for(var n=o(r,t),d=0;d<g.length;d++){var l=e(g[d]);0===a[l].references&&(a[l].updater(),a.splice(l,1))}g=n}}},659(r){var a={};r.exports=function(r,e){var o=function(r){if(void 0===a[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}a[r]=e}return a[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(e)}},540(r){r.exports=function(r){var a=document.createElement("style");return r.setAttributes(a,r.attributes),r.insert(a,r.options),a}},56(r,a,e){r.exports=function(r){var a=e.nc;a&&r.setAttribute("nonce",a)}},825(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var a=r.insertStyleElement(r);return{update:function(e){var o,t,g;o="",e.supports&&(o+="@supports (".concat(e.supports,") {")),e.media&&(o+="@media ".concat(e.media," {")),(t=void 0!==e.layer)&&(o+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),o+=e.css,t&&(o+="}"),e.media&&(o+="}"),e.supports&&(o+="}"),(g=e.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(o,a,r.options)},remove:function(){var r;null===(r=a).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,a){if(a.styleSheet)a.styleSheet.cssText=r;else{for(;a.firstChild;)a.removeChild(a.firstChild);a.appendChild(document.createTextNode(r))}}}}]);

@@ -1,0 +1,164 @@
+"""The JupyterLab plugin: the side panel, recordings opened from the file browser, outputs of notebooks opened again."""
+
+import re
+import shutil
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+import gradviz
+from tests.browser.lab_page import RUN, START, LabPage
+
+SESSION = """
+import gradviz, numpy as np
+net = gradviz.Net("twice")
+net.Tanh("x", "a")
+net.Sum(["a", "a"], "s")
+ws = gradviz.Workspace()
+ws.feed("x", np.ones((2, 3), np.float32))
+session = gradviz.debug(net, ["s"], workspace=ws)
+session.restart();
+"""
+
+
+def open_panel(lab: LabPage) -> Locator:
+    """The side panel, brought up by its tab."""
+    lab.page.get_by_role("tab", name="Gradients (gradviz)").click()
+    panel = lab.page.locator("#gradviz-panel")
+    expect(panel).to_be_visible()
+    return panel
+
+
+def run_next(lab: LabPage, cell: int) -> None:
+    """Runs code cell number `cell`, after all cells before it were run."""
+    prompt = lab.code_cells.nth(cell - 1).locator(".jp-InputPrompt")
+    prompt.click()
+    lab.page.keyboard.press("Shift+Enter")
+    expect(prompt).to_have_text(f"[{cell}]:", timeout=RUN)
+
+
+def visit(lab: LabPage, path: str) -> None:
+    """Goes to a file or folder below the server's root, in a workspace that nobody used before."""
+    lab.page.goto(f"{lab.server.url}/lab/workspaces/{uuid.uuid4().hex[:8]}/tree/{path}?token={lab.server.token}")
+
+
+def test_the_side_panel_moves_with_the_session_of_the_notebook(lab: LabPage) -> None:
+    lab.open_cells(SESSION, "session.step();", "session.position")
+    panel = open_panel(lab)
+    expect(panel).to_contain_text("Run session = gradviz.debug(net, ys, workspace=ws) in a cell")
+    lab.run_cells(1)
+    expect(panel).to_contain_text("event 0 /")
+    run_next(lab, 2)
+    expect(panel).to_contain_text("event 1 /")
+    panel.get_by_role("button", name="Step", exact=True).click()
+    lab.page.keyboard.press("ArrowRight")
+    expect(panel).to_contain_text("event 3 /")
+    lab.shot("light")
+    run_next(lab, 3)
+    expect(lab.output(3)).to_contain_text("3")
+
+
+def test_the_side_panel_finds_the_session_again_after_a_reload(lab: LabPage) -> None:
+    lab.open_cells(SESSION + "session.step();")
+    lab.run_cells(1)
+    lab.page.reload()
+    expect(lab.notebook).to_be_visible(timeout=START)
+    expect(open_panel(lab)).to_contain_text("event 1 /", timeout=START)
+
+
+def test_the_side_panel_forgets_the_session_of_a_kernel_that_restarts_and_finds_the_next(lab: LabPage) -> None:
+    lab.open_cells(SESSION)
+    lab.run_cells(1)
+    panel = open_panel(lab)
+    expect(panel).to_contain_text("event 0 /")
+    (kernel,) = {session["kernel"]["id"] for session in lab.server.request("GET", "/api/sessions")}
+    lab.server.request("POST", f"/api/kernels/{kernel}/restart")
+    expect(panel).to_contain_text("This notebook has no session yet.", timeout=START)
+    lab.run_cells(1)
+    expect(panel).to_contain_text("event 0 /")
+
+
+def test_shortcuts_step_the_session_while_the_focus_is_in_the_notebook(lab: LabPage) -> None:
+    lab.open_cells(SESSION, "session.position")
+    lab.run_cells(1)
+    panel = open_panel(lab)
+    expect(panel).to_contain_text("event 0 /")
+    lab.code_cells.nth(1).locator(".jp-InputPrompt").click()
+    for keys in ("Alt+F11", "Alt+F11", "Alt+Shift+F11"):
+        lab.page.keyboard.press(keys)
+    expect(panel).to_contain_text("event 1 /")
+    lab.page.keyboard.press("Alt+F10")
+    expect(panel).not_to_contain_text("event 1 /")
+
+
+@pytest.fixture
+def recording(lab: LabPage) -> Path:
+    """A recording in a folder of its own below the server's root."""
+    net = gradviz.Net("twice")
+    net.Tanh("x", "a")
+    net.Sum(["a", "a"], "s")
+    folder = lab.server.root / uuid.uuid4().hex[:8]
+    folder.mkdir()
+    gradviz.debug(net, ["s"]).save(folder / "lesson.gradviz.json")
+    return folder / "lesson.gradviz.json"
+
+
+def test_a_double_click_opens_a_recording(lab: LabPage, recording: Path) -> None:
+    visit(lab, recording.parent.name)
+    lab.page.locator(".jp-DirListing-item", has_text="lesson.gradviz.json").dblclick(timeout=START)
+    document = lab.page.locator(".jp-Document:visible")
+    expect(document).to_contain_text("event 0 /")
+    document.get_by_role("button", name="Step", exact=True).click()
+    expect(document).to_contain_text("event 1 /")
+    lab.shot("document")
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda text: text[: len(text) // 2], "truncated"),
+        (lambda text: text.replace('"version":1', '"version":99'), "version 99"),
+        (lambda _: "{}", "is not a gradviz trace"),
+    ],
+    ids=["truncated", "newer", "foreign"],
+)
+def test_a_file_that_cannot_be_read_says_why(
+    lab: LabPage, recording: Path, damage: Callable[[str], str], words: str
+) -> None:
+    recording.write_text(damage(recording.read_text()))
+    visit(lab, f"{recording.parent.name}/{recording.name}")
+    expect(lab.page.get_by_role("alert").filter(has_text="cannot be shown")).to_contain_text(words, timeout=START)
+
+
+def reopen(lab: LabPage) -> Locator:
+    """Saves the notebook and opens a copy of it, which has a kernel of its own; returns the first cell's output."""
+    lab.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    path = re.search(r"/tree/([^?]+)", lab.page.url)
+    assert path is not None
+    saved = lab.server.root / path.group(1)
+    copy = saved.with_name("again.ipynb")
+    shutil.copyfile(saved, copy)
+    visit(lab, copy.relative_to(lab.server.root).as_posix())
+    expect(lab.notebook.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']")).to_be_visible(timeout=START)
+    return lab.output(1)
+
+
+def test_a_notebook_opened_again_shows_the_picture_where_the_widget_was(lab: LabPage) -> None:
+    lab.open_cells(SESSION + "session.step()\nsession")
+    lab.run_cells(1)
+    expect(lab.output(1).locator(".gradviz")).to_be_visible()
+    expect(lab.output(1).locator("img")).to_have_count(2)
+    expect(lab.output(1).locator("img:visible")).to_have_count(0)
+    output = reopen(lab)
+    expect(output.locator("img:visible")).to_have_count(1, timeout=START)
+    expect(output).to_contain_text("twice: event 1 of")
+    expect(output.get_by_text("Error displaying widget")).to_be_hidden()
+    lab.shot("light")
+    lab.page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
+    expect(output.locator("img.gradviz-lab-dark")).to_be_visible()
+    lab.shot("dark")
+    lab.page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})")
+    expect(output.locator("img.gradviz-lab-light")).to_be_visible()

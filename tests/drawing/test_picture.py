@@ -1,0 +1,201 @@
+"""The pictures: what a front end finds in them, whichever way they were laid out."""
+
+import re
+import time
+from collections.abc import Callable
+from xml.etree.ElementTree import Element, fromstring
+
+import pytest
+
+from gradviz.debugger.trace import Trace
+from gradviz.drawing import DARK, LIGHT, DrawingError, render, svg
+from gradviz.drawing.dot import draw
+from gradviz.drawing.lanes import lanes
+from gradviz.drawing.layout import layout
+from gradviz.drawing.picture import clean, dressed
+from gradviz.drawing.render import suits_graphviz
+from gradviz.drawing.state import State
+from gradviz.drawing.view import view
+from tests.drawing.examples import DIAMOND, SKIP_CONNECTION, chain, fan_out, residual, trace
+
+SVG = "{http://www.w3.org/2000/svg}"
+Picture = Callable[[Trace], str]
+
+
+def by_graphviz(document: Trace) -> str:
+    return dressed(layout(draw(view(document), State(), LIGHT).source, seconds=30), LIGHT)
+
+
+def by_lanes(document: Trace) -> str:
+    return lanes(view(document), State(), LIGHT, {})
+
+
+both = pytest.mark.parametrize("picture", [by_graphviz, by_lanes])
+
+
+def groups(source: str) -> dict[str, Element]:
+    return {group.get("id", ""): group for group in fromstring(source).iter(f"{SVG}g")}
+
+
+def box(group: Element) -> tuple[float, float, float, float]:
+    """Left, top, right, bottom of a node."""
+    rectangle = group.find(f"{SVG}rect")
+    if rectangle is None:
+        circle = group.find(f"{SVG}ellipse")
+        assert circle is not None
+        x, y, r = (float(circle.get(name, "")) for name in ("cx", "cy", "rx"))
+        return x - r, y - r, x + r, y + r
+    x, y, width, height = (float(rectangle.get(name, "")) for name in ("x", "y", "width", "height"))
+    return x, y, x + width, y + height
+
+
+@both
+@pytest.mark.parametrize("operators", [SKIP_CONNECTION, DIAMOND, fan_out(12), residual(2)])
+def test_every_line_has_a_node_and_every_edge_its_ends(picture: Picture, operators):
+    document = trace(operators)
+    found = groups(picture(document))
+    for line in (*document.forward, *document.backward):
+        assert f"node-{line.id}" in found
+        assert found[f"node-{line.id}"].get("class", "").split() == ["node", line.role]
+    for edge in view(document).edges:
+        classes = found[edge.id].get("class", "").split()
+        assert classes == ["edge", edge.kind, f"made-{edge.made}", f"from-{edge.source}", f"to-{edge.target}"]
+
+
+@both
+@pytest.mark.parametrize("operators", [SKIP_CONNECTION, chain(9), fan_out(5)])
+def test_an_operator_and_its_gradient_stand_on_one_row_in_two_lanes(picture: Picture, operators):
+    document = trace(operators)
+    found = groups(picture(document))
+    for line in document.backward:
+        if line.role in ("gradient", "passed"):
+            forward, backward = box(found[f"node-f{line.of}"]), box(found[f"node-{line.id}"])
+            assert forward[1] == pytest.approx(backward[1], abs=0.2)
+            assert forward[2] < backward[0]
+
+
+@both
+def test_forward_goes_down_and_backward_goes_up(picture: Picture):
+    document = trace(SKIP_CONNECTION)
+    found = groups(picture(document))
+    for edge in view(document).edges:
+        source, target = box(found[f"node-{edge.source}"]), box(found[f"node-{edge.target}"])
+        if edge.kind == "forward":
+            assert source[3] < target[1]
+        if edge.kind == "backward":
+            assert target[3] < source[1]
+
+
+@both
+def test_lanes_are_upright(picture: Picture):
+    document = trace(residual(3))
+    found = groups(picture(document))
+    middles = {round(sum(box(found[f"node-{line.id}"])[::2]) / 2) for line in document.forward}
+    assert len(middles) == 1
+
+
+@both
+def test_arrows_point_at_the_reader(picture: Picture):
+    document = trace(SKIP_CONNECTION)
+    found = groups(picture(document))
+    for edge in view(document).edges:
+        arrow = found[edge.id].find(f"{SVG}polygon")
+        assert arrow is not None
+        points = [tuple(map(float, point.split(","))) for point in arrow.get("points", "").split()]
+        left, top, right, bottom = box(found[f"node-{edge.target}"])
+        assert any(left - 5 <= x <= right + 5 and top - 5 <= y <= bottom + 5 for x, y in points)
+
+
+@both
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", "\"'><img src=x>", "a\nb\x00\x1b\ud800", "]]>", "&#60;b>"]
+)
+def test_hostile_names_are_only_ever_text(picture: Picture, name: str):
+    source = picture(trace([("FC", ["x", "w"], [name]), (name, [name], ["loss"])]))
+    allowed = {f"{SVG}{tag}" for tag in ("svg", "g", "path", "polygon", "rect", "ellipse", "line", "text", "title")}
+    for element in fromstring(source).iter():
+        assert element.tag in allowed
+        assert not any(attribute.startswith("on") or "href" in attribute for attribute in element.attrib)
+    assert "<script" not in source
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a\x00\nb"])
+def test_hostile_names_are_harmless_in_tool_tips_and_at_positions(name: str):
+    document = trace([("FC", [name, "w"], [name]), (name, [name], ["loss"])])
+    for source in (render(document).svg, svg(document, 1), svg(document, 0, DARK)):
+        assert source is not None
+        fromstring(source)
+        assert "<script" not in source
+
+
+def test_names_of_any_length_leave_the_picture_readable():
+    document = trace([("FC", ["x", "w"], ["y" * 500]), ("T" * 500, ["y" * 500], ["loss"])])
+    root = fromstring(by_lanes(document))
+    assert float(root.get("width", "").removesuffix("px")) < 1500
+
+
+def test_nets_that_branch_or_are_large_are_drawn_in_plain_lanes():
+    assert suits_graphviz(view(trace(residual(20))))
+    assert not suits_graphviz(view(trace(DIAMOND)))
+    assert not suits_graphviz(view(trace(fan_out(12))))
+    assert not suits_graphviz(view(trace(chain(1000))))
+
+
+def test_too_little_time_for_graphviz_still_gives_a_picture():
+    document = trace(residual(60))
+    found = groups(render(document, seconds=0.001).svg or "")
+    assert {f"node-{line.id}" for line in (*document.forward, *document.backward)} <= found.keys()
+
+
+def test_trunks_of_a_fan_share_one_track():
+    source = groups(by_lanes(trace(fan_out(12))))
+    tracks = set()
+    for name, group in source.items():
+        path = group.find(f"{SVG}path")
+        if name.startswith("edge-") and path is not None and "Q" in path.get("d", ""):
+            tracks.add(re.findall(r"Q([\d.]+)", path.get("d", ""))[0])
+    assert len(tracks) == 4
+
+
+def test_ten_thousand_operators_are_drawn_in_seconds():
+    document = trace(chain(10_000))
+    started = time.process_time()
+    picture = lanes(view(document), State(), LIGHT, {})
+    assert time.process_time() - started < 4
+    assert picture.count('class="node forward"') == 10_000
+
+
+def test_a_net_too_large_for_a_page_is_left_out_of_the_document_with_the_reason():
+    graph = render(trace(chain(3001)))
+    assert graph.svg is None
+    assert "3001 operators" in (graph.omitted or "")
+
+
+def test_a_picture_that_stands_alone_has_a_background():
+    document = trace(chain(2))
+    assert f'fill="{DARK.background}"' in svg(document, 3, DARK)
+    assert "background" not in (render(document).svg or "")
+
+
+def test_an_empty_backward_pass_is_drawn():
+    document = trace([("StopGradient", ["x"], ["y"]), ("StopGradient", ["y"], ["loss"])], [])
+    assert "node-f1" in (render(document).svg or "")
+
+
+def test_cleaning_drops_whatever_could_act():
+    cleaned = clean(
+        '<!DOCTYPE svg><svg xmlns="http://www.w3.org/2000/svg" onload="x()" viewBox="0 0 9 9"><script>x()</script>'
+        '<g id="a" style="fill:url(x)" onclick="x()"><a href="javascript:x()"><text>in</text></a>'
+        '<rect fill="url(http://x)" width="3"/><foreignObject><p/></foreignObject><text>ok</text></g></svg>'
+    )
+    assert {element.tag for element in cleaned.iter()} == {"svg", "g", "rect", "text"}
+    assert [text.text for text in cleaned.iter("text")] == ["ok"]
+    assert {name for element in cleaned.iter() for name in element.attrib} == {"xmlns", "viewBox", "id", "width"}
+
+
+@pytest.mark.parametrize(
+    "source", ["", "<p/>", "<svg", "<svg><g></svg>", "<svg>" + "<g>" * 100 + "</g>" * 100 + "</svg>"]
+)
+def test_what_is_no_svg_is_refused(source: str):
+    with pytest.raises(DrawingError):
+        clean(source)
