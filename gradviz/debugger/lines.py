@@ -4,7 +4,7 @@ A backward line can read differently later: when an accumulation renames what it
 Versions count the writings of a name, so a renaming also moves the versions of later writings of the old name.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..operators import lookup
@@ -105,12 +105,10 @@ class Lines:
         """The backward lines of a rule's operators, and one line for the gradients that pass through."""
         lines = [self._backward("gradient", op, event.index, at) for op in event.operators]
         made = {name for op in event.operators for name in op.outputs}
-        through = [gradient for gradient in g_output if isinstance(gradient, str) and gradient not in made]
-        forward = self.forward[event.index]
-        for number, gradient in enumerate(dict.fromkeys(through)):
-            blobs = [w for w, g in zip(forward.inputs, event.g_input, strict=True) if g == gradient]
-            if blobs:
-                lines.append(self._passed(forward, gradient, blobs, number, at))
+        through = {gradient for gradient in g_output if isinstance(gradient, str) and gradient not in made}
+        passed = [(w, g) for w, g in zip(self.forward[event.index].inputs, event.g_input, strict=True) if g in through]
+        if passed:
+            lines.append(self._passed(event.index, passed, at))
         return lines
 
     def accumulate(self, event: Accumulated, at: int) -> GrowingLine:
@@ -147,12 +145,12 @@ class Lines:
         writings = self._writings.get(name)
         return writings[-1] if writings else self._write(name, Written(name, 0, None))
 
-    def _passed(self, forward: GrowingLine, gradient: str, blobs: list[Written], number: int, at: int) -> GrowingLine:
-        index = forward.id[1:]
-        line = GrowingLine(f"p{index}.{number}" if number else f"p{index}", "passed", forward.op, int(index), at)
-        line.outputs = list(dict.fromkeys(blobs))
-        line.inputs = [self.latest(gradient)]
-        line.inputs[0].readers.append(line)
+    def _passed(self, index: int, passed: Sequence[tuple[Written, Gradient | None]], at: int) -> GrowingLine:
+        line = GrowingLine(f"p{index}", "passed", self.forward[index].op, index, at)
+        line.outputs = list(dict.fromkeys(blob for blob, _ in passed))
+        line.inputs = [self.latest(str(gradient)) for gradient in dict.fromkeys(gradient for _, gradient in passed)]
+        for gradient in line.inputs:
+            gradient.readers.append(line)
         line.revise(at)
         self.backward.append(line)
         return line

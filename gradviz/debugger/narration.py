@@ -81,7 +81,7 @@ def rule_applied(event: RuleApplied, line: GrowingLine, made: Sequence[GrowingLi
         sentences.append(f"The rule of {name(line)} makes {listed(operators)}{because}.")
     for new in passed:
         sentences.append(
-            f"The rule of {name(line)} lets {code(new.inputs[0])} pass on unchanged to "
+            f"The rule of {name(line)} lets {listed([code(gradient) for gradient in new.inputs])} pass on unchanged to "
             f"{listed([code(blob) for blob in new.outputs])}; no operator is needed."
         )
     if not sentences:

@@ -8,7 +8,6 @@ lane.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import graphviz
@@ -17,6 +16,7 @@ from .errors import DrawingError
 from .layout import layout
 from .look import edge_look, node_look, node_size, node_text
 from .picture import dressed
+from .scaffold import BACKWARD, FORWARD, LANE_ID, UPRIGHT, scaffold
 from .state import State, state_at
 from .theme import LIGHT, Theme
 from .view import Edge, Node, View, edge_class, node_class, view
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 
 POINTS_PER_INCH = 72
 NODE_SEPARATION = 10.0
-UPRIGHT = 100
-"""Weight of the edges between neighbours of a lane: enough that no bundle of other edges bends it."""
-
-FORWARD, BACKWARD = True, False
-LANE_ID = {FORWARD: "lane-forward", BACKWARD: "lane-backward"}
 Attributes = dict[str, str]
 
 
@@ -75,12 +70,15 @@ def draw(drawn: View, state: State, theme: Theme) -> GradientGraph:
         graph.node(heading, **attributes)
     for node in drawn.nodes:
         graph.node(node.id, **_beyond(node_defaults, _node(node, state, theme)))
-    for row in ([LANE_ID[FORWARD], LANE_ID[BACKWARD]], *([node.id for node in slot] for slot in drawn.slots())):
+    held = scaffold(drawn)
+    for holder in held.holders:
+        graph.node(holder, style="invis", label="", width="0.1")
+    for row in held.rows:
         graph.body.append(f"\t{{rank=same; {'; '.join(map(graphviz.quoting.quote, row))}}}\n")
     for edge in drawn.edges:
         tail, head, attributes = _edge(edge, state, theme)
         graph.edge(tail, head, **_beyond(edge_defaults, attributes))
-    for tail, head, weight in _order(drawn):
+    for tail, head, weight in held.links:
         graph.edge(tail, head, style="invis", weight=str(weight))
     return graph
 
@@ -155,35 +153,6 @@ def _edge(edge: Edge, state: State, theme: Theme) -> tuple[str, str, Attributes]
     if edge.rise <= 0:
         return edge.source, edge.target, attributes
     return edge.target, edge.source, attributes | {"dir": "back"}
-
-
-def _order(drawn: View) -> Iterator[tuple[str, str, int]]:
-    """Invisible edges, with weights: they hold each lane upright, the slots apart and the forward lane on the left."""
-    straight = {
-        pair
-        for edge in drawn.edges
-        if not edge.skips and edge.kind != "saved"
-        for pair in ((edge.source, edge.target), (edge.target, edge.source))
-    }
-    linked = {(edge.source, edge.target) for edge in drawn.edges}
-    last = {FORWARD: (-1, LANE_ID[FORWARD]), BACKWARD: (-1, LANE_ID[BACKWARD])}
-    yield LANE_ID[FORWARD], LANE_ID[BACKWARD], 1
-    above = LANE_ID[BACKWARD]
-    for number, slot in enumerate(drawn.slots()):
-        held = False
-        for lane in (FORWARD, BACKWARD):
-            here = next((node.id for node in slot if node.is_forward == lane), None)
-            if here is not None:
-                slot_above, upper = last[lane]
-                if (upper, here) not in straight:
-                    yield upper, here, UPRIGHT
-                held |= slot_above == number - 1
-                last[lane] = number, here
-        ids = [node.id for node in slot]
-        if not held:
-            yield above, ids[-1], 0
-        yield from ((left, right, 1) for left, right in pairwise(ids) if (left, right) not in linked)
-        above = ids[-1]
 
 
 def _headings(drawn: View, theme: Theme) -> Iterator[tuple[str, Attributes]]:

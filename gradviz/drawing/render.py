@@ -16,8 +16,9 @@ from .tracks import tangled
 from .view import View, view
 from .words import fit
 
-MAX_FOR_GRAPHVIZ = 300
-"""Forward operators. Graphviz takes about a second for so many, and the time grows with their square."""
+MAX_FOR_GRAPHVIZ = 400
+MAX_LENGTH_FOR_GRAPHVIZ = 800
+"""Forward operators, and these together with the slots that all edges around a lane pass: half a second of layout."""
 MAX_TITLE = 240
 """Characters of a tool tip."""
 MAX_IN_DOCUMENT = 3000
@@ -50,9 +51,11 @@ def svg(trace: Trace, position: int | None = None, theme: Theme = LIGHT, *, seco
 
 def suits_graphviz(drawn: View) -> bool:
     """Whether Graphviz will draw it quickly and well; if not, plain lanes are better."""
-    nodes = {node.id: node for node in drawn.nodes}
     size = sum(node.is_forward for node in drawn.nodes)
-    return size <= MAX_FOR_GRAPHVIZ and not tangled(drawn.edges, nodes, MAX_DEPTH_FOR_GRAPHVIZ)
+    length = size + sum(abs(edge.rise) for edge in drawn.edges if edge.skips)
+    if size > MAX_FOR_GRAPHVIZ or length > MAX_LENGTH_FOR_GRAPHVIZ:
+        return False
+    return not tangled(drawn.edges, {node.id: node for node in drawn.nodes}, MAX_DEPTH_FOR_GRAPHVIZ)
 
 
 def _picture(

@@ -1,6 +1,7 @@
 """Fixtures of the browser tests: one JupyterLab server and one browser for the run, one fresh page for each test."""
 
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -42,9 +43,12 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
-@pytest.fixture
-def lab(request: pytest.FixtureRequest, server: JupyterServer, browser: Browser) -> Iterator[LabPage]:
-    """A page over the server. When its test fails, a picture and the server's log stay in tests/artifacts."""
+@contextmanager
+def page_over(server: JupyterServer, browser: Browser, request: pytest.FixtureRequest) -> Iterator[LabPage]:
+    """A fresh page; the test that uses it fails if the page reports an error.
+
+    When the test fails, a picture of the page and the server's log stay in tests/artifacts.
+    """
     context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
     ARTIFACTS.mkdir(exist_ok=True)
     opened = LabPage(server, context.new_page(), file_name(request.node.name), ARTIFACTS)
@@ -55,3 +59,20 @@ def lab(request: pytest.FixtureRequest, server: JupyterServer, browser: Browser)
     context.close()
     opened.close()
     assert not opened.errors, "the page reported errors:\n" + "\n".join(opened.errors)
+
+
+@pytest.fixture
+def lab(request: pytest.FixtureRequest, server: JupyterServer, browser: Browser) -> Iterator[LabPage]:
+    """A page over the run's JupyterLab."""
+    with page_over(server, browser, request) as page:
+        yield page
+
+
+@pytest.fixture
+def gradviz_lab(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, browser: Browser
+) -> Iterator[LabPage]:
+    """A page over a JupyterLab that `gradviz lab` started in an empty folder."""
+    folder = tmp_path_factory.mktemp("gradviz-lab")
+    with JupyterServer(folder, ("-m", "gradviz", "lab")) as server, page_over(server, browser, request) as page:
+        yield page

@@ -25,7 +25,7 @@ SETTINGS = {
 
 
 class JupyterServer:
-    """JupyterLab over the folder `root`; a context manager, running inside its `with`.
+    """JupyterLab started in the folder `root` by `command`; a context manager, running inside its `with`.
 
     Everything it reads and writes lies under `folder`: configuration, data, runtime files, workspaces, its log.
     gradviz and its labextension are the working tree's, whatever is installed.
@@ -69,6 +69,12 @@ class JupyterServer:
         finally:
             self._process.kill()
             self._process.wait()
+
+    @property
+    def browser_file(self) -> Path:
+        """The page that JupyterLab would have opened in the user's browser, had it been allowed to."""
+        assert self._process is not None
+        return self.folder / "runtime" / f"jpserver-{self._process.pid}-open.html"
 
     def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """The JSON that the server answers to one request of its REST API, None where it answers nothing."""

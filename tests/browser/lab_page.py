@@ -54,6 +54,10 @@ class LabPage:
         path = f"{folder.name}/{notebook.name}"
         self._sessions.append(self.server.start_session(path))
         self.page.goto(f"{self.server.url}/lab/workspaces/{folder.name}/tree/{path}?token={self.server.token}")
+        self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        """Returns when a notebook is on the screen and its kernel is idle."""
         expect(self.notebook).to_be_visible(timeout=START)
         idle = self.notebook.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']")
         expect(idle).to_be_visible(timeout=START)

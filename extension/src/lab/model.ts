@@ -77,8 +77,8 @@ export class SessionModel implements IDisposable {
   }
 
   private onStatusChanged(_: ISessionContext, status: Kernel.Status): void {
-    // A kernel that restarts forgets its comms and sessions without closing them; it gives the sign anew.
-    if (status === "restarting" || status === "autorestarting" || status === "dead") this.drop();
+    // A kernel that starts over forgets its comms and sessions without closing them; it gives the sign anew.
+    if (["starting", "restarting", "autorestarting", "dead"].includes(status)) this.drop();
   }
 
   private attach(kernel: Kernel.IKernelConnection | null): void {

@@ -6,6 +6,9 @@ import { element, version, type Child } from "./dom";
 import type { Navigation } from "./navigation";
 import { counted } from "./numbers";
 
+/** Lines are rendered in blocks, and blocks only while they are in sight: a program can have thousands of lines. */
+const BLOCK = 40;
+
 export interface Program {
   element: HTMLElement;
   /** `touched` holds the lines that can look different than before. */
@@ -66,16 +69,17 @@ function createSection(part: "forward" | "backward", lines: Line[], rows: Map<st
   const head = element("div", { class: "gv-section" }, element("span", {}, title), count);
   const body = element("div", { class: `gv-lines gv-lines-${part}`, role: "group", "aria-label": title });
   let number = 0;
-  for (const line of lines) {
+  lines.forEach((line, index) => {
     const row = createRow(line, line.kind === "operator" ? String(number++) : "");
     rows.set(line.id, row);
-    body.append(row.element);
-  }
+    if (index % BLOCK === 0) body.append(element("div", { class: "gv-block" }));
+    body.lastElementChild?.append(row.element);
+  });
 
   function show(position: number, changed: Row[]): void {
     const { made, all } = madeCount(lines, position);
     count.textContent = part === "forward" ? counted(all, "operator") : `${made} of ${all} made`;
-    const marked = changed.filter((row) => row.element.parentElement === body && (row.state === "new" || row.state === "current"));
+    const marked = changed.filter((row) => body.contains(row.element) && (row.state === "new" || row.state === "current"));
     const last = marked[marked.length - 1];
     if (last) reveal(last.element);
   }
@@ -152,7 +156,7 @@ function walk(event: KeyboardEvent, lines: HTMLButtonElement[]): void {
 
 /** Scrolls the box of the line, never the page, and only when the line is out of sight. */
 function reveal(line: HTMLElement): void {
-  const box = line.parentElement;
+  const box = line.closest(".gv-lines");
   if (!box || box.scrollHeight <= box.clientHeight) return;
   const [inner, outer] = [line.getBoundingClientRect(), box.getBoundingClientRect()];
   if (inner.top >= outer.top && inner.bottom <= outer.bottom) return;

@@ -397,6 +397,8 @@
   flex: 1 1 0;
 }
 .gradviz .gv-line {
+  content-visibility: auto;
+  contain-intrinsic-size: auto 21px;
   --gv-line-tone: var(--gv-backward);
   --gv-line-tint: var(--gv-backward-tint);
   display: flex;
