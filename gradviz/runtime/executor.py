@@ -15,16 +15,25 @@ from ..operators.registry import Array, Kernel
 from ..program import Device, GradvizError, Operator, RunError
 from ..program.errors import shorten
 
+_freeze: Any = np.ndarray.setflags
+"""Called with False it makes an array read-only; by position, which numpy takes faster than by name."""
+
 Specs = dict[str, ArraySpec | None]
 """Blob name -> shape and dtype, None where only running tells."""
 
 
 class Step(NamedTuple):
-    """One operator ready to run. `late`: its shapes are checked when its inputs exist."""
+    """One operator ready to run.
+
+    `inputs` holds the names of one or two inputs when it takes so many, writes one output, and needs no late check:
+    then `execute` calls its kernel without a detour. `late`: its shapes are checked when its inputs exist.
+    """
 
     kernel: Kernel
     op: Operator
     position: int
+    inputs: tuple[str, ...]
+    output: str
     late: bool
 
 
@@ -71,8 +80,7 @@ def plan(operators: Sequence[Operator], values: Mapping[str, Array]) -> Plan:
         outputs = infer(op, index, known, [specs[name] for name in op.inputs])
         specs.update(zip(op.outputs, outputs, strict=True))
         late = known.infer is not None and any(specs[name] is None for name in op.inputs)
-        assert known.kernel is not None
-        steps.append(Step(known.kernel, op, index, late))
+        steps.append(_step(op, index, known, late))
     return Plan(list(operators), steps, external)
 
 
@@ -94,6 +102,29 @@ def infer(
     return (list(outputs) + unknown)[: len(op.outputs)]
 
 
+def execute(steps: Sequence[Step], values: MutableMapping[str, Array]) -> None:
+    """Run `steps` in order on `values`; raises RunError like `run_step`."""
+    array_type, freeze = np.ndarray, _freeze
+    with np.errstate(all="ignore"):
+        for step in steps:
+            kernel, op, _, inputs, output, _ = step
+            try:
+                if len(inputs) == 1:
+                    array = kernel(op, values[inputs[0]])
+                elif inputs:
+                    array = kernel(op, values[inputs[0]], values[inputs[1]])
+                else:
+                    run_step(step, values)
+                    continue
+            except Exception as error:
+                raise _explained(error, step, values) from error
+            if type(array) is array_type:
+                freeze(array, False)
+                values[output] = array
+            else:
+                _store(array, step, values)
+
+
 def run_step(step: Step, values: MutableMapping[str, Array]) -> None:
     """Run one operator on `values` and put its outputs there, read-only.
 
@@ -101,37 +132,49 @@ def run_step(step: Step, values: MutableMapping[str, Array]) -> None:
         RunError: as in `plan` for a late check; ``kernel_failed`` when the kernel raises or returns something else
             than one array for each output; ``bad_value`` when the kernel refuses a value.
     """
-    kernel, op, index, late = step
+    op = step.op
     arrays = [values[name] for name in op.inputs]
-    if late:
+    if step.late:
         known = lookup(op.type)
         assert known is not None
-        infer(op, index, known, [spec_of(array) for array in arrays])
+        infer(op, step.position, known, [spec_of(array) for array in arrays])
     try:
-        result = kernel(op, *arrays)
-    except RunError as error:
-        raise located(error, op, index, [spec_of(array) for array in arrays]) from None
-    except GradvizError:
-        raise
+        result = step.kernel(op, *arrays)
     except Exception as error:
-        raise _kernel_failed(op, index, arrays, f"raised {type(error).__name__}: {error}") from error
-    outputs = op.outputs
+        raise _explained(error, step, values) from error
+    _store(result, step, values)
+
+
+def _step(op: Operator, position: int, known: OperatorType, late: bool) -> Step:
+    assert known.kernel is not None
+    direct = not late and len(op.inputs) in (1, 2) and len(op.outputs) == 1
+    inputs = tuple(op.inputs) if direct else ()
+    return Step(known.kernel, op, position, inputs, op.outputs[0] if direct else "", late)
+
+
+def _store(result: Any, step: Step, values: MutableMapping[str, Array]) -> None:
+    """Put what a kernel returned into `values`, one array for each output."""
+    outputs = step.op.outputs
     if type(result) is not tuple:
         result = (result,)
     if len(result) != len(outputs):
-        raise _kernel_failed(op, index, arrays, f"returned {len(result)} arrays for {len(outputs)} outputs")
+        raise _kernel_failed(step, values, f"returned {len(result)} arrays for {len(outputs)} outputs")
     for name, array in zip(outputs, result, strict=True):
+        if isinstance(array, np.generic):
+            array = np.asarray(array)
         if not isinstance(array, np.ndarray):
-            array = _as_array(array, op, index, arrays)
-        array.flags.writeable = False
+            raise _kernel_failed(step, values, f"returned {type(array).__name__} {array!r} instead of an array")
+        _freeze(array, False)
         values[name] = array
 
 
-def execute(steps: Sequence[Step], values: MutableMapping[str, Array]) -> None:
-    """Run `steps` in order on `values`."""
-    with np.errstate(all="ignore"):
-        for step in steps:
-            run_step(step, values)
+def _explained(error: Exception, step: Step, values: Mapping[str, Array]) -> Exception:
+    """What to raise when a kernel raised `error`: our own errors located, others as ``kernel_failed``."""
+    if isinstance(error, RunError) and error.operator_index is None:
+        return located(error, step.op, step.position, [spec_of(values[name]) for name in step.op.inputs])
+    if isinstance(error, GradvizError):
+        return error
+    return _kernel_failed(step, values, f"raised {type(error).__name__}: {error}")
 
 
 def located(error: RunError, op: Operator, index: int, specs: Sequence[ArraySpec | None]) -> RunError:
@@ -208,18 +251,13 @@ def _undefined(op: Operator, index: int, name: str, known: Sequence[str]) -> Run
     )
 
 
-def _kernel_failed(op: Operator, index: int, arrays: Sequence[Any], what: str) -> RunError:
-    shapes = ", ".join(f"{name}: {a.shape} {a.dtype}" for name, a in zip(op.inputs, arrays, strict=True))
+def _kernel_failed(step: Step, values: Mapping[str, Array], what: str) -> RunError:
+    op = step.op
+    shapes = ", ".join(f"{name}: {values[name].shape} {values[name].dtype}" for name in op.inputs)
     return RunError(
-        f"The kernel of operator #{index} {op} {what}. Its inputs are {shapes or 'none'}.",
+        f"The kernel of operator #{step.position} {op} {what}. Its inputs are {shapes or 'none'}.",
         kind="kernel_failed",
-        operator_index=index,
+        operator_index=step.position,
         blobs=op.inputs,
         ways_out=["A kernel takes (op, *arrays) and returns one new array, or a tuple of one for each output."],
     )
-
-
-def _as_array(value: Any, op: Operator, index: int, arrays: Sequence[Any]) -> Array:
-    if isinstance(value, np.generic):
-        return np.asarray(value)
-    raise _kernel_failed(op, index, arrays, f"returned {type(value).__name__} {value!r} instead of an array")

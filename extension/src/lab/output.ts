@@ -2,8 +2,9 @@
 //
 // A notebook that is opened again has no widget, and neither has one that is not trusted; both show the picture.
 
-import type { IRenderMimeRegistry } from "@jupyterlab/rendermime";
+import { MimeModel, type IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
+import { JSONExt, type ReadonlyPartialJSONValue } from "@lumino/coreutils";
 import { Panel, Widget } from "@lumino/widgets";
 
 const SESSION = "application/vnd.gradviz.session+json";
@@ -11,11 +12,21 @@ const WIDGET = "application/vnd.jupyter.widget-view+json";
 /** Renderers of a lower rank come first; the one of widgets has -10. */
 const RANK = -20;
 
+/** What our own type says, beside the other types of the output. */
+interface Said {
+  /** The colours of the light picture and what they are in a dark one. */
+  dark?: Record<string, string>;
+  /** What the type of widgets said before it was taken out of the output. */
+  widget?: ReadonlyPartialJSONValue;
+}
+
 class SessionOutput extends Panel implements IRenderMime.IRenderer {
   private readonly rendermime: IRenderMimeRegistry;
   private readonly observer = new MutationObserver(() => this.choose());
   private readonly picture = new Widget();
+  private model: IRenderMime.IMimeModel | null = null;
   private live: IRenderMime.IRenderer | null = null;
+  private shown: ReadonlyPartialJSONValue | undefined;
 
   constructor(rendermime: IRenderMimeRegistry) {
     super();
@@ -26,17 +37,15 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
   }
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+    this.model = model;
     this.draw(model);
+    const widget = model.data[WIDGET] ?? said(model).widget;
+    if (this.live !== null && JSONExt.deepEqual(widget ?? null, this.shown ?? null)) return;
     this.live?.dispose();
     this.live = null;
-    if (!model.trusted || !(WIDGET in model.data) || !this.rendermime.getFactory(WIDGET)) return;
-    const live = this.rendermime.createRenderer(WIDGET);
-    this.live = live;
-    live.hide();
-    this.addWidget(live);
-    this.observer.disconnect();
-    this.observer.observe(live.node, { childList: true, subtree: true });
-    await live.renderModel(model);
+    this.shown = widget;
+    this.choose();
+    if (widget !== undefined && model.trusted && this.rendermime.getFactory(WIDGET)) await this.enliven(widget);
   }
 
   override dispose(): void {
@@ -44,11 +53,33 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
     super.dispose();
   }
 
-  /** The view of the widget says that it is there by the class of its root. */
+  /** Starts the widget out of sight. */
+  private async enliven(widget: ReadonlyPartialJSONValue): Promise<void> {
+    const live = this.rendermime.createRenderer(WIDGET);
+    this.live = live;
+    live.hide();
+    this.addWidget(live);
+    this.observer.disconnect();
+    this.observer.observe(live.node, { childList: true, subtree: true });
+    await live.renderModel(new MimeModel({ data: { [WIDGET]: widget }, trusted: true }));
+  }
+
+  /** Shows the widget if it is there, which its view says by the class of its root. */
   private choose(): void {
     const there = this.live?.node.querySelector(".gradviz") != null;
     this.live?.setHidden(!there);
     this.picture.setHidden(there);
+    if (there) this.keepReadable();
+  }
+
+  /**
+   * Takes the widget's own type out of the output, now that ours leads to the widget: whoever reads the saved notebook
+   * without widgets (a converter, a viewer, another editor) then finds the picture and not the place of a lost widget.
+   */
+  private keepReadable(): void {
+    if (this.model === null || !(WIDGET in this.model.data)) return;
+    const { [WIDGET]: widget, ...rest } = this.model.data;
+    this.model.setData({ data: { ...rest, [SESSION]: { ...said(this.model), widget } } });
   }
 
   private draw(model: IRenderMime.IMimeModel): void {
@@ -58,12 +89,15 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
   }
 }
 
+function said(model: IRenderMime.IMimeModel): Said {
+  return (model.data[SESSION] ?? {}) as Said;
+}
+
 /** The drawing for a light and for a dark page; the style sheet shows the right one. */
 function pictures(model: IRenderMime.IMimeModel): HTMLImageElement[] {
   const svg = model.data["image/svg+xml"];
   if (typeof svg !== "string") return [];
-  const session = model.data[SESSION] as { dark?: Record<string, string> } | null;
-  const dark = Object.entries(session?.dark ?? {}).reduce((drawn, [from, to]) => drawn.replaceAll(from, String(to)), svg);
+  const dark = Object.entries(said(model).dark ?? {}).reduce((drawn, [from, to]) => drawn.replaceAll(from, String(to)), svg);
   return [picture(svg, "light"), picture(dark, "dark")];
 }
 

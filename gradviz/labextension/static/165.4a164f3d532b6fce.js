@@ -231,6 +231,7 @@
   margin: 0;
 }
 .gv-timeline {
+  contain: strict;
   flex: none;
   height: 30px;
   padding: 0 16px;
@@ -336,6 +337,7 @@
   grid-area: inspector;
 }
 .gv-pane {
+  contain: strict;
   min-width: 0;
   min-height: 0;
   overflow: hidden;
@@ -396,9 +398,11 @@
 .gv-lines-backward {
   flex: 1 1 0;
 }
-.gradviz .gv-line {
+.gv-block {
   content-visibility: auto;
-  contain-intrinsic-size: auto 21px;
+  contain-intrinsic-size: auto 840px;
+}
+.gradviz .gv-line {
   --gv-line-tone: var(--gv-backward);
   --gv-line-tint: var(--gv-backward-tint);
   display: flex;
@@ -851,6 +855,7 @@
   }
 }
 .gv-narration {
+  contain: strict;
   display: flex;
   gap: 12px;
   height: 58px;
@@ -917,6 +922,17 @@
   background: var(--jp-layout-color1);
   color: var(--jp-ui-font-color1);
 }
+.gradviz-lab-Panel {
+  min-width: 320px;
+}
+.gradviz-lab-Panel .gv-narration {
+  flex-direction: column;
+  gap: 4px;
+  height: 136px;
+}
+.gradviz-lab-Panel .gv-next {
+  max-width: none;
+}
 .gradviz-lab-Body > .gradviz,
 .gradviz-lab-Body .gv-frame {
   height: 100%;
@@ -968,6 +984,8 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   min-width: 0;
   margin: 0;
   white-space: pre-wrap;
+  word-break: normal;
+  overflow-wrap: anywhere;
   font: var(--jp-code-font-size) / 1.5 var(--jp-code-font-family);
   color: var(--jp-content-font-color1);
 }
