@@ -44,7 +44,8 @@ def lanes(drawn: View, state: State, theme: Theme, titles: Mapping[str, str], ba
     parts.append(
         f'<g font-family="{escape(theme.mono)}" font-size="{theme.label_size:g}" stroke-width="{theme.pen:g}">'
     )
-    for edge in drawn.edges:
+    # On a shared trunk, what is made lies over what is not made yet, at every position.
+    for edge in sorted(drawn.edges, key=lambda edge: -edge.made):
         parts += _edge(edge, ways, state, theme, titles.get(edge.id))
     parts.append(f'</g><g font-family="{escape(theme.sans)}" text-anchor="middle" stroke-width="{theme.pen:g}">')
     for node in drawn.nodes:

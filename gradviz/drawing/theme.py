@@ -28,7 +28,7 @@ class Theme:
     """Inside of what was just made."""
     future: str = "#aab2bb"
     """Pen of what is not made yet; dashes say the same without colour."""
-    future_text: str = "#6e7781"
+    future_text: str = "#666f79"
 
     pen: float = 1.4
     strong_pen: float = 2.4

@@ -20,7 +20,7 @@ from ..program.events import Contribution, How, Rename
 from .names import GradientNames
 
 
-class Generator(msgspec.Struct):
+class Generator(msgspec.Struct, gc=False):
     """One gradient of a blob version and the gradient operators that make it.
 
     Attributes:
@@ -40,7 +40,10 @@ class Generator(msgspec.Struct):
     @property
     def position(self) -> int | None:
         """The gradient operator that writes its final value, None where none does."""
-        return next((position for position, slot in reversed(self.steps) if slot >= 0), None)
+        for position, slot in reversed(self.steps):
+            if slot >= 0:
+                return position
+        return None
 
     def contribution(self) -> Contribution:
         return Contribution(self.gradient, self.how, self.index, self.position)

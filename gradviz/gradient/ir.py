@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from ..program import Gradient, GradientSlice, Operator
+from ..program.collection import uncollected
 from ..program.events import (
     Accumulated,
     Checked,
@@ -119,8 +120,9 @@ class IR:
         Raises:
             GradientError: see its ``kind``; `explain()` says what was wanted and the ways out.
         """
-        for _ in self.backward_events(ys):
-            pass
+        with uncollected():
+            for _ in self.backward_events(ys):
+                pass
         return self.gradient_ops, self.gradient_map
 
     def backward_events(self, ys: Ys) -> Iterator[Event]:
@@ -176,8 +178,9 @@ class IR:
         operators, g_input = self._names.settle(op, in_versions, answer.operators, answer.g_input)
         position = len(self.gradient_ops)
         checks = self._check_inputs(index, operators, g_output)
-        operators = [_plain(made) for made in operators]
-        g_input = [str(g) if isinstance(g, str) else g for g in g_input]
+        if answer.marked:
+            operators = [_plain(made) for made in operators]
+            g_input = [str(g) if isinstance(g, str) else g for g in g_input]
         self.gradient_ops.extend(operators)
         yield RuleApplied(index, answer.source, position, operators, g_input)
         yield from checks
@@ -281,10 +284,12 @@ class IR:
     def do_gradient_accumulation(self, fwd_op_idx: int) -> Iterator[Event]:
         """Add up the gradients of each input of operator `fwd_op_idx` whose first reader it is."""
         op, in_versions, _ = self.ssa[fwd_op_idx]
-        for name, version in dict(zip(op.inputs, in_versions, strict=True)).items():
+        shared: dict[str, int] = {}
+        for name, version in zip(op.inputs, in_versions, strict=True):
             usages = self.input_usages[name][version]
-            if len(usages) < 2 or usages[0] != fwd_op_idx:
-                continue
+            if len(usages) > 1 and usages[0] == fwd_op_idx:
+                shared[name] = version
+        for name, version in shared.items():
             generators = self.gradient_generators[name].get(version, ())
             if len(generators) > 1:
                 yield self._accumulate(fwd_op_idx, name, version, generators)
@@ -304,8 +309,6 @@ class IR:
 
 
 def _plain(op: Operator) -> Operator:
-    if all(type(name) is str for name in op.inputs) and all(type(name) is str for name in op.outputs):
-        return op
     return msgspec.structs.replace(op, inputs=[str(n) for n in op.inputs], outputs=[str(n) for n in op.outputs])
 
 

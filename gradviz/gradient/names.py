@@ -73,9 +73,10 @@ class GradientNames:
     ) -> tuple[list[Operator], list[Gradient | None]]:
         """The rule's operators and gradients, with fresh names where theirs would overwrite what is needed."""
         conflicts: dict[str, str] = {}
+        reserved, holders = self._reserved, self._holders
         for gradient_op in operators:
             for name in gradient_op.outputs:
-                if name in conflicts or self.untouched(name):
+                if (name not in holders and name not in reserved) or name in conflicts:
                     continue
                 wanted = _dense_target(name, op, in_versions, g_input)
                 if wanted is None or not self.writable(name, *wanted):

@@ -25,12 +25,16 @@ class BlobRef(str):
         return ref
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """What a rule gave: its operators, the gradient of each input, and where the rule is written (file:line)."""
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    """What a rule gave: its operators, the gradient of each input, and where the rule is written (file:line).
+
+    `marked`: names in it may be `BlobRef`.
+    """
 
     operators: list[Operator]
     g_input: list[Gradient | None]
     source: str
+    marked: bool = False
 
 
 def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None]) -> Answer:
@@ -54,16 +58,17 @@ def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None]) -> A
         )
     if known.rule is None:
         return Answer([], [None] * len(op.inputs), "constant for the gradient")
-    op, g_output = _with_refs(op, g_output)
+    marked = _is_ambiguous(op, g_output)
+    asked, gradients = _with_refs(op, g_output) if marked else (op, list(g_output))
     try:
-        answer = known.rule(op, list(g_output))
+        answer = known.rule(asked, gradients)
     except GradvizError:
         raise
     except Exception as error:
         if known.inputs is not None and not known.inputs.admit(len(op.inputs)):
             raise _wrong_arity(op, index, known.inputs) from error
         raise _failed(op, index, known, f"raised {type(error).__name__}: {error}") from error
-    return _checked(answer, op, index, known)
+    return _checked(answer, op, index, known, marked)
 
 
 def describe(op: Operator, index: int) -> str:
@@ -71,23 +76,27 @@ def describe(op: Operator, index: int) -> str:
     return f"Operator #{index} {op}"
 
 
-def _with_refs(op: Operator, g_output: Sequence[Gradient | None]) -> tuple[Operator, Sequence[Gradient | None]]:
-    """The same operator, its names as `BlobRef` where a plain name could mean two things."""
+def _is_ambiguous(op: Operator, g_output: Sequence[Gradient | None]) -> bool:
+    """Whether one name stands for two blobs: an input and an output, or an output gradient and a gradient to come."""
     inputs = op.inputs
-    clash = any(name in inputs for name in op.outputs) or any(
-        type(g) is str and g.endswith("_grad") and g[:-5] in inputs for g in g_output
-    )
-    if not clash:
-        return op, g_output
+    for name in op.outputs:
+        if name in inputs:
+            return True
+    to_come = [gradient[:-5] for gradient in g_output if type(gradient) is str and gradient[-5:] == "_grad"]
+    return bool(to_come) and not set(to_come).isdisjoint(inputs)
+
+
+def _with_refs(op: Operator, g_output: Sequence[Gradient | None]) -> tuple[Operator, list[Gradient | None]]:
+    """The same operator and gradients with their names as `BlobRef`."""
     marked = msgspec.structs.replace(
         op,
-        inputs=[BlobRef(name, "input") for name in inputs],
+        inputs=[BlobRef(name, "input") for name in op.inputs],
         outputs=[BlobRef(name, "output") for name in op.outputs],
     )
     return marked, [BlobRef(g, "output gradient") if isinstance(g, str) else g for g in g_output]
 
 
-def _checked(answer: Any, op: Operator, index: int, known: OperatorType) -> Answer:
+def _checked(answer: Any, op: Operator, index: int, known: OperatorType, marked: bool) -> Answer:
     if not (isinstance(answer, tuple) and len(answer) == 2):
         raise _failed(op, index, known, f"returned {answer!r} instead of (operators, gradients of the inputs)")
     operators, g_input = answer
@@ -107,7 +116,7 @@ def _checked(answer: Any, op: Operator, index: int, known: OperatorType) -> Answ
     for gradient in g_input:
         if not (gradient is None or isinstance(gradient, str | GradientSlice)):
             raise _failed(op, index, known, f"returned {gradient!r} as a gradient")
-    return Answer(operators, g_input, known.rule_source)
+    return Answer(operators, g_input, known.rule_source, marked)
 
 
 def _wrong_arity(op: Operator, index: int, slots: Slots) -> GradientError:

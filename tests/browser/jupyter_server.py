@@ -1,5 +1,6 @@
 """A real JupyterLab server for a test run: its own folders, its own port, stopped over its REST API."""
 
+import contextlib
 import json
 import os
 import secrets
@@ -8,6 +9,7 @@ import sys
 import threading
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -36,15 +38,18 @@ class JupyterServer:
         self.root = folder / "root"
         self.log = folder / "server.log"
         self.token = secrets.token_hex(16)
+        self._browser = folder / "browser"
+        self._shown = folder / "shown-in-browser"
         self.url = ""
         self._command = command
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         self._write_settings()
+        self._write_browser()
         self._link_labextension()
         self.root.mkdir()
-        options = ["--no-browser", "--port=0", f"--IdentityProvider.token={self.token}", "--allow-root"]
+        options = ["--port=0", f"--IdentityProvider.token={self.token}", "--allow-root"]
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, *self._command, *options],
@@ -70,11 +75,9 @@ class JupyterServer:
             self._process.kill()
             self._process.wait()
 
-    @property
-    def browser_file(self) -> Path:
-        """The page that JupyterLab would have opened in the user's browser, had it been allowed to."""
-        assert self._process is not None
-        return self.folder / "runtime" / f"jpserver-{self._process.pid}-open.html"
+    def opened_in_browser(self) -> str:
+        """The address that the server, once it was up, asked the user's browser to show."""
+        return self._read_when_written(self._shown, lambda text: text)
 
     def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """The JSON that the server answers to one request of its REST API, None where it answers nothing."""
@@ -104,7 +107,15 @@ class JupyterServer:
             "IPYTHONDIR": "ipython",
         }
         paths = {name: str(self.folder / folder) for name, folder in own.items()}
-        return os.environ | paths | {"JUPYTER_PATH": str(self.folder / "share"), "PYTHONPATH": str(REPOSITORY)}
+        return (
+            os.environ
+            | paths
+            | {
+                "BROWSER": f"{self._browser} %s",
+                "JUPYTER_PATH": str(self.folder / "share"),
+                "PYTHONPATH": str(REPOSITORY),
+            }
+        )
 
     def _write_settings(self) -> None:
         for name, settings in SETTINGS.items():
@@ -116,22 +127,31 @@ class JupyterServer:
         page_config.parent.mkdir(parents=True)
         page_config.write_text(json.dumps({"exposeAppInBrowser": True}))
 
+    def _write_browser(self) -> None:
+        """The browser of this server's user: it notes the address that it is asked to show."""
+        self._browser.write_text(f"#!/bin/sh\nprintf %s \"$1\" >'{self._shown}'\n")
+        self._browser.chmod(0o755)
+
     def _link_labextension(self) -> None:
         extensions = self.folder / "share" / "labextensions"
         extensions.mkdir(parents=True)
         (extensions / "gradviz").symlink_to(REPOSITORY / "gradviz" / "labextension", target_is_directory=True)
 
-    def _wait_until_it_listens(self, seconds: float = 60) -> str:
+    def _wait_until_it_listens(self) -> str:
         """The server's address, from the file that it writes once it listens."""
         assert self._process is not None
-        end = time.monotonic() + seconds
         file = self.folder / "runtime" / f"jpserver-{self._process.pid}.json"
+        return self._read_when_written(file, lambda text: json.loads(text)["url"].rstrip("/"))
+
+    def _read_when_written(self, file: Path, read: Callable[[str], str], seconds: float = 60) -> str:
+        """What `read` makes of a file that the server is about to write, as soon as it makes something of it."""
+        assert self._process is not None
+        end = time.monotonic() + seconds
         pause = threading.Event()
         while time.monotonic() < end:
-            try:
-                url: str = json.loads(file.read_text())["url"]
-                return url.rstrip("/")
-            except (FileNotFoundError, json.JSONDecodeError):
-                assert self._process.poll() is None, f"the server ended at once:\n{self.log.read_text()}"
-                pause.wait(0.05)
-        raise AssertionError(f"the server did not listen within {seconds} s:\n{self.log.read_text()}")
+            with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
+                if value := read(file.read_text()):
+                    return value
+            assert self._process.poll() is None, f"the server ended:\n{self.log.read_text()}"
+            pause.wait(0.05)
+        raise AssertionError(f"{file.name} was not written within {seconds} s:\n{self.log.read_text()}")

@@ -1,5 +1,6 @@
 """The JupyterLab plugin: the side panel, recordings opened from the file browser, outputs of notebooks opened again."""
 
+import json
 import re
 import shutil
 import uuid
@@ -10,6 +11,8 @@ from playwright.sync_api import Locator, expect
 
 import gradviz
 from tests.browser.lab_page import RUN, START, LabPage
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 SESSION = """
 import gradviz, numpy as np
@@ -60,12 +63,19 @@ def test_the_side_panel_moves_with_the_session_of_the_notebook(lab: LabPage) -> 
     expect(lab.output(3)).to_contain_text("3")
 
 
-def test_the_side_panel_finds_the_session_again_after_a_reload(lab: LabPage) -> None:
-    lab.open_cells(SESSION + "session.step();")
+def test_panel_and_widget_find_the_session_again_after_a_reload(lab: LabPage) -> None:
+    lab.open_cells(SESSION + "session.step()\nsession")
     lab.run_cells(1)
+    expect(lab.output(1).locator(".gradviz")).to_be_visible()
+    lab.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
     lab.page.reload()
     expect(lab.notebook).to_be_visible(timeout=START)
-    expect(open_panel(lab)).to_contain_text("event 1 /", timeout=START)
+    panel = open_panel(lab)
+    expect(panel).to_contain_text("event 1 /", timeout=START)
+    widget = lab.output(1).locator(".gradviz")
+    widget.get_by_role("button", name="Step", exact=True).click(timeout=START)
+    expect(widget).to_contain_text("event 2 /")
+    expect(panel).to_contain_text("event 2 /")
 
 
 def test_the_side_panel_forgets_the_session_of_a_kernel_that_restarts_and_finds_the_next(lab: LabPage) -> None:
@@ -138,6 +148,9 @@ def reopen(lab: LabPage) -> Locator:
     path = re.search(r"/tree/([^?]+)", lab.page.url)
     assert path is not None
     saved = lab.server.root / path.group(1)
+    kept = json.loads(saved.read_text())["cells"][0]["outputs"][0]["data"]
+    assert WIDGET not in kept, "a converter or another editor would show the place of a widget that is not there"
+    assert {"image/svg+xml", "text/html", "text/plain"} <= set(kept)
     copy = saved.with_name("again.ipynb")
     shutil.copyfile(saved, copy)
     visit(lab, copy.relative_to(lab.server.root).as_posix())

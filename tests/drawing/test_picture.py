@@ -95,6 +95,26 @@ def test_lanes_are_upright(picture: Picture):
 
 
 @both
+@pytest.mark.parametrize(
+    "operators",
+    [
+        SKIP_CONNECTION,
+        DIAMOND,
+        residual(2),
+        [("StopGradient", ["x"], ["a"]), ("StopGradient", ["y"], ["b"]), ("Mul", ["a", "b"], ["loss"])],
+        [("FC", ["x", "w"], ["a"]), ("FC", ["a", "w"], ["b"]), ("FC", ["b", "w"], ["loss"])],
+        [("FC", ["x", "w"], ["a"]), *[("ConstantFill", ["a"], [f"c{i}"]) for i in range(6)], ("Tanh", ["a"], ["loss"])],
+    ],
+)
+def test_the_forward_lane_is_on_the_left(picture: Picture, operators):
+    document = trace(operators)
+    found = groups(picture(document))
+    forward = [box(found[f"node-{line.id}"]) for line in document.forward]
+    backward = [box(found[f"node-{line.id}"]) for line in document.backward]
+    assert max(right for _, _, right, _ in forward) < min(left for left, _, _, _ in backward)
+
+
+@both
 def test_arrows_point_at_the_reader(picture: Picture):
     document = trace(SKIP_CONNECTION)
     found = groups(picture(document))
