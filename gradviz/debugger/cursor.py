@@ -149,12 +149,12 @@ class Cursor:
         """
         found = [ledger for ledger in self._trace.ledgers if blob in (ledger.blob, ledger.blob.rpartition("@")[0])]
         if not found:
-            known = ", ".join(ledger.blob for ledger in self._trace.ledgers[:8]) or "none in this recording"
+            known = ", ".join(ledger.blob for ledger in self._trace.ledgers[:8])
             raise CursorError(
                 f"No gradients of {shorten(blob)} were added up.",
                 kind="not_found",
                 blobs=[blob],
-                ways_out=[f"Blobs with a ledger: {known}."],
+                ways_out=[f"Blobs with a ledger: {known}."] if known else ["In this net no blob has several readers."],
             )
         made = [ledger for ledger in found if ledger.at <= self._position]
         return LedgerView(made[-1] if made else found[0])

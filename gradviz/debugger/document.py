@@ -217,11 +217,16 @@ class _Document:
         return next((written for written in places if written.name == name), None) or self.lines.latest(name)
 
     def _producer(self, contribution: Contribution) -> str:
+        """``FCGradient #2``, ``Mul of Sqr #7`` or, where the gradient passed through, ``Sum #4``."""
         if contribution.index is None:
             return "seed" if contribution.how == "seed" else "given"
+        forward = self.lines.forward[contribution.index]
         if contribution.position is None:
-            return narration.name(self.lines.forward[contribution.index])
-        return f"{self.lines.operator(contribution.position).op.type} #{contribution.index}"
+            return narration.name(forward)
+        maker = self.lines.operator(contribution.position).op.type
+        if maker == f"{forward.op.type}Gradient":
+            return f"{maker} #{contribution.index}"
+        return f"{maker} of {narration.name(forward)}"
 
     def trace(self) -> Trace:
         """Everything under its final names."""

@@ -105,7 +105,7 @@ class LedgerView:
 
     def _rows(self) -> list[tuple[str, str, str, str, str, str]]:
         return [
-            (c.gradient, c.producer, _shown(c.norm), _percent(c.share), _shown(c.cosine), " → ".join(c.path))
+            (c.gradient, _maker(c), _shown(c.norm), _percent(c.share), _shown(c.cosine), " → ".join(c.path))
             for c in self.ledger.contributions
         ]
 
@@ -131,6 +131,10 @@ class LedgerView:
         return (
             f"{self.ledger.total}: norm {_shown(self.ledger.norm)}, cancellation {_percent(self.ledger.cancellation)}"
         )
+
+
+def _maker(contribution: Contribution) -> str:
+    return f"{contribution.producer}, passed through" if contribution.how == "passed" else contribution.producer
 
 
 def _shown(value: int | float | str | None) -> str:

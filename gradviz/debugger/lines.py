@@ -55,7 +55,9 @@ class GrowingLine:
         inputs, outputs = ", ".join(map(str, self.inputs)), ", ".join(map(str, self.outputs))
         if self.role == "passed":
             return f"{outputs} := {inputs}"
-        return f"{outputs} = {self.op.type}({inputs})" if outputs else f"{self.op.type}({inputs})"
+        args = [f"{name}={value!r}" for name, value in self.op.args.items()]
+        call = f"{self.op.type}({', '.join([*map(str, self.inputs), *args])})"
+        return f"{outputs} = {call}" if outputs else call
 
     def finish(self) -> Line:
         """The line as the trace document keeps it."""

@@ -128,7 +128,7 @@ def accumulated(
     all_of = "both" if count == 2 else f"all {count}"
     said = f"{blob} {reading(readers)}. {name(line)} is the first of them, so {all_of} gradients are in"
     said += f" and are added here: `{total.outputs[0]} = {terms}`."
-    pairs = [f"{code(old)} became {code(new)}" for old, new in renamed]
+    pairs = [f"the former {code(old)} became {code(new)}" for old, new in renamed]
     if pairs:
         shown = pairs if len(pairs) <= 3 else [*pairs[:2], f"{len(pairs) - 2} more likewise"]
         said += f" So that none overwrites another, {listed(shown)}."

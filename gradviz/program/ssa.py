@@ -30,7 +30,8 @@ class Ssa(NamedTuple):
         return [f"{name}@{version}" for name, version in zip(self.op.outputs, self.out_versions, strict=True)]
 
     def __str__(self) -> str:
-        call = f"{self.op.type}({', '.join(self.inputs)})"
+        args = [f"{name}={value!r}" for name, value in self.op.args.items()]
+        call = f"{self.op.type}({', '.join([*self.inputs, *args])})"
         return f"{', '.join(self.outputs)} = {call}" if self.op.outputs else call
 
 

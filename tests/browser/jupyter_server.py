@@ -70,7 +70,7 @@ class JupyterServer:
         assert self._process is not None
         try:
             self.request("POST", "/api/shutdown")
-            self._process.wait(timeout=20)
+            self._process.wait(timeout=60)
         finally:
             self._process.kill()
             self._process.wait()
@@ -91,11 +91,12 @@ class JupyterServer:
             text = response.read()
         return json.loads(text) if text else None
 
-    def start_session(self, notebook: str) -> str:
-        """Starts a kernel for the notebook at this path below the root and returns the session's id."""
-        body = {"path": notebook, "name": notebook, "type": "notebook", "kernel": {"name": "python3"}}
-        session: str = self.request("POST", "/api/sessions", body)["id"]
-        return session
+    def start_session(self, notebook: str) -> None:
+        """Starts a kernel for the notebook at this path below the root."""
+        kernel = {"name": "python3"}
+        self.request(
+            "POST", "/api/sessions", {"path": notebook, "name": notebook, "type": "notebook", "kernel": kernel}
+        )
 
     def _environment(self) -> dict[str, str]:
         own = {

@@ -28,7 +28,6 @@ class LabPage:
         self.errors: list[str] = []
         self._name = name
         self._artifacts = artifacts
-        self._sessions: list[str] = []
         page.on("console", self._on_console)
         page.on("pageerror", self._on_page_error)
 
@@ -52,15 +51,20 @@ class LabPage:
         folder.mkdir()
         shutil.copyfile(notebook, folder / notebook.name)
         path = f"{folder.name}/{notebook.name}"
-        self._sessions.append(self.server.start_session(path))
+        self.server.start_session(path)
         self.page.goto(f"{self.server.url}/lab/workspaces/{folder.name}/tree/{path}?token={self.server.token}")
         self.wait_until_ready()
 
     def wait_until_ready(self) -> None:
-        """Returns when a notebook is on the screen and its kernel is idle."""
+        """Returns when a notebook is on the screen and its kernel, connected to the page, is idle."""
         expect(self.notebook).to_be_visible(timeout=START)
-        idle = self.notebook.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']")
-        expect(idle).to_be_visible(timeout=START)
+        self.page.wait_for_function(
+            """() => {
+                const context = window.jupyterapp?.shell.currentWidget?.sessionContext;
+                return context?.isReady && context.session?.kernel?.status === "idle";
+            }""",
+            timeout=START,
+        )
 
     def open_cells(self, *sources: str, name: str = "notebook.ipynb") -> None:
         """Opens a new notebook that has these code cells."""
@@ -95,9 +99,9 @@ class LabPage:
         return path
 
     def close(self) -> None:
-        """Ends the kernels that this page started."""
-        for session in self._sessions:
-            self.server.request("DELETE", f"/api/sessions/{session}")
+        """Ends the kernels that run on the server, so that the next test finds none."""
+        for session in self.server.request("GET", "/api/sessions"):
+            self.server.request("DELETE", f"/api/sessions/{session['id']}")
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":

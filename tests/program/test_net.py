@@ -32,7 +32,12 @@ def test_the_text_form_is_ssa():
     net = Net("n")
     net.FC(["x", "w", "b"], "y")
     net.Relu("y", "y")
-    assert str(net).splitlines()[1:] == ["   0  y@0 = FC(x@0, w@0, b@0)", "   1  y@1 = Relu(y@0)"]
+    net.Scale("y", "z", scale=2.0)
+    assert str(net).splitlines()[1:] == [
+        "   0  y@0 = FC(x@0, w@0, b@0)",
+        "   1  y@1 = Relu(y@0)",
+        "   2  z@0 = Scale(y@1, scale=2.0)",
+    ]
 
 
 def test_a_net_survives_json_both_ways(tmp_path):

@@ -6,16 +6,20 @@ import { quantity } from "./numbers";
 
 const ROWS = 6;
 const COLUMNS = 16;
+/** Fewer columns than this would make the cells large for what they tell. */
+const NARROWEST = 8;
+const LARGEST_CELL = 26;
 
 export function heatmap(name: string, value: Value): HTMLElement {
   const rows = value.preview.slice(0, ROWS).map((row) => row.slice(0, COLUMNS));
   const finite = rows.flat().filter((one): one is number => typeof one === "number" && Number.isFinite(one));
   const largest = finite.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
-  const columns = Math.max(1, ...rows.map((row) => row.length));
+  const columns = Math.max(NARROWEST, ...rows.map((row) => row.length));
   const map = element("div", { class: "gv-heat", role: "img", "aria-label": `heat map of ${name}, ${extent(value)}` });
-  map.style.gridTemplateColumns = `repeat(${Math.max(columns, 8)}, 1fr)`;
+  map.style.gridTemplateColumns = `repeat(${columns}, 1fr)`;
+  map.style.maxWidth = `${columns * LARGEST_CELL}px`;
   rows.forEach((row, i) => {
-    for (let j = 0; j < Math.max(columns, 8); j++) {
+    for (let j = 0; j < columns; j++) {
       const cell = row[j];
       map.append(cell === undefined ? element("i", { class: "gv-gap" }) : heatCell(cell, largest, `[${i}, ${j}]`));
     }

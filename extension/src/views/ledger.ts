@@ -16,7 +16,7 @@ export function ledgerFor(trace: Trace, own: number | null | undefined, blobs: r
 export function ledgerCard(trace: Trace, ledger: Ledger): HTMLElement {
   const head = element("tr", {}, cell("th", "from"), cell("th", "‖·‖", "gv-right"), cell("th", "share"), cell("th", "cos", "gv-right"));
   const table = element("table", { class: "gv-ledger" }, element("caption", {}, ...caption(trace, ledger)), element("thead", {}, head));
-  table.append(element("tbody", {}, ...ledger.contributions.flatMap(contributionRows)), element("tfoot", {}, totalRow(trace, ledger)));
+  table.append(element("tbody", {}, ...ledger.contributions.flatMap(contributionRows)), element("tfoot", {}, ...totalRows(trace, ledger)));
   const value = trace.values[ledger.total];
   return element("div", { class: "gv-card" }, table, ...(value ? [picture(ledger.total, value)] : []));
 }
@@ -67,13 +67,17 @@ function shareBar(share: Scalar | null): HTMLElement {
   return element("span", { class: "gv-share-bar gv-against", "aria-hidden": "true", title: "pulls against the sum" }, fill);
 }
 
-function totalRow(trace: Trace, ledger: Ledger): HTMLElement {
+function totalRows(trace: Trace, ledger: Ledger): HTMLElement[] {
   const value = trace.values[ledger.total];
-  const total = element("td", {}, element("b", {}, ...version(ledger.total)), element("div", { class: "gv-note" }, value ? describe(value) : NOT_COMPUTED));
-  if (ledger.norm === null) return element("tr", {}, total, element("td", { class: "gv-not-computed", colspan: 3 }, NOT_COMPUTED));
-  const cancelled = ledger.cancellation === null ? "" : `cancellation ${percent(ledger.cancellation)}`;
-  const norm = element("td", { class: "gv-right" }, element("b", {}, quantity(ledger.norm)));
-  return element("tr", {}, total, norm, element("td", { class: "gv-note", colspan: 2, title: "1 − ‖sum‖ / sum of ‖·‖" }, cancelled));
+  const sum = element("tr", { class: "gv-numbers" }, element("td", {}, element("b", {}, ...version(ledger.total))));
+  const kind = element("tr", {}, element("td", { class: "gv-note", colspan: 4 }, value ? describe(value) : "nothing was run"));
+  if (ledger.norm === null) sum.append(element("td", { class: "gv-not-computed", colspan: 3 }, NOT_COMPUTED));
+  else {
+    const cancelled = ledger.cancellation === null ? "" : `cancellation ${percent(ledger.cancellation)}`;
+    sum.append(element("td", { class: "gv-right" }, element("b", {}, quantity(ledger.norm))));
+    sum.append(element("td", { class: "gv-note", colspan: 2, title: "1 − ‖sum‖ / sum of ‖·‖" }, cancelled));
+  }
+  return [sum, kind];
 }
 
 function rounded(cosine: Scalar): Scalar {

@@ -16,7 +16,7 @@ export function createNarration(trace: Trace): Narration {
   const sentence = element("span", { class: "gv-sentence" });
   const next = element("span", { class: "gv-next" });
   const spoken = element("div", { class: "gv-spoken", "aria-live": "polite" }, kind, sentence);
-  const bar = element("div", { class: "gv-narration", role: "group", "aria-label": "Narration" }, spoken, next);
+  const bar = element("div", { class: "gv-narration", role: "group", "aria-label": "Narration", tabindex: 0 }, spoken, next);
 
   function show(position: number): void {
     const event = currentEvent(trace, position);

@@ -37,8 +37,6 @@ export function createProgram(trace: Trace, navigation: Navigation): Program {
     if (row) navigation.go(row.line.made);
   });
   pane.addEventListener("keydown", (event) => walk(event, [...rows.values()].map((row) => row.element)));
-  const firstRow = rows.values().next().value;
-  if (firstRow) firstRow.element.tabIndex = 0;
 
   function rowOf(target: EventTarget | null): Row | undefined {
     const found = target instanceof Element ? target.closest<HTMLElement>(".gv-line") : null;
@@ -72,6 +70,7 @@ function createSection(part: "forward" | "backward", lines: Line[], rows: Map<st
   lines.forEach((line, index) => {
     const row = createRow(line, line.kind === "operator" ? String(number++) : "");
     rows.set(line.id, row);
+    if (index === 0) row.element.tabIndex = 0;
     if (index % BLOCK === 0) body.append(element("div", { class: "gv-block" }));
     body.lastElementChild?.append(row.element);
   });
@@ -148,7 +147,8 @@ function walk(event: KeyboardEvent, lines: HTMLButtonElement[]): void {
   const to = lines[from + (event.key === "ArrowDown" ? 1 : -1)];
   if (from < 0 || !to) return;
   event.preventDefault();
-  for (const line of lines) if (line.tabIndex === 0) line.tabIndex = -1;
+  // Each list has one line that the Tab key reaches: the one that had the focus last.
+  to.closest(".gv-lines")?.querySelector<HTMLElement>("[tabindex='0']")?.setAttribute("tabindex", "-1");
   to.tabIndex = 0;
   to.focus({ preventScroll: true });
   reveal(to);

@@ -7,7 +7,7 @@ import { look, mark } from "./kinds";
 import type { Navigation } from "./navigation";
 
 /** Marks nearer than this many pixels would touch: then one mark stands for several events. */
-const SPACING = 6;
+const SPACING = 9;
 
 interface Bucket {
   mark: HTMLElement;

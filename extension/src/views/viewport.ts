@@ -14,7 +14,7 @@ const MARGIN = 8;
 export interface Viewport {
   fit(): void;
   zoom(factor: number): void;
-  /** Pans as little as it takes to have the elements in sight; not at all when they are. */
+  /** Pans to have the elements in sight; not at all when they are. */
   follow(elements: Element[]): void;
   dispose(): void;
 }
@@ -114,12 +114,12 @@ export function createViewport(pane: HTMLElement, svg: SVGSVGElement): Viewport 
   return { fit, zoom, follow, dispose: () => resizes.disconnect() };
 }
 
-/** How far to move so that all spans lie between two edges; 0 when they do. */
+/** How far to move to have all spans in the middle between two edges (their start, where they do not fit); 0 when they lie there. */
 function shift(spans: [low: number, high: number][], from: number, to: number): number {
   const low = Math.min(...spans.map((span) => span[0]));
   const high = Math.max(...spans.map((span) => span[1]));
-  if (low < from || high - low > to - from) return low - from - 3 * MARGIN;
-  return high > to ? high - to + 3 * MARGIN : 0;
+  if (low >= from && high <= to) return 0;
+  return high - low > to - from ? low - from - MARGIN : (low + high - from - to) / 2;
 }
 
 /** Reports how far the pointer moved while it is down. A press that moves less than 4 pixels stays a click. */

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { parseTrace } from "../src/trace";
+import { residualTrace } from "./fixture";
+
+type Document = Record<string, any>;
+
+/** The fixture as a document that a test may damage. */
+function document(damage: (document: Document) => void = () => undefined): string {
+  const copy = JSON.parse(JSON.stringify(residualTrace())) as Document;
+  damage(copy);
+  return JSON.stringify(copy);
+}
+
+const refusal = (damage: (document: Document) => void, message: RegExp): void => {
+  assert.throws(() => parseTrace(document(damage)), { name: "Error", message });
+};
+
+test("a trace is read as it was written", () => {
+  const read = parseTrace(document());
+  assert.deepEqual(read.events, residualTrace().events);
+  assert.deepEqual(read.backward, residualTrace().backward);
+  assert.deepEqual(read.ledgers, residualTrace().ledgers);
+  assert.deepEqual(read.values["a_grad@0"], residualTrace().values["a_grad@0"]);
+});
+
+test("a newer version is refused with the way out", () => {
+  refusal((d) => (d["version"] = 2), /^this is a gradviz trace of version 2; this gradviz reads version 1: update gradviz$/);
+});
+
+test("an older version is refused with the way out", () => {
+  refusal((d) => (d["version"] = 0), /version 0; this gradviz reads version 1: record it again/);
+});
+
+test("other JSON is no trace", () => {
+  refusal((d) => (d["format"] = "notebook"), /not a gradviz trace: its "format" is "notebook"/);
+  refusal((d) => delete d["format"], /not a gradviz trace: its "format" is missing/);
+  assert.throws(() => parseTrace("[1, 2]"), /not a gradviz trace/);
+  assert.throws(() => parseTrace("null"), /not a gradviz trace/);
+});
+
+test("a text that stops early is called truncated", () => {
+  assert.throws(() => parseTrace(document().slice(0, 5000)), /truncated: its JSON stops after 5000 characters/);
+});
+
+test("an empty text is called empty", () => {
+  assert.throws(() => parseTrace(" \n"), /trace is empty/);
+});
+
+test("a text that is no JSON says so", () => {
+  assert.throws(() => parseTrace("{format: gradviz-trace}"), /it is no JSON/);
+});
+
+test("a field of the wrong type is named by its path", () => {
+  refusal((d) => (d["forward"][2]["inputs"][1] = 7), /: forward\[2\]\.inputs\[1\] is 7, not a text$/);
+  refusal((d) => (d["events"][3]["kind"] = "Danced"), /: events\[3\]\.kind is "Danced", not one of Played, /);
+  refusal((d) => (d["events"] = { length: 3 }), /: events is missing or not a list$/);
+  refusal((d) => delete d["backward"][0]["made"], /: backward\[0\]\.made is missing, not a whole number$/);
+  refusal((d) => (d["values"]["x@0"]["shape"] = [2.5]), /: values\["x@0"\]\.shape\[0\] is 2\.5, not a whole number$/);
+  refusal((d) => (d["values"]["x@0"]["min"] = "small"), /: values\["x@0"\]\.min is "small", not a number$/);
+  refusal((d) => (d["graph"] = {}), /: graph\.svg is missing, not a text$/);
+});
+
+test("a reference that leads nowhere is refused", () => {
+  refusal((d) => (d["events"][0]["lines"] = ["f77"]), /: events\[0\]\.lines names "f77", and there is no such line$/);
+  refusal((d) => (d["events"][0]["forward"] = 7), /: events\[0\]\.forward is 7, outside 0 to 6$/);
+  refusal((d) => (d["events"][0]["ledger"] = 1), /: events\[0\]\.ledger is 1, and there are 1 ledgers$/);
+  refusal((d) => (d["forward"][0]["made"] = 1000), /: forward\[0\]\.made is 1000, outside 0 to \d+$/);
+});
+
+test("lines with the same id are refused", () => {
+  refusal((d) => (d["backward"][1]["id"] = "f0"), /: backward\[1\]\.id is "f0", the id of another line$/);
+});
+
+test("a group that begins again is refused, for over would not know its end", () => {
+  refusal((d) => (d["events"].at(-1)["group"] = 0), /group is 0, a group that had ended before$/);
+});
+
+test("a line without a form is refused", () => {
+  refusal((d) => (d["backward"][0]["history"] = []), /: backward\[0\]\.history is empty/);
+});
+
+test("numbers that JSON cannot write come as words", () => {
+  const read = parseTrace(document((d) => (d["values"]["x@0"]["preview"] = [["nan", "-inf", 1]])));
+  assert.deepEqual(read.values["x@0"]?.preview, [["nan", "-inf", 1]]);
+});
+
+test("a blob that is not there is not found among what every object has", () => {
+  assert.equal(parseTrace(document()).values["constructor"], undefined);
+});
+
+test("a blob may be called __proto__", () => {
+  const source = document().replace('"values":{', '"values":{"__proto__":' + JSON.stringify(residualTrace().values["x@0"]) + ",");
+  assert.equal(parseTrace(source).values["__proto__"]?.dtype, "float32");
+});
+
+test("a trace without a drawing keeps the reason", () => {
+  const read = parseTrace(document((d) => (d["graph"] = { omitted: "too large" })));
+  assert.deepEqual(read.graph, { omitted: "too large" });
+});
+
+test("a sparse gradient has two names", () => {
+  const read = parseTrace(document((d) => (d["gradients"]["w1"] = { indices: "i@0", values: "v@0" })));
+  assert.deepEqual({ ...(read.gradients["w1"] as object) }, { indices: "i@0", values: "v@0" });
+});
