@@ -12,7 +12,7 @@ from html import escape
 
 from .look import Look, edge_look, node_look, node_text
 from .picture import SVG
-from .place import Box, Placement, place
+from .place import Box, Placement, Tap, place
 from .state import State
 from .theme import Theme
 from .tracks import Trunk
@@ -61,15 +61,15 @@ class _Way:
     Attributes:
         path: SVG path data.
         tip, back: where the arrow points, and from where.
-        label: where its text stands.
-        anchor: the text's end that stands there; None: there is no room for it.
+        label: where its text stands; None: there is no room for it.
+        anchor: the text's end that stands there.
     """
 
     path: str
     tip: Point
     back: Point
-    label: Point
-    anchor: str | None = "start"
+    label: Point | None
+    anchor: str = "start"
 
 
 class _Ways:
@@ -80,10 +80,6 @@ class _Ways:
         self._taps = placed.taps
         self._track_x = placed.track_x
         self._trunk_of = {edge.number: trunk for trunk in placed.trunks for edge in trunk.edges}
-        self._tap_range: dict[str, tuple[float, float]] = {}
-        for (node, _), y in placed.taps.items():
-            first, last = self._tap_range.get(node, (y, y))
-            self._tap_range[node] = min(first, y), max(last, y)
 
     def way(self, edge: Edge) -> _Way:
         trunk = self._trunk_of.get(edge.number)
@@ -94,36 +90,45 @@ class _Ways:
             return _across(source, target)
         up = 1 if edge.rise > 0 else -1
         start, tip = source.port(-up, target), target.port(up, source)
-        lean = (tip[0] - start[0]) * (tip[1] - start[1])
-        clear = 3.5 if lean == 0 else -5.0 if lean > 0 else 12.0
-        middle = ((start[0] + tip[0]) / 2 + LABEL_OFFSET, (start[1] + tip[1]) / 2 + clear)
+        dx, dy = tip[0] - start[0], tip[1] - start[1]
+        clear = 3.5 if dx == 0 else -5.0 if dx * dy > 0 else 12.0
+        # In the middle of the part that no detour crosses.
+        part = 0.5 + (source.room(-up) - target.room(up)) / abs(dy) / 2
+        middle = (start[0] + part * dx + LABEL_OFFSET, start[1] + part * dy + clear)
         return _Way(f"M{_at(start)}L{_at(tip)}", tip, start, middle)
 
     def _around(self, edge: Edge, trunk: Trunk) -> _Way:
-        side = -1 if edge.kind == "forward" else 1
-        x = self._track_x(trunk)
-        ends = []
-        for node in (edge.source, edge.target):
-            y = self._taps[node, id(trunk)]
-            ends.append((self._boxes[node].side(side, y), y))
-        (sx, sy), (tx, ty) = ends
-        down = 1 if ty > sy else -1
-        bend = min(CORNER, abs(ty - sy) / 2)
+        side, x = trunk.side, self._track_x(trunk)
+        leaving, arriving = self._taps[edge.source, id(trunk)], self._taps[edge.target, id(trunk)]
+        start, end = leaving.level, arriving.level
+        down = 1 if end > start else -1
+        bend = min(CORNER, abs(end - start) / 2)
         path = (
-            f"M{_at((sx, sy))}H{x - side * bend:.1f}Q{_at((x, sy))} {_at((x, sy + down * bend))}"
-            f"V{ty - down * bend:.1f}Q{_at((x, ty))} {_at((x - side * bend, ty))}H{tx:.1f}"
+            f"{_leave(leaving, side)}H{x - side * bend:.1f}Q{_at((x, start))} {_at((x, start + down * bend))}"
+            f"V{end - down * bend:.1f}Q{_at((x, end))} {_at((x - side * bend, end))}{_arrive(arriving, side)}"
         )
-        point, anchor = self._label(edge, trunk, side)
-        return _Way(path, (tx, ty), (tx + side * ARROW, ty), point, anchor)
+        tip = (arriving.x, arriving.y)
+        back = (arriving.x, end) if arriving.turns else (arriving.x + side * ARROW, end)
+        label_at = self._taps[trunk.label_end(edge), id(trunk)].label
+        return _Way(path, tip, back, label_at, "end" if side < 0 else "start")
 
-    def _label(self, edge: Edge, trunk: Trunk, side: int) -> tuple[Point, str | None]:
-        """At the end that the edge shares with no other one: over the first tap of that node, or under its last one."""
-        node = edge.target if trunk.ends[0] == edge.source and len(trunk.edges) > 1 else edge.source
-        y, (first, last) = self._taps[node, id(trunk)], self._tap_range[node]
-        x = self._boxes[node].side(side, self._boxes[node].y) + side * (ARROW + 3)
-        if y > first:
-            return (x, y + 11), ("end" if side < 0 else "start") if y == last else None
-        return (x, y - 4), "end" if side < 0 else "start"
+
+def _leave(tap: Tap, side: int) -> str:
+    """From a node to the height at which an edge runs to its track."""
+    if not tap.turns:
+        return f"M{_at((tap.x, tap.y))}"
+    bend = CORNER if tap.level < tap.y else -CORNER
+    corner = (tap.x, tap.level)
+    return f"M{_at((tap.x, tap.y))}V{tap.level + bend:.1f}Q{_at(corner)} {_at((tap.x + side * CORNER, tap.level))}"
+
+
+def _arrive(tap: Tap, side: int) -> str:
+    """From that height to a node."""
+    if not tap.turns:
+        return f"H{tap.x:.1f}"
+    bend = CORNER if tap.level < tap.y else -CORNER
+    corner = (tap.x, tap.level)
+    return f"H{tap.x + side * CORNER:.1f}Q{_at(corner)} {_at((tap.x, tap.level + bend))}V{tap.y:.1f}"
 
 
 def _across(source: Box, target: Box) -> _Way:
@@ -185,7 +190,7 @@ def _edge(edge: Edge, ways: _Ways, state: State, theme: Theme, name: str | None)
     yield f'<g id="{edge.id}" class="edge {edge_class(edge)}">{_title(name)}'
     yield f'<path fill="none" stroke="{look.pen}"{_pen(look, theme, dots)} d="{way.path}"/>'
     yield f'<polygon fill="{look.pen}" stroke="{look.pen}" points="{_arrow(way)}"/>'
-    if edge.kind != "saved" and way.anchor is not None:
+    if edge.kind != "saved" and way.label is not None:
         anchor = "" if way.anchor == "start" else f' text-anchor="{way.anchor}"'
         for row, line in enumerate(label(edge.blobs)):
             yield (

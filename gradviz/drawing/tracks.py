@@ -33,6 +33,15 @@ class Trunk:
     ends: list[str] = field(default_factory=list)
     track: int = 0
 
+    @property
+    def side(self) -> int:
+        """-1: left of the forward lane, 1: right of the backward lane."""
+        return -1 if self.edges[0].kind == "forward" else 1
+
+    def label_end(self, edge: Edge) -> str:
+        """Where the label of `edge` stands: at the end that it shares with no other edge."""
+        return edge.target if self.ends[0] == edge.source and len(self.edges) > 1 else edge.source
+
 
 def trunks(edges: Sequence[Edge], nodes: Mapping[str, Node], kind: EdgeKind) -> list[Trunk]:
     """The trunks of all edges of a lane that skip nodes, with their tracks, in O(n log n)."""

@@ -45,6 +45,7 @@ from .refusals import (
     version_overwritten,
 )
 from .rules import ask_rule
+from .versions import PerVersion
 from .ys import Ys, parse_ys
 
 NO_OUTPUT_GRADIENT = "no output of it has a gradient"
@@ -60,7 +61,6 @@ class IR:
         frontier: name -> version at the end of the forward program.
         gradient_frontier: name -> version that its latest gradient belongs to.
         gradient_generators: name -> version -> the gradients that have arrived.
-        in_version_history, out_version_history: name -> [(operator, version)] of every reading and writing.
         gradients: (name, version) -> its gradient so far.
         gradient_map: name -> gradient of the earliest version that has one: the result.
         gradient_ops: the gradient operators made so far.
@@ -77,12 +77,10 @@ class IR:
     def __init__(self, operators: Iterable[Operator], skip: int = 0) -> None:
         self.skip = skip
         self.ssa: list[Ssa] = []
-        self.input_usages: dict[str, dict[int, list[int]]] = defaultdict(dict)
+        self.input_usages: PerVersion[int] = PerVersion()
         self.frontier: dict[str, int] = {}
         self.gradient_frontier: dict[str, int] = {}
-        self.gradient_generators: dict[str, dict[int, list[Generator]]] = defaultdict(dict)
-        self.in_version_history: dict[str, list[tuple[Operator, int]]] = defaultdict(list)
-        self.out_version_history: dict[str, list[tuple[Operator, int]]] = defaultdict(list)
+        self.gradient_generators: PerVersion[Generator] = PerVersion()
         self.gradients: dict[tuple[str, int], Gradient] = {}
         self.gradient_map: dict[str, Gradient] = {}
         self.gradient_ops: list[Operator] = []
@@ -97,13 +95,28 @@ class IR:
         if len(set(op.outputs)) != len(op.outputs):
             raise duplicate_output(op, index)
         ssa = play(op, self.frontier)
-        for name, version in zip(op.inputs, ssa.in_versions, strict=True):
-            if index >= self.skip:
-                self.input_usages[name].setdefault(version, []).append(index)
-            self.in_version_history[name].append((op, version))
-        for name, version in zip(op.outputs, ssa.out_versions, strict=True):
-            self.out_version_history[name].append((op, version))
+        if index >= self.skip:
+            for name, version in zip(op.inputs, ssa.in_versions, strict=True):
+                self.input_usages.at(name, version).append(index)
         self.ssa.append(ssa)
+
+    @property
+    def in_version_history(self) -> dict[str, list[tuple[Operator, int]]]:
+        """Name -> (operator, version) of every reading, in order."""
+        history: dict[str, list[tuple[Operator, int]]] = defaultdict(list)
+        for op, in_versions, _ in self.ssa:
+            for name, version in zip(op.inputs, in_versions, strict=True):
+                history[name].append((op, version))
+        return dict(history)
+
+    @property
+    def out_version_history(self) -> dict[str, list[tuple[Operator, int]]]:
+        """Name -> (operator, version) of every writing, in order."""
+        history: dict[str, list[tuple[Operator, int]]] = defaultdict(list)
+        for op, _, out_versions in self.ssa:
+            for name, version in zip(op.outputs, out_versions, strict=True):
+                history[name].append((op, version))
+        return dict(history)
 
     def sanity_check(self) -> None:
         """Raise ``orphan_stop_gradient`` when no operator reads the output of a StopGradient."""
@@ -142,7 +155,7 @@ class IR:
                 raise sparse_unsupported(given)
         for y, given in seeds.items():
             version = self.frontier[y]
-            self.input_usages[y].setdefault(version, []).append(len(self.ssa))
+            self.input_usages.at(y, version).append(len(self.ssa))
             self.gradient_frontier[y] = version
             if isinstance(given, str):
                 self._names.hold(given, y, version, owned=False)
@@ -156,7 +169,7 @@ class IR:
                 self._names.hold(fill.outputs[0], y, version, owned=True)
             how: How = "seed" if fill else "given"
             steps = [(position, 0)] if position is not None else []
-            self._generators(y, version).append(Generator(gradient, how, None, steps, None))
+            self.gradient_generators.at(y, version).append(Generator(gradient, how, None, steps, None))
             self.gradients[y, version] = self.gradient_map[y] = gradient
             yield Seeded(y, version, gradient, fill, position)
 
@@ -272,25 +285,22 @@ class IR:
                 self.gradient_map.pop(name, None)
 
     def _add_generator(self, blob: str, version: int, index: int, generator: Generator) -> GeneratorAdded:
-        generators = self._generators(blob, version)
+        generators = self.gradient_generators.at(blob, version)
         generators.append(generator)
         return GeneratorAdded(
             index, blob, version, generator.gradient, generator.how, generator.position, len(generators)
         )
 
-    def _generators(self, blob: str, version: int) -> list[Generator]:
-        return self.gradient_generators[blob].setdefault(version, [])
-
     def do_gradient_accumulation(self, fwd_op_idx: int) -> Iterator[Event]:
         """Add up the gradients of each input of operator `fwd_op_idx` whose first reader it is."""
         op, in_versions, _ = self.ssa[fwd_op_idx]
-        shared: dict[str, int] = {}
+        usages_of, shared = self.input_usages, {}
         for name, version in zip(op.inputs, in_versions, strict=True):
-            usages = self.input_usages[name][version]
+            usages = usages_of[name][version]
             if len(usages) > 1 and usages[0] == fwd_op_idx:
                 shared[name] = version
         for name, version in shared.items():
-            generators = self.gradient_generators[name].get(version, ())
+            generators = self.gradient_generators.at(name, version)
             if len(generators) > 1:
                 yield self._accumulate(fwd_op_idx, name, version, generators)
 

@@ -9,7 +9,7 @@ from gradviz.debugger.trace import Contribution, Ledger, Line, Revision, Trace, 
 
 PASSES = {"Sum", "Alias"}
 NO_GRADIENT = {"StopGradient", "ConstantFill"}
-ONE_FOR_EACH_INPUT = {"MatMul"}
+ONE_FOR_EACH_INPUT = {"MatMul", "Bilinear"}
 
 Operator = tuple[str, Sequence[str], Sequence[str]]
 """Type, inputs, outputs; names without versions."""
@@ -36,6 +36,27 @@ DIAMOND: list[Operator] = [
     ("Exp", ["a"], ["c"]),
     ("Mul", ["b", "c"], ["loss"]),
 ]
+
+
+PRODUCTS: list[Operator] = [
+    ("Tanh", ["x"], ["a"]),
+    ("Sin", ["x"], ["b"]),
+    ("Exp", ["a"], ["c"]),
+    ("MatMul", ["a", "b"], ["m"]),
+    ("MatMul", ["b", "c"], ["n"]),
+    ("Add", ["m", "n"], ["loss"]),
+]
+"""A diamond whose arms are products; each has two gradient operators side by side."""
+
+WIDE_PRODUCTS: list[Operator] = [
+    ("Split", ["x"], ["a", "b", "c"]),
+    ("Bilinear", ["a", "b", "c"], ["m"]),
+    ("Bilinear", ["m", "a", "b"], ["n"]),
+    ("Relu", ["n"], ["r"]),
+    ("Bilinear", ["m", "c", "r"], ["s"]),
+    ("Sum", ["m", "n", "s"], ["loss"]),
+]
+"""Three gradient operators side by side, whose gradients come and go on many tracks."""
 
 
 def fan_out(width: int) -> list[Operator]:

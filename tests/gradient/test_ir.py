@@ -67,10 +67,10 @@ def test_events_tell_the_story_in_order():
 
 def test_the_state_has_the_parts_of_the_original():
     ir = IR(skip_connection().ops)
-    assert ir.input_usages["a"] == {0: [1, 2]}
+    assert ir.input_usages["a"] == [[1, 2]]
     assert ir.frontier == {"x": 0, "a": 0, "u": 0, "y": 0}
     ir.get_backward_pass(["y"])
-    assert ir.input_usages["y"] == {0: [3]}
+    assert ir.input_usages["y"] == [[3]]
     assert ir.gradient_frontier == {"y": 0, "u": 0, "a": 0, "x": 0}
     assert [g.gradient for g in ir.gradient_generators["a"][0]] == ["y_autogen_grad", "a_grad"]
     assert [version for _, version in ir.in_version_history["a"]] == [0, 0]

@@ -2,7 +2,7 @@
 
 import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette, WidgetTracker } from "@jupyterlab/apputils";
-import { INotebookTracker } from "@jupyterlab/notebook";
+import { INotebookTracker, type NotebookPanel } from "@jupyterlab/notebook";
 import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 
 import type { DebuggerBody } from "./body";
@@ -50,8 +50,10 @@ const outputs: JupyterFrontEndPlugin<void> = {
   optional: [INotebookTracker],
   activate: (_: JupyterFrontEnd, rendermime: IRenderMimeRegistry, notebooks: INotebookTracker | null) => {
     renderSessions(rendermime);
-    notebooks?.forEach((notebook) => renderSessions(notebook.content.rendermime));
-    notebooks?.widgetAdded.connect((_, notebook) => renderSessions(notebook.content.rendermime));
+    const prepare = (notebook: NotebookPanel): void =>
+      renderSessions(notebook.content.rendermime, notebook.sessionContext);
+    notebooks?.forEach(prepare);
+    notebooks?.widgetAdded.connect((_, notebook) => prepare(notebook));
   },
 };
 

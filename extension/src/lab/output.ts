@@ -2,6 +2,7 @@
 //
 // A notebook that is opened again has no widget, and neither has one that is not trusted; both show the picture.
 
+import type { ISessionContext } from "@jupyterlab/apputils";
 import { MimeModel, type IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import { JSONExt, type ReadonlyPartialJSONValue } from "@lumino/coreutils";
@@ -26,26 +27,24 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
   private readonly picture = new Widget();
   private model: IRenderMime.IMimeModel | null = null;
   private live: IRenderMime.IRenderer | null = null;
-  private shown: ReadonlyPartialJSONValue | undefined;
+  private maker: IRenderMime.IRendererFactory | undefined;
+  private widget: ReadonlyPartialJSONValue | undefined;
 
-  constructor(rendermime: IRenderMimeRegistry) {
+  constructor(rendermime: IRenderMimeRegistry, context?: ISessionContext) {
     super();
     this.rendermime = rendermime;
+    // The renderer of widgets is exchanged for one that finds them once the notebook's session is ready.
+    context?.statusChanged.connect(this.enliven, this);
     this.addClass("gradviz-lab-Output");
     this.picture.addClass("gradviz-lab-Picture");
     this.addWidget(this.picture);
   }
 
-  async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+  renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     this.model = model;
     this.draw(model);
-    const widget = model.data[WIDGET] ?? said(model).widget;
-    if (this.live !== null && JSONExt.deepEqual(widget ?? null, this.shown ?? null)) return;
-    this.live?.dispose();
-    this.live = null;
-    this.shown = widget;
-    this.choose();
-    if (widget !== undefined && model.trusted && this.rendermime.getFactory(WIDGET)) await this.enliven(widget);
+    this.enliven();
+    return Promise.resolve();
   }
 
   override dispose(): void {
@@ -53,15 +52,24 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
     super.dispose();
   }
 
-  /** Starts the widget out of sight. */
-  private async enliven(widget: ReadonlyPartialJSONValue): Promise<void> {
-    const live = this.rendermime.createRenderer(WIDGET);
-    this.live = live;
+  /** Starts the widget out of sight; anew if it is another one, or another renderer has come to make it. */
+  private enliven(): void {
+    const widget = this.model?.trusted ? (this.model.data[WIDGET] ?? said(this.model).widget) : undefined;
+    const maker = widget === undefined ? undefined : this.rendermime.getFactory(WIDGET);
+    if (maker === this.maker && JSONExt.deepEqual(widget ?? null, this.widget ?? null)) return;
+    this.maker = maker;
+    this.widget = widget;
+    this.observer.disconnect();
+    this.live?.dispose();
+    this.live = null;
+    this.choose();
+    if (maker === undefined || widget === undefined) return;
+    const live = (this.live = this.rendermime.createRenderer(WIDGET));
     live.hide();
     this.addWidget(live);
-    this.observer.disconnect();
     this.observer.observe(live.node, { childList: true, subtree: true });
-    await live.renderModel(new MimeModel({ data: { [WIDGET]: widget }, trusted: true }));
+    // It waits for the kernel, perhaps for ever.
+    void live.renderModel(new MimeModel({ data: { [WIDGET]: widget }, trusted: true }));
   }
 
   /** Shows the widget if it is there, which its view says by the class of its root. */
@@ -110,8 +118,8 @@ function picture(svg: string, page: "light" | "dark"): HTMLImageElement {
   return image;
 }
 
-/** Lets `rendermime` show sessions. One of a notebook must be given for its widgets to be found. */
-export function renderSessions(rendermime: IRenderMimeRegistry): void {
-  const createRenderer = (): IRenderMime.IRenderer => new SessionOutput(rendermime);
+/** Lets `rendermime` show sessions. Widgets live in notebooks: theirs comes with the context of its kernel. */
+export function renderSessions(rendermime: IRenderMimeRegistry, context?: ISessionContext): void {
+  const createRenderer = (): IRenderMime.IRenderer => new SessionOutput(rendermime, context);
   rendermime.addFactory({ safe: true, mimeTypes: [SESSION], createRenderer }, RANK);
 }

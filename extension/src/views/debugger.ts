@@ -153,11 +153,11 @@ function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes):
     closeHelp: () => (panes().help.hidden = true),
   };
   // In a notebook's command mode JupyterLab's shortcuts (Lumino's) would take the arrow keys before this root sees
-  // them; the attribute asks them not to. With Ctrl or Meta they keep working: saving, the command palette.
+  // them; the attribute asks them not to. With Ctrl, Meta or Alt they keep working: saving, the command palette.
   const quiet = "data-lm-suppress-shortcuts";
   const suppress = (): void => root.setAttribute(quiet, "true");
   const down = (event: KeyboardEvent): void => {
-    if (event.key === "Control" || event.key === "Meta") root.removeAttribute(quiet);
+    if (["Control", "Meta", "Alt"].includes(event.key)) root.removeAttribute(quiet);
     if (act(event, keyboard)) {
       event.preventDefault();
       event.stopPropagation();

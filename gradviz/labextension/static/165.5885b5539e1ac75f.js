@@ -494,8 +494,8 @@
 }
 .gv-zoom {
   position: absolute;
-  right: 8px;
-  bottom: 8px;
+  top: 6px;
+  right: 6px;
   display: flex;
   border: 1px solid var(--gv-border);
   border-radius: 6px;
@@ -700,7 +700,6 @@
 .gv-heat {
   display: grid;
   gap: 1px;
-  max-width: 420px;
 }
 .gv-heat i {
   --gv-strength: 0%;
