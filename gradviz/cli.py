@@ -2,6 +2,7 @@
 
 import argparse
 import importlib.util
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -70,8 +71,13 @@ def open_lab(folder: Path, options: Sequence[str]) -> int:
 
     from jupyterlab.labapp import LabApp
 
-    LabApp.launch_instance([str(folder / FIRST_DEMO), *options])
+    LabApp.launch_instance([str(folder / FIRST_DEMO), *_as_root(), *options])
     return 0
+
+
+def _as_root() -> list[str]:
+    """What JupyterLab wants to hear from root, the only user of many a container, before it starts."""
+    return ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
 
 
 def parser() -> argparse.ArgumentParser:

@@ -12,7 +12,7 @@ from html import escape
 
 from .look import Look, edge_look, node_look, node_text
 from .picture import SVG
-from .place import Box, Placement, Tap, place
+from .place import Box, Placement, Tap, line_height, place
 from .state import State
 from .theme import Theme
 from .tracks import Trunk
@@ -194,7 +194,7 @@ def _edge(edge: Edge, ways: _Ways, state: State, theme: Theme, name: str | None)
         anchor = "" if way.anchor == "start" else f' text-anchor="{way.anchor}"'
         for row, line in enumerate(label(edge.blobs)):
             yield (
-                f'<text x="{way.label[0]:.1f}" y="{way.label[1] + row * (theme.label_size + 1):.1f}"{anchor} '
+                f'<text x="{way.label[0]:.1f}" y="{way.label[1] + row * line_height(theme):.1f}"{anchor} '
                 f'fill="{look.ink}">{escape(line)}</text>'
             )
     yield "</g>"

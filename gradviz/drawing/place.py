@@ -183,7 +183,7 @@ def _detours(slot: Sequence[Node], meetings: Mapping[str, list[_Meeting]], theme
     distances: list[tuple[_Meeting, float]] = []
     room = {False: 0.0, True: 0.0}
     for meeting in reversed(passing):
-        height = meeting.lines * _line_height(theme) + OVER_LINE if meeting.lines else TAP_STEP
+        height = meeting.lines * line_height(theme) + OVER_LINE if meeting.lines else TAP_STEP
         distance = room[meeting.down] or FIRST_DETOUR
         room[meeting.down] = distance + height
         distances.append((meeting, distance + height if meeting.down else distance))
@@ -211,7 +211,8 @@ def _boxes(
     return boxes, y - gap
 
 
-def _line_height(theme: Theme) -> float:
+def line_height(theme: Theme) -> float:
+    """Between two lines of a label."""
     return theme.label_size + 1
 
 
@@ -262,6 +263,6 @@ def _detour_taps(
         x = box.x + 0.3 * box.width + offset * min(TAP_STEP, 0.2 * box.width / count[meeting.node])
         y = box.bottom if meeting.down else box.top
         level = y + distance if meeting.down else y - distance
-        first_line = level - OVER_LINE - (meeting.lines - 1) * _line_height(theme)
+        first_line = level - OVER_LINE - (meeting.lines - 1) * line_height(theme)
         taps[meeting.node, id(meeting.trunk)] = Tap(x, y, level, (label_x, first_line))
     return taps

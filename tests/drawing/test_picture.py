@@ -211,36 +211,38 @@ def test_too_little_time_for_graphviz_still_gives_a_picture():
     assert {f"node-{line.id}" for line in (*document.forward, *document.backward)} <= found.keys()
 
 
-in_plain_lanes = pytest.mark.parametrize(
-    "operators", [SKIP_CONNECTION, DIAMOND, PRODUCTS, WIDE_PRODUCTS, fan_out(12), residual(2)]
-)
+def line_of(group: Element) -> str:
+    """The path of an edge."""
+    path = group.find(f"{SVG}path")
+    assert path is not None
+    return path.get("d", "")
 
 
-@in_plain_lanes
+@pytest.mark.parametrize("operators", [SKIP_CONNECTION, DIAMOND, PRODUCTS, WIDE_PRODUCTS, fan_out(12), residual(2)])
 def test_no_edge_of_plain_lanes_crosses_a_node_that_it_neither_leaves_nor_reaches(operators):
     document = trace(operators)
     drawn, found = view(document), groups(by_lanes(document))
     nodes = {node.id: box(found[f"node-{node.id}"]) for node in drawn.nodes}
     for edge in drawn.edges:
-        path = found[edge.id].find(f"{SVG}path")
-        assert path is not None
         others = [nodes[node] for node in nodes.keys() - {edge.source, edge.target}]
-        for x, y in points(path.get("d", "")):
+        for x, y in points(line_of(found[edge.id])):
             assert not any(overlap((x, y, x, y), other) for other in others), edge
 
 
-@in_plain_lanes
-def test_labels_of_plain_lanes_are_cut_neither_by_nodes_nor_by_each_other_nor_by_their_line(operators):
+@pytest.mark.parametrize("operators", [PRODUCTS, WIDE_PRODUCTS])
+def test_labels_of_edges_that_pass_neighbours_are_cut_by_nothing(operators):
     document = trace(operators)
     drawn, found = view(document), groups(by_lanes(document))
-    texts = [(edge.id, text) for edge in drawn.edges for text in text_boxes(found[edge.id])]
-    solid = [box(found[f"node-{node.id}"]) for node in drawn.nodes]
-    for number, (name, text) in enumerate(texts):
-        assert not any(overlap(text, other) for other in solid), name
-        assert not any(overlap(text, other) for _, other in texts[:number]), name
-        path = found[name].find(f"{SVG}path")
-        assert path is not None
-        assert not any(overlap((x, y, x, y), text) for x, y in points(path.get("d", ""))), name
+    texts = {edge.id: text_boxes(found[edge.id]) for edge in drawn.edges}
+    lines = [point for edge in drawn.edges for point in points(line_of(found[edge.id]))]
+    nodes = [box(found[f"node-{node.id}"]) for node in drawn.nodes]
+    passing = [name for name in texts if re.search(r"^M[^A-Z]+V|V[^A-Z]+$", line_of(found[name]))]
+    assert len(passing) >= 3
+    for name in passing:
+        others = [text for other in texts.keys() - {name} for text in texts[other]]
+        for text in texts[name]:
+            assert not any(overlap(text, other) for other in (*nodes, *others)), name
+            assert not any(overlap((x, y, x, y), text) for x, y in lines), name
 
 
 def test_trunks_of_a_fan_share_one_track():

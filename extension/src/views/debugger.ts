@@ -9,6 +9,7 @@ import { act, helpCard, type Keyboard } from "./keys";
 import { createNarration } from "./narration";
 import type { Navigation } from "./navigation";
 import { createProgram } from "./program";
+import { keepShortcutsAway } from "./shortcuts";
 import { createTimeline } from "./timeline";
 import { createToolbar } from "./toolbar";
 
@@ -152,25 +153,15 @@ function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes):
     toggleHelp: () => (panes().help.hidden = !panes().help.hidden),
     closeHelp: () => (panes().help.hidden = true),
   };
-  // In a notebook's command mode JupyterLab's shortcuts (Lumino's) would take the arrow keys before this root sees
-  // them; the attribute asks them not to. With Ctrl, Meta or Alt they keep working: saving, the command palette.
-  const quiet = "data-lm-suppress-shortcuts";
-  const suppress = (): void => root.setAttribute(quiet, "true");
   const down = (event: KeyboardEvent): void => {
-    if (["Control", "Meta", "Alt"].includes(event.key)) root.removeAttribute(quiet);
-    if (act(event, keyboard)) {
-      event.preventDefault();
-      event.stopPropagation();
-    }
+    if (!act(event, keyboard)) return;
+    event.preventDefault();
+    event.stopPropagation();
   };
-  suppress();
+  const letGo = keepShortcutsAway(root);
   root.addEventListener("keydown", down);
-  root.addEventListener("keyup", suppress);
-  root.addEventListener("focusout", suppress);
   return () => {
+    letGo();
     root.removeEventListener("keydown", down);
-    root.removeEventListener("keyup", suppress);
-    root.removeEventListener("focusout", suppress);
-    root.removeAttribute(quiet);
   };
 }
