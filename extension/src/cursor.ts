@@ -4,7 +4,7 @@
 
 import type { Line, Names, Trace, TraceEvent } from "./trace";
 
-/** future: not made yet; current: the forward operator being visited; new: made, changed or run by the current event. */
+/** future: not made yet (a forward operator never is: the net is there before anything happens); current: the forward operator being visited; new: made, changed or run by the current event. */
 export type LineState = "future" | "past" | "current" | "new";
 
 export function clamp(trace: Trace, position: number): number {
@@ -44,7 +44,7 @@ export function runTo(trace: Trace, position: number, target: string): number | 
 }
 
 export function lineState(trace: Trace, line: Line, position: number): LineState {
-  if (line.made > position) return "future";
+  if (line.role !== "forward" && line.made > position) return "future";
   const event = currentEvent(trace, position);
   if (event?.lines.includes(line.id)) return "new";
   if (event != null && event.forward !== null && trace.forward[event.forward] === line) return "current";

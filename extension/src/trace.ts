@@ -114,6 +114,7 @@ export interface Trace {
   producer: string;
   engine: "symbolic";
   name: string;
+  summary: string;
   net: Record<string, unknown>;
   ys: string[] | Record<string, GradientName | null>;
   skip: number;
@@ -146,6 +147,7 @@ export function parseTrace(source: string): Trace {
     producer: field("producer", text),
     engine: field("engine", choice(["symbolic"] as const)),
     name: field("name", text),
+    summary: field("summary", text),
     net: field("net", record),
     ys: field("ys", ys),
     skip: field("skip", whole(0)),

@@ -51,7 +51,7 @@ def node_text(node: Node, state: State) -> tuple[str, str]:
     """The two lines of a node; the second one of an accumulation is empty."""
     detail = node.detail
     if detail and state.is_future(node):
-        detail += ", not played yet" if node.is_forward else ", not made yet"
+        detail += ", not made yet"
     return fit(node.title, MAX_TITLE), detail
 
 

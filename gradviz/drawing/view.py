@@ -130,7 +130,8 @@ def _node(line: Line, slot: int) -> Node:
         detail = "seed"
     elif line.role == "accumulation":
         title, detail = "Σ", ""
-    return Node(line.id, line.role, title, detail, of, slot, line.made, line.ran)
+    made = 0 if line.role == "forward" else line.made  # the net is there before anything happens to it
+    return Node(line.id, line.role, title, detail, of, slot, made, line.ran)
 
 
 Flow = tuple[EdgeKind, str, str, str]

@@ -93,7 +93,7 @@ def test_versions_of_a_blob_written_in_place_are_kept_apart():
 
 def test_an_edge_exists_once_both_ends_do():
     document = trace(DIAMOND)
-    made = {line.id: line.made for line in (*document.forward, *document.backward)}
+    made = {line.id: 0 for line in document.forward} | {line.id: line.made for line in document.backward}
     for edge in view(document).edges:
         assert edge.made == max(made[edge.source], made[edge.target])
 

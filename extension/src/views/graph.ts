@@ -120,7 +120,9 @@ function findEdges(drawing: Drawing): Map<string, DrawnEdge[]> {
     if (!id.startsWith("edge-")) continue;
     const drawn = group.getAttribute("class") ?? "edge";
     const told = (what: string): string => new RegExp(`(?:^|\\s)${what}-(\\S+)`).exec(drawn)?.[1] ?? "";
-    const edge = { element: group, made: Number(told("made")), end: told("to"), drawn, classes: drawn };
+    // The net is there from the beginning, and so are its edges.
+    const made = group.classList.contains("forward") ? 0 : Number(told("made"));
+    const edge = { element: group, made, end: told("to"), drawn, classes: drawn };
     for (const line of [told("from"), edge.end]) edges.set(line, [...(edges.get(line) ?? []), edge]);
   }
   return edges;

@@ -56,7 +56,7 @@ function commandOf(event: KeyboardEvent): Command | undefined {
 
 export function helpCard(): HTMLElement {
   const rows = HELP.map(([keys, meaning]) =>
-    element("div", {}, element("dt", {}, ...keys.map((key) => element("kbd", {}, key))), element("dd", {}, meaning)),
+    element("div", { role: "listitem" }, element("span", {}, ...keys.map((key) => element("kbd", {}, key))), " ", element("span", {}, meaning)),
   );
-  return element("div", { class: "gv-help", role: "note", "aria-label": "Keys", hidden: true }, element("dl", {}, ...rows));
+  return element("div", { class: "gv-help", role: "list", "aria-label": "Keys", hidden: true }, ...rows);
 }

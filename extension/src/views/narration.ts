@@ -28,18 +28,13 @@ export function createNarration(trace: Trace): Narration {
     } else {
       kind.className = "gv-kind gv-tone-quiet";
       kind.replaceChildren("Start");
-      sentence.replaceChildren(beginning(trace));
+      sentence.replaceChildren(...marked(trace.summary || `The net has ${counted(trace.forward.length, "operator")}.`));
     }
     const coming = nextEvent(trace, position);
     next.replaceChildren(...(coming ? ["next: ", ...subject(trace, coming), " ", element("kbd", {}, "→")] : ["the end"]));
   }
 
   return { element: bar, show };
-}
-
-function beginning(trace: Trace): string {
-  const net = trace.name ? `The net ${trace.name}` : "The net";
-  return `${net} has ${counted(trace.forward.length, "operator")}. Nothing has happened yet.`;
 }
 
 /** Text between backticks becomes code. */

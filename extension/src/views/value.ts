@@ -83,9 +83,10 @@ function statistics(value: Value): HTMLElement {
     known("min", value.min), known("max", value.max), known("mean", value.mean), known("mean |·|", value.mean_abs),
     known("norm ‖·‖", value.norm), counted("zeros", value.zero, false), counted("NaN", value.nan, true), counted("infinite", value.inf, true),
   ];
-  const table = element("dl", { class: "gv-statistics" });
+  const table = element("div", { class: "gv-statistics", role: "list" });
   for (const [label, shown, isBad] of rows) {
-    table.append(element("div", isBad ? { class: "gv-bad" } : {}, element("dt", {}, label), element("dd", {}, shown)));
+    const pair = [element("span", { class: "gv-note" }, label), " ", element("span", {}, shown)];
+    table.append(element("div", { role: "listitem", class: isBad ? "gv-bad" : false }, ...pair));
   }
   return table;
 }

@@ -1,4 +1,4 @@
-"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[165],{131(r,a,e){var o=e(601),t=e.n(o),g=e(314),i=(e.n(g))()(t());i.push([r.id,`/* src/style.css */
+"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[0],{19(r,a,e){var o=e(20),t=e.n(o),g=e(21),i=(e.n(g))()(t());i.push([r.id,`/* src/style.css */
 .gradviz {
   color-scheme: light dark;
   --gv-bg: var(--jp-layout-color0, light-dark(#ffffff, #14171a));
@@ -73,15 +73,15 @@
   white-space: nowrap;
   cursor: pointer;
 }
-.gradviz code,
-.gradviz kbd {
+.gradviz.gradviz.gradviz :is(code, kbd) {
   padding: 0;
   border: 0;
   background: none;
+  box-shadow: none;
   color: inherit;
   font: 12px/1.6 var(--gv-mono);
 }
-.gradviz kbd {
+.gradviz.gradviz.gradviz kbd {
   padding: 0 4px;
   border: 1px solid var(--gv-border);
   border-bottom-width: 2px;
@@ -213,22 +213,15 @@
   border-radius: 6px;
   background: var(--gv-bg);
 }
-.gv-help dl {
-  display: grid;
-  gap: 4px;
-  margin: 0;
-}
-.gv-help dl > div {
+.gv-help > div {
   display: grid;
   grid-template-columns: 72px 1fr;
   gap: 8px;
+  padding: 2px 0;
 }
-.gv-help dt {
+.gv-help > div > :first-child {
   display: flex;
   gap: 4px;
-}
-.gv-help dd {
-  margin: 0;
 }
 .gv-timeline {
   contain: strict;
@@ -325,7 +318,7 @@
 }
 .gv-body {
   display: grid;
-  grid-template: "program graph inspector" 590px / 310px minmax(0, 1fr) 340px;
+  grid-template: "program graph inspector" 590px / minmax(240px, 26%) minmax(0, 1fr) minmax(260px, 29%);
 }
 .gv-program {
   grid-area: program;
@@ -439,7 +432,7 @@
   outline: 2px solid var(--gv-line-tone);
   outline-offset: -2px;
 }
-.gv-line code {
+.gradviz.gradviz.gradviz .gv-line code {
   min-width: 0;
   padding-left: 1.4em;
   overflow-wrap: anywhere;
@@ -680,8 +673,7 @@
   gap: 8px;
   align-items: stretch;
 }
-.gv-card p,
-.gv-quiet {
+.gradviz :is(.gv-card p, .gv-quiet, .gv-empty) {
   margin: 0;
 }
 .gv-not-computed {
@@ -755,14 +747,7 @@
   padding: 2px 0;
   border-bottom: 1px solid var(--gv-border);
 }
-.gv-statistics dt {
-  color: var(--gv-muted);
-  font-weight: 400;
-}
-.gv-statistics dd {
-  margin: 0;
-}
-.gv-statistics .gv-bad :is(dt, dd) {
+.gv-statistics .gv-bad > span {
   color: var(--gv-wrong);
   font-weight: 600;
 }
@@ -779,6 +764,10 @@
   color: inherit;
   font-weight: 600;
   text-align: left;
+}
+.gradviz .gv-ledger :is(thead, tr) {
+  border: 0;
+  background: none;
 }
 .gradviz .gv-ledger :is(th, td) {
   padding: 5px 4px;
@@ -988,4 +977,4 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   font: var(--jp-code-font-size) / 1.5 var(--jp-code-font-family);
   color: var(--jp-content-font-color1);
 }
-`,""]),e.d(a,{},{A:i})},314(r){r.exports=function(r){var a=[];return a.toString=function(){return this.map(function(a){var e="",o=void 0!==a[5];return a[4]&&(e+="@supports (".concat(a[4],") {")),a[2]&&(e+="@media ".concat(a[2]," {")),o&&(e+="@layer".concat(a[5].length>0?" ".concat(a[5]):""," {")),e+=r(a),o&&(e+="}"),a[2]&&(e+="}"),a[4]&&(e+="}"),e}).join("")},a.i=function(r,e,o,t,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==g&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=g),e&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=e),t&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=t):l[4]="".concat(t)),a.push(l))}},a}},601(r){r.exports=function(r){return r[1]}},4(r,a,e){e.r(a);var o=e(72),t=e.n(o),g=e(825),i=e.n(g),v=e(659),n=e.n(v),d=e(56),l=e.n(d),p=e(540),s=e.n(p),c=e(113),h=e.n(c),u=e(131),b={};b.styleTagTransform=h(),b.setAttributes=l(),b.insert=n().bind(null,"head"),b.domAPI=i(),b.insertStyleElement=s(),t()(u.A,b);let f=u.A&&u.A.locals?u.A.locals:void 0;e.d(a,{},{default:f})},72(r){var a=[];function e(r){for(var e=-1,o=0;o<a.length;o++)if(a[o].identifier===r){e=o;break}return e}function o(r,o){for(var t={},g=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=t[n]||0,l="".concat(n," ").concat(d);t[n]=d+1;var p=e(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)a[p].references++,a[p].updater(s);else{var c=function(r,a){var e=a.domAPI(a);return e.update(r),function(a){a?(a.css!==r.css||a.media!==r.media||a.sourceMap!==r.sourceMap||a.supports!==r.supports||a.layer!==r.layer)&&e.update(r=a):e.remove()}}(s,o);o.byIndex=i,a.splice(i,0,{identifier:l,updater:c,references:1})}g.push(l)}return g}r.exports=function(r,t){var g=o(r=r||[],t=t||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var v=e(g[i]);a[v].references--}for(var n=o(r,t),d=0;d<g.length;d++){var l=e(g[d]);0===a[l].references&&(a[l].updater(),a.splice(l,1))}g=n}}},659(r){var a={};r.exports=function(r,e){var o=function(r){if(void 0===a[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}a[r]=e}return a[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(e)}},540(r){r.exports=function(r){var a=document.createElement("style");return r.setAttributes(a,r.attributes),r.insert(a,r.options),a}},56(r,a,e){r.exports=function(r){var a=e.nc;a&&r.setAttribute("nonce",a)}},825(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var a=r.insertStyleElement(r);return{update:function(e){var o,t,g;o="",e.supports&&(o+="@supports (".concat(e.supports,") {")),e.media&&(o+="@media ".concat(e.media," {")),(t=void 0!==e.layer)&&(o+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),o+=e.css,t&&(o+="}"),e.media&&(o+="}"),e.supports&&(o+="}"),(g=e.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(o,a,r.options)},remove:function(){var r;null===(r=a).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,a){if(a.styleSheet)a.styleSheet.cssText=r;else{for(;a.firstChild;)a.removeChild(a.firstChild);a.appendChild(document.createTextNode(r))}}}}]);
+`,""]),e.d(a,{},{A:i})},21(r){r.exports=function(r){var a=[];return a.toString=function(){return this.map(function(a){var e="",o=void 0!==a[5];return a[4]&&(e+="@supports (".concat(a[4],") {")),a[2]&&(e+="@media ".concat(a[2]," {")),o&&(e+="@layer".concat(a[5].length>0?" ".concat(a[5]):""," {")),e+=r(a),o&&(e+="}"),a[2]&&(e+="}"),a[4]&&(e+="}"),e}).join("")},a.i=function(r,e,o,t,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==g&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=g),e&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=e),t&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=t):l[4]="".concat(t)),a.push(l))}},a}},20(r){r.exports=function(r){return r[1]}},12(r,a,e){e.r(a);var o=e(13),t=e.n(o),g=e(14),i=e.n(g),v=e(15),n=e.n(v),d=e(16),l=e.n(d),p=e(17),s=e.n(p),c=e(18),h=e.n(c),u=e(19),b={};b.styleTagTransform=h(),b.setAttributes=l(),b.insert=n().bind(null,"head"),b.domAPI=i(),b.insertStyleElement=s(),t()(u.A,b);let x=u.A&&u.A.locals?u.A.locals:void 0;e.d(a,{},{default:x})},13(r){var a=[];function e(r){for(var e=-1,o=0;o<a.length;o++)if(a[o].identifier===r){e=o;break}return e}function o(r,o){for(var t={},g=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=t[n]||0,l="".concat(n," ").concat(d);t[n]=d+1;var p=e(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)a[p].references++,a[p].updater(s);else{var c=function(r,a){var e=a.domAPI(a);return e.update(r),function(a){a?(a.css!==r.css||a.media!==r.media||a.sourceMap!==r.sourceMap||a.supports!==r.supports||a.layer!==r.layer)&&e.update(r=a):e.remove()}}(s,o);o.byIndex=i,a.splice(i,0,{identifier:l,updater:c,references:1})}g.push(l)}return g}r.exports=function(r,t){var g=o(r=r||[],t=t||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var v=e(g[i]);a[v].references--}for(var n=o(r,t),d=0;d<g.length;d++){var l=e(g[d]);0===a[l].references&&(a[l].updater(),a.splice(l,1))}g=n}}},15(r){var a={};r.exports=function(r,e){var o=function(r){if(void 0===a[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}a[r]=e}return a[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(e)}},17(r){r.exports=function(r){var a=document.createElement("style");return r.setAttributes(a,r.attributes),r.insert(a,r.options),a}},16(r,a,e){r.exports=function(r){var a=e.nc;a&&r.setAttribute("nonce",a)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var a=r.insertStyleElement(r);return{update:function(e){var o,t,g;o="",e.supports&&(o+="@supports (".concat(e.supports,") {")),e.media&&(o+="@media ".concat(e.media," {")),(t=void 0!==e.layer)&&(o+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),o+=e.css,t&&(o+="}"),e.media&&(o+="}"),e.supports&&(o+="}"),(g=e.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(o,a,r.options)},remove:function(){var r;null===(r=a).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,a){if(a.styleSheet)a.styleSheet.cssText=r;else{for(;a.firstChild;)a.removeChild(a.firstChild);a.appendChild(document.createTextNode(r))}}}}]);
