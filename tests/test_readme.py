@@ -1,0 +1,34 @@
+"""The README keeps its word: its Python runs."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gradviz
+from gradviz.operators import registry
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+
+
+def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_TABLE", dict(registry._TABLE))
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL):
+        exec(block, names)
+    assert gradviz.load("first.gradviz.json").name == "first"
+
+    net = gradviz.Net()
+    net.add("Cube", "x", "y")
+    ws = gradviz.Workspace()
+    ws.feed("x", np.arange(3.0))
+    gradients = net.add_gradient_operators(["y"])
+    ws.run(net)
+    np.testing.assert_array_equal(ws.fetch(gradients["x"]), [0.0, 3.0, 12.0])
+
+
+def test_pictures_are_there() -> None:
+    for path in re.findall(r"!\[.*?\]\((.*?)\)", README.read_text(encoding="utf-8")):
+        assert (README.parent / path).is_file(), path
