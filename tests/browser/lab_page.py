@@ -70,7 +70,8 @@ class LabPage:
         """Opens a new notebook that has these code cells."""
         cells = [nbformat.v4.new_code_cell(source) for source in sources]
         path = self.server.folder / name
-        nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}  # else JupyterLab may ask which
+        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
         self.open(path)
 
     def run_cells(self, count: int) -> None:

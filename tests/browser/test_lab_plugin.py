@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import gradviz
-from tests.browser.lab_page import RUN, START, LabPage
+from tests.browser.lab_page import START, LabPage
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -34,14 +34,6 @@ def open_panel(lab: LabPage) -> Locator:
     return panel
 
 
-def run_next(lab: LabPage, cell: int) -> None:
-    """Runs code cell number `cell`, after all cells before it were run."""
-    prompt = lab.code_cells.nth(cell - 1).locator(".jp-InputPrompt")
-    prompt.click()
-    lab.page.keyboard.press("Shift+Enter")
-    expect(prompt).to_have_text(f"[{cell}]:", timeout=RUN)
-
-
 def visit(lab: LabPage, path: str) -> None:
     """Goes to a file or folder below the server's root, in a workspace that nobody used before."""
     lab.page.goto(f"{lab.server.url}/lab/workspaces/{uuid.uuid4().hex[:8]}/tree/{path}?token={lab.server.token}")
@@ -53,13 +45,13 @@ def test_the_side_panel_moves_with_the_session_of_the_notebook(lab: LabPage) -> 
     expect(panel).to_contain_text("Run session = gradviz.debug(net, ys, workspace=ws) in a cell")
     lab.run_cells(1)
     expect(panel).to_contain_text("event 0 /")
-    run_next(lab, 2)
+    lab.run_cells_from(2, 2)
     expect(panel).to_contain_text("event 1 /")
     panel.get_by_role("button", name="Step", exact=True).click()
     lab.page.keyboard.press("ArrowRight")
     expect(panel).to_contain_text("event 3 /")
     lab.shot("light")
-    run_next(lab, 3)
+    lab.run_cells_from(3, 3)
     expect(lab.output(3)).to_contain_text("3")
 
 
