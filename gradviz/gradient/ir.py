@@ -146,7 +146,8 @@ class IR:
         yield from self._seed(seeds)
         for index in range(len(self.ssa) - 1, self.skip - 1, -1):
             yield from self._visit(index)
-            yield from self.do_gradient_accumulation(index)
+            if accumulations := self.do_gradient_accumulation(index):
+                yield from accumulations
         yield Completed(dict(self.gradient_map))
 
     def _seed(self, seeds: dict[str, Gradient | None]) -> Iterator[Event]:
@@ -188,13 +189,13 @@ class IR:
             return
         yield Visited(index, g_output)
         answer = ask_rule(op, index, g_output)
-        operators, g_input = self._names.settle(op, in_versions, answer.operators, answer.g_input)
+        operators, g_input = self._names.settle(op, in_versions, answer)
         position = len(self.gradient_ops)
         checks = self._check_inputs(index, operators, g_output)
         if answer.marked:
             operators = [_plain(made) for made in operators]
             g_input = [str(g) if isinstance(g, str) else g for g in g_input]
-        self.gradient_ops.extend(operators)
+        self.gradient_ops += operators
         yield RuleApplied(index, answer.source, position, operators, g_input)
         yield from checks
         yield from self.build_gradient_generators(index, operators, g_output, g_input)
@@ -255,34 +256,40 @@ class IR:
         gradient_ops: Sequence[Operator],
         g_output: Sequence[Gradient | None],
         g_input: Sequence[Gradient | None],
-    ) -> Iterator[Event]:
+    ) -> list[GeneratorAdded]:
         """Record what `gradient_ops`, just made for operator `fwd_op_idx`, contribute to the gradients of its inputs.
 
         All steps of a rule that write one name are one gradient, unless the input occurs several times.
         """
         op, in_versions, _ = self.ssa[fwd_op_idx]
         first = len(self.gradient_ops) - len(gradient_ops)
+        events = []
         made = _written(gradient_ops, g_input, first, fwd_op_idx)
-        passed = [slot for slot, g in enumerate(g_input) if g is not None and g not in made]
         for name, generators in made.items():
             slot = g_input.index(name)
-            self._names.hold(name, op.inputs[slot], in_versions[slot], owned=True)
+            blob, version = op.inputs[slot], in_versions[slot]
+            self._names.hold(name, blob, version, owned=True)
             for generator in generators:
-                yield self._add_generator(op.inputs[slot], in_versions[slot], fwd_op_idx, generator)
-        for slot in passed:
-            gradient = g_input[slot]
-            if gradient not in g_output:
-                raise out_of_scope(op, fwd_op_idx, gradient)
-            assert isinstance(gradient, str)
-            self._names.hold(gradient, op.inputs[slot], in_versions[slot], owned=False)
-            generator = Generator(gradient, "passed", fwd_op_idx, [], op.device)
-            yield self._add_generator(op.inputs[slot], in_versions[slot], fwd_op_idx, generator)
-        for name, version, gradient in zip(op.inputs, in_versions, g_input, strict=True):
+                events.append(self._add_generator(blob, version, fwd_op_idx, generator))
+        for blob, version, gradient in zip(op.inputs, in_versions, g_input, strict=True):
             if gradient is not None:
-                self.gradient_frontier[name] = version
-                self.gradients[name, version] = self.gradient_map[name] = gradient
-            elif name in op.outputs:
-                self.gradient_map.pop(name, None)
+                if gradient not in made:
+                    events.append(self._pass_through(blob, version, fwd_op_idx, gradient, g_output))
+                self.gradient_frontier[blob] = version
+                self.gradients[blob, version] = self.gradient_map[blob] = gradient
+            elif blob in op.outputs:
+                self.gradient_map.pop(blob, None)
+        return events
+
+    def _pass_through(
+        self, blob: str, version: int, index: int, gradient: Gradient, g_output: Sequence[Gradient | None]
+    ) -> GeneratorAdded:
+        op = self.ssa[index].op
+        if gradient not in g_output:
+            raise out_of_scope(op, index, gradient)
+        assert isinstance(gradient, str)
+        self._names.hold(gradient, blob, version, owned=False)
+        return self._add_generator(blob, version, index, Generator(gradient, "passed", index, [], op.device))
 
     def _add_generator(self, blob: str, version: int, index: int, generator: Generator) -> GeneratorAdded:
         generators = self.gradient_generators.at(blob, version)
@@ -291,18 +298,19 @@ class IR:
             index, blob, version, generator.gradient, generator.how, generator.position, len(generators)
         )
 
-    def do_gradient_accumulation(self, fwd_op_idx: int) -> Iterator[Event]:
+    def do_gradient_accumulation(self, fwd_op_idx: int) -> list[Accumulated]:
         """Add up the gradients of each input of operator `fwd_op_idx` whose first reader it is."""
         op, in_versions, _ = self.ssa[fwd_op_idx]
-        usages_of, shared = self.input_usages, {}
+        shared: dict[str, int] = {}
         for name, version in zip(op.inputs, in_versions, strict=True):
-            usages = usages_of[name][version]
+            usages = self.input_usages[name][version]
             if len(usages) > 1 and usages[0] == fwd_op_idx:
                 shared[name] = version
-        for name, version in shared.items():
-            generators = self.gradient_generators.at(name, version)
-            if len(generators) > 1:
-                yield self._accumulate(fwd_op_idx, name, version, generators)
+        return [
+            self._accumulate(fwd_op_idx, name, version, generators)
+            for name, version in shared.items()
+            if len(generators := self.gradient_generators.at(name, version)) > 1
+        ]
 
     def _accumulate(self, index: int, blob: str, version: int, generators: Sequence[Generator]) -> Accumulated:
         device = common_device(blob, index, generators)
@@ -328,7 +336,7 @@ def _written(
     """The gradients that `gradient_ops` write, by name."""
     made: dict[str, list[Generator]] = {}
     for position, op in enumerate(gradient_ops, first):
-        reads = [name for name in made if name in op.inputs]
+        reads = [name for name in made if name in op.inputs] if made else ()
         for slot, name in enumerate(op.outputs):
             if name not in g_input:
                 continue

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from ..program import Gradient, GradientSlice, Operator
+from .rules import Answer
 
 
 class Holder(NamedTuple):
@@ -65,14 +66,13 @@ class GradientNames:
         return f"{name}_{number}"
 
     def settle(
-        self,
-        op: Operator,
-        in_versions: Sequence[int],
-        operators: list[Operator],
-        g_input: list[Gradient | None],
+        self, op: Operator, in_versions: Sequence[int], answer: Answer
     ) -> tuple[list[Operator], list[Gradient | None]]:
         """The rule's operators and gradients, with fresh names where theirs would overwrite what is needed."""
+        operators, g_input = answer.operators, answer.g_input
         conflicts: dict[str, str] = {}
+        if answer.marked:
+            conflicts = {name: self.fresh(name) for name in _read_after_write(operators)}
         reserved, holders = self._reserved, self._holders
         for gradient_op in operators:
             for name in gradient_op.outputs:
@@ -84,6 +84,18 @@ class GradientNames:
         if not conflicts:
             return operators, g_input
         return _rename(operators, conflicts), [_renamed(gradient, conflicts) for gradient in g_input]
+
+
+def _read_after_write(operators: Sequence[Operator]) -> set[str]:
+    """Names that hold an output gradient, that one operator of a rule overwrites, and that a later one still reads."""
+    written: set[str] = set()
+    needed: set[str] = set()
+    for op in operators:
+        for name in op.inputs:
+            if name in written and getattr(name, "source", None) == "output gradient":
+                needed.add(str(name))
+        written.update(op.outputs)
+    return needed
 
 
 def _dense_target(

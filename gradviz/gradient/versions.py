@@ -12,6 +12,10 @@ class PerVersion(dict[str, list[list[T]]], Generic[T]):
         """The list of `name` at `version`, which may be appended to."""
         lists = self.get(name)
         if lists is None:
+            if version == 0:
+                made: list[T] = []
+                self[name] = [made]
+                return made
             lists = self[name] = []
         while len(lists) <= version:
             lists.append([])

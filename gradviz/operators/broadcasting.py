@@ -114,6 +114,8 @@ def sum_to(gradient: Array, shape: tuple[int, ...]) -> Array:
 
 def unlaid(op: Operator, gradient: Array, x: Array, y: Array) -> Array:
     """The gradient of y, in its own shape, from that of y laid along x."""
+    if gradient.shape == y.shape:
+        return gradient
     return sum_to(gradient, laid_along(op, x.shape, y.shape) if op.args else y.shape).reshape(y.shape)
 
 

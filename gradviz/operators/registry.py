@@ -235,12 +235,12 @@ def op_gradient(
 
     The operator's own arguments travel along, then `args`.
     """
-    names = [gradient_name(op.inputs[index]) for index in wanted]
-    gradient = gradient_operator(op, f"{op.type}Gradient", inputs, names, {**op.args, **args} if args else None)
     g_input: OutputGradients = [None] * len(op.inputs)
-    for index, name in zip(wanted, names, strict=True):
-        g_input[index] = name
-    return gradient, g_input
+    names = []
+    for index in wanted:
+        g_input[index] = name = f"{op.inputs[index]}_grad"
+        names.append(name)
+    return gradient_operator(op, f"{op.type}Gradient", inputs, names, {**op.args, **args} if args else None), g_input
 
 
 def _with_checked_arguments(infer: Inference, defaults: Mapping[str, Any] | None) -> Inference:

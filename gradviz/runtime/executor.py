@@ -160,12 +160,17 @@ def _store(result: Any, step: Step, values: MutableMapping[str, Array]) -> None:
     if len(result) != len(outputs):
         raise _kernel_failed(step, values, f"returned {len(result)} arrays for {len(outputs)} outputs")
     for name, array in zip(outputs, result, strict=True):
-        if isinstance(array, np.generic):
-            array = np.asarray(array)
-        if not isinstance(array, np.ndarray):
-            raise _kernel_failed(step, values, f"returned {type(array).__name__} {array!r} instead of an array")
+        if type(array) is not np.ndarray:
+            array = _as_array(array, step, values)
         _freeze(array, False)
         values[name] = array
+
+
+def _as_array(value: Any, step: Step, values: Mapping[str, Array]) -> Array:
+    """numpy's scalars, which its reductions return, as arrays."""
+    if isinstance(value, np.generic | np.ndarray):
+        return np.asarray(value)
+    raise _kernel_failed(step, values, f"returned {type(value).__name__} {value!r} instead of an array")
 
 
 def _explained(error: Exception, step: Step, values: Mapping[str, Array]) -> Exception:
