@@ -8,6 +8,7 @@ import numpy as np
 from ..gradient import IR, Ys
 from ..operators.registry import Array
 from ..program import GradientSlice, GradvizError, NetDef, Operator, RunError
+from ..program.collection import uncollected
 from ..program.events import Event, Failed, Ran
 from ..program.ssa import Ssa, number
 from ..runtime import Workspace
@@ -58,14 +59,15 @@ def record(net: NetDef, ys: Ys, *, workspace: Workspace | None = None, skip: int
             met on the way is recorded as the last event, `Failed`.
         RunError: ``bad_value`` when a given gradient holds a NaN.
     """
-    net = NetDef(net.name, net.ops)
+    net = net.copy()
     ir = IR(net.ops, skip)
     if workspace is not None:
         _check_seeds(ys, workspace)
     events: list[Event] = []
     try:
-        for event in ir.backward_events(ys):
-            events.append(event)
+        with uncollected():
+            for event in ir.backward_events(ys):
+                events.append(event)
     except GradvizError as error:
         if not events:
             raise

@@ -85,8 +85,9 @@ class IR:
         self.gradient_map: dict[str, Gradient] = {}
         self.gradient_ops: list[Operator] = []
         self._names = GradientNames(self.frontier)
-        for op in operators:
-            self.play(op)
+        with uncollected():
+            for op in operators:
+                self.play(op)
         self.sanity_check()
 
     def play(self, op: Operator) -> None:

@@ -100,6 +100,12 @@ class NetDef:
         """Write the net as JSON to `path`."""
         Path(path).write_text(self.to_json(), encoding="utf-8")
 
+    def copy(self) -> "NetDef":
+        """The same net as plain data, with a list of operators of its own."""
+        made = NetDef(self.name, external_inputs=self.external_inputs, external_outputs=self.external_outputs)
+        made.ops = self.ops.copy()
+        return made
+
     def __str__(self) -> str:
         """The program in SSA, a numbered line for each operator."""
         lines = [f"net {self.name}"]

@@ -1,9 +1,10 @@
-"""Generation: what the IR takes for each forward operator to make the backward pass, its events consumed."""
+"""Generation: what making the backward pass takes for each forward operator, its events consumed or all kept."""
 
-from collections import deque
 from collections.abc import Callable, Iterator
 
 from gradviz import IR, Operator
+from gradviz.debugger import record
+from gradviz.program import NetDef
 from tests.benchmarks.figures import Figure, Target
 from tests.benchmarks.timing import Effort, best_seconds
 
@@ -37,11 +38,19 @@ SHAPES: dict[str, Callable[[int], list[Operator]]] = {"chain": chain, "branching
 def measure(effort: Effort) -> Iterator[Figure]:
     """Microseconds a forward operator for each shape and length, and how they grow with the length."""
     programs = {(shape, length): make(length) for shape, make in SHAPES.items() for length in effort.operators}
-    seconds = best_seconds({key: generating(operators) for key, operators in programs.items()}, effort)
-    each = {key: 1e6 * seconds[key] / len(operators) for key, operators in programs.items()}
-    for (shape, length), microseconds in each.items():
+    contenders = {
+        (verb, *key): call(operators)
+        for key, operators in programs.items()
+        for verb, call in (("generate", generating), ("record", recording))
+    }
+    seconds = best_seconds(contenders, effort)
+    each = {
+        (verb, shape, length): 1e6 * taken / len(programs[shape, length])
+        for (verb, shape, length), taken in seconds.items()
+    }
+    for (verb, shape, length), microseconds in each.items():
         yield Figure(
-            f"generate {shape}",
+            f"{verb} {shape}",
             f"{length:,} operators",
             microseconds,
             "us/operator",
@@ -52,15 +61,21 @@ def measure(effort: Effort) -> Iterator[Figure]:
         yield Figure(
             f"growth of {shape}",
             f"{long:,} operators",
-            each[shape, long],
+            each["generate", shape, long],
             "us/operator",
             f"{short:,} operators",
-            each[shape, short],
+            each["generate", shape, short],
             Target("ratio", MOST_GROWTH),
         )
 
 
 def generating(operators: list[Operator]) -> Callable[[], object]:
-    """Plays the program, generates the backward pass of its last output and takes every event."""
+    """Plays the program and generates the backward pass of its last output, every event consumed."""
     ys = [operators[-1].outputs[0]]
-    return lambda: deque(IR(operators).backward_events(ys), maxlen=0)
+    return lambda: IR(operators).get_backward_pass(ys)
+
+
+def recording(operators: list[Operator]) -> Callable[[], object]:
+    """The same with every event kept, as the debugger does."""
+    net, ys = NetDef("net", operators), [operators[-1].outputs[0]]
+    return lambda: record(net, ys)
