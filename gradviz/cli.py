@@ -1,4 +1,4 @@
-"""The command line: `gradviz lab` opens the demo notebooks in JupyterLab."""
+"""The command line: `gradviz lab` opens the demo notebooks in JupyterLab, `gradviz operators` lists the operators."""
 
 import argparse
 import importlib.util
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gradviz import __version__
+from gradviz.operators.table import markdown
 
 FIRST_DEMO = "01-first-backward-pass.ipynb"
 DEFAULT_FOLDER = "gradviz-demos"
@@ -95,12 +96,16 @@ def parser() -> argparse.ArgumentParser:
         "there stay as they are, and opens the first one in JupyterLab. Further options go to JupyterLab.",
         allow_abbrev=False,
     )
+    commands.add_parser("operators", help="print the table of all operators in Markdown", allow_abbrev=False)
     return root
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line `argv` (default: this process's own) and returns its exit status."""
-    _, rest = parser().parse_known_args(argv)
+    known, rest = parser().parse_known_args(argv)
+    if known.command == "operators":
+        print(markdown(), end="")
+        return 0
     # Only a first word is the folder: a later one is the value of an option, as in `--port 8899`.
     if rest and not rest[0].startswith("-"):
         return open_lab(Path(rest[0]), rest[1:])

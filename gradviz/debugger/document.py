@@ -26,6 +26,7 @@ from ..program.events import (
     Visited,
     to_dict,
 )
+from ..program.operator import parts_of
 from ..version import __version__
 from . import narration
 from .ledger import ledger
@@ -58,6 +59,16 @@ class _Told(msgspec.Struct):
     words: list[str] = []
 
 
+class _Sum(msgspec.Struct, frozen=True):
+    """An accumulation at position `at`: the writings that the sum and each term consist of, and who made the terms."""
+
+    event: Accumulated
+    at: int
+    total: list[Written]
+    terms: list[list[Written]]
+    producers: list[str]
+
+
 class _Document:
     """Plays the events once, growing the lines, then freezes everything under its final names."""
 
@@ -68,9 +79,8 @@ class _Document:
         self.values = {f"{name}@{number}": array for (name, number), array in recording.values.items()}
         self.seconds: dict[str, float] = {}
         self.told: list[_Told] = []
-        self.sums: list[tuple[Accumulated, int, GrowingLine, list[Written], list[str]]] = []
+        self.sums: list[_Sum] = []
         self.gradients: dict[str, Gradient] = {}
-        self.visiting: Visited | None = None
         self.group = -1
         for at, event in enumerate(recording.events, 1):
             self._tell(event, at)
@@ -124,7 +134,6 @@ class _Document:
         return self._say(event, narration.seeded(event, line), None, [line] if line else [], focus)
 
     def _tell_visited(self, event: Visited) -> _Told:
-        self.visiting = event
         line = self.lines.forward[event.index]
         gradients = [self._gradient(gradient) for gradient in event.g_output]
         text = narration.visited(event, line, gradients)
@@ -136,9 +145,8 @@ class _Document:
         return self._say(event, text, event.index, [], line.outputs, [line.op.type])
 
     def _tell_rule_applied(self, event: RuleApplied, at: int) -> _Told:
-        assert self.visiting is not None
         line = self.lines.forward[event.index]
-        made = self.lines.apply(event, self.visiting.g_output, at)
+        made = self.lines.apply(event, at)
         focus = [written for new in made for written in (new.inputs if new.role == "passed" else new.outputs)]
         text = narration.rule_applied(event, line, made)
         return self._say(event, text, event.index, made, focus, [line.op.type, *(new.op.type for new in made)])
@@ -157,16 +165,20 @@ class _Document:
 
     def _tell_accumulated(self, event: Accumulated, at: int) -> _Told:
         before = {rename: str(self.lines.operator(rename.position).outputs[rename.slot]) for rename in event.renames}
-        total = self.lines.accumulate(event, at)
+        lines = self.lines.accumulate(event, at)
         renamed = [(before[rename], rename.new) for rename in event.renames if rename.slot >= 0]
-        line = self.lines.forward[event.index]
+        read = [written for line in lines for written in line.inputs]
+        terms = [self._parts(contribution.gradient, read) for contribution in event.contributions]
+        total = self._parts(event.gradient, [written for line in lines for written in line.outputs])
+        self.sums.append(_Sum(event, at, total, terms, [self._producer(c) for c in event.contributions]))
         readers = self.readers[event.blob, event.version]
-        terms = [self._generated(c.gradient, c.position, total) for c in event.contributions]
-        self.sums.append((event, at, total, terms, [self._producer(c) for c in event.contributions]))
-        text = narration.accumulated(event, line, total, readers, dict.fromkeys(renamed))
-        told = self._say(
-            event, text, event.index, [total], [*total.outputs, f"{event.blob}@{event.version}", *terms], ["Sum", "Σ"]
-        )
+        text = narration.accumulated(event, self.lines.forward[event.index], lines, readers, dict.fromkeys(renamed))
+        focus: list[Written | str | None] = [
+            *reversed(total),
+            f"{event.blob}@{event.version}",
+            *(term[-1] for term in terms),
+        ]
+        told = self._say(event, text, event.index, lines, focus, ["Σ", *(line.op.type for line in lines)])
         told.ledger = len(self.sums) - 1
         return told
 
@@ -206,15 +218,18 @@ class _Document:
     def _gradient(self, gradient: Gradient | None) -> Written | None:
         if gradient is None:
             return None
-        return self.lines.latest(gradient.values if isinstance(gradient, GradientSlice) else gradient)
+        return self.lines.latest(parts_of(gradient)[-1])
 
-    def _generated(self, gradient: Gradient, position: int | None, total: GrowingLine | None = None) -> Written:
-        """The writing that a gradient's name stands for, among those of operator `position` or the terms of `total`."""
-        name = gradient.values if isinstance(gradient, GradientSlice) else gradient
+    def _generated(self, gradient: Gradient, position: int | None) -> Written:
+        """The writing that a gradient's name stands for, by operator `position` where one wrote it."""
+        name = parts_of(gradient)[-1]
         places = self.lines.operator(position).outputs if position is not None else []
-        if total is not None and not places:
-            places = total.inputs
         return next((written for written in places if written.name == name), None) or self.lines.latest(name)
+
+    def _parts(self, gradient: Gradient, among: Iterable[Written]) -> list[Written]:
+        """The writings that a gradient consists of, those `among` the given ones where they are there."""
+        found = {written.name: written for written in among}
+        return [found.get(name) or self.lines.latest(name) for name in parts_of(gradient)]
 
     def _producer(self, contribution: Contribution) -> str:
         """``FCGradient #2``, ``Mul of Sqr #7`` or, where the gradient passed through, ``Sum #4``."""
@@ -231,7 +246,7 @@ class _Document:
     def trace(self) -> Trace:
         """Everything under its final names."""
         recording = self.recording
-        ledgers = [self._ledger(*sum_) for sum_ in self.sums]
+        ledgers = [self._ledger(sum_) for sum_ in self.sums]
         return Trace(
             producer=f"gradviz {__version__}",
             name=recording.net.name,
@@ -276,12 +291,25 @@ class _Document:
         device = "cpu"
         return {name: statistics(array, device, self.seconds.get(name)) for name, array in self.values.items()}
 
-    def _ledger(
-        self, event: Accumulated, at: int, total: GrowingLine, terms: list[Written], producers: list[str]
-    ) -> Ledger:
-        names = [str(term) for term in terms]
+    def _ledger(self, sum_: _Sum) -> Ledger:
+        event = sum_.event
+        names = [str(term[-1]) for term in sum_.terms]
         paths = [self._path(contribution.index, event.blob) for contribution in event.contributions]
-        return ledger(event, at, str(total.outputs[0]), names, producers, paths, self.values)
+        arrays = [self._dense(term, event) for term in sum_.terms]
+        total = self._dense(sum_.total, event)
+        return ledger(event, sum_.at, str(sum_.total[-1]), names, sum_.producers, paths, arrays, total)
+
+    def _dense(self, parts: Sequence[Written], event: Accumulated) -> Array | None:
+        """The value of a gradient as one array, None where it was not computed."""
+        values = self.values.get(str(parts[-1]))
+        if len(parts) == 1 or values is None:
+            return values
+        table, indices = self.values.get(f"{event.blob}@{event.version}"), self.values.get(str(parts[0]))
+        if table is None or indices is None:
+            return None
+        whole = np.zeros_like(table, dtype=values.dtype)
+        np.add.at(whole, indices, values)
+        return whole
 
     def _path(self, index: int | None, blob: str) -> list[str]:
         """One shortest way from forward operator `index` to a y, as words; for a seed, the `blob` it belongs to."""

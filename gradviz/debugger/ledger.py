@@ -8,7 +8,7 @@ For contributions c_i with the sum t:
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
@@ -25,7 +25,8 @@ def ledger(
     terms: Sequence[str],
     producers: Sequence[str],
     paths: Sequence[list[str]],
-    values: Mapping[str, Array],
+    arrays: Sequence[Array | None],
+    whole: Array | None,
 ) -> Ledger:
     """The ledger of `event`, which happened at position `at`.
 
@@ -34,13 +35,13 @@ def ledger(
         terms: the contributions, in the order of the event's.
         producers: who made each, ``"FCGradient #2"``.
         paths: a way from each to a y.
-        values: arrays by version; where one is absent all numbers are None.
+        arrays: the contributions' values, sparse ones made dense; where one is None all numbers are None.
+        whole: the sum's value.
     """
-    arrays = [values.get(term) for term in terms]
-    whole = values.get(total)
-    known = whole is not None and all(array is not None for array in arrays)
-    flat = [_flat(array) for array in arrays] if known else []
-    sum_ = _flat(whole) if known else None
+    known = [array for array in arrays if array is not None]
+    is_whole = whole is not None and len(known) == len(arrays)
+    flat = [_flat(array) for array in known] if is_whole else []
+    sum_ = _flat(whole) if is_whole else None
     contributions = []
     for slot, contribution in enumerate(event.contributions):
         norm = share = cosine = None

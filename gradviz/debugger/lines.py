@@ -10,6 +10,7 @@ from typing import Any
 from ..operators import lookup
 from ..program import Gradient, Operator
 from ..program.events import Accumulated, Played, Ran, RuleApplied, Seeded
+from ..program.operator import parts_of
 from .trace import Line, Revision, Role
 
 
@@ -103,18 +104,21 @@ class Lines:
             return None
         return self._backward("seed", event.operator, None, at)
 
-    def apply(self, event: RuleApplied, g_output: Iterable[Gradient | None], at: int) -> list[GrowingLine]:
+    def apply(self, event: RuleApplied, at: int) -> list[GrowingLine]:
         """The backward lines of a rule's operators, and one line for the gradients that pass through."""
         lines = [self._backward("gradient", op, event.index, at) for op in event.operators]
         made = {name for op in event.operators for name in op.outputs}
-        through = {gradient for gradient in g_output if isinstance(gradient, str) and gradient not in made}
-        passed = [(w, g) for w, g in zip(self.forward[event.index].inputs, event.g_input, strict=True) if g in through]
+        passed = [
+            (blob, gradient)
+            for blob, gradient in zip(self.forward[event.index].inputs, event.g_input, strict=True)
+            if gradient is not None and made.isdisjoint(parts_of(gradient))
+        ]
         if passed:
             lines.append(self._passed(event.index, passed, at))
         return lines
 
-    def accumulate(self, event: Accumulated, at: int) -> GrowingLine:
-        """The line of the Sum; lines whose outputs it renames get a revision."""
+    def accumulate(self, event: Accumulated, at: int) -> list[GrowingLine]:
+        """The lines of the operators that add up; lines whose outputs are renamed get a revision."""
         touched: dict[GrowingLine, None] = {}
         moved: dict[str, set[Written]] = {}
         for rename in event.renames:
@@ -129,7 +133,7 @@ class Lines:
             touched.update(dict.fromkeys(self._renumber(name)))
         for line in touched:
             line.revise(at)
-        return self._backward("accumulation", event.operators[0], event.index, at)
+        return [self._backward(_role(op), op, event.index, at) for op in event.operators]
 
     def ran(self, event: Ran, at: int) -> GrowingLine:
         """The line that ran, forward or backward."""
@@ -147,10 +151,11 @@ class Lines:
         writings = self._writings.get(name)
         return writings[-1] if writings else self._write(name, Written(name, 0, None))
 
-    def _passed(self, index: int, passed: Sequence[tuple[Written, Gradient | None]], at: int) -> GrowingLine:
+    def _passed(self, index: int, passed: Sequence[tuple[Written, Gradient]], at: int) -> GrowingLine:
         line = GrowingLine(f"p{index}", "passed", self.forward[index].op, index, at)
         line.outputs = list(dict.fromkeys(blob for blob, _ in passed))
-        line.inputs = [self.latest(str(gradient)) for gradient in dict.fromkeys(gradient for _, gradient in passed)]
+        names = dict.fromkeys(name for _, gradient in passed for name in parts_of(gradient))
+        line.inputs = [self.latest(name) for name in names]
         for gradient in line.inputs:
             gradient.readers.append(line)
         line.revise(at)
@@ -184,6 +189,11 @@ class Lines:
                 if written.line is not None:
                     yield written.line
                 yield from written.readers
+
+
+def _role(op: Operator) -> Role:
+    """What an operator of an accumulation does: adds, or only makes a term dense."""
+    return "gradient" if op.type == "SparseToDense" else "accumulation"
 
 
 def json_safe(value: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ..operators import lookup
 from ..operators.registry import Array
+from ..program import GradientSlice
 from ..program.events import (
     Accumulated,
     Checked,
@@ -118,16 +119,26 @@ def generator_added(event: GeneratorAdded, gradient: Written, readers: Sequence[
 def accumulated(
     event: Accumulated,
     line: GrowingLine,
-    total: GrowingLine,
+    made: Sequence[GrowingLine],
     readers: Sequence[str],
     renamed: Iterable[tuple[str, str]],
 ) -> str:
+    if len(event.contributions) == 1:
+        return (
+            f"The rule of {name(line)} reads a dense gradient, and that of {code(line.outputs[0])} is sparse: "
+            f"{code(made[0].text)} adds its rows, those of equal index too, into zeros."
+        )
     blob = code(f"{event.blob}@{event.version}")
-    terms = " + ".join(str(term) for term in total.inputs)
     count = len(event.contributions)
     all_of = "both" if count == 2 else f"all {count}"
     said = f"{blob} {reading(readers)}. {name(line)} is the first of them, so {all_of} gradients are in"
-    said += f" and are added here: `{total.outputs[0]} = {terms}`."
+    if isinstance(event.gradient, GradientSlice):
+        texts = listed([code(new.text) for new in made])
+        said += f". They are sparse: {texts} lay their rows one after the other, rows of equal index unmerged."
+    else:
+        dense = [code(new.text) for new in made[:-1]]
+        said += f"; sparse ones are made dense by {listed(dense)}," if dense else ""
+        said += f" and are added here: `{made[-1].outputs[0]} = {' + '.join(map(str, made[-1].inputs))}`."
     pairs = [f"the former {code(old)} became {code(new)}" for old, new in renamed]
     if pairs:
         shown = pairs if len(pairs) <= 3 else [*pairs[:2], f"{len(pairs) - 2} more likewise"]

@@ -6,8 +6,10 @@ The gradient of x is the sum over its readers. It is formed where three things h
     (2) the operator visited is its first reader, so the last to send a gradient,
     (3) at least two gradients have arrived.
 
-The first gradient that an operator wrote keeps its name; the others, which would overwrite it, are renamed
+Dense: the first gradient that an operator wrote keeps its name; the others, which would overwrite it, are renamed
 ``_<name>_autosplit_<k>``; gradients passed through keep theirs. One Sum adds them, in place where it can.
+Sparse: both halves of each are renamed so, and two Concat lay their rows one after the other; rows are not merged.
+Mixed: the sparse ones are made dense by scatter-add, in the shape of a dense one, and summed with the others.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,9 +17,12 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ..operators.registry import gradient_name
-from ..program import Device, Gradient, GradientError, Operator
+from ..program import Device, Gradient, GradientError, GradientSlice, Operator
 from ..program.events import Contribution, How, Rename
 from .names import GradientNames
+
+Steps = list[tuple[int, int]]
+"""(gradient operator, output slot) that write a name, in order; slot -1: a step of the same rule that reads it."""
 
 
 class Generator(msgspec.Struct, gc=False):
@@ -27,15 +32,17 @@ class Generator(msgspec.Struct, gc=False):
         gradient: its name now; an accumulation may rename it.
         how: written by operators, passed through, a seed of ones, or given.
         index: the forward operator it came through; None for seeds.
-        steps: (gradient operator, output slot) that write it, in order; slot -1: a step of the same rule that reads it.
+        steps: the steps that write it, or a slice's values.
         device: where it is made.
+        index_steps: the steps that write a slice's indices.
     """
 
     gradient: Gradient
     how: How
     index: int | None
-    steps: list[tuple[int, int]]
+    steps: Steps
     device: Device | None
+    index_steps: Steps | tuple[()] = ()
 
     @property
     def position(self) -> int | None:
@@ -73,35 +80,117 @@ def common_device(blob: str, index: int, generators: Iterable[Generator]) -> Dev
     return found.device if found else None
 
 
-def dense_sum(
+class Total(msgspec.Struct, frozen=True, gc=False):
+    """What adds up gradients: the operators to append, the renamings (done already), and the sum."""
+
+    operators: list[Operator]
+    renames: list[Rename]
+    gradient: Gradient
+
+
+def add_up(
     blob: str, version: int, generators: Sequence[Generator], operators: list[Operator], names: GradientNames
-) -> tuple[Operator, list[Rename]]:
-    """The Sum of `generators`, and the renamings it needs, which are applied to `operators` in place."""
+) -> Total:
+    """Add `generators`, the gradients of `blob` at `version`; renamings are applied to `operators` in place."""
+    sparse = [generator for generator in generators if isinstance(generator.gradient, GradientSlice)]
+    if not sparse:
+        return _dense_sum(blob, version, generators, operators, names)
+    if len(sparse) == len(generators):
+        return _sparse_sum(blob, generators, operators, names)
+    return _mixed_sum(blob, version, generators, operators, names)
+
+
+def _dense_sum(
+    blob: str, version: int, generators: Sequence[Generator], operators: list[Operator], names: GradientNames
+) -> Total:
     written = [generator for generator in generators if generator.steps]
     passed = {generator.gradient for generator in generators if not generator.steps}
-    total = written[0].gradient if written else gradient_name(blob)
-    assert isinstance(total, str)
+    total = str(written[0].gradient) if written else gradient_name(blob)
     if total in passed or (not written and not names.writable(total, blob, version)):
         total = names.fresh(total)
     renames: list[Rename] = []
     number = 0
     for generator in written[1:]:
-        split = f"_{generator.gradient}_autosplit_{number}"
-        number += 1
-        while not names.untouched(split):
-            split = f"_{generator.gradient}_autosplit_{number}"
-            number += 1
-        renames.extend(_rename(generator, split, operators))
+        old = str(generator.gradient)
+        generator.gradient, number = _split_name(old, number, names)
+        renames.extend(_rename(generator.steps, old, generator.gradient, operators))
     terms = [str(generator.gradient) for generator in generators]
     if total in terms:
         place = terms.index(total)
         terms[0], terms[place] = terms[place], terms[0]
-    return Operator("Sum", terms, [total]), renames
+    return Total([Operator("Sum", terms, [total])], renames, total)
 
 
-def _rename(generator: Generator, new: str, operators: list[Operator]) -> Iterable[Rename]:
-    old = str(generator.gradient)
-    for step, (position, slot) in enumerate(generator.steps):
+def _sparse_sum(blob: str, generators: Sequence[Generator], operators: list[Operator], names: GradientNames) -> Total:
+    base = _base_name(blob, generators[0])
+    renames = _split_halves(generators, operators, names)
+    made, totals = [], []
+    for half in ("indices", "values"):
+        total = f"{base}_{half}_concat"
+        total = total if names.untouched(total) else names.fresh(total)
+        totals.append(total)
+        parts = [getattr(generator.gradient, half) for generator in generators]
+        made.append(Operator("Concat", parts, [total, f"{total}_split"], {"axis": 0}))
+    return Total(made, renames, GradientSlice(*totals))
+
+
+def _mixed_sum(
+    blob: str, version: int, generators: Sequence[Generator], operators: list[Operator], names: GradientNames
+) -> Total:
+    sparse = [generator for generator in generators if isinstance(generator.gradient, GradientSlice)]
+    dense = [generator for generator in generators if not isinstance(generator.gradient, GradientSlice)]
+    renames = _split_halves(sparse, operators, names) if len(sparse) > 1 else []
+    total = _dense_sum(blob, version, dense, operators, names)
+    shape_like = str(dense[0].gradient)
+    made = []
+    for number, generator in enumerate(sparse):
+        name = f"{gradient_name(blob)}_dense_{number}"
+        name = name if names.untouched(name) else names.fresh(name)
+        made.append(densified(generator.gradient, shape_like, name))
+    terms = [*total.operators[0].inputs, *(op.outputs[0] for op in made)]
+    return Total([*made, Operator("Sum", terms, total.operators[0].outputs)], renames + total.renames, total.gradient)
+
+
+def densified(gradient: Gradient, shape_like: str, name: str, device: Device | None = None) -> Operator:
+    """The operator that scatter-adds a slice into zeros of the shape of blob `shape_like`."""
+    assert isinstance(gradient, GradientSlice)
+    return Operator("SparseToDense", [gradient.indices, gradient.values, shape_like], [name], device=device)
+
+
+def _base_name(blob: str, first: Generator) -> str:
+    gradient = first.gradient
+    assert isinstance(gradient, GradientSlice)
+    if first.index_steps:
+        return gradient.indices.removesuffix("_indices")
+    return gradient.values.removesuffix("_values") if first.steps else gradient_name(blob)
+
+
+def _split_halves(generators: Sequence[Generator], operators: list[Operator], names: GradientNames) -> list[Rename]:
+    """Give the halves that operators wrote names of their own."""
+    renames: list[Rename] = []
+    numbers = [0, 0]
+    for generator in generators:
+        gradient = generator.gradient
+        assert isinstance(gradient, GradientSlice)
+        halves = [gradient.indices, gradient.values]
+        for half, steps in enumerate((generator.index_steps, generator.steps)):
+            if steps:
+                old = halves[half]
+                halves[half], numbers[half] = _split_name(old, numbers[half], names)
+                renames.extend(_rename(steps, old, halves[half], operators))
+        generator.gradient = GradientSlice(*halves)
+    return renames
+
+
+def _split_name(name: str, number: int, names: GradientNames) -> tuple[str, int]:
+    """The first free ``_<name>_autosplit_<number>`` from `number` on, and the number after it."""
+    while not names.untouched(split := f"_{name}_autosplit_{number}"):
+        number += 1
+    return split, number + 1
+
+
+def _rename(steps: Steps | tuple[()], old: str, new: str, operators: list[Operator]) -> Iterable[Rename]:
+    for step, (position, slot) in enumerate(steps):
         op = operators[position]
         inputs = [new if name == old else name for name in op.inputs] if step else op.inputs
         outputs = op.outputs
@@ -110,4 +199,3 @@ def _rename(generator: Generator, new: str, operators: list[Operator]) -> Iterab
             outputs[slot] = new
         operators[position] = msgspec.structs.replace(op, inputs=inputs, outputs=outputs)
         yield Rename(position, slot, old, new)
-    generator.gradient = new

@@ -17,12 +17,13 @@ from typing import Any
 
 import msgspec
 
-from ..program import Gradient, GradientSlice, Operator
+from ..program import Gradient, GradientError, GradientSlice, Operator
 from ..program.collection import uncollected
 from ..program.events import (
     Accumulated,
     Checked,
     Completed,
+    Contribution,
     Event,
     GeneratorAdded,
     How,
@@ -33,19 +34,21 @@ from ..program.events import (
     Skipped,
     Visited,
 )
+from ..program.operator import parts_of
 from ..program.ssa import Ssa, play
-from .accumulation import Generator, common_device, dense_sum
+from .accumulation import Generator, Total, add_up, common_device, densified
 from .names import GradientNames
 from .refusals import (
     duplicate_output,
     missing_output_gradient,
     orphan_stop_gradient,
     out_of_scope,
-    sparse_unsupported,
     version_overwritten,
 )
 from .rules import ask_rule
+from .steps import plain, steps_of, written
 from .versions import PerVersion
+from .why_none import WhyNone, why_none
 from .ys import Ys, parse_ys
 
 NO_OUTPUT_GRADIENT = "no output of it has a gradient"
@@ -139,9 +142,13 @@ class IR:
                 pass
         return self.gradient_ops, self.gradient_map
 
+    def why_none(self, blob: str) -> WhyNone:
+        """The proof that `blob` has no gradient after this pass, see `gradviz.gradient.why_none`."""
+        return why_none(self, blob)
+
     def backward_events(self, ys: Ys) -> Iterator[Event]:
         """Generate the backward pass step by step; `gradient_ops` and `gradient_map` hold the result at the end."""
-        seeds = parse_ys(ys, self.frontier)
+        seeds = parse_ys(ys, self.frontier.keys())
         for index, (op, in_versions, out_versions) in enumerate(self.ssa):
             yield Played(index, op, in_versions, out_versions)
         yield from self._seed(seeds)
@@ -152,28 +159,48 @@ class IR:
         yield Completed(dict(self.gradient_map))
 
     def _seed(self, seeds: dict[str, Gradient | None]) -> Iterator[Event]:
-        for given in seeds.values():
-            if isinstance(given, GradientSlice):
-                raise sparse_unsupported(given)
+        unused: set[str] = set()
         for y, given in seeds.items():
-            version = self.frontier[y]
+            version = self.frontier.setdefault(y, 0)
             self.input_usages.at(y, version).append(len(self.ssa))
             self.gradient_frontier[y] = version
-            if isinstance(given, str):
-                self._names.hold(given, y, version, owned=False)
+            if given is not None and self._leads_nowhere(y, version, given):
+                unused.add(y)
+                continue
+            for name in parts_of(given):
+                self._names.hold(name, y, version, owned=False)
         for y, given in seeds.items():
-            version = self.frontier[y]
-            fill = self._fill_with_ones(y) if given is None else None
-            gradient: Gradient = fill.outputs[0] if fill else given  # type: ignore[assignment]
-            position = len(self.gradient_ops) if fill else None
-            if fill:
-                self.gradient_ops.append(fill)
-                self._names.hold(fill.outputs[0], y, version, owned=True)
-            how: How = "seed" if fill else "given"
-            steps = [(position, 0)] if position is not None else []
-            self.gradient_generators.at(y, version).append(Generator(gradient, how, None, steps, None))
-            self.gradients[y, version] = self.gradient_map[y] = gradient
-            yield Seeded(y, version, gradient, fill, position)
+            yield self._start(y, given, is_used=y not in unused)
+
+    def _start(self, y: str, given: Gradient | None, *, is_used: bool) -> Seeded:
+        version = self.frontier[y]
+        if given is None:
+            fill = self._fill_with_ones(y)
+            gradient: Gradient = fill.outputs[0]
+            position = len(self.gradient_ops)
+            self.gradient_ops.append(fill)
+            self._names.hold(fill.outputs[0], y, version, owned=True)
+            generator = Generator(gradient, "seed", None, [(position, 0)], None)
+            event = Seeded(y, version, gradient, fill, position)
+        else:
+            gradient = given
+            generator = Generator(gradient, "given", None, [], None)
+            event = Seeded(y, version, gradient)
+        if is_used:
+            self.gradient_generators.at(y, version).append(generator)
+        self.gradients[y, version] = self.gradient_map[y] = gradient
+        return event
+
+    def _leads_nowhere(self, y: str, version: int, given: Gradient) -> bool:
+        """Whether nobody needs a gradient given for `y`: the operator that wrote it in place passes none on."""
+        for index, (op, _, out_versions) in enumerate(self.ssa):
+            if y in op.inputs and (y, version) in zip(op.outputs, out_versions, strict=True):
+                try:
+                    answer = ask_rule(op, index, [given if name == y else None for name in op.outputs])
+                except GradientError:
+                    return False
+                return not any(answer.g_input)
+        return False
 
     def _fill_with_ones(self, y: str) -> Operator:
         name = f"{y}_autogen_grad"
@@ -189,12 +216,15 @@ class IR:
             yield Skipped(index, NO_OUTPUT_GRADIENT)
             return
         yield Visited(index, g_output)
+        if any(type(gradient) is GradientSlice for gradient in g_output) and self._wants_dense(index, g_output):
+            g_output = g_output.copy()  # the event before keeps what it was told
+            yield from self._densify(index, g_output)
         answer = ask_rule(op, index, g_output)
         operators, g_input = self._names.settle(op, in_versions, answer)
         position = len(self.gradient_ops)
         checks = self._check_inputs(index, operators, g_output)
         if answer.marked:
-            operators = [_plain(made) for made in operators]
+            operators = [plain(made) for made in operators]
             g_input = [str(g) if isinstance(g, str) else g for g in g_input]
         self.gradient_ops += operators
         yield RuleApplied(index, answer.source, position, operators, g_input)
@@ -236,6 +266,9 @@ class IR:
         if grad_op_input in g_output and meant in (None, "output gradient"):
             slot = g_output.index(grad_op_input)
             return Checked(str(grad_op_input), "output gradient", op.outputs[slot], out_versions[slot])
+        for slot, gradient in enumerate(g_output):
+            if type(gradient) is GradientSlice and grad_op_input in (gradient.indices, gradient.values):
+                return Checked(grad_op_input, "output gradient", op.outputs[slot], out_versions[slot])
         if grad_op_input in op.outputs and meant in (None, "output"):
             return self._check_forward(
                 "output", grad_op_input, out_versions[op.outputs.index(grad_op_input)], fwd_op_idx
@@ -265,7 +298,8 @@ class IR:
         op, in_versions, _ = self.ssa[fwd_op_idx]
         first = len(self.gradient_ops) - len(gradient_ops)
         events = []
-        made = _written(gradient_ops, g_input, first, fwd_op_idx)
+        known = set(self.gradient_map).intersection(op.inputs)
+        made = written(gradient_ops, g_input, first, fwd_op_idx)
         for name, generators in made.items():
             slot = g_input.index(name)
             blob, version = op.inputs[slot], in_versions[slot]
@@ -274,13 +308,70 @@ class IR:
                 events.append(self._add_generator(blob, version, fwd_op_idx, generator))
         for blob, version, gradient in zip(op.inputs, in_versions, g_input, strict=True):
             if gradient is not None:
-                if gradient not in made:
+                if type(gradient) is GradientSlice:
+                    generator = self.append_sparse_generators(
+                        fwd_op_idx, blob, version, gradient, gradient_ops, g_output
+                    )
+                    events.append(self._add_generator(blob, version, fwd_op_idx, generator))
+                elif gradient not in made:
                     events.append(self._pass_through(blob, version, fwd_op_idx, gradient, g_output))
                 self.gradient_frontier[blob] = version
                 self.gradients[blob, version] = self.gradient_map[blob] = gradient
-            elif blob in op.outputs:
+            elif blob in op.outputs or blob not in known:
                 self.gradient_map.pop(blob, None)
         return events
+
+    def append_sparse_generators(
+        self,
+        fwd_op_idx: int,
+        blob: str,
+        version: int,
+        gradient: GradientSlice,
+        gradient_ops: Sequence[Operator],
+        g_output: Sequence[Gradient | None],
+    ) -> Generator:
+        """Merge who makes the indices and who makes the values of `gradient` into one generator of `blob`.
+
+        A half that no operator of the rule writes is passed on: an output gradient, or a forward blob as it still is.
+        """
+        first = len(self.gradient_ops) - len(gradient_ops)
+        device = self.ssa[fwd_op_idx].op.device
+        halves = []
+        for name in (gradient.indices, gradient.values):
+            steps = steps_of(name, gradient_ops, first)
+            if not steps:
+                self.check_gradient_operator_input(name, g_output, fwd_op_idx, ())
+            self._names.hold(name, blob, version, owned=bool(steps))
+            if steps:
+                device = gradient_ops[steps[-1][0] - first].device
+            halves.append(steps)
+        how: How = "generated" if any(halves) else "passed"
+        return Generator(gradient, how, fwd_op_idx, halves[1], device, halves[0])
+
+    def _wants_dense(self, index: int, g_output: Sequence[Gradient | None]) -> bool:
+        """Whether the rule of operator `index` reads a gradient as one dense blob that is sparse here."""
+        try:
+            answer = ask_rule(self.ssa[index].op, index, g_output)
+        except GradientError as error:
+            if error.kind == "rule_failed":
+                return True
+            raise
+        return any(isinstance(name, GradientSlice) for made in answer.operators for name in made.inputs)
+
+    def _densify(self, index: int, g_output: list[Gradient | None]) -> Iterator[Event]:
+        """Make the sparse ones of `g_output` dense, in place in that list: scatter-add in the shape of the output."""
+        op, _, out_versions = self.ssa[index]
+        for slot, (blob, version) in enumerate(zip(op.outputs, out_versions, strict=True)):
+            gradient = g_output[slot]
+            if type(gradient) is not GradientSlice:
+                continue
+            self._check_forward("output", blob, version, index)
+            name = f"{blob}_grad"
+            name = name if self._names.writable(name, blob, version) else self._names.fresh(name)
+            made = densified(gradient, blob, name, op.device)
+            contribution = Contribution(gradient, "passed", index, None)
+            yield self._record_total(index, blob, version, Total([made], [], name), [contribution])
+            g_output[slot] = name
 
     def _pass_through(
         self, blob: str, version: int, index: int, gradient: Gradient, g_output: Sequence[Gradient | None]
@@ -315,38 +406,21 @@ class IR:
 
     def _accumulate(self, index: int, blob: str, version: int, generators: Sequence[Generator]) -> Accumulated:
         device = common_device(blob, index, generators)
-        total, renames = dense_sum(blob, version, generators, self.gradient_ops, self._names)
+        total = add_up(blob, version, generators, self.gradient_ops, self._names)
         if device is not None:
-            total = msgspec.structs.replace(total, device=device)
-        position = len(self.gradient_ops)
-        self.gradient_ops.append(total)
-        gradient = total.outputs[0]
-        self._names.hold(gradient, blob, version, owned=True)
-        self.gradients[blob, version] = self.gradient_map[blob] = gradient
+            total.operators[:] = [msgspec.structs.replace(op, device=device) for op in total.operators]
         contributions = [generator.contribution() for generator in generators]
-        return Accumulated(index, blob, version, contributions, renames, [total], position, gradient)
+        return self._record_total(index, blob, version, total, contributions)
 
-
-def _plain(op: Operator) -> Operator:
-    return msgspec.structs.replace(op, inputs=[str(n) for n in op.inputs], outputs=[str(n) for n in op.outputs])
-
-
-def _written(
-    gradient_ops: Sequence[Operator], g_input: Sequence[Gradient | None], first: int, index: int
-) -> dict[str, list[Generator]]:
-    """The gradients that `gradient_ops` write, by name."""
-    made: dict[str, list[Generator]] = {}
-    for position, op in enumerate(gradient_ops, first):
-        reads = [name for name in made if name in op.inputs] if made else ()
-        for slot, name in enumerate(op.outputs):
-            if name not in g_input:
-                continue
-            known = made.setdefault(name, [])
-            if name in reads or len(known) == g_input.count(name):
-                known[-1].steps.append((position, slot))
-            else:
-                known.append(Generator(name, "generated", index, [(position, slot)], op.device))
-        for name in reads:
-            if name not in op.outputs:
-                made[name][-1].steps.append((position, -1))
-    return made
+    def _record_total(
+        self, index: int, blob: str, version: int, total: Total, contributions: list[Contribution]
+    ) -> Accumulated:
+        position = len(self.gradient_ops)
+        self.gradient_ops += total.operators
+        for op in total.operators:
+            for name in op.outputs:
+                self._names.hold(name, blob, version, owned=True)
+        self.gradients[blob, version] = self.gradient_map[blob] = total.gradient
+        return Accumulated(
+            index, blob, version, contributions, total.renames, total.operators, position, total.gradient
+        )

@@ -78,7 +78,7 @@ class GradientNames:
             for name in gradient_op.outputs:
                 if (name not in holders and name not in reserved) or name in conflicts:
                     continue
-                wanted = _dense_target(name, op, in_versions, g_input)
+                wanted = _target(name, op, in_versions, g_input)
                 if wanted is None or not self.writable(name, *wanted):
                     conflicts[name] = self.fresh(name)
         if not conflicts:
@@ -98,11 +98,11 @@ def _read_after_write(operators: Sequence[Operator]) -> set[str]:
     return needed
 
 
-def _dense_target(
+def _target(
     name: str, op: Operator, in_versions: Sequence[int], g_input: Sequence[Gradient | None]
 ) -> tuple[str, int] | None:
     for blob, version, gradient in zip(op.inputs, in_versions, g_input, strict=True):
-        if gradient == name:
+        if gradient == name or (type(gradient) is GradientSlice and name in (gradient.indices, gradient.values)):
             return blob, version
     return None
 

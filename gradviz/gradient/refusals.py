@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..program import Gradient, GradientError, GradientSlice, Operator
+from ..program import Gradient, GradientError, Operator
 from ..program.ssa import Ssa
 from .rules import describe
 
@@ -12,7 +12,7 @@ def duplicate_output(op: Operator, index: int) -> GradientError:
     """An operator writes the same name twice, so one of its values would be lost."""
     twice = next(name for name in op.outputs if op.outputs.count(name) > 1)
     return GradientError(
-        f"{describe(op, index)} writes {twice} twice.",
+        f"{twice} is written twice by {describe(op, index)}.",
         kind="bad_net",
         operator_index=index,
         blobs=[twice],
@@ -23,7 +23,7 @@ def duplicate_output(op: Operator, index: int) -> GradientError:
 def orphan_stop_gradient(op: Operator, index: int) -> GradientError:
     """Nothing reads the output of a StopGradient, so it stops nothing."""
     return GradientError(
-        f"{describe(op, index)} stops nothing: no operator reads {op.outputs[0]}.",
+        f"Nothing reads {op.outputs[0]}, so {describe(op, index)} stops nothing.",
         kind="orphan_stop_gradient",
         operator_index=index,
         blobs=[op.outputs[0], *op.inputs],
@@ -52,6 +52,7 @@ def version_overwritten(
         ways_out=[
             f"Let operator #{writer} write a new name instead of {name}.",
             f"Copy {name} before operator #{writer} and let operator #{index} work on the copy.",
+            "Take net.to_ssa(), the same net with every version under a name of its own.",
         ],
     )
 
@@ -83,14 +84,4 @@ def out_of_scope(op: Operator, index: int, name: Any) -> GradientError:
         ways_out=[
             "A gradient operator may read inputs, outputs, output gradients, and what the same rule made before."
         ],
-    )
-
-
-def sparse_unsupported(gradient: GradientSlice) -> GradientError:
-    """A sparse gradient was given to a pass that adds dense ones."""
-    return GradientError(
-        f"The given gradient ({gradient.indices}, {gradient.values}) is sparse; this pass adds dense gradients only.",
-        kind="bad_ys",
-        blobs=[gradient.indices, gradient.values],
-        ways_out=["Make it dense first and give the name of the dense blob."],
     )

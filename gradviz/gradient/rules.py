@@ -46,7 +46,7 @@ def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None]) -> A
     known = lookup(op.type)
     if known is None or (known.rule is None and not known.constant):
         raise GradientError(
-            f"{describe(op, index)} has no gradient rule, and the gradient of its output is wanted.",
+            f"There is no gradient rule for {describe(op, index)}, and the gradient of its output is wanted.",
             kind="no_gradient_rule",
             operator_index=index,
             blobs=op.outputs,
@@ -72,8 +72,8 @@ def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None]) -> A
 
 
 def describe(op: Operator, index: int) -> str:
-    """``Operator #3 y = Relu(x)``."""
-    return f"Operator #{index} {op}"
+    """``operator #3 y = Relu(x)``."""
+    return f"operator #{index} {op}"
 
 
 def _is_ambiguous(op: Operator, g_output: Sequence[Gradient | None]) -> bool:
@@ -121,7 +121,7 @@ def _checked(answer: Any, op: Operator, index: int, known: OperatorType, marked:
 
 def _wrong_arity(op: Operator, index: int, slots: Slots) -> GradientError:
     return GradientError(
-        f"{describe(op, index)} has {len(op.inputs)} inputs; {op.type} takes {slots}: {', '.join(slots.names)}.",
+        f"There are {len(op.inputs)} inputs in {describe(op, index)}; it takes {slots}: {', '.join(slots.names)}.",
         kind="bad_net",
         operator_index=index,
         blobs=op.inputs,

@@ -1,6 +1,7 @@
 """What a backward pass starts from: the blobs to differentiate and their gradients."""
 
-from collections.abc import Collection, Mapping
+import warnings
+from collections.abc import Mapping, Set
 from difflib import get_close_matches
 from typing import Any
 
@@ -11,8 +12,11 @@ Ys = list[str] | Mapping[str, Gradient | None]
 """Blobs to differentiate: a list (all seeded with ones), or a mapping to a gradient's name, a slice, or None (ones)."""
 
 
-def parse_ys(ys: Any, known: Collection[str]) -> dict[str, Gradient | None]:
+def parse_ys(ys: Any, known: Set[str]) -> dict[str, Gradient | None]:
     """`ys` as a mapping, in the order given.
+
+    A y that the net does not have is an error, unless its gradient is given and another y is in the net: then the
+    gradient goes straight to the result, with a warning.
 
     Raises:
         GradientError: ``bad_ys`` when it is no list or dict, a y is not among the `known` blobs, or a gradient is
@@ -27,15 +31,22 @@ def parse_ys(ys: Any, known: Collection[str]) -> dict[str, Gradient | None]:
     parsed: dict[str, Gradient | None] = {}
     for y, gradient in items.items():
         _only_names(y)
-        if y not in known:
-            near = get_close_matches(y, known, n=3)
-            raise _bad(
-                f"The net has no blob {shorten(y)} to differentiate.",
-                blobs=[y],
-                more=[f"Did you mean {' or '.join(near)}?"] if near else ["str(net) lists every blob."],
-            )
         parsed[y] = _gradient(y, gradient)
+    for y, given in parsed.items():
+        if y not in known:
+            if given is None or known.isdisjoint(parsed):
+                raise _unknown(y, known)
+            warnings.warn(f"The net has no blob {shorten(y)}: nothing is differentiated from it.", stacklevel=2)
     return parsed
+
+
+def _unknown(y: str, known: Set[str]) -> GradientError:
+    near = get_close_matches(y, known, n=3)
+    return _bad(
+        f"The net has no blob {shorten(y)} to differentiate.",
+        blobs=[y],
+        more=[f"Did you mean {' or '.join(near)}?"] if near else ["str(net) lists every blob."],
+    )
 
 
 def _only_names(y: Any) -> str:

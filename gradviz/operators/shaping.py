@@ -176,14 +176,17 @@ def concat_spec(op: Operator, *xs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
     return ArraySpec((*first[:axis], size, *first[axis if added else axis + 1 :]), result_dtype(*xs)), info
 
 
-@operator(
-    "Concat",
-    "x, xs... -> y, split_info",
-    formula="y = [x₀, x₁, ...]",
-    derivative="dxᵢ = the part of dy that came from xᵢ",
-    infer=concat_spec,
-    args=JOIN_ARGS,
-)
+CONCAT: dict[str, Any] = {
+    "signature": "x, xs... -> y, split_info",
+    "formula": "y = [x₀, x₁, ...]",
+    "derivative": "dxᵢ = the part of dy that came from xᵢ",
+    "infer": concat_spec,
+    "args": JOIN_ARGS,
+}
+
+
+@operator("Concat", **CONCAT)
+@operator("DepthConcat", **CONCAT)
 def concat(op: Operator, *xs: Array) -> tuple[Array, Array]:
     """Arrays joined along `axis` (default 1), or along a new axis there with add_axis=1.
 
@@ -198,6 +201,7 @@ def concat(op: Operator, *xs: Array) -> tuple[Array, Array]:
 
 
 @register_gradient("Concat")
+@register_gradient("DepthConcat")
 def concat_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
     if g_output[0] is None:
         return [], [None] * len(op.inputs)
@@ -240,14 +244,17 @@ def split_spec(op: Operator, x: ArraySpec, sizes: ArraySpec | None = None) -> tu
     return tuple(ArraySpec((*before, size, *behind), x.dtype) for size in parts)
 
 
-@operator(
-    "Split",
-    "x, sizes? -> y, ys...",
-    formula="[y₀, y₁, ...] = x",
-    derivative="dx = [dy₀, dy₁, ...], zeros for parts without gradient",
-    infer=split_spec,
-    args={**JOIN_ARGS, "split": ()},
-)
+SPLIT: dict[str, Any] = {
+    "signature": "x, sizes? -> y, ys...",
+    "formula": "[y₀, y₁, ...] = x",
+    "derivative": "dx = [dy₀, dy₁, ...], zeros for parts without gradient",
+    "infer": split_spec,
+    "args": {**JOIN_ARGS, "split": ()},
+}
+
+
+@operator("Split", **SPLIT)
+@operator("DepthSplit", **SPLIT)
 def split(op: Operator, x: Array, sizes: Array | None = None) -> tuple[Array, ...]:
     """x cut along `axis` (default 1) into as many parts as there are outputs.
 
@@ -262,14 +269,20 @@ def split(op: Operator, x: Array, sizes: Array | None = None) -> tuple[Array, ..
     return tuple(x[(*before, slice(start, end))] for start, end in pairwise(ends))
 
 
-@register_gradient("Split")
-def split_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
-    """Joins the gradients of the parts; a part without one contributes zeros of its size."""
-    x_grad = gradient_name(op.inputs[0])
-    zeros = {i: f"_{x_grad}_zeros_{i}" for i, gradient in enumerate(g_output) if gradient is None}
+def with_zeros(op: Operator, g_output: OutputGradients) -> tuple[list[Operator], OutputGradients]:
+    """`g_output`, zeros standing in for outputs without gradient, and the operators that make them."""
+    zeros = {i: f"_{gradient_name(op.inputs[0])}_zeros_{i}" for i, gradient in enumerate(g_output) if gradient is None}
     fills = [
         gradient_operator(op, "ConstantFill", [op.outputs[i]], [name], {"value": 0.0}) for i, name in zeros.items()
     ]
-    parts = [zeros.get(i, gradient) for i, gradient in enumerate(g_output)]
+    return fills, [zeros.get(i, gradient) for i, gradient in enumerate(g_output)]
+
+
+@register_gradient("Split")
+@register_gradient("DepthSplit")
+def split_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    """Joins the gradients of the parts; a part without one contributes zeros of its size."""
+    x_grad = gradient_name(op.inputs[0])
+    fills, parts = with_zeros(op, g_output)
     join = gradient_operator(op, "Concat", parts, [x_grad, f"_{x_grad}_dims"])
     return [*fills, join], [x_grad, *[None] * (len(op.inputs) - 1)]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,7 +10,7 @@ import msgspec
 
 from .errors import NetError
 from .operator import Operator, check_operator
-from .ssa import number
+from .ssa import number, without_overwriting
 
 VERSION = 1
 """Version of the net file format that this gradviz writes and reads."""
@@ -60,6 +61,10 @@ class NetDef:
             document = msgspec.convert(data, _Document)
         except msgspec.ValidationError as error:
             raise _bad_document(error) from error
+        return cls._of(document)
+
+    @classmethod
+    def _of(cls, document: _Document) -> Self:
         return cls(
             document.name,
             document.ops,
@@ -77,6 +82,11 @@ class NetDef:
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """The net in a JSON text. Raises NetError like `from_dict`, also where the text is cut off."""
+        with suppress(msgspec.MsgspecError, RecursionError):
+            document = msgspec.json.decode(text, type=_Document)
+            if document.version == VERSION:
+                return cls._of(document)
+        # The slower way tells what is wrong, and reads NaN, which Python's JSON writes.
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -99,6 +109,19 @@ class NetDef:
     def save(self, path: str | Path) -> None:
         """Write the net as JSON to `path`."""
         Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    def to_ssa(self) -> Self:
+        """The same net with every version under its own name: nothing is overwritten, so nothing is lost for gradients.
+
+        What the net reads from outside keeps its name; of a blob made inside, the last version keeps it.
+
+        Example:
+            >>> net = Net()
+            >>> net.Mul(["t", "w"], "t")    # its gradient needs the t that it overwrites
+            >>> str(net.to_ssa().ops[0])
+            't_1 = Mul(t, w)'
+        """
+        return type(self)(self.name, without_overwriting(self.ops))
 
     def copy(self) -> "NetDef":
         """The same net as plain data, with a list of operators of its own."""

@@ -64,6 +64,13 @@ Gradient = str | GradientSlice
 """The name of a dense gradient, or the two names of a sparse one."""
 
 
+def parts_of(gradient: Gradient | None) -> tuple[str, ...]:
+    """The blobs that a gradient consists of: one, two for a slice, none for None."""
+    if gradient is None:
+        return ()
+    return (gradient.indices, gradient.values) if isinstance(gradient, GradientSlice) else (gradient,)
+
+
 class Operator(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
     """One call of an operator type on named blobs. A value: gradviz never changes one after it is made.
 

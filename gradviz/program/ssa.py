@@ -6,8 +6,10 @@
 Inputs are read before outputs are written, so an in-place operator reads x@0 and writes x@1.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from .operator import Operator
 
@@ -49,3 +51,38 @@ def number(operators: Iterable[Operator]) -> list[Ssa]:
     """Every operator of a program with its versions."""
     frontier: dict[str, int] = {}
     return [play(op, frontier) for op in operators]
+
+
+def without_overwriting(operators: Sequence[Operator]) -> list[Operator]:
+    """The same program with a name of its own for every version, so that nothing is overwritten.
+
+    What the program reads from outside keeps its name; of a blob made inside, the last version keeps it. The others
+    are called ``<name>_<version>``, or the next free number.
+    """
+    numbered = number(operators)
+    written = [blob for ssa in numbered for blob in zip(ssa.op.outputs, ssa.out_versions, strict=True)]
+    inside = {name for name, version in written if version == 0}
+    last = dict(written)
+    taken = {name for op in operators for name in (*op.inputs, *op.outputs)}
+    names: dict[tuple[str, int], str] = {}
+
+    def name_of(blob: tuple[str, int]) -> str:
+        name, version = blob
+        if version == (last[name] if name in inside else 0):
+            return name
+        if blob not in names:
+            suffix = version
+            while f"{name}_{suffix}" in taken:
+                suffix += 1
+            names[blob] = f"{name}_{suffix}"
+            taken.add(names[blob])
+        return names[blob]
+
+    return [
+        msgspec.structs.replace(
+            ssa.op,
+            inputs=[name_of(blob) for blob in zip(ssa.op.inputs, ssa.in_versions, strict=True)],
+            outputs=[name_of(blob) for blob in zip(ssa.op.outputs, ssa.out_versions, strict=True)],
+        )
+        for ssa in numbered
+    ]

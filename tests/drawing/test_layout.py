@@ -18,7 +18,7 @@ def test_dot_becomes_svg():
 def test_the_time_limit_holds_and_the_next_drawing_works():
     started = time.monotonic()
     with pytest.raises(DrawingError, match=r"within 0\.2 seconds") as caught:
-        layout(tangle(60), seconds=0.2)
+        layout(tangle(250), seconds=0.2)
     assert caught.value.kind == "too_slow"
     assert time.monotonic() - started < 3
     assert "<svg" in layout("digraph { a }")

@@ -8,11 +8,13 @@ With w(i, j) = 1 + i/2 - j/4 for input i and output j, and n inputs:
     TwoStep      out = sin s, s = sum_i w(i, 0) in_i rule of two operators
     PassThrough  out = sum of inputs                 rule without operators
     Nogradient, NeedNone  out = cos in_0             constant for the gradient
+    SparseValues, SparseBoth, SparseTwoOps   out = table[index]; the table's gradient is a slice whose values, both
+        halves by one operator, or both halves by two operators are made
 """
 
 import numpy as np
 
-from gradviz import Operator, register_gradient, register_kernel
+from gradviz import GradientSlice, Operator, register_gradient, register_kernel
 
 
 def weight(i, j):
@@ -111,6 +113,37 @@ def register() -> None:
     for constant, answer in (("Nogradient", []), ("NeedNone", None)):
         register_kernel(constant)(lambda op, *xs: _outputs(op, lambda j: np.cos(xs[0])))
         register_gradient(constant)(lambda op, g_output, answer=answer: (answer, [None] * len(op.inputs)))
+
+    for sparse in ("SparseValues", "SparseBoth", "SparseTwoOps"):
+        register_kernel(sparse)(lambda op, table, index: table[index])
+    for copy in ("SparseValuesGradient", "MakeValues"):
+        register_kernel(copy)(lambda op, index, g: g + 0)
+    register_kernel("SparseBothGradient")(lambda op, index, g: (index + 0, g + 0))
+    register_kernel("MakeIndices")(lambda op, index: index + 0)
+
+    @register_gradient("SparseValues")
+    def sparse_values_rule(op, g_output):
+        index, values = op.inputs[1], f"{op.inputs[0]}_grad_values"
+        made = Operator("SparseValuesGradient", [index, g_output[0]], [values])
+        return made, [GradientSlice(index, values), None]
+
+    @register_gradient("SparseBoth")
+    def sparse_both_rule(op, g_output):
+        halves = [f"{op.inputs[0]}_grad_indices", f"{op.inputs[0]}_grad_values"]
+        return Operator("SparseBothGradient", [op.inputs[1], g_output[0]], halves), [GradientSlice(*halves), None]
+
+    @register_gradient("SparseTwoOps")
+    def sparse_two_ops_rule(op, g_output):
+        halves = [f"{op.inputs[0]}_grad_indices", f"{op.inputs[0]}_grad_values"]
+        indices = Operator("MakeIndices", [op.inputs[1]], [halves[0]])
+        values = Operator("MakeValues", [op.inputs[1], g_output[0]], [halves[1]])
+        return [indices, values], [GradientSlice(*halves), None]
+
+    @register_gradient("SparseFunHash")
+    def sparse_fun_hash_rule(op, g_output):
+        values, indices = f"{op.inputs[3]}_grad_values", f"{op.inputs[3]}_grad_indices"
+        made = Operator("SparseFunHashGradient", [g_output[0], *op.inputs], [values, indices])
+        return made, [None, None, None, GradientSlice(indices, values)]
 
     @register_gradient("BadScope")
     def bad_scope_rule(op, g_output):

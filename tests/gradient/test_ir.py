@@ -1,8 +1,9 @@
 """The IR: what it generates, what it keeps, and what it refuses."""
 
+import numpy as np
 import pytest
 
-from gradviz import IR, GradientError, Net, Operator, register_gradient
+from gradviz import IR, GradientError, Net, Operator, Workspace, register_gradient
 from gradviz.operators import registry
 from gradviz.program.events import Accumulated, Completed, Played, RuleApplied, Seeded, Skipped, Visited
 
@@ -96,8 +97,25 @@ def test_versions_keep_gradients_of_one_name_apart():
     assert (error.kind, error.operator_index, error.blobs) == ("version_overwritten", 1, ("t",))
     assert "t@1" in error.message
     assert "operator #2" in error.message
-    assert len(error.ways_out) == 2
+    assert len(error.ways_out) == 3
     assert len(net.ops) == 3
+
+
+def test_a_net_in_ssa_is_differentiable_where_versions_were_overwritten():
+    net = Net()
+    net.Tanh("x", "t")
+    net.Mul(["t", "t"], "t")
+    net.Tanh("t", "x")
+    with pytest.raises(GradientError, match="to_ssa"):
+        net.add_gradient_operators(["x"])
+    apart = net.to_ssa()
+    assert text(apart.ops) == ["t_0 = Tanh(x)", "t = Mul(t_0, t_0)", "x_1 = Tanh(t)"]
+    ws = Workspace()
+    ws.feed("x", np.array([0.3, -0.7]))
+    gradients = apart.add_gradient_operators(["x_1"])
+    ws.run(apart)
+    t = np.tanh(ws["x"])
+    np.testing.assert_allclose(ws[gradients["x"]], (1 - np.tanh(t * t) ** 2) * 2 * t * (1 - t * t))
 
 
 @pytest.mark.parametrize("other", ["w", "t"])
@@ -161,6 +179,14 @@ def test_bad_ys_are_refused_and_the_net_stays(ys, says):
     assert caught.value.kind == "bad_ys"
     assert says in str(caught.value)
     assert len(net.ops) == 3
+
+
+def test_a_given_gradient_of_a_blob_elsewhere_passes_straight_through_with_a_warning():
+    net = skip_connection()
+    with pytest.warns(UserWarning, match="no blob elsewhere"):
+        gradients = net.add_gradient_operators({"y": None, "elsewhere": "given"})
+    assert gradients["elsewhere"] == "given"
+    assert gradients["x"] == "x_grad"
 
 
 def test_an_orphan_stop_gradient_is_refused():
@@ -245,6 +271,23 @@ def test_steps_of_one_rule_are_one_gradient(own_types):
         "_x_grad_autosplit_0 = Scale(_x_grad_autosplit_0)",
         "x_grad = Sum(x_grad, _x_grad_autosplit_0)",
     ]
+
+
+def test_a_rule_may_read_an_output_gradient_after_it_wrote_over_its_name(own_types):
+    @register_gradient("Swap")
+    def rule(op, g_output):
+        t, w = op.inputs
+        return [
+            Operator("Scale", [g_output[0]], [f"{t}_grad"], {"scale": 2.0}),
+            Operator("Scale", [g_output[0]], [f"{w}_grad"], {"scale": 3.0}),
+        ], [f"{t}_grad", f"{w}_grad"]
+
+    net = Net()
+    net.add("Swap", ["t", "w"], "t")
+    net.Tanh("t", "y")
+    gradients = net.add_gradient_operators(["y"])
+    assert text(net.ops[4:]) == ["t_grad_1 = Scale(t_grad)", "w_grad = Scale(t_grad)"]
+    assert gradients["t"] == "t_grad_1"
 
 
 def test_gradients_on_different_devices_are_not_added():

@@ -54,6 +54,9 @@ class DeviceArray(NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         return bool(self.hidden)
 
+    def __int__(self) -> int:
+        return int(self.hidden)
+
     def tolist(self) -> Any:
         return self.hidden.tolist()
 

@@ -13,7 +13,28 @@ from gradviz.runtime import Workspace
 from tests.operators.cases import CASES, Array, Case
 from tests.operators.test_gradients import seeds
 
-DATA_DEPENDENT = {"Reshape", "Split", "ConstantFill"}
+DATA_DEPENDENT = {
+    *("DiagonalFill", "GaussianFill", "MSRAFill", "Range", "RangeFill", "UniformFill", "UniformIntFill", "XavierFill"),
+    "BooleanMask",
+    "ConstantFill",
+    "Expand",
+    "LengthsTile",
+    "OneHot",
+    "Reshape",
+    "Slice",
+    "SparseToDense",
+    "Split",
+    "Tile",
+    "TileGradient",
+    "TopK",
+    "Unique",
+    *[
+        f"{sparse}{order}Segment{r}"
+        for sparse in ("", "Sparse")
+        for order in ("Sorted", "Unsorted")
+        for r in ("Sum", "Mean")
+    ],
+}
 """Types whose output shapes may be data."""
 
 

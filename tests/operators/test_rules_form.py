@@ -8,14 +8,20 @@ from typing import Any
 import pytest
 
 from gradviz.operators import lookup
-from gradviz.program import Device, Gradient, Operator
+from gradviz.program import Device, Gradient, GradientSlice, Operator
 from tests.operators.cases import defined_types
 
 RECORDED = Path(__file__).parents[1] / "golden" / "data" / "grad_makers.json.gz"
 OWN_FORM = {
     "Sqr": "Caffe2 scales the gradient of the output in place, which others may read",
     "Split": "Caffe2 leaves out the parts that have no gradient",
+    "DepthSplit": "like Split",
     "SoftmaxWithLoss": "Caffe2 ignores a gradient into the probabilities",
+    "LayerNorm": "Caffe2 ignores gradients into the mean and the standard deviation",
+    "InstanceNorm": "Caffe2 ignores gradients into the statistics; they are refused",
+    "GroupNorm": "Caffe2 ignores gradients into the statistics; they are refused",
+    "RMSNorm": "Caffe2 ignores a gradient into the inverse root mean square; it is refused",
+    "LRN": "Caffe2 ignores a gradient into the scale; it is refused",
 }
 """Types that answer otherwise where Caffe2 is wrong; tests below say how."""
 
@@ -34,9 +40,11 @@ def recordings() -> list[Any]:
 
 def agrees(type: str, variant: dict[str, Any]) -> bool:
     """Whether Caffe2 is right in this variant of a type with a form of our own."""
-    if type == "Split":
+    if type in ("Split", "DepthSplit"):
         return len(variant["given"]) == variant["outputs"]
-    return type == "SoftmaxWithLoss" and variant["given"] == [1]
+    if type == "SoftmaxWithLoss":
+        return variant["given"] == [1]
+    return type != "Sqr" and variant["given"] == [0]
 
 
 def ask(op: Operator, *given: int) -> tuple[list[Operator], list[Gradient | None]]:
@@ -64,7 +72,7 @@ def test_form_is_the_recorded_one(type: str, variant: dict[str, Any]) -> None:
     made, g_input = ask(op, *variant["given"])
     assert form(made) == [(r["type"], r["inputs"], r["outputs"], r.get("args", {})) for r in variant["gradient_ops"]]
     assert all(op.is_gradient for op in made)
-    assert g_input == variant["g_input"]
+    assert g_input == [GradientSlice(**g) if isinstance(g, dict) else g for g in variant["g_input"]]
 
 
 @pytest.mark.parametrize(
@@ -129,8 +137,22 @@ def test_softmax_with_loss_takes_what_arrives_at_each_output() -> None:
 
 @pytest.mark.parametrize("known", [known for known in defined_types() if known.rule], ids=lambda known: known.type)
 def test_gradient_operators_run_where_their_operator_ran(known: Any) -> None:
-    outputs = {"Reshape": 2, "Concat": 2, "SoftmaxWithLoss": 2, "Split": 2}.get(known.type, 1)
-    op = call(known.type, known.inputs.least, outputs)
+    two = (
+        "Reshape",
+        "Concat",
+        "SoftmaxWithLoss",
+        "Split",
+        "LSTMUnit",
+        "DepthConcat",
+        "DepthSplit",
+        "Moments",
+        "TopK",
+        "Dropout",
+    )
+    outputs = {"LayerNorm": 3, "GroupNorm": 3, "RMSNorm": 2}.get(known.type, 2 if known.type in two else 1)
+    given = [0] if known.type in ("GroupNorm", "RMSNorm") else range(outputs)
+    demanded = {"Cast": {"to": 1}, "Pow": {"exponent": 2.0}}.get(known.type, {})
+    op = call(known.type, known.inputs.least, outputs, **demanded)
     gpu = Device("cuda", 1)
-    made, _ = ask(Operator(op.type, op.inputs, op.outputs, {}, gpu), *range(outputs))
+    made, _ = ask(Operator(op.type, op.inputs, op.outputs, op.args, gpu), *given)
     assert all(op.device == gpu and op.is_gradient for op in made)

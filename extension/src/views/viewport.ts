@@ -7,6 +7,8 @@ const LARGEST = 4;
 const SMALLEST = 0.02;
 /** Below this scale text cannot be read: then a drawing is not fitted at first, but shown from its top. */
 const READABLE = 0.6;
+/** In a narrow pane all of the drawing's width is worth smaller text, down to this scale. */
+const NARROW = 0.4;
 /** Fitting enlarges a small drawing no further than this. */
 const NATURAL = 1.15;
 const MARGIN = 8;
@@ -58,7 +60,7 @@ export function createViewport(pane: HTMLElement, svg: SVGSVGElement): Viewport 
     const { across, whole } = fittingScales();
     if (whole >= READABLE) fit();
     else {
-      resize(Math.max(READABLE, across));
+      resize(across >= NARROW ? across : READABLE);
       put(width / 2, 0, pane.clientWidth / 2, MARGIN);
     }
   }

@@ -1,0 +1,139 @@
+"""Why a blob has no gradient: every way from it towards a y, and what cuts each."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from html import escape
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from ..operators import lookup
+from ..program import GradientError
+from ..program.errors import shorten
+
+if TYPE_CHECKING:
+    from .ir import IR
+
+Reason = Literal["stop", "no_gradient_operator", "no_gradient_for_input", "not_on_a_path", "unused_output", "skipped"]
+"""What cuts a way: StopGradient; an operator that is constant for gradients; a rule that gives this input none; a blob
+that leads to no y; an output that nobody reads before it is gone; a leading operator that was skipped."""
+
+Blob = tuple[str, int]
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """The end of one way.
+
+    Attributes:
+        reason: see `Reason`.
+        way: the blob versions passed on the way, from the blob asked about.
+        index: the operator that cuts; None where no operator reads the last blob.
+        text: it all in a sentence.
+    """
+
+    reason: Reason
+    way: list[str]
+    index: int | None
+    text: str
+
+
+class WhyNone(msgspec.Struct, frozen=True):
+    """The proof that `blob` has no gradient: all its ways are cut."""
+
+    blob: str
+    cuts: list[Cut]
+
+    def __str__(self) -> str:
+        ways = "".join(f"\n  - {cut.text}" for cut in self.cuts)
+        return f"{self.blob} has no gradient; not computed, which is not zero. Every way from it to a y is cut:{ways}"
+
+    def _repr_html_(self) -> str:
+        ways = "".join(f"<li>{escape(cut.text)}</li>" for cut in self.cuts)
+        return (
+            f"<p><b>{escape(self.blob)}</b> has no gradient; not computed, which is not zero. "
+            f"Every way from it to a y is cut:</p><ul>{ways}</ul>"
+        )
+
+
+def why_none(ir: "IR", blob: str) -> WhyNone:
+    """Prove from `ir`, whose backward pass has been generated, that `blob` has no gradient.
+
+    Args:
+        blob: a name; its first version is meant.
+
+    Raises:
+        GradientError: ``bad_blob`` when the net has no such blob, or it has a gradient.
+    """
+    if blob not in ir.frontier:
+        raise GradientError(
+            f"The net has no blob {shorten(blob)}.",
+            kind="bad_blob",
+            blobs=[blob],
+            ways_out=["str(net) lists every blob."],
+        )
+    if blob in ir.gradient_map:
+        raise GradientError(
+            f"{blob} has a gradient: {ir.gradient_map[blob]}.",
+            kind="bad_blob",
+            blobs=[blob],
+            ways_out=["Ask for a blob that the map of gradients does not hold."],
+        )
+    return WhyNone(f"{blob}@0", list(_cuts(ir, (blob, 0))))
+
+
+def _cuts(ir: "IR", start: Blob) -> Iterator[Cut]:
+    """The cut of each way from `start`, nearest first; a blob that several ways pass is followed once."""
+    readers: dict[Blob, dict[int, None]] = defaultdict(dict)
+    for index, ssa in enumerate(ir.ssa):
+        for blob in zip(ssa.op.inputs, ssa.in_versions, strict=True):
+            readers[blob][index] = None
+    queue = [(start, [_name(start)])]
+    seen = {start}
+    for blob, way in queue:
+        if not readers[blob]:
+            yield _unread(ir, blob, way)
+        for index in readers[blob]:
+            cut = _cut_at(ir, index, way)
+            if cut is not None:
+                yield cut
+                continue
+            ssa = ir.ssa[index]
+            for output in zip(ssa.op.outputs, ssa.out_versions, strict=True):
+                if output not in seen:
+                    seen.add(output)
+                    queue.append((output, [*way, _name(output)]))
+
+
+def _unread(ir: "IR", blob: Blob, way: list[str]) -> Cut:
+    name, version = blob
+    if version < ir.frontier[name]:
+        text = f"{_shown(way)}: nobody reads {_name(blob)} before it is overwritten."
+    else:
+        text = f"{_shown(way)}: nobody reads {_name(blob)}, and it is no y."
+    return Cut("unused_output" if len(way) > 1 else "not_on_a_path", way, None, text)
+
+
+def _cut_at(ir: "IR", index: int, way: list[str]) -> Cut | None:
+    """The cut that operator `index` makes, None where the way goes on through its outputs."""
+    op, _, out_versions = ir.ssa[index]
+    where = f"{_shown(way)}: {op.type} #{index}"
+    if index < ir.skip:
+        return Cut("skipped", way, index, f"{where} was skipped: the pass leaves the first {ir.skip} operators out.")
+    if not op.outputs:
+        return Cut("unused_output", way, index, f"{where} has no output that could lead to a y.")
+    if op.type == "StopGradient":
+        return Cut("stop", way, index, f"{where} stops gradients.")
+    known = lookup(op.type)
+    if known is not None and known.constant:
+        return Cut("no_gradient_operator", way, index, f"{where} is constant as far as gradients go.")
+    if any(blob in ir.gradients for blob in zip(op.outputs, out_versions, strict=True)):
+        return Cut("no_gradient_for_input", way, index, f"{where} has a rule that gives this input no gradient.")
+    return None
+
+
+def _name(blob: Blob) -> str:
+    return f"{blob[0]}@{blob[1]}"
+
+
+def _shown(way: list[str]) -> str:
+    return " → ".join(way if len(way) <= 8 else [*way[:4], "…", *way[-3:]])

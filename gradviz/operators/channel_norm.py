@@ -1,0 +1,372 @@
+"""Images normalized by channel: SpatialBN, InstanceNorm, GroupNorm, LRN.
+
+`order` says where the channels are: ``NCHW`` (default) second, ``NHWC`` last; any number of spatial dimensions.
+Sources: Ioffe and Szegedy, arXiv:1502.03167 (2015); Ulyanov, Vedaldi, Lempitsky, arXiv:1607.08022 (2016);
+Krizhevsky, Sutskever, Hinton, ImageNet Classification with Deep Convolutional Neural Networks (2012), section 3.3.
+"""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator
+from .inference import described, elementwise, misfit, need_floats, result_dtype, slot
+from .normalization import only_through_first, through_standardization
+from .registry import (
+    Array,
+    ArraySpec,
+    OutputGradients,
+    RuleAnswer,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+
+BATCH_ARGS: dict[str, Any] = {"is_test": 0, "epsilon": 1e-5, "momentum": 0.9, "order": "NCHW", "num_batches": 1}
+INSTANCE_ARGS: dict[str, Any] = {"epsilon": 1e-5, "order": "NCHW"}
+GROUP_ARGS: dict[str, Any] = {"group": 32, "epsilon": 1e-5, "order": "NCHW", "is_test": 0}
+LRN_ARGS: dict[str, Any] = {"size": 0, "alpha": 0.0, "beta": 0.0, "bias": 1.0, "order": "NCHW"}
+
+
+def channel_axis(op: Operator, ndim: int) -> int:
+    """The dimension of the channels."""
+    return ndim - 1 if op.args.get("order") == "NHWC" else 1
+
+
+def spatial_axes(op: Operator, ndim: int) -> tuple[int, ...]:
+    """The dimensions behind that of the batch which are not the channels'."""
+    return tuple(axis for axis in range(1, ndim) if axis != channel_axis(op, ndim))
+
+
+def batch_axes(op: Operator, ndim: int) -> tuple[int, ...]:
+    """All dimensions but the channels'."""
+    return (0, *spatial_axes(op, ndim))
+
+
+def by_channel(op: Operator, vector: Array, ndim: int) -> Array:
+    """`vector`, (c,) or (n, c), in a shape that stretches along an image of `ndim` dimensions."""
+    shape = [1] * ndim
+    shape[channel_axis(op, ndim)] = vector.shape[-1]
+    if vector.ndim == 2:
+        shape[0] = vector.shape[0]
+    return vector.reshape(shape)
+
+
+def need_channels(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> int:
+    """How many channels x has; raises unless inputs 1, 2, ... are one number a channel."""
+    need_floats(op, (x, *vectors))
+    if len(x.shape) < 3:
+        raise misfit(f"x must be (n, channels, ...) with at least one spatial dimension, got {described(x)}.")
+    channels = x.shape[channel_axis(op, len(x.shape))]
+    for position, spec in enumerate(vectors, 1):
+        if spec.shape != (channels,):
+            raise misfit(f"{slot(op, position)} must have the shape ({channels},), got {described(spec)}.")
+    return channels
+
+
+def batch_spec(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of SpatialBN."""
+    channels = need_channels(op, x, *vectors)
+    testing = bool(op.args.get("is_test", 0))
+    if len(op.outputs) != (1 if testing else 5):
+        raise misfit(
+            f"{len(op.outputs)} outputs do not go with is_test={int(testing)}.",
+            "Give 5 outputs for training, or one with is_test=1.",
+        )
+    dtype = result_dtype(x, *vectors) if testing else result_dtype(x, *vectors[:2])
+    running, saved = ArraySpec((channels,), result_dtype(x, *vectors[2:])), ArraySpec((channels,), x.dtype)
+    return (ArraySpec(x.shape, dtype), running, running, saved, saved)[: len(op.outputs)]
+
+
+@operator(
+    "SpatialBN",
+    "x, scale, bias, mean, var -> y, running_mean?, running_var?, saved_mean?, saved_inv_std?",
+    formula="y = scale x̂ + bias, x̂ = (x - μ) / √(σ² + ε); μ, σ² of the batch by channel, with is_test: mean, var",
+    derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) / √(σ² + ε), "
+    "with is_test: dx = g / √(var + ε)",
+    infer=batch_spec,
+    args=BATCH_ARGS,
+)
+def spatial_bn(op: Operator, x: Array, scale: Array, bias: Array, mean: Array, var: Array) -> Array | tuple[Array, ...]:
+    """Batch normalization. x: (n, c, ...), scale, bias, mean, var: (c,) -> y: like x, running and saved: (c,).
+
+    In training, running_mean = momentum · mean + (1 - momentum) · μ, running_var likewise with the unbiased variance
+    of the batch, and saved_inv_std = 1 / √(σ² + ε). With is_test=1 there is one output. `mean` and `var` are constants
+    for the gradient, and none passes through the outputs after y.
+    """
+    epsilon, ndim = op.args.get("epsilon", 1e-5), x.ndim
+    if op.args.get("is_test", 0):
+        return affine(op, x, mean, 1 / np.sqrt(var + epsilon), scale, bias)
+    momentum, axes = op.args.get("momentum", 0.9), batch_axes(op, ndim)
+    count = max(prod(x.shape[axis] for axis in axes), 1)
+    batch_mean, batch_var = moments(op, x, axes)
+    unbiased = batch_var * (count / max(count - 1, 1))
+    inv_std = 1 / np.sqrt(batch_var + epsilon)
+    return (
+        affine(op, x, batch_mean, inv_std, scale, bias),
+        momentum * mean + (1 - momentum) * batch_mean,
+        momentum * var + (1 - momentum) * unbiased,
+        batch_mean,
+        inv_std,
+    )
+
+
+def moments(op: Operator, x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
+    """Mean and variance of x over `axes`."""
+    count = max(prod(x.shape[axis] for axis in axes), 1)
+    mean = x.sum(axis=axes) / count
+    centred = x - by_channel(op, mean, x.ndim)
+    return mean, (centred * centred).sum(axis=axes) / count
+
+
+def affine(op: Operator, x: Array, mean: Array, inv_std: Array, scale: Array, bias: Array) -> Array:
+    """x standardized by channel, times scale, plus bias."""
+    x_hat = (x - by_channel(op, mean, x.ndim)) * by_channel(op, inv_std, x.ndim)
+    return x_hat * by_channel(op, scale, x.ndim) + by_channel(op, bias, x.ndim)
+
+
+def batch_gradient_spec(
+    op: Operator, x: ArraySpec, scale: ArraySpec, dy: ArraySpec, mean: ArraySpec, spread: ArraySpec
+) -> tuple[ArraySpec, ...]:
+    """Inference of SpatialBNGradient."""
+    need_channels(op, x, scale)
+    need_floats(op, (x, scale, dy))
+    if dy.shape != x.shape:
+        raise misfit(f"dy must have the shape {x.shape} of x, got {described(dy)}.")
+    vector = ArraySpec(scale.shape, result_dtype(x, dy, mean, spread))
+    return ArraySpec(x.shape, result_dtype(x, scale, dy, mean, spread)), vector, ArraySpec(scale.shape, dy.dtype)
+
+
+@operator(
+    "SpatialBNGradient",
+    "x, scale, dy, mean, spread -> dx, dscale, dbias",
+    formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) / √(σ² + ε)",
+    infer=batch_gradient_spec,
+    args=BATCH_ARGS,
+)
+def spatial_bn_gradient(
+    op: Operator, x: Array, scale: Array, dy: Array, mean: Array, spread: Array
+) -> tuple[Array, Array, Array]:
+    """Gradients of SpatialBN. `mean`, `spread`: saved mean and inverse deviation; with is_test mean and variance."""
+    axes, testing = batch_axes(op, x.ndim), op.args.get("is_test", 0)
+    inv_std = 1 / np.sqrt(spread + op.args.get("epsilon", 1e-5)) if testing else spread
+    x_hat = (x - by_channel(op, mean, x.ndim)) * by_channel(op, inv_std, x.ndim)
+    g, column = dy * by_channel(op, scale, x.ndim), by_channel(op, inv_std, x.ndim)
+    dx = g * column if testing or not x.size else through_standardization(g, x_hat, 1 / column, axes)
+    return dx, (dy * x_hat).sum(axis=axes), dy.sum(axis=axes)
+
+
+@register_gradient("SpatialBN")
+def spatial_bn_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    only_through_first(op, g_output)
+    statistics = op.inputs[3:5] if len(op.outputs) == 1 else op.outputs[3:5]
+    return op_gradient(op, [*op.inputs[:2], g_output[0], *statistics], wanted=(0, 1, 2))
+
+
+def instance_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of InstanceNorm."""
+    channels = need_channels(op, x, scale, bias)
+    statistic = ArraySpec((x.shape[0], channels), x.dtype)
+    return (ArraySpec(x.shape, result_dtype(x, scale, bias)), statistic, statistic)[: len(op.outputs)]
+
+
+@operator(
+    "InstanceNorm",
+    "x, scale, bias -> y, mean?, inv_std?",
+    formula="y = scale x̂ + bias, x̂ = (x - mean) inv_std, inv_std = 1 / √(var + ε), by image and channel",
+    derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) inv_std",
+    infer=instance_spec,
+    args=INSTANCE_ARGS,
+)
+def instance_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, ...]:
+    """Each channel of each image standardized. x: (n, c, ...), scale, bias: (c,) -> y: like x, mean, inv_std: (n, c).
+
+    No gradient passes through mean and inv_std.
+    """
+    mean, inv_std = instance_statistics(op, x)
+    return (affine(op, x, mean, inv_std, scale, bias), mean, inv_std)[: len(op.outputs)]
+
+
+def instance_statistics(op: Operator, x: Array) -> tuple[Array, Array]:
+    """Mean and inverse standard deviation of each channel of each image, (n, c)."""
+    mean, var = moments(op, x, spatial_axes(op, x.ndim))
+    return mean, 1 / np.sqrt(var + op.args.get("epsilon", 1e-5))
+
+
+def instance_gradient_spec(
+    op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec, dy: ArraySpec, *_: ArraySpec
+) -> tuple[ArraySpec, ...]:
+    """Inference of InstanceNormGradient."""
+    need_channels(op, x, scale, bias)
+    need_floats(op, (x, scale, bias, dy))
+    if dy.shape != x.shape:
+        raise misfit(f"dy must have the shape {x.shape} of x, got {described(dy)}.")
+    vector = ArraySpec(scale.shape, result_dtype(x, dy))
+    return ArraySpec(x.shape, result_dtype(x, scale, dy)), vector, ArraySpec(scale.shape, dy.dtype)
+
+
+@operator(
+    "InstanceNormGradient",
+    "x, scale, bias, dy, mean?, inv_std? -> dx, dscale, dbias",
+    formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) inv_std",
+    infer=instance_gradient_spec,
+    args=INSTANCE_ARGS,
+)
+def instance_norm_gradient(
+    op: Operator, x: Array, scale: Array, bias: Array, dy: Array, *statistics: Array
+) -> tuple[Array, Array, Array]:
+    """Gradients of InstanceNorm; the statistics are computed again where it did not write both."""
+    mean, inv_std = statistics if len(statistics) == 2 else instance_statistics(op, x)
+    column = by_channel(op, inv_std, x.ndim)
+    x_hat, g = (x - by_channel(op, mean, x.ndim)) * column, dy * by_channel(op, scale, x.ndim)
+    dx = through_standardization(g, x_hat, 1 / column, spatial_axes(op, x.ndim)) if x.size else g
+    axes = batch_axes(op, x.ndim)
+    return dx, (dy * x_hat).sum(axis=axes), dy.sum(axis=axes)
+
+
+@register_gradient("InstanceNorm")
+def instance_norm_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    only_through_first(op, g_output)
+    return op_gradient(op, [*op.inputs, g_output[0], *op.outputs[1:]], wanted=(0, 1, 2))
+
+
+def lrn_spec(op: Operator, x: ArraySpec, *more: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of LRN and LRNGradient."""
+    need_channels(op, x)
+    if op.args.get("size", 0) % 2 != 1:
+        raise misfit(f"size={op.args.get('size', 0)} has no middle.", "Give an odd number of channels, as size=5.")
+    y = elementwise(op, x, *more)
+    return (y,) * len(op.outputs)
+
+
+def around(op: Operator, x: Array) -> Array:
+    """The sum of x over the `size` channels around each."""
+    axis, reach = channel_axis(op, x.ndim), op.args.get("size", 0) // 2
+    padding = [(reach, reach) if dimension == axis else (0, 0) for dimension in range(x.ndim)]
+    padded, channels, total = np.pad(x, padding), x.shape[axis], np.zeros_like(x)
+    for shift in range(2 * reach + 1):
+        total = total + padded[(slice(None),) * axis + (slice(shift, shift + channels),)]
+    return total
+
+
+def lrn_scale(op: Operator, x: Array) -> Array:
+    """What LRN divides by, before it is raised to the power of beta."""
+    return op.args.get("bias", 1.0) + op.args.get("alpha", 0.0) / op.args.get("size", 0) * around(op, x * x)
+
+
+@operator(
+    "LRN",
+    "x -> y, scale?",
+    formula="y = x scale^(-β), scale = bias + α / size · Σ x² over the size channels around each",
+    derivative="dx = dy scale^(-β) - 2 α β / size · x · Σ dy y / scale over the size channels around each",
+    infer=lrn_spec,
+    args=LRN_ARGS,
+)
+def lrn(op: Operator, x: Array) -> Array | tuple[Array, Array]:
+    """Local response normalization. x: (n, c, h, w) -> y, scale: like x. No gradient passes through scale."""
+    scale = lrn_scale(op, x)
+    y = x * scale ** -op.args.get("beta", 0.0)
+    return y if len(op.outputs) == 1 else (y, scale)
+
+
+@operator(
+    "LRNGradient",
+    "x, y, dy -> dx",
+    formula="dx = dy scale^(-β) - 2 α β / size · x · Σ dy y / scale over the size channels around each",
+    infer=lrn_spec,
+    args=LRN_ARGS,
+)
+def lrn_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
+    """Gradient of LRN."""
+    scale, beta = lrn_scale(op, x), op.args.get("beta", 0.0)
+    factor = 2 * op.args.get("alpha", 0.0) * beta / op.args.get("size", 0)
+    return dy * scale**-beta - factor * x * around(op, dy * y / scale)
+
+
+@register_gradient("LRN")
+def lrn_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    only_through_first(op, g_output)
+    return op_gradient(op, [op.inputs[0], op.outputs[0], g_output[0]])
+
+
+def grouped(op: Operator, x: Array) -> Array:
+    """x as (n, groups, elements of a group), the elements by channel first."""
+    return np.moveaxis(x, channel_axis(op, x.ndim), 1).reshape(
+        (x.shape[0], op.args.get("group", 32), prod(x.shape[1:]) // op.args.get("group", 32))
+    )
+
+
+def ungrouped(op: Operator, groups: Array, x: Array) -> Array:
+    """What `grouped` made, in the shape of x again."""
+    axis = channel_axis(op, x.ndim)
+    moved = (x.shape[0], x.shape[axis], *(x.shape[i] for i in spatial_axes(op, x.ndim)))
+    return np.moveaxis(groups.reshape(moved), 1, axis)
+
+
+def group_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of GroupNorm."""
+    channels, groups = need_channels(op, x, scale, bias), op.args.get("group", 32)
+    if groups < 1 or channels % groups:
+        raise misfit(f"{channels} channels do not make {groups} equal groups.", "Give group=..., a divisor of them.")
+    statistic = ArraySpec((x.shape[0], groups), x.dtype)
+    return (ArraySpec(x.shape, result_dtype(x, scale, bias)), statistic, statistic)[: len(op.outputs)]
+
+
+@operator(
+    "GroupNorm",
+    "x, scale, bias -> y, mean?, inv_std?",
+    formula="y = scale x̂ + bias, x̂ = (x - mean) inv_std, inv_std = 1 / √(var + ε), by image and group of channels",
+    derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) inv_std",
+    infer=group_spec,
+    args=GROUP_ARGS,
+)
+def group_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, ...]:
+    """Each group of channels of each image standardized. x: (n, c, ...), scale, bias: (c,) -> statistics: (n, groups).
+
+    The gradient reads mean and inv_std, and none passes through them.
+    Source: Wu and He, Group Normalization (2018), arXiv:1803.08494.
+    """
+    groups = grouped(op, x)
+    count = max(groups.shape[2], 1)
+    mean = groups.sum(axis=2, keepdims=True) / count
+    centred = groups - mean
+    inv_std = 1 / np.sqrt((centred * centred).sum(axis=2, keepdims=True) / count + op.args.get("epsilon", 1e-5))
+    y = ungrouped(op, centred * inv_std, x) * by_channel(op, scale, x.ndim) + by_channel(op, bias, x.ndim)
+    return (y, mean.reshape(mean.shape[:2]), inv_std.reshape(mean.shape[:2]))[: len(op.outputs)]
+
+
+def group_gradient_spec(
+    op: Operator, dy: ArraySpec, x: ArraySpec, scale: ArraySpec, bias: ArraySpec, *statistics: ArraySpec
+) -> tuple[ArraySpec, ...]:
+    """Inference of GroupNormGradient."""
+    need_floats(op, (dy, x, scale, bias, *statistics))
+    if dy.shape != x.shape:
+        raise misfit(f"dy must have the shape {x.shape} of x, got {described(dy)}.")
+    vector = ArraySpec(scale.shape, result_dtype(x, dy))
+    return ArraySpec(x.shape, result_dtype(x, scale, dy)), vector, ArraySpec(scale.shape, dy.dtype)
+
+
+@operator(
+    "GroupNormGradient",
+    "dy, x, scale, bias, mean, inv_std -> dx, dscale, dbias",
+    formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) inv_std",
+    infer=group_gradient_spec,
+    args=GROUP_ARGS,
+)
+def group_norm_gradient(
+    op: Operator, dy: Array, x: Array, scale: Array, bias: Array, mean: Array, inv_std: Array
+) -> tuple[Array, Array, Array]:
+    """Gradients of GroupNorm."""
+    column = inv_std.reshape((*inv_std.shape, 1))
+    x_hat, g = (grouped(op, x) - mean.reshape(column.shape)) * column, grouped(op, dy * by_channel(op, scale, x.ndim))
+    dx, axes = through_standardization(g, x_hat, 1 / column, 2) if x.size else g, batch_axes(op, x.ndim)
+    return ungrouped(op, dx, x), (dy * ungrouped(op, x_hat, x)).sum(axis=axes), dy.sum(axis=axes)
+
+
+@register_gradient("GroupNorm")
+def group_norm_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    only_through_first(op, g_output)
+    if len(op.outputs) < 3:
+        raise ValueError("three outputs are needed, y, mean and inv_std: the gradient reads the last two")
+    return op_gradient(op, [g_output[0], *op.inputs, *op.outputs[1:]], wanted=(0, 1, 2))

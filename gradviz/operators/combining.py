@@ -1,0 +1,257 @@
+"""Several arrays into one: Max, Min, Mean, WeightedSum, and rows or columns scaled by a vector."""
+
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator
+from .inference import described, elementwise, misfit, need_floats, result_dtype, same_shape
+from .matrices import as_matrix, matrix_shape
+from .registry import (
+    Array,
+    ArraySpec,
+    OutputGradients,
+    RuleAnswer,
+    gradient_name,
+    gradient_operator,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+
+
+@operator(
+    "Max",
+    "x, xs... -> y",
+    formula="y = maxᵢ xᵢ",
+    derivative="dxᵢ = dy where xᵢ = y, shared evenly between those that are; else 0",
+    infer=same_shape,
+)
+def max_(op: Operator, *xs: Array) -> Array:
+    """The largest of each element of any number of arrays of one shape."""
+    return reduce(np.maximum, xs)
+
+
+@operator(
+    "Min",
+    "x, xs... -> y",
+    formula="y = minᵢ xᵢ",
+    derivative="dxᵢ = dy where xᵢ = y, shared evenly between those that are; else 0",
+    infer=same_shape,
+)
+def min_(op: Operator, *xs: Array) -> Array:
+    """The smallest of each element of any number of arrays of one shape."""
+    return reduce(np.minimum, xs)
+
+
+def extreme_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, *xs: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of MaxGradient and MinGradient: one gradient for each x."""
+    spec = elementwise(op, y, dy, *xs)
+    return tuple(ArraySpec(spec.shape, dy.dtype) for _ in xs)
+
+
+def extreme_gradient(op: Operator, y: Array, dy: Array, *xs: Array) -> tuple[Array, ...]:
+    """Gradients of Max or Min. Inputs that tie share dy evenly, so that all together get dy, also a repeated one."""
+    attained = [x == y for x in xs]
+    share = dy / np.maximum(sum(attained[1:], attained[0].astype(dy.dtype)), 1)
+    return tuple(np.where(here, share, 0) for here in attained)
+
+
+for _type in ("MaxGradient", "MinGradient"):
+    operator(
+        _type,
+        "y, dy, xs... -> dxs...",
+        formula="dxᵢ = dy where xᵢ = y, shared evenly between those that are; else 0",
+        infer=extreme_gradient_spec,
+    )(extreme_gradient)
+
+
+@register_gradient("Max")
+@register_gradient("Min")
+def extreme_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [op.outputs[0], g_output[0], *op.inputs], wanted=range(len(op.inputs)))
+
+
+@operator("Mean", "x, xs... -> y", formula="y = Σᵢ xᵢ / n", derivative="dxᵢ = dy / n", infer=elementwise)
+def mean(op: Operator, *xs: Array) -> Array:
+    """Mean of each element of n arrays of one shape."""
+    return reduce(add, xs) / len(xs)
+
+
+def mean_gradient_spec(op: Operator, dy: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of MeanGradient: one gradient for each output."""
+    return (elementwise(op, dy),) * len(op.outputs)
+
+
+@operator("MeanGradient", "dy -> dx, dxs...", formula="dxᵢ = dy / n", infer=mean_gradient_spec)
+def mean_gradient(op: Operator, dy: Array) -> tuple[Array, ...]:
+    """Gradients of Mean, as many as it has outputs."""
+    return (dy / len(op.outputs),) * len(op.outputs)
+
+
+@register_gradient("Mean")
+def mean_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0]], wanted=range(len(op.inputs)))
+
+
+WEIGHTED_ARGS: dict[str, Any] = {"grad_on_w": 0}
+
+
+def weighted_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
+    """Inference of WeightedSum: arrays of one shape, each followed by its weight."""
+    if len(specs) % 2:
+        raise misfit(f"the inputs are pairs of an array and its weight; got {len(specs)}.")
+    for weight in specs[1::2]:
+        if np.prod(weight.shape, dtype=int) != 1:
+            raise misfit(f"a weight has one element; got {described(weight)}.")
+    need_floats(op, specs)
+    return same_shape(op, *specs[::2])._replace(dtype=result_dtype(*specs))
+
+
+@operator(
+    "WeightedSum",
+    "x, w, more... -> y",
+    formula="y = Σᵢ wᵢ · xᵢ",
+    derivative="dxᵢ = wᵢ · dy; with grad_on_w dwᵢ = Σ dy · xᵢ, else weights count as constants",
+    infer=weighted_spec,
+    args=WEIGHTED_ARGS,
+)
+def weighted_sum(op: Operator, *arrays: Array) -> Array:
+    """Sum of arrays of one shape, each followed among the inputs by its weight of one element."""
+    return reduce(add, (x * w.reshape(()) for x, w in zip(arrays[::2], arrays[1::2], strict=True)))
+
+
+def weighted_gradient_spec(op: Operator, dy: ArraySpec, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of WeightedSumGradient."""
+    same_shape(op, dy, weighted_spec(op, *specs))
+    d_arrays = [ArraySpec(x.shape, result_dtype(dy, w)) for x, w in zip(specs[::2], specs[1::2], strict=True)]
+    d_weights = [ArraySpec(w.shape, result_dtype(dy, x)) for x, w in zip(specs[::2], specs[1::2], strict=True)]
+    return (*d_arrays, *(d_weights if op.args.get("grad_on_w", 0) else ()))
+
+
+@operator(
+    "WeightedSumGradient",
+    "dy, x, w, more... -> dx, more...",
+    formula="dxᵢ = wᵢ · dy; with grad_on_w also dwᵢ = Σ dy · xᵢ",
+    infer=weighted_gradient_spec,
+    args=WEIGHTED_ARGS,
+)
+def weighted_sum_gradient(op: Operator, dy: Array, *arrays: Array) -> tuple[Array, ...]:
+    """Gradients of the arrays of a WeightedSum, with `grad_on_w` followed by those of the weights."""
+    pairs = list(zip(arrays[::2], arrays[1::2], strict=True))
+    d_arrays = [dy * w.reshape(()) for _, w in pairs]
+    if not op.args.get("grad_on_w", 0):
+        return tuple(d_arrays)
+    return (*d_arrays, *((dy * x).sum().reshape(w.shape) for x, w in pairs))
+
+
+@register_gradient("WeightedSum")
+def weighted_sum_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    count = len(op.inputs)
+    weights = range(1, count, 2) if op.args.get("grad_on_w", 0) else ()
+    return op_gradient(op, [g_output[0], *op.inputs], wanted=(*range(0, count, 2), *weights))
+
+
+def one_a_row(op: Operator, x: ArraySpec, w: ArraySpec) -> ArraySpec:
+    """Inference of RowMul."""
+    need_floats(op, (x, w))
+    if not x.shape or w.shape != x.shape[:1]:
+        raise misfit(f"w needs one number a row of x {x.shape}; got {described(w)}.")
+    return ArraySpec(x.shape, result_dtype(x, w))
+
+
+@operator("RowMul", "x, w -> y", formula="yᵢ = wᵢ · xᵢ", derivative="dxᵢ = wᵢ · dyᵢ, dwᵢ = Σ dyᵢ · xᵢ", infer=one_a_row)
+def row_mul(op: Operator, x: Array, w: Array) -> Array:
+    """Every row of x, (n, ...), times its number in w, (n,)."""
+    return x * w.reshape((-1, *[1] * (x.ndim - 1)))
+
+
+@register_gradient("RowMul")
+def row_mul_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    (x, w), dy = op.inputs, g_output[0]
+    x_grad, w_grad = gradient_name(x), gradient_name(w)
+    products = f"{w_grad}before_aggregate"
+    return [
+        gradient_operator(op, "RowMul", [dy, w], [x_grad]),
+        gradient_operator(op, "Mul", [dy, x], [products]),
+        gradient_operator(op, "ReduceTailSum", [products], [w_grad]),
+    ], [x_grad, w_grad]
+
+
+def row_sums(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of ReduceTailSum."""
+    need_floats(op, (x,))
+    if not x.shape:
+        raise misfit("x needs at least one dimension.")
+    return ArraySpec(x.shape[:1], x.dtype)
+
+
+@operator("ReduceTailSum", "x -> y", formula="yᵢ = Σ xᵢ", infer=row_sums)
+def reduce_tail_sum(op: Operator, x: Array) -> Array:
+    """Sum of each row of x, (n, ...), seen as a matrix: (n,)."""
+    return as_matrix(x).sum(axis=1) if x.ndim > 1 else x
+
+
+LINEAR_ARGS = {"axis": 1}
+LINEAR_DERIVATIVE = "dxᵢⱼ = aⱼ · dyᵢⱼ, daⱼ = Σᵢ dyᵢⱼ · xᵢⱼ, dbⱼ = Σᵢ dyᵢⱼ"
+
+
+def need_one_a_column(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> None:
+    """Raise unless each vector has one number for each column of x seen as a matrix."""
+    _, columns = matrix_shape(x.shape, op.args.get("axis", 1))
+    for vector in vectors:
+        if vector.shape != (columns,):
+            raise misfit(f"a and b need one number a column of x {x.shape}, ({columns},); got {described(vector)}.")
+
+
+def elementwise_linear_spec(op: Operator, x: ArraySpec, a: ArraySpec, b: ArraySpec) -> ArraySpec:
+    """Inference of ElementwiseLinear."""
+    need_floats(op, (x, a, b))
+    need_one_a_column(op, x, a, b)
+    return ArraySpec(x.shape, result_dtype(x, a, b))
+
+
+@operator(
+    "ElementwiseLinear",
+    "x, a, b -> y",
+    formula="yᵢⱼ = aⱼ · xᵢⱼ + bⱼ",
+    derivative=LINEAR_DERIVATIVE,
+    infer=elementwise_linear_spec,
+    args=LINEAR_ARGS,
+)
+def elementwise_linear(op: Operator, x: Array, a: Array, b: Array) -> Array:
+    """Every column of x times its a plus its b. x: seen as a matrix (n, d) at `axis`; a, b: (d,); y like x."""
+    return (as_matrix(x, op.args.get("axis", 1)) * a + b).reshape(x.shape)
+
+
+def elementwise_linear_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, a: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of ElementwiseLinearGradient."""
+    same_shape(op, dy, x)
+    need_one_a_column(op, x, a)
+    columns = a.shape
+    return (
+        ArraySpec(x.shape, result_dtype(dy, a)),
+        ArraySpec(columns, result_dtype(dy, x)),
+        ArraySpec(columns, dy.dtype),
+    )
+
+
+@operator(
+    "ElementwiseLinearGradient",
+    "dy, x, a -> dx, da, db",
+    formula=LINEAR_DERIVATIVE,
+    infer=elementwise_linear_gradient_spec,
+    args=LINEAR_ARGS,
+)
+def elementwise_linear_gradient(op: Operator, dy: Array, x: Array, a: Array) -> tuple[Array, Array, Array]:
+    """Gradients of ElementwiseLinear."""
+    axis = op.args.get("axis", 1)
+    dy2, x2 = as_matrix(dy, axis), as_matrix(x, axis)
+    return (dy2 * a).reshape(x.shape), (dy2 * x2).sum(axis=0), dy2.sum(axis=0)
+
+
+@register_gradient("ElementwiseLinear")
+def elementwise_linear_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0], *op.inputs[:2]], wanted=(0, 1, 2))

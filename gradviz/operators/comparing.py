@@ -1,0 +1,198 @@
+"""Questions about elements (GT, EQ, And, IsNaN ...), and choices by their answers: Where and Conditional.
+
+Comparisons have no gradient rule: their outputs are truth values.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator
+from .broadcasting import ARGS, pair, y_along
+from .inference import described, misfit, result_dtype, same_shape, slot
+from .registry import Array, ArraySpec, OutputGradients, RuleAnswer, op_gradient, operator, register_gradient
+
+BOOL = np.dtype(np.bool_)
+
+
+def compared(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
+    """Inference of comparisons, whose inputs broadcast as those of Add."""
+    return ArraySpec(pair(op, x, y).shape, BOOL)
+
+
+@operator("GT", "x, y -> z", formula="z = x > y", infer=compared, args=ARGS)
+def gt(op: Operator, x: Array, y: Array) -> Array:
+    """Whether x is greater than y, element by element."""
+    return x > y_along(op, x, y)
+
+
+@operator("GE", "x, y -> z", formula="z = x ≥ y", infer=compared, args=ARGS)
+def ge(op: Operator, x: Array, y: Array) -> Array:
+    """Whether x is at least y, element by element."""
+    return x >= y_along(op, x, y)
+
+
+@operator("LT", "x, y -> z", formula="z = x < y", infer=compared, args=ARGS)
+def lt(op: Operator, x: Array, y: Array) -> Array:
+    """Whether x is less than y, element by element."""
+    return x < y_along(op, x, y)
+
+
+@operator("LE", "x, y -> z", formula="z = x ≤ y", infer=compared, args=ARGS)
+def le(op: Operator, x: Array, y: Array) -> Array:
+    """Whether x is at most y, element by element."""
+    return x <= y_along(op, x, y)
+
+
+@operator("EQ", "x, y -> z", formula="z = (x = y)", infer=compared, args=ARGS)
+def eq(op: Operator, x: Array, y: Array) -> Array:
+    """Whether x equals y, element by element."""
+    return x == y_along(op, x, y)
+
+
+@operator("NE", "x, y -> z", formula="z = x ≠ y", infer=compared, args=ARGS)
+def ne(op: Operator, x: Array, y: Array) -> Array:
+    """Whether x differs from y, element by element."""
+    return x != y_along(op, x, y)
+
+
+def need_truths(op: Operator, spec: ArraySpec, position: int) -> None:
+    """Raise unless input `position` is of truth values."""
+    if spec.dtype != BOOL:
+        raise misfit(
+            f"{slot(op, position)} must be of truth values, got {described(spec)}.", "Convert it: array.astype(bool)."
+        )
+
+
+def joined(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
+    """Inference of And, Or and Xor."""
+    need_truths(op, x, 0)
+    need_truths(op, y, 1)
+    return pair(op, x, y)
+
+
+@operator("And", "x, y -> z", formula="z = x ∧ y", infer=joined, args=ARGS)
+def and_(op: Operator, x: Array, y: Array) -> Array:
+    """Whether both hold, element by element."""
+    return np.logical_and(x, y_along(op, x, y))
+
+
+@operator("Or", "x, y -> z", formula="z = x ∨ y", infer=joined, args=ARGS)
+def or_(op: Operator, x: Array, y: Array) -> Array:
+    """Whether one or both hold, element by element."""
+    return np.logical_or(x, y_along(op, x, y))
+
+
+@operator("Xor", "x, y -> z", formula="z = x ⊻ y", infer=joined, args=ARGS)
+def xor(op: Operator, x: Array, y: Array) -> Array:
+    """Whether exactly one holds, element by element."""
+    return np.logical_xor(x, y_along(op, x, y))
+
+
+def negated(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of Not."""
+    need_truths(op, x, 0)
+    return x
+
+
+@operator("Not", "x -> y", formula="y = ¬x", infer=negated)
+def not_(op: Operator, x: Array) -> Array:
+    """Whether each element does not hold."""
+    return np.logical_not(x)
+
+
+def asked_of_each(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of questions about one array."""
+    return ArraySpec(x.shape, BOOL)
+
+
+@operator("IsNaN", "x -> y", formula="y = (x is nan)", infer=asked_of_each)
+def is_nan(op: Operator, x: Array) -> Array:
+    """Whether each element is nan."""
+    return np.isnan(x)
+
+
+WHERE_ARGS: dict[str, Any] = {"broadcast_on_rows": 0}
+
+
+def by_rows(condition: Array, ndim: int) -> Array:
+    """One truth value a row, (n,), in the shape in which it broadcasts against an array of `ndim` dimensions."""
+    return condition.reshape((-1, *[1] * (ndim - 1)))
+
+
+def check_condition(op: Operator, condition: ArraySpec, x: ArraySpec, rows: bool) -> None:
+    """Raise unless the condition has one truth value for each element of x, or each row."""
+    need_truths(op, condition, 0)
+    wanted = x.shape[:1] if rows else x.shape
+    if condition.shape != wanted or (rows and not x.shape):
+        each = "row" if rows else "element"
+        raise misfit(f"the condition needs one truth value for each {each} of {x.shape}; got {condition.shape}.")
+
+
+def where_spec(op: Operator, condition: ArraySpec, x: ArraySpec, y: ArraySpec) -> ArraySpec:
+    """Inference of Where."""
+    shape = same_shape(op, x, y).shape
+    check_condition(op, condition, x, bool(op.args.get("broadcast_on_rows", 0)))
+    return ArraySpec(shape, result_dtype(x, y))
+
+
+def conditions(op: Operator, condition: Array, like: Array) -> Array:
+    """The condition of a Where, for each element or row."""
+    return by_rows(condition, like.ndim) if op.args.get("broadcast_on_rows", 0) else condition
+
+
+@operator(
+    "Where",
+    "condition, x, y -> z",
+    formula="z = x where condition, else y",
+    derivative="dx = dz where condition, else 0; dy = 0 where condition, else dz",
+    infer=where_spec,
+    args=WHERE_ARGS,
+)
+def where(op: Operator, condition: Array, x: Array, y: Array) -> Array:
+    """Each element from x or y. x, y: one shape; condition: like them, or with `broadcast_on_rows` (n,)."""
+    return np.where(conditions(op, condition, x), x, y)
+
+
+def where_gradient_spec(op: Operator, condition: ArraySpec, dz: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of WhereGradient."""
+    check_condition(op, condition, dz, bool(op.args.get("broadcast_on_rows", 0)))
+    return dz, dz
+
+
+@operator(
+    "WhereGradient",
+    "condition, dz -> dx, dy",
+    formula="dx = dz where condition, else 0; dy = 0 where condition, else dz",
+    infer=where_gradient_spec,
+    args=WHERE_ARGS,
+)
+def where_gradient(op: Operator, condition: Array, dz: Array) -> tuple[Array, Array]:
+    """Gradients of Where: each element of dz goes to the side that it was taken from."""
+    from_x = conditions(op, condition, dz)
+    return np.where(from_x, dz, 0), np.where(from_x, 0, dz)
+
+
+@register_gradient("Where")
+def where_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [op.inputs[0], g_output[0]], wanted=(1, 2))
+
+
+def conditional_spec(op: Operator, condition: ArraySpec, x: ArraySpec, y: ArraySpec) -> ArraySpec:
+    """Inference of Conditional."""
+    shape = same_shape(op, x, y).shape
+    check_condition(op, condition, x, rows=True)
+    return ArraySpec(shape, result_dtype(x, y))
+
+
+@operator(
+    "Conditional",
+    "condition, x, y -> z",
+    formula="zᵢ = xᵢ where conditionᵢ, else yᵢ",
+    derivative="0: no gradient passes here",
+    infer=conditional_spec,
+    constant=True,
+)
+def conditional(op: Operator, condition: Array, x: Array, y: Array) -> Array:
+    """Each row from x or y, a constant for the gradient; Where with `broadcast_on_rows` lets it pass."""
+    return np.where(by_rows(condition, x.ndim), x, y)

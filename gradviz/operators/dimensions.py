@@ -1,0 +1,250 @@
+"""Dimensions flattened, added, taken away, or told: the elements stay in their order."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator, RunError
+from .arguments import bad_argument
+from .inference import misfit
+from .matrices import matrix_shape
+from .registry import (
+    Array,
+    ArraySpec,
+    OutputGradients,
+    RuleAnswer,
+    gradient_name,
+    gradient_operator,
+    operator,
+    register_gradient,
+)
+
+INT64 = np.dtype(np.int64)
+FLATTEN_ARGS: dict[str, Any] = {"axis": 1}
+DIMS_ARGS: dict[str, Any] = {"dims": ()}
+PREPEND_ARGS: dict[str, Any] = {"dim_size": 1}
+SHAPE_ARGS: dict[str, Any] = {"axes": ()}
+
+
+def flat_shape(op: Operator, shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns of what Flatten makes."""
+    axis = op.args.get("axis", 1)
+    return (prod(shape), 1) if axis == len(shape) else matrix_shape(shape, axis)
+
+
+def flatten_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of Flatten."""
+    return ArraySpec(flat_shape(op, x.shape), x.dtype)
+
+
+@operator(
+    "Flatten",
+    "x -> y",
+    formula="y = x as a matrix",
+    derivative="dx = dy in the shape of x",
+    infer=flatten_spec,
+    args=FLATTEN_ARGS,
+)
+def flatten(op: Operator, x: Array) -> Array:
+    """x as a matrix: the dimensions before `axis` are its rows, the others its columns."""
+    return x.reshape(flat_shape(op, x.shape))
+
+
+def vector_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of FlattenToVec."""
+    return ArraySpec((prod(x.shape),), x.dtype)
+
+
+@operator(
+    "FlattenToVec", "x -> y", formula="y = x as a vector", derivative="dx = dy in the shape of x", infer=vector_spec
+)
+def flatten_to_vec(op: Operator, x: Array) -> Array:
+    """All elements of x, row by row, in one dimension."""
+    return x.reshape(-1)
+
+
+def like_second(op: Operator, x: ArraySpec, like: ArraySpec) -> ArraySpec:
+    """Inference of ResizeLike."""
+    if prod(x.shape) != prod(like.shape):
+        raise misfit(
+            f"x of shape {x.shape} has {prod(x.shape)} elements, like of shape {like.shape} has {prod(like.shape)}."
+        )
+    return ArraySpec(like.shape, x.dtype)
+
+
+@operator(
+    "ResizeLike",
+    "x, like -> y",
+    formula="y = x in the shape of like",
+    derivative="dx = dy in the shape of x",
+    infer=like_second,
+)
+def resize_like(op: Operator, x: Array, like: Array) -> Array:
+    """The elements of x in the shape of `like`, which has as many; its values are not read."""
+    return x.reshape(like.shape)
+
+
+def said_dims(op: Operator, ndim: int) -> list[int]:
+    """The argument `dims`, in order; `ndim`: how many dimensions the larger array has."""
+    dims = sorted(set(op.args.get("dims", ())))
+    if not dims:
+        raise RunError(f"{op.type} does not know which dimensions.", kind="bad_argument", ways_out=["Give dims=[...]."])
+    if dims[0] < 0 or dims[-1] >= ndim:
+        raise bad_argument(op, "dims", f"must be from 0 to {ndim - 1}")
+    return dims
+
+
+def expanded(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` with a 1 at each of `dims`, which count the dimensions of the result."""
+    ndim = len(shape) + len(set(op.args.get("dims", ())))
+    dims, sizes = said_dims(op, ndim), iter(shape)
+    return tuple(1 if axis in dims else next(sizes) for axis in range(ndim))
+
+
+def expand_dims_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of ExpandDims."""
+    return ArraySpec(expanded(op, x.shape), x.dtype)
+
+
+@operator(
+    "ExpandDims",
+    "x -> y",
+    formula="y = x with dimensions of 1",
+    derivative="dx = dy without them",
+    infer=expand_dims_spec,
+    args=DIMS_ARGS,
+)
+def expand_dims(op: Operator, x: Array) -> Array:
+    """x with a dimension of size 1 at each of `dims`, counted in y."""
+    return x.reshape(expanded(op, x.shape))
+
+
+def squeezed(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` without `dims`, which must be of size 1."""
+    dims = said_dims(op, len(shape))
+    if any(shape[axis] != 1 for axis in dims):
+        raise misfit(f"dims {dims} of x of shape {shape} are not all of size 1.", "Name dimensions of size 1.")
+    return tuple(size for axis, size in enumerate(shape) if axis not in dims)
+
+
+def squeeze_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of Squeeze."""
+    return ArraySpec(squeezed(op, x.shape), x.dtype)
+
+
+@operator(
+    "Squeeze",
+    "x -> y",
+    formula="y = x without dimensions of 1",
+    derivative="dx = dy with them",
+    infer=squeeze_spec,
+    args=DIMS_ARGS,
+)
+def squeeze(op: Operator, x: Array) -> Array:
+    """x without its dimensions `dims`, which are of size 1."""
+    return x.reshape(squeezed(op, x.shape))
+
+
+def prepended(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` with its first dimension cut into `dim_size` equal parts."""
+    parts = op.args.get("dim_size", 1)
+    if parts < 1:
+        raise bad_argument(op, "dim_size", "must be at least 1")
+    if not shape or shape[0] % parts:
+        raise misfit(f"the first dimension of x of shape {shape} cannot be cut into {parts} equal parts.")
+    return (parts, shape[0] // parts, *shape[1:])
+
+
+def prepend_dim_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of PrependDim."""
+    return ArraySpec(prepended(op, x.shape), x.dtype)
+
+
+@operator(
+    "PrependDim",
+    "x -> y",
+    formula="y = x, its first dimension cut in two",
+    derivative="dx = dy, its first two dimensions as one",
+    infer=prepend_dim_spec,
+    args=PREPEND_ARGS,
+)
+def prepend_dim(op: Operator, x: Array) -> Array:
+    """x: (n, ...) -> y: (dim_size, n / dim_size, ...)."""
+    return x.reshape(prepended(op, x.shape))
+
+
+def merge_dim_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of MergeDim."""
+    if len(x.shape) < 2:
+        raise misfit(f"x of shape {x.shape} has no two dimensions to make one of.")
+    return ArraySpec((x.shape[0] * x.shape[1], *x.shape[2:]), x.dtype)
+
+
+@operator(
+    "MergeDim",
+    "x -> y",
+    formula="y = x, its first two dimensions as one",
+    derivative="dx = dy in the shape of x",
+    infer=merge_dim_spec,
+)
+def merge_dim(op: Operator, x: Array) -> Array:
+    """x: (m, n, ...) -> y: (m · n, ...)."""
+    return x.reshape(x.shape[0] * x.shape[1], *x.shape[2:])
+
+
+@register_gradient("Flatten")
+@register_gradient("FlattenToVec")
+@register_gradient("MergeDim")
+@register_gradient("ResizeLike")
+def resized_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    x_grad = gradient_name(op.inputs[0])
+    made = gradient_operator(op, "ResizeLike", [g_output[0], op.inputs[0]], [x_grad])
+    return made, [x_grad, *[None] * (len(op.inputs) - 1)]
+
+
+@register_gradient("ExpandDims")
+@register_gradient("Squeeze")
+@register_gradient("PrependDim")
+def undone_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    undone_by = {"ExpandDims": "Squeeze", "Squeeze": "ExpandDims", "PrependDim": "MergeDim"}
+    x_grad = gradient_name(op.inputs[0])
+    return gradient_operator(op, undone_by[op.type], [g_output[0]], [x_grad]), [x_grad]
+
+
+def told_sizes(op: Operator, shape: tuple[int, ...]) -> list[int]:
+    """The sizes that Shape tells: of `axes`, or all."""
+    axes = op.args.get("axes", ()) or range(len(shape))
+    if any(not 0 <= axis < len(shape) for axis in axes):
+        raise misfit(f"axes {list(axes)} are not all among the {len(shape)} dimensions of x of shape {shape}.")
+    return [shape[axis] for axis in axes]
+
+
+def shape_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of Shape."""
+    return ArraySpec((len(told_sizes(op, x.shape)),), INT64)
+
+
+@operator(
+    "Shape",
+    "x -> y",
+    formula="y = the sizes of x",
+    derivative="dx = 0",
+    infer=shape_spec,
+    args=SHAPE_ARGS,
+    constant=True,
+)
+def shape_(op: Operator, x: Array) -> Array:
+    """Sizes of the dimensions of x, or of those in `axes`, int64."""
+    return np.array(told_sizes(op, x.shape), dtype=np.int64, like=x)
+
+
+def size_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of Size."""
+    return ArraySpec((), INT64)
+
+
+@operator("Size", "x -> y", formula="y = how many elements x has", derivative="dx = 0", infer=size_spec, constant=True)
+def size(op: Operator, x: Array) -> Array:
+    """Number of elements of x, int64 ()."""
+    return np.array(x.size, dtype=np.int64, like=x)

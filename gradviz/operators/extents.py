@@ -1,0 +1,334 @@
+"""Arrays made larger or smaller along their dimensions: Expand, Tile, Slice, PadImage."""
+
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator
+from .arguments import bad_argument
+from .broadcasting import sum_to
+from .inference import described, misfit, need_floats, need_integers
+from .matrices import canonical_axis
+from .registry import (
+    Array,
+    ArraySpec,
+    OutputGradients,
+    RuleAnswer,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+
+TILE_ARGS: dict[str, Any] = {"tiles": 1, "axis": 0}
+SLICE_ARGS: dict[str, Any] = {"starts": (), "ends": ()}
+PAD_ARGS: dict[str, Any] = {
+    **dict.fromkeys(("pad", "pad_t", "pad_l", "pad_b", "pad_r"), 0),
+    "pads": (),
+    "mode": "constant",
+    "value": 0.0,
+    "order": "NCHW",
+}
+
+
+def expand_spec(op: Operator, x: ArraySpec, shape: ArraySpec) -> None:
+    """Inference of Expand, whose shape is data."""
+    need_integers(op, shape, 1, "the shape must be integers (n,)")
+    if len(shape.shape) != 1:
+        raise misfit(f"the shape must be a list of integers (n,), got {described(shape)}.")
+
+
+@operator(
+    "Expand",
+    "x, shape -> y",
+    formula="y = x stretched",
+    derivative="dx = Σ dy over what was stretched",
+    infer=expand_spec,
+)
+def expand(op: Operator, x: Array, shape: Array) -> Array:
+    """x broadcast together with `shape`, integers (n,); a 1 in it keeps the size of x."""
+    try:
+        wanted = np.broadcast_shapes(x.shape, tuple(shape.tolist()))
+    except ValueError:
+        raise misfit(
+            f"x of shape {x.shape} does not stretch to {tuple(shape.tolist())}.", "Only sizes of 1 stretch."
+        ) from None
+    return np.broadcast_to(x, wanted).copy()
+
+
+def expand_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec) -> ArraySpec:
+    """Inference of ExpandGradient."""
+    need_floats(op, (dy, x))
+    lead = len(dy.shape) - len(x.shape)
+    if lead < 0 or any(size not in (1, wide) for size, wide in zip(x.shape, dy.shape[lead:], strict=True)):
+        raise misfit(f"x of shape {x.shape} does not stretch to dy of shape {dy.shape}.")
+    return ArraySpec(x.shape, dy.dtype)
+
+
+@operator("ExpandGradient", "dy, x -> dx", formula="dx = Σ dy over what was stretched", infer=expand_gradient_spec)
+def expand_gradient(op: Operator, dy: Array, x: Array) -> Array:
+    """Gradient of Expand, in the shape of x."""
+    return sum_to(dy, x.shape)
+
+
+@register_gradient("Expand")
+def expand_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0], op.inputs[0]])
+
+
+def said(op: Operator, name: str, given: Array | None) -> int:
+    """A number from the input that overrides the argument `name`, or from that."""
+    return op.args.get(name, TILE_ARGS[name]) if given is None else int(given.reshape(()).tolist())
+
+
+def tile_counts(op: Operator, shape: tuple[int, ...], tiles: int, axis: int) -> tuple[int, int]:
+    """How many times, and along which axis counted from the front."""
+    if tiles < 0:
+        raise misfit(f"tiles={tiles} is no number of copies.", "Give 0 or more.")
+    return tiles, canonical_axis(axis, shape)
+
+
+def tile_spec(op: Operator, x: ArraySpec, *given: ArraySpec) -> ArraySpec | None:
+    """Inference of Tile; None where an input says how often."""
+    for position, spec in enumerate(given):
+        need_one_integer(op, spec, position + 1)
+    if given:
+        return None
+    tiles, axis = tile_counts(op, x.shape, said(op, "tiles", None), said(op, "axis", None))
+    return ArraySpec((*x.shape[:axis], x.shape[axis] * tiles, *x.shape[axis + 1 :]), x.dtype)
+
+
+def need_one_integer(op: Operator, spec: ArraySpec, position: int) -> None:
+    """Raise unless input `position` is one integer."""
+    need_integers(op, spec, position, "tiles and axis must each be one integer")
+    if spec.shape not in ((), (1,)):
+        raise misfit(f"tiles and axis must each be one integer, got {described(spec)}.")
+
+
+@operator(
+    "Tile",
+    "x, tiles?, axis? -> y",
+    formula="y = [x, x, ...]",
+    derivative="dx = Σ of the parts of dy",
+    infer=tile_spec,
+    args=TILE_ARGS,
+)
+def tile(op: Operator, x: Array, tiles: Array | None = None, axis: Array | None = None) -> Array:
+    """x `tiles` times one behind the other along `axis`; inputs of one integer override the arguments."""
+    count, along = tile_counts(op, x.shape, said(op, "tiles", tiles), said(op, "axis", axis))
+    return np.tile(x, [count if i == along else 1 for i in range(x.ndim)])
+
+
+def tile_gradient_spec(op: Operator, dy: ArraySpec, *given: ArraySpec) -> ArraySpec | None:
+    """Inference of TileGradient; None where an input says how often."""
+    need_floats(op, (dy,))
+    if given:
+        return None
+    shape = untiled(dy.shape, *tile_counts(op, dy.shape, said(op, "tiles", None), said(op, "axis", None)))
+    return ArraySpec((*shape[0], *shape[2]), dy.dtype)
+
+
+def untiled(shape: tuple[int, ...], tiles: int, axis: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
+    """`shape` as the sizes before `axis`, the copies, and the sizes of one copy from `axis` on."""
+    if not tiles or shape[axis] % tiles:
+        raise misfit(f"dy of shape {shape} is not made of {tiles} equal parts along axis {axis}.")
+    return shape[:axis], tiles, (shape[axis] // tiles, *shape[axis + 1 :])
+
+
+@operator(
+    "TileGradient",
+    "dy, tiles?, axis? -> dx",
+    formula="dx = Σ of the parts of dy",
+    infer=tile_gradient_spec,
+    args=TILE_ARGS,
+)
+def tile_gradient(op: Operator, dy: Array, tiles: Array | None = None, axis: Array | None = None) -> Array:
+    """Gradient of Tile: each copy gives back its part."""
+    counts = tile_counts(op, dy.shape, said(op, "tiles", tiles), said(op, "axis", axis))
+    before, count, behind = untiled(dy.shape, *counts)
+    return dy.reshape(*before, count, *behind).sum(axis=len(before))
+
+
+@register_gradient("Tile")
+def tile_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0], *op.inputs[1:]])
+
+
+def ranges(op: Operator, shape: tuple[int, ...], bounds: tuple[Array, ...] = ()) -> tuple[slice, ...]:
+    """What Slice keeps of each dimension; from two inputs where given, else from the arguments."""
+    if bounds:
+        starts, ends = (bound.tolist() for bound in bounds)
+    else:
+        starts, ends = op.args.get("starts", ()), op.args.get("ends", ())
+    if len(starts) != len(ends) or len(starts) > len(shape):
+        raise misfit(f"starts {list(starts)} and ends {list(ends)} do not fit x of shape {shape}.")
+    kept = []
+    for size, *places in zip(shape, starts, ends, strict=False):
+        # A place below 0 counts from behind the last element: -1 is the end.
+        start, end = (min(place if place >= 0 else size + 1 + place, size) for place in places)
+        if not 0 <= start <= end:
+            raise misfit(f"starts {list(starts)} and ends {list(ends)} leave nothing of x of shape {shape}.")
+        kept.append(slice(start, end))
+    return tuple(kept)
+
+
+def slice_spec(op: Operator, x: ArraySpec, *bounds: ArraySpec) -> ArraySpec | None:
+    """Inference of Slice; None where inputs say what is kept."""
+    need_bounds(op, bounds)
+    return None if bounds else ArraySpec(sliced(op, x.shape), x.dtype)
+
+
+def sliced(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of what Slice keeps, by its arguments, of an array of `shape`."""
+    kept = ranges(op, shape)
+    return (*(part.stop - part.start for part in kept), *shape[len(kept) :])
+
+
+def need_bounds(op: Operator, bounds: tuple[ArraySpec, ...]) -> None:
+    """Raise unless `bounds` are none, or starts and ends."""
+    if len(bounds) not in (0, 2):
+        raise misfit("Slice takes both starts and ends as inputs, or neither.")
+    for position, bound in enumerate(bounds):
+        need_integers(op, bound, position + 1, "starts and ends must be integers (n,)")
+
+
+@operator(
+    "Slice",
+    "x, starts?, ends? -> y",
+    formula="y = x[starts:ends]",
+    derivative="dx[starts:ends] = dy, 0 elsewhere",
+    infer=slice_spec,
+    args=SLICE_ARGS,
+)
+def slice_(op: Operator, x: Array, *bounds: Array) -> Array:
+    """The part of x from `starts` up to but without `ends`, for each of its first dimensions.
+
+    Inputs, integers (n,), override the arguments. A place below 0 counts from behind the last element: -1 is the end.
+    """
+    return x[ranges(op, x.shape, bounds)]
+
+
+def slice_gradient_spec(op: Operator, x: ArraySpec, *rest: ArraySpec) -> ArraySpec:
+    """Inference of SliceGradient."""
+    *bounds, dy = rest
+    need_floats(op, (dy,))
+    need_bounds(op, tuple(bounds))
+    if not bounds and dy.shape != sliced(op, x.shape):
+        raise misfit(f"dy must have the shape {sliced(op, x.shape)}, got {described(dy)}.")
+    return ArraySpec(x.shape, dy.dtype)
+
+
+@operator(
+    "SliceGradient",
+    "x, dy, more... -> dx",
+    formula="dx[starts:ends] = dy, 0 elsewhere",
+    infer=slice_gradient_spec,
+    args=SLICE_ARGS,
+)
+def slice_gradient(op: Operator, x: Array, *rest: Array) -> Array:
+    """Gradient of Slice. Inputs: x, starts and ends where Slice had them as inputs, dy."""
+    *bounds, dy = rest
+    dx = np.zeros_like(x, dtype=dy.dtype)
+    dx[ranges(op, x.shape, tuple(bounds))] = dy
+    return dx
+
+
+@register_gradient("Slice")
+def slice_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs, g_output[0]])
+
+
+def pads(op: Operator, x: tuple[int, ...], padded: bool = False) -> list[tuple[int, int, int]]:
+    """Axis, padding before and padding behind, for the height and width of an image batch of shape `x`.
+
+    Args:
+        padded: whether `x` is the shape with the padding.
+    """
+    if len(x) != 4:
+        raise misfit(f"an image batch has four dimensions, the shape is {x}.")
+    said = list(op.args.get("pads", ())) or [
+        op.args.get(name, op.args.get("pad", 0)) for name in ("pad_t", "pad_l", "pad_b", "pad_r")
+    ]
+    mode = op.args.get("mode", "constant")
+    if mode not in ("constant", "reflect", "edge"):
+        raise bad_argument(op, "mode", "must be constant, reflect or edge")
+    if len(said) != 4 or min(said) < 0:
+        raise misfit(f"pads {said} are not four sizes from 0 on: top, left, bottom, right.")
+    first = 1 if op.args.get("order", "NCHW") == "NHWC" else 2
+    result = [(first + i, said[i], said[i + 2]) for i in range(2)]
+    for axis, before, behind in result:
+        size = x[axis] - (before + behind if padded else 0)
+        if size < 0 or (mode == "reflect" and max(before, behind) >= max(size, 1)) or (mode == "edge" and not size):
+            raise misfit(f"{size} elements along axis {axis} are too few for pads {said} with mode={mode}.")
+    return result
+
+
+def pad_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of PadImage."""
+    sizes = list(x.shape)
+    for axis, before, behind in pads(op, x.shape):
+        sizes[axis] += before + behind
+    return ArraySpec(tuple(sizes), x.dtype)
+
+
+@operator(
+    "PadImage",
+    "x -> y",
+    formula="y = x with a margin",
+    derivative="dx = dy inside, plus what the margin repeats",
+    infer=pad_spec,
+    args=PAD_ARGS,
+)
+def pad_image(op: Operator, x: Array) -> Array:
+    """x with margins `pads` (top, left, bottom, right), or `pad`, or `pad_t` and so on. x: (n, c, h, w), or by `order`.
+
+    mode: constant (`value`), reflect (without the edge), or edge (which it repeats).
+    """
+    margins = [(0, 0)] * 4
+    for axis, before, behind in pads(op, x.shape):
+        margins[axis] = before, behind
+    mode = op.args.get("mode", "constant")
+    if mode == "constant":
+        return np.pad(x, margins, mode=mode, constant_values=op.args.get("value", 0.0))
+    return np.pad(x, margins, mode=mode)
+
+
+def pad_gradient_spec(op: Operator, dy: ArraySpec) -> ArraySpec:
+    """Inference of PadImageGradient."""
+    need_floats(op, (dy,))
+    sizes = list(dy.shape)
+    for axis, before, behind in pads(op, dy.shape, padded=True):
+        sizes[axis] -= before + behind
+    return ArraySpec(tuple(sizes), dy.dtype)
+
+
+@operator(
+    "PadImageGradient",
+    "dy -> dx",
+    formula="dx = dy inside, plus what the margin repeats",
+    infer=pad_gradient_spec,
+    args=PAD_ARGS,
+)
+def pad_image_gradient(op: Operator, dy: Array) -> Array:
+    """Gradient of PadImage."""
+    for axis, before, behind in pads(op, dy.shape, padded=True):
+        dy = unpadded(np.moveaxis(dy, axis, 0), before, behind, op.args.get("mode", "constant"))
+        dy = np.moveaxis(dy, 0, axis)
+    return dy
+
+
+def unpadded(dy: Array, before: int, behind: int, mode: str) -> Array:
+    """The gradient of what padding along the first axis was made of."""
+    size = dy.shape[0] - before - behind
+    dx = dy[before : before + size].copy()
+    if mode == "reflect":
+        dx[1 : before + 1] += dy[:before][::-1]
+        dx[size - 1 - behind : size - 1] += dy[before + size :][::-1]
+    elif mode == "edge":
+        dx[0] += dy[:before].sum(axis=0)
+        dx[size - 1] += dy[before + size :].sum(axis=0)
+    return dx
+
+
+@register_gradient("PadImage")
+def pad_image_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0]])

@@ -1,0 +1,208 @@
+"""Batches of images laid out otherwise: channels first or last, shuffled, or blocks of pixels moved into the batch."""
+
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator
+from .arguments import bad_argument
+from .inference import misfit
+from .matrices import canonical_axis
+from .registry import (
+    Array,
+    ArraySpec,
+    OutputGradients,
+    RuleAnswer,
+    gradient_name,
+    gradient_operator,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+
+SHUFFLE_ARGS: dict[str, Any] = {"group": 1, "order": "NCHW"}
+BLOCK_ARGS: dict[str, Any] = {
+    "block_size": 2,
+    **dict.fromkeys(("pad", "pad_t", "pad_l", "pad_b", "pad_r"), 0),
+    "order": "NCHW",
+}
+
+
+def channels_last_shape(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of NCHW2NHWC."""
+    need_image(x)
+    return ArraySpec((x.shape[0], *x.shape[2:], x.shape[1]), x.dtype)
+
+
+@operator(
+    "NCHW2NHWC",
+    "x -> y",
+    formula="y = x with channels last",
+    derivative="dx = dy with channels second",
+    infer=channels_last_shape,
+)
+def channels_last(op: Operator, x: Array) -> Array:
+    """x: (n, c, ...) -> y: (n, ..., c)."""
+    return np.moveaxis(x, 1, -1)
+
+
+def channels_second_shape(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of NHWC2NCHW."""
+    need_image(x)
+    return ArraySpec((x.shape[0], x.shape[-1], *x.shape[1:-1]), x.dtype)
+
+
+@operator(
+    "NHWC2NCHW",
+    "x -> y",
+    formula="y = x with channels second",
+    derivative="dx = dy with channels last",
+    infer=channels_second_shape,
+)
+def channels_second(op: Operator, x: Array) -> Array:
+    """x: (n, ..., c) -> y: (n, c, ...)."""
+    return np.moveaxis(x, -1, 1)
+
+
+def need_image(x: ArraySpec) -> None:
+    """Raise unless x can have a batch and a channel dimension."""
+    if len(x.shape) < 2:
+        raise misfit(f"x must have a batch and a channel dimension, its shape is {x.shape}.")
+
+
+def shuffle_shape(op: Operator, shape: tuple[int, ...]) -> tuple[int, int, int, int]:
+    """`shape` as what stands before the channels, groups, channels a group, and what stands behind."""
+    group = op.args.get("group", 1)
+    axis = canonical_axis(-1 if op.args.get("order", "NCHW") == "NHWC" else 1, shape)
+    if group < 1 or shape[axis] % group:
+        raise misfit(f"the {shape[axis]} channels of x of shape {shape} do not make {group} equal groups.")
+    before, behind = (int(np.prod(sizes, dtype=int)) for sizes in (shape[:axis], shape[axis + 1 :]))
+    return before, group, shape[axis] // group, behind
+
+
+def shuffle_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of ChannelShuffle and its gradient."""
+    shuffle_shape(op, x.shape)
+    return x
+
+
+@operator(
+    "ChannelShuffle",
+    "x -> y",
+    formula="y = x, first channels of all groups first",
+    derivative="dx = dy, its channels back in their groups",
+    infer=shuffle_spec,
+    args=SHUFFLE_ARGS,
+)
+def channel_shuffle(op: Operator, x: Array) -> Array:
+    """x with its channels dealt out: the first of each of `group` groups, then the second, and so on."""
+    return np.swapaxes(x.reshape(shuffle_shape(op, x.shape)), 1, 2).reshape(x.shape)
+
+
+@operator(
+    "ChannelShuffleGradient",
+    "dy -> dx",
+    formula="dx = dy, its channels back in their groups",
+    infer=shuffle_spec,
+    args=SHUFFLE_ARGS,
+)
+def channel_shuffle_gradient(op: Operator, dy: Array) -> Array:
+    """Gradient of ChannelShuffle."""
+    before, group, size, behind = shuffle_shape(op, dy.shape)
+    return np.swapaxes(dy.reshape(before, size, group, behind), 1, 2).reshape(dy.shape)
+
+
+@register_gradient("ChannelShuffle")
+def channel_shuffle_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0]])
+
+
+def block_and_margins(op: Operator, shape: tuple[int, ...]) -> tuple[int, list[tuple[int, int]]]:
+    """The block size of `op`, and its margins in height and width."""
+    block = op.args.get("block_size", 2)
+    if block < 1:
+        raise bad_argument(op, "block_size", "must be at least 1")
+    if op.args.get("order", "NCHW") != "NCHW":
+        raise bad_argument(op, "order", "is not supported", "Put NHWC2NCHW before it.")
+    if len(shape) != 4:
+        raise misfit(f"x must be an image batch (n, c, h, w), its shape is {shape}.")
+    top, left, bottom, right = (
+        op.args.get(name, op.args.get("pad", 0)) for name in ("pad_t", "pad_l", "pad_b", "pad_r")
+    )
+    if min(top, left, bottom, right) < 0:
+        raise misfit(f"margins {(top, left, bottom, right)} must be 0 or more.")
+    return block, [(top, bottom), (left, right)]
+
+
+def blocked_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of SpaceToBatch."""
+    block, margins = block_and_margins(op, x.shape)
+    height, width = (size + sum(margin) for size, margin in zip(x.shape[2:], margins, strict=True))
+    if height % block or width % block:
+        raise misfit(f"images of {height} x {width} pixels, margins included, do not divide into blocks of {block}.")
+    return ArraySpec((x.shape[0] * block * block, x.shape[1], height // block, width // block), x.dtype)
+
+
+@operator(
+    "SpaceToBatch",
+    "x -> y",
+    formula="y = each of the b² places in a block of b x b pixels as an image of its own",
+    derivative="dx = dy, the pixels back in their blocks",
+    infer=blocked_spec,
+    args=BLOCK_ARGS,
+)
+def space_to_batch(op: Operator, x: Array) -> Array:
+    """Blocks of `block_size` b moved into the batch. x: (n, c, h, w) -> y: (b · b · n, c, h / b, w / b).
+
+    h and w count with margins of zeros: `pad`, or `pad_t`, `pad_l`, `pad_b` and `pad_r`.
+    """
+    block, margins = block_and_margins(op, x.shape)
+    wide = np.pad(x, [(0, 0), (0, 0), *margins])
+    count, channels, height, width = wide.shape
+    cells = wide.reshape(count, channels, height // block, block, width // block, block)
+    return np.transpose(cells, (3, 5, 0, 1, 2, 4)).reshape(
+        count * block * block, channels, height // block, width // block
+    )
+
+
+def spaced_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of BatchToSpace."""
+    block, margins = block_and_margins(op, x.shape)
+    if x.shape[0] % (block * block):
+        raise misfit(f"the {x.shape[0]} images of x do not make blocks of {block} x {block} pixels.")
+    height, width = (size * block - sum(margin) for size, margin in zip(x.shape[2:], margins, strict=True))
+    if min(height, width) < 0:
+        raise misfit(f"x of shape {x.shape} is smaller than its margins {margins}.")
+    return ArraySpec((x.shape[0] // (block * block), x.shape[1], height, width), x.dtype)
+
+
+@operator(
+    "BatchToSpace",
+    "x -> y",
+    formula="y = b² images as the places in blocks of b x b pixels",
+    derivative="dx = dy, each place in a block as an image of its own",
+    infer=spaced_spec,
+    args=BLOCK_ARGS,
+)
+def batch_to_space(op: Operator, x: Array) -> Array:
+    """What SpaceToBatch undoes. x: (b · b · n, c, h, w) -> y: (n, c, h · b, w · b), less the margins."""
+    block, (high, wide) = block_and_margins(op, x.shape)
+    count, channels, height, width = x.shape
+    cells = x.reshape(block, block, count // (block * block), channels, height, width)
+    y = np.transpose(cells, (2, 3, 4, 0, 5, 1)).reshape(cells.shape[2], channels, height * block, width * block)
+    return y[:, :, high[0] : height * block - high[1], wide[0] : width * block - wide[1]]
+
+
+@register_gradient("NCHW2NHWC")
+@register_gradient("NHWC2NCHW")
+@register_gradient("SpaceToBatch")
+@register_gradient("BatchToSpace")
+def undone_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    undone_by = {
+        "NCHW2NHWC": "NHWC2NCHW",
+        "NHWC2NCHW": "NCHW2NHWC",
+        "SpaceToBatch": "BatchToSpace",
+        "BatchToSpace": "SpaceToBatch",
+    }
+    x_grad = gradient_name(op.inputs[0])
+    return gradient_operator(op, undone_by[op.type], [g_output[0]], [x_grad]), [x_grad]

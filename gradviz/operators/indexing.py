@@ -1,0 +1,184 @@
+"""Rows of a table by number: Gather and what undoes it. The gradient of a table is sparse: the rows that were read."""
+
+from typing import Any
+
+import numpy as np
+
+from ..program import GradientSlice, Operator, RunError
+from .arguments import bad_argument
+from .inference import described, like_first, misfit, need_integers, slot
+from .registry import (
+    Array,
+    ArraySpec,
+    OutputGradients,
+    RuleAnswer,
+    gradient_name,
+    gradient_operator,
+    operator,
+    register_gradient,
+    shape_source,
+)
+
+
+def check_indices(indices: Array, rows: int, what: str = "index") -> None:
+    """Raise RunError (``bad_value``) unless 0 <= index < rows everywhere; `what` names one of them."""
+    if indices.size and (indices.min() < 0 or indices.max() >= rows):
+        flat = indices.reshape(-1)
+        position = int(((flat < 0) | (flat >= rows)).argmax())
+        raise RunError(
+            f"{what} {int(flat[position])} at position {position} is none of the {rows} rows.",
+            kind="bad_value",
+            ways_out=[f"Count rows from 0 to {rows - 1}." if rows else "There is no row to name: leave it empty."],
+        )
+
+
+def added_rows(indices: Array, values: Array, rows: int) -> Array:
+    """An array of `rows` rows: row ``indices[i]`` holds the sum of its ``values[i]``, the others are 0.
+
+    Args:
+        indices: integers, of any shape (n, ...).
+        values: its shape begins with that of `indices`.
+    """
+    check_indices(indices, rows)
+    tail = values.shape[indices.ndim :]
+    total = np.zeros((rows, *tail), dtype=values.dtype, like=values)
+    np.add.at(total, indices.reshape(-1), values.reshape((indices.size, *tail)))
+    return total
+
+
+def need_rows(op: Operator, position: int, spec: ArraySpec) -> None:
+    """Raise unless input `position` has a first dimension."""
+    if not spec.shape:
+        raise misfit(f"{slot(op, position)} must have rows, got {described(spec)}.", "Give it at least one dimension.")
+
+
+def gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
+    """Inference of Gather."""
+    need_rows(op, 0, x)
+    need_integers(op, indices, 1, "indices must be integers")
+    if op.args.get("axis", 0) != 0:
+        raise bad_argument(op, "axis", "is not supported: rows are gathered", "Transpose x and gather along axis 0.")
+    return ArraySpec((*indices.shape, *x.shape[1:]), x.dtype)
+
+
+@operator(
+    "Gather",
+    "x, indices -> y",
+    formula="yᵢ = x[indicesᵢ]",
+    derivative="row indicesᵢ of dx gets dyᵢ; repeated rows add",
+    infer=gather_spec,
+    args={"dense_gradient": 0, "axis": 0},
+)
+def gather(op: Operator, x: Array, indices: Array) -> Array:
+    """Rows of x by number. x: (rows, ...), indices: integers of any shape (n, ...) -> y: (n, ..., ...).
+
+    The gradient of x is sparse; with dense_gradient=1 it is an array like x.
+    """
+    check_indices(indices, x.shape[0])
+    return np.take(x, indices, axis=0)
+
+
+@register_gradient("Gather")
+def gather_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    x, indices = op.inputs
+    if op.args.get("dense_gradient", 0):
+        x_grad = gradient_name(x)
+        return gradient_operator(op, "SparseToDense", [indices, g_output[0], x], [x_grad]), [x_grad, None]
+    assert isinstance(g_output[0], str)
+    return [], [GradientSlice(indices, g_output[0]), None]
+
+
+def to_dense_spec(op: Operator, indices: ArraySpec, values: ArraySpec, like: ArraySpec | None = None) -> Any:
+    """Inference of SparseToDense; None where the number of rows is data."""
+    need_integers(op, indices, 0, "indices must be integers")
+    count = len(indices.shape)
+    if values.shape[:count] != indices.shape:
+        raise misfit(
+            f"values {values.shape} must have one row for each of the indices {indices.shape}.",
+            "Make its first dimensions those of indices.",
+        )
+    if like is not None:
+        need_rows(op, 2, like)
+        rows = like.shape[0]
+    else:
+        rows = op.args.get("output_first_dim", 0)
+    return ArraySpec((rows, *values.shape[count:]), values.dtype) if rows or like is not None else None
+
+
+@operator(
+    "SparseToDense",
+    "indices, values, like? -> y",
+    formula="yᵣ = Σ valuesᵢ over all i with indicesᵢ = r",
+    derivative="dvaluesᵢ = dy[indicesᵢ]",
+    infer=to_dense_spec,
+    args={"output_first_dim": 0},
+)
+def sparse_to_dense(op: Operator, indices: Array, values: Array, like: Array | None = None) -> Array:
+    """Rows added up by their numbers. indices: integers (n,), values: (n, ...) -> y: (rows, ...).
+
+    As many rows as `like` has, or the argument `output_first_dim`, or one more than the greatest index.
+    """
+    if like is not None:
+        return added_rows(indices, values, like.shape[0])
+    rows = op.args.get("output_first_dim", 0)
+    return added_rows(indices, values, rows or (int(indices.max()) + 1 if indices.size else 0))
+
+
+@register_gradient("SparseToDense")
+def sparse_to_dense_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    values_grad = gradient_name(op.inputs[1])
+    made = gradient_operator(op, "Gather", [g_output[0], op.inputs[0]], [values_grad])
+    return made, [None, values_grad, *[None] * (len(op.inputs) - 2)]
+
+
+@operator("EnsureDense", "x -> y", formula="y = x", derivative="dx = dy, made dense", infer=like_first)
+def ensure_dense(op: Operator, x: Array) -> Array:
+    """x; its gradient is dense even where that of y is sparse."""
+    return x
+
+
+@register_gradient("EnsureDense")
+def ensure_dense_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    x, dy = op.inputs[0], g_output[0]
+    if not isinstance(dy, GradientSlice):
+        return [], [dy]
+    x_grad = gradient_name(x)
+    return gradient_operator(op, "SparseToDense", [dy.indices, dy.values, shape_source(op, 0)], [x_grad]), [x_grad]
+
+
+def scatter_spec(op: Operator, x: ArraySpec, indices: ArraySpec, rows: ArraySpec) -> ArraySpec:
+    """Inference of ScatterAssign."""
+    need_rows(op, 0, x)
+    need_integers(op, indices, 1, "indices must be integers (n,)")
+    wanted = (*indices.shape, *x.shape[1:])
+    if len(indices.shape) != 1 or rows.shape != wanted:
+        raise misfit(f"indices must be (n,), slices (n, ...) rows of x {x.shape}; got {indices.shape}, {rows.shape}.")
+    if rows.dtype != x.dtype:
+        raise misfit(f"slices must have the dtype of x, {x.dtype}, got {described(rows)}.")
+    return x
+
+
+@operator("ScatterAssign", "x, indices, slices -> y", formula="y = x, but y[indicesᵢ] = slicesᵢ", infer=scatter_spec)
+def scatter_assign(op: Operator, x: Array, indices: Array, slices: Array) -> Array:
+    """x with some rows replaced. x: (rows, ...), indices: integers (n,), slices: (n, ...) -> y: like x."""
+    check_indices(indices, x.shape[0])
+    y = x.copy()
+    y[indices] = slices
+    return y
+
+
+def unique_spec(op: Operator, x: ArraySpec) -> tuple[ArraySpec | None, ...]:
+    """Inference of Unique."""
+    need_integers(op, x, 0, "x must be integers (n,)")
+    if len(x.shape) != 1:
+        raise misfit(f"x must be integers (n,), got {described(x)}.")
+    return (None, ArraySpec(x.shape, np.dtype(np.int32)))[: len(op.outputs)]
+
+
+@operator("Unique", "x -> y, places?", formula="y = the distinct numbers of x, x = y[places]", infer=unique_spec)
+def unique(op: Operator, x: Array) -> Array | tuple[Array, ...]:
+    """Each number of x once, in ascending order. x: integers (n,) -> y: (m,), places: int32 (n,), where x has them."""
+    if len(op.outputs) == 1:
+        return np.unique(x)
+    y, places = np.unique(x, return_inverse=True)
+    return y, places.reshape(x.shape).astype(np.int32)

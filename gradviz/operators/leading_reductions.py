@@ -1,0 +1,277 @@
+"""Reductions of the first or the last dimensions, or of the last but one: ReduceFront*, ReduceBack*, RowwiseMax.
+
+ReduceFront and ReduceBack see x as a matrix, whose columns (front) or rows (back) they reduce; `lengths` says how
+many of the elements count in each.
+"""
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator, RunError
+from .arguments import bad_argument
+from .inference import described, misfit, need_floats, need_integers, result_dtype, slot
+from .reductions import filled, shared
+from .registry import (
+    Array,
+    ArraySpec,
+    Inference,
+    Kernel,
+    OutputGradients,
+    RuleAnswer,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+
+ARGS: dict[str, Any] = {"num_reduce_dim": 1}
+
+
+def is_front(op: Operator) -> bool:
+    """Whether `op`, or what it is the gradient of, reduces the first dimensions."""
+    return op.type.startswith("ReduceFront")
+
+
+def cut(op: Operator, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """`shape` as the dimensions that stay and those that are reduced."""
+    count = op.args.get("num_reduce_dim", 1)
+    if not 0 <= count <= len(shape):
+        raise bad_argument(op, "num_reduce_dim", f"must be from 0 to the {len(shape)} dimensions of x")
+    if is_front(op):
+        return shape[count:], shape[:count]
+    return shape[: len(shape) - count], shape[len(shape) - count :]
+
+
+def as_seen(op: Operator, x: Array) -> tuple[Array, int]:
+    """x as a matrix, and the axis of it that is reduced."""
+    stay, reduced = (prod(sizes) for sizes in cut(op, x.shape))
+    return (x.reshape(reduced, stay), 0) if is_front(op) else (x.reshape(stay, reduced), 1)
+
+
+def counted(lengths: Array, seen: Array, axis: int, least: int = 0) -> Array:
+    """Which elements of the matrix `seen` count: the first `lengths` along `axis`.
+
+    Raises:
+        RunError: ``bad_value``, a length is not from `least` to the size of that axis.
+    """
+    size = seen.shape[axis]
+    if lengths.size and (lengths.min() < least or lengths.max() > size):
+        raise RunError(
+            f"lengths {lengths.tolist()[:8]} are not from {least} to {size}.",
+            kind="bad_value",
+            ways_out=[f"Say for each how many of the {size} elements count."],
+        )
+    places = np.arange(size, like=lengths)
+    return places[:, None] < lengths if axis == 0 else places < lengths[:, None]
+
+
+def check_lengths(op: Operator, x: ArraySpec, lengths: ArraySpec, position: int) -> None:
+    """Raise unless `lengths` are integers, one for each element that stays."""
+    stay = prod(cut(op, x.shape)[0])
+    need_integers(op, lengths, position, f"lengths must be integers ({stay},)")
+    if lengths.shape != (stay,):
+        raise misfit(f"lengths must be integers ({stay},), one for each result, got {described(lengths)}.")
+
+
+def side_spec(op: Operator, x: ArraySpec, lengths: ArraySpec | None = None) -> ArraySpec:
+    """Inference of the sums."""
+    if lengths is not None:
+        check_lengths(op, x, lengths, 1)
+    return ArraySpec(cut(op, x.shape)[0], x.dtype)
+
+
+def float_side_spec(op: Operator, x: ArraySpec, lengths: ArraySpec | None = None) -> ArraySpec:
+    """Inference of the means."""
+    need_floats(op, (x,))
+    return side_spec(op, x, lengths)
+
+
+def max_side_spec(op: Operator, x: ArraySpec, lengths: ArraySpec | None = None) -> ArraySpec:
+    """Inference of the maxima: there must be something to choose from."""
+    if not prod(cut(op, x.shape)[1]):
+        raise misfit(f"x of shape {x.shape} has no elements to take the largest of.")
+    return side_spec(op, x, lengths)
+
+
+def side_gradient_spec(outputs: int) -> Inference:
+    """Inference of the gradient; besides dy and x it reads the forward output where `outputs` is 1."""
+
+    def infer(op: Operator, dy: ArraySpec, x: ArraySpec, *rest: ArraySpec) -> ArraySpec:
+        given, lengths = (dy, x, *rest[:outputs]), rest[outputs:]
+        need_floats(op, given)
+        for position in (0, 2)[: 1 + outputs]:
+            if given[position].shape != cut(op, x.shape)[0]:
+                raise misfit(
+                    f"{slot(op, position)} must have the shape {cut(op, x.shape)[0]}, got {described(given[position])}."
+                )
+        if lengths:
+            check_lengths(op, x, lengths[0], 2 + outputs)
+        return ArraySpec(x.shape, result_dtype(dy))
+
+    return infer
+
+
+def both_sides(name: str, signature: str, **about: Any) -> Callable[[Kernel], Kernel]:
+    """Define ``ReduceFront<name>`` and ``ReduceBack<name>`` around one kernel."""
+
+    def define(kernel: Kernel) -> Kernel:
+        for side in ("ReduceFront", "ReduceBack"):
+            operator(f"{side}{name}", signature, args=ARGS, **about)(kernel)
+        return kernel
+
+    return define
+
+
+@both_sides("Sum", "x, lengths? -> y", formula="y = Σᵢ xᵢ", derivative="dxᵢ = dy", infer=side_spec)
+def sum_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
+    """Sum over the first (front) or last (back) `num_reduce_dim` dimensions. lengths: integers, how many count."""
+    return total(op, x, lengths)
+
+
+def total(op: Operator, x: Array, lengths: Array | None) -> Array:
+    """The sum of what counts, in the dtype of x."""
+    seen, axis = as_seen(op, x)
+    if lengths is not None:
+        seen = np.where(counted(lengths, seen, axis), seen, 0)
+    return seen.sum(axis=axis, dtype=x.dtype).reshape(cut(op, x.shape)[0])
+
+
+def column(op: Operator, of_results: Array) -> Array:
+    """One number for each result where it broadcasts against the matrix that was reduced."""
+    return of_results.reshape((1, of_results.size) if is_front(op) else (of_results.size, 1))
+
+
+def spread(op: Operator, dy: Array, x: Array, lengths: Array | None) -> Array:
+    """dy for each element of x that counts, 0 for the others."""
+    seen, axis = as_seen(op, x)
+    wide = column(op, dy)
+    kept = filled(wide, seen) if lengths is None else np.where(counted(lengths, seen, axis), wide, 0)
+    return kept.reshape(x.shape)
+
+
+@both_sides("SumGradient", "dy, x, lengths? -> dx", formula="dxᵢ = dy", infer=side_gradient_spec(0))
+def sum_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None = None) -> Array:
+    """Gradient of ReduceFrontSum and ReduceBackSum; 0 for what `lengths` leaves out."""
+    return spread(op, dy, x, lengths)
+
+
+def sizes(op: Operator, like: Array, x: Array, lengths: Array | None) -> Array | int:
+    """How many elements went into each result, in the dtype and shape of `like`; at least 1."""
+    if lengths is None:
+        return max(prod(cut(op, x.shape)[1]), 1)
+    return np.maximum(lengths, 1).astype(like.dtype).reshape(like.shape)
+
+
+@both_sides("Mean", "x, lengths? -> y", formula="y = Σᵢ xᵢ / n", derivative="dxᵢ = dy / n", infer=float_side_spec)
+def mean_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
+    """Mean over the first (front) or last (back) `num_reduce_dim` dimensions; 0 for none. lengths: how many count."""
+    y = total(op, x, lengths)
+    return y / sizes(op, y, x, lengths)
+
+
+@both_sides("MeanGradient", "dy, x, lengths? -> dx", formula="dxᵢ = dy / n", infer=side_gradient_spec(0))
+def mean_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None = None) -> Array:
+    """Gradient of ReduceFrontMean and ReduceBackMean; 0 for what `lengths` leaves out."""
+    return spread(op, dy / sizes(op, dy, x, lengths), x, lengths)
+
+
+@register_gradient("ReduceFrontSum")
+@register_gradient("ReduceBackSum")
+@register_gradient("ReduceFrontMean")
+@register_gradient("ReduceBackMean")
+def sum_side_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0], *op.inputs])
+
+
+@both_sides(
+    "Max",
+    "x, lengths? -> y",
+    formula="y = maxᵢ xᵢ",
+    derivative="dxᵢ = dy where xᵢ = y, shared equally where several are largest",
+    infer=max_side_spec,
+)
+def max_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
+    """Largest over the first (front) or last (back) `num_reduce_dim` dimensions. lengths: how many count, not 0."""
+    seen, axis = as_seen(op, x)
+    if lengths is not None and x.size:
+        seen = np.where(counted(lengths, seen, axis, least=1), seen, seen.min())
+    return seen.max(axis=axis).reshape(cut(op, x.shape)[0])
+
+
+@both_sides("MaxGradient", "dy, x, y, lengths? -> dx", formula="dxᵢ = dy where xᵢ = y", infer=side_gradient_spec(1))
+def max_side_gradient(op: Operator, dy: Array, x: Array, y: Array, lengths: Array | None = None) -> Array:
+    """Gradient of ReduceFrontMax and ReduceBackMax; equal elements share it equally."""
+    seen, axis = as_seen(op, x)
+    among = None if lengths is None else counted(lengths, seen, axis, least=1)
+    return shared(column(op, dy), seen, column(op, y), (axis,), among).reshape(x.shape)
+
+
+@register_gradient("ReduceFrontMax")
+@register_gradient("ReduceBackMax")
+def max_side_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0], op.inputs[0], op.outputs[0], *op.inputs[1:]])
+
+
+def line_axis(op: Operator) -> int:
+    """The axis that RowwiseMax (-1) or ColwiseMax (-2) reduces, of them or their gradients."""
+    return -1 if op.type.startswith("Rowwise") else -2
+
+
+def line_shape(op: Operator, x: ArraySpec) -> tuple[int, ...]:
+    """The shape of the maxima."""
+    need_floats(op, (x,))
+    if len(x.shape) < 2:
+        raise misfit(f"x must be a matrix (m, n) or a batch of them (b, m, n), got {described(x)}.")
+    if not x.shape[line_axis(op)]:
+        raise misfit(f"x of shape {x.shape} has no elements to take the largest of.")
+    return (*x.shape[:-2], x.shape[-3 - line_axis(op)])
+
+
+def line_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of RowwiseMax and ColwiseMax."""
+    return ArraySpec(line_shape(op, x), x.dtype)
+
+
+def line_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dy: ArraySpec) -> ArraySpec:
+    """Inference of RowwiseMaxGradient and ColwiseMaxGradient."""
+    need_floats(op, (x, y, dy))
+    wanted = line_shape(op, x)
+    for position, given in {1: y, 2: dy}.items():
+        if given.shape != wanted:
+            raise misfit(f"{slot(op, position)} must have the shape {wanted}, got {described(given)}.")
+    return ArraySpec(x.shape, dy.dtype)
+
+
+@operator(
+    "RowwiseMax",
+    "x -> y",
+    formula="yᵢ = maxⱼ xᵢⱼ",
+    derivative="dxᵢⱼ = dyᵢ where xᵢⱼ = yᵢ, shared equally where several are largest",
+    infer=line_spec,
+)
+@operator(
+    "ColwiseMax",
+    "x -> y",
+    formula="yⱼ = maxᵢ xᵢⱼ",
+    derivative="dxᵢⱼ = dyⱼ where xᵢⱼ = yⱼ, shared equally where several are largest",
+    infer=line_spec,
+)
+def line_max(op: Operator, x: Array) -> Array:
+    """Largest of each row or column. x: (b, m, n) -> (b, m) by rows, (b, n) by columns; b may be left out."""
+    return x.max(axis=line_axis(op))
+
+
+@operator("RowwiseMaxGradient", "x, y, dy -> dx", formula="dxᵢⱼ = dyᵢ where xᵢⱼ = yᵢ", infer=line_gradient_spec)
+@operator("ColwiseMaxGradient", "x, y, dy -> dx", formula="dxᵢⱼ = dyⱼ where xᵢⱼ = yⱼ", infer=line_gradient_spec)
+def line_max_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
+    """Gradient of RowwiseMax and ColwiseMax; equal elements share it equally."""
+    axis = line_axis(op)
+    return shared(np.expand_dims(dy, axis), x, np.expand_dims(y, axis), (axis,))
+
+
+@register_gradient("RowwiseMax")
+@register_gradient("ColwiseMax")
+def line_max_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [op.inputs[0], op.outputs[0], g_output[0]])

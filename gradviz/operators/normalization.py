@@ -1,0 +1,315 @@
+"""Rows brought to a common scale: LayerNorm, RMSNorm, Normalize.
+
+With x̂ = (x - mean) / σ over the n elements of a row, and the rows of a gradient g seen the same way:
+
+    x̂' g = (g - mean(g) - x̂ mean(g x̂)) / σ
+
+Source: Ba, Kiros, Hinton, Layer Normalization (2016), arXiv:1607.06450.
+"""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..program import Gradient, GradientError, Operator
+from .inference import described, elementwise, misfit, need_floats, result_dtype, slot
+from .matrices import as_matrix, canonical_axis, matrix_shape
+from .registry import (
+    Array,
+    ArraySpec,
+    OutputGradients,
+    RuleAnswer,
+    gradient_name,
+    gradient_operator,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+
+ARGS: dict[str, Any] = {"axis": 1, "epsilon": 1e-5, "elementwise_affine": 0}
+RMS_ARGS: dict[str, Any] = {"axis": 1, "eps": 0.0}
+TINY = 1e-12
+"""A row of a smaller norm is divided by this instead."""
+
+
+def through_standardization(g: Array, standard: Array, sigma: Array, axis: Any) -> Array:
+    """The gradient of x from that of x̂ = `standard`, both standardized along `axis` with deviation `sigma`."""
+    along = {"axis": axis, "keepdims": True}
+    return (g - np.mean(g, **along) - standard * np.mean(g * standard, **along)) / sigma
+
+
+def only_through_first(op: Operator, g_output: OutputGradients) -> None:
+    """Raise GradientError where a gradient arrives at an output other than the first."""
+    for name, gradient in zip(op.outputs[1:], g_output[1:], strict=True):
+        if gradient is not None:
+            raise GradientError(
+                f"{op} passes no gradient through {name}, and one arrives there.",
+                kind="no_gradient_rule",
+                blobs=[name],
+                ways_out=[f"Put StopGradient behind {name}.", "Compute the statistic with operators of its own."],
+            )
+
+
+def affine_specs(op: Operator, x: ArraySpec, *affine: ArraySpec, first: int = 1) -> None:
+    """Raise unless scale and bias, from input `first` on, have one number for each element of a row of x."""
+    columns = matrix_shape(x.shape, op.args.get("axis", 1))[1]
+    for position, spec in enumerate(affine, first):
+        if prod(spec.shape) != columns or spec.dtype.kind != "f":
+            raise misfit(
+                f"{slot(op, position)} must be floating-point with {columns} elements, one for each element of a row "
+                f"of x {x.shape}; got {described(spec)}."
+            )
+
+
+def layer_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of LayerNorm."""
+    need_floats(op, (x,))
+    axis = canonical_axis(op.args.get("axis", 1), x.shape)
+    if op.args.get("elementwise_affine", 0):
+        if len(affine) != 2:
+            raise misfit("elementwise_affine=1 needs scale and bias as second and third input.")
+        affine_specs(op, x, *affine)
+        y = ArraySpec(x.shape, result_dtype(x, *affine))
+    else:
+        y = x
+    statistic = ArraySpec((*x.shape[:axis], 1), x.dtype)
+    return y, statistic, statistic
+
+
+@operator(
+    "LayerNorm",
+    "x, scale?, bias? -> y, mean, std",
+    formula="y = x̂ = (x - mean) / std, std = √(var + ε), over each row; with elementwise_affine: y = x̂ scale + bias",
+    derivative="dx = (g - mean(g) - x̂ mean(g x̂)) / std + dmean / n + dstd x̂ / n, g = dy scale; "
+    "dscale = Σ dy x̂, dbias = Σ dy over rows",
+    infer=layer_norm_spec,
+    args=ARGS,
+)
+def layer_norm(op: Operator, x: Array, *affine: Array) -> tuple[Array, Array, Array]:
+    """Each row less its mean and divided by its standard deviation. x: (n, ...) -> y: like x, mean, std: (n, 1).
+
+    x is seen as a matrix at `axis`. With elementwise_affine=1, scale and bias have one number for each element of a
+    row; without it they are not read.
+    """
+    axis = canonical_axis(op.args.get("axis", 1), x.shape)
+    x2 = as_matrix(x, axis)
+    count = max(x2.shape[1], 1)
+    mean = x2.sum(axis=1, keepdims=True) / count
+    centred = x2 - mean
+    std = np.sqrt((centred * centred).sum(axis=1, keepdims=True) / count + op.args.get("epsilon", 1e-5))
+    y = centred / std
+    if op.args.get("elementwise_affine", 0):
+        scale, bias = affine
+        y = y * scale.reshape(-1) + bias.reshape(-1)
+    shape = (*x.shape[:axis], 1)
+    return y.reshape(x.shape), mean.reshape(shape), std.reshape(shape)
+
+
+def standardized(op: Operator, x: Array, mean: Array, std: Array) -> tuple[Array, Array]:
+    """x̂ as a matrix, and std as a column."""
+    x2 = as_matrix(x, op.args.get("axis", 1))
+    column = (x2.shape[0], 1)
+    return (x2 - mean.reshape(column)) / std.reshape(column), std.reshape(column)
+
+
+def layer_norm_gradient_spec(
+    op: Operator, dy: ArraySpec, y: ArraySpec, mean: ArraySpec, std: ArraySpec, x: ArraySpec, *scale: ArraySpec
+) -> tuple[ArraySpec, ...]:
+    """Inference of LayerNormGradient."""
+    need_floats(op, (dy, y, mean, std, x))
+    if dy.shape != x.shape:
+        raise misfit(f"dy must have the shape {x.shape} of x, got {described(dy)}.")
+    affine_specs(op, x, *scale, first=5)
+    rows = ArraySpec(x.shape, result_dtype(dy, x, *scale))
+    return rows, *(ArraySpec(spec.shape, result_dtype(dy, x)) for spec in scale * 2)
+
+
+@operator(
+    "LayerNormGradient",
+    "dy, y, mean, std, x, scale? -> dx, dscale?, dbias?",
+    formula="dx = (g - mean(g) - x̂ mean(g x̂)) / std, g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows",
+    infer=layer_norm_gradient_spec,
+    args=ARGS,
+)
+def layer_norm_gradient(
+    op: Operator, dy: Array, y: Array, mean: Array, std: Array, x: Array, *scale: Array
+) -> Array | tuple[Array, ...]:
+    """Gradient of LayerNorm's y. `scale` is there, and has a gradient, with elementwise_affine."""
+    x_hat, sigma = standardized(op, x, mean, std)
+    g = dy.reshape(x_hat.shape)
+    if not x.size:
+        return (np.zeros_like(x), *(np.zeros_like(s) for s in scale * 2))[: len(op.outputs)]
+    if not scale:
+        return through_standardization(g, x_hat, sigma, 1).reshape(x.shape)
+    dx = through_standardization(g * scale[0].reshape(-1), x_hat, sigma, 1)
+    shape = scale[0].shape
+    return dx.reshape(x.shape), (g * x_hat).sum(axis=0).reshape(shape), g.sum(axis=0).reshape(shape)
+
+
+def statistics_gradient_spec(op: Operator, g: ArraySpec, mean: ArraySpec, std: ArraySpec, x: ArraySpec) -> ArraySpec:
+    """Inference of LayerNormMeanGradient and LayerNormStdGradient."""
+    need_floats(op, (g, mean, std, x))
+    if g.shape != mean.shape:
+        raise misfit(f"{slot(op, 0)} must have the shape {mean.shape}, one number a row, got {described(g)}.")
+    return ArraySpec(x.shape, result_dtype(g, x))
+
+
+@operator(
+    "LayerNormMeanGradient",
+    "dmean, mean, std, x -> dx",
+    formula="dx = dmean / n",
+    infer=statistics_gradient_spec,
+    args=ARGS,
+)
+def layer_norm_mean_gradient(op: Operator, dmean: Array, mean: Array, std: Array, x: Array) -> Array:
+    """Gradient of LayerNorm's mean: the same for each of the n elements of a row."""
+    rows, columns = matrix_shape(x.shape, op.args.get("axis", 1))
+    return np.broadcast_to(dmean.reshape((rows, 1)) / max(columns, 1), (rows, columns)).reshape(x.shape)
+
+
+@operator(
+    "LayerNormStdGradient",
+    "dstd, mean, std, x -> dx",
+    formula="dx = dstd x̂ / n",
+    infer=statistics_gradient_spec,
+    args=ARGS,
+)
+def layer_norm_std_gradient(op: Operator, dstd: Array, mean: Array, std: Array, x: Array) -> Array:
+    """Gradient of LayerNorm's standard deviation over the n elements of a row."""
+    x_hat, _ = standardized(op, x, mean, std)
+    return (dstd.reshape((-1, 1)) * x_hat / max(x_hat.shape[1], 1)).reshape(x.shape)
+
+
+@register_gradient("LayerNorm")
+def layer_norm_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    """Adds what arrives through y, through the mean and through the standard deviation."""
+    x, y, mean, std = op.inputs[0], *op.outputs
+    x_grad = gradient_name(x)
+    parts: list[tuple[str, list[Gradient | None], list[str]]] = []
+    g_input: OutputGradients = [x_grad, *[None] * (len(op.inputs) - 1)]
+    if g_output[0] is not None:
+        affine = op.inputs[1:3] if op.args.get("elementwise_affine", 0) else []
+        g_input[1 : 1 + len(affine)] = of_affine = [gradient_name(name) for name in affine]
+        parts.append(("LayerNormGradient", [g_output[0], y, mean, std, x, *affine[:1]], of_affine))
+    for name, gradient in zip(("Mean", "Std"), g_output[1:], strict=True):
+        if gradient is not None:
+            parts.append((f"LayerNorm{name}Gradient", [gradient, mean, std, x], []))
+    if len(parts) == 1:
+        type, reads, more = parts[0]
+        return gradient_operator(op, type, reads, [x_grad, *more]), g_input
+    names = [f"_{x_grad}_by_{type[9:-8].lower() or 'y'}" for type, _, _ in parts]
+    made = [
+        gradient_operator(op, type, reads, [name, *more])
+        for (type, reads, more), name in zip(parts, names, strict=True)
+    ]
+    return [*made, gradient_operator(op, "Sum", names, [x_grad], {})], g_input
+
+
+def normalize_spec(op: Operator, *xs: ArraySpec) -> ArraySpec:
+    """Inference of Normalize and NormalizeGradient."""
+    canonical_axis(op.args.get("axis", -1), xs[0].shape)
+    return elementwise(op, *xs)
+
+
+@operator(
+    "Normalize",
+    "x -> y",
+    formula="y = x / max(|x|, 10⁻¹²), |x| the Euclidean norm along axis",
+    derivative="dx = (dy - y <y, dy>) / |x|; dy 10¹² where |x| < 10⁻¹²",
+    infer=normalize_spec,
+    args={"axis": -1},
+)
+def normalize(op: Operator, x: Array) -> Array:
+    """x divided by its Euclidean norm along `axis` (default: the last)."""
+    return x / np.maximum(norms(op, x), TINY)
+
+
+def norms(op: Operator, x: Array) -> Array:
+    """The Euclidean norms of x along the axis of `op`, which stays with size 1."""
+    return np.sqrt((x * x).sum(axis=canonical_axis(op.args.get("axis", -1), x.shape), keepdims=True))
+
+
+@operator(
+    "NormalizeGradient",
+    "x, dy -> dx",
+    formula="dx = (dy - y <y, dy>) / |x|; dy 10¹² where |x| < 10⁻¹²",
+    infer=normalize_spec,
+    args={"axis": -1},
+)
+def normalize_gradient(op: Operator, x: Array, dy: Array) -> Array:
+    """Gradient of Normalize: the part of dy that is orthogonal to y."""
+    norm = norms(op, x)
+    divisor = np.maximum(norm, TINY)
+    y = np.where(norm < TINY, 0, x / divisor)
+    axis = canonical_axis(op.args.get("axis", -1), x.shape)
+    return (dy - y * (y * dy).sum(axis=axis, keepdims=True)) / divisor
+
+
+@register_gradient("Normalize")
+def normalize_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [op.inputs[0], g_output[0]])
+
+
+def rms_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of RMSNorm."""
+    need_floats(op, (x,))
+    affine_specs(op, x, *affine)
+    axis = canonical_axis(op.args.get("axis", 1), x.shape)
+    return ArraySpec(x.shape, result_dtype(x, *affine)), ArraySpec(x.shape[:axis], x.dtype)
+
+
+@operator(
+    "RMSNorm",
+    "x, scale, bias -> y, inv_rms",
+    formula="y = x̂ scale + bias, x̂ = x inv_rms, inv_rms = 1 / √(mean(x²) + eps), over each row",
+    derivative="dx = inv_rms (g - x̂ mean(g x̂)), g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows",
+    infer=rms_norm_spec,
+    args=RMS_ARGS,
+)
+def rms_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, Array]:
+    """Each row divided by the root of its mean square. x: (n, ...) -> y: like x, inv_rms: (n,).
+
+    x is seen as a matrix at `axis`; scale and bias have one number for each element of a row. No gradient passes
+    through inv_rms.
+    Source: Zhang and Sennrich, Root Mean Square Layer Normalization (2019), arXiv:1910.07467.
+    """
+    axis = canonical_axis(op.args.get("axis", 1), x.shape)
+    x2 = as_matrix(x, axis)
+    inv_rms = 1 / np.sqrt((x2 * x2).sum(axis=1) / max(x2.shape[1], 1) + op.args.get("eps", 0.0))
+    y = x2 * inv_rms.reshape((-1, 1)) * scale.reshape(-1) + bias.reshape(-1)
+    return y.reshape(x.shape), inv_rms.reshape(x.shape[:axis])
+
+
+def rms_norm_gradient_spec(
+    op: Operator, dy: ArraySpec, x: ArraySpec, scale: ArraySpec, inv_rms: ArraySpec
+) -> tuple[ArraySpec, ...]:
+    """Inference of RMSNormGradient."""
+    need_floats(op, (dy, x, scale, inv_rms))
+    if dy.shape != x.shape:
+        raise misfit(f"dy must have the shape {x.shape} of x, got {described(dy)}.")
+    affine_specs(op, x, scale, first=2)
+    vector = ArraySpec(scale.shape, result_dtype(dy, x, inv_rms))
+    return ArraySpec(x.shape, result_dtype(dy, x, scale, inv_rms)), vector, ArraySpec(scale.shape, dy.dtype)
+
+
+@operator(
+    "RMSNormGradient",
+    "dy, x, scale, inv_rms -> dx, dscale, dbias",
+    formula="dx = inv_rms (g - x̂ mean(g x̂)), g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows",
+    infer=rms_norm_gradient_spec,
+    args=RMS_ARGS,
+)
+def rms_norm_gradient(op: Operator, dy: Array, x: Array, scale: Array, inv_rms: Array) -> tuple[Array, Array, Array]:
+    """Gradients of RMSNorm's y."""
+    x2, column = as_matrix(x, op.args.get("axis", 1)), inv_rms.reshape((-1, 1))
+    dy2, x_hat = dy.reshape(x2.shape), x2 * column
+    g = dy2 * scale.reshape(-1)
+    dx = column * (g - x_hat * ((g * x_hat).sum(axis=1, keepdims=True) / max(x2.shape[1], 1)))
+    return dx.reshape(x.shape), (dy2 * x_hat).sum(axis=0).reshape(scale.shape), dy2.sum(axis=0).reshape(scale.shape)
+
+
+@register_gradient("RMSNorm")
+def rms_norm_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    only_through_first(op, g_output)
+    return op_gradient(op, [g_output[0], *op.inputs[:2], op.outputs[1]], wanted=(0, 1, 2))

@@ -1,0 +1,154 @@
+"""Values that pass unchanged: Alias, NegateGradient, ZeroGradient, Print, NanCheck; in another dtype: Cast."""
+
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator, RunError
+from .arguments import bad_argument
+from .fill import DTYPES
+from .inference import like_first, misfit
+from .registry import (
+    Array,
+    ArraySpec,
+    OutputGradients,
+    RuleAnswer,
+    gradient_name,
+    gradient_operator,
+    op_gradient,
+    operator,
+    register_gradient,
+    shape_source,
+)
+
+
+@operator("Alias", "x -> y", formula="y = x", derivative="dx = dy, passed through", infer=like_first)
+def alias(op: Operator, x: Array) -> Array:
+    """x under another name."""
+    return x
+
+
+@register_gradient("Alias")
+def alias_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return [], [g_output[0]]
+
+
+@operator("NegateGradient", "x -> y", formula="y = x", derivative="dx = -dy", infer=like_first)
+def negate_gradient(op: Operator, x: Array) -> Array:
+    """x unchanged; its gradient comes back with the other sign."""
+    return x
+
+
+@register_gradient("NegateGradient")
+def negate_gradient_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    x_grad = gradient_name(op.inputs[0])
+    return gradient_operator(op, "Negative", [g_output[0]], [x_grad]), [x_grad]
+
+
+def nothing(op: Operator, x: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of operators without outputs."""
+    return ()
+
+
+@operator("ZeroGradient", "x -> ", formula="x is used up", derivative="dx = 0", infer=nothing)
+def zero_gradient(op: Operator, x: Array) -> tuple[Array, ...]:
+    """Nothing; it gives x a gradient of zeros, which other uses of x add to."""
+    return ()
+
+
+@register_gradient("ZeroGradient")
+def zero_gradient_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    x, x_grad = op.inputs[0], gradient_name(op.inputs[0])
+    return gradient_operator(op, "ConstantFill", [x], [x_grad], {**op.args, "value": 0.0}), [x_grad]
+
+
+@operator("Print", "x -> ", formula="x is looked at", infer=nothing, args={"to_file": 0, "limit": 0, "every_n": 1})
+def print_(op: Operator, x: Array) -> tuple[Array, ...]:
+    """Nothing: a workspace and a session show every blob, so nothing is written anywhere. The arguments are unread."""
+    return ()
+
+
+@operator(
+    "NanCheck", "x, others... -> y", formula="y = x, all finite", derivative="dx = dy, all finite", infer=like_first
+)
+def nan_check(op: Operator, x: Array, *others: Array) -> Array:
+    """x unchanged if every element is finite; else the run stops here. The other inputs are unread.
+
+    Raises:
+        RunError: ``bad_value``.
+    """
+    finite = np.isfinite(x)
+    if not finite.all():
+        raise RunError(
+            f"{op.inputs[0]} has {int(np.count_nonzero(~finite))} elements that are nan or infinite.",
+            kind="bad_value",
+            ways_out=["Step back through the operators that it comes from, to the first that makes one."],
+        )
+    return x
+
+
+@register_gradient("NanCheck")
+def nan_check_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    x_grad = gradient_name(op.inputs[0])
+    made = gradient_operator(op, "NanCheck", [g_output[0]], [x_grad])
+    return made, [x_grad, *[None] * (len(op.inputs) - 1)]
+
+
+CAST_ARGS: dict[str, Any] = {"to": None, "from_type": None}
+CAST_NAMES = {"float": "float32", "double": "float64", "byte": "uint8"}
+
+
+def cast_dtype(op: Operator, name: str = "to") -> "np.dtype[Any]":
+    """The dtype that argument `name` of a Cast asks for: Caffe2's number or name, or numpy's name."""
+    asked = op.args.get(name)
+    if isinstance(asked, int):
+        dtype = DTYPES.get(asked, "")
+    else:
+        dtype = str(asked).lower()
+        dtype = CAST_NAMES.get(dtype, dtype)
+    if dtype not in DTYPES.values():
+        known = ", ".join(f"{number} {name}" for number, name in DTYPES.items())
+        raise bad_argument(op, name, "is no dtype", f"Give one of {known}, or its name.")
+    return np.dtype(dtype)
+
+
+def cast_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of Cast."""
+    return ArraySpec(x.shape, cast_dtype(op))
+
+
+@operator(
+    "Cast",
+    "x -> y",
+    formula="y = x, in the dtype `to`",
+    derivative="dx = dy, in the dtype of x; none where y is not floating-point",
+    infer=cast_spec,
+    args=CAST_ARGS,
+)
+def cast(op: Operator, x: Array) -> Array:
+    """x in another dtype. `to`: Caffe2's number or name (1, "FLOAT") or numpy's name ("float32")."""
+    return x.astype(cast_dtype(op))
+
+
+def cast_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec) -> ArraySpec:
+    """Inference of CastGradient."""
+    if dy.shape != x.shape:
+        raise misfit(f"dy must have the shape of x {x.shape}, got {dy.shape}.")
+    return ArraySpec(dy.shape, x.dtype if x.dtype.kind == "f" else dy.dtype)
+
+
+@operator("CastGradient", "dy, x -> dx", formula="dx = dy, in the dtype of x", infer=cast_gradient_spec, args=CAST_ARGS)
+def cast_gradient(op: Operator, dy: Array, x: Array) -> Array:
+    """Gradient of Cast. Gradients are floating-point: where x is not, dx keeps the dtype of dy."""
+    return dy.astype(x.dtype) if x.dtype.kind == "f" else dy
+
+
+@register_gradient("Cast")
+def cast_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    """With the argument `from_type` a Cast back to it, as it says what x was."""
+    if cast_dtype(op).kind != "f":
+        return [], [None]
+    if "from_type" not in op.args:
+        return op_gradient(op, [g_output[0], shape_source(op, 0)])
+    x_grad, back = gradient_name(op.inputs[0]), {"to": op.args["from_type"], "from_type": op.args["to"]}
+    return gradient_operator(op, "Cast", [g_output[0]], [x_grad], {**op.args, **back}), [x_grad]

@@ -1,0 +1,172 @@
+"""Powers and roots: Pow, Cube, Reciprocal, Sqrt, Rsqrt, Cbrt, and rows divided by a square root."""
+
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator
+from .arguments import bad_argument
+from .broadcasting import ARGS, pair_gradient, quotient, sum_to, unlaid, y_along
+from .elementwise import elementwise_gradient
+from .inference import described, elementwise, misfit, need_floats
+from .registry import (
+    Array,
+    ArraySpec,
+    OutputGradients,
+    RuleAnswer,
+    gradient_name,
+    gradient_operator,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+
+POW_ARGS: dict[str, Any] = {"exponent": 1.0, **ARGS}
+
+
+def exponent_of(op: Operator) -> float:
+    """The argument `exponent`, which a Pow of one input must have."""
+    if "exponent" not in op.args:
+        raise bad_argument(op, "exponent", "is no power", "Give exponent=2.0, or the exponents as a second input.")
+    return float(op.args["exponent"])
+
+
+def power(op: Operator, x: ArraySpec, exponents: ArraySpec | None = None) -> ArraySpec:
+    """Inference of Pow; in place it must keep the shape."""
+    if exponents is None:
+        exponent_of(op)
+        return elementwise(op, x)
+    if "exponent" in op.args:
+        raise bad_argument(op, "exponent", "does not go with a second input, which gives it", "Leave one of them out.")
+    return quotient(op, x, exponents)
+
+
+@operator(
+    "Pow",
+    "x, exponents? -> y",
+    formula="y = x^exponent",
+    derivative="dx = dy · exponent · x^(exponent - 1), d exponents = dy · y · ln x",
+    infer=power,
+    args=POW_ARGS,
+)
+def pow_(op: Operator, x: Array, exponents: Array | None = None) -> Array:
+    """Every element to the power of the argument `exponent`, or to that of a second input, which broadcasts."""
+    return np.power(x, exponent_of(op) if exponents is None else y_along(op, x, exponents))
+
+
+@operator(
+    "PowGradient",
+    "dy, x, exponents, y -> dx, d_exponents",
+    formula="dx = dy · exponent · x^(exponent - 1), d exponents = dy · y · ln x",
+    infer=pair_gradient((0, 1, 2), (0, 1, 3)),
+    args=ARGS,
+)
+def pow_gradient(op: Operator, dy: Array, x: Array, exponents: Array, y: Array) -> tuple[Array, Array]:
+    """Gradients of Pow with a second input; that of the exponents is nan where x < 0, and 0 where y is."""
+    e = y_along(op, x, exponents)
+    d_exponents = dy * np.where(y == 0, 0, y * np.log(x))
+    return sum_to(dy * e * np.power(x, e - 1), x.shape), unlaid(op, d_exponents, x, exponents)
+
+
+@register_gradient("Pow")
+def pow_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    """Three steps that write one name: x^(exponent - 1), times dy, times the exponent."""
+    if len(op.inputs) > 1 and "exponent" not in op.args:
+        return op_gradient(op, [g_output[0], *op.inputs, op.outputs[0]], wanted=(0, 1))
+    x, x_grad, exponent = op.inputs[0], gradient_name(op.inputs[0]), exponent_of(op)
+    return [
+        gradient_operator(op, "Pow", [x], [x_grad], {"exponent": exponent - 1}),
+        gradient_operator(op, "Mul", [x_grad, g_output[0]], [x_grad], {}),
+        gradient_operator(op, "Scale", [x_grad], [x_grad], {"scale": exponent}),
+    ], [x_grad, *[None] * (len(op.inputs) - 1)]
+
+
+@operator("Cube", "x -> y", formula="y = x³", derivative="dx = dy · 3x²", infer=elementwise)
+def cube(op: Operator, x: Array) -> Array:
+    """Third power of each element."""
+    return x * x * x
+
+
+@elementwise_gradient("Cube", reads="dy, x")
+def cube_gradient(op: Operator, dy: Array, x: Array) -> Array:
+    """Gradient of Cube."""
+    return dy * (3 * x * x)
+
+
+@operator("Reciprocal", "x -> y", formula="y = 1 / x", derivative="dx = -dy · y²", infer=elementwise)
+def reciprocal(op: Operator, x: Array) -> Array:
+    """1 over each element."""
+    return 1 / x
+
+
+@elementwise_gradient("Reciprocal", reads="y, dy")
+def reciprocal_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of Reciprocal from its output."""
+    return -dy * (y * y)
+
+
+@operator("Sqrt", "x -> y", formula="y = √x", derivative="dx = dy / 2y", infer=elementwise)
+def sqrt(op: Operator, x: Array) -> Array:
+    """Square root of each element; nan below 0."""
+    return np.sqrt(x)
+
+
+@register_gradient("Sqrt")
+def sqrt_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    """Two steps that write one name: half of dy, divided by y."""
+    x_grad = gradient_name(op.inputs[0])
+    return [
+        gradient_operator(op, "Scale", [g_output[0]], [x_grad], {**op.args, "scale": 0.5}),
+        gradient_operator(op, "Div", [x_grad, op.outputs[0]], [x_grad]),
+    ], [x_grad]
+
+
+@operator("Rsqrt", "x -> y", formula="y = 1 / √x", derivative="dx = -dy · y³ / 2", infer=elementwise)
+def rsqrt(op: Operator, x: Array) -> Array:
+    """1 over the square root of each element; nan below 0."""
+    return 1 / np.sqrt(x)
+
+
+@elementwise_gradient("Rsqrt", reads="dy, y")
+def rsqrt_gradient(op: Operator, dy: Array, y: Array) -> Array:
+    """Gradient of Rsqrt from its output."""
+    return -0.5 * dy * (y * y * y)
+
+
+@operator("Cbrt", "x -> y", formula="y = ∛x", derivative="dx = dy / 3y²", infer=elementwise)
+def cbrt(op: Operator, x: Array) -> Array:
+    """Cube root of each element, real for negative ones too."""
+    return np.cbrt(x)
+
+
+@elementwise_gradient("Cbrt", reads="dy, y")
+def cbrt_gradient(op: Operator, dy: Array, y: Array) -> Array:
+    """Gradient of Cbrt from its output."""
+    return dy / (3 * y * y)
+
+
+def row_scale(op: Operator, x: ArraySpec, scale: ArraySpec) -> ArraySpec:
+    """Inference of SquareRootDivide: one number for each row of x."""
+    need_floats(op, (x,))
+    if not x.shape or scale.shape != x.shape[:1]:
+        raise misfit(f"scale needs one number a row of x {x.shape}; got {described(scale)}.")
+    return x
+
+
+@operator(
+    "SquareRootDivide",
+    "x, scale -> y",
+    formula="yᵢ = xᵢ / √scaleᵢ",
+    derivative="dxᵢ = dyᵢ / √scaleᵢ; scale counts as a constant",
+    infer=row_scale,
+)
+def square_root_divide(op: Operator, x: Array, scale: Array) -> Array:
+    """Rows of x divided by the square roots of scale; a row whose scale is 0 stays. x: (n, ...), scale: (n,)."""
+    divisors = np.where(scale == 0, 1, np.sqrt(scale)).astype(x.dtype)
+    return x / divisors.reshape((-1, *[1] * (x.ndim - 1)))
+
+
+@register_gradient("SquareRootDivide")
+def square_root_divide_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    x_grad = gradient_name(op.inputs[0])
+    return gradient_operator(op, "SquareRootDivide", [g_output[0], op.inputs[1]], [x_grad]), [x_grad, None]

@@ -1,0 +1,165 @@
+"""More linear maps: products of batches of matrices, and FC with its weights transposed."""
+
+from typing import Any
+
+import numpy as np
+
+from ..program import Gradient, Operator
+from .inference import misfit, need_floats, result_dtype
+from .linear import FC_ARGS
+from .matrices import as_matrix, canonical_axis, matrix_shape
+from .registry import (
+    Array,
+    ArraySpec,
+    OutputGradients,
+    RuleAnswer,
+    gradient_name,
+    gradient_operator,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+
+BATCH_ARGS: dict[str, Any] = {"trans_a": 0, "trans_b": 0, "broadcast": 0}
+
+
+def turned(shape: tuple[int, ...], is_transposed: int) -> tuple[int, int]:
+    """Rows and columns of the matrices of a batch, after they are transposed."""
+    rows, columns = shape[-2:]
+    return (columns, rows) if is_transposed else (rows, columns)
+
+
+def batch_spec(op: Operator, a: ArraySpec, b: ArraySpec) -> ArraySpec:
+    """Inference of BatchMatMul."""
+    need_floats(op, (a, b))
+    if min(len(a.shape), len(b.shape)) < 2:
+        raise misfit(f"a and b must be matrices or batches of them, their shapes are {a.shape} and {b.shape}.")
+    rows, inner = turned(a.shape, op.args.get("trans_a", 0))
+    factors, columns = turned(b.shape, op.args.get("trans_b", 0))
+    batch, other = a.shape[:-2], b.shape[:-2]
+    if inner != factors:
+        raise misfit(f"the matrices of a {a.shape} have {inner} columns, those of b {b.shape} {factors} rows.")
+    if op.args.get("broadcast", 0):
+        try:
+            batch = np.broadcast_shapes(batch, other)
+        except ValueError:
+            raise misfit(f"the batches {batch} of a and {other} of b do not broadcast.") from None
+    elif batch != other:
+        raise misfit(f"a {a.shape} and b {b.shape} are not batches of one shape.", "Set broadcast=1 to stretch them.")
+    return ArraySpec((*batch, rows, columns), result_dtype(a, b))
+
+
+@operator(
+    "BatchMatMul",
+    "a, b -> y",
+    formula="y = a·b for each pair of matrices",
+    derivative="da = dy·bᵀ, db = aᵀ·dy",
+    infer=batch_spec,
+    args=BATCH_ARGS,
+)
+def batch_matmul(op: Operator, a: Array, b: Array) -> Array:
+    """Products of matrices. a: (..., n, k), b: (..., k, m) -> y: (..., n, m).
+
+    Each is transposed where `trans_a` or `trans_b` is 1; with broadcast=1 the batches broadcast.
+    """
+    a = np.swapaxes(a, -1, -2) if op.args.get("trans_a", 0) else a
+    return np.matmul(a, np.swapaxes(b, -1, -2) if op.args.get("trans_b", 0) else b)
+
+
+@register_gradient("BatchMatMul")
+def batch_matmul_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    """Each factor's gradient is a product of the other factor and dy; summed over what broadcasting stretched."""
+    a, b, dy = op.inputs[0], op.inputs[1], g_output[0]
+    match bool(op.args.get("trans_a", 0)), bool(op.args.get("trans_b", 0)):
+        case False, False:
+            da, db = ([dy, b], {"trans_b": 1}), ([a, dy], {"trans_a": 1})
+        case False, True:
+            da, db = ([dy, b], {}), ([dy, a], {"trans_a": 1})
+        case True, False:
+            da, db = ([b, dy], {"trans_b": 1}), ([a, dy], {})
+        case _:
+            da, db = ([b, dy], {"trans_a": 1, "trans_b": 1}), ([dy, a], {"trans_a": 1, "trans_b": 1})
+    made = [step for x, (reads, args) in ((a, da), (b, db)) for step in product_for(op, x, reads, args)]
+    return made, [gradient_name(a), gradient_name(b)]
+
+
+def product_for(op: Operator, x: str, reads: list[Gradient | None], args: dict[str, Any]) -> list[Operator]:
+    """The operators that make the gradient of factor x, the product of `reads`."""
+    x_grad = gradient_name(x)
+    if not op.args.get("broadcast", 0):
+        return [gradient_operator(op, "BatchMatMul", reads, [x_grad], args)]
+    wide = f"_{x_grad}_stretched"
+    return [
+        gradient_operator(op, "BatchMatMul", reads, [wide], {**args, "broadcast": 1}),
+        gradient_operator(op, "ExpandGradient", [wide, x], [x_grad], {}),
+    ]
+
+
+def fc_transposed_spec(op: Operator, x: ArraySpec, w: ArraySpec, b: ArraySpec) -> ArraySpec:
+    """Inference of FCTransposed."""
+    need_floats(op, (x, w, b))
+    axis = canonical_axis(op.args.get("axis", 1), x.shape)
+    columns = matrix_shape(x.shape, axis)[1]
+    weights, outputs = matrix_shape(w.shape, op.args.get("axis_w", 1))
+    if columns != weights:
+        raise misfit(
+            f"x of shape {x.shape} has {columns} features a row, w of shape {w.shape} takes {weights}.",
+            f"w must be ({columns}, {outputs}): one column for each output.",
+        )
+    if b.shape != (outputs,):
+        raise misfit(f"b must have the shape ({outputs},), one for each column of w {w.shape}; it has {b.shape}.")
+    return ArraySpec((*x.shape[:axis], outputs), result_dtype(x, w, b))
+
+
+@operator(
+    "FCTransposed",
+    "x, w, b -> y",
+    formula="y = x·w + b",
+    derivative="dw = xᵀ·dy, db = Σᵢ dyᵢ, dx = dy·wᵀ",
+    infer=fc_transposed_spec,
+    args=FC_ARGS,
+)
+def fc_transposed(op: Operator, x: Array, w: Array, b: Array) -> Array:
+    """Fully connected layer, its weights the other way round than FC's. x: (n, k), w: (k, m), b: (m,) -> y: (n, m).
+
+    x is seen as a matrix at `axis`, w at `axis_w`; y keeps the dimensions of x before `axis`.
+    """
+    axis = op.args.get("axis", 1)
+    y = np.matmul(as_matrix(x, axis), as_matrix(w, op.args.get("axis_w", 1))) + b
+    return y.reshape(*x.shape[: canonical_axis(axis, x.shape)], len(b))
+
+
+def fc_transposed_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of FCTransposedGradient."""
+    need_floats(op, (x, w, dy))
+    axis = canonical_axis(op.args.get("axis", 1), x.shape)
+    weights, outputs = matrix_shape(w.shape, op.args.get("axis_w", 1))
+    if (*x.shape[:axis], outputs) != dy.shape or matrix_shape(x.shape, axis)[1] != weights:
+        raise misfit(f"dy of shape {dy.shape} is no gradient of FCTransposed of x {x.shape} and w {w.shape}.")
+    specs = (
+        ArraySpec(w.shape, result_dtype(dy, x)),
+        ArraySpec((outputs,), dy.dtype),
+        ArraySpec(x.shape, result_dtype(dy, w)),
+    )
+    return specs[: len(op.outputs)]
+
+
+@operator(
+    "FCTransposedGradient",
+    "x, w, dy -> dw, db, dx?",
+    formula="dw = xᵀ·dy, db = Σᵢ dyᵢ, dx = dy·wᵀ",
+    infer=fc_transposed_gradient_spec,
+    args=FC_ARGS,
+)
+def fc_transposed_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
+    """Gradients of FCTransposed; dx only where it is an output."""
+    axis = op.args.get("axis", 1)
+    weights = as_matrix(w, op.args.get("axis_w", 1))
+    dy = dy.reshape(matrix_shape(x.shape, axis)[0], weights.shape[1])
+    made = np.matmul(as_matrix(x, axis).T, dy).reshape(w.shape), dy.sum(axis=0)
+    return made if len(op.outputs) == 2 else (*made, np.matmul(dy, weights.T).reshape(x.shape))
+
+
+@register_gradient("FCTransposed")
+def fc_transposed_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs[:2], g_output[0]], wanted=(1, 2, 0))

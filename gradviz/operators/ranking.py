@@ -1,0 +1,213 @@
+"""Losses of pairs: with a margin, and of all pairs that labels order; and the accuracy of a classifier."""
+
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator
+from .indexing import added_rows
+from .inference import described, misfit, need_floats, need_integers, result_dtype, slot
+from .loss import check_labels, each_row
+from .registry import Array, ArraySpec, OutputGradients, RuleAnswer, op_gradient, operator, register_gradient
+from .segments import need_list, segments_of
+from .smooth_activations import logistic
+
+COSINE_ARGS: dict[str, Any] = {"margin": 0.0}
+RANKING_ARGS: dict[str, Any] = {"margin": 1.0}
+
+
+def labelled_spec(op: Operator, scores: tuple[ArraySpec, ...], labels: ArraySpec, *g: ArraySpec) -> ArraySpec:
+    """Scores, labels (integers) and gradient of one shape; the spec that they meet in."""
+    need_integers(op, labels, len(scores), f"labels must be integers {scores[0].shape}, 1 or -1")
+    for position, spec in enumerate((*scores, labels, *g)):
+        if spec.shape != scores[0].shape:
+            raise misfit(
+                f"{slot(op, position)} must have the shape {scores[0].shape} of {slot(op, 0)}, got {spec.shape}."
+            )
+        if spec is not labels and spec.dtype.kind != "f":
+            raise misfit(f"{slot(op, position)} must be floating-point, got {described(spec)}.")
+    return ArraySpec(scores[0].shape, result_dtype(*scores, *g))
+
+
+def cosine_spec(op: Operator, s: ArraySpec, *rest: ArraySpec) -> ArraySpec:
+    """Inference of CosineEmbeddingCriterion and its gradient."""
+    return labelled_spec(op, (s,), *rest)
+
+
+@operator(
+    "CosineEmbeddingCriterion",
+    "s, labels -> y",
+    formula="y = 1 - s where label = 1, max(0, s - margin) elsewhere",
+    derivative="ds = -dy where label = 1; elsewhere dy where s > margin, 0 where not",
+    infer=cosine_spec,
+    args=COSINE_ARGS,
+)
+def cosine_embedding_criterion(op: Operator, s: Array, labels: Array) -> Array:
+    """Loss of cosine similarities of pairs that belong together (label 1) or not (label -1), for each element."""
+    return np.where(labels == 1, 1 - s, np.maximum(s - op.args.get("margin", 0.0), 0))
+
+
+@operator(
+    "CosineEmbeddingCriterionGradient",
+    "s, labels, dy -> ds",
+    formula="ds = -dy where label = 1; elsewhere dy where s > margin, 0 where not",
+    infer=cosine_spec,
+    args=COSINE_ARGS,
+)
+def cosine_embedding_criterion_gradient(op: Operator, s: Array, labels: Array, dy: Array) -> Array:
+    """Gradient of CosineEmbeddingCriterion; 0 at the corner."""
+    apart = (s > op.args.get("margin", 0.0)).astype(s.dtype)
+    return dy * np.where(labels == 1, -np.ones_like(s), apart)
+
+
+@register_gradient("CosineEmbeddingCriterion")
+def cosine_embedding_criterion_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs, g_output[0]])
+
+
+def ranking_spec(op: Operator, x1: ArraySpec, x2: ArraySpec, *rest: ArraySpec) -> ArraySpec:
+    """Inference of MarginRankingCriterion."""
+    return labelled_spec(op, (x1, x2), *rest)
+
+
+@operator(
+    "MarginRankingCriterion",
+    "x1, x2, labels -> y",
+    formula="y = max(0, margin - label (x1 - x2))",
+    derivative="dx1 = -label dy where y > 0, 0 elsewhere; dx2 = -dx1",
+    infer=ranking_spec,
+    args=RANKING_ARGS,
+)
+def margin_ranking_criterion(op: Operator, x1: Array, x2: Array, labels: Array) -> Array:
+    """Loss of scores of which x1 should be the greater (label 1) or x2 (label -1), by a margin, for each element."""
+    return np.maximum(op.args.get("margin", 1.0) - labels.astype(x1.dtype) * (x1 - x2), 0)
+
+
+def ranking_gradient_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of MarginRankingCriterionGradient."""
+    spec = ranking_spec(op, *specs)
+    return spec, spec
+
+
+@operator(
+    "MarginRankingCriterionGradient",
+    "x1, x2, labels, dy -> dx1, dx2",
+    formula="dx1 = -label dy where label (x1 - x2) < margin, 0 elsewhere; dx2 = -dx1",
+    infer=ranking_gradient_spec,
+    args=RANKING_ARGS,
+)
+def margin_ranking_criterion_gradient(
+    op: Operator, x1: Array, x2: Array, labels: Array, dy: Array
+) -> tuple[Array, Array]:
+    """Gradients of MarginRankingCriterion; 0 at the corner."""
+    signs = labels.astype(x1.dtype)
+    dx2 = dy * signs * (signs * (x1 - x2) < op.args.get("margin", 1.0)).astype(x1.dtype)
+    return -dx2, dx2
+
+
+@register_gradient("MarginRankingCriterion")
+def margin_ranking_criterion_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))
+
+
+def pairwise_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *lengths: ArraySpec) -> ArraySpec:
+    """Inference of PairWiseLoss."""
+    need_floats(op, (x, labels))
+    rows = x.shape[:1]
+    for position, spec in enumerate((x, labels)):
+        if not rows or spec.shape not in (rows, (*rows, 1)):
+            raise misfit(f"{slot(op, position)} must be (n,) or (n, 1) with the n of x, got {described(spec)}.")
+    for spec in lengths:
+        need_list(op, spec, len(op.inputs) - 1)
+    return ArraySpec(lengths[0].shape if lengths else (min(rows[0], 1),), x.dtype)
+
+
+def ordered_pairs(x: Array, labels: Array, *lengths: Array) -> tuple[Array, Array, Array]:
+    """Of all pairs: xⱼ - xᵢ, (n, n), the weight of each in its session's mean, (n, n), and the session of each i."""
+    x, labels = x.reshape(-1), labels.reshape(-1)
+    sessions = segments_of(lengths[0], x.shape[0]) if lengths else np.zeros(x.shape, dtype=np.int64, like=x)
+    chosen = (labels.reshape((-1, 1)) > labels) & (sessions.reshape((-1, 1)) == sessions)
+    pairs = added_rows(sessions, chosen.sum(axis=1), lengths[0].shape[0] if lengths else min(x.shape[0], 1))
+    weights = chosen.astype(x.dtype) / np.maximum(np.take(pairs, sessions), 1).astype(x.dtype).reshape((-1, 1))
+    return x - x.reshape((-1, 1)), weights, sessions
+
+
+@operator(
+    "PairWiseLoss",
+    "x, labels, lengths? -> y",
+    formula="y = mean of ln(1 + exp(xⱼ - xᵢ)) over all pairs with labelᵢ > labelⱼ",
+    derivative="dxᵢ = -Σⱼ gᵢⱼ, dxⱼ = Σᵢ gᵢⱼ, gᵢⱼ = dy σ(xⱼ - xᵢ) / pairs",
+    infer=pairwise_spec,
+)
+def pairwise_loss(op: Operator, x: Array, labels: Array, *lengths: Array) -> Array:
+    """Loss of scores whose order should be that of labels. x, labels: (n,) or (n, 1) -> y: (1,), (0,) for no rows.
+
+    With `lengths`, integers (sessions,), pairs are made within each session and y is (sessions,). Labels are constants
+    for the gradient.
+    Source: Burges et al., Learning to Rank using Gradient Descent (2005).
+    """
+    difference, weights, sessions = ordered_pairs(x, labels, *lengths)
+    terms = (weights * (np.maximum(difference, 0) + np.log1p(np.exp(-abs(difference))))).sum(axis=1)
+    return added_rows(sessions, terms, lengths[0].shape[0] if lengths else min(x.shape[0], 1))
+
+
+def pairwise_gradient_spec(
+    op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, *lengths: ArraySpec
+) -> ArraySpec:
+    """Inference of PairWiseLossGradient."""
+    need_floats(op, (x, labels, dy))
+    y = pairwise_spec(op, x, labels, *lengths)
+    if dy.shape != y.shape:
+        raise misfit(f"dy must have the shape {y.shape}, got {described(dy)}.")
+    return ArraySpec(x.shape, result_dtype(x, dy))
+
+
+@operator(
+    "PairWiseLossGradient",
+    "x, labels, dy, lengths? -> dx",
+    formula="dxᵢ = -Σⱼ gᵢⱼ, dxⱼ = Σᵢ gᵢⱼ, gᵢⱼ = dy σ(xⱼ - xᵢ) / pairs",
+    infer=pairwise_gradient_spec,
+)
+def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *lengths: Array) -> Array:
+    """Gradient of PairWiseLoss."""
+    difference, weights, sessions = ordered_pairs(x, labels, *lengths)
+    g = weights * logistic(difference) * np.take(dy, sessions).reshape((-1, 1))
+    return (g.sum(axis=0) - g.sum(axis=1)).reshape(x.shape)
+
+
+@register_gradient("PairWiseLoss")
+def pairwise_loss_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs[:2], g_output[0], *op.inputs[2:]])
+
+
+def accuracy_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:
+    """Inference of Accuracy."""
+    need_floats(op, (x,))
+    if len(x.shape) != 2:
+        raise misfit(f"x must be (n, classes), got {described(x)}.")
+    need_integers(op, labels, 1, f"labels must be integers ({x.shape[0]},)")
+    if labels.shape not in ((x.shape[0],), (x.shape[0], 1)):
+        raise misfit(f"labels must be integers ({x.shape[0]},), one a row of x; got {described(labels)}.")
+    return ArraySpec((), np.dtype(np.float32))
+
+
+@operator(
+    "Accuracy",
+    "x, labels -> y",
+    formula="y = share of the rows i whose label is among the top_k greatest of xᵢ",
+    infer=accuracy_spec,
+    args={"top_k": 1},
+)
+def accuracy(op: Operator, x: Array, labels: Array) -> Array:
+    """How often a classifier is right. x: (n, classes), labels: integers (n,) -> y: float32 (); 0 for no rows.
+
+    A label is right when fewer than `top_k` classes come before it: greater, or equal with a smaller number.
+    It has no gradient: its output jumps.
+    """
+    labels = labels.reshape(-1)
+    check_labels(labels, x.shape[1])
+    own = x[each_row(labels), labels].reshape((-1, 1))
+    classes = np.arange(x.shape[1], like=labels)
+    before = (x > own) | ((x == own) & (classes < labels.reshape((-1, 1))))
+    right = before.sum(axis=1) < op.args.get("top_k", 1)
+    return (right.sum() / max(x.shape[0], 1)).astype(np.float32)

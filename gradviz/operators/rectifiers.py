@@ -1,0 +1,240 @@
+"""Activations in pieces: LeakyRelu, PRelu, Elu, Selu, ThresholdedRelu, ReluN, Clip, HardSigmoid.
+
+Their gradients read the output, which tells the piece; at a corner the slope is that of the lower or constant piece.
+"""
+
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator
+from .arguments import bad_argument
+from .elementwise import elementwise_gradient
+from .inference import described, elementwise, misfit, result_dtype
+from .registry import Array, ArraySpec, Inference, OutputGradients, RuleAnswer, op_gradient, operator, register_gradient
+
+
+def at_least_zero(name: str, default: float) -> Inference:
+    """Inference of activations whose argument `name` must not be negative: else y would not tell the piece."""
+
+    def infer(op: Operator, *specs: ArraySpec) -> ArraySpec:
+        if op.args.get(name, default) < 0:
+            raise bad_argument(op, name, "must not be negative", f"Leave it out for its default, {default}.")
+        return elementwise(op, *specs)
+
+    return infer
+
+
+@operator(
+    "LeakyRelu",
+    "x -> y",
+    formula="y = x where x > 0, else alpha · x",
+    derivative="dx = dy where y > 0, else alpha · dy",
+    infer=at_least_zero("alpha", 0.01),
+    args={"alpha": 0.01},
+)
+def leaky_relu(op: Operator, x: Array) -> Array:
+    """Rectifier that lets a part `alpha` of negative elements through."""
+    return np.where(x > 0, x, x * op.args.get("alpha", 0.01))
+
+
+@elementwise_gradient("LeakyRelu", reads="y, dy")
+def leaky_relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of LeakyRelu from its output."""
+    return np.where(y > 0, dy, dy * op.args.get("alpha", 0.01))
+
+
+@operator(
+    "Elu",
+    "x -> y",
+    formula="y = x where x > 0, else alpha · (eˣ - 1)",
+    derivative="dx = dy where y > 0, else dy · (y + alpha)",
+    infer=at_least_zero("alpha", 1.0),
+    args={"alpha": 1.0},
+)
+def elu(op: Operator, x: Array) -> Array:
+    """Rectifier that bends negative elements towards -alpha. Source: Clevert, Unterthiner, Hochreiter (2016)."""
+    return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * op.args.get("alpha", 1.0))
+
+
+@elementwise_gradient("Elu", reads="y, dy")
+def elu_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of Elu from its output."""
+    return np.where(y > 0, dy, dy * (y + op.args.get("alpha", 1.0)))
+
+
+SELU_ARGS: dict[str, Any] = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946}
+
+
+def selu_args(op: Operator) -> tuple[float, float]:
+    """(alpha, scale) of a Selu."""
+    return op.args.get("alpha", SELU_ARGS["alpha"]), op.args.get("scale", SELU_ARGS["scale"])
+
+
+@operator(
+    "Selu",
+    "x -> y",
+    formula="y = scale · (x where x > 0, else alpha · (eˣ - 1))",
+    derivative="dx = scale · dy where y > 0, else dy · (y + scale · alpha)",
+    infer=at_least_zero("alpha", SELU_ARGS["alpha"]),
+    args=SELU_ARGS,
+)
+def selu(op: Operator, x: Array) -> Array:
+    """Elu in the scale that keeps mean 0 and variance 1. Source: Klambauer et al., Self-normalizing networks (2017)."""
+    alpha, scale = selu_args(op)
+    return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * alpha) * scale
+
+
+@elementwise_gradient("Selu", reads="y, dy")
+def selu_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of Selu from its output."""
+    alpha, scale = selu_args(op)
+    return np.where(y > 0, dy * scale, dy * (y + alpha * scale))
+
+
+@operator(
+    "ThresholdedRelu",
+    "x -> y",
+    formula="y = x where x > alpha, else 0",
+    derivative="dx = dy where y ≠ 0, else 0",
+    infer=elementwise,
+    args={"alpha": 1.0},
+)
+def thresholded_relu(op: Operator, x: Array) -> Array:
+    """Elements above `alpha`; the others become 0."""
+    return np.where(x > op.args.get("alpha", 1.0), x, 0)
+
+
+@elementwise_gradient("ThresholdedRelu", reads="y, dy")
+def thresholded_relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of ThresholdedRelu from its output."""
+    return np.where(y != 0, dy, 0)
+
+
+@operator(
+    "ReluN",
+    "x -> y",
+    formula="y = min(max(x, 0), n)",
+    derivative="dx = dy where 0 < y < n, else 0",
+    infer=elementwise,
+    args={"n": 6.0},
+)
+def relu_n(op: Operator, x: Array) -> Array:
+    """Rectifier that stops at `n`."""
+    return np.minimum(np.maximum(x, 0), op.args.get("n", 6.0))
+
+
+@elementwise_gradient("ReluN", reads="y, dy")
+def relu_n_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of ReluN from its output."""
+    return np.where((y > 0) & (y < op.args.get("n", 6.0)), dy, 0)
+
+
+@operator(
+    "Clip",
+    "x -> y",
+    formula="y = min(max(x, min), max)",
+    derivative="dx = dy where min < y < max, else 0",
+    infer=elementwise,
+    args={"min": -inf, "max": inf},
+)
+def clip(op: Operator, x: Array) -> Array:
+    """Elements kept between `min` and `max`."""
+    return np.minimum(np.maximum(x, op.args.get("min", -inf)), op.args.get("max", inf))
+
+
+@elementwise_gradient("Clip", reads="y, dy")
+def clip_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of Clip from its output."""
+    return np.where((y > op.args.get("min", -inf)) & (y < op.args.get("max", inf)), dy, 0)
+
+
+@operator(
+    "HardSigmoid",
+    "x -> y",
+    formula="y = min(max(alpha · x + beta, 0), 1)",
+    derivative="dx = alpha · dy where 0 < y < 1, else 0",
+    infer=elementwise,
+    args={"alpha": 0.2, "beta": 0.5},
+)
+def hard_sigmoid(op: Operator, x: Array) -> Array:
+    """Sigmoid made of three straight pieces."""
+    return np.minimum(np.maximum(x * op.args.get("alpha", 0.2) + op.args.get("beta", 0.5), 0), 1)
+
+
+@elementwise_gradient("HardSigmoid", reads="y, dy")
+def hard_sigmoid_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of HardSigmoid from its output."""
+    return np.where((y > 0) & (y < 1), dy * op.args.get("alpha", 0.2), 0)
+
+
+PRELU_ARGS = {"order": "NCHW"}
+
+
+def slope_shape(op: Operator, x: tuple[int, ...], slope: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape in which the slope broadcasts against x: one for all, or one a channel.
+
+    Raises:
+        RunError: ``shape_mismatch``.
+    """
+    if prod(slope) == 1:
+        return ()
+    axis = 1 if op.args.get("order", "NCHW") == "NCHW" else len(x) - 1
+    if not 0 <= axis < len(x) or slope != (x[axis],):
+        raise misfit(f"slope must have one element, or one a channel of x {x} on axis {axis}; got {slope}.")
+    return (*slope, *[1] * (len(x) - axis - 1))
+
+
+def prelu_spec(op: Operator, x: ArraySpec, slope: ArraySpec) -> ArraySpec:
+    """Inference of PRelu."""
+    slope_shape(op, x.shape, slope.shape)
+    elementwise(op, slope)
+    return elementwise(op, x)._replace(dtype=result_dtype(x, slope))
+
+
+@operator(
+    "PRelu",
+    "x, slope -> y",
+    formula="y = x where x > 0, else slope · x",
+    derivative="dx = dy where x > 0, else slope · dy; d slope = Σ dy · x where x ≤ 0",
+    infer=prelu_spec,
+    args=PRELU_ARGS,
+)
+def prelu(op: Operator, x: Array, slope: Array) -> Array:
+    """LeakyRelu with a slope to learn: one for all, or one a channel, (c,). x: (n, c, ...), with order NHWC (..., c).
+
+    Source: He, Zhang, Ren, Sun, Delving deep into rectifiers (2015).
+    """
+    return np.where(x > 0, x, x * slope.reshape(slope_shape(op, x.shape, slope.shape)))
+
+
+def prelu_gradient_spec(
+    op: Operator, y: ArraySpec, dy: ArraySpec, x: ArraySpec, slope: ArraySpec
+) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of PReluGradient."""
+    for name, spec in (("y", y), ("dy", dy)):
+        if spec.shape != x.shape:
+            raise misfit(f"{name} must have the shape of x {x.shape}, got {described(spec)}.")
+    return prelu_spec(op, dy, slope), ArraySpec(slope.shape, result_dtype(dy, x))
+
+
+@operator(
+    "PReluGradient",
+    "y, dy, x, slope -> dx, d_slope",
+    formula="dx = dy where x > 0, else slope · dy; d slope = Σ dy · x where x ≤ 0",
+    infer=prelu_gradient_spec,
+    args=PRELU_ARGS,
+)
+def prelu_gradient(op: Operator, y: Array, dy: Array, x: Array, slope: Array) -> tuple[Array, Array]:
+    """Gradients of PRelu; it reads x, as the sign of y tells the piece only where the slope is positive."""
+    laid = slope_shape(op, x.shape, slope.shape)
+    channel = x.ndim - len(laid)
+    others = tuple(axis for axis in range(x.ndim) if not laid or axis != channel)
+    d_slope = np.where(x > 0, 0, dy * x).sum(axis=others).reshape(slope.shape)
+    return np.where(x > 0, dy, dy * slope.reshape(laid)), d_slope
+
+
+@register_gradient("PRelu")
+def prelu_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [op.outputs[0], g_output[0], *op.inputs], wanted=(0, 1))

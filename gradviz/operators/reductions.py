@@ -1,0 +1,265 @@
+"""Reductions along chosen axes: sum, mean, largest, smallest, norms and moments, and how a gradient spreads back.
+
+With `axes` empty all dimensions are reduced; with keepdims=1 (the default) each reduced one stays, of size 1.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator
+from .inference import described, misfit, need_floats, result_dtype, slot
+from .matrices import canonical_axis
+from .registry import (
+    Array,
+    ArraySpec,
+    Inference,
+    OutputGradients,
+    RuleAnswer,
+    gradient_name,
+    gradient_operator,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+from .shaping import with_zeros
+
+ARGS: dict[str, Any] = {"axes": (), "keepdims": 1}
+
+
+def reduced_axes(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes that `op` reduces, counted from the front."""
+    said = op.args.get("axes", ())
+    axes = {canonical_axis(axis, shape) for axis in said}
+    if len(axes) < len(said):
+        raise misfit(f"axes {list(said)} name a dimension of {shape} twice.", "Name each axis once.")
+    return tuple(sorted(axes)) or tuple(range(len(shape)))
+
+
+def column_shape(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` with 1 for each reduced axis: the shape in which what was reduced broadcasts against x."""
+    axes = reduced_axes(op, shape)
+    return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+
+
+def reduced_shape(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of what `op` makes of an array of `shape`."""
+    if op.args.get("keepdims", 1):
+        return column_shape(op, shape)
+    axes = reduced_axes(op, shape)
+    return tuple(size for axis, size in enumerate(shape) if axis not in axes)
+
+
+def count(x: Array, y: Array) -> int:
+    """How many elements of x are reduced to one of y; at least 1, so that the mean of none is 0."""
+    return max(int(x.size) // max(int(y.size), 1), 1)
+
+
+def along(op: Operator) -> bool:
+    """The keepdims of numpy's reductions."""
+    return bool(op.args.get("keepdims", 1))
+
+
+def sum_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of ReduceSum."""
+    return ArraySpec(reduced_shape(op, x.shape), x.dtype)
+
+
+def float_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of ReduceMean, ReduceL1 and ReduceL2."""
+    need_floats(op, (x,))
+    return sum_spec(op, x)
+
+
+def extremum_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of ReduceMax and ReduceMin: there must be something to choose from."""
+    if any(x.shape[axis] == 0 for axis in reduced_axes(op, x.shape)):
+        raise misfit(f"x of shape {x.shape} has no elements along the axes {list(reduced_axes(op, x.shape))}.")
+    return sum_spec(op, x)
+
+
+def gradient_spec(*reads: int) -> Inference:
+    """Inference of the gradient of a reduction, computed from the inputs at `reads`; dy, x and y come in."""
+
+    def infer(op: Operator, dy: ArraySpec, x: ArraySpec, y: ArraySpec) -> ArraySpec:
+        specs = (dy, x, y)
+        need_floats(op, specs)
+        wanted = reduced_shape(op, x.shape)
+        for position in (0, 2):
+            if specs[position].shape != wanted:
+                raise misfit(f"{slot(op, position)} must have the shape {wanted}, got {described(specs[position])}.")
+        return ArraySpec(x.shape, result_dtype(*(specs[position] for position in reads)))
+
+    return infer
+
+
+def spread(op: Operator, reduced: Array, x: Array) -> Array:
+    """`reduced` where it broadcasts against x."""
+    return reduced if reduced.ndim == x.ndim else reduced.reshape(column_shape(op, x.shape))
+
+
+def filled(gradient: Array, x: Array) -> Array:
+    """`gradient` stretched to the shape of x."""
+    dx = np.empty_like(x, dtype=gradient.dtype)
+    dx[...] = gradient
+    return dx
+
+
+@operator("ReduceSum", "x -> y", formula="y = Σ x", derivative="dx = dy", infer=sum_spec, args=ARGS)
+def reduce_sum(op: Operator, x: Array) -> Array:
+    """Sum over `axes`, in the dtype of x. x: any shape."""
+    return x.sum(axis=reduced_axes(op, x.shape), dtype=x.dtype, keepdims=along(op))
+
+
+@operator("ReduceSumGradient", "dy, x, y -> dx", formula="dx = dy", infer=gradient_spec(0), args=ARGS)
+def reduce_sum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
+    """Gradient of ReduceSum: each summand gets that of the sum."""
+    return filled(spread(op, dy, x), x)
+
+
+@operator("ReduceMean", "x -> y", formula="y = Σ x / n", derivative="dx = dy / n", infer=float_spec, args=ARGS)
+def reduce_mean(op: Operator, x: Array) -> Array:
+    """Mean over `axes`; 0 where there is nothing to average. x: any shape."""
+    total = x.sum(axis=reduced_axes(op, x.shape), keepdims=along(op))
+    return total / count(x, total)
+
+
+@operator("ReduceMeanGradient", "dy, x, y -> dx", formula="dx = dy / n", infer=gradient_spec(0), args=ARGS)
+def reduce_mean_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
+    """Gradient of ReduceMean: the same for each of the n elements of a mean."""
+    return filled(spread(op, dy, x) / count(x, dy), x)
+
+
+@operator(
+    "ReduceMax",
+    "x -> y",
+    formula="y = max x",
+    derivative="dx = dy where x = y, shared equally where several are largest",
+    infer=extremum_spec,
+    args=ARGS,
+)
+def reduce_max(op: Operator, x: Array) -> Array:
+    """Largest element over `axes`. x: any shape, something along each reduced axis."""
+    return x.max(axis=reduced_axes(op, x.shape), keepdims=along(op))
+
+
+@operator(
+    "ReduceMin",
+    "x -> y",
+    formula="y = min x",
+    derivative="dx = dy where x = y, shared equally where several are smallest",
+    infer=extremum_spec,
+    args=ARGS,
+)
+def reduce_min(op: Operator, x: Array) -> Array:
+    """Smallest element over `axes`. x: any shape, something along each reduced axis."""
+    return x.min(axis=reduced_axes(op, x.shape), keepdims=along(op))
+
+
+def shared(dy: Array, x: Array, y: Array, axes: tuple[int, ...], among: Array | None = None) -> Array:
+    """dy, divided equally among the elements of x along `axes` that equal y, 0 elsewhere.
+
+    Args:
+        among: where given, the elements that count.
+    """
+    hit = x == y if among is None else (x == y) & among
+    share = hit.astype(dy.dtype)
+    return dy * share / np.maximum(share.sum(axis=axes, keepdims=True), 1)
+
+
+@operator("ReduceMaxGradient", "dy, x, y -> dx", formula="dx = dy where x = y", infer=gradient_spec(0), args=ARGS)
+@operator("ReduceMinGradient", "dy, x, y -> dx", formula="dx = dy where x = y", infer=gradient_spec(0), args=ARGS)
+def reduce_extremum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
+    """Gradient of ReduceMax and ReduceMin; equal elements share it equally."""
+    return shared(spread(op, dy, x), x, spread(op, y, x), reduced_axes(op, x.shape))
+
+
+@operator("ReduceL1", "x -> y", formula="y = Σ |x|", derivative="dx = dy · sign x", infer=float_spec, args=ARGS)
+def reduce_l1(op: Operator, x: Array) -> Array:
+    """Sum of magnitudes over `axes`. x: any shape."""
+    return np.abs(x).sum(axis=reduced_axes(op, x.shape), keepdims=along(op))
+
+
+@operator("ReduceL1Gradient", "dy, x, y -> dx", formula="dx = dy · sign x", infer=gradient_spec(0, 1), args=ARGS)
+def reduce_l1_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
+    """Gradient of ReduceL1; 0 where x is 0."""
+    return spread(op, dy, x) * np.sign(x)
+
+
+@operator("ReduceL2", "x -> y", formula="y = √Σ x²", derivative="dx = dy · x / y", infer=float_spec, args=ARGS)
+def reduce_l2(op: Operator, x: Array) -> Array:
+    """Euclidean norm over `axes`. x: any shape."""
+    return np.sqrt((x * x).sum(axis=reduced_axes(op, x.shape), keepdims=along(op)))
+
+
+@operator("ReduceL2Gradient", "dy, x, y -> dx", formula="dx = dy · x / y", infer=gradient_spec(0, 1, 2), args=ARGS)
+def reduce_l2_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
+    """Gradient of ReduceL2; 0 where the norm is 0."""
+    return spread(op, dy / np.where(y == 0, 1, y), x) * x
+
+
+@register_gradient("ReduceSum")
+@register_gradient("ReduceMean")
+@register_gradient("ReduceMax")
+@register_gradient("ReduceMin")
+@register_gradient("ReduceL1")
+@register_gradient("ReduceL2")
+def reduce_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0], op.inputs[0], op.outputs[0]])
+
+
+def moments_spec(op: Operator, x: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of Moments."""
+    spec = float_spec(op, x)
+    return spec, spec
+
+
+@operator(
+    "Moments",
+    "x -> mean, variance",
+    formula="mean = Σ x / n, variance = Σ (x - mean)² / n",
+    derivative="dx = (dmean + 2 dvariance (x - mean)) / n",
+    infer=moments_spec,
+    args=ARGS,
+)
+def moments(op: Operator, x: Array) -> tuple[Array, Array]:
+    """Mean and variance (of the n elements, not n - 1) over `axes`. x: any shape."""
+    axes = reduced_axes(op, x.shape)
+    total = x.sum(axis=axes, keepdims=True)
+    mean = total / count(x, total)
+    off = x - mean
+    variance = (off * off).sum(axis=axes, keepdims=along(op)) / count(x, total)
+    return mean.reshape(variance.shape), variance
+
+
+def moments_gradient_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
+    """Inference of MomentsGradient."""
+    need_floats(op, specs)
+    x = specs[2]
+    wanted = reduced_shape(op, x.shape)
+    for position in (0, 1, 3):
+        if specs[position].shape != wanted:
+            raise misfit(f"{slot(op, position)} must have the shape {wanted}, got {described(specs[position])}.")
+    return ArraySpec(x.shape, result_dtype(*specs))
+
+
+@operator(
+    "MomentsGradient",
+    "dmean, dvariance, x, mean -> dx",
+    formula="dx = (dmean + 2 dvariance (x - mean)) / n",
+    infer=moments_gradient_spec,
+    args=ARGS,
+)
+def moments_gradient(op: Operator, dmean: Array, dvariance: Array, x: Array, mean: Array) -> Array:
+    """Gradient of Moments; the mean in the variance adds nothing, for deviations from it sum to 0."""
+    off = x - spread(op, mean, x)
+    return (spread(op, dmean, x) + 2 * spread(op, dvariance, x) * off) / count(x, mean)
+
+
+@register_gradient("Moments")
+def moments_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    """A moment without gradient contributes zeros of its shape."""
+    x, x_grad = op.inputs[0], gradient_name(op.inputs[0])
+    fills, both = with_zeros(op, g_output)
+    made = gradient_operator(op, "MomentsGradient", [*both, x, op.outputs[0]], [x_grad])
+    return [*fills, made], [x_grad]

@@ -1,0 +1,302 @@
+"""Elements picked by their values or by a mask: TopK, ArgMax, ArgMin, BooleanMask, BatchGather, and one-hot codes."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator, RunError
+from .arguments import bad_argument
+from .indexing import check_indices
+from .inference import described, misfit, need_floats, need_integers
+from .matrices import canonical_axis
+from .registry import (
+    Array,
+    ArraySpec,
+    OutputGradients,
+    RuleAnswer,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+
+INT64 = np.dtype(np.int64)
+TOP_ARGS: dict[str, Any] = {"k": 0, "axis": -1}
+EXTREMUM_ARGS: dict[str, Any] = {"axis": -1, "keepdims": 1}
+
+
+def resized(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
+    """`shape` with `size` at `axis`."""
+    return (*shape[:axis], size, *shape[axis + 1 :])
+
+
+def top_spec(op: Operator, x: ArraySpec, k: ArraySpec | None = None) -> tuple[ArraySpec | None, ...]:
+    """Inference of TopK; None for all where k is data."""
+    need_floats(op, (x,))
+    axis = canonical_axis(op.args.get("axis", -1), x.shape)
+    if k is not None:
+        need_integers(op, k, 1, "k must be one integer")
+        if prod(k.shape) != 1:
+            raise misfit(f"k must be one integer, got {described(k)}.")
+        return (None,) * len(op.outputs)
+    count = op.args.get("k", 0)
+    if count < 1:
+        raise bad_argument(op, "k", "must be at least 1", "Give k=..., or a second input.")
+    shape = resized(x.shape, axis, count)
+    specs = ArraySpec(shape, x.dtype), ArraySpec(shape, INT64), ArraySpec((prod(shape),), INT64)
+    return specs[: len(op.outputs)]
+
+
+@operator(
+    "TopK",
+    "x, k? -> values, indices, flat?",
+    formula="values = the k largest x, indices = where they are",
+    derivative="dx = dvalues where x was picked, 0 elsewhere",
+    infer=top_spec,
+    args=TOP_ARGS,
+)
+def top_k(op: Operator, x: Array, k: Array | None = None) -> tuple[Array, ...]:
+    """The `k` largest elements along `axis` (default: the last), largest first; of equal ones, those in front.
+
+    indices: int64, their places along `axis`; flat: int64 (elements,), their places in x row by row. Where `axis`
+    has fewer than k elements the rest is 0, and -1 in the indices.
+    """
+    axis = canonical_axis(op.args.get("axis", -1), x.shape)
+    count = op.args.get("k", 0) if k is None else int(k.reshape(()).tolist())
+    if count < 1:
+        raise RunError(f"k is {count}.", kind="bad_value", ways_out=["Ask for at least 1."])
+    rows = np.moveaxis(x, axis, -1)
+    order = np.argsort(-rows, axis=-1, kind="stable")[..., :count]
+    missing = [(0, 0)] * (x.ndim - 1) + [(0, max(count - x.shape[axis], 0))]
+    values = np.pad(np.take_along_axis(rows, order, axis=-1), missing)
+    indices = np.pad(order, missing, constant_values=-1)
+    result = np.moveaxis(values, -1, axis), np.moveaxis(indices, -1, axis)
+    if len(op.outputs) == 2:
+        return result
+    places = np.moveaxis(np.arange(x.size, like=x).reshape(x.shape), axis, -1)
+    flat = np.pad(np.take_along_axis(places, order, axis=-1), missing, constant_values=-1)
+    return *result, np.moveaxis(flat, -1, axis).reshape(-1).astype(np.int64)
+
+
+def top_gradient_spec(op: Operator, dvalues: ArraySpec, indices: ArraySpec, x: ArraySpec) -> ArraySpec:
+    """Inference of TopKGradient."""
+    need_floats(op, (dvalues, indices, x), (0, 2))
+    axis = canonical_axis(op.args.get("axis", -1), x.shape)
+    wanted = resized(x.shape, axis, indices.shape[axis])
+    if not dvalues.shape == indices.shape == wanted:
+        raise misfit(f"dvalues {described(dvalues)} and indices {described(indices)} must have the shape {wanted}.")
+    return ArraySpec(x.shape, dvalues.dtype)
+
+
+@operator(
+    "TopKGradient",
+    "dvalues, indices, x -> dx",
+    formula="dx = dvalues where x was picked, 0 elsewhere",
+    infer=top_gradient_spec,
+    args=TOP_ARGS,
+)
+def top_k_gradient(op: Operator, dvalues: Array, indices: Array, x: Array) -> Array:
+    """Gradient of TopK."""
+    axis = canonical_axis(op.args.get("axis", -1), x.shape)
+    size = x.shape[axis]
+    lead = resized(np.moveaxis(x, axis, -1).shape, x.ndim - 1, size)[:-1]
+    dx = np.zeros_like(x, dtype=dvalues.dtype, shape=(prod(lead), size))
+    picked = (prod(lead), indices.shape[axis])
+    places = np.moveaxis(indices, axis, -1).reshape(picked)[:, :size]
+    dx[np.arange(len(dx), like=places)[:, None], places] = np.moveaxis(dvalues, axis, -1).reshape(picked)[:, :size]
+    return np.moveaxis(dx.reshape(*lead, size), -1, axis)
+
+
+@register_gradient("TopK")
+def top_k_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    if g_output[0] is None:
+        return [], [None] * len(op.inputs)
+    return op_gradient(op, [g_output[0], op.outputs[1], op.inputs[0]])
+
+
+def place_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of ArgMax and ArgMin."""
+    axis = canonical_axis(op.args.get("axis", -1), x.shape)
+    if not x.shape[axis]:
+        raise misfit(f"x of shape {x.shape} has no elements along axis {axis}.")
+    kept = (1,) if op.args.get("keepdims", 1) else ()
+    return ArraySpec((*x.shape[:axis], *kept, *x.shape[axis + 1 :]), INT64)
+
+
+@operator(
+    "ArgMax",
+    "x -> y",
+    formula="y = argmax x",
+    derivative="dx = 0",
+    infer=place_spec,
+    args=EXTREMUM_ARGS,
+    constant=True,
+)
+def arg_max(op: Operator, x: Array) -> Array:
+    """Place of the largest element along `axis` (default: the last), int64; the first of equal ones."""
+    return np.argmax(x, axis=op.args.get("axis", -1), keepdims=bool(op.args.get("keepdims", 1)))
+
+
+@operator(
+    "ArgMin",
+    "x -> y",
+    formula="y = argmin x",
+    derivative="dx = 0",
+    infer=place_spec,
+    args=EXTREMUM_ARGS,
+    constant=True,
+)
+def arg_min(op: Operator, x: Array) -> Array:
+    """Place of the smallest element along `axis` (default: the last), int64; the first of equal ones."""
+    return np.argmin(x, axis=op.args.get("axis", -1), keepdims=bool(op.args.get("keepdims", 1)))
+
+
+def one_hot_spec(op: Operator, indices: ArraySpec, size: ArraySpec) -> None:
+    """Inference of OneHot, whose width is data."""
+    for position, spec in enumerate((indices, size)):
+        need_integers(op, spec, position, "indices (n,) and size must be integers")
+    if len(indices.shape) != 1 or prod(size.shape) != 1:
+        raise misfit(f"indices must be (n,) and size one integer, got {described(indices)} and {described(size)}.")
+
+
+@operator(
+    "OneHot",
+    "indices, size -> y",
+    formula="yᵢⱼ = 1 where j = indicesᵢ",
+    derivative="none: indices are integers",
+    infer=one_hot_spec,
+    constant=True,
+)
+def one_hot(op: Operator, indices: Array, size: Array) -> Array:
+    """A row for each index with 1 at its place. indices: integers (n,), size: one integer -> float32 (n, size)."""
+    width = int(size.reshape(()).tolist())
+    if width < 0:
+        raise RunError(f"size is {width}.", kind="bad_value", ways_out=["Give 0 or more."])
+    check_indices(indices, width)
+    return (indices[:, None] == np.arange(width, like=indices)).astype(np.float32)
+
+
+def batch_one_hot_spec(op: Operator, x: ArraySpec, lengths: ArraySpec, values: ArraySpec) -> ArraySpec:
+    """Inference of BatchOneHot."""
+    if len(x.shape) != 2 or lengths.shape != x.shape[1:] or len(values.shape) != 1:
+        raise misfit(
+            f"x must be a matrix (n, m), lengths (m,) and values (k,); got {described(x)}, {described(lengths)} "
+            f"and {described(values)}."
+        )
+    need_integers(op, lengths, 1, f"lengths must be integers {lengths.shape}")
+    return ArraySpec((x.shape[0], values.shape[0]), x.dtype)
+
+
+@operator(
+    "BatchOneHot",
+    "x, lengths, values -> y",
+    formula="yᵢⱼ = 1 where xᵢ = valuesⱼ in the column that value j stands for",
+    derivative="dx = 0",
+    infer=batch_one_hot_spec,
+    constant=True,
+)
+def batch_one_hot(op: Operator, x: Array, lengths: Array, values: Array) -> Array:
+    """One-hot codes of each column. x: (n, m), lengths: (m,), values: (sum of lengths,) -> y: like x, (n, values).
+
+    The first lengths[0] values are what column 0 may hold, and so on.
+    """
+    counts = lengths.tolist()
+    if min(counts, default=0) < 0 or sum(counts) != len(values):
+        raise RunError(
+            f"lengths {counts[:8]} do not add up to the {len(values)} values.",
+            kind="bad_value",
+            ways_out=["Say for each column of x how many values it may hold."],
+        )
+    columns = [column for column, count in enumerate(counts) for _ in range(count)]
+    return (x[:, np.array(columns, dtype=np.int64, like=x)] == values).astype(x.dtype)
+
+
+def mask_spec(op: Operator, x: ArraySpec, mask: ArraySpec) -> tuple[None, ...]:
+    """Inference of BooleanMask: how much passes is data."""
+    if mask.dtype != np.bool_ or mask.shape != x.shape[:1] or not x.shape:
+        raise misfit(
+            f"mask must be bool {x.shape[:1]}, one for each row of x {x.shape}; got {described(mask)}.",
+            "Convert it before feeding: array.astype(bool).",
+        )
+    return (None,) * len(op.outputs)
+
+
+@operator(
+    "BooleanMask",
+    "x, mask -> y, indices?",
+    formula="y = x[mask]",
+    derivative="dx[mask] = dy, 0 elsewhere",
+    infer=mask_spec,
+)
+def boolean_mask(op: Operator, x: Array, mask: Array) -> Array | tuple[Array, Array]:
+    """The rows of x for which `mask` is true. x: (n, ...), mask: bool (n,) -> y: (k, ...), indices: int64 (k,)."""
+    return x[mask] if len(op.outputs) == 1 else (x[mask], np.flatnonzero(mask))
+
+
+def mask_gradient_spec(op: Operator, mask: ArraySpec, dy: ArraySpec) -> ArraySpec:
+    """Inference of BooleanMaskGradient."""
+    need_floats(op, (mask, dy), (1,))
+    return ArraySpec((*mask.shape, *dy.shape[1:]), dy.dtype)
+
+
+@operator("BooleanMaskGradient", "mask, dy -> dx", formula="dx[mask] = dy, 0 elsewhere", infer=mask_gradient_spec)
+def boolean_mask_gradient(op: Operator, mask: Array, dy: Array) -> Array:
+    """Gradient of BooleanMask."""
+    dx = np.zeros_like(dy, shape=(*mask.shape, *dy.shape[1:]))
+    dx[mask] = dy
+    return dx
+
+
+@register_gradient("BooleanMask")
+def boolean_mask_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    made, g_input = op_gradient(op, [op.inputs[1], g_output[0]])
+    return (made, g_input) if g_output[0] is not None else ([], [None, None])
+
+
+def gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
+    """Inference of BatchGather."""
+    need_integers(op, indices, 1, "indices must be integers")
+    if len(x.shape) < 2:
+        raise misfit(f"x must be (b, n, ...), its shape is {x.shape}.")
+    return ArraySpec((x.shape[0], *indices.shape, *x.shape[2:]), x.dtype)
+
+
+@operator(
+    "BatchGather",
+    "x, indices -> y",
+    formula="yᵢⱼ = xᵢₖ, k = indicesⱼ",
+    derivative="dxᵢₖ = Σⱼ dyᵢⱼ where indicesⱼ = k",
+    infer=gather_spec,
+)
+def batch_gather(op: Operator, x: Array, indices: Array) -> Array:
+    """The same elements of each row. x: (b, n, ...), indices: integers, any shape -> y: (b, indices, ...)."""
+    check_indices(indices, x.shape[1])
+    return np.take(x, indices, axis=1)
+
+
+def gather_gradient_spec(op: Operator, x: ArraySpec, indices: ArraySpec, dy: ArraySpec) -> ArraySpec:
+    """Inference of BatchGatherGradient."""
+    need_floats(op, (x, indices, dy), (0, 2))
+    wanted = gather_spec(op, x, indices).shape
+    if dy.shape != wanted:
+        raise misfit(f"dy must have the shape {wanted}, got {described(dy)}.")
+    return ArraySpec(x.shape, dy.dtype)
+
+
+@operator(
+    "BatchGatherGradient",
+    "x, indices, dy -> dx",
+    formula="dxᵢₖ = Σⱼ dyᵢⱼ where indicesⱼ = k",
+    infer=gather_gradient_spec,
+)
+def batch_gather_gradient(op: Operator, x: Array, indices: Array, dy: Array) -> Array:
+    """Gradient of BatchGather; an element that was picked twice gets both."""
+    check_indices(indices, x.shape[1])
+    dx = np.zeros_like(x, dtype=dy.dtype)
+    np.add.at(np.moveaxis(dx, 1, 0), indices, np.moveaxis(dy, range(1, 1 + indices.ndim), range(indices.ndim)))
+    return dx
+
+
+@register_gradient("BatchGather")
+def batch_gather_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs, g_output[0]])

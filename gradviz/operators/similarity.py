@@ -1,0 +1,125 @@
+"""Two arrays compared row by row: DotProduct, CosineSimilarity, L1Distance."""
+
+import numpy as np
+
+from ..program import Operator
+from .inference import result_dtype
+from .loss import distance_gradient_spec, distance_spec, row_count
+from .registry import (
+    Array,
+    ArraySpec,
+    OutputGradients,
+    RuleAnswer,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+
+FLOOR = 1e-12
+"""Squared lengths below this count as this much, so that the angle with a vector of zeros is defined."""
+
+
+def rows(x: Array) -> Array:
+    """x as a matrix, one row for each element of its first dimension."""
+    count = row_count(x.shape)
+    return x.reshape(count, x.size // max(count, 1))
+
+
+def along(x: Array, row_values: Array) -> Array:
+    """One number for each row where it broadcasts against x."""
+    return row_values.reshape(x.shape[:1] + (1,) * (x.ndim - 1))
+
+
+def comparison_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dz: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of DotProductGradient, whose dx reads y and dy reads x."""
+    dx, dy = distance_gradient_spec(op, x, y, dz)
+    return dx._replace(dtype=result_dtype(y, dz)), dy._replace(dtype=result_dtype(x, dz))
+
+
+@operator(
+    "DotProduct",
+    "x, y -> z",
+    formula="zᵢ = Σⱼ xᵢⱼ · yᵢⱼ",
+    derivative="dxᵢⱼ = dzᵢ · yᵢⱼ, dyᵢⱼ = dzᵢ · xᵢⱼ",
+    infer=distance_spec,
+)
+def dot_product(op: Operator, x: Array, y: Array) -> Array:
+    """Inner product of each row of x with that of y. x, y: (n, ...) -> (n,)."""
+    return (rows(x) * rows(y)).sum(axis=1)
+
+
+@operator(
+    "DotProductGradient",
+    "x, y, dz -> dx, dy",
+    formula="dxᵢⱼ = dzᵢ · yᵢⱼ, dyᵢⱼ = dzᵢ · xᵢⱼ",
+    infer=comparison_gradient_spec,
+)
+def dot_product_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
+    """Gradients of DotProduct."""
+    dz = along(x, dz)
+    return dz * y, dz * x
+
+
+@operator(
+    "CosineSimilarity",
+    "x, y -> z",
+    formula="zᵢ = xᵢ·yᵢ / (|xᵢ| |yᵢ|)",
+    derivative="dxᵢ = dzᵢ (yᵢ / (|xᵢ| |yᵢ|) - zᵢ xᵢ / |xᵢ|²), dy likewise",
+    infer=distance_spec,
+)
+def cosine_similarity(op: Operator, x: Array, y: Array) -> Array:
+    """Cosine of the angle between each row of x and that of y. x, y: (n, ...) -> (n,). 0 with a row of zeros."""
+    return (rows(x) * rows(y)).sum(axis=1) / (length(x) * length(y))
+
+
+def length(x: Array) -> Array:
+    """Length of each row of x, (n,); the root of `FLOOR` where it is less."""
+    flat = rows(x)
+    return np.sqrt(np.maximum((flat * flat).sum(axis=1), FLOOR))
+
+
+@operator(
+    "CosineSimilarityGradient",
+    "x, y, dz -> dx, dy",
+    formula="dxᵢ = dzᵢ (yᵢ / (|xᵢ| |yᵢ|) - zᵢ xᵢ / |xᵢ|²), dy likewise",
+    infer=distance_gradient_spec,
+)
+def cosine_similarity_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
+    """Gradients of CosineSimilarity."""
+    x_length, y_length = length(x), length(y)
+    z = (rows(x) * rows(y)).sum(axis=1) / (x_length * y_length)
+    across = along(x, dz / (x_length * y_length))
+    dx = across * y - along(x, dz * z / (x_length * x_length)) * x
+    dy = across * x - along(x, dz * z / (y_length * y_length)) * y
+    return dx, dy
+
+
+@operator(
+    "L1Distance",
+    "x, y -> z",
+    formula="zᵢ = Σⱼ |xᵢⱼ - yᵢⱼ|",
+    derivative="dxᵢⱼ = dzᵢ · sign(xᵢⱼ - yᵢⱼ), dy = -dx",
+    infer=distance_spec,
+)
+def l1_distance(op: Operator, x: Array, y: Array) -> Array:
+    """Sum of the absolute differences of each row of x and that of y. x, y: (n, ...) -> (n,)."""
+    return np.abs(rows(x) - rows(y)).sum(axis=1)
+
+
+@operator(
+    "L1DistanceGradient",
+    "x, y, dz -> dx, dy",
+    formula="dxᵢⱼ = dzᵢ · sign(xᵢⱼ - yᵢⱼ), dy = -dx",
+    infer=distance_gradient_spec,
+)
+def l1_distance_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
+    """Gradients of L1Distance; 0 where x and y are equal."""
+    dx = np.sign(x - y) * along(x, dz)
+    return dx, -dx
+
+
+@register_gradient("DotProduct")
+@register_gradient("CosineSimilarity")
+@register_gradient("L1Distance")
+def comparison_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))

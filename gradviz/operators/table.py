@@ -1,0 +1,51 @@
+"""The table of all operator types as a document: signature, formula, derivative, arguments, what it does."""
+
+from collections.abc import Iterator
+
+from .registry import OperatorType, Slots, types
+
+HEAD = """# Operators
+
+Every operator type that gradviz defines, made by `gradviz operators`. A name with `?` may be left out, one with `...`
+may be repeated. No derivative: the output is constant as far as gradients go, or the type is itself part of a
+backward pass.
+
+| type | inputs → outputs | formula | derivative | arguments | |
+|---|---|---|---|---|---|
+"""
+
+
+def markdown() -> str:
+    """The table in Markdown, a row for each type that gradviz itself defines, by name."""
+    return HEAD + "".join(f"{row}\n" for row in _rows())
+
+
+def _rows() -> Iterator[str]:
+    for known in types():
+        if known.inputs is None or known.outputs is None:
+            continue  # a user's own
+        cells = [
+            known.type,
+            f"{_slots(known.inputs)} → {_slots(known.outputs)}",
+            known.formula,
+            known.derivative,
+            _arguments(known),
+            known.doc.partition("\n\n")[0],
+        ]
+        yield f"| {' | '.join(_cell(cell) for cell in cells)} |"
+
+
+def _slots(slots: Slots) -> str:
+    names = list(slots.names)
+    if slots.most is None:
+        names[-1] += "..."
+    optional = range(slots.least, len(names) - (slots.most is None))
+    return ", ".join(f"{name}?" if place in optional else name for place, name in enumerate(names))
+
+
+def _arguments(known: OperatorType) -> str:
+    return ", ".join(f"{name}={default!r}" for name, default in (known.args or {}).items())
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

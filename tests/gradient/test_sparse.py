@@ -1,0 +1,75 @@
+"""Sparse gradients: concatenated, made dense where they must be, and told by the debugger."""
+
+import numpy as np
+import pytest
+
+from gradviz import GradientError, GradientSlice, Net, Workspace, debug
+
+
+def embedding():
+    net = Net("embedding")
+    net.Gather(["table", "i"], "a")
+    net.Gather(["table", "j"], "b")
+    net.Add(["a", "b"], "y")
+    return net
+
+
+def fed():
+    ws = Workspace()
+    ws.feed("table", np.arange(10.0).reshape(5, 2))
+    ws.feed("i", np.array([0, 1, 1]))
+    ws.feed("j", np.array([2, 1, 0]))
+    return ws
+
+
+def dense(ws, gradient, rows):
+    whole = np.zeros((rows, 2))
+    np.add.at(whole, ws[gradient.indices], ws[gradient.values])
+    return whole
+
+
+def test_sparse_gradients_of_one_blob_are_laid_one_after_the_other():
+    net, ws = embedding(), fed()
+    gradients = net.add_gradient_operators(["y"])
+    assert gradients["table"] == GradientSlice("table_grad_indices_concat", "table_grad_values_concat")
+    ws.run(net)
+    np.testing.assert_array_equal(dense(ws, gradients["table"], 5)[:, 0], [2, 3, 1, 0, 0])
+
+
+def test_a_sparse_and_a_dense_gradient_meet_as_a_dense_one():
+    net, ws = embedding(), fed()
+    net.Tanh("table", "t")
+    net.ConstantFill("t", "k", value=1.0)
+    gradients = net.add_gradient_operators(["y", "t"])
+    ws.run(net)
+    expected = np.array([2, 3, 1, 0, 0])[:, None] + 1 - np.tanh(np.arange(10.0).reshape(5, 2)) ** 2
+    np.testing.assert_allclose(ws[gradients["table"]], expected)
+
+
+def test_a_rule_that_reads_a_dense_gradient_gets_one():
+    net, ws = Net(), fed()
+    net.Tanh("table", "t")
+    net.Gather(["t", "i"], "y")
+    session = debug(net, ["y"], workspace=ws)
+    session.run_to("Accumulated")
+    assert "is sparse" in session.narration
+    expected = np.array([1, 2, 0, 0, 0])[:, None] * (1 - np.tanh(np.arange(10.0).reshape(5, 2)) ** 2)
+    np.testing.assert_allclose(session.value("table_grad"), expected)
+
+
+def test_the_ledger_compares_sparse_gradients_as_dense_ones():
+    session = debug(embedding(), ["y"], workspace=fed())
+    session.run_to("Accumulated")
+    ledger = session.ledger("table").ledger
+    assert sum(c.share for c in ledger.contributions) == pytest.approx(1)
+    assert ledger.norm == pytest.approx(np.linalg.norm(np.array([2, 3, 1, 0, 0])) * np.sqrt(2))
+    assert "unmerged" in session.narration
+    assert isinstance(session.trace().gradients["table"], GradientSlice)
+
+
+def test_indices_that_were_overwritten_are_refused():
+    net = embedding()
+    net.Copy("k", "i")
+    with pytest.raises(GradientError) as caught:
+        net.add_gradient_operators(["y"])
+    assert (caught.value.kind, caught.value.blobs) == ("version_overwritten", ("i",))
