@@ -5,7 +5,7 @@ from typing import Any
 
 from .gradient import IR, Ys
 from .operators import lookup, similar, types
-from .program import Device, Gradient, NetDef, NetError, Operator
+from .program import Device, Gradient, GradientSlice, NetDef, NetError, Operator
 from .program.operator import as_names, check_operator
 from .runtime import immediate_workspace
 from .runtime.executor import check_arity
@@ -50,8 +50,10 @@ class Net(NetDef):
             NetError: unknown type or argument, bad name. RunError: wrong number of inputs, or it failed to run in
                 immediate mode. The net is left as it was.
         """
-        op = Operator(type, as_names(inputs), as_names(outputs), args, Device.parse(device), name)
-        self._check(op)
+        index = len(self.ops)
+        op = Operator(type, as_names(inputs, index), as_names(outputs, index), args, Device.parse(device), name)
+        check_operator(op, index)
+        self._check(op, index)
         workspace = immediate_workspace()
         if workspace is not None:
             workspace.run_operator(op)
@@ -72,12 +74,6 @@ class Net(NetDef):
         Raises:
             GradientError: its `kind` says what is wrong, `explain()` also the ways out. The net is left as it was.
         """
-        if not 0 <= skip <= len(self.ops):
-            raise NetError(
-                f"skip={skip} does not fit a net of {len(self.ops)} operators.",
-                kind="bad_skip",
-                ways_out=[f"Give a number from 0 to {len(self.ops)}."],
-            )
         operators, gradients = IR(self.ops, skip).get_backward_pass(ys)
         workspace = immediate_workspace()
         if workspace is not None:
@@ -85,8 +81,40 @@ class Net(NetDef):
         self.ops.extend(operators)
         return gradients
 
-    def _check(self, op: Operator) -> None:
-        index = len(self.ops)
+    def deduplicate_gradient_slices(self, gradient: GradientSlice, aggregator: str = "sum") -> GradientSlice:
+        """Append the operators that merge rows of equal index in a sparse gradient.
+
+        Args:
+            gradient: indices of shape (n,), values of shape (n, ...).
+            aggregator: ``"sum"``, which keeps the gradient's meaning, or ``"mean"`` of the rows of equal index.
+
+        Returns:
+            The slice with each index once, sorted: indices of shape (m,), values of shape (m, ...).
+
+        Raises:
+            NetError: ``bad_argument`` when `gradient` is dense or the aggregator another. The net is left as it was.
+        """
+        segments = {"sum": "UnsortedSegmentSum", "mean": "UnsortedSegmentMean"}.get(aggregator)
+        if segments is None or not isinstance(gradient, GradientSlice):
+            raise NetError(
+                f"{gradient!r} cannot be deduplicated by {aggregator!r}.",
+                kind="bad_argument",
+                ways_out=['Give a GradientSlice and "sum" or "mean"; a dense gradient has each row once already.'],
+            )
+        names = [f"{gradient.indices}_unique", f"{gradient.indices}_remapping", f"{gradient.values}_unique"]
+        unique, remapping, values = (self._untaken(name) for name in names)
+        self.add("Unique", gradient.indices, [unique, remapping])
+        self.add(segments, [gradient.values, remapping], values)
+        return GradientSlice(unique, values)
+
+    def _untaken(self, name: str) -> str:
+        taken = {blob for op in self.ops for blob in (*op.inputs, *op.outputs)}
+        number = 0
+        while (free := f"{name}_{number}" if number else name) in taken:
+            number += 1
+        return free
+
+    def _check(self, op: Operator, index: int) -> None:
         known = lookup(op.type)
         if known is None:
             raise NetError(
@@ -96,7 +124,6 @@ class Net(NetDef):
                 blobs=op.outputs,
                 ways_out=similar(op.type),
             )
-        check_operator(op, index)
         check_arity(op, index, known)
         if known.args is not None:
             for name in op.args:

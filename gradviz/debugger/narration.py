@@ -30,7 +30,8 @@ def summary(recording: Recording) -> str:
     """What a recording is about, before anything has happened."""
     forward = len(recording.net.ops)
     sums = sum(isinstance(event, Accumulated) for event in recording.events)
-    said = f"A net of {count_of(forward, 'operator')}, differentiated from {listed([code(y) for y in recording.ys])}"
+    ys = listed([code(y) for y in dict.fromkeys(recording.ys)])
+    said = f"A net of {count_of(forward, 'operator')}, differentiated from {ys}"
     if isinstance(last := recording.events[-1], Failed):
         return f"{said}. The pass stops at the last event: {last.message}"
     said += f": {count_of(len(recording.operators) - forward, 'gradient operator')} in the making"

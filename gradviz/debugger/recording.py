@@ -7,7 +7,7 @@ import numpy as np
 
 from ..gradient import IR, Ys
 from ..operators.registry import Array
-from ..program import GradientSlice, GradvizError, NetDef, Operator, RunError
+from ..program import GradientError, GradientSlice, GradvizError, NetDef, NetError, Operator, RunError
 from ..program.collection import uncollected
 from ..program.events import Event, Failed, Ran
 from ..program.ssa import Ssa, number
@@ -55,10 +55,12 @@ def record(net: NetDef, ys: Ys, *, workspace: Workspace | None = None, skip: int
     Neither `net` nor `workspace` is changed.
 
     Raises:
-        GradientError: ``bad_ys`` or ``bad_net``, ``orphan_stop_gradient``: when there is nothing to record. A fault
-            met on the way is recorded as the last event, `Failed`.
+        NetError: `net` is no net.
+        GradientError: ``bad_ys``, ``bad_skip``, ``bad_net``, ``orphan_stop_gradient``: there is nothing to record. A
+            fault met on the way is recorded as the last event, `Failed`.
         RunError: ``bad_value`` when a given gradient holds a NaN.
     """
+    _check_arguments(net, ys, workspace)
     net = net.copy()
     ir = IR(net.ops, skip)
     if workspace is not None:
@@ -78,6 +80,25 @@ def record(net: NetDef, ys: Ys, *, workspace: Workspace | None = None, skip: int
     if workspace is not None and not missing and not isinstance(events[-1], Failed):
         _run(operators, workspace, events, values)
     return Recording(net, ys, skip, operators, events, values, missing)
+
+
+def _check_arguments(net: object, ys: object, workspace: object) -> None:
+    if not isinstance(net, NetDef):
+        raise NetError(
+            f"There is no net to debug in {net!r}.",
+            kind="bad_net",
+            ways_out=["Give a gradviz.Net as the first argument."],
+        )
+    if workspace is not None and not isinstance(workspace, Workspace):
+        raise RunError(
+            f"A workspace must be a gradviz.Workspace, not {type(workspace).__name__}.",
+            kind="bad_value",
+            ways_out=["ws = gradviz.Workspace(); ws.feed(name, array) for each input."],
+        )
+    if isinstance(ys, list | dict) and not ys:
+        raise GradientError(
+            "ys is empty: there is nothing to differentiate.", kind="bad_ys", ways_out=['Write ["loss"].']
+        )
 
 
 def _run(

@@ -39,6 +39,7 @@ from ..program.ssa import Ssa, play
 from .accumulation import Generator, Total, add_up, common_device, densified
 from .names import GradientNames
 from .refusals import (
+    bad_skip,
     duplicate_output,
     missing_output_gradient,
     orphan_stop_gradient,
@@ -73,11 +74,14 @@ class IR:
         skip: the first `skip` operators take no part, except that they write the blobs that the others read.
 
     Raises:
-        GradientError: ``bad_net`` when an operator writes one name twice, ``orphan_stop_gradient`` when nothing reads
-            the output of a StopGradient.
+        GradientError: ``bad_skip``; ``bad_net`` when an operator writes one name twice; ``orphan_stop_gradient`` when
+            nothing reads the output of a StopGradient.
     """
 
     def __init__(self, operators: Iterable[Operator], skip: int = 0) -> None:
+        operators = list(operators)
+        if not (isinstance(skip, int) and 0 <= skip <= len(operators)):
+            raise bad_skip(skip, len(operators))
         self.skip = skip
         self.ssa: list[Ssa] = []
         self.input_usages: PerVersion[int] = PerVersion()

@@ -8,6 +8,15 @@ from ..program.ssa import Ssa
 from .rules import describe
 
 
+def bad_skip(skip: Any, count: int) -> GradientError:
+    """A number of operators to skip that the net does not have."""
+    return GradientError(
+        f"skip={skip!r} does not fit a net of {count} operators.",
+        kind="bad_skip",
+        ways_out=[f"Give a number from 0 to {count}."],
+    )
+
+
 def duplicate_output(op: Operator, index: int) -> GradientError:
     """An operator writes the same name twice, so one of its values would be lost."""
     twice = next(name for name in op.outputs if op.outputs.count(name) > 1)

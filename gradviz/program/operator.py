@@ -139,6 +139,15 @@ def check_operator(op: Operator, index: int | None = None) -> None:
         check_name(name, "output", index)
 
 
-def as_names(names: "str | Iterable[str]") -> list[str]:
-    """One name or several, as a list."""
-    return [names] if isinstance(names, str) else list(names)
+def as_names(names: "str | Iterable[str]", index: int | None = None) -> list[str]:
+    """One name or several, as a list. Raises NetError ``bad_name``, for operator `index`, for what is neither."""
+    if isinstance(names, str):
+        return [names]
+    if isinstance(names, Iterable):
+        return list(names)
+    raise NetError(
+        f"{names!r} is neither a blob name nor several.",
+        kind="bad_name",
+        operator_index=index,
+        ways_out=['Write "x" or ["x", "y"].'],
+    )

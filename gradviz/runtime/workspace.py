@@ -88,6 +88,12 @@ class Workspace:
         Raises:
             RunError: see `gradviz.runtime.executor.plan` and `run_step`; ``operator_index`` is the operator's in `net`.
         """
+        if not isinstance(net, NetDef):
+            raise RunError(
+                f"{net!r} is no net to run.",
+                kind="bad_net",
+                ways_out=["Give a gradviz.Net; for an operator: run_operator."],
+            )
         ready = self._plans.get(net)
         if ready is None or not ready.fits(net.ops, self._values):
             ready = plan(net.ops, self._values)

@@ -223,6 +223,25 @@ def test_a_misfit_is_the_last_event_and_nothing_ran():
     assert any(isinstance(event, Accumulated) for event in session.events)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ({"net": None}, "bad_net"),
+        ({"workspace": {}}, "bad_value"),
+        ({"skip": 8}, "bad_skip"),
+        ({"skip": -1}, "bad_skip"),
+        ({"skip": "1"}, "bad_skip"),
+        ({"ys": []}, "bad_ys"),
+    ],
+)
+def test_arguments_that_do_not_fit_raise_at_once(arguments, kind):
+    given = {"net": skip_net(), "ys": ["loss"], "workspace": fed_workspace()} | arguments
+    with pytest.raises(GradvizError) as caught:
+        debug(given.pop("net"), given.pop("ys"), **given)
+    assert caught.value.kind == kind
+    assert caught.value.ways_out
+
+
 @pytest.mark.parametrize("ys", ["loss", ["nowhere"], {"loss": 1.0}, None])
 def test_bad_ys_raise_at_once(ys):
     with pytest.raises(GradientError) as caught:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradviz import GradientError, GradientSlice, Net, Workspace, debug
+from gradviz import GradientError, GradientSlice, Net, NetError, Workspace, debug
 
 
 def embedding():
@@ -73,3 +73,24 @@ def test_indices_that_were_overwritten_are_refused():
     with pytest.raises(GradientError) as caught:
         net.add_gradient_operators(["y"])
     assert (caught.value.kind, caught.value.blobs) == ("version_overwritten", ("i",))
+
+
+@pytest.mark.parametrize(("aggregator", "expected"), [("sum", [2, 3, 1]), ("mean", [1, 1, 1])])
+def test_rows_of_equal_index_are_merged(aggregator, expected):
+    net, ws = embedding(), fed()
+    gradients = net.add_gradient_operators(["y"])
+    before = gradients["table"]
+    after = net.deduplicate_gradient_slices(before, aggregator)
+    ws.run(net)
+    assert len(ws[before.indices]) == 6
+    np.testing.assert_array_equal(ws[after.indices], [0, 1, 2])
+    np.testing.assert_array_equal(ws[after.values][:, 0], expected)
+
+
+@pytest.mark.parametrize(("gradient", "aggregator"), [("y_grad", "sum"), (GradientSlice("i", "v"), "max")])
+def test_what_cannot_be_merged_is_refused(gradient, aggregator):
+    net = embedding()
+    with pytest.raises(NetError) as caught:
+        net.deduplicate_gradient_slices(gradient, aggregator)
+    assert caught.value.kind == "bad_argument"
+    assert len(net.ops) == 3
