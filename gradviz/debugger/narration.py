@@ -134,11 +134,10 @@ def accumulated(
     all_of = "both" if count == 2 else f"all {count}"
     said = f"{blob} {reading(readers)}. {name(line)} is the first of them, so {all_of} gradients are in"
     if isinstance(event.gradient, GradientSlice):
-        texts = listed([code(new.text) for new in made])
-        said += f". They are sparse: {texts} lay their rows one after the other, rows of equal index unmerged."
+        halves = listed([code(new.outputs[0]) for new in made])
+        said += f". They are sparse, so their rows are laid one after the other in {halves}, equal indices unmerged."
     else:
-        dense = [code(new.text) for new in made[:-1]]
-        said += f"; sparse ones are made dense by {listed(dense)}," if dense else ""
+        said += ", the sparse ones made dense," if len(made) > 1 else ""
         said += f" and are added here: `{made[-1].outputs[0]} = {' + '.join(map(str, made[-1].inputs))}`."
     pairs = [f"the former {code(old)} became {code(new)}" for old, new in renamed]
     if pairs:

@@ -125,13 +125,24 @@ function sentence(line: Line, form: number): Child[] {
   if (line.kind === "passed") {
     return [...listed(outputs, "∂"), " := ", ...listed(inputs), element("span", { class: "gv-note" }, " passed through")];
   }
-  const call = [element("span", { class: "gv-operator" }, line.type), "(", ...listed(inputs), ")"];
+  const call = [element("span", { class: "gv-operator" }, line.type), "(", ...listed(inputs), ...settings(line, inputs), ")"];
   const device = line.device !== null && line.device !== "cpu" ? [element("span", { class: "gv-note" }, ` ${line.device}`)] : [];
   return [...listed(outputs), outputs.length > 0 ? " = " : "", ...call, ...device];
 }
 
 function listed(names: string[], before = ""): Child[] {
   return names.flatMap((name, index) => [index === 0 ? before : `, ${before}`, ...version(name)]);
+}
+
+/** The arguments behind the inputs, ", scale=2"; long ones are cut, the tool tip has them whole. */
+function settings(line: Line, inputs: string[]): Child[] {
+  const told = Object.entries(line.args).map(([name, value]) => `${name}=${cut(JSON.stringify(value))}`);
+  if (told.length === 0) return [];
+  return [element("span", { class: "gv-note" }, (inputs.length > 0 ? ", " : "") + told.join(", "))];
+}
+
+function cut(text: string): string {
+  return text.length > 24 ? `${text.slice(0, 23)}…` : text;
 }
 
 function about(line: Line): string {
