@@ -257,7 +257,7 @@ class IR:
         """What `grad_op_input`, read by a gradient operator of operator `fwd_op_idx`, stands for.
 
         Looked for in this order: a gradient in `g_output`, an output, an input of the forward operator, a blob that
-        the same rule made before (`locally_generated_blobs`).
+        the same rule made before (`locally_generated_blobs`), a half of a slice in `g_output`.
 
         Raises:
             GradientError: ``missing_output_gradient`` for None, ``version_overwritten`` when a forward blob has been
@@ -266,13 +266,10 @@ class IR:
         op, in_versions, out_versions = self.ssa[fwd_op_idx]
         if grad_op_input is None:
             raise missing_output_gradient(op, fwd_op_idx, g_output)
-        meant = getattr(grad_op_input, "source", None)
+        meant = None if type(grad_op_input) is str else getattr(grad_op_input, "source", None)
         if grad_op_input in g_output and meant in (None, "output gradient"):
             slot = g_output.index(grad_op_input)
             return Checked(str(grad_op_input), "output gradient", op.outputs[slot], out_versions[slot])
-        for slot, gradient in enumerate(g_output):
-            if type(gradient) is GradientSlice and grad_op_input in (gradient.indices, gradient.values):
-                return Checked(grad_op_input, "output gradient", op.outputs[slot], out_versions[slot])
         if grad_op_input in op.outputs and meant in (None, "output"):
             return self._check_forward(
                 "output", grad_op_input, out_versions[op.outputs.index(grad_op_input)], fwd_op_idx
@@ -281,6 +278,9 @@ class IR:
             return self._check_forward("input", grad_op_input, in_versions[op.inputs.index(grad_op_input)], fwd_op_idx)
         if grad_op_input in locally_generated_blobs:
             return Checked(str(grad_op_input), "rule")
+        for slot, gradient in enumerate(g_output):
+            if grad_op_input in parts_of(gradient):
+                return Checked(grad_op_input, "output gradient", op.outputs[slot], out_versions[slot])
         raise out_of_scope(op, fwd_op_idx, grad_op_input)
 
     def _check_forward(self, source: Any, name: str, version: int, index: int) -> Checked:
@@ -302,7 +302,7 @@ class IR:
         op, in_versions, _ = self.ssa[fwd_op_idx]
         first = len(self.gradient_ops) - len(gradient_ops)
         events = []
-        known = set(self.gradient_map).intersection(op.inputs)
+        known = [blob for blob in op.inputs if blob in self.gradient_map]
         made = written(gradient_ops, g_input, first, fwd_op_idx)
         for name, generators in made.items():
             slot = g_input.index(name)

@@ -79,11 +79,12 @@ def describe(op: Operator, index: int) -> str:
 def _is_ambiguous(op: Operator, g_output: Sequence[Gradient | None]) -> bool:
     """Whether one name stands for two blobs: an input and an output, or an output gradient and a gradient to come."""
     inputs = op.inputs
-    for name in op.outputs:
+    for name, gradient in zip(op.outputs, g_output, strict=True):
         if name in inputs:
             return True
-    to_come = [gradient[:-5] for gradient in g_output if type(gradient) is str and gradient[-5:] == "_grad"]
-    return bool(to_come) and not set(to_come).isdisjoint(inputs)
+        if type(gradient) is str and gradient[-5:] == "_grad" and gradient[:-5] in inputs:
+            return True
+    return False
 
 
 def _with_refs(op: Operator, g_output: Sequence[Gradient | None]) -> tuple[Operator, list[Gradient | None]]:
