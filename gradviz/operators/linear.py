@@ -23,20 +23,29 @@ FC_ARGS = {"axis": 1, "axis_w": 1}
 MATMUL_ARGS = {"trans_a": 0, "trans_b": 0, "axis_a": 1, "axis_b": 1}
 
 
+def layer_sizes(op: Operator, w: ArraySpec) -> tuple[int, int]:
+    """Outputs and features of a layer with weights `w`: FC has a row for each output, FCTransposed a column."""
+    rows, columns = matrix_shape(w.shape, op.args.get("axis_w", 1))
+    return (columns, rows) if op.type.startswith("FCTransposed") else (rows, columns)
+
+
 def fc_spec(op: Operator, x: ArraySpec, w: ArraySpec, b: ArraySpec) -> ArraySpec:
-    """Inference of FC."""
+    """Inference of FC and FCTransposed."""
     need_floats(op, (x, w, b))
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
-    columns = matrix_shape(x.shape, axis)[1]
-    outputs, weights = matrix_shape(w.shape, op.args.get("axis_w", 1))
-    if columns != weights:
-        rows = b.shape[0] if len(b.shape) == 1 else outputs
+    features = matrix_shape(x.shape, axis)[1]
+    outputs, weights = layer_sizes(op, w)
+    is_transposed = op.type == "FCTransposed"
+    line = "column" if is_transposed else "row"
+    if features != weights:
+        wanted = b.shape[0] if len(b.shape) == 1 else outputs
+        shape = (features, wanted) if is_transposed else (wanted, features)
         raise misfit(
-            f"x of shape {x.shape} has {columns} features a row, w of shape {w.shape} takes {weights}.",
-            f"w must be ({rows}, {columns}): one row for each output (FC multiplies by its transpose).",
+            f"x of shape {x.shape} has {features} features a row, w of shape {w.shape} takes {weights}.",
+            f"w must be {shape}: one {line} for each output.",
         )
     if b.shape != (outputs,):
-        raise misfit(f"b must have the shape ({outputs},), one for each row of w {w.shape}; it has {b.shape}.")
+        raise misfit(f"b must have the shape ({outputs},), one for each {line} of w {w.shape}; it has {b.shape}.")
     return ArraySpec((*x.shape[:axis], outputs), result_dtype(x, w, b))
 
 
@@ -59,12 +68,13 @@ def fc(op: Operator, x: Array, w: Array, b: Array) -> Array:
 
 
 def fc_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Inference of FCGradient."""
+    """Inference of FCGradient and FCTransposedGradient."""
     need_floats(op, (x, w, dy))
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
-    outputs, weights = matrix_shape(w.shape, op.args.get("axis_w", 1))
+    outputs, weights = layer_sizes(op, w)
     if (*x.shape[:axis], outputs) != dy.shape or prod(x.shape[axis:]) != weights:
-        raise misfit(f"dy of shape {dy.shape} is no gradient of FC of x {x.shape} and w {w.shape}.")
+        layer = op.type.removesuffix("Gradient")
+        raise misfit(f"dy of shape {dy.shape} is no gradient of {layer} of x {x.shape} and w {w.shape}.")
     specs = (
         ArraySpec(w.shape, result_dtype(dy, x)),
         ArraySpec((outputs,), dy.dtype),

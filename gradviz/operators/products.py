@@ -6,7 +6,7 @@ import numpy as np
 
 from ..program import Gradient, Operator
 from .inference import misfit, need_floats, result_dtype
-from .linear import FC_ARGS
+from .linear import FC_ARGS, fc_gradient_spec, fc_spec
 from .matrices import as_matrix, canonical_axis, matrix_shape
 from .registry import (
     Array,
@@ -95,28 +95,12 @@ def product_for(op: Operator, x: str, reads: list[Gradient | None], args: dict[s
     ]
 
 
-def fc_transposed_spec(op: Operator, x: ArraySpec, w: ArraySpec, b: ArraySpec) -> ArraySpec:
-    """Inference of FCTransposed."""
-    need_floats(op, (x, w, b))
-    axis = canonical_axis(op.args.get("axis", 1), x.shape)
-    columns = matrix_shape(x.shape, axis)[1]
-    weights, outputs = matrix_shape(w.shape, op.args.get("axis_w", 1))
-    if columns != weights:
-        raise misfit(
-            f"x of shape {x.shape} has {columns} features a row, w of shape {w.shape} takes {weights}.",
-            f"w must be ({columns}, {outputs}): one column for each output.",
-        )
-    if b.shape != (outputs,):
-        raise misfit(f"b must have the shape ({outputs},), one for each column of w {w.shape}; it has {b.shape}.")
-    return ArraySpec((*x.shape[:axis], outputs), result_dtype(x, w, b))
-
-
 @operator(
     "FCTransposed",
     "x, w, b -> y",
     formula="y = x·w + b",
     derivative="dw = xᵀ·dy, db = Σᵢ dyᵢ, dx = dy·wᵀ",
-    infer=fc_transposed_spec,
+    infer=fc_spec,
     args=FC_ARGS,
 )
 def fc_transposed(op: Operator, x: Array, w: Array, b: Array) -> Array:
@@ -129,26 +113,11 @@ def fc_transposed(op: Operator, x: Array, w: Array, b: Array) -> Array:
     return y.reshape(*x.shape[: canonical_axis(axis, x.shape)], len(b))
 
 
-def fc_transposed_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Inference of FCTransposedGradient."""
-    need_floats(op, (x, w, dy))
-    axis = canonical_axis(op.args.get("axis", 1), x.shape)
-    weights, outputs = matrix_shape(w.shape, op.args.get("axis_w", 1))
-    if (*x.shape[:axis], outputs) != dy.shape or matrix_shape(x.shape, axis)[1] != weights:
-        raise misfit(f"dy of shape {dy.shape} is no gradient of FCTransposed of x {x.shape} and w {w.shape}.")
-    specs = (
-        ArraySpec(w.shape, result_dtype(dy, x)),
-        ArraySpec((outputs,), dy.dtype),
-        ArraySpec(x.shape, result_dtype(dy, w)),
-    )
-    return specs[: len(op.outputs)]
-
-
 @operator(
     "FCTransposedGradient",
     "x, w, dy -> dw, db, dx?",
     formula="dw = xᵀ·dy, db = Σᵢ dyᵢ, dx = dy·wᵀ",
-    infer=fc_transposed_gradient_spec,
+    infer=fc_gradient_spec,
     args=FC_ARGS,
 )
 def fc_transposed_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
