@@ -5,7 +5,7 @@ import numpy as np
 from ..program import Operator
 from .inference import elementwise
 from .matrices import as_matrix, canonical_axis
-from .registry import Array, ArraySpec, OutputGradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 
 
 @operator("Relu", "x -> y", formula="y = max(x, 0)", derivative="dx = dy where y > 0, else 0", infer=elementwise)
@@ -21,7 +21,7 @@ def relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
 
 
 @register_gradient("Relu")
-def relu_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def relu_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.outputs[0], g_output[0]])
 
 
@@ -38,7 +38,7 @@ def sigmoid_gradient(op: Operator, y: Array, dy: Array) -> Array:
 
 
 @register_gradient("Sigmoid")
-def sigmoid_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def sigmoid_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.outputs[0], g_output[0]])
 
 
@@ -55,7 +55,7 @@ def tanh_gradient(op: Operator, y: Array, dy: Array) -> Array:
 
 
 @register_gradient("Tanh")
-def tanh_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def tanh_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.outputs[0], g_output[0]])
 
 
@@ -103,5 +103,5 @@ def softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
 
 
 @register_gradient("Softmax")
-def softmax_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def softmax_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.outputs[0], g_output[0]])

@@ -10,7 +10,7 @@ from .inference import elementwise, like_first, same_shape
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -26,7 +26,7 @@ def sum_(op: Operator, *xs: Array) -> Array:
 
 
 @register_gradient("Sum")
-def sum_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def sum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return [], g_output * len(op.inputs)
 
 
@@ -42,7 +42,7 @@ def scale(op: Operator, x: Array) -> Array:
 
 
 @register_gradient("Scale")
-def scale_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def scale_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x_grad = gradient_name(op.inputs[0])
     return gradient_operator(op, "Scale", [g_output[0]], [x_grad]), [x_grad]
 
@@ -54,7 +54,7 @@ def exp(op: Operator, x: Array) -> Array:
 
 
 @register_gradient("Exp")
-def exp_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def exp_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x_grad = gradient_name(op.inputs[0])
     return gradient_operator(op, "Mul", [op.outputs[0], g_output[0]], [x_grad]), [x_grad]
 
@@ -66,7 +66,7 @@ def log(op: Operator, x: Array) -> Array:
 
 
 @register_gradient("Log")
-def log_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def log_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x_grad = gradient_name(op.inputs[0])
     return gradient_operator(op, "Div", [g_output[0], op.inputs[0]], [x_grad]), [x_grad]
 
@@ -78,7 +78,7 @@ def sqr(op: Operator, x: Array) -> Array:
 
 
 @register_gradient("Sqr")
-def sqr_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def sqr_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Doubles x, not the gradient of y: that blob may be shared, and belongs to the operators that read it."""
     x, x_grad = op.inputs[0], gradient_name(op.inputs[0])
     slope = f"_{x_grad}_slope"

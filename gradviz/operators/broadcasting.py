@@ -14,8 +14,8 @@ from .inference import broadcast, described, misfit, need_floats, result_dtype, 
 from .registry import (
     Array,
     ArraySpec,
+    Gradients,
     Inference,
-    OutputGradients,
     RuleAnswer,
     op_gradient,
     operator,
@@ -184,15 +184,15 @@ def div_gradient(op: Operator, dz: Array, x: Array, y: Array, z: Array) -> tuple
 
 @register_gradient("Add")
 @register_gradient("Sub")
-def sum_of_pair_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def sum_of_pair_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], shape_source(op, 0), shape_source(op, 1)], wanted=(0, 1))
 
 
 @register_gradient("Mul")
-def mul_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def mul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], *op.inputs], wanted=(0, 1))
 
 
 @register_gradient("Div")
-def div_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def div_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], shape_source(op, 0), op.inputs[1], op.outputs[0]], wanted=(0, 1))

@@ -16,7 +16,7 @@ from .normalization import only_through_first, through_standardization
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     op_gradient,
     operator,
@@ -158,7 +158,7 @@ def spatial_bn_gradient(
 
 
 @register_gradient("SpatialBN")
-def spatial_bn_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def spatial_bn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     only_through_first(op, g_output)
     statistics = op.inputs[3:5] if len(op.outputs) == 1 else op.outputs[3:5]
     return op_gradient(op, [*op.inputs[:2], g_output[0], *statistics], wanted=(0, 1, 2))
@@ -226,7 +226,7 @@ def instance_norm_gradient(
 
 
 @register_gradient("InstanceNorm")
-def instance_norm_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def instance_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     only_through_first(op, g_output)
     return op_gradient(op, [*op.inputs, g_output[0], *op.outputs[1:]], wanted=(0, 1, 2))
 
@@ -285,7 +285,7 @@ def lrn_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
 
 
 @register_gradient("LRN")
-def lrn_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def lrn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     only_through_first(op, g_output)
     return op_gradient(op, [op.inputs[0], op.outputs[0], g_output[0]])
 
@@ -365,7 +365,7 @@ def group_norm_gradient(
 
 
 @register_gradient("GroupNorm")
-def group_norm_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def group_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     only_through_first(op, g_output)
     if len(op.outputs) < 3:
         raise ValueError("three outputs are needed, y, mean and inv_std: the gradient reads the last two")

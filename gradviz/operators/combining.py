@@ -12,7 +12,7 @@ from .matrices import as_matrix, matrix_shape
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -70,7 +70,7 @@ for _type in ("MaxGradient", "MinGradient"):
 
 @register_gradient("Max")
 @register_gradient("Min")
-def extreme_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def extreme_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.outputs[0], g_output[0], *op.inputs], wanted=range(len(op.inputs)))
 
 
@@ -92,7 +92,7 @@ def mean_gradient(op: Operator, dy: Array) -> tuple[Array, ...]:
 
 
 @register_gradient("Mean")
-def mean_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def mean_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0]], wanted=range(len(op.inputs)))
 
 
@@ -148,7 +148,7 @@ def weighted_sum_gradient(op: Operator, dy: Array, *arrays: Array) -> tuple[Arra
 
 
 @register_gradient("WeightedSum")
-def weighted_sum_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def weighted_sum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     count = len(op.inputs)
     weights = range(1, count, 2) if op.args.get("grad_on_w", 0) else ()
     return op_gradient(op, [g_output[0], *op.inputs], wanted=(*range(0, count, 2), *weights))
@@ -169,7 +169,7 @@ def row_mul(op: Operator, x: Array, w: Array) -> Array:
 
 
 @register_gradient("RowMul")
-def row_mul_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def row_mul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     (x, w), dy = op.inputs, g_output[0]
     x_grad, w_grad = gradient_name(x), gradient_name(w)
     products = f"{w_grad}before_aggregate"
@@ -253,5 +253,5 @@ def elementwise_linear_gradient(op: Operator, dy: Array, x: Array, a: Array) -> 
 
 
 @register_gradient("ElementwiseLinear")
-def elementwise_linear_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def elementwise_linear_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], *op.inputs[:2]], wanted=(0, 1, 2))

@@ -10,7 +10,7 @@ import numpy as np
 from ..program import Operator
 from .broadcasting import ARGS, pair, y_along
 from .inference import described, misfit, result_dtype, same_shape, slot
-from .registry import Array, ArraySpec, OutputGradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 
 BOOL = np.dtype(np.bool_)
 
@@ -174,7 +174,7 @@ def where_gradient(op: Operator, condition: Array, dz: Array) -> tuple[Array, Ar
 
 
 @register_gradient("Where")
-def where_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def where_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.inputs[0], g_output[0]], wanted=(1, 2))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..program import Operator, RunError
 from .inference import described, elementwise, misfit, need_floats, result_dtype
 from .loss import FLOOR, rows_and_classes
-from .registry import Array, ArraySpec, OutputGradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .smooth_activations import logistic
 
 LOGIT_ARGS: dict[str, Any] = {"log_D_trick": 0, "unjoined_lr_loss": 0}
@@ -78,7 +78,7 @@ def cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> 
 
 
 @register_gradient("CrossEntropy")
-def cross_entropy_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def cross_entropy_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]])
 
 
@@ -184,7 +184,7 @@ def per_element(dy: Array, x: Array) -> Array:
 
 @register_gradient("SigmoidCrossEntropyWithLogits")
 @register_gradient("WeightedSigmoidCrossEntropyWithLogits")
-def logits_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def logits_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], *op.inputs])
 
 
@@ -225,7 +225,7 @@ def bernoulli_jsd_gradient(op: Operator, dy: Array, x: Array, targets: Array) ->
 
 
 @register_gradient("BernoulliJSD")
-def bernoulli_jsd_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def bernoulli_jsd_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], *op.inputs])
 
 
@@ -258,5 +258,5 @@ def make_two_class_gradient(op: Operator, dy: Array) -> Array:
 
 
 @register_gradient("MakeTwoClass")
-def make_two_class_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def make_two_class_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0]])

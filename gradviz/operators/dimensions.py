@@ -12,7 +12,7 @@ from .matrices import matrix_shape
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -197,7 +197,7 @@ def merge_dim(op: Operator, x: Array) -> Array:
 @register_gradient("FlattenToVec")
 @register_gradient("MergeDim")
 @register_gradient("ResizeLike")
-def resized_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def resized_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x_grad = gradient_name(op.inputs[0])
     made = gradient_operator(op, "ResizeLike", [g_output[0], op.inputs[0]], [x_grad])
     return made, [x_grad, *[None] * (len(op.inputs) - 1)]
@@ -206,7 +206,7 @@ def resized_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
 @register_gradient("ExpandDims")
 @register_gradient("Squeeze")
 @register_gradient("PrependDim")
-def undone_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def undone_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     undone_by = {"ExpandDims": "Squeeze", "Squeeze": "ExpandDims", "PrependDim": "MergeDim"}
     x_grad = gradient_name(op.inputs[0])
     return gradient_operator(op, undone_by[op.type], [g_output[0]], [x_grad]), [x_grad]

@@ -12,7 +12,7 @@ from .randomness import uniform
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -84,7 +84,7 @@ def dropout_grad(op: Operator, dy: Array, mask: Array | None = None) -> Array:
 
 
 @register_gradient("Dropout")
-def dropout_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def dropout_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Without a gradient of y there is none: the mask is no place for one."""
     x_grad = gradient_name(op.inputs[0])
     mask = [] if op.args.get("is_test", 0) else [op.outputs[1]]

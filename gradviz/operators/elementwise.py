@@ -5,7 +5,7 @@ from functools import wraps
 
 from ..program import Operator
 from .inference import elementwise
-from .registry import Kernel, OutputGradients, RuleAnswer, lookup, op_gradient, operator, register_gradient
+from .registry import Gradients, Kernel, RuleAnswer, lookup, op_gradient, operator, register_gradient
 
 
 def elementwise_gradient(type: str, reads: str) -> Callable[[Kernel], Kernel]:
@@ -27,7 +27,7 @@ def elementwise_gradient(type: str, reads: str) -> Callable[[Kernel], Kernel]:
         )
 
         @wraps(kernel)
-        def rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+        def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
             blobs = {"x": op.inputs[0], "y": op.outputs[0], "dy": g_output[0]}
             return op_gradient(op, [blobs[name] for name in names])
 

@@ -12,7 +12,7 @@ from .matrices import canonical_axis
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     op_gradient,
     operator,
@@ -71,7 +71,7 @@ def expand_gradient(op: Operator, dy: Array, x: Array) -> Array:
 
 
 @register_gradient("Expand")
-def expand_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def expand_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], op.inputs[0]])
 
 
@@ -149,7 +149,7 @@ def tile_gradient(op: Operator, dy: Array, tiles: Array | None = None, axis: Arr
 
 
 @register_gradient("Tile")
-def tile_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def tile_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], *op.inputs[1:]])
 
 
@@ -233,7 +233,7 @@ def slice_gradient(op: Operator, x: Array, *rest: Array) -> Array:
 
 
 @register_gradient("Slice")
-def slice_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def slice_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]])
 
 
@@ -330,5 +330,5 @@ def unpadded(dy: Array, before: int, behind: int, mode: str) -> Array:
 
 
 @register_gradient("PadImage")
-def pad_image_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def pad_image_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0]])

@@ -11,7 +11,7 @@ from .matrices import canonical_axis
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -113,7 +113,7 @@ def channel_shuffle_gradient(op: Operator, dy: Array) -> Array:
 
 
 @register_gradient("ChannelShuffle")
-def channel_shuffle_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def channel_shuffle_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0]])
 
 
@@ -197,7 +197,7 @@ def batch_to_space(op: Operator, x: Array) -> Array:
 @register_gradient("NHWC2NCHW")
 @register_gradient("SpaceToBatch")
 @register_gradient("BatchToSpace")
-def undone_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def undone_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     undone_by = {
         "NCHW2NHWC": "NHWC2NCHW",
         "NHWC2NCHW": "NCHW2NHWC",

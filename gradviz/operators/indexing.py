@@ -10,7 +10,7 @@ from .inference import described, like_first, misfit, need_integers, slot
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -79,7 +79,7 @@ def gather(op: Operator, x: Array, indices: Array) -> Array:
 
 
 @register_gradient("Gather")
-def gather_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def gather_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x, indices = op.inputs
     if op.args.get("dense_gradient", 0):
         x_grad = gradient_name(x)
@@ -125,7 +125,7 @@ def sparse_to_dense(op: Operator, indices: Array, values: Array, like: Array | N
 
 
 @register_gradient("SparseToDense")
-def sparse_to_dense_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def sparse_to_dense_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     values_grad = gradient_name(op.inputs[1])
     made = gradient_operator(op, "Gather", [g_output[0], op.inputs[0]], [values_grad])
     return made, [None, values_grad, *[None] * (len(op.inputs) - 2)]
@@ -138,7 +138,7 @@ def ensure_dense(op: Operator, x: Array) -> Array:
 
 
 @register_gradient("EnsureDense")
-def ensure_dense_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def ensure_dense_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x, dy = op.inputs[0], g_output[0]
     if not isinstance(dy, GradientSlice):
         return [], [dy]

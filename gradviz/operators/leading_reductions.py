@@ -17,9 +17,9 @@ from .reductions import filled, shared
 from .registry import (
     Array,
     ArraySpec,
+    Gradients,
     Inference,
     Kernel,
-    OutputGradients,
     RuleAnswer,
     op_gradient,
     operator,
@@ -181,7 +181,7 @@ def mean_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None 
 @register_gradient("ReduceBackSum")
 @register_gradient("ReduceFrontMean")
 @register_gradient("ReduceBackMean")
-def sum_side_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def sum_side_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], *op.inputs])
 
 
@@ -210,7 +210,7 @@ def max_side_gradient(op: Operator, dy: Array, x: Array, y: Array, lengths: Arra
 
 @register_gradient("ReduceFrontMax")
 @register_gradient("ReduceBackMax")
-def max_side_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def max_side_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], op.inputs[0], op.outputs[0], *op.inputs[1:]])
 
 
@@ -273,5 +273,5 @@ def line_max_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
 
 @register_gradient("RowwiseMax")
 @register_gradient("ColwiseMax")
-def line_max_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def line_max_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.inputs[0], op.outputs[0], g_output[0]])

@@ -10,7 +10,7 @@ from .matrices import as_matrix, canonical_axis, matrix_shape
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -104,7 +104,7 @@ def fc_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...
 
 
 @register_gradient("FC")
-def fc_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def fc_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.inputs[0], op.inputs[1], g_output[0]], wanted=(1, 2, 0))
 
 
@@ -153,7 +153,7 @@ def matmul(op: Operator, a: Array, b: Array, like: Array | None = None) -> Array
 
 
 @register_gradient("MatMul")
-def matmul_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Each factor's gradient is a product of the other factor and dy, in the order that the transposed flags demand."""
     a, b, dy = op.inputs[0], op.inputs[1], g_output[0]
     axis_a, axis_b = op.args.get("axis_a", 1), op.args.get("axis_b", 1)

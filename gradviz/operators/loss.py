@@ -7,7 +7,7 @@ import numpy as np
 from ..program import Operator, RunError
 from .inference import described, misfit, need_floats, need_integers, result_dtype, same_shape
 from .matrices import matrix_shape
-from .registry import Array, ArraySpec, OutputGradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 
 FLOOR = 1e-20
 """Probabilities below this count as this much, so that their logarithm is finite."""
@@ -40,7 +40,7 @@ def averaged_loss_gradient(op: Operator, x: Array, dloss: Array) -> Array:
 
 
 @register_gradient("AveragedLoss")
-def averaged_loss_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def averaged_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.inputs[0], g_output[0]])
 
 
@@ -91,7 +91,7 @@ def squared_l2_distance_gradient(op: Operator, x: Array, y: Array, ddistance: Ar
 
 
 @register_gradient("SquaredL2Distance")
-def squared_l2_distance_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def squared_l2_distance_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))
 
 
@@ -166,5 +166,5 @@ def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Arra
 
 
 @register_gradient("LabelCrossEntropy")
-def label_cross_entropy_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def label_cross_entropy_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]])

@@ -18,7 +18,7 @@ from .matrices import as_matrix, canonical_axis, matrix_shape
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -39,7 +39,7 @@ def through_standardization(g: Array, standard: Array, sigma: Array, axis: Any) 
     return (g - np.mean(g, **along) - standard * np.mean(g * standard, **along)) / sigma
 
 
-def only_through_first(op: Operator, g_output: OutputGradients) -> None:
+def only_through_first(op: Operator, g_output: Gradients) -> None:
     """Raise GradientError where a gradient arrives at an output other than the first."""
     for name, gradient in zip(op.outputs[1:], g_output[1:], strict=True):
         if gradient is not None:
@@ -182,12 +182,12 @@ def layer_norm_std_gradient(op: Operator, dstd: Array, mean: Array, std: Array, 
 
 
 @register_gradient("LayerNorm")
-def layer_norm_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def layer_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Adds what arrives through y, through the mean and through the standard deviation."""
     x, y, mean, std = op.inputs[0], *op.outputs
     x_grad = gradient_name(x)
     parts: list[tuple[str, list[Gradient | None], list[str]]] = []
-    g_input: OutputGradients = [x_grad, *[None] * (len(op.inputs) - 1)]
+    g_input: Gradients = [x_grad, *[None] * (len(op.inputs) - 1)]
     if g_output[0] is not None:
         affine = op.inputs[1:3] if op.args.get("elementwise_affine", 0) else []
         g_input[1 : 1 + len(affine)] = of_affine = [gradient_name(name) for name in affine]
@@ -247,7 +247,7 @@ def normalize_gradient(op: Operator, x: Array, dy: Array) -> Array:
 
 
 @register_gradient("Normalize")
-def normalize_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def normalize_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.inputs[0], g_output[0]])
 
 
@@ -310,6 +310,6 @@ def rms_norm_gradient(op: Operator, dy: Array, x: Array, scale: Array, inv_rms: 
 
 
 @register_gradient("RMSNorm")
-def rms_norm_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def rms_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     only_through_first(op, g_output)
     return op_gradient(op, [g_output[0], *op.inputs[:2], op.outputs[1]], wanted=(0, 1, 2))

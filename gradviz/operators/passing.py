@@ -11,7 +11,7 @@ from .inference import like_first, misfit
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -29,7 +29,7 @@ def alias(op: Operator, x: Array) -> Array:
 
 
 @register_gradient("Alias")
-def alias_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def alias_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return [], [g_output[0]]
 
 
@@ -40,7 +40,7 @@ def negate_gradient(op: Operator, x: Array) -> Array:
 
 
 @register_gradient("NegateGradient")
-def negate_gradient_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def negate_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x_grad = gradient_name(op.inputs[0])
     return gradient_operator(op, "Negative", [g_output[0]], [x_grad]), [x_grad]
 
@@ -57,7 +57,7 @@ def zero_gradient(op: Operator, x: Array) -> tuple[Array, ...]:
 
 
 @register_gradient("ZeroGradient")
-def zero_gradient_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def zero_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x, x_grad = op.inputs[0], gradient_name(op.inputs[0])
     return gradient_operator(op, "ConstantFill", [x], [x_grad], {**op.args, "value": 0.0}), [x_grad]
 
@@ -88,7 +88,7 @@ def nan_check(op: Operator, x: Array, *others: Array) -> Array:
 
 
 @register_gradient("NanCheck")
-def nan_check_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def nan_check_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x_grad = gradient_name(op.inputs[0])
     made = gradient_operator(op, "NanCheck", [g_output[0]], [x_grad])
     return made, [x_grad, *[None] * (len(op.inputs) - 1)]
@@ -144,7 +144,7 @@ def cast_gradient(op: Operator, dy: Array, x: Array) -> Array:
 
 
 @register_gradient("Cast")
-def cast_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def cast_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """With the argument `from_type` a Cast back to it, as it says what x was."""
     if cast_dtype(op).kind != "f":
         return [], [None]

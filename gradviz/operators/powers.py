@@ -12,7 +12,7 @@ from .inference import described, elementwise, misfit, need_floats
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -69,7 +69,7 @@ def pow_gradient(op: Operator, dy: Array, x: Array, exponents: Array, y: Array) 
 
 
 @register_gradient("Pow")
-def pow_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def pow_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Three steps that write one name: x^(exponent - 1), times dy, times the exponent."""
     if len(op.inputs) > 1 and "exponent" not in op.args:
         return op_gradient(op, [g_output[0], *op.inputs, op.outputs[0]], wanted=(0, 1))
@@ -112,7 +112,7 @@ def sqrt(op: Operator, x: Array) -> Array:
 
 
 @register_gradient("Sqrt")
-def sqrt_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def sqrt_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Two steps that write one name: half of dy, divided by y."""
     x_grad = gradient_name(op.inputs[0])
     return [
@@ -167,6 +167,6 @@ def square_root_divide(op: Operator, x: Array, scale: Array) -> Array:
 
 
 @register_gradient("SquareRootDivide")
-def square_root_divide_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def square_root_divide_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x_grad = gradient_name(op.inputs[0])
     return gradient_operator(op, "SquareRootDivide", [g_output[0], op.inputs[1]], [x_grad]), [x_grad, None]

@@ -11,7 +11,7 @@ from .matrices import as_matrix, canonical_axis, matrix_shape
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -67,7 +67,7 @@ def batch_matmul(op: Operator, a: Array, b: Array) -> Array:
 
 
 @register_gradient("BatchMatMul")
-def batch_matmul_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def batch_matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Each factor's gradient is a product of the other factor and dy; summed over what broadcasting stretched."""
     a, b, dy = op.inputs[0], op.inputs[1], g_output[0]
     match bool(op.args.get("trans_a", 0)), bool(op.args.get("trans_b", 0)):
@@ -130,5 +130,5 @@ def fc_transposed_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple
 
 
 @register_gradient("FCTransposed")
-def fc_transposed_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def fc_transposed_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs[:2], g_output[0]], wanted=(1, 2, 0))

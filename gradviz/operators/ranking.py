@@ -8,7 +8,7 @@ from ..program import Operator
 from .indexing import added_rows
 from .inference import described, misfit, need_floats, need_integers, result_dtype, slot
 from .loss import check_labels, each_row
-from .registry import Array, ArraySpec, OutputGradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .segments import need_list, segments_of
 from .smooth_activations import logistic
 
@@ -61,7 +61,7 @@ def cosine_embedding_criterion_gradient(op: Operator, s: Array, labels: Array, d
 
 
 @register_gradient("CosineEmbeddingCriterion")
-def cosine_embedding_criterion_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def cosine_embedding_criterion_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]])
 
 
@@ -106,7 +106,7 @@ def margin_ranking_criterion_gradient(
 
 
 @register_gradient("MarginRankingCriterion")
-def margin_ranking_criterion_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def margin_ranking_criterion_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))
 
 
@@ -176,7 +176,7 @@ def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *le
 
 
 @register_gradient("PairWiseLoss")
-def pairwise_loss_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def pairwise_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs[:2], g_output[0], *op.inputs[2:]])
 
 

@@ -12,7 +12,7 @@ from ..program import Operator
 from .arguments import bad_argument
 from .elementwise import elementwise_gradient
 from .inference import described, elementwise, misfit, result_dtype
-from .registry import Array, ArraySpec, Inference, OutputGradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, op_gradient, operator, register_gradient
 
 
 def at_least_zero(name: str, default: float) -> Inference:
@@ -236,5 +236,5 @@ def prelu_gradient(op: Operator, y: Array, dy: Array, x: Array, slope: Array) ->
 
 
 @register_gradient("PRelu")
-def prelu_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def prelu_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.outputs[0], g_output[0], *op.inputs], wanted=(0, 1))

@@ -14,7 +14,7 @@ from .inference import described, misfit, need_floats, need_integers, result_dty
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     op_gradient,
     operator,
@@ -127,7 +127,7 @@ def lstm_unit_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Ar
 
 
 @register_gradient("LSTMUnit")
-def lstm_unit_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def lstm_unit_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, *op.outputs, *g_output], wanted=(0, 1, 2))
 
 
@@ -183,5 +183,5 @@ def gru_unit_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tup
 
 
 @register_gradient("GRUUnit")
-def gru_unit_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def gru_unit_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, *op.outputs, *g_output], wanted=(0, 1))

@@ -13,8 +13,8 @@ from .matrices import canonical_axis
 from .registry import (
     Array,
     ArraySpec,
+    Gradients,
     Inference,
-    OutputGradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -204,7 +204,7 @@ def reduce_l2_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
 @register_gradient("ReduceMin")
 @register_gradient("ReduceL1")
 @register_gradient("ReduceL2")
-def reduce_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def reduce_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], op.inputs[0], op.outputs[0]])
 
 
@@ -257,7 +257,7 @@ def moments_gradient(op: Operator, dmean: Array, dvariance: Array, x: Array, mea
 
 
 @register_gradient("Moments")
-def moments_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def moments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """A moment without gradient contributes zeros of its shape."""
     x, x_grad = op.inputs[0], gradient_name(op.inputs[0])
     fills, both = with_zeros(op, g_output)

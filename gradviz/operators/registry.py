@@ -30,13 +30,13 @@ Array = Any
 Kernel = Callable[..., Array | tuple[Array, ...]]
 """``kernel(op, *arrays)``: one new array, or a tuple in the order of ``op.outputs``. Never writes into an input."""
 
-OutputGradients = list[Gradient | None]
-"""The gradient of each output of an operator; None: it has none."""
+Gradients = list[Gradient | None]
+"""The gradient of each output, or of each input, of an operator; None: it has none."""
 
 RuleAnswer = tuple[Operator | Sequence[Operator] | None, Sequence[Gradient | None]]
 """Gradient operators, and the gradient (or None) of each input."""
 
-Rule = Callable[[Operator, OutputGradients], RuleAnswer]
+Rule = Callable[[Operator, Gradients], RuleAnswer]
 """``rule(op, g_output)``: how gradients of the outputs become gradients of the inputs."""
 
 
@@ -230,12 +230,12 @@ def shape_source(op: Operator, position: int) -> str:
 
 def op_gradient(
     op: Operator, inputs: Sequence[Gradient | None], wanted: Sequence[int] = (0,), **args: Any
-) -> tuple[Operator, OutputGradients]:
+) -> tuple[Operator, Gradients]:
     """The common rule: one ``<type>Gradient`` operator that reads `inputs` and writes the gradients of inputs `wanted`.
 
     The operator's own arguments travel along, then `args`.
     """
-    g_input: OutputGradients = [None] * len(op.inputs)
+    g_input: Gradients = [None] * len(op.inputs)
     names = []
     for index in wanted:
         g_input[index] = name = f"{op.inputs[index]}_grad"

@@ -10,7 +10,7 @@ from .inference import described, misfit, need_floats
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -72,7 +72,7 @@ def lengths_max_gradient(op: Operator, y: Array, dy: Array, lengths: Array, x: A
 
 
 @register_gradient("LengthsMax")
-def lengths_max_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def lengths_max_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     (x, lengths), x_grad = op.inputs, gradient_name(op.inputs[0])
     reads = [op.outputs[0], g_output[0], lengths, x]
     return gradient_operator(op, "LengthsMaxWithMainInputAndForwardOutputGradient", reads, [x_grad]), [x_grad, None]
@@ -97,7 +97,7 @@ def lengths_tile(op: Operator, x: Array, lengths: Array) -> Array:
 
 
 @register_gradient("LengthsTile")
-def lengths_tile_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def lengths_tile_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x_grad = gradient_name(op.inputs[0])
     return gradient_operator(op, "LengthsSum", [g_output[0], op.inputs[1]], [x_grad]), [x_grad, None]
 
@@ -184,7 +184,7 @@ def segment_mean_gradient(op: Operator, dy: Array, ids: Array) -> Array:
     return np.take(averaged(dy, counted(ids, dy.shape[0])), ids, axis=0)
 
 
-def segments_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def segments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """The rule of the Segment types; the gradient of a table is sparse."""
     _, *indices, ids = op.inputs
     type = f"{op.type.removeprefix('Sparse')}Gradient"

@@ -21,7 +21,7 @@ from .inference import described, misfit, need_floats, need_integers, result_dty
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -166,10 +166,10 @@ def lengths_mean_gradient(op: Operator, dy: Array, lengths: Array, rows: Array) 
     return lengths_sum_gradient(op, averaged(dy, lengths), lengths, rows)
 
 
-def lengths_rule(gradient_type: str) -> Callable[[Operator, OutputGradients], RuleAnswer]:
+def lengths_rule(gradient_type: str) -> Callable[[Operator, Gradients], RuleAnswer]:
     """The rule of a sum or mean by lengths, whose gradient operator is `gradient_type`."""
 
-    def rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         x, *indices, lengths = op.inputs
         made = gradient_operator(op, gradient_type, [g_output[0], lengths, *(indices or [x])], [rows_name(op, indices)])
         return made, [rows_gradient(op, indices), *[None] * (len(op.inputs) - 1)]
@@ -279,10 +279,10 @@ def lengths_weighted_sum_gradients(
     return dys * stretched(weights, dys), products.sum(axis=1)
 
 
-def weighted_rule(plain: str, with_weights: str) -> Callable[[Operator, OutputGradients], RuleAnswer]:
+def weighted_rule(plain: str, with_weights: str) -> Callable[[Operator, Gradients], RuleAnswer]:
     """The rule of a weighted sum; its gradient operators without and with a gradient of the weights."""
 
-    def rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+    def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         x, weights, *indices, lengths = op.inputs
         reads, rest = [weights, g_output[0], lengths], [None] * (len(op.inputs) - 2)
         name, g_x = rows_name(op, indices), rows_gradient(op, indices)

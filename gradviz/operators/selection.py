@@ -13,7 +13,7 @@ from .matrices import canonical_axis
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     op_gradient,
     operator,
@@ -108,7 +108,7 @@ def top_k_gradient(op: Operator, dvalues: Array, indices: Array, x: Array) -> Ar
 
 
 @register_gradient("TopK")
-def top_k_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def top_k_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     if g_output[0] is None:
         return [], [None] * len(op.inputs)
     return op_gradient(op, [g_output[0], op.outputs[1], op.inputs[0]])
@@ -248,7 +248,7 @@ def boolean_mask_gradient(op: Operator, mask: Array, dy: Array) -> Array:
 
 
 @register_gradient("BooleanMask")
-def boolean_mask_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def boolean_mask_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     made, g_input = op_gradient(op, [op.inputs[1], g_output[0]])
     return (made, g_input) if g_output[0] is not None else ([], [None, None])
 
@@ -298,5 +298,5 @@ def batch_gather_gradient(op: Operator, x: Array, indices: Array, dy: Array) -> 
 
 
 @register_gradient("BatchGather")
-def batch_gather_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def batch_gather_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]])

@@ -12,7 +12,7 @@ from .matrices import canonical_axis
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -38,7 +38,7 @@ def copy_on_device_like(op: Operator, x: Array, like: Array) -> Array:
 
 @register_gradient("Copy")
 @register_gradient("CopyOnDeviceLike")
-def copy_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def copy_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x_grad = gradient_name(op.inputs[0])
     made = gradient_operator(op, "CopyOnDeviceLike", [g_output[0], shape_source(op, 0)], [x_grad])
     return made, [x_grad, *[None] * (len(op.inputs) - 1)]
@@ -112,7 +112,7 @@ def reshape(op: Operator, x: Array, shape: Array | None = None) -> tuple[Array, 
 
 
 @register_gradient("Reshape")
-def reshape_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def reshape_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x_grad = gradient_name(op.inputs[0])
     made = gradient_operator(op, "Reshape", [g_output[0], op.outputs[1]], [x_grad, f"_{x_grad}_dims"], {})
     return made, [x_grad, *[None] * (len(op.inputs) - 1)]
@@ -147,7 +147,7 @@ def transpose(op: Operator, x: Array) -> Array:
 
 
 @register_gradient("Transpose")
-def transpose_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def transpose_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     axes, x_grad = op.args.get("axes", ()), gradient_name(op.inputs[0])
     inverse = {"axes": sorted(range(len(axes)), key=axes.__getitem__)} if axes else {}
     return gradient_operator(op, "Transpose", [g_output[0]], [x_grad], inverse), [x_grad]
@@ -202,7 +202,7 @@ def concat(op: Operator, *xs: Array) -> tuple[Array, Array]:
 
 @register_gradient("Concat")
 @register_gradient("DepthConcat")
-def concat_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def concat_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     if g_output[0] is None:
         return [], [None] * len(op.inputs)
     names = [gradient_name(x) for x in op.inputs]
@@ -269,7 +269,7 @@ def split(op: Operator, x: Array, sizes: Array | None = None) -> tuple[Array, ..
     return tuple(x[(*before, slice(start, end))] for start, end in pairwise(ends))
 
 
-def with_zeros(op: Operator, g_output: OutputGradients) -> tuple[list[Operator], OutputGradients]:
+def with_zeros(op: Operator, g_output: Gradients) -> tuple[list[Operator], Gradients]:
     """`g_output`, zeros standing in for outputs without gradient, and the operators that make them."""
     zeros = {i: f"_{gradient_name(op.inputs[0])}_zeros_{i}" for i, gradient in enumerate(g_output) if gradient is None}
     fills = [
@@ -280,7 +280,7 @@ def with_zeros(op: Operator, g_output: OutputGradients) -> tuple[list[Operator],
 
 @register_gradient("Split")
 @register_gradient("DepthSplit")
-def split_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def split_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Joins the gradients of the parts; a part without one contributes zeros of its size."""
     x_grad = gradient_name(op.inputs[0])
     fills, parts = with_zeros(op, g_output)

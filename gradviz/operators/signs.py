@@ -11,7 +11,7 @@ from .inference import elementwise, like_first, misfit, need_integers
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -46,7 +46,7 @@ def negative(op: Operator, x: Array) -> Array:
 
 
 @register_gradient("Negative")
-def negative_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def negative_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x_grad = gradient_name(op.inputs[0])
     return gradient_operator(op, "Negative", [g_output[0]], [x_grad]), [x_grad]
 

@@ -8,7 +8,7 @@ from .loss import distance_gradient_spec, distance_spec, row_count
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     op_gradient,
     operator,
@@ -121,5 +121,5 @@ def l1_distance_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[A
 @register_gradient("DotProduct")
 @register_gradient("CosineSimilarity")
 @register_gradient("L1Distance")
-def comparison_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def comparison_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))

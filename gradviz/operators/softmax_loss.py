@@ -12,7 +12,7 @@ from .matrices import as_matrix, canonical_axis, matrix_shape
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     gradient_name,
     gradient_operator,
@@ -158,7 +158,7 @@ def softmax_with_loss_gradient(op: Operator, x: Array, labels: Array, *rest: Arr
 
 
 @register_gradient("SoftmaxWithLoss")
-def softmax_with_loss_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def softmax_with_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Adds what arrives through the loss and what arrives through the probabilities, where both have a gradient."""
     p, (dp, dloss) = op.outputs[0], g_output[:2]
     of_loss, g_input = op_gradient(op, [shape_source(op, 0), *op.inputs[1:], p, dloss])

@@ -10,7 +10,7 @@ from .inference import described, misfit, need_floats, result_dtype
 from .registry import (
     Array,
     ArraySpec,
-    OutputGradients,
+    Gradients,
     RuleAnswer,
     op_gradient,
     operator,
@@ -112,5 +112,5 @@ def lp_norm_gradient(op: Operator, x: Array, dy: Array) -> Array:
 @register_gradient("SumElements")
 @register_gradient("SumSqrElements")
 @register_gradient("LpNorm")
-def total_rule(op: Operator, g_output: OutputGradients) -> RuleAnswer:
+def total_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.inputs[0], g_output[0]])
