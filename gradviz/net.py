@@ -6,7 +6,7 @@ from typing import Any
 from .gradient import IR, Ys
 from .operators import lookup, similar, types
 from .program import Device, Gradient, GradientSlice, NetDef, NetError, Operator
-from .program.operator import as_names, check_operator
+from .program.operator import as_names, check_operator, numbered_name
 from .runtime import immediate_workspace
 from .runtime.executor import check_arity
 
@@ -109,10 +109,7 @@ class Net(NetDef):
 
     def _untaken(self, name: str) -> str:
         taken = {blob for op in self.ops for blob in (*op.inputs, *op.outputs)}
-        number = 0
-        while (free := f"{name}_{number}" if number else name) in taken:
-            number += 1
-        return free
+        return numbered_name(name, taken.__contains__) if name in taken else name
 
     def _check(self, op: Operator, index: int) -> None:
         known = lookup(op.type)

@@ -30,10 +30,10 @@ from ..program.operator import parts_of
 from ..version import __version__
 from . import narration
 from .ledger import ledger
-from .lines import GrowingLine, Lines, Written, json_safe
+from .lines import GrowingLine, Lines, Written
 from .recording import Recording
 from .statistics import statistics
-from .trace import Kind, Ledger, Trace, TraceEvent, Value
+from .trace import Kind, Ledger, Trace, TraceEvent, Value, json_safe
 
 PATH_LENGTH = 12
 """Words of a path that are shown before it is cut."""

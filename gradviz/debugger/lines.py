@@ -5,7 +5,6 @@ Versions count the writings of a name, so a renaming also moves the versions of 
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ..operators import lookup
 from ..program import Gradient, Operator
@@ -194,14 +193,3 @@ class Lines:
 def _role(op: Operator) -> Role:
     """What an operator of an accumulation does: adds, or only makes a term dense."""
     return "gradient" if op.type == "SparseToDense" else "accumulation"
-
-
-def json_safe(value: Any) -> Any:
-    """`value` with NaN and infinities as words, for the trace document."""
-    if isinstance(value, float) and (value != value or abs(value) == float("inf")):
-        return str(value)
-    if isinstance(value, dict):
-        return {key: json_safe(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_safe(item) for item in value]
-    return value

@@ -28,6 +28,7 @@ __all__ = [
     "Value",
     "decode",
     "encode",
+    "json_safe",
     "number",
 ]
 
@@ -211,6 +212,17 @@ def number(value: float) -> Number:
     if math.isfinite(value):
         return float(value)
     return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+
+
+def json_safe(value: Any) -> Any:
+    """`value` with every number in it as JSON can carry it."""
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, dict):
+        return {key: json_safe(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_safe(item) for item in value]
+    return value
 
 
 def encode(trace: Trace) -> bytes:

@@ -126,8 +126,7 @@ def _sparse_sum(blob: str, generators: Sequence[Generator], operators: list[Oper
     renames = _split_halves(generators, operators, names)
     made, totals = [], []
     for half in ("indices", "values"):
-        total = f"{base}_{half}_concat"
-        total = total if names.untouched(total) else names.fresh(total)
+        total = names.free(f"{base}_{half}_concat")
         totals.append(total)
         parts = [getattr(generator.gradient, half) for generator in generators]
         made.append(Operator("Concat", parts, [total, f"{total}_split"], {"axis": 0}))
@@ -144,8 +143,7 @@ def _mixed_sum(
     shape_like = str(dense[0].gradient)
     made = []
     for number, generator in enumerate(sparse):
-        name = f"{gradient_name(blob)}_dense_{number}"
-        name = name if names.untouched(name) else names.fresh(name)
+        name = names.free(f"{gradient_name(blob)}_dense_{number}")
         made.append(densified(generator.gradient, shape_like, name))
     terms = [*total.operators[0].inputs, *(op.outputs[0] for op in made)]
     return Total([*made, Operator("Sum", terms, total.operators[0].outputs)], renames + total.renames, total.gradient)

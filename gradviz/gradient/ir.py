@@ -46,7 +46,7 @@ from .refusals import (
     out_of_scope,
     version_overwritten,
 )
-from .rules import ask_rule
+from .rules import Answer, ask_rule
 from .steps import plain, steps_of, written
 from .versions import PerVersion
 from .why_none import WhyNone, why_none
@@ -207,10 +207,7 @@ class IR:
         return False
 
     def _fill_with_ones(self, y: str) -> Operator:
-        name = f"{y}_autogen_grad"
-        if not self._names.untouched(name):
-            name = self._names.fresh(name)
-        return Operator("ConstantFill", [y], [name], {"value": 1.0})
+        return Operator("ConstantFill", [y], [self._names.free(f"{y}_autogen_grad")], {"value": 1.0})
 
     def _visit(self, index: int) -> Iterator[Event]:
         op, in_versions, out_versions = self.ssa[index]
@@ -220,10 +217,11 @@ class IR:
             yield Skipped(index, NO_OUTPUT_GRADIENT)
             return
         yield Visited(index, g_output)
-        if any(type(gradient) is GradientSlice for gradient in g_output) and self._wants_dense(index, g_output):
+        answer = self._ask(index, g_output)
+        if answer is None:
             g_output = g_output.copy()  # the event before keeps what it was told
             yield from self._densify(index, g_output)
-        answer = ask_rule(op, index, g_output)
+            answer = ask_rule(op, index, g_output)
         operators, g_input = self._names.settle(op, in_versions, answer)
         position = len(self.gradient_ops)
         checks = self._check_inputs(index, operators, g_output)
@@ -322,6 +320,7 @@ class IR:
                 self.gradient_frontier[blob] = version
                 self.gradients[blob, version] = self.gradient_map[blob] = gradient
             elif blob in op.outputs or blob not in known:
+                # Written in place without gradient, or read twice, the second time without: as Caffe2, no entry.
                 self.gradient_map.pop(blob, None)
         return events
 
@@ -352,15 +351,19 @@ class IR:
         how: How = "generated" if any(halves) else "passed"
         return Generator(gradient, how, fwd_op_idx, halves[1], device, halves[0])
 
-    def _wants_dense(self, index: int, g_output: Sequence[Gradient | None]) -> bool:
-        """Whether the rule of operator `index` reads a gradient as one dense blob that is sparse here."""
+    def _ask(self, index: int, g_output: Sequence[Gradient | None]) -> Answer | None:
+        """What the rule of operator `index` answers, None where it reads as one dense blob what is sparse here."""
+        op = self.ssa[index].op
+        if not any(type(gradient) is GradientSlice for gradient in g_output):
+            return ask_rule(op, index, g_output)
         try:
-            answer = ask_rule(self.ssa[index].op, index, g_output)
+            answer = ask_rule(op, index, g_output)
         except GradientError as error:
             if error.kind == "rule_failed":
-                return True
+                return None
             raise
-        return any(isinstance(name, GradientSlice) for made in answer.operators for name in made.inputs)
+        reads_slice = any(isinstance(name, GradientSlice) for made in answer.operators for name in made.inputs)
+        return None if reads_slice else answer
 
     def _densify(self, index: int, g_output: list[Gradient | None]) -> Iterator[Event]:
         """Make the sparse ones of `g_output` dense, in place in that list: scatter-add in the shape of the output."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from ..program import Gradient, GradientSlice, Operator
+from ..program.operator import numbered_name, parts_of
 from .rules import Answer
 
 
@@ -60,10 +61,11 @@ class GradientNames:
 
     def fresh(self, name: str) -> str:
         """`name` with the first number that makes it untouched."""
-        number = 1
-        while not self.untouched(f"{name}_{number}"):
-            number += 1
-        return f"{name}_{number}"
+        return numbered_name(name, lambda numbered: not self.untouched(numbered))
+
+    def free(self, name: str) -> str:
+        """`name` itself where it is untouched, else a fresh one."""
+        return name if self.untouched(name) else self.fresh(name)
 
     def settle(
         self, op: Operator, in_versions: Sequence[int], answer: Answer
@@ -102,7 +104,7 @@ def _target(
     name: str, op: Operator, in_versions: Sequence[int], g_input: Sequence[Gradient | None]
 ) -> tuple[str, int] | None:
     for blob, version, gradient in zip(op.inputs, in_versions, g_input, strict=True):
-        if gradient == name or (type(gradient) is GradientSlice and name in (gradient.indices, gradient.values)):
+        if name in parts_of(gradient):
             return blob, version
     return None
 

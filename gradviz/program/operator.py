@@ -1,7 +1,7 @@
 """Operators, devices and gradient slices: the values that nets are made of."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -137,6 +137,14 @@ def check_operator(op: Operator, index: int | None = None) -> None:
         check_name(name, "input", index)
     for name in op.outputs:
         check_name(name, "output", index)
+
+
+def numbered_name(name: str, is_taken: Callable[[str], bool], first: int = 1) -> str:
+    """``<name>_<number>`` with the lowest number from `first` on that is not taken."""
+    number = first
+    while is_taken(f"{name}_{number}"):
+        number += 1
+    return f"{name}_{number}"
 
 
 def as_names(names: "str | Iterable[str]", index: int | None = None) -> list[str]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from .operator import Operator
+from .operator import Operator, numbered_name
 
 
 class Ssa(NamedTuple):
@@ -71,10 +71,7 @@ def without_overwriting(operators: Sequence[Operator]) -> list[Operator]:
         if version == (last[name] if name in inside else 0):
             return name
         if blob not in names:
-            suffix = version
-            while f"{name}_{suffix}" in taken:
-                suffix += 1
-            names[blob] = f"{name}_{suffix}"
+            names[blob] = numbered_name(name, taken.__contains__, version)
             taken.add(names[blob])
         return names[blob]
 
