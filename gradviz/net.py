@@ -5,7 +5,7 @@ from typing import Any
 
 from .gradient import IR, Ys
 from .operators import lookup, similar, types
-from .program import Device, Gradient, GradientSlice, NetDef, NetError, Operator
+from .program import Device, Gradient, GradientSlice, GradvizError, NetDef, NetError, Operator
 from .program.operator import as_names, check_operator, numbered_name
 from .runtime import immediate_workspace
 from .runtime.executor import check_arity
@@ -92,7 +92,8 @@ class Net(NetDef):
             The slice with each index once, sorted: indices of shape (m,), values of shape (m, ...).
 
         Raises:
-            NetError: ``bad_argument`` when `gradient` is dense or the aggregator another. The net is left as it was.
+            NetError: ``bad_argument`` when `gradient` is dense or the aggregator another. RunError: it failed to run in
+                immediate mode. The net is left as it was.
         """
         segments = {"sum": "UnsortedSegmentSum", "mean": "UnsortedSegmentMean"}.get(aggregator)
         if segments is None or not isinstance(gradient, GradientSlice):
@@ -103,8 +104,13 @@ class Net(NetDef):
             )
         names = [f"{gradient.indices}_unique", f"{gradient.indices}_remapping", f"{gradient.values}_unique"]
         unique, remapping, values = (self._untaken(name) for name in names)
-        self.add("Unique", gradient.indices, [unique, remapping])
-        self.add(segments, [gradient.values, remapping], values)
+        before = len(self.ops)
+        try:
+            self.add("Unique", gradient.indices, [unique, remapping])
+            self.add(segments, [gradient.values, remapping], values)
+        except GradvizError:
+            del self.ops[before:]
+            raise
         return GradientSlice(unique, values)
 
     def _untaken(self, name: str) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradviz import GradientError, GradientSlice, Net, NetError, Workspace, debug
+from gradviz import GradientError, GradientSlice, Net, NetError, RunError, Workspace, debug, immediate
 
 
 def embedding():
@@ -94,3 +94,11 @@ def test_what_cannot_be_merged_is_refused(gradient, aggregator):
         net.deduplicate_gradient_slices(gradient, aggregator)
     assert caught.value.kind == "bad_argument"
     assert len(net.ops) == 3
+
+
+def test_a_merge_that_fails_to_run_leaves_the_net_as_it_was():
+    net, ws = Net(), fed()
+    ws.feed("v", np.ones((2, 2)))
+    with immediate(ws), pytest.raises(RunError):
+        net.deduplicate_gradient_slices(GradientSlice("i", "v"))
+    assert net.ops == []
