@@ -18,52 +18,19 @@ import msgspec
 
 from ..operators.registry import gradient_name
 from ..program import Device, Gradient, GradientError, GradientSlice, Operator
-from ..program.events import Contribution, How, Rename
+from ..program.events import Rename
 from .names import GradientNames
-
-Steps = list[tuple[int, int]]
-"""(gradient operator, output slot) that write a name, in order; slot -1: a step of the same rule that reads it."""
+from .versions import Generator, Steps, Tracked
 
 
-class Generator(msgspec.Struct, gc=False):
-    """One gradient of a blob version and the gradient operators that make it.
-
-    Attributes:
-        gradient: its name now; an accumulation may rename it.
-        how: written by operators, passed through, a seed of ones, or given.
-        index: the forward operator it came through; None for seeds.
-        steps: the steps that write it, or a slice's values.
-        device: where it is made.
-        index_steps: the steps that write a slice's indices.
-    """
-
-    gradient: Gradient
-    how: How
-    index: int | None
-    steps: Steps
-    device: Device | None
-    index_steps: Steps | tuple[()] = ()
-
-    @property
-    def position(self) -> int | None:
-        """The gradient operator that writes its final value, None where none does."""
-        for position, slot in reversed(self.steps):
-            if slot >= 0:
-                return position
-        return None
-
-    def contribution(self) -> Contribution:
-        return Contribution(self.gradient, self.how, self.index, self.position)
-
-
-def common_device(blob: str, index: int, generators: Iterable[Generator]) -> Device | None:
-    """The device of the first gradient that has one.
+def common_device(of: Tracked, index: int) -> Device | None:
+    """The device of the first gradient of `of` that has one.
 
     Raises:
         GradientError: ``device_conflict`` when gradients lie on different devices.
     """
     found: Generator | None = None
-    for generator in generators:
+    for generator in of.generators:
         if generator.device is None:
             continue
         if found is None:
@@ -71,10 +38,10 @@ def common_device(blob: str, index: int, generators: Iterable[Generator]) -> Dev
         elif found.device != generator.device:
             raise GradientError(
                 f"The gradients {found.gradient} ({found.device}) and {generator.gradient} ({generator.device}) of "
-                f"{blob} cannot be added: they lie on different devices.",
+                f"{of.name} cannot be added: they lie on different devices.",
                 kind="device_conflict",
                 operator_index=index,
-                blobs=[blob],
+                blobs=[of.name],
                 ways_out=["Put the operators that read this blob on one device, or copy it to the other one first."],
             )
     return found.device if found else None
@@ -88,41 +55,40 @@ class Total(msgspec.Struct, frozen=True, gc=False):
     gradient: Gradient
 
 
-def add_up(
-    blob: str, version: int, generators: Sequence[Generator], operators: list[Operator], names: GradientNames
-) -> Total:
-    """Add `generators`, the gradients of `blob` at `version`; renamings are applied to `operators` in place."""
-    sparse = [generator for generator in generators if isinstance(generator.gradient, GradientSlice)]
+def add_up(of: Tracked, operators: list[Operator], names: GradientNames) -> Total:
+    """Add the gradients of `of`; renamings are applied to `operators`, the gradient operators, in place."""
+    dense: list[Generator] = []
+    sparse: list[Generator] = []
+    for generator in of.generators:
+        (sparse if isinstance(generator.gradient, GradientSlice) else dense).append(generator)
     if not sparse:
-        return _dense_sum(blob, version, generators, operators, names)
-    if len(sparse) == len(generators):
-        return _sparse_sum(blob, generators, operators, names)
-    return _mixed_sum(blob, version, generators, operators, names)
+        return _dense_sum(of, dense, operators, names)
+    if not dense:
+        return _sparse_sum(of, sparse, operators, names)
+    return _mixed_sum(of, dense, sparse, operators, names)
 
 
-def _dense_sum(
-    blob: str, version: int, generators: Sequence[Generator], operators: list[Operator], names: GradientNames
-) -> Total:
+def _dense_sum(of: Tracked, generators: Sequence[Generator], operators: list[Operator], names: GradientNames) -> Total:
     written = [generator for generator in generators if generator.steps]
-    passed = {generator.gradient for generator in generators if not generator.steps}
-    total = str(written[0].gradient) if written else gradient_name(blob)
-    if total in passed or (not written and not names.writable(total, blob, version)):
+    total = str(written[0].gradient) if written else gradient_name(of.name)
+    is_passed = len(written) < len(generators) and any(g.gradient == total and not g.steps for g in generators)
+    if is_passed or not (written or names.writable(total, of)):
         total = names.fresh(total)
     renames: list[Rename] = []
     number = 0
     for generator in written[1:]:
         old = str(generator.gradient)
         generator.gradient, number = _split_name(old, number, names)
-        renames.extend(_rename(generator.steps, old, generator.gradient, operators))
+        renames += _rename(generator.steps, old, generator.gradient, operators)
     terms = [str(generator.gradient) for generator in generators]
-    if total in terms:
+    if terms[0] != total and total in terms:
         place = terms.index(total)
         terms[0], terms[place] = terms[place], terms[0]
     return Total([Operator("Sum", terms, [total])], renames, total)
 
 
-def _sparse_sum(blob: str, generators: Sequence[Generator], operators: list[Operator], names: GradientNames) -> Total:
-    base = _base_name(blob, generators[0])
+def _sparse_sum(of: Tracked, generators: Sequence[Generator], operators: list[Operator], names: GradientNames) -> Total:
+    base = _base_name(of.name, generators[0])
     renames = _split_halves(generators, operators, names)
     made, totals = [], []
     for half in ("indices", "values"):
@@ -134,16 +100,18 @@ def _sparse_sum(blob: str, generators: Sequence[Generator], operators: list[Oper
 
 
 def _mixed_sum(
-    blob: str, version: int, generators: Sequence[Generator], operators: list[Operator], names: GradientNames
+    of: Tracked,
+    dense: Sequence[Generator],
+    sparse: Sequence[Generator],
+    operators: list[Operator],
+    names: GradientNames,
 ) -> Total:
-    sparse = [generator for generator in generators if isinstance(generator.gradient, GradientSlice)]
-    dense = [generator for generator in generators if not isinstance(generator.gradient, GradientSlice)]
     renames = _split_halves(sparse, operators, names) if len(sparse) > 1 else []
-    total = _dense_sum(blob, version, dense, operators, names)
+    total = _dense_sum(of, dense, operators, names)
     shape_like = str(dense[0].gradient)
     made = []
     for number, generator in enumerate(sparse):
-        name = names.free(f"{gradient_name(blob)}_dense_{number}")
+        name = names.free(f"{gradient_name(of.name)}_dense_{number}")
         made.append(densified(generator.gradient, shape_like, name))
     terms = [*total.operators[0].inputs, *(op.outputs[0] for op in made)]
     return Total([*made, Operator("Sum", terms, total.operators[0].outputs)], renames + total.renames, total.gradient)
@@ -187,7 +155,7 @@ def _split_name(name: str, number: int, names: GradientNames) -> tuple[str, int]
     return split, number + 1
 
 
-def _rename(steps: Steps | tuple[()], old: str, new: str, operators: list[Operator]) -> Iterable[Rename]:
+def _rename(steps: Steps, old: str, new: str, operators: list[Operator]) -> Iterable[Rename]:
     for step, (position, slot) in enumerate(steps):
         op = operators[position]
         inputs = [new if name == old else name for name in op.inputs] if step else op.inputs

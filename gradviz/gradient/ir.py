@@ -7,7 +7,7 @@ Let the forward program be operators f_0 .. f_{n-1} in SSA form, g(b) the gradie
         rule_i turns g(outputs of f_i) into gradient operators and one contribution to g(b) for each input b
     g(b)  is the sum of its contributions, formed when the first reader of b has been visited
 
-Everything is keyed by (name, version), so a name that is written again starts a new history. A gradient operator may
+Everything is kept by blob version, so a name that is written again starts a new history. A gradient operator may
 read a forward blob only at the version that the program ends with: an older one is gone when the backward pass runs.
 """
 
@@ -23,20 +23,19 @@ from ..program.events import (
     Accumulated,
     Checked,
     Completed,
-    Contribution,
     Event,
     GeneratorAdded,
-    How,
     InputChecked,
     Played,
     RuleApplied,
     Seeded,
     Skipped,
+    Source,
     Visited,
 )
 from ..program.operator import parts_of
 from ..program.ssa import Ssa, play
-from .accumulation import Generator, Total, add_up, common_device, densified
+from .accumulation import Total, add_up, common_device, densified
 from .names import GradientNames
 from .refusals import (
     bad_skip,
@@ -46,9 +45,8 @@ from .refusals import (
     out_of_scope,
     version_overwritten,
 )
-from .rules import Answer, ask_rule
-from .steps import plain, steps_of, written
-from .versions import PerVersion
+from .rules import BlobRef, ask_rule, plain
+from .versions import Generator, Tracked, steps_of, written
 from .why_none import WhyNone, why_none
 from .ys import Ys, parse_ys
 
@@ -59,13 +57,8 @@ class IR:
     """The state from which the backward pass of `operators` is generated.
 
     Attributes:
-        ssa: each operator with the versions it reads and writes.
-        input_usages: name -> version -> indices of the operators that read it, one entry a reading; being a y counts
-            as a reading by operator ``len(operators)``.
-        frontier: name -> version at the end of the forward program.
-        gradient_frontier: name -> version that its latest gradient belongs to.
-        gradient_generators: name -> version -> the gradients that have arrived.
-        gradients: (name, version) -> its gradient so far.
+        ssa: each operator with the blob versions that it reads and writes.
+        blobs: name -> its versions, each with its readers, the gradients that have arrived, and their sum so far.
         gradient_map: name -> gradient of the earliest version that has one: the result.
         gradient_ops: the gradient operators made so far.
 
@@ -83,15 +76,13 @@ class IR:
         if not (isinstance(skip, int) and 0 <= skip <= len(operators)):
             raise bad_skip(skip, len(operators))
         self.skip = skip
-        self.ssa: list[Ssa] = []
-        self.input_usages: PerVersion[int] = PerVersion()
-        self.frontier: dict[str, int] = {}
-        self.gradient_frontier: dict[str, int] = {}
-        self.gradient_generators: PerVersion[Generator] = PerVersion()
-        self.gradients: dict[tuple[str, int], Gradient] = {}
+        self.ssa: list[Ssa[Tracked]] = []
+        self.blobs: dict[str, list[Tracked]] = {}
         self.gradient_map: dict[str, Gradient] = {}
         self.gradient_ops: list[Operator] = []
-        self._names = GradientNames(self.frontier)
+        self._names = GradientNames(self.blobs)
+        self._ys: list[str] = []
+        self._told: list[Event] | None = None
         with uncollected():
             for op in operators:
                 self.play(op)
@@ -100,37 +91,67 @@ class IR:
     def play(self, op: Operator) -> None:
         """Append `op` to the forward program: number its versions and note its readings and writings."""
         index = len(self.ssa)
-        if len(set(op.outputs)) != len(op.outputs):
+        if len(op.outputs) > 1 and len(set(op.outputs)) != len(op.outputs):
             raise duplicate_output(op, index)
-        ssa = play(op, self.frontier)
+        ssa = play(op, self.blobs, Tracked)
         if index >= self.skip:
-            for name, version in zip(op.inputs, ssa.in_versions, strict=True):
-                self.input_usages.at(name, version).append(index)
+            for blob in ssa.reads:
+                blob.use(index)
         self.ssa.append(ssa)
+
+    @property
+    def input_usages(self) -> dict[str, list[list[int]]]:
+        """Name -> version -> indices of the operators that read it, one entry a reading; being a y counts as one too,
+        by operator ``len(ssa)``."""
+        usages: dict[str, list[list[int]]] = {name: [[] for _ in versions] for name, versions in self.blobs.items()}
+        for index, ssa in enumerate(self.ssa[self.skip :], self.skip):
+            for blob in ssa.reads:
+                usages[blob.name][blob.version].append(index)
+        for y in self._ys:
+            usages[y][-1].append(len(self.ssa))
+        return usages
+
+    @property
+    def frontier(self) -> dict[str, int]:
+        """Name -> version at the end of the forward program."""
+        return {name: versions[-1].version for name, versions in self.blobs.items()}
+
+    @property
+    def gradient_frontier(self) -> dict[str, int]:
+        """Name -> version that its latest gradient belongs to: the earliest one that has any."""
+        with_gradients = ((name, [b.version for b in bs if b.gradient is not None]) for name, bs in self.blobs.items())
+        return {name: versions[0] for name, versions in with_gradients if versions}
+
+    @property
+    def gradient_generators(self) -> dict[str, list[list[Generator]]]:
+        """Name -> version -> the gradients that have arrived."""
+        return {name: [list(blob.generators) for blob in versions] for name, versions in self.blobs.items()}
 
     @property
     def in_version_history(self) -> dict[str, list[tuple[Operator, int]]]:
         """Name -> (operator, version) of every reading, in order."""
         history: dict[str, list[tuple[Operator, int]]] = defaultdict(list)
-        for op, in_versions, _ in self.ssa:
-            for name, version in zip(op.inputs, in_versions, strict=True):
-                history[name].append((op, version))
+        for ssa in self.ssa:
+            for blob in ssa.reads:
+                history[blob.name].append((ssa.op, blob.version))
         return dict(history)
 
     @property
     def out_version_history(self) -> dict[str, list[tuple[Operator, int]]]:
         """Name -> (operator, version) of every writing, in order."""
         history: dict[str, list[tuple[Operator, int]]] = defaultdict(list)
-        for op, _, out_versions in self.ssa:
-            for name, version in zip(op.outputs, out_versions, strict=True):
-                history[name].append((op, version))
+        for ssa in self.ssa:
+            for blob in ssa.writes:
+                history[blob.name].append((ssa.op, blob.version))
         return dict(history)
 
     def sanity_check(self) -> None:
         """Raise ``orphan_stop_gradient`` when no operator reads the output of a StopGradient."""
-        for index, (op, _, _) in enumerate(self.ssa[self.skip :], self.skip):
-            if op.type == "StopGradient" and op.outputs[0] not in self.input_usages:
-                raise orphan_stop_gradient(op, index)
+        for index, ssa in enumerate(self.ssa):
+            if index < self.skip or ssa.op.type != "StopGradient":
+                continue
+            if not any(blob.uses for blob in self.blobs[ssa.op.outputs[0]]):
+                raise orphan_stop_gradient(ssa.op, index)
 
     def get_backward_pass(self, ys: Ys) -> tuple[list[Operator], dict[str, Gradient]]:
         """The gradient operators for `ys`, in order, and the gradient of each blob that has one.
@@ -142,7 +163,7 @@ class IR:
             GradientError: see its ``kind``; `explain()` says what was wanted and the ways out.
         """
         with uncollected():
-            for _ in self.backward_events(ys):
+            for _ in self._walk(parse_ys(ys, self.blobs.keys())):
                 pass
         return self.gradient_ops, self.gradient_map
 
@@ -152,55 +173,70 @@ class IR:
 
     def backward_events(self, ys: Ys) -> Iterator[Event]:
         """Generate the backward pass step by step; `gradient_ops` and `gradient_map` hold the result at the end."""
-        seeds = parse_ys(ys, self.frontier.keys())
-        for index, (op, in_versions, out_versions) in enumerate(self.ssa):
-            yield Played(index, op, in_versions, out_versions)
-        yield from self._seed(seeds)
-        for index in range(len(self.ssa) - 1, self.skip - 1, -1):
-            yield from self._visit(index)
-            if accumulations := self.do_gradient_accumulation(index):
-                yield from accumulations
-        yield Completed(dict(self.gradient_map))
+        seeds = parse_ys(ys, self.blobs.keys())
+        for index, ssa in enumerate(self.ssa):
+            yield Played(index, ssa.op, ssa.in_versions, ssa.out_versions)
+        told: list[Event] = []
+        self._told = told
+        try:
+            for _ in self._walk(seeds):
+                yield from told
+                told.clear()
+        except GradientError:
+            yield from told
+            raise
 
-    def _seed(self, seeds: dict[str, Gradient | None]) -> Iterator[Event]:
+    def _walk(self, seeds: dict[str, Gradient | None]) -> Iterator[None]:
+        """Go through the pass; at each yield `_told`, where there is one, holds what has happened since the last."""
+        self._seed(seeds)
+        yield
+        for index in range(len(self.ssa) - 1, self.skip - 1, -1):
+            self._visit(index)
+            self.do_gradient_accumulation(index)
+            yield
+        if self._told is not None:
+            self._told.append(Completed(dict(self.gradient_map)))
+        yield
+
+    def _seed(self, seeds: dict[str, Gradient | None]) -> None:
+        self._ys = list(seeds)
         unused: set[str] = set()
         for y, given in seeds.items():
-            version = self.frontier.setdefault(y, 0)
-            self.input_usages.at(y, version).append(len(self.ssa))
-            self.gradient_frontier[y] = version
-            if given is not None and self._leads_nowhere(y, version, given):
+            blob = self.blobs.setdefault(y, [Tracked(y, 0)])[-1]
+            blob.use(len(self.ssa))
+            if given is not None and self._leads_nowhere(blob, given):
                 unused.add(y)
                 continue
             for name in parts_of(given):
-                self._names.hold(name, y, version, owned=False)
+                self._names.hold(name, blob, owned=False)
         for y, given in seeds.items():
-            yield self._start(y, given, is_used=y not in unused)
+            self._start(self.blobs[y][-1], given, is_used=y not in unused)
 
-    def _start(self, y: str, given: Gradient | None, *, is_used: bool) -> Seeded:
-        version = self.frontier[y]
+    def _start(self, y: Tracked, given: Gradient | None, *, is_used: bool) -> None:
         if given is None:
-            fill = self._fill_with_ones(y)
+            fill = self._fill_with_ones(y.name)
             gradient: Gradient = fill.outputs[0]
             position = len(self.gradient_ops)
             self.gradient_ops.append(fill)
-            self._names.hold(fill.outputs[0], y, version, owned=True)
-            generator = Generator(gradient, "seed", None, [(position, 0)], None)
-            event = Seeded(y, version, gradient, fill, position)
+            self._names.hold(fill.outputs[0], y, owned=True)
+            generator = Generator(gradient, "seed", None, ((position, 0),))
+            event = Seeded(y.name, y.version, gradient, fill, position)
         else:
             gradient = given
-            generator = Generator(gradient, "given", None, [], None)
-            event = Seeded(y, version, gradient)
+            generator = Generator(gradient, "given", None)
+            event = Seeded(y.name, y.version, gradient)
         if is_used:
-            self.gradient_generators.at(y, version).append(generator)
-        self.gradients[y, version] = self.gradient_map[y] = gradient
-        return event
+            y.receive(generator)
+        y.gradient = self.gradient_map[y.name] = gradient
+        if self._told is not None:
+            self._told.append(event)
 
-    def _leads_nowhere(self, y: str, version: int, given: Gradient) -> bool:
+    def _leads_nowhere(self, y: Tracked, given: Gradient) -> bool:
         """Whether nobody needs a gradient given for `y`: the operator that wrote it in place passes none on."""
-        for index, (op, _, out_versions) in enumerate(self.ssa):
-            if y in op.inputs and (y, version) in zip(op.outputs, out_versions, strict=True):
+        for index, ssa in enumerate(self.ssa):
+            if y.name in ssa.op.inputs and y in ssa.writes:
                 try:
-                    answer = ask_rule(op, index, [given if name == y else None for name in op.outputs])
+                    answer = ask_rule(ssa.op, index, [given if blob is y else None for blob in ssa.writes])
                 except GradientError:
                     return False
                 return not any(answer.g_input)
@@ -209,40 +245,39 @@ class IR:
     def _fill_with_ones(self, y: str) -> Operator:
         return Operator("ConstantFill", [y], [self._names.free(f"{y}_autogen_grad")], {"value": 1.0})
 
-    def _visit(self, index: int) -> Iterator[Event]:
-        op, in_versions, out_versions = self.ssa[index]
-        gradients = self.gradients
-        g_output = [gradients.get(blob) for blob in zip(op.outputs, out_versions, strict=True)]
-        if not any(g_output) and op.type != "ZeroGradient":
-            yield Skipped(index, NO_OUTPUT_GRADIENT)
+    def _visit(self, index: int) -> None:
+        ssa, told = self.ssa[index], self._told
+        g_output = [blob.gradient for blob in ssa.writes]
+        if not any(g_output) and ssa.op.type != "ZeroGradient":
+            if told is not None:
+                told.append(Skipped(index, NO_OUTPUT_GRADIENT))
             return
-        yield Visited(index, g_output)
-        answer = self._ask(index, g_output)
-        if answer is None:
-            g_output = g_output.copy()  # the event before keeps what it was told
-            yield from self._densify(index, g_output)
-            answer = ask_rule(op, index, g_output)
-        operators, g_input = self._names.settle(op, in_versions, answer)
+        if told is not None:
+            told.append(Visited(index, g_output))
+        if GradientSlice in map(type, g_output) and not self._reads_slices(index, g_output):
+            g_output = self._densified(index, g_output)
+        answer = ask_rule(ssa.op, index, g_output)
+        operators, g_input = self._names.settle(ssa, answer)
         position = len(self.gradient_ops)
         checks = self._check_inputs(index, operators, g_output)
         if answer.marked:
             operators = [plain(made) for made in operators]
             g_input = [str(g) if isinstance(g, str) else g for g in g_input]
         self.gradient_ops += operators
-        yield RuleApplied(index, answer.source, position, operators, g_input)
-        yield from checks
-        yield from self.build_gradient_generators(index, operators, g_output, g_input)
+        if told is not None:
+            told.append(RuleApplied(index, answer.source, position, operators, g_input))
+            told += checks
+        self.build_gradient_generators(index, operators, g_output, g_input)
 
     def _check_inputs(
         self, index: int, operators: Sequence[Operator], g_output: Sequence[Gradient | None]
     ) -> list[InputChecked]:
         made: list[str] = []
         checks = []
-        first = len(self.gradient_ops)
-        for position, op in enumerate(operators, first):
+        for position, op in enumerate(operators, len(self.gradient_ops)):
             checked = [self.check_gradient_operator_input(name, g_output, index, made) for name in op.inputs]
             checks.append(InputChecked(index, position, checked))
-            made.extend(op.outputs)
+            made += op.outputs
         return checks
 
     def check_gradient_operator_input(
@@ -261,30 +296,30 @@ class IR:
             GradientError: ``missing_output_gradient`` for None, ``version_overwritten`` when a forward blob has been
                 written again since, ``rule_failed`` when the name is none of these.
         """
-        op, in_versions, out_versions = self.ssa[fwd_op_idx]
+        ssa = self.ssa[fwd_op_idx]
+        op = ssa.op
         if grad_op_input is None:
             raise missing_output_gradient(op, fwd_op_idx, g_output)
-        meant = None if type(grad_op_input) is str else getattr(grad_op_input, "source", None)
+        meant = grad_op_input.source if isinstance(grad_op_input, BlobRef) else None
         if grad_op_input in g_output and meant in (None, "output gradient"):
-            slot = g_output.index(grad_op_input)
-            return Checked(str(grad_op_input), "output gradient", op.outputs[slot], out_versions[slot])
+            blob = ssa.writes[g_output.index(grad_op_input)]
+            return Checked(str(grad_op_input), "output gradient", blob.name, blob.version)
         if grad_op_input in op.outputs and meant in (None, "output"):
-            return self._check_forward(
-                "output", grad_op_input, out_versions[op.outputs.index(grad_op_input)], fwd_op_idx
-            )
+            return self._check_forward("output", ssa.writes[op.outputs.index(grad_op_input)], fwd_op_idx)
         if grad_op_input in op.inputs and meant in (None, "input"):
-            return self._check_forward("input", grad_op_input, in_versions[op.inputs.index(grad_op_input)], fwd_op_idx)
+            return self._check_forward("input", ssa.reads[op.inputs.index(grad_op_input)], fwd_op_idx)
         if grad_op_input in locally_generated_blobs:
             return Checked(str(grad_op_input), "rule")
-        for slot, gradient in enumerate(g_output):
+        for blob, gradient in zip(ssa.writes, g_output, strict=True):
             if grad_op_input in parts_of(gradient):
-                return Checked(grad_op_input, "output gradient", op.outputs[slot], out_versions[slot])
+                return Checked(grad_op_input, "output gradient", blob.name, blob.version)
         raise out_of_scope(op, fwd_op_idx, grad_op_input)
 
-    def _check_forward(self, source: Any, name: str, version: int, index: int) -> Checked:
-        if self.frontier[name] != version:
-            raise version_overwritten(self.ssa, index, source, str(name), version, self.frontier[name])
-        return Checked(str(name), source, str(name), version)
+    def _check_forward(self, source: Source, blob: Tracked, index: int) -> Checked:
+        latest = self.blobs[blob.name][-1]
+        if blob is not latest:
+            raise version_overwritten(self.ssa, index, source, blob, latest)
+        return Checked(blob.name, source, blob.name, blob.version)
 
     def build_gradient_generators(
         self,
@@ -292,43 +327,37 @@ class IR:
         gradient_ops: Sequence[Operator],
         g_output: Sequence[Gradient | None],
         g_input: Sequence[Gradient | None],
-    ) -> list[GeneratorAdded]:
+    ) -> None:
         """Record what `gradient_ops`, just made for operator `fwd_op_idx`, contribute to the gradients of its inputs.
 
         All steps of a rule that write one name are one gradient, unless the input occurs several times.
         """
-        op, in_versions, _ = self.ssa[fwd_op_idx]
-        first = len(self.gradient_ops) - len(gradient_ops)
-        events = []
-        known = [blob for blob in op.inputs if blob in self.gradient_map]
-        made = written(gradient_ops, g_input, first, fwd_op_idx)
+        ssa = self.ssa[fwd_op_idx]
+        gradient_map = self.gradient_map
+        uncut = gradient_map.keys() & ssa.op.inputs if None in g_input else ()
+        made = written(gradient_ops, g_input, len(self.gradient_ops) - len(gradient_ops), fwd_op_idx)
         for name, generators in made.items():
-            slot = g_input.index(name)
-            blob, version = op.inputs[slot], in_versions[slot]
-            self._names.hold(name, blob, version, owned=True)
+            blob = ssa.reads[g_input.index(name)]
+            self._names.hold(name, blob, owned=True)
             for generator in generators:
-                events.append(self._add_generator(blob, version, fwd_op_idx, generator))
-        for blob, version, gradient in zip(op.inputs, in_versions, g_input, strict=True):
+                self._add_generator(blob, fwd_op_idx, generator)
+        for slot, gradient in enumerate(g_input):
+            blob = ssa.reads[slot]
             if gradient is not None:
                 if type(gradient) is GradientSlice:
-                    generator = self.append_sparse_generators(
-                        fwd_op_idx, blob, version, gradient, gradient_ops, g_output
-                    )
-                    events.append(self._add_generator(blob, version, fwd_op_idx, generator))
+                    generator = self.append_sparse_generators(fwd_op_idx, blob, gradient, gradient_ops, g_output)
+                    self._add_generator(blob, fwd_op_idx, generator)
                 elif gradient not in made:
-                    events.append(self._pass_through(blob, version, fwd_op_idx, gradient, g_output))
-                self.gradient_frontier[blob] = version
-                self.gradients[blob, version] = self.gradient_map[blob] = gradient
-            elif blob in op.outputs or blob not in known:
+                    self._pass_through(blob, fwd_op_idx, gradient, g_output)
+                blob.gradient = gradient_map[blob.name] = gradient
+            elif blob.name in ssa.op.outputs or blob.name not in uncut:
                 # Written in place without gradient, or read twice, the second time without: as Caffe2, no entry.
-                self.gradient_map.pop(blob, None)
-        return events
+                gradient_map.pop(blob.name, None)
 
     def append_sparse_generators(
         self,
         fwd_op_idx: int,
-        blob: str,
-        version: int,
+        blob: Tracked,
         gradient: GradientSlice,
         gradient_ops: Sequence[Operator],
         g_output: Sequence[Gradient | None],
@@ -344,90 +373,77 @@ class IR:
             steps = steps_of(name, gradient_ops, first)
             if not steps:
                 self.check_gradient_operator_input(name, g_output, fwd_op_idx, ())
-            self._names.hold(name, blob, version, owned=bool(steps))
+            self._names.hold(name, blob, owned=bool(steps))
             if steps:
                 device = gradient_ops[steps[-1][0] - first].device
             halves.append(steps)
-        how: How = "generated" if any(halves) else "passed"
-        return Generator(gradient, how, fwd_op_idx, halves[1], device, halves[0])
+        return Generator(
+            gradient, "generated" if any(halves) else "passed", fwd_op_idx, halves[1], device, index_steps=halves[0]
+        )
 
-    def _ask(self, index: int, g_output: Sequence[Gradient | None]) -> Answer | None:
-        """What the rule of operator `index` answers, None where it reads as one dense blob what is sparse here."""
-        op = self.ssa[index].op
-        if not any(type(gradient) is GradientSlice for gradient in g_output):
-            return ask_rule(op, index, g_output)
+    def _reads_slices(self, index: int, g_output: Sequence[Gradient | None]) -> bool:
+        """Whether the rule of operator `index` takes the sparse ones of `g_output` as they are: as two blobs each."""
         try:
-            answer = ask_rule(op, index, g_output)
+            answer = ask_rule(self.ssa[index].op, index, g_output)
         except GradientError as error:
             if error.kind == "rule_failed":
-                return None
+                return False
             raise
-        reads_slice = any(isinstance(name, GradientSlice) for made in answer.operators for name in made.inputs)
-        return None if reads_slice else answer
+        return not any(isinstance(name, GradientSlice) for made in answer.operators for name in made.inputs)
 
-    def _densify(self, index: int, g_output: list[Gradient | None]) -> Iterator[Event]:
-        """Make the sparse ones of `g_output` dense, in place in that list: scatter-add in the shape of the output."""
-        op, _, out_versions = self.ssa[index]
-        for slot, (blob, version) in enumerate(zip(op.outputs, out_versions, strict=True)):
-            gradient = g_output[slot]
+    def _densified(self, index: int, g_output: Sequence[Gradient | None]) -> list[Gradient | None]:
+        """`g_output` with the sparse ones made dense: scatter-added in the shape of the output."""
+        ssa = self.ssa[index]
+        dense = list(g_output)
+        for slot, (blob, gradient) in enumerate(zip(ssa.writes, g_output, strict=True)):
             if type(gradient) is not GradientSlice:
                 continue
-            self._check_forward("output", blob, version, index)
-            name = f"{blob}_grad"
-            name = name if self._names.writable(name, blob, version) else self._names.fresh(name)
-            made = densified(gradient, blob, name, op.device)
-            contribution = Contribution(gradient, "passed", index, None)
-            yield self._record_total(index, blob, version, Total([made], [], name), [contribution])
-            g_output[slot] = name
+            self._check_forward("output", blob, index)
+            name = f"{blob.name}_grad"
+            name = name if self._names.writable(name, blob) else self._names.fresh(name)
+            made = densified(gradient, blob.name, name, ssa.op.device)
+            self._record_total(index, blob, Total([made], [], name), Generator(gradient, "passed", index))
+            dense[slot] = name
+        return dense
 
-    def _pass_through(
-        self, blob: str, version: int, index: int, gradient: Gradient, g_output: Sequence[Gradient | None]
-    ) -> GeneratorAdded:
+    def _pass_through(self, blob: Tracked, index: int, gradient: Gradient, g_output: Sequence[Gradient | None]) -> None:
         op = self.ssa[index].op
         if gradient not in g_output:
             raise out_of_scope(op, index, gradient)
         assert isinstance(gradient, str)
-        self._names.hold(gradient, blob, version, owned=False)
-        return self._add_generator(blob, version, index, Generator(gradient, "passed", index, [], op.device))
+        self._names.hold(gradient, blob, owned=False)
+        self._add_generator(blob, index, Generator(gradient, "passed", index, (), op.device))
 
-    def _add_generator(self, blob: str, version: int, index: int, generator: Generator) -> GeneratorAdded:
-        generators = self.gradient_generators.at(blob, version)
-        generators.append(generator)
-        return GeneratorAdded(
-            index, blob, version, generator.gradient, generator.how, generator.position, len(generators)
-        )
+    def _add_generator(self, blob: Tracked, index: int, generator: Generator) -> None:
+        count = blob.receive(generator)
+        if self._told is not None:
+            gradient, how, position = generator.gradient, generator.how, generator.position
+            self._told.append(GeneratorAdded(index, blob.name, blob.version, gradient, how, position, count))
 
-    def do_gradient_accumulation(self, fwd_op_idx: int) -> list[Accumulated]:
+    def do_gradient_accumulation(self, fwd_op_idx: int) -> None:
         """Add up the gradients of each input of operator `fwd_op_idx` whose first reader it is."""
-        op, in_versions, _ = self.ssa[fwd_op_idx]
-        shared: dict[str, int] = {}
-        for name, version in zip(op.inputs, in_versions, strict=True):
-            usages = self.input_usages[name][version]
-            if len(usages) > 1 and usages[0] == fwd_op_idx:
-                shared[name] = version
-        return [
-            self._accumulate(fwd_op_idx, name, version, generators)
-            for name, version in shared.items()
-            if len(generators := self.gradient_generators.at(name, version)) > 1
-        ]
+        summed: list[Tracked] = []
+        for blob in self.ssa[fwd_op_idx].reads:
+            if blob.uses > 1 and blob.first_use == fwd_op_idx and len(blob.generators) > 1 and blob not in summed:
+                summed.append(blob)
+                self._accumulate(fwd_op_idx, blob)
 
-    def _accumulate(self, index: int, blob: str, version: int, generators: Sequence[Generator]) -> Accumulated:
-        device = common_device(blob, index, generators)
-        total = add_up(blob, version, generators, self.gradient_ops, self._names)
+    def _accumulate(self, index: int, blob: Tracked) -> None:
+        device = common_device(blob, index)
+        total = add_up(blob, self.gradient_ops, self._names)
         if device is not None:
             total.operators[:] = [msgspec.structs.replace(op, device=device) for op in total.operators]
-        contributions = [generator.contribution() for generator in generators]
-        return self._record_total(index, blob, version, total, contributions)
+        self._record_total(index, blob, total)
 
-    def _record_total(
-        self, index: int, blob: str, version: int, total: Total, contributions: list[Contribution]
-    ) -> Accumulated:
+    def _record_total(self, index: int, blob: Tracked, total: Total, only: Generator | None = None) -> None:
+        """Append the operators of `total`, which adds up the gradients of `blob`, or makes the `only` one dense."""
         position = len(self.gradient_ops)
         self.gradient_ops += total.operators
         for op in total.operators:
             for name in op.outputs:
-                self._names.hold(name, blob, version, owned=True)
-        self.gradients[blob, version] = self.gradient_map[blob] = total.gradient
-        return Accumulated(
-            index, blob, version, contributions, total.renames, total.operators, position, total.gradient
-        )
+                self._names.hold(name, blob, owned=True)
+        blob.gradient = self.gradient_map[blob.name] = total.gradient
+        if self._told is not None:
+            terms = [generator.contribution() for generator in ([only] if only else blob.generators)]
+            made = (total.renames, total.operators, position, total.gradient)
+            self._told.append(Accumulated(index, blob.name, blob.version, terms, *made))

@@ -5,21 +5,28 @@ that name holds nothing else that somebody will read: here stands, for each name
 """
 
 from collections.abc import Container, Sequence
-from typing import NamedTuple
 
 import msgspec
 
 from ..program import Gradient, GradientSlice, Operator
 from ..program.operator import numbered_name, parts_of
-from .rules import Answer
+from ..program.ssa import BlobVersion, Ssa
+from .rules import Answer, OutputGradientRef
+from .versions import Tracked
 
 
-class Holder(NamedTuple):
-    """A blob version whose gradient a name holds. `owned`: an operator wrote the name for it, so it may be renamed."""
+class Holder(msgspec.Struct, frozen=True, gc=False):
+    """A blob version whose gradient a name holds.
 
-    blob: str
-    version: int
+    Attributes:
+        of: the blob version.
+        owned: an operator wrote the name for it, so it may be renamed.
+        other: another holder of the same name.
+    """
+
+    of: BlobVersion
     owned: bool
+    other: "Holder | None" = None
 
 
 class GradientNames:
@@ -31,22 +38,18 @@ class GradientNames:
 
     def __init__(self, reserved: Container[str]) -> None:
         self._reserved = reserved
-        self._holders: dict[str, list[Holder]] = {}
+        self._holders: dict[str, Holder] = {}
 
-    def hold(self, name: str, blob: str, version: int, *, owned: bool) -> None:
-        """`name` now holds the gradient of `blob` at `version`; what an operator writes displaces the older holders."""
-        holder = Holder(blob, version, owned)
-        if owned:
-            self._holders[name] = [holder]
-        else:
-            self._holders.setdefault(name, []).append(holder)
+    def hold(self, name: str, of: BlobVersion, *, owned: bool) -> None:
+        """`name` now holds the gradient of `of`; what an operator writes displaces the older holders."""
+        self._holders[name] = Holder(of, owned, None if owned else self._holders.get(name))
 
     def untouched(self, name: str) -> bool:
         """Whether `name` is neither reserved nor in use."""
         return name not in self._reserved and name not in self._holders
 
-    def writable(self, name: str, blob: str, version: int) -> bool:
-        """Whether a gradient of `blob` at `version` may be written to `name`.
+    def writable(self, name: str, of: BlobVersion) -> bool:
+        """Whether a gradient of `of` may be written to `name`.
 
         Yes where the name holds a later version of the same blob (its producer has been visited already), or another
         gradient of this version that accumulation will rename. No where it holds the gradient of another blob, or one
@@ -54,10 +57,12 @@ class GradientNames:
         """
         if name in self._reserved:
             return False
-        return all(
-            holder.blob == blob and (holder.version != version or holder.owned)
-            for holder in self._holders.get(name, ())
-        )
+        holder = self._holders.get(name)
+        while holder is not None:
+            if holder.of.name != of.name or (holder.of is of and not holder.owned):
+                return False
+            holder = holder.other
+        return True
 
     def fresh(self, name: str) -> str:
         """`name` with the first number that makes it untouched."""
@@ -67,9 +72,7 @@ class GradientNames:
         """`name` itself where it is untouched, else a fresh one."""
         return name if self.untouched(name) else self.fresh(name)
 
-    def settle(
-        self, op: Operator, in_versions: Sequence[int], answer: Answer
-    ) -> tuple[list[Operator], list[Gradient | None]]:
+    def settle(self, ssa: Ssa[Tracked], answer: Answer) -> tuple[list[Operator], list[Gradient | None]]:
         """The rule's operators and gradients, with fresh names where theirs would overwrite what is needed."""
         operators, g_input = answer.operators, answer.g_input
         conflicts: dict[str, str] = {}
@@ -80,8 +83,8 @@ class GradientNames:
             for name in gradient_op.outputs:
                 if (name not in holders and name not in reserved) or name in conflicts:
                     continue
-                wanted = _target(name, op, in_versions, g_input)
-                if wanted is None or not self.writable(name, *wanted):
+                wanted = _target(name, ssa, g_input)
+                if wanted is None or not self.writable(name, wanted):
                     conflicts[name] = self.fresh(name)
         if not conflicts:
             return operators, g_input
@@ -94,19 +97,15 @@ def _read_after_write(operators: Sequence[Operator]) -> set[str]:
     needed: set[str] = set()
     for op in operators:
         for name in op.inputs:
-            if name in written and getattr(name, "source", None) == "output gradient":
+            if name in written and isinstance(name, OutputGradientRef):
                 needed.add(str(name))
         written.update(op.outputs)
     return needed
 
 
-def _target(
-    name: str, op: Operator, in_versions: Sequence[int], g_input: Sequence[Gradient | None]
-) -> tuple[str, int] | None:
-    for blob, version, gradient in zip(op.inputs, in_versions, g_input, strict=True):
-        if name in parts_of(gradient):
-            return blob, version
-    return None
+def _target(name: str, ssa: Ssa[Tracked], g_input: Sequence[Gradient | None]) -> Tracked | None:
+    """The input whose gradient a rule calls `name`."""
+    return next((ssa.reads[slot] for slot, gradient in enumerate(g_input) if name in parts_of(gradient)), None)
 
 
 def _rename(operators: list[Operator], names: dict[str, str]) -> list[Operator]:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..program import Gradient, GradientError, Operator
-from ..program.ssa import Ssa
+from ..program.ssa import BlobVersion, Ssa
 from .rules import describe
+from .versions import Tracked
 
 
 def bad_skip(skip: Any, count: int) -> GradientError:
@@ -44,17 +45,20 @@ def orphan_stop_gradient(op: Operator, index: int) -> GradientError:
 
 
 def version_overwritten(
-    ssa: Sequence[Ssa], index: int, source: str, name: str, version: int, latest: int
+    ssa: Sequence[Ssa[Tracked]], index: int, source: str, blob: BlobVersion, latest: BlobVersion
 ) -> GradientError:
     """A gradient operator needs a forward value that a later operator has overwritten."""
+    name = blob.name
     writer = next(
-        later for later, s in enumerate(ssa) if (name, version + 1) in zip(s.op.outputs, s.out_versions, strict=True)
+        later
+        for later, played in enumerate(ssa)
+        if any(made.name == name and made.version == blob.version + 1 for made in played.writes)
     )
     op = ssa[index].op
     in_place = " in place" if writer == index else ""
     return GradientError(
-        f"The gradient of {describe(op, index)} needs {name}@{version}, its {source}, but operator #{writer} "
-        f"{ssa[writer]} overwrote it{in_place}: at the end of the forward pass {name} holds {name}@{latest}.",
+        f"The gradient of {describe(op, index)} needs {blob}, its {source}, but operator #{writer} "
+        f"{ssa[writer]} overwrote it{in_place}: at the end of the forward pass {name} holds {latest}.",
         kind="version_overwritten",
         operator_index=index,
         blobs=[name],

@@ -8,6 +8,7 @@ import msgspec
 from ..operators import OperatorType, lookup, similar
 from ..operators.registry import Slots
 from ..program import Gradient, GradientError, GradientSlice, GradvizError, Operator
+from ..program.events import Source
 
 
 class BlobRef(str):
@@ -17,12 +18,30 @@ class BlobRef(str):
     overwritten, or the output. Rules of such operators are given these in place of plain names.
     """
 
-    source: str
+    source: Source
 
-    def __new__(cls, name: str, source: str) -> "BlobRef":
-        ref = super().__new__(cls, name)
-        ref.source = source
-        return ref
+
+class InputRef(BlobRef):
+    """The name of an input."""
+
+    source = "input"
+
+
+class OutputRef(BlobRef):
+    """The name of an output."""
+
+    source = "output"
+
+
+class OutputGradientRef(BlobRef):
+    """The name of an output's gradient."""
+
+    source = "output gradient"
+
+
+def plain(op: Operator) -> Operator:
+    """The operator with plain names in place of `BlobRef`."""
+    return msgspec.structs.replace(op, inputs=list(map(str, op.inputs)), outputs=list(map(str, op.outputs)))
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):
@@ -79,9 +98,10 @@ def describe(op: Operator, index: int) -> str:
 def _is_ambiguous(op: Operator, g_output: Sequence[Gradient | None]) -> bool:
     """Whether one name stands for two blobs: an input and an output, or an output gradient and a gradient to come."""
     inputs = op.inputs
-    for name, gradient in zip(op.outputs, g_output, strict=True):
+    for name in op.outputs:
         if name in inputs:
             return True
+    for gradient in g_output:  # noqa: SIM110 (a loop takes half the time of any)
         if type(gradient) is str and gradient[-5:] == "_grad" and gradient[:-5] in inputs:
             return True
     return False
@@ -91,31 +111,30 @@ def _with_refs(op: Operator, g_output: Sequence[Gradient | None]) -> tuple[Opera
     """The same operator and gradients with their names as `BlobRef`."""
     marked = msgspec.structs.replace(
         op,
-        inputs=[BlobRef(name, "input") for name in op.inputs],
-        outputs=[BlobRef(name, "output") for name in op.outputs],
+        inputs=list(map(InputRef, op.inputs)),
+        outputs=list(map(OutputRef, op.outputs)),
     )
-    return marked, [BlobRef(g, "output gradient") if isinstance(g, str) else g for g in g_output]
+    return marked, [OutputGradientRef(g) if isinstance(g, str) else g for g in g_output]
 
 
 def _checked(answer: Any, op: Operator, index: int, known: OperatorType, marked: bool) -> Answer:
     if not (isinstance(answer, tuple) and len(answer) == 2):
         raise _failed(op, index, known, f"returned {answer!r} instead of (operators, gradients of the inputs)")
     operators, g_input = answer
-    if isinstance(operators, Operator):
+    if type(operators) is Operator:
         operators = [operators]
-    operators = [] if operators is None else list(operators)
-    for made in operators:
-        if not isinstance(made, Operator):
-            raise _failed(op, index, known, f"returned {made!r} among its operators")
-    if isinstance(g_input, str | GradientSlice) or g_input is None:
-        g_input = [g_input]
-    g_input = list(g_input)
+    else:
+        operators = [] if operators is None else list(operators)
+        for made in operators:
+            if not isinstance(made, Operator):
+                raise _failed(op, index, known, f"returned {made!r} among its operators")
+    g_input = [g_input] if g_input is None or isinstance(g_input, (str, GradientSlice)) else list(g_input)
     if len(g_input) != len(op.inputs):
         raise _failed(
             op, index, known, f"returned {len(g_input)} gradients for {len(op.inputs)} inputs, with None where none is"
         )
     for gradient in g_input:
-        if not (gradient is None or isinstance(gradient, str | GradientSlice)):
+        if not (gradient is None or isinstance(gradient, (str, GradientSlice))):
             raise _failed(op, index, known, f"returned {gradient!r} as a gradient")
     return Answer(operators, g_input, known.rule_source, marked)
 

@@ -1,22 +1,113 @@
-"""A list for each version of each blob."""
+"""What the IR knows of each blob version, and who makes its gradients."""
 
-from typing import Generic, TypeVar
+from collections.abc import Sequence
 
-T = TypeVar("T")
+import msgspec
+
+from ..program import Device, Gradient, Operator
+from ..program.events import Contribution, How
+from ..program.ssa import BlobVersion
+
+Steps = tuple[tuple[int, int], ...]
+"""(gradient operator, output slot) that write a name, in order; slot -1: a step of the same rule that reads it."""
 
 
-class PerVersion(dict[str, list[list[T]]], Generic[T]):
-    """Name -> version -> list; the lists of a blob are made up to the version that is asked for."""
+class Generator(msgspec.Struct, gc=False):
+    """One gradient of a blob version and the gradient operators that make it.
 
-    def at(self, name: str, version: int) -> list[T]:
-        """The list of `name` at `version`, which may be appended to."""
-        lists = self.get(name)
-        if lists is None:
-            if version == 0:
-                made: list[T] = []
-                self[name] = [made]
-                return made
-            lists = self[name] = []
-        while len(lists) <= version:
-            lists.append([])
-        return lists[version]
+    Attributes:
+        gradient: its name now; an accumulation may rename it.
+        how: written by operators, passed through, a seed of ones, or given.
+        index: the forward operator it came through; None for seeds.
+        steps: the steps that write it, or a slice's values.
+        device: where it is made.
+        index_steps: the steps that write a slice's indices.
+    """
+
+    gradient: Gradient
+    how: How
+    index: int | None
+    steps: Steps = ()
+    device: Device | None = None
+    index_steps: Steps = ()
+
+    @property
+    def position(self) -> int | None:
+        """The gradient operator that writes its final value, None where none does."""
+        for position, slot in self.steps[::-1]:
+            if slot >= 0:
+                return position
+        return None
+
+    def contribution(self) -> Contribution:
+        """The same for an event."""
+        return Contribution(self.gradient, self.how, self.index, self.position)
+
+
+class Tracked(BlobVersion, eq=False, gc=False):
+    """A blob version under differentiation.
+
+    Attributes:
+        first_use: index of the first operator that reads it.
+        uses: how often it is read, being a y included; an operator that reads it twice counts twice.
+        generators: the gradients that have arrived.
+        gradient: its gradient so far.
+    """
+
+    first_use: int = -1
+    uses: int = 0
+    generators: list[Generator] | tuple[()] = ()
+    gradient: Gradient | None = None
+
+    def use(self, index: int) -> None:
+        """Operator `index` reads it; operators are told in order."""
+        if not self.uses:
+            self.first_use = index
+        self.uses += 1
+
+    def receive(self, generator: Generator) -> int:
+        """One more gradient has arrived; says how many there are now."""
+        if self.generators:
+            self.generators.append(generator)
+        else:
+            self.generators = [generator]
+        return len(self.generators)
+
+
+def written(
+    gradient_ops: Sequence[Operator], g_input: Sequence[Gradient | None], first: int, index: int
+) -> dict[str, list[Generator]]:
+    """The dense gradients that a rule's operators write, by name.
+
+    All steps that write one name are one gradient, unless the input occurs several times: then each writing that does
+    not read the name is a gradient of its own. `first` is the number of the first operator among all gradient
+    operators, `index` the forward operator.
+    """
+    made: dict[str, list[Generator]] = {}
+    for position, op in enumerate(gradient_ops, first):
+        reads = [name for name in made if name in op.inputs] if made else ()
+        for slot, name in enumerate(op.outputs):
+            if name not in g_input:
+                continue
+            known = made.get(name)
+            if known is None:
+                made[name] = [Generator(name, "generated", index, ((position, slot),), op.device)]
+            elif name in reads or len(known) == g_input.count(name):
+                known[-1].steps += ((position, slot),)
+            else:
+                known.append(Generator(name, "generated", index, ((position, slot),), op.device))
+        for name in reads:
+            if name not in op.outputs:
+                made[name][-1].steps += ((position, -1),)
+    return made
+
+
+def steps_of(name: str, gradient_ops: Sequence[Operator], first: int) -> Steps:
+    """The steps of a rule that write `name`, and those behind the first that read it."""
+    steps: Steps = ()
+    for position, op in enumerate(gradient_ops, first):
+        if name in op.outputs:
+            steps += ((position, op.outputs.index(name)),)
+        elif steps and name in op.inputs:
+            steps += ((position, -1),)
+    return steps

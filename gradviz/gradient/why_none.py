@@ -10,6 +10,7 @@ import msgspec
 from ..operators import lookup
 from ..program import GradientError
 from ..program.errors import shorten
+from .versions import Tracked
 
 if TYPE_CHECKING:
     from .ir import IR
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 Reason = Literal["stop", "no_gradient_operator", "no_gradient_for_input", "not_on_a_path", "unused_output", "skipped"]
 """What cuts a way: StopGradient; an operator that is constant for gradients; a rule that gives this input none; a blob
 that leads to no y; an output that nobody reads before it is gone; a leading operator that was skipped."""
-
-Blob = tuple[str, int]
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -64,7 +63,7 @@ def why_none(ir: "IR", blob: str) -> WhyNone:
     Raises:
         GradientError: ``bad_blob`` when the net has no such blob, or it has a gradient.
     """
-    if blob not in ir.frontier:
+    if blob not in ir.blobs:
         raise GradientError(
             f"The net has no blob {shorten(blob)}.",
             kind="bad_blob",
@@ -78,16 +77,17 @@ def why_none(ir: "IR", blob: str) -> WhyNone:
             blobs=[blob],
             ways_out=["Ask for a blob that the map of gradients does not hold."],
         )
-    return WhyNone(f"{blob}@0", list(_cuts(ir, (blob, 0))))
+    start = ir.blobs[blob][0]
+    return WhyNone(str(start), list(_cuts(ir, start)))
 
 
-def _cuts(ir: "IR", start: Blob) -> Iterator[Cut]:
+def _cuts(ir: "IR", start: Tracked) -> Iterator[Cut]:
     """The cut of each way from `start`, nearest first; a blob that several ways pass is followed once."""
-    readers: dict[Blob, dict[int, None]] = defaultdict(dict)
+    readers: dict[Tracked, dict[int, None]] = defaultdict(dict)
     for index, ssa in enumerate(ir.ssa):
-        for blob in zip(ssa.op.inputs, ssa.in_versions, strict=True):
+        for blob in ssa.reads:
             readers[blob][index] = None
-    queue = [(start, [_name(start)])]
+    queue = [(start, [str(start)])]
     seen = {start}
     for blob, way in queue:
         if not readers[blob]:
@@ -98,24 +98,24 @@ def _cuts(ir: "IR", start: Blob) -> Iterator[Cut]:
                 yield cut
                 continue
             ssa = ir.ssa[index]
-            for output in zip(ssa.op.outputs, ssa.out_versions, strict=True):
+            for output in ssa.writes:
                 if output not in seen:
                     seen.add(output)
-                    queue.append((output, [*way, _name(output)]))
+                    queue.append((output, [*way, str(output)]))
 
 
-def _unread(ir: "IR", blob: Blob, way: list[str]) -> Cut:
-    name, version = blob
-    if version < ir.frontier[name]:
-        text = f"{_shown(way)}: nobody reads {_name(blob)} before it is overwritten."
+def _unread(ir: "IR", blob: Tracked, way: list[str]) -> Cut:
+    if blob is not ir.blobs[blob.name][-1]:
+        text = f"{_shown(way)}: nobody reads {blob} before it is overwritten."
     else:
-        text = f"{_shown(way)}: nobody reads {_name(blob)}, and it is no y."
+        text = f"{_shown(way)}: nobody reads {blob}, and it is no y."
     return Cut("unused_output" if len(way) > 1 else "not_on_a_path", way, None, text)
 
 
 def _cut_at(ir: "IR", index: int, way: list[str]) -> Cut | None:
     """The cut that operator `index` makes, None where the way goes on through its outputs."""
-    op, _, out_versions = ir.ssa[index]
+    ssa = ir.ssa[index]
+    op = ssa.op
     where = f"{_shown(way)}: {op.type} #{index}"
     if index < ir.skip:
         return Cut("skipped", way, index, f"{where} was skipped: the pass leaves the first {ir.skip} operators out.")
@@ -126,13 +126,9 @@ def _cut_at(ir: "IR", index: int, way: list[str]) -> Cut | None:
     known = lookup(op.type)
     if known is not None and known.constant:
         return Cut("no_gradient_operator", way, index, f"{where} is constant as far as gradients go.")
-    if any(blob in ir.gradients for blob in zip(op.outputs, out_versions, strict=True)):
+    if any(blob.gradient for blob in ssa.writes):
         return Cut("no_gradient_for_input", way, index, f"{where} has a rule that gives this input no gradient.")
     return None
-
-
-def _name(blob: Blob) -> str:
-    return f"{blob[0]}@{blob[1]}"
 
 
 def _shown(way: list[str]) -> str:

@@ -183,15 +183,18 @@ def layer_norm_std_gradient(op: Operator, dstd: Array, mean: Array, std: Array, 
 
 @register_gradient("LayerNorm")
 def layer_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """Adds what arrives through y, through the mean and through the standard deviation."""
+    """Adds what arrives through y, through the mean and through the standard deviation.
+
+    A gradient of y has to be there, as Caffe2 has it; zeros do.
+    """
     x, y, mean, std = op.inputs[0], *op.outputs
     x_grad = gradient_name(x)
-    parts: list[tuple[str, list[Gradient | None], list[str]]] = []
-    g_input: Gradients = [x_grad, *[None] * (len(op.inputs) - 1)]
-    if g_output[0] is not None:
-        affine = op.inputs[1:3] if op.args.get("elementwise_affine", 0) else []
-        g_input[1 : 1 + len(affine)] = of_affine = [gradient_name(name) for name in affine]
-        parts.append(("LayerNormGradient", [g_output[0], y, mean, std, x, *affine[:1]], of_affine))
+    affine = op.inputs[1:3] if op.args.get("elementwise_affine", 0) else []
+    of_affine = [gradient_name(name) for name in affine]
+    g_input: Gradients = [x_grad, *of_affine, *[None] * (len(op.inputs) - 1 - len(affine))]
+    parts: list[tuple[str, list[Gradient | None], list[str]]] = [
+        ("LayerNormGradient", [g_output[0], y, mean, std, x, *affine[:1]], of_affine)
+    ]
     for name, gradient in zip(("Mean", "Std"), g_output[1:], strict=True):
         if gradient is not None:
             parts.append((f"LayerNorm{name}Gradient", [gradient, mean, std, x], []))

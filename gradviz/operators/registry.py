@@ -218,14 +218,17 @@ def gradient_operator(
     Args:
         args: its arguments; None: those of `op` travel along.
     """
-    names: list[Any] = list(inputs)
-    return Operator(type, names, list(outputs), op.args if args is None else dict(args), op.device, "", True, op.engine)
+    reads: list[Any] = list(inputs)
+    return Operator(type, reads, list(outputs), op.args if args is None else dict(args), op.device, "", True, op.engine)
 
 
 def shape_source(op: Operator, position: int) -> str:
-    """Input `position`, for a gradient operator that reads its shape alone: the output that overwrote it, in place."""
+    """Input `position`, for a gradient operator that reads its shape alone: the first output where that overwrote it.
+
+    Only for types whose first output has the shape of their input.
+    """
     name = op.inputs[position]
-    return next((output for output in op.outputs if output == name), name)
+    return op.outputs[0] if op.outputs[0] == name else name
 
 
 def op_gradient(

@@ -6,30 +6,51 @@
 Inputs are read before outputs are written, so an in-place operator reads x@0 and writes x@1.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, TypeVar
 
 import msgspec
 
 from .operator import Operator, numbered_name
 
 
-class Ssa(NamedTuple):
-    """An operator with the versions it reads and writes, in the order of its inputs and outputs."""
+class BlobVersion(msgspec.Struct, eq=False, gc=False):
+    """What a name stands for between two writings. There is one of them for each version: compare by identity."""
+
+    name: str
+    version: int
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}"
+
+
+V = TypeVar("V", bound=BlobVersion)
+
+
+class Ssa(msgspec.Struct, Generic[V], eq=False, gc=False):
+    """An operator with the blob versions that it reads and writes, in the order of its inputs and outputs."""
 
     op: Operator
-    in_versions: tuple[int, ...]
-    out_versions: tuple[int, ...]
+    reads: list[V]
+    writes: list[V]
+
+    @property
+    def in_versions(self) -> tuple[int, ...]:
+        return tuple([blob.version for blob in self.reads])
+
+    @property
+    def out_versions(self) -> tuple[int, ...]:
+        return tuple([blob.version for blob in self.writes])
 
     @property
     def inputs(self) -> list[str]:
         """The inputs as ``name@version``."""
-        return [f"{name}@{version}" for name, version in zip(self.op.inputs, self.in_versions, strict=True)]
+        return list(map(str, self.reads))
 
     @property
     def outputs(self) -> list[str]:
         """The outputs as ``name@version``."""
-        return [f"{name}@{version}" for name, version in zip(self.op.outputs, self.out_versions, strict=True)]
+        return list(map(str, self.writes))
 
     def __str__(self) -> str:
         args = [f"{name}={value!r}" for name, value in self.op.args.items()]
@@ -37,20 +58,29 @@ class Ssa(NamedTuple):
         return f"{', '.join(self.outputs)} = {call}" if self.op.outputs else call
 
 
-def play(op: Operator, frontier: dict[str, int]) -> Ssa:
-    """Number what `op` reads and writes, and move `frontier` (name -> latest version) past it."""
-    in_versions = tuple([frontier.setdefault(name, 0) for name in op.inputs])
-    out_versions = []
+def play(op: Operator, blobs: dict[str, list[V]], make: Callable[[str, int], V]) -> Ssa[V]:
+    """Number what `op` reads and writes; new versions, made by `make`, join `blobs` (name -> its versions so far)."""
+    reads = []
+    for name in op.inputs:
+        versions = blobs.get(name)
+        if versions is None:
+            versions = blobs[name] = [make(name, 0)]
+        reads.append(versions[-1])
+    writes = []
     for name in op.outputs:
-        frontier[name] = version = frontier.get(name, -1) + 1
-        out_versions.append(version)
-    return Ssa(op, in_versions, tuple(out_versions))
+        versions = blobs.get(name)
+        if versions is None:
+            versions = blobs[name] = [make(name, 0)]
+        else:
+            versions.append(make(name, len(versions)))
+        writes.append(versions[-1])
+    return Ssa(op, reads, writes)
 
 
-def number(operators: Iterable[Operator]) -> list[Ssa]:
+def number(operators: Iterable[Operator]) -> list[Ssa[BlobVersion]]:
     """Every operator of a program with its versions."""
-    frontier: dict[str, int] = {}
-    return [play(op, frontier) for op in operators]
+    blobs: dict[str, list[BlobVersion]] = {}
+    return [play(op, blobs, BlobVersion) for op in operators]
 
 
 def without_overwriting(operators: Sequence[Operator]) -> list[Operator]:
@@ -60,26 +90,26 @@ def without_overwriting(operators: Sequence[Operator]) -> list[Operator]:
     are called ``<name>_<version>``, or the next free number.
     """
     numbered = number(operators)
-    written = [blob for ssa in numbered for blob in zip(ssa.op.outputs, ssa.out_versions, strict=True)]
-    inside = {name for name, version in written if version == 0}
-    last = dict(written)
-    taken = {name for op in operators for name in (*op.inputs, *op.outputs)}
-    names: dict[tuple[str, int], str] = {}
+    kept: dict[str, BlobVersion] = {}
+    inside: set[str] = set()
+    for ssa in numbered:
+        for blob in ssa.reads:
+            kept.setdefault(blob.name, blob)
+        for blob in ssa.writes:
+            if blob.version == 0:
+                inside.add(blob.name)
+            if blob.name in inside:
+                kept[blob.name] = blob
+    taken = set(kept)
+    names: dict[BlobVersion, str] = {blob: blob.name for blob in kept.values()}
 
-    def name_of(blob: tuple[str, int]) -> str:
-        name, version = blob
-        if version == (last[name] if name in inside else 0):
-            return name
+    def name_of(blob: BlobVersion) -> str:
         if blob not in names:
-            names[blob] = numbered_name(name, taken.__contains__, version)
+            names[blob] = numbered_name(blob.name, taken.__contains__, blob.version)
             taken.add(names[blob])
         return names[blob]
 
     return [
-        msgspec.structs.replace(
-            ssa.op,
-            inputs=[name_of(blob) for blob in zip(ssa.op.inputs, ssa.in_versions, strict=True)],
-            outputs=[name_of(blob) for blob in zip(ssa.op.outputs, ssa.out_versions, strict=True)],
-        )
+        msgspec.structs.replace(ssa.op, inputs=list(map(name_of, ssa.reads)), outputs=list(map(name_of, ssa.writes)))
         for ssa in numbered
     ]

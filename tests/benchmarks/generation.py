@@ -1,5 +1,6 @@
-"""Generation: what making the backward pass takes for each forward operator, its events consumed or all kept."""
+"""Generation: what making the backward pass takes a forward operator, without events and with all of them kept."""
 
+import tracemalloc
 from collections.abc import Callable, Iterator
 
 from gradviz import IR, Operator
@@ -8,13 +9,29 @@ from gradviz.program import NetDef
 from tests.benchmarks.figures import Figure, Target
 from tests.benchmarks.timing import Effort, best_seconds
 
-MOST_MICROSECONDS = 30.0
+MOST_MICROSECONDS = {"generate": 10.0, "record": 25.0}
 MOST_GROWTH = 1.5
+MOST_BYTES = 2048.0
+MOST_SECONDS_TO_LOAD = 0.2
 
 
 def chain(operators: int) -> list[Operator]:
     """Tanh after Tanh."""
     return [Operator("Tanh", [f"x{at}"], [f"x{at + 1}"]) for at in range(operators)]
+
+
+def layers(operators: int) -> list[Operator]:
+    """FC and Relu in turn, each FC with weights and a bias of its own."""
+    ops: list[Operator] = []
+    for at in range(operators // 2 + 1):
+        x, y = f"x{at}", f"y{at}"
+        ops += [Operator("FC", [x, f"w{at}", f"b{at}"], [y]), Operator("Relu", [y], [f"x{at + 1}"])]
+    return ops[:operators]
+
+
+def in_place(operators: int) -> list[Operator]:
+    """One blob that every operator writes in place."""
+    return [Operator("Negative", ["x"], ["x"]) for _ in range(operators)]
 
 
 def branching(operators: int) -> list[Operator]:
@@ -32,29 +49,34 @@ def fan_out(operators: int) -> list[Operator]:
     return [*readers, Operator("Sum", [op.outputs[0] for op in readers], ["y"])]
 
 
-SHAPES: dict[str, Callable[[int], list[Operator]]] = {"chain": chain, "branching": branching, "fan-out": fan_out}
+SHAPES: dict[str, Callable[[int], list[Operator]]] = {
+    "chain": chain,
+    "layers": layers,
+    "branching": branching,
+    "fan-out": fan_out,
+    "in place": in_place,
+}
 
 
 def measure(effort: Effort) -> Iterator[Figure]:
-    """Microseconds a forward operator for each shape and length, and how they grow with the length."""
-    programs = {(shape, length): make(length) for shape, make in SHAPES.items() for length in effort.operators}
-    contenders = {
-        (verb, *key): call(operators)
-        for key, operators in programs.items()
-        for verb, call in (("generate", generating), ("record", recording))
-    }
-    seconds = best_seconds(contenders, effort)
-    each = {
-        (verb, shape, length): 1e6 * taken / len(programs[shape, length])
-        for (verb, shape, length), taken in seconds.items()
-    }
+    """Microseconds and bytes a forward operator for each shape and length, and how the time grows with the length."""
+    programs = {(shape, length): make(length) for length in effort.operators for shape, make in SHAPES.items()}
+    each: dict[tuple[str, str, int], float] = {}
+    for length in effort.operators:
+        contenders = {
+            (verb, shape, length): call(programs[shape, length])
+            for verb, call in (("generate", generating), ("record", recording))
+            for shape in SHAPES
+        }
+        seconds = best_seconds(contenders, effort.for_length(length))
+        each |= {key: 1e6 * taken / length for key, taken in seconds.items()}
     for (verb, shape, length), microseconds in each.items():
         yield Figure(
             f"{verb} {shape}",
             f"{length:,} operators",
             microseconds,
             "us/operator",
-            target=Target("figure", MOST_MICROSECONDS),
+            target=Target("figure", MOST_MICROSECONDS[verb]),
         )
     *_, short, long = effort.operators
     for shape in SHAPES:
@@ -67,6 +89,11 @@ def measure(effort: Effort) -> Iterator[Figure]:
             each["generate", shape, short],
             Target("ratio", MOST_GROWTH),
         )
+        held = bytes_held(programs[shape, short]) / short
+        yield Figure(
+            f"memory of {shape}", f"{short:,} operators", held, "B/operator", target=Target("figure", MOST_BYTES)
+        )
+    yield loading(programs["layers", long], effort)
 
 
 def generating(operators: list[Operator]) -> Callable[[], object]:
@@ -79,3 +106,24 @@ def recording(operators: list[Operator]) -> Callable[[], object]:
     """The same with every event kept, as the debugger does."""
     net, ys = NetDef("net", operators), [operators[-1].outputs[0]]
     return lambda: record(net, ys)
+
+
+def bytes_held(operators: list[Operator]) -> int:
+    """What the IR and the gradient operators that it made take in memory, the forward operators left out."""
+    ir, ys = None, [operators[-1].outputs[0]]
+    tracemalloc.start()
+    try:
+        ir = IR(operators)
+        ir.get_backward_pass(ys)
+        return tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+        del ir
+
+
+def loading(operators: list[Operator], effort: Effort) -> Figure:
+    """Seconds to read a net from its JSON text."""
+    text = NetDef("net", operators).to_json()
+    seconds = best_seconds({"load": lambda: NetDef.from_json(text)}, effort)["load"]
+    target = Target("figure", MOST_SECONDS_TO_LOAD)
+    return Figure("load JSON", f"{len(operators):,} operators", seconds, "s", target=target)

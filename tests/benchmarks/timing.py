@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from math import inf
 from time import process_time
@@ -25,8 +25,12 @@ class Effort:
     sample_seconds: float
     operators: tuple[int, ...]
 
+    def for_length(self, operators: int) -> "Effort":
+        """The effort for a program of so many operators: the longest is measured fewer times."""
+        return replace(self, repetitions=3) if operators == self.operators[-1] else self
 
-FULL = Effort(repetitions=9, sample_seconds=0.1, operators=(100, 1_000, 10_000))
+
+FULL = Effort(repetitions=9, sample_seconds=0.1, operators=(1_000, 10_000, 100_000))
 QUICK = Effort(repetitions=3, sample_seconds=0.01, operators=(20, 200, 2_000))
 
 

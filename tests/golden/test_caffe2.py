@@ -21,20 +21,10 @@ UNKNOWN_TYPES = {"NoSuchOp", "Nonesuch"}
 
 SUITES = ("caffe2-core", "caffe2-run")
 
-ELSEWHERE = {
-    "random.172": "LayerNorm without a gradient of y: Caffe2 refuses; the gradients through its mean are given",
-}
-"""Cases of caffe2-run in which gradviz rightly or knowingly does otherwise; each has a test of its own below."""
-
 
 def selected(*expect):
     has = {known.type for known in types()} | MODEL_TYPES | UNKNOWN_TYPES
-    chosen = [
-        c
-        for suite in SUITES
-        for c in cases(suite)
-        if c["expect"] in expect and operator_types(c) <= has and c["name"] not in ELSEWHERE
-    ]
+    chosen = [c for suite in SUITES for c in cases(suite) if c["expect"] in expect and operator_types(c) <= has]
     return pytest.mark.parametrize("case", chosen, ids=[f"{c['suite']}:{c['name']}" for c in chosen])
 
 
@@ -142,12 +132,16 @@ def test_a_shape_that_was_overwritten_is_refused_and_to_ssa_gives_the_true_gradi
     assert_true_gradients(case, apart, apart.add_gradient_operators(case["ys"]))
 
 
-def test_layer_norm_is_differentiated_through_its_mean_alone():
+def test_zeros_for_y_let_the_mean_of_layer_norm_be_differentiated_alone():
     net, ws = Net(), Workspace()
     net.LayerNorm("x", ["y", "mean", "std"])
-    gradients = net.add_gradient_operators({"mean": "dmean"})
+    with pytest.raises(GradientError, match="needs the gradient of y") as caught:
+        net.add_gradient_operators({"mean": "dmean"})
+    assert "zeros" in caught.value.explain()
+    gradients = net.add_gradient_operators({"mean": "dmean", "y": "zeros"})
     ws.feed("x", np.arange(6.0).reshape(2, 3))
     ws.feed("dmean", np.array([[3.0], [6.0]]))
+    ws.feed("zeros", np.zeros((2, 3)))
     ws.run(net)
     np.testing.assert_allclose(ws.fetch(gradients["x"]), [[1, 1, 1], [2, 2, 2]])
 

@@ -38,9 +38,7 @@ def group_norm(about: str, x: Array, **args: Any) -> Case:
 CASES = [
     layer_norm("matrix", floats(3, 5)),
     layer_norm("matrix", floats(3, 5), ["y"]),
-    layer_norm("matrix", floats(3, 5), ["mean"]),
-    layer_norm("matrix", floats(3, 5), ["std"]),
-    layer_norm("matrix", floats(3, 5), ["mean", "std"]),
+    layer_norm("matrix", floats(3, 5), ["y", "mean"]),
     layer_norm("matrix", floats(3, 5), ["y", "std"]),
     layer_norm("flattened", floats(2, 3, 2)),
     layer_norm("axis 2", floats(2, 3, 4), axis=2),
