@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .gradient import IR, Ys
+from .gradient.deduplication import merge_rows
 from .operators import lookup, similar, types
-from .program import Device, Gradient, GradientSlice, GradvizError, NetDef, NetError, Operator
-from .program.operator import as_names, check_operator, numbered_name
+from .program import Device, Gradient, GradientSlice, NetDef, NetError, Operator
+from .program.events import Aggregator
+from .program.operator import as_names, check_operator
 from .runtime import immediate_workspace
-from .runtime.executor import check_arity
+from .runtime.faults import check_arity
 
 
 class Net(NetDef):
@@ -81,7 +83,7 @@ class Net(NetDef):
         self.ops.extend(operators)
         return gradients
 
-    def deduplicate_gradient_slices(self, gradient: GradientSlice, aggregator: str = "sum") -> GradientSlice:
+    def deduplicate_gradient_slices(self, gradient: GradientSlice, aggregator: Aggregator = "sum") -> GradientSlice:
         """Append the operators that merge rows of equal index in a sparse gradient.
 
         Args:
@@ -95,27 +97,13 @@ class Net(NetDef):
             NetError: ``bad_argument`` when `gradient` is dense or the aggregator another. RunError: it failed to run in
                 immediate mode. The net is left as it was.
         """
-        segments = {"sum": "UnsortedSegmentSum", "mean": "UnsortedSegmentMean"}.get(aggregator)
-        if segments is None or not isinstance(gradient, GradientSlice):
-            raise NetError(
-                f"{gradient!r} cannot be deduplicated by {aggregator!r}.",
-                kind="bad_argument",
-                ways_out=['Give a GradientSlice and "sum" or "mean"; a dense gradient has each row once already.'],
-            )
-        names = [f"{gradient.indices}_unique", f"{gradient.indices}_remapping", f"{gradient.values}_unique"]
-        unique, remapping, values = (self._untaken(name) for name in names)
-        before = len(self.ops)
-        try:
-            self.add("Unique", gradient.indices, [unique, remapping])
-            self.add(segments, [gradient.values, remapping], values)
-        except GradvizError:
-            del self.ops[before:]
-            raise
-        return GradientSlice(unique, values)
-
-    def _untaken(self, name: str) -> str:
-        taken = {blob for op in self.ops for blob in (*op.inputs, *op.outputs)}
-        return numbered_name(name, taken.__contains__) if name in taken else name
+        merge = merge_rows(gradient, aggregator, {blob for op in self.ops for blob in (*op.inputs, *op.outputs)})
+        made = NetDef(self.name, merge.operators)
+        workspace = immediate_workspace()
+        if workspace is not None:
+            workspace.run(made)
+        self.ops.extend(made.ops)
+        return merge.gradient
 
     def _check(self, op: Operator, index: int) -> None:
         known = lookup(op.type)

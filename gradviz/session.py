@@ -15,6 +15,7 @@ from .gradient import Ys
 from .net import Net
 from .notebook.display import mimebundle
 from .program import NetDef
+from .program.events import Aggregator
 from .runtime import Workspace
 
 if TYPE_CHECKING:
@@ -76,7 +77,14 @@ class Session(Cursor):
         return mimebundle(self)
 
 
-def debug(net: NetDef, ys: Ys, *, workspace: Workspace | None = None, skip: int = 0) -> Session:
+def debug(
+    net: NetDef,
+    ys: Ys,
+    *,
+    workspace: Workspace | None = None,
+    skip: int = 0,
+    deduplicate: Aggregator | None = None,
+) -> Session:
     """Record how the gradients of `ys` come into being and, where the net's inputs are fed, their execution.
 
     Args:
@@ -84,12 +92,16 @@ def debug(net: NetDef, ys: Ys, *, workspace: Workspace | None = None, skip: int 
         ys: blobs to differentiate, as in `Net.add_gradient_operators`.
         workspace: blobs to run on; it stays as it is. None: only the generation is recorded.
         skip: the first `skip` operators take no part in the backward pass.
+        deduplicate: ``"sum"`` or ``"mean"`` to merge, after the pass, the rows of equal index in each sparse gradient
+            of an input of the net, as `Net.deduplicate_gradient_slices` does.
 
     Raises:
+        NetError: `net` is no net, or `deduplicate` neither ``"sum"`` nor ``"mean"``.
         GradientError: nothing could be recorded, because `ys` or the net are malformed. A fault met on the way does
             not raise: it is the last event of the session, so that one can step up to it.
+        RunError: a given gradient holds a NaN, or is a slice whose indices and values do not belong together.
     """
-    recording = record(net, ys, workspace=workspace, skip=skip)
+    recording = record(net, ys, workspace=workspace, skip=skip, deduplicate=deduplicate)
     return Session(document(recording), recording)
 
 

@@ -14,12 +14,14 @@ const KINDS = [
   "InputChecked",
   "GeneratorAdded",
   "Accumulated",
+  "Deduplicated",
   "Ran",
   "Failed",
   "Completed",
 ] as const;
-const ROLES = ["forward", "seed", "gradient", "accumulation", "passed"] as const;
+const ROLES = ["forward", "seed", "gradient", "accumulation", "deduplication", "passed"] as const;
 const PHASES = ["play", "generate", "run"] as const;
+const AGGREGATORS = ["sum", "mean"] as const;
 const ORIGINS = ["generated", "passed", "seed", "given"] as const;
 
 export type EventKind = (typeof KINDS)[number];
@@ -29,8 +31,13 @@ export type Origin = (typeof ORIGINS)[number];
 
 /** JSON has no NaN and no infinity: they are written as words. */
 export type Scalar = number | "nan" | "inf" | "-inf";
+export interface SliceName {
+  indices: string;
+  values: string;
+}
+
 /** The name of a gradient: one blob, or two for a sparse one. */
-export type GradientName = string | { indices: string; values: string };
+export type GradientName = string | SliceName;
 
 export interface Names {
   inputs: string[];
@@ -106,6 +113,20 @@ export interface Ledger {
   cancellation: Scalar | null;
 }
 
+/** Rows of equal index in a sparse gradient made one. */
+export interface Merge {
+  blob: string;
+  at: number;
+  aggregator: (typeof AGGREGATORS)[number];
+  before: SliceName;
+  after: SliceName;
+  rows_before: number | null;
+  rows_after: number | null;
+  most_repeated: { index: number; times: number }[];
+  /** The largest difference of an element of the gradient as a dense array, before and after. */
+  difference: Scalar | null;
+}
+
 export type Graph = { svg: string; dot: string } | { omitted: string };
 
 export interface Trace {
@@ -123,6 +144,7 @@ export interface Trace {
   events: TraceEvent[];
   values: Record<string, Value>;
   ledgers: Ledger[];
+  merges: Merge[];
   gradients: Record<string, GradientName>;
   graph: Graph;
 }
@@ -154,6 +176,8 @@ export function parseTrace(source: string): Trace {
     forward: field("forward", list(line(sizes))),
     backward: field("backward", list(line(sizes))),
     ledgers: field("ledgers", list(ledger(sizes))),
+    // Documents written before there were merges have none.
+    merges: "merges" in document ? field("merges", list(merge(sizes))) : [],
     events: field("events", list(event(sizes))),
     values: field("values", dictionary(value)),
     gradients: field("gradients", dictionary(gradientName)),
@@ -201,13 +225,13 @@ const texts = list(text);
 const scalar: Reader<Scalar> = (found, path) =>
   found === "nan" || found === "inf" || found === "-inf" ? found : real(found, path);
 
-const sparseName: Reader<{ indices: string; values: string }> = (found, path) => {
+const sliceName: Reader<SliceName> = (found, path) => {
   const entry = record(found, path);
   return { indices: text(entry["indices"], `${path}.indices`), values: text(entry["values"], `${path}.values`) };
 };
 
 const gradientName: Reader<GradientName> = (found, path) =>
-  typeof found === "string" ? found : sparseName(found, path);
+  typeof found === "string" ? found : sliceName(found, path);
 
 const ys: Reader<Trace["ys"]> = (found, path) =>
   Array.isArray(found) ? texts(found, path) : dictionary(optional(gradientName))(found, path);
@@ -315,6 +339,19 @@ const ledger = (sizes: Sizes): Reader<Ledger> =>
     cancellation: field("cancellation", optional(scalar)),
   }));
 
+const merge = (sizes: Sizes): Reader<Merge> =>
+  fields((field) => ({
+    blob: field("blob", text),
+    at: field("at", whole(1, sizes.events)),
+    aggregator: field("aggregator", choice(AGGREGATORS)),
+    before: field("before", sliceName),
+    after: field("after", sliceName),
+    rows_before: field("rows_before", optional(whole(0))),
+    rows_after: field("rows_after", optional(whole(0))),
+    most_repeated: field("most_repeated", list(fields((row) => ({ index: row("index", real), times: row("times", whole(0)) })))),
+    difference: field("difference", optional(scalar)),
+  }));
+
 const graph: Reader<Graph> = (found, path) => {
   const entry = record(found, path);
   if ("omitted" in entry) return { omitted: text(entry["omitted"], `${path}.omitted`) };
@@ -329,6 +366,9 @@ function checkReferences(trace: Trace): void {
       ids.add(one.id);
     });
   }
+  trace.merges.forEach(({ at }, index) => {
+    if (trace.events[at - 1]?.kind !== "Deduplicated") refuse(`merges[${index}].at`, `is ${at}, and there is no Deduplicated event`);
+  });
   const closed = new Set<number>();
   trace.events.forEach((one, index) => {
     const unknown = one.lines.find((id) => !ids.has(id));

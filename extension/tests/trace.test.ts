@@ -104,3 +104,36 @@ test("a sparse gradient has two names", () => {
   const read = parseTrace(document((d) => (d["gradients"]["w1"] = { indices: "i@0", values: "v@0" })));
   assert.deepEqual({ ...(read.gradients["w1"] as object) }, { indices: "i@0", values: "v@0" });
 });
+
+/** A merge of rows at the last event, which becomes its event. */
+const withMerge = (d: Document): void => {
+  d["events"].at(-1)["kind"] = "Deduplicated";
+  d["merges"] = [
+    {
+      blob: "table@0", at: d["events"].length, aggregator: "mean", rows_before: 6, rows_after: 3, difference: 0.5,
+      before: { indices: "i@0", values: "v@0" }, after: { indices: "i_unique@0", values: "v_unique@0" },
+      most_repeated: [{ index: 1, times: 3 }, { index: 0, times: 2 }, { index: 4, times: 1 }],
+    },
+  ];
+};
+
+test("a merge of rows is read as it was written", () => {
+  const source = document(withMerge);
+  assert.deepEqual(parseTrace(source).merges, JSON.parse(source).merges);
+});
+
+test("a document written before there were merges has none", () => {
+  assert.deepEqual(parseTrace(document((d) => delete d["merges"])).merges, []);
+});
+
+test("a merge that contradicts the document is refused", () => {
+  const damaged = (damage: (merge: Document) => void) => (d: Document): void => {
+    withMerge(d);
+    damage(d["merges"][0]);
+  };
+  refusal(damaged((merge) => (merge["at"] = 1)), /merges\[0\]\.at is 1, and there is no Deduplicated event$/);
+  refusal(damaged((merge) => (merge["at"] = 0)), /merges\[0\]\.at is 0, outside 1 to/);
+  refusal(damaged((merge) => (merge["aggregator"] = "max")), /merges\[0\]\.aggregator is "max", not one of sum, mean$/);
+  refusal(damaged((merge) => (merge["rows_before"] = -1)), /merges\[0\]\.rows_before is -1/);
+  refusal(damaged((merge) => delete merge["after"]), /merges\[0\]\.after is missing/);
+});

@@ -16,6 +16,7 @@ from ..program import GradvizError
 from ..program.errors import shorten
 from ..program.events import AnyEvent, Event
 from .ledger import LedgerView
+from .merge import MergeView
 from .recording import Recording
 from .trace import Trace
 
@@ -158,6 +159,28 @@ class Cursor:
             )
         made = [ledger for ledger in found if ledger.at <= self._position]
         return LedgerView(made[-1] if made else found[0])
+
+    def rows(self, blob: str) -> MergeView:
+        """How the rows of equal index in the sparse gradient of `blob` were merged: which repeated, how many are left.
+
+        Args:
+            blob: a name or a version.
+
+        Raises:
+            CursorError: ``not_found`` when no rows of a gradient of this blob were merged.
+        """
+        for merge in self._trace.merges:
+            if blob in (merge.blob, merge.blob.rpartition("@")[0]):
+                return MergeView(merge)
+        known = ", ".join(merge.blob for merge in self._trace.merges[:8])
+        raise CursorError(
+            f"No rows in a gradient of {shorten(blob)} were merged.",
+            kind="not_found",
+            blobs=[blob],
+            ways_out=[f"Blobs whose rows were: {known}."]
+            if known
+            else ['Record it so: gradviz.debug(net, ys, deduplicate="sum"); it merges sparse gradients of inputs.'],
+        )
 
     def value(self, blob: str) -> Array:
         """The array of a blob, read-only: of a version (``"x@1"``), or of a name at its last version.

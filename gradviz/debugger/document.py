@@ -1,7 +1,7 @@
 """From a recording to its trace document: lines, narration, groups, ledgers and statistics."""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -14,6 +14,7 @@ from ..program.events import (
     Accumulated,
     Completed,
     Contribution,
+    Deduplicated,
     Event,
     Failed,
     GeneratorAdded,
@@ -27,13 +28,16 @@ from ..program.events import (
     to_dict,
 )
 from ..program.operator import parts_of
+from ..runtime.devices import CPU, current, device_of, moved
 from ..version import __version__
 from . import narration
+from .fit import are_rows
 from .ledger import ledger
 from .lines import GrowingLine, Lines, Written
+from .merge import Arrays, merge
 from .recording import Recording
 from .statistics import statistics
-from .trace import Kind, Ledger, Trace, TraceEvent, Value, json_safe
+from .trace import Kind, Ledger, Merge, Trace, TraceEvent, Value, json_safe
 
 PATH_LENGTH = 12
 """Words of a path that are shown before it is cut."""
@@ -80,6 +84,7 @@ class _Document:
         self.seconds: dict[str, float] = {}
         self.told: list[_Told] = []
         self.sums: list[_Sum] = []
+        self.merges: list[Merge] = []
         self.gradients: dict[str, Gradient] = {}
         self.group = -1
         for at, event in enumerate(recording.events, 1):
@@ -109,12 +114,14 @@ class _Document:
                 return self._tell_generator_added(event)
             case Accumulated():
                 return self._tell_accumulated(event, at)
+            case Deduplicated():
+                return self._tell_deduplicated(event, at)
             case Completed():
                 return self._tell_completed(event)
             case Ran():
                 return self._tell_ran(event, at)
             case Failed():
-                return self._say(event, narration.failed(event), event.index, [], [], [event.error])
+                return self._tell_failed(event)
         raise TypeError(f"{event.kind} is no event of a symbolic pass")
 
     def _tell_played(self, event: Played, at: int) -> _Told:
@@ -182,6 +189,22 @@ class _Document:
         told.ledger = len(self.sums) - 1
         return told
 
+    def _tell_deduplicated(self, event: Deduplicated, at: int) -> _Told:
+        lines = self.lines.merge(event, at)
+        was = self._parts(event.before, [written for line in lines for written in line.inputs])
+        became = self._parts(event.after, [written for line in lines for written in line.outputs])
+        before, after = GradientSlice(*map(str, was)), GradientSlice(*map(str, became))
+        made = merge(event, at, before, after, self._arrays(before), self._arrays(after))
+        self.merges.append(made)
+        self.gradients[event.blob] = after
+        text = narration.deduplicated(made, lines)
+        focus: Focus = [*reversed(became), made.blob, *reversed(was)]
+        return self._say(event, text, None, lines, focus, [line.op.type for line in lines])
+
+    def _arrays(self, gradient: GradientSlice) -> Arrays:
+        indices, values = (self.values.get(name) for name in parts_of(gradient))
+        return indices if indices is None else moved(indices, CPU), values if values is None else moved(values, CPU)
+
     def _tell_completed(self, event: Completed) -> _Told:
         self.gradients = {
             blob: GradientSlice(str(self.lines.latest(g.indices)), str(self.lines.latest(g.values)))
@@ -189,7 +212,7 @@ class _Document:
             else str(self.lines.latest(g))
             for blob, g in event.gradients.items()
         }
-        operators = len(self.recording.operators) - len(self.recording.net.ops)
+        operators = sum(line.role != "passed" for line in self.lines.backward)
         text = narration.completed(event, operators, self.recording.missing)
         return self._say(event, text, None, [], [])
 
@@ -202,6 +225,12 @@ class _Document:
         words = [event.op.type, *_oddities(arrays)]
         text = narration.ran(event, line, arrays)
         return self._say(event, text, forward, [line], [*line.outputs, *line.inputs], words)
+
+    def _tell_failed(self, event: Failed) -> _Told:
+        made = None if event.index is None else event.index - len(self.lines.forward)
+        line = self.lines.operator(made) if made is not None and made >= 0 else None
+        forward = event.index if line is None else line.of
+        return self._say(event, narration.failed(event), forward, [line] if line else [], [], [event.error])
 
     def _say(
         self,
@@ -259,6 +288,7 @@ class _Document:
             events=[self._event(told) for told in self.told],
             values=self._values(),
             ledgers=ledgers,
+            merges=self.merges,
             gradients=self.gradients,
         )
 
@@ -288,8 +318,7 @@ class _Document:
         return list(dict.fromkeys(words))
 
     def _values(self) -> dict[str, Value]:
-        device = "cpu"
-        return {name: statistics(array, device, self.seconds.get(name)) for name, array in self.values.items()}
+        return {name: statistics(array, self.seconds.get(name)) for name, array in self.values.items()}
 
     def _ledger(self, sum_: _Sum) -> Ledger:
         event = sum_.event
@@ -297,7 +326,10 @@ class _Document:
         paths = [self._path(contribution.index, event.blob) for contribution in event.contributions]
         arrays = [self._dense(term, event) for term in sum_.terms]
         total = self._dense(sum_.total, event)
-        return ledger(event, sum_.at, str(sum_.total[-1]), names, sum_.producers, paths, arrays, total)
+        device = CPU if total is None else device_of(total)
+        arrays = [None if array is None else moved(array, device) for array in arrays]
+        with current(device):
+            return ledger(event, sum_.at, str(sum_.total[-1]), names, sum_.producers, paths, arrays, total)
 
     def _dense(self, parts: Sequence[Written], event: Accumulated) -> Array | None:
         """The value of a gradient as one array, None where it was not computed."""
@@ -307,8 +339,12 @@ class _Document:
         table, indices = self.values.get(f"{event.blob}@{event.version}"), self.values.get(str(parts[0]))
         if table is None or indices is None:
             return None
-        whole = np.zeros_like(table, dtype=values.dtype)
-        np.add.at(whole, indices, values)
+        if not are_rows(indices, values, table):
+            return None
+        device = device_of(values)
+        with current(device):
+            whole = np.zeros_like(moved(table, device), dtype=values.dtype)
+            np.add.at(whole, moved(indices, device), values)
         return whole
 
     def _path(self, index: int | None, blob: str) -> list[str]:
@@ -352,10 +388,11 @@ def _ys(ys: Any) -> Any:
 
 
 def _oddities(arrays: Iterable[Array]) -> list[str]:
-    words = []
     floats = [array for array in arrays if array.dtype.kind in "fc"]
-    if any(np.isnan(array).any() for array in floats):
-        words.append("NaN")
-    if any(np.isinf(array).any() for array in floats):
-        words.append("Inf")
-    return words
+    questions = {"NaN": np.isnan, "Inf": np.isinf}
+    return [word for word, question in questions.items() if any(_holds_any(question, array) for array in floats)]
+
+
+def _holds_any(question: Callable[[Array], Array], array: Array) -> bool:
+    with current(device_of(array)):
+        return bool(question(array).any())

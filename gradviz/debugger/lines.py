@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from ..operators import lookup
 from ..program import Gradient, Operator
-from ..program.events import Accumulated, Played, Ran, RuleApplied, Seeded
+from ..program.events import Accumulated, Deduplicated, Played, Ran, RuleApplied, Seeded
 from ..program.operator import parts_of
 from .trace import Line, Revision, Role
 
@@ -134,6 +134,10 @@ class Lines:
             line.revise(at)
         return [self._backward(_role(op), op, event.index, at) for op in event.operators]
 
+    def merge(self, event: Deduplicated, at: int) -> list[GrowingLine]:
+        """The lines of the operators that merge rows."""
+        return [self._backward("deduplication", op, None, at) for op in event.operators]
+
     def ran(self, event: Ran, at: int) -> GrowingLine:
         """The line that ran, forward or backward."""
         count = len(self.forward)
@@ -146,9 +150,12 @@ class Lines:
         return self._operators[position]
 
     def latest(self, name: str) -> Written:
-        """The last writing of `name`; version 0 when only the outside can have written it."""
+        """The last writing of `name`; version 0 when only the outside can have written it.
+
+        What no operator reads has no version from the outside: as in SSA, its first writing is version 0.
+        """
         writings = self._writings.get(name)
-        return writings[-1] if writings else self._write(name, Written(name, 0, None))
+        return writings[-1] if writings else Written(name, 0, None)
 
     def _passed(self, index: int, passed: Sequence[tuple[Written, Gradient]], at: int) -> GrowingLine:
         line = GrowingLine(f"p{index}", "passed", self.forward[index].op, index, at)
@@ -169,11 +176,16 @@ class Lines:
         return line
 
     def _fill(self, line: GrowingLine, inputs: list[str], outputs: list[str], at: int) -> None:
-        line.inputs = [self.latest(name) for name in inputs]
+        line.inputs = [self._read(name) for name in inputs]
         for written in line.inputs:
             written.readers.append(line)
         line.outputs = [self._write(name, Written(name, 0, line)) for name in outputs]
         line.revise(at)
+
+    def _read(self, name: str) -> Written:
+        """The last writing of `name`, which from now on has a version from the outside if nobody wrote it."""
+        written = self.latest(name)
+        return written if name in self._writings else self._write(name, written)
 
     def _write(self, name: str, written: Written) -> Written:
         writings = self._writings.setdefault(name, [])

@@ -12,6 +12,7 @@ from ..program.events import (
     Accumulated,
     Checked,
     Completed,
+    Deduplicated,
     Failed,
     GeneratorAdded,
     InputChecked,
@@ -24,6 +25,7 @@ from ..program.events import (
 )
 from .lines import GrowingLine, Written
 from .recording import Recording
+from .trace import Merge
 
 
 def summary(recording: Recording) -> str:
@@ -35,7 +37,10 @@ def summary(recording: Recording) -> str:
     if isinstance(last := recording.events[-1], Failed):
         return f"{said}. The pass stops at the last event: {last.message}"
     said += f": {count_of(len(recording.operators) - forward, 'gradient operator')} in the making"
-    return f"{said}, with {count_of(sums, 'accumulation')}. Step to see how they come about."
+    said += f", with {count_of(sums, 'accumulation')}. Step to see how they come about."
+    if recording.deduplicate is None or any(isinstance(event, Deduplicated) for event in recording.events):
+        return said
+    return f"{said} No input of the net has a sparse gradient, so no rows are merged."
 
 
 def played(event: Played, line: GrowingLine) -> str:
@@ -144,6 +149,22 @@ def accumulated(
         shown = pairs if len(pairs) <= 3 else [*pairs[:2], f"{len(pairs) - 2} more likewise"]
         said += f" So that none overwrites another, {listed(shown)}."
     return said
+
+
+def deduplicated(merge: Merge, made: Sequence[GrowingLine]) -> str:
+    unique, segments = (code(line.op.type) for line in made)
+    said = f"The gradient of {code(merge.blob)} is sparse, and its rows of equal index are merged: {unique} finds each "
+    if merge.aggregator == "sum":
+        said += f"index once, {segments} adds up the rows of each, and the gradient stays what it is."
+    else:
+        said += f"index once, {segments} takes the mean of the rows of each: another gradient where one repeats."
+    if merge.rows_before is None:
+        return f"{said} How many repeat is known once it has run."
+    if merge.rows_before == merge.rows_after:
+        return f"{said} Here none repeats: all {merge.rows_after} rows stay."
+    most = merge.most_repeated[0]
+    rows = f"{count_of(merge.rows_before, 'row')} became {merge.rows_after}"
+    return f"{said} Here {rows}; index {most.index} stood there {most.times} times."
 
 
 def completed(event: Completed, operators: int, missing: Sequence[str]) -> str:

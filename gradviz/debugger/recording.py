@@ -6,15 +6,19 @@ from time import perf_counter
 import numpy as np
 
 from ..gradient import IR, Ys
+from ..gradient.deduplication import check_aggregator, deduplication_events
 from ..operators.registry import Array
-from ..program import GradientError, GradientSlice, GradvizError, NetDef, NetError, Operator, RunError
+from ..program import Device, GradientError, GradvizError, NetDef, NetError, Operator, RunError
 from ..program.collection import uncollected
-from ..program.events import Event, Failed, Ran
-from ..program.ssa import Ssa, number
+from ..program.events import Aggregator, Event, Failed, Ran, Seeded
+from ..program.operator import parts_of
+from ..program.ssa import BlobVersion, Ssa, number
 from ..runtime import Workspace
-from ..runtime.executor import plan, run_step
-
-BlobVersion = tuple[str, int]
+from ..runtime.devices import finish
+from ..runtime.executor import run_step
+from ..runtime.planning import Plan, plan
+from .fit import Fit
+from .promises import Key
 
 
 class Recording:
@@ -24,9 +28,11 @@ class Recording:
         net: the forward net.
         ys: what was differentiated, as asked.
         skip: how many leading operators took no part.
+        deduplicate: how rows of equal index in sparse gradients of the net's inputs were merged; None: they were not.
         operators: the whole program: the forward operators, then the gradient operators.
         events: what happened, first to last; a last event `Failed` says that and why it stopped.
-        values: (name, version) -> read-only array of everything that was fed or computed. Not there: not computed.
+        values: (name, version) -> array of everything that was fed or computed, on the device where it lies; those of
+            numpy are read-only. Not there: not computed.
         missing: blobs that were not fed, so that nothing was executed; empty when it was, or no workspace was given.
     """
 
@@ -37,8 +43,9 @@ class Recording:
         skip: int,
         operators: Sequence[Operator],
         events: Sequence[Event],
-        values: dict[BlobVersion, Array],
+        values: dict[Key, Array],
         missing: Sequence[str] = (),
+        deduplicate: Aggregator | None = None,
     ) -> None:
         self.net = net
         self.ys = ys
@@ -47,24 +54,37 @@ class Recording:
         self.events = tuple(events)
         self.values = values
         self.missing = tuple(missing)
+        self.deduplicate = deduplicate
 
 
-def record(net: NetDef, ys: Ys, *, workspace: Workspace | None = None, skip: int = 0) -> Recording:
+def record(
+    net: NetDef,
+    ys: Ys,
+    *,
+    workspace: Workspace | None = None,
+    skip: int = 0,
+    deduplicate: Aggregator | None = None,
+) -> Recording:
     """Generate the backward pass of `ys` and, where the net's inputs are fed, run it all; keep what happens.
 
     Neither `net` nor `workspace` is changed.
 
+    Args:
+        deduplicate: ``"sum"`` or ``"mean"`` to merge, after the pass, the rows of equal index in each sparse gradient
+            of an input of the net.
+
     Raises:
-        NetError: `net` is no net.
+        NetError: `net` is no net, or `deduplicate` neither ``"sum"`` nor ``"mean"``.
         GradientError: ``bad_ys``, ``bad_skip``, ``bad_net``, ``orphan_stop_gradient``: there is nothing to record. A
             fault met on the way is recorded as the last event, `Failed`.
-        RunError: ``bad_value`` when a given gradient holds a NaN.
+        RunError: ``bad_value`` when a given gradient holds a NaN, ``shape_mismatch`` when it is a slice whose indices
+            and values do not belong together.
     """
     _check_arguments(net, ys, workspace)
+    if deduplicate is not None:
+        check_aggregator(deduplicate)
     net = net.copy()
     ir = IR(net.ops, skip)
-    if workspace is not None:
-        _check_seeds(ys, workspace)
     events: list[Event] = []
     try:
         with uncollected():
@@ -74,12 +94,18 @@ def record(net: NetDef, ys: Ys, *, workspace: Workspace | None = None, skip: int
         if not events:
             raise
         events.append(_failed(error))
+    if workspace is not None:
+        _check_seeds(events, workspace)
     operators = [*net.ops, *ir.gradient_ops]
+    if deduplicate is not None and not isinstance(events[-1], Failed):
+        merges = list(deduplication_events(events, operators, deduplicate))
+        events += merges
+        operators += [op for merge in merges for op in merge.operators]
     missing = _missing(operators, workspace)
-    values: dict[BlobVersion, Array] = {}
+    values: dict[Key, Array] = {}
     if workspace is not None and not missing and not isinstance(events[-1], Failed):
         _run(operators, workspace, events, values)
-    return Recording(net, ys, skip, operators, events, values, missing)
+    return Recording(net, ys, skip, operators, events, values, missing, deduplicate)
 
 
 def _check_arguments(net: object, ys: object, workspace: object) -> None:
@@ -101,27 +127,40 @@ def _check_arguments(net: object, ys: object, workspace: object) -> None:
         )
 
 
-def _run(
-    operators: list[Operator], workspace: Workspace, events: list[Event], values: dict[BlobVersion, Array]
-) -> None:
+def _run(operators: list[Operator], workspace: Workspace, events: list[Event], values: dict[Key, Array]) -> None:
     """Run `operators` on the blobs of `workspace`, a `Ran` event each; every version of every blob goes to `values`."""
-    blobs = {name: workspace[name] for name in workspace}
+    blobs = {name: workspace.fetch(name, device=None) for name in workspace}
+    program = number(operators)
+    fit = Fit(events, program)
     try:
-        ready = plan(operators, blobs)
+        ready = _planned(operators, blobs, workspace.device, fit)
         values.update({(name, 0): blobs[name] for name in ready.external})
+        fit.check(-1, values)
         with np.errstate(all="ignore"):
-            for position, (step, ssa) in enumerate(zip(ready.steps, number(operators), strict=True)):
+            for position, (step, ssa) in enumerate(zip(ready.steps, program, strict=True)):
                 start = perf_counter()
                 run_step(step, blobs)
+                finish(step.device)
                 seconds = perf_counter() - start
                 for name, version in zip(ssa.op.outputs, ssa.out_versions, strict=True):
                     values[name, version] = blobs[name]
-                events.append(_ran(position, ssa, str(workspace.device), seconds))
+                events.append(_ran(position, ssa, str(step.device), seconds))
+                fit.check(position, values)
     except GradvizError as error:
-        events.append(_failed(error))
+        events.append(_failed(fit.told(error)))
 
 
-def _ran(position: int, ssa: Ssa, device: str, seconds: float) -> Ran:
+def _planned(operators: list[Operator], blobs: dict[str, Array], device: Device, fit: Fit) -> Plan:
+    """The plan; where it cannot be made because of a gradient that does not fit, the error is about that gradient."""
+    try:
+        return plan(operators, blobs, device)
+    except RunError as error:
+        if error.operator_index is not None:
+            fit.foresee(error.operator_index, blobs)
+        raise
+
+
+def _ran(position: int, ssa: Ssa[BlobVersion], device: str, seconds: float) -> Ran:
     return Ran(position, ssa.op, ssa.in_versions, ssa.out_versions, device, seconds)
 
 
@@ -141,15 +180,18 @@ def _missing(operators: Sequence[Operator], workspace: Workspace | None) -> list
     return list(missing)
 
 
-def _check_seeds(ys: Ys, workspace: Workspace) -> None:
-    if not isinstance(ys, dict):
-        return
-    for y, gradient in ys.items():
-        name = gradient.values if isinstance(gradient, GradientSlice) else gradient
-        if not isinstance(name, str) or name not in workspace:
+def _check_seeds(events: Sequence[Event], workspace: Workspace) -> None:
+    """Refuse a given gradient that no blob can have, whatever its shape."""
+    for event in events:
+        if not isinstance(event, Seeded) or event.operator is not None:
             continue
-        array = workspace[name]
-        if array.dtype.kind in "fc" and np.isnan(array).any():
+        parts = parts_of(event.gradient)
+        given = {name: workspace[name] for name in parts if name in workspace}
+        if len(parts) == len(given) == 2:
+            _check_slice(event.y, parts, *given.values())
+        y, name = event.y, parts[-1]
+        array = given.get(name)
+        if array is not None and array.dtype.kind in "fc" and np.isnan(array).any():
             raise RunError(
                 f"The gradient {name} given for {y} holds {int(np.isnan(array).sum())} NaN of {array.size} elements: "
                 "every gradient would become NaN.",
@@ -157,3 +199,15 @@ def _check_seeds(ys: Ys, workspace: Workspace) -> None:
                 blobs=[name, y],
                 ways_out=[f"Feed {name} again without NaN.", f"Give None for {y} to start from ones."],
             )
+
+
+def _check_slice(y: str, names: Sequence[str], indices: Array, values: Array) -> None:
+    if indices.dtype.kind in "iu" and values.shape[: indices.ndim] == indices.shape:
+        return
+    raise RunError(
+        f"The gradient given for {y} has indices {names[0]}, {indices.dtype} {indices.shape}, and values {names[1]}, "
+        f"{values.dtype} {values.shape}: there must be one integer for each row of values.",
+        kind="shape_mismatch",
+        blobs=[*names, y],
+        ways_out=[f"Feed {names[0]} as integers (n,) and {names[1]} as (n, ...)."],
+    )

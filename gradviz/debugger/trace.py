@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from ..program import Gradient, GradientSlice
+from ..program.events import Aggregator
 from .trace_check import TraceError, check, too_deep
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "Graph",
     "Ledger",
     "Line",
+    "Merge",
+    "MergedRow",
     "Number",
     "Revision",
     "Trace",
@@ -47,11 +50,12 @@ Kind = Literal[
     "InputChecked",
     "GeneratorAdded",
     "Accumulated",
+    "Deduplicated",
     "Ran",
     "Failed",
     "Completed",
 ]
-Role = Literal["forward", "seed", "gradient", "accumulation", "passed"]
+Role = Literal["forward", "seed", "gradient", "accumulation", "deduplication", "passed"]
 
 
 class Revision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,7 +84,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """For example "cpu" or "cuda:0"; None: not set."""
     name: str = ""
     of: int | None = None
-    """Backward: index of the forward operator it came from; None for seeds."""
+    """Backward: index of the forward operator it came from; None for seeds and for what merges rows."""
     role: Role
     made: int
     """Exists from this position on."""
@@ -168,6 +172,31 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """1 - ||sum of c|| / sum of ||c||: 0 where all pull one way, 1 where they annihilate each other."""
 
 
+class MergedRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An index of a sparse gradient and how many of its rows had it."""
+
+    index: int
+    times: int
+
+
+class Merge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rows of equal index in a blob's sparse gradient made one. None in a number: not computed."""
+
+    blob: str
+    at: int
+    """Position after the Deduplicated event."""
+    aggregator: Aggregator
+    before: GradientSlice
+    after: GradientSlice
+    """Blob versions."""
+    rows_before: int | None = None
+    rows_after: int | None = None
+    most_repeated: list[MergedRow] = []
+    """The first 8, the most repeated one first; equally repeated ones in the order of their indices."""
+    difference: Number | None = None
+    """Largest difference of an element between the gradient before and after, as dense arrays."""
+
+
 class Graph(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The drawing, laid out once with everything made: either `svg` and `dot`, or why it was `omitted`."""
 
@@ -200,6 +229,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     values: dict[str, Value] = {}
     """By blob version, only what was executed or fed. Absent means not computed, never 0."""
     ledgers: list[Ledger] = []
+    merges: list[Merge] = []
     gradients: dict[str, Gradient] = {}
     """Blob to the version of its gradient, "x_grad@0"."""
     graph: Graph = Graph(omitted="not drawn")

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..program.errors import GradvizError, shorten
 
 if TYPE_CHECKING:
-    from .trace import Ledger, Line, Trace, TraceEvent, Value
+    from .trace import Ledger, Line, Merge, Trace, TraceEvent, Value
 
 MAX_DEPTH = 200
 """Nesting of nets, arguments and details. Deeper ones could exhaust the stack of whoever walks them."""
 
 PREVIEW_ROWS, PREVIEW_COLUMNS = 6, 16
+MERGED_ROWS = 8
+"""Indices of a merge that a document lists."""
 
 
 class TraceError(GradvizError):
@@ -37,6 +39,8 @@ def check(trace: Trace) -> None:
             _wrong(f"events[{index}].group", f"group {event.group} had already ended; groups are contiguous")
     for index, ledger in enumerate(trace.ledgers):
         _check_ledger(trace, index, ledger)
+    for index, merge in enumerate(trace.merges):
+        _check_merge(trace, index, merge)
     for version, value in trace.values.items():
         _check_value(f"values[{shorten(version)}]", value)
     graph = trace.graph
@@ -98,6 +102,18 @@ def _check_ledger(trace: Trace, index: int, ledger: Ledger) -> None:
         _check_index(f"{where}.contributions[{k}].of", contribution.of, len(trace.forward), "forward operators")
         numbers += [contribution.norm, contribution.share, contribution.cosine]
     _check_json(where, numbers)
+
+
+def _check_merge(trace: Trace, index: int, merge: Merge) -> None:
+    where = f"merges[{index}]"
+    if not 0 < merge.at <= len(trace.events) or trace.events[merge.at - 1].kind != "Deduplicated":
+        _wrong(f"{where}.at", f"there is no Deduplicated event at position {merge.at}")
+    if len(merge.most_repeated) > MERGED_ROWS:
+        _wrong(f"{where}.most_repeated", f"it lists more than {MERGED_ROWS} indices")
+    counts = [merge.rows_before, merge.rows_after, *(row.times for row in merge.most_repeated)]
+    if any(count is not None and count < 0 for count in counts):
+        _wrong(where, "a count is negative")
+    _check_json(where, [merge.difference])
 
 
 def _check_value(where: str, value: Value) -> None:

@@ -165,7 +165,7 @@ def _node(node: Node, box: Box, state: State, theme: Theme, name: str | None) ->
         left, width, height = box.x - box.width / 2, box.width, box.height
         area = f'x="{left:.1f}" y="{box.top:.1f}" width="{width:.1f}" height="{height:g}"'
         yield f'<rect {area} rx="{theme.corner:g}" {pen}/>'
-        if node.role in ("gradient", "seed"):
+        if node.role in ("gradient", "seed", "deduplication"):
             yield (
                 f'<line class="bar" x1="{left + 4:.1f}" x2="{left + 4:.1f}" y1="{box.top + 4:.1f}" '
                 f'y2="{box.bottom - 4:.1f}" stroke="{look.pen}" stroke-width="2.5"/>'

@@ -34,7 +34,8 @@ def node_look(node: Node, state: State, theme: Theme) -> Look:
         return Look(theme.forward, theme.current_fill, theme.text, width, dashed)
     if node.is_forward:
         return Look(theme.forward, theme.fill, theme.text, width, dashed)
-    pen = theme.accumulation if is_new and state.accumulates else theme.backward
+    is_sum = node.role == "deduplication" or (is_new and state.accumulates)
+    pen = theme.accumulation if is_sum else theme.backward
     return Look(pen, theme.new_fill if is_new else theme.fill, theme.text, width, dashed)
 
 

@@ -91,4 +91,6 @@ def _name(line: Line) -> str:
         return f"{line.type}, seed"
     if line.role == "accumulation":
         return f"{line.type}, adds gradients"
+    if line.role == "deduplication":
+        return f"{line.type}, merges rows"
     return f"{line.type} of #{line.of}" + (", passes on" if line.role == "passed" else "")

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from .view import Edge, Node
 
 
+SUMS = ("Accumulated", "Deduplicated")
+"""Kinds of events that bring gradients, or rows of one, together."""
+
+
 @dataclass(frozen=True)
 class State:
     """What a drawing marks.
@@ -18,7 +22,7 @@ class State:
         position: events that have happened; None: the end of the recording, with nothing marked.
         current: id of the forward operator visited, or None.
         new: ids of the lines that the current event made, changed or ran.
-        accumulates: whether the current event adds gradients.
+        accumulates: whether the current event adds gradients or merges their rows.
     """
 
     position: int | None = None
@@ -48,4 +52,4 @@ def state_at(trace: Trace, position: int | None) -> State:
         return State(0)
     event = trace.events[position - 1]
     current = None if event.forward is None else f"f{event.forward}"
-    return State(position, current, frozenset(event.lines), event.kind == "Accumulated")
+    return State(position, current, frozenset(event.lines), event.kind in SUMS)

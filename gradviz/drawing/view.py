@@ -4,6 +4,7 @@ Where things stand, from top to bottom (`Node.slot` counts it):
 
 * row i holds forward operator i and, in the other lane, the gradient operators that came from it;
 * an accumulation stands above the row of its first contribution, on the way to the row that reads it;
+* what merges the rows of a blob's gradient stands above the row that reads the blob first;
 * a seed stands below what reads it.
 
 An edge runs from the maker of a blob to its reader. A gradient that passes through an operator unchanged runs through
@@ -130,6 +131,8 @@ def _node(line: Line, slot: int) -> Node:
         detail = "seed"
     elif line.role == "accumulation":
         title, detail = "Σ", ""
+    elif line.role == "deduplication":
+        detail = "merges rows"
     made = 0 if line.role == "forward" else line.made  # the net is there before anything happens to it
     return Node(line.id, line.role, title, detail, of, slot, made, line.ran)
 
@@ -169,11 +172,14 @@ class _GradientSources:
             for blob in line.outputs
         }
         self._ledger_of = {ledger.total: ledger for ledger in trace.ledgers}
+        self._merged = _merged(trace)
 
     def __call__(self, line: Line) -> list[tuple[str, str | None]]:
         if line.role == "accumulation":
             return self._into_sum(line)
-        blobs = self._forward[line.of].outputs if line.of is not None else []
+        blobs = self._merged.get(line.id, [])
+        if line.of is not None:
+            blobs = self._forward[line.of].outputs
         return [(gradient, self._source(gradient, blobs, line.id)) for gradient in line.inputs]
 
     def _source(self, gradient: str, blobs: Iterable[str], reader: str) -> str | None:
@@ -201,6 +207,16 @@ class _GradientSources:
         return sources
 
 
+def _merged(trace: Trace) -> dict[str, list[str]]:
+    """The blob whose gradient's rows a line merges, by the line's id."""
+    slices = {name: merge.blob for merge in trace.merges for name in (merge.after.indices, merge.after.values)}
+    return {
+        line.id: [slices[name] for name in line.outputs if name in slices]
+        for line in trace.backward
+        if line.role == "deduplication"
+    }
+
+
 def _slots(trace: Trace, flows: list[Flow]) -> dict[str, int]:
     """The slot of each line. Rows are anchors; sums and seeds are put between them."""
     anchors: dict[str, tuple[float, ...]] = {}
@@ -215,10 +231,13 @@ def _slots(trace: Trace, flows: list[Flow]) -> dict[str, int]:
         if kind == "backward":
             sources.setdefault(target, []).append(source)
             readers.setdefault(source, []).append(target)
+    first_reader = {blob: index for index, line in reversed([*enumerate(trace.forward)]) for blob in line.inputs}
+    merged = _merged(trace)
     last = len(trace.forward) - 1
     for order, line in enumerate(trace.backward):
         if line.id not in anchors and line.role != "seed":
-            rows = [anchors[source][0] for source in sources.get(line.id, ()) if source in anchors]
+            rows: list[float] = [first_reader[blob] for blob in merged.get(line.id, ()) if blob in first_reader]
+            rows = rows or [anchors[source][0] for source in sources.get(line.id, ()) if source in anchors]
             row = min(rows) if rows else last + 1 if line.of is None else line.of
             anchors[line.id] = (row, -1, -order)
     for order, line in enumerate(trace.backward):

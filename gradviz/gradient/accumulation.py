@@ -18,6 +18,7 @@ import msgspec
 
 from ..operators.registry import gradient_name
 from ..program import Device, Gradient, GradientError, GradientSlice, Operator
+from ..program.control_flow import NETS, renamed
 from ..program.events import Rename
 from .names import GradientNames
 from .versions import Generator, Steps, Tracked
@@ -158,6 +159,10 @@ def _split_name(name: str, number: int, names: GradientNames) -> tuple[str, int]
 def _rename(steps: Steps, old: str, new: str, operators: list[Operator]) -> Iterable[Rename]:
     for step, (position, slot) in enumerate(steps):
         op = operators[position]
+        if op.type in NETS:
+            operators[position] = renamed(op, {old: new} if step else {}, {old: new} if slot >= 0 else {})
+            yield Rename(position, slot, old, new)
+            continue
         inputs = [new if name == old else name for name in op.inputs] if step else op.inputs
         outputs = op.outputs
         if slot >= 0:

@@ -11,14 +11,14 @@ Everything is kept by blob version, so a name that is written again starts a new
 read a forward blob only at the version that the program ends with: an older one is gone when the backward pass runs.
 """
 
-from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from ..program import Gradient, GradientError, GradientSlice, Operator
 from ..program.collection import uncollected
+from ..program.control_flow import NETS, kept_name, renamed, scopes_of
 from ..program.events import (
     Accumulated,
     Checked,
@@ -34,15 +34,14 @@ from ..program.events import (
     Visited,
 )
 from ..program.operator import parts_of
-from ..program.ssa import Ssa, play
 from .accumulation import Total, add_up, common_device, densified
+from .forward import ForwardProgram
 from .names import GradientNames
+from .nesting import Nesting, Surroundings
 from .refusals import (
-    bad_skip,
-    duplicate_output,
     missing_output_gradient,
-    orphan_stop_gradient,
     out_of_scope,
+    shared_scope,
     version_overwritten,
 )
 from .rules import BlobRef, ask_rule, plain
@@ -50,108 +49,37 @@ from .versions import Generator, Tracked, steps_of, written
 from .why_none import WhyNone, why_none
 from .ys import Ys, parse_ys
 
+OUTERMOST = Surroundings()
 NO_OUTPUT_GRADIENT = "no output of it has a gradient"
 
 
-class IR:
+class IR(ForwardProgram):
     """The state from which the backward pass of `operators` is generated.
 
     Attributes:
-        ssa: each operator with the blob versions that it reads and writes.
-        blobs: name -> its versions, each with its readers, the gradients that have arrived, and their sum so far.
         gradient_map: name -> gradient of the earliest version that has one: the result.
         gradient_ops: the gradient operators made so far.
+        names: whose gradient each generated name holds.
+        told: what has happened since it was emptied; None: nobody wants to know.
 
     Args:
         operators: the forward program.
         skip: the first `skip` operators take no part, except that they write the blobs that the others read.
+        around: where a nested net stands.
 
     Raises:
         GradientError: ``bad_skip``; ``bad_net`` when an operator writes one name twice; ``orphan_stop_gradient`` when
-            nothing reads the output of a StopGradient.
+            nothing reads the output of a StopGradient; ``control_flow_structure``.
     """
 
-    def __init__(self, operators: Iterable[Operator], skip: int = 0) -> None:
-        operators = list(operators)
-        if not (isinstance(skip, int) and 0 <= skip <= len(operators)):
-            raise bad_skip(skip, len(operators))
-        self.skip = skip
-        self.ssa: list[Ssa[Tracked]] = []
-        self.blobs: dict[str, list[Tracked]] = {}
+    def __init__(self, operators: Iterable[Operator], skip: int = 0, *, around: Surroundings = OUTERMOST) -> None:
+        super().__init__(operators, skip, around)
         self.gradient_map: dict[str, Gradient] = {}
         self.gradient_ops: list[Operator] = []
-        self._names = GradientNames(self.blobs)
-        self._ys: list[str] = []
-        self._told: list[Event] | None = None
-        with uncollected():
-            for op in operators:
-                self.play(op)
-        self.sanity_check()
-
-    def play(self, op: Operator) -> None:
-        """Append `op` to the forward program: number its versions and note its readings and writings."""
-        index = len(self.ssa)
-        if len(op.outputs) > 1 and len(set(op.outputs)) != len(op.outputs):
-            raise duplicate_output(op, index)
-        ssa = play(op, self.blobs, Tracked)
-        if index >= self.skip:
-            for blob in ssa.reads:
-                blob.use(index)
-        self.ssa.append(ssa)
-
-    @property
-    def input_usages(self) -> dict[str, list[list[int]]]:
-        """Name -> version -> indices of the operators that read it, one entry a reading; being a y counts as one too,
-        by operator ``len(ssa)``."""
-        usages: dict[str, list[list[int]]] = {name: [[] for _ in versions] for name, versions in self.blobs.items()}
-        for index, ssa in enumerate(self.ssa[self.skip :], self.skip):
-            for blob in ssa.reads:
-                usages[blob.name][blob.version].append(index)
-        for y in self._ys:
-            usages[y][-1].append(len(self.ssa))
-        return usages
-
-    @property
-    def frontier(self) -> dict[str, int]:
-        """Name -> version at the end of the forward program."""
-        return {name: versions[-1].version for name, versions in self.blobs.items()}
-
-    @property
-    def gradient_frontier(self) -> dict[str, int]:
-        """Name -> version that its latest gradient belongs to: the earliest one that has any."""
-        with_gradients = ((name, [b.version for b in bs if b.gradient is not None]) for name, bs in self.blobs.items())
-        return {name: versions[0] for name, versions in with_gradients if versions}
-
-    @property
-    def gradient_generators(self) -> dict[str, list[list[Generator]]]:
-        """Name -> version -> the gradients that have arrived."""
-        return {name: [list(blob.generators) for blob in versions] for name, versions in self.blobs.items()}
-
-    @property
-    def in_version_history(self) -> dict[str, list[tuple[Operator, int]]]:
-        """Name -> (operator, version) of every reading, in order."""
-        history: dict[str, list[tuple[Operator, int]]] = defaultdict(list)
-        for ssa in self.ssa:
-            for blob in ssa.reads:
-                history[blob.name].append((ssa.op, blob.version))
-        return dict(history)
-
-    @property
-    def out_version_history(self) -> dict[str, list[tuple[Operator, int]]]:
-        """Name -> (operator, version) of every writing, in order."""
-        history: dict[str, list[tuple[Operator, int]]] = defaultdict(list)
-        for ssa in self.ssa:
-            for blob in ssa.writes:
-                history[blob.name].append((ssa.op, blob.version))
-        return dict(history)
-
-    def sanity_check(self) -> None:
-        """Raise ``orphan_stop_gradient`` when no operator reads the output of a StopGradient."""
-        for index, ssa in enumerate(self.ssa):
-            if index < self.skip or ssa.op.type != "StopGradient":
-                continue
-            if not any(blob.uses for blob in self.blobs[ssa.op.outputs[0]]):
-                raise orphan_stop_gradient(ssa.op, index)
+        self.names = GradientNames(self.blobs, around.reserved)
+        self.path = around.path
+        self.told = around.told
+        self._differentiated: set[int] = set()
 
     def get_backward_pass(self, ys: Ys) -> tuple[list[Operator], dict[str, Gradient]]:
         """The gradient operators for `ys`, in order, and the gradient of each blob that has one.
@@ -174,10 +102,8 @@ class IR:
     def backward_events(self, ys: Ys) -> Iterator[Event]:
         """Generate the backward pass step by step; `gradient_ops` and `gradient_map` hold the result at the end."""
         seeds = parse_ys(ys, self.blobs.keys())
-        for index, ssa in enumerate(self.ssa):
-            yield Played(index, ssa.op, ssa.in_versions, ssa.out_versions)
-        told: list[Event] = []
-        self._told = told
+        told: list[Event] = list(self._played())
+        self.told = told
         try:
             for _ in self._walk(seeds):
                 yield from told
@@ -186,7 +112,21 @@ class IR:
             yield from told
             raise
 
-    def _walk(self, seeds: dict[str, Gradient | None]) -> Iterator[None]:
+    def differentiate(self, seeds: Mapping[str, str]) -> None:
+        """Generate the pass of a nested net from the gradients that arrive: blob -> name."""
+        if self.told is not None:
+            self.told += self._played()
+        for _ in self._walk(seeds):
+            pass
+
+    def _played(self) -> Iterator[Played]:
+        for index, ssa in enumerate(self.ssa):
+            op = ssa.op
+            if len(ssa.reads) > len(op.inputs):
+                op = msgspec.structs.replace(op, inputs=[blob.name for blob in ssa.reads])
+            yield Played(index, op, ssa.in_versions, ssa.out_versions, path=self.path)
+
+    def _walk(self, seeds: Mapping[str, Gradient | None]) -> Iterator[None]:
         """Go through the pass; at each yield `_told`, where there is one, holds what has happened since the last."""
         self._seed(seeds)
         yield
@@ -194,11 +134,11 @@ class IR:
             self._visit(index)
             self.do_gradient_accumulation(index)
             yield
-        if self._told is not None:
-            self._told.append(Completed(dict(self.gradient_map)))
+        if self.told is not None:
+            self.told.append(Completed(dict(self.gradient_map), path=self.path))
         yield
 
-    def _seed(self, seeds: dict[str, Gradient | None]) -> None:
+    def _seed(self, seeds: Mapping[str, Gradient | None]) -> None:
         self._ys = list(seeds)
         unused: set[str] = set()
         for y, given in seeds.items():
@@ -208,7 +148,7 @@ class IR:
                 unused.add(y)
                 continue
             for name in parts_of(given):
-                self._names.hold(name, blob, owned=False)
+                self.names.hold(name, blob, owned=False)
         for y, given in seeds.items():
             self._start(self.blobs[y][-1], given, is_used=y not in unused)
 
@@ -218,18 +158,18 @@ class IR:
             gradient: Gradient = fill.outputs[0]
             position = len(self.gradient_ops)
             self.gradient_ops.append(fill)
-            self._names.hold(fill.outputs[0], y, owned=True)
+            self.names.hold(fill.outputs[0], y, owned=True)
             generator = Generator(gradient, "seed", None, ((position, 0),))
-            event = Seeded(y.name, y.version, gradient, fill, position)
+            event = Seeded(y.name, y.version, gradient, fill, position, path=self.path)
         else:
             gradient = given
             generator = Generator(gradient, "given", None)
-            event = Seeded(y.name, y.version, gradient)
+            event = Seeded(y.name, y.version, gradient, path=self.path)
         if is_used:
             y.receive(generator)
         y.gradient = self.gradient_map[y.name] = gradient
-        if self._told is not None:
-            self._told.append(event)
+        if self.told is not None:
+            self.told.append(event)
 
     def _leads_nowhere(self, y: Tracked, given: Gradient) -> bool:
         """Whether nobody needs a gradient given for `y`: the operator that wrote it in place passes none on."""
@@ -243,29 +183,34 @@ class IR:
         return False
 
     def _fill_with_ones(self, y: str) -> Operator:
-        return Operator("ConstantFill", [y], [self._names.free(f"{y}_autogen_grad")], {"value": 1.0})
+        return Operator("ConstantFill", [y], [self.names.free(f"{y}_autogen_grad")], {"value": 1.0})
 
     def _visit(self, index: int) -> None:
-        ssa, told = self.ssa[index], self._told
+        ssa, told = self.ssa[index], self.told
         g_output = [blob.gradient for blob in ssa.writes]
         if not any(g_output) and ssa.op.type != "ZeroGradient":
             if told is not None:
-                told.append(Skipped(index, NO_OUTPUT_GRADIENT))
+                told.append(Skipped(index, NO_OUTPUT_GRADIENT, path=self.path))
             return
         if told is not None:
-            told.append(Visited(index, g_output))
-        if GradientSlice in map(type, g_output) and not self._reads_slices(index, g_output):
+            told.append(Visited(index, g_output, path=self.path))
+        nesting = Nesting(self, index) if ssa.op.type in NETS else None
+        if GradientSlice in map(type, g_output) and (nesting or not self._reads_slices(index, g_output)):
             g_output = self._densified(index, g_output)
-        answer = ask_rule(ssa.op, index, g_output)
-        operators, g_input = self._names.settle(ssa, answer)
+        answer = ask_rule(ssa.op, index, g_output, nesting)
+        operators, g_input = self.names.settle(ssa, answer)
         position = len(self.gradient_ops)
+        if operators:
+            self._differentiated.add(index)
         checks = self._check_inputs(index, operators, g_output)
+        if self._around.keeps_versions:
+            operators = [_reading(op, check) for op, check in zip(operators, checks, strict=True)]
         if answer.marked:
             operators = [plain(made) for made in operators]
             g_input = [str(g) if isinstance(g, str) else g for g in g_input]
         self.gradient_ops += operators
         if told is not None:
-            told.append(RuleApplied(index, answer.source, position, operators, g_input))
+            told.append(RuleApplied(index, answer.source, position, operators, g_input, path=self.path))
             told += checks
         self.build_gradient_generators(index, operators, g_output, g_input)
 
@@ -276,7 +221,7 @@ class IR:
         checks = []
         for position, op in enumerate(operators, len(self.gradient_ops)):
             checked = [self.check_gradient_operator_input(name, g_output, index, made) for name in op.inputs]
-            checks.append(InputChecked(index, position, checked))
+            checks.append(InputChecked(index, position, checked, path=self.path))
             made += op.outputs
         return checks
 
@@ -317,9 +262,20 @@ class IR:
 
     def _check_forward(self, source: Source, blob: Tracked, index: int) -> Checked:
         latest = self.blobs[blob.name][-1]
-        if blob is not latest:
-            raise version_overwritten(self.ssa, index, source, blob, latest)
-        return Checked(blob.name, source, blob.name, blob.version)
+        if blob is latest:
+            return Checked(blob.name, source, blob.name, blob.version)
+        if blob.name in scopes_of(self.ssa[index].op):
+            self._check_scope(blob, index)
+            return Checked(blob.name, source, blob.name, blob.version)
+        if self._around.keeps_versions:
+            return Checked(kept_name(blob), source, blob.name, blob.version)
+        raise version_overwritten(self.ssa, index, source, blob, latest)
+
+    def _check_scope(self, scope: Tracked, index: int) -> None:
+        """Raise unless every later operator that puts workspaces on `scope` takes them off in its backward pass."""
+        for later, ssa in enumerate(self.ssa[index + 1 :], index + 1):
+            if scope.name in scopes_of(ssa.op) and later not in self._differentiated:
+                raise shared_scope(self.ssa[index].op, index, scope.name, later)
 
     def build_gradient_generators(
         self,
@@ -338,7 +294,7 @@ class IR:
         made = written(gradient_ops, g_input, len(self.gradient_ops) - len(gradient_ops), fwd_op_idx)
         for name, generators in made.items():
             blob = ssa.reads[g_input.index(name)]
-            self._names.hold(name, blob, owned=True)
+            self.names.hold(name, blob, owned=True)
             for generator in generators:
                 self._add_generator(blob, fwd_op_idx, generator)
         for slot, gradient in enumerate(g_input):
@@ -373,7 +329,7 @@ class IR:
             steps = steps_of(name, gradient_ops, first)
             if not steps:
                 self.check_gradient_operator_input(name, g_output, fwd_op_idx, ())
-            self._names.hold(name, blob, owned=bool(steps))
+            self.names.hold(name, blob, owned=bool(steps))
             if steps:
                 device = gradient_ops[steps[-1][0] - first].device
             halves.append(steps)
@@ -400,7 +356,7 @@ class IR:
                 continue
             self._check_forward("output", blob, index)
             name = f"{blob.name}_grad"
-            name = name if self._names.writable(name, blob) else self._names.fresh(name)
+            name = name if self.names.writable(name, blob) else self.names.fresh(name)
             made = densified(gradient, blob.name, name, ssa.op.device)
             self._record_total(index, blob, Total([made], [], name), Generator(gradient, "passed", index))
             dense[slot] = name
@@ -411,14 +367,16 @@ class IR:
         if gradient not in g_output:
             raise out_of_scope(op, index, gradient)
         assert isinstance(gradient, str)
-        self._names.hold(gradient, blob, owned=False)
+        self.names.hold(gradient, blob, owned=False)
         self._add_generator(blob, index, Generator(gradient, "passed", index, (), op.device))
 
     def _add_generator(self, blob: Tracked, index: int, generator: Generator) -> None:
         count = blob.receive(generator)
-        if self._told is not None:
+        if self.told is not None:
             gradient, how, position = generator.gradient, generator.how, generator.position
-            self._told.append(GeneratorAdded(index, blob.name, blob.version, gradient, how, position, count))
+            self.told.append(
+                GeneratorAdded(index, blob.name, blob.version, gradient, how, position, count, path=self.path)
+            )
 
     def do_gradient_accumulation(self, fwd_op_idx: int) -> None:
         """Add up the gradients of each input of operator `fwd_op_idx` whose first reader it is."""
@@ -430,7 +388,7 @@ class IR:
 
     def _accumulate(self, index: int, blob: Tracked) -> None:
         device = common_device(blob, index)
-        total = add_up(blob, self.gradient_ops, self._names)
+        total = add_up(blob, self.gradient_ops, self.names)
         if device is not None:
             total.operators[:] = [msgspec.structs.replace(op, device=device) for op in total.operators]
         self._record_total(index, blob, total)
@@ -441,9 +399,15 @@ class IR:
         self.gradient_ops += total.operators
         for op in total.operators:
             for name in op.outputs:
-                self._names.hold(name, blob, owned=True)
+                self.names.hold(name, blob, owned=True)
         blob.gradient = self.gradient_map[blob.name] = total.gradient
-        if self._told is not None:
+        if self.told is not None:
             terms = [generator.contribution() for generator in ([only] if only else blob.generators)]
             made = (total.renames, total.operators, position, total.gradient)
-            self._told.append(Accumulated(index, blob.name, blob.version, terms, *made))
+            self.told.append(Accumulated(index, blob.name, blob.version, terms, *made, path=self.path))
+
+
+def _reading(op: Operator, check: InputChecked) -> Operator:
+    """`op` reading what it was found to mean: where a version was overwritten, the one that is kept."""
+    names = {old: checked.name for old, checked in zip(op.inputs, check.inputs, strict=True) if old != checked.name}
+    return renamed(op, names, {}) if names else op

@@ -9,6 +9,7 @@ from collections.abc import Container, Sequence
 import msgspec
 
 from ..program import Gradient, GradientSlice, Operator
+from ..program.control_flow import NETS, renamed, scopes_of
 from ..program.operator import numbered_name, parts_of
 from ..program.ssa import BlobVersion, Ssa
 from .rules import Answer, OutputGradientRef
@@ -29,15 +30,24 @@ class Holder(msgspec.Struct, frozen=True, gc=False):
     other: "Holder | None" = None
 
 
+class _Either(msgspec.Struct, frozen=True):
+    one: Container[str]
+    other: Container[str]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.one or name in self.other
+
+
 class GradientNames:
     """Whose gradient each generated name holds.
 
     Args:
-        reserved: names that belong to the user and are never written.
+        blobs: names that belong to the user and are never written.
+        reserved: names in use around a nested net, which are not written either.
     """
 
-    def __init__(self, reserved: Container[str]) -> None:
-        self._reserved = reserved
+    def __init__(self, blobs: Container[str], reserved: Container[str] = ()) -> None:
+        self._reserved = _Either(blobs, reserved) if reserved else blobs
         self._holders: dict[str, Holder] = {}
 
     def hold(self, name: str, of: BlobVersion, *, owned: bool) -> None:
@@ -79,9 +89,10 @@ class GradientNames:
         if answer.marked:
             conflicts = {name: self.fresh(name) for name in _read_after_write(operators)}
         reserved, holders = self._reserved, self._holders
+        scopes = scopes_of(ssa.op) if ssa.op.type in NETS else ()
         for gradient_op in operators:
             for name in gradient_op.outputs:
-                if (name not in holders and name not in reserved) or name in conflicts:
+                if name in scopes or (name not in holders and name not in reserved) or name in conflicts:
                     continue
                 wanted = _target(name, ssa, g_input)
                 if wanted is None or not self.writable(name, wanted):
@@ -111,13 +122,16 @@ def _target(name: str, ssa: Ssa[Tracked], g_input: Sequence[Gradient | None]) ->
 def _rename(operators: list[Operator], names: dict[str, str]) -> list[Operator]:
     """The operators with outputs renamed, and the inputs that read those outputs with them."""
     written: set[str] = set()
-    renamed = []
+    made = []
     for op in operators:
         inputs = [names[name] if name in written and type(name) is str else name for name in op.inputs]
         outputs = [names.get(name, name) for name in op.outputs]
         written.update(name for name in op.outputs if name in names)
-        renamed.append(msgspec.structs.replace(op, inputs=inputs, outputs=outputs))
-    return renamed
+        if op.type in NETS:
+            made.append(renamed(op, dict(zip(op.inputs, inputs, strict=True)), names))
+        else:
+            made.append(msgspec.structs.replace(op, inputs=inputs, outputs=outputs))
+    return made
 
 
 def _renamed(gradient: Gradient | None, names: dict[str, str]) -> Gradient | None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..operators import lookup
 from ..program import Gradient, GradientError, Operator
 from ..program.ssa import BlobVersion, Ssa
 from .rules import describe
@@ -73,14 +74,15 @@ def version_overwritten(
 def missing_output_gradient(op: Operator, index: int, g_output: Sequence[Gradient | None]) -> GradientError:
     """A rule needs the gradient of an output that got none."""
     missing = [name for name, gradient in zip(op.outputs, g_output, strict=True) if gradient is None]
+    if not missing:
+        return out_of_scope(op, index, None)
     return GradientError(
-        f"The gradient rule of {describe(op, index)} needs the gradient of {', '.join(missing)}, "
-        "and nothing downstream sends one.",
+        f"{_rule_of(op, index)} needs the gradient of {', '.join(missing)}, and nothing downstream sends one.",
         kind="missing_output_gradient",
         operator_index=index,
         blobs=missing,
         ways_out=[
-            f"Use {missing[0] if missing else 'that output'} on the way to a y, or make it a y itself.",
+            f"Use {missing[0]} on the way to a y, or make it a y itself.",
             "Give it a gradient of zeros: list it in ys as a dict entry with the name of a blob of zeros.",
         ],
     )
@@ -89,12 +91,31 @@ def missing_output_gradient(op: Operator, index: int, g_output: Sequence[Gradien
 def out_of_scope(op: Operator, index: int, name: Any) -> GradientError:
     """A rule speaks of a blob that is neither of its operator nor made by itself."""
     return GradientError(
-        f"The gradient rule of {describe(op, index)} speaks of {name!r}, which is no input, output or output gradient "
-        "of it, and which no earlier operator of the rule makes.",
+        f"{_rule_of(op, index)} speaks of {name!r}, which is no input, output or output gradient of it, and which no "
+        "earlier operator of the rule makes.",
         kind="rule_failed",
         operator_index=index,
         blobs=[str(name)],
         ways_out=[
             "A gradient operator may read inputs, outputs, output gradients, and what the same rule made before."
         ],
+    )
+
+
+def _rule_of(op: Operator, index: int) -> str:
+    """``The gradient rule of operator #3 y = Relu(x) (rectifiers.py:12)``."""
+    known = lookup(op.type)
+    where = f" ({known.rule_source})" if known is not None and known.rule_source else ""
+    return f"The gradient rule of {describe(op, index)}{where}"
+
+
+def shared_scope(op: Operator, index: int, scope: str, later: int) -> GradientError:
+    """A scope holds, above the workspaces of an operator, those of one that has no backward pass to take them off."""
+    return GradientError(
+        f"The backward pass of {describe(op, index)} cannot find its workspace on {scope}: operator #{later} puts its "
+        "own on the same stack, and it has no gradient.",
+        kind="control_flow_structure",
+        operator_index=index,
+        blobs=[scope],
+        ways_out=[f"Give operator #{later} a scope of its own: CreateScope."],
     )

@@ -7,8 +7,10 @@ import msgspec
 
 from ..operators import OperatorType, lookup, similar
 from ..operators.registry import Slots
-from ..program import Gradient, GradientError, GradientSlice, GradvizError, Operator
+from ..program import Gradient, GradientError, GradientSlice, GradvizError, NetError, Operator
 from ..program.events import Source
+from ..program.operator import check_name
+from .nesting import Nesting
 
 
 class BlobRef(str):
@@ -56,8 +58,11 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     marked: bool = False
 
 
-def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None]) -> Answer:
+def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None], nesting: Nesting | None = None) -> Answer:
     """Call the rule of `op`, forward operator `index`, with the gradients of its outputs.
+
+    Args:
+        nesting: for an operator that runs nested nets.
 
     Raises:
         GradientError: ``no_gradient_rule``, or ``rule_failed`` when it raises or its answer is malformed.
@@ -77,12 +82,16 @@ def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None]) -> A
         )
     if known.rule is None:
         return Answer([], [None] * len(op.inputs), "constant for the gradient")
+    if nesting is not None:
+        rule: Any = known.rule  # takes the nesting too
+        operators, g_input = rule(op, list(g_output), nesting)
+        return Answer(operators, g_input, known.rule_source)
     marked = _is_ambiguous(op, g_output)
     asked, gradients = _with_refs(op, g_output) if marked else (op, list(g_output))
     try:
         answer = known.rule(asked, gradients)
-    except GradvizError:
-        raise
+    except GradvizError as error:
+        raise _refused(error, op, index, known) from error
     except Exception as error:
         if known.inputs is not None and not known.inputs.admit(len(op.inputs)):
             raise _wrong_arity(op, index, known.inputs) from error
@@ -123,12 +132,25 @@ def _checked(answer: Any, op: Operator, index: int, known: OperatorType, marked:
     operators, g_input = answer
     if type(operators) is Operator:
         operators = [operators]
+    elif operators is None:
+        operators = []
+    elif isinstance(operators, (list, tuple)):
+        operators = list(operators)
     else:
-        operators = [] if operators is None else list(operators)
-        for made in operators:
-            if not isinstance(made, Operator):
-                raise _failed(op, index, known, f"returned {made!r} among its operators")
-    g_input = [g_input] if g_input is None or isinstance(g_input, (str, GradientSlice)) else list(g_input)
+        raise _failed(op, index, known, f"returned {operators!r} as its operators")
+    for made in operators:
+        if not isinstance(made, Operator):
+            raise _failed(op, index, known, f"returned {made!r} among its operators")
+        try:
+            _check_names(made, op)
+        except NetError as error:
+            raise _failed(op, index, known, f"made an operator that cannot be ({error.message})") from error
+    if g_input is None or isinstance(g_input, (str, GradientSlice)):
+        g_input = [g_input]
+    elif isinstance(g_input, (list, tuple)):
+        g_input = list(g_input)
+    else:
+        raise _failed(op, index, known, f"returned {g_input!r} as the gradients of the inputs")
     if len(g_input) != len(op.inputs):
         raise _failed(
             op, index, known, f"returned {len(g_input)} gradients for {len(op.inputs)} inputs, with None where none is"
@@ -139,6 +161,15 @@ def _checked(answer: Any, op: Operator, index: int, known: OperatorType, marked:
     return Answer(operators, g_input, known.rule_source, marked)
 
 
+def _check_names(made: Operator, op: Operator) -> None:
+    """Raise NetError unless the type and the outputs of `made` can be names; what it reads is checked for its scope."""
+    if type(made.type) is not str or lookup(made.type) is None:
+        check_name(made.type, "type")
+    for name in made.outputs:
+        if type(name) is not str or name[-5:] != "_grad" or name[:-5] not in op.inputs:
+            check_name(name, "output")
+
+
 def _wrong_arity(op: Operator, index: int, slots: Slots) -> GradientError:
     return GradientError(
         f"There are {len(op.inputs)} inputs in {describe(op, index)}; it takes {slots}: {', '.join(slots.names)}.",
@@ -146,6 +177,18 @@ def _wrong_arity(op: Operator, index: int, slots: Slots) -> GradientError:
         operator_index=index,
         blobs=op.inputs,
         ways_out=[f"Give {op.type} its inputs {', '.join(slots.names)} in this order."],
+    )
+
+
+def _refused(error: GradvizError, op: Operator, index: int, known: OperatorType) -> GradientError:
+    """An error of ours that a rule raised, with the rule and the operator that it was asked for."""
+    told = _failed(op, index, known, f"refused ({error.message})")
+    return GradientError(
+        told.message,
+        kind=error.kind if isinstance(error, GradientError) else told.kind,
+        operator_index=index,
+        blobs=error.blobs or told.blobs,
+        ways_out=error.ways_out or told.ways_out,
     )
 
 

@@ -1,12 +1,13 @@
 """What a backward pass starts from: the blobs to differentiate and their gradients."""
 
 import warnings
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from difflib import get_close_matches
 from typing import Any
 
-from ..program import Gradient, GradientError, GradientSlice
+from ..program import Gradient, GradientError, GradientSlice, NetError
 from ..program.errors import shorten
+from ..program.operator import check_name, parts_of
 
 Ys = list[str] | Mapping[str, Gradient | None]
 """Blobs to differentiate: a list (all seeded with ones), or a mapping to a gradient's name, a slice, or None (ones)."""
@@ -56,10 +57,15 @@ def _only_names(y: Any) -> str:
 
 
 def _gradient(y: str, gradient: Any) -> Gradient | None:
-    if gradient is None or (isinstance(gradient, str) and gradient) or isinstance(gradient, GradientSlice):
-        return gradient
     if isinstance(gradient, Mapping) and gradient.keys() == {"indices", "values"}:
-        return GradientSlice(gradient["indices"], gradient["values"])
+        gradient = GradientSlice(gradient["indices"], gradient["values"])
+    if gradient is None or isinstance(gradient, str | GradientSlice):
+        try:
+            for name in parts_of(gradient):
+                check_name(name, f"gradient of {shorten(y)}")
+        except NetError as error:
+            raise _bad(error.message, blobs=[y], more=error.ways_out) from error
+        return gradient
     raise _bad(
         f"The gradient of {y} must be the name of a blob, a GradientSlice or None (ones), not {gradient!r}.",
         blobs=[y],
@@ -67,6 +73,6 @@ def _gradient(y: str, gradient: Any) -> Gradient | None:
     )
 
 
-def _bad(message: str, *, blobs: list[str] | None = None, more: list[str] | None = None) -> GradientError:
-    ways_out = [*(more or []), 'Write ys as ["loss"] or {"loss": "loss_grad"}; None stands for a gradient of ones.']
-    return GradientError(message, kind="bad_ys", blobs=blobs or [], ways_out=ways_out)
+def _bad(message: str, *, blobs: Sequence[str] = (), more: Sequence[str] = ()) -> GradientError:
+    ways_out = [*more, 'Write ys as ["loss"] or {"loss": "loss_grad"}; None stands for a gradient of ones.']
+    return GradientError(message, kind="bad_ys", blobs=blobs, ways_out=ways_out)

@@ -87,10 +87,15 @@ def constant_fill(op: Operator, like: Array | None = None, value: Array | None =
     """
     number = op.args.get("value", 0.0) if value is None else value.reshape(())
     if like is None:
-        return np.full(fill_shape(op, None), number, fill_dtype(op, None))
-    if op.args.get("input_as_shape", 0):
-        return np.full_like(like, number, fill_dtype(op, None), shape=fill_shape(op, tuple(like.tolist())))
-    return np.full_like(like, number, fill_dtype(op, like.dtype), shape=fill_shape(op, like.shape))
+        shape, dtype = fill_shape(op, None), fill_dtype(op, None)
+    elif op.args.get("input_as_shape", 0):
+        shape, dtype = fill_shape(op, tuple(like.tolist())), fill_dtype(op, None)
+    else:
+        shape, dtype = fill_shape(op, like.shape), fill_dtype(op, like.dtype)
+    # Not full_like, in which CuPy takes the shape () for none given.
+    y = np.empty(shape, dtype, like=like)
+    np.copyto(y, number, casting="unsafe")
+    return y
 
 
 @operator(

@@ -20,26 +20,39 @@ from .registry import (
 )
 
 
-def check_indices(indices: Array, rows: int, what: str = "index") -> None:
-    """Raise RunError (``bad_value``) unless 0 <= index < rows everywhere; `what` names one of them."""
-    if indices.size and (indices.min() < 0 or indices.max() >= rows):
-        flat = indices.reshape(-1)
-        position = int(((flat < 0) | (flat >= rows)).argmax())
+def check_indices(op: Operator, position: int, indices: Array, rows: int, what: str = "index") -> None:
+    """Raise RunError (``bad_value``) unless 0 <= index < rows in all of `indices`, input `position` of `op`.
+
+    `what` names one of them.
+    """
+    fault = first_outside(indices, rows)
+    if fault:
         raise RunError(
-            f"{what} {int(flat[position])} at position {position} is none of the {rows} rows.",
+            f"in {op.inputs[position]}, {what} {fault}.",
             kind="bad_value",
+            blobs=[op.inputs[position]],
             ways_out=[f"Count rows from 0 to {rows - 1}." if rows else "There is no row to name: leave it empty."],
         )
+
+
+def first_outside(indices: Array, rows: int) -> str:
+    """The first of `indices` that is not among 0 to rows - 1, and where it is; empty where there is none."""
+    if not indices.size or (indices.min() >= 0 and indices.max() < rows):
+        return ""
+    flat = indices.reshape(-1)
+    first = int(((flat < 0) | (flat >= rows)).argmax())
+    place = first if indices.ndim == 1 else tuple(int(part) for part in np.unravel_index(first, indices.shape))
+    valid = f", 0 to {rows - 1}" if rows else ""
+    return f"{int(flat[first])} at position {place} is none of the {rows} rows{valid}"
 
 
 def added_rows(indices: Array, values: Array, rows: int) -> Array:
     """An array of `rows` rows: row ``indices[i]`` holds the sum of its ``values[i]``, the others are 0.
 
     Args:
-        indices: integers, of any shape (n, ...).
+        indices: integers from 0 to rows - 1, of any shape (n, ...).
         values: its shape begins with that of `indices`.
     """
-    check_indices(indices, rows)
     tail = values.shape[indices.ndim :]
     total = np.zeros((rows, *tail), dtype=values.dtype, like=values)
     np.add.at(total, indices.reshape(-1), values.reshape((indices.size, *tail)))
@@ -74,7 +87,7 @@ def gather(op: Operator, x: Array, indices: Array) -> Array:
 
     The gradient of x is sparse; with dense_gradient=1 it is an array like x.
     """
-    check_indices(indices, x.shape[0])
+    check_indices(op, 1, indices, x.shape[0])
     return np.take(x, indices, axis=0)
 
 
@@ -119,9 +132,11 @@ def sparse_to_dense(op: Operator, indices: Array, values: Array, like: Array | N
     As many rows as `like` has, or the argument `output_first_dim`, or one more than the greatest index.
     """
     if like is not None:
-        return added_rows(indices, values, like.shape[0])
-    rows = op.args.get("output_first_dim", 0)
-    return added_rows(indices, values, rows or (int(indices.max()) + 1 if indices.size else 0))
+        rows = like.shape[0]
+    else:
+        rows = op.args.get("output_first_dim", 0) or (int(indices.max()) + 1 if indices.size else 0)
+    check_indices(op, 0, indices, rows)
+    return added_rows(indices, values, rows)
 
 
 @register_gradient("SparseToDense")
@@ -161,7 +176,7 @@ def scatter_spec(op: Operator, x: ArraySpec, indices: ArraySpec, rows: ArraySpec
 @operator("ScatterAssign", "x, indices, slices -> y", formula="y = x, but y[indicesᵢ] = slicesᵢ", infer=scatter_spec)
 def scatter_assign(op: Operator, x: Array, indices: Array, slices: Array) -> Array:
     """x with some rows replaced. x: (rows, ...), indices: integers (n,), slices: (n, ...) -> y: like x."""
-    check_indices(indices, x.shape[0])
+    check_indices(op, 1, indices, x.shape[0])
     y = x.copy()
     y[indices] = slices
     return y
@@ -171,7 +186,10 @@ def unique_spec(op: Operator, x: ArraySpec) -> tuple[ArraySpec | None, ...]:
     """Inference of Unique."""
     need_integers(op, x, 0, "x must be integers (n,)")
     if len(x.shape) != 1:
-        raise misfit(f"x must be integers (n,), got {described(x)}.")
+        raise misfit(
+            f"x must be integers (n,), got {described(x)}.",
+            "Flatten it with FlattenToVec first; rows of a table can be merged when indices (n,) read them.",
+        )
     return (None, ArraySpec(x.shape, np.dtype(np.int32)))[: len(op.outputs)]
 
 

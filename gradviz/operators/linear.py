@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from ..program import Operator
+from ..program import Gradient, Operator
 from .inference import misfit, need_floats, result_dtype, slot
 from .matrices import as_matrix, canonical_axis, matrix_shape
 from .registry import (
@@ -156,6 +156,10 @@ def matmul(op: Operator, a: Array, b: Array, like: Array | None = None) -> Array
 def matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Each factor's gradient is a product of the other factor and dy, in the order that the transposed flags demand."""
     a, b, dy = op.inputs[0], op.inputs[1], g_output[0]
+    folds: list[Operator] = []
+    if len(op.inputs) > 2:
+        folds = as_product(op, dy)
+        dy = folds[-1].outputs[0]
     axis_a, axis_b = op.args.get("axis_a", 1), op.args.get("axis_b", 1)
     match bool(op.args.get("trans_a", 0)), bool(op.args.get("trans_b", 0)):
         case False, False:
@@ -171,7 +175,17 @@ def matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
             da = [b, dy, a], {"trans_a": 1, "trans_b": 1, "axis_a": axis_b}
             db = [dy, a, b], {"trans_a": 1, "trans_b": 1, "axis_b": axis_a}
     names = [gradient_name(a), gradient_name(b)]
-    return [
+    made = [
         gradient_operator(op, "MatMul", inputs, [name], args)
         for name, (inputs, args) in zip(names, (da, db), strict=True)
-    ], [*names, *[None] * (len(op.inputs) - 2)]
+    ]
+    return [*folds, *made], [*names, *[None] * (len(op.inputs) - 2)]
+
+
+def as_product(op: Operator, dy: Gradient | None) -> list[Operator]:
+    """The operators that bring dy, which has the shape of `like`, into the shape of the product: only that tells it."""
+    product, folded = (f"_{gradient_name(op.outputs[0])}_{what}" for what in ("product", "as_product"))
+    return [
+        gradient_operator(op, "MatMul", op.inputs[:2], [product]),
+        gradient_operator(op, "ResizeLike", [dy, product], [folded], {}),
+    ]

@@ -30,7 +30,7 @@ def running(op: Operator, like: Array, *time: Array) -> Array:
     """Which rows still run, 1 or 0 in the dtype of `like`, (n, 1); `time`: the lengths, if any, and the timestep."""
     *lengths, timestep = time
     if not lengths:
-        return np.ones((like.shape[-2], 1), dtype=like.dtype, like=like)
+        return np.ones_like(like, shape=(like.shape[-2], 1))
     return (timestep.reshape(-1)[:1] < lengths[0].reshape(-1)).reshape((-1, 1)).astype(like.dtype)
 
 

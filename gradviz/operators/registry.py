@@ -78,7 +78,7 @@ class OperatorType(NamedTuple):
     """Everything gradviz knows of one operator type.
 
     A type that a user made with `register_kernel` or `register_gradient` alone has no slots and no inference:
-    any number of inputs is taken, and shapes are known once it has run.
+    any number of inputs is taken, and shapes are known once it has run. One that `runs_nets` has no kernel.
     """
 
     type: str
@@ -93,6 +93,7 @@ class OperatorType(NamedTuple):
     doc: str = ""
     rule_source: str = ""
     constant: bool = False
+    runs_nets: bool = False
 
 
 _TABLE: dict[str, OperatorType] = {}
@@ -139,6 +140,21 @@ def operator(
         return kernel
 
     return define
+
+
+def structure(type: str, signature: str, *, formula: str, derivative: str, args: Mapping[str, Any], doc: str) -> None:
+    """Define an operator type that runs the nested nets in its arguments; see `operator`."""
+    inputs, _, outputs = signature.partition("->")
+    _TABLE[type] = OperatorType(
+        type,
+        inputs=Slots.parse(inputs),
+        outputs=Slots.parse(outputs),
+        args=dict(args),
+        formula=formula,
+        derivative=derivative,
+        doc=doc,
+        runs_nets=True,
+    )
 
 
 def register_kernel(type: str) -> Callable[[Kernel], Kernel]:

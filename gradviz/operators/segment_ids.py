@@ -43,7 +43,7 @@ def lengths_max(op: Operator, x: Array, lengths: Array) -> Array:
     """The greatest of rows that follow each other, 0 for no rows. x: (rows, ...) -> y: (segments, ...)."""
     segments = segments_of(lengths, x.shape[0])
     shape = (lengths.shape[0], *x.shape[1:])
-    greatest = np.full(shape, -np.inf, dtype=x.dtype, like=x)
+    greatest = np.full_like(x, -np.inf, shape=shape)
     np.maximum.at(greatest, segments, x)
     return np.where((lengths == 0).reshape((-1,) + (1,) * (x.ndim - 1)), np.zeros_like(greatest), greatest)
 
@@ -149,10 +149,10 @@ def segment_sum(op: Operator, x: Array, *lists: Array) -> Array:
     """
     *indices, ids = lists
     for chosen in indices:
-        check_indices(chosen, x.shape[0])
+        check_indices(op, 1, chosen, x.shape[0])
         x = np.take(x, chosen, axis=0)
     segments = segment_count(op, ids)
-    check_indices(ids, segments, "segment id")
+    check_indices(op, len(op.inputs) - 1, ids, segments, "segment id")
     if "Unsorted" not in op.type:
         check_sorted(ids)
     return added_rows(ids, x, segments)
@@ -174,13 +174,13 @@ def segments_gradient_spec(op: Operator, dy: ArraySpec, ids: ArraySpec) -> Array
 
 def segment_sum_gradient(op: Operator, dy: Array, ids: Array) -> Array:
     """Gradient of a sum by segment ids: each row gets that of its segment."""
-    check_indices(ids, dy.shape[0], "segment id")
+    check_indices(op, 1, ids, dy.shape[0], "segment id")
     return np.take(dy, ids, axis=0)
 
 
 def segment_mean_gradient(op: Operator, dy: Array, ids: Array) -> Array:
     """Gradient of a mean by segment ids: each row gets its share of that of its segment."""
-    check_indices(ids, dy.shape[0], "segment id")
+    check_indices(op, 1, ids, dy.shape[0], "segment id")
     return np.take(averaged(dy, counted(ids, dy.shape[0])), ids, axis=0)
 
 

@@ -72,7 +72,7 @@ def averaged(total: Array, counts: Array) -> Array:
 
 def counted(ids: Array, segments: int) -> Array:
     """How many of `ids` name each segment, (segments,)."""
-    return added_rows(ids, np.ones(ids.shape, dtype=np.int64, like=ids), segments)
+    return added_rows(ids, np.ones_like(ids, dtype=np.int64), segments)
 
 
 def need_list(op: Operator, spec: ArraySpec, position: int, rows: int | None = None) -> None:
@@ -130,7 +130,7 @@ def lengths_mean(op: Operator, x: Array, lengths: Array) -> Array:
 )
 def sparse_lengths_sum(op: Operator, x: Array, indices: Array, lengths: Array) -> Array:
     """LengthsSum of rows of a table. x: (rows, ...), indices: integers (n,), lengths sum to n -> y: (segments, ...)."""
-    check_indices(indices, x.shape[0])
+    check_indices(op, 1, indices, x.shape[0])
     return lengths_sum(op, np.take(x, indices, axis=0), lengths)
 
 
@@ -237,7 +237,7 @@ def lengths_weighted_sum(op: Operator, x: Array, weights: Array, lengths: Array)
 )
 def sparse_lengths_weighted_sum(op: Operator, x: Array, weights: Array, indices: Array, lengths: Array) -> Array:
     """LengthsWeightedSum of rows of a table. x: (rows, ...), weights, indices: (n,), lengths sum to n."""
-    check_indices(indices, x.shape[0])
+    check_indices(op, 2, indices, x.shape[0])
     return lengths_weighted_sum(op, np.take(x, indices, axis=0), weights, lengths)
 
 
@@ -272,7 +272,7 @@ def lengths_weighted_sum_gradients(
 ) -> tuple[Array, Array]:
     """Gradients of a weighted sum by lengths, also of its weights. `indices`: which rows of x were added up."""
     for chosen in indices:
-        check_indices(chosen, x.shape[0])
+        check_indices(op, 4, chosen, x.shape[0])
         x = np.take(x, chosen, axis=0)
     dys = lengths_sum_gradient(op, dy, lengths, weights)
     products = (x * dys).reshape((*weights.shape, prod(x.shape[1:])))

@@ -172,7 +172,7 @@ def one_hot(op: Operator, indices: Array, size: Array) -> Array:
     width = int(size.reshape(()).tolist())
     if width < 0:
         raise RunError(f"size is {width}.", kind="bad_value", ways_out=["Give 0 or more."])
-    check_indices(indices, width)
+    check_indices(op, 0, indices, width)
     return (indices[:, None] == np.arange(width, like=indices)).astype(np.float32)
 
 
@@ -270,7 +270,7 @@ def gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
 )
 def batch_gather(op: Operator, x: Array, indices: Array) -> Array:
     """The same elements of each row. x: (b, n, ...), indices: integers, any shape -> y: (b, indices, ...)."""
-    check_indices(indices, x.shape[1])
+    check_indices(op, 1, indices, x.shape[1])
     return np.take(x, indices, axis=1)
 
 
@@ -291,7 +291,7 @@ def gather_gradient_spec(op: Operator, x: ArraySpec, indices: ArraySpec, dy: Arr
 )
 def batch_gather_gradient(op: Operator, x: Array, indices: Array, dy: Array) -> Array:
     """Gradient of BatchGather; an element that was picked twice gets both."""
-    check_indices(indices, x.shape[1])
+    check_indices(op, 1, indices, x.shape[1])
     dx = np.zeros_like(x, dtype=dy.dtype)
     np.add.at(np.moveaxis(dx, 1, 0), indices, np.moveaxis(dy, range(1, 1 + indices.ndim), range(indices.ndim)))
     return dx

@@ -8,13 +8,18 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from .operator import Gradient, Operator
+from .operator import Gradient, GradientSlice, Operator
 
 
-class Event(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag=True):
-    """Base of all events."""
+class Event(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag=True, kw_only=True):
+    """Base of all events.
+
+    `path` says in which nested net it happened: the nets to go through to reach it, each as
+    ``<operator>.<argument>``, in a run of a loop ``<operator>.<argument>[<iteration>]``; empty for the outermost net.
+    """
 
     changes: ClassVar[tuple[str, ...]] = ()
+    path: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -152,6 +157,47 @@ class Completed(Event, frozen=True, gc=False):
     gradients: dict[str, Gradient]
 
 
+Aggregator = Literal["sum", "mean"]
+"""What becomes of rows of equal index: their sum, which keeps a gradient's meaning, or their mean."""
+
+
+class Deduplicated(Event, frozen=True, gc=False):
+    """Rows of equal index in the gradient of `blob` at `version` are merged by `operators`: `before` became `after`.
+
+    `position` is the first of the operators among all gradient operators.
+    """
+
+    blob: str
+    version: int
+    before: GradientSlice
+    after: GradientSlice
+    aggregator: Aggregator
+    operators: list[Operator]
+    position: int
+
+
+class EnteredSubnet(Event, frozen=True, gc=False):
+    """What follows happens in the net `name`, the `argument` of operator `index`; `iteration` counts rounds of a loop.
+
+    While a pass is generated, `index` is that of a forward operator; while one runs, that of an operator of the whole
+    program, or of the nested net.
+    """
+
+    index: int
+    argument: str
+    name: str
+    iteration: int | None = None
+
+
+class LeftSubnet(Event, frozen=True, gc=False):
+    """What the `EnteredSubnet` of the same fields began has ended."""
+
+    index: int
+    argument: str
+    name: str
+    iteration: int | None = None
+
+
 class Failed(Event, frozen=True, gc=False):
     """The pass stopped with an error; the fields are those of the GradvizError."""
 
@@ -183,6 +229,9 @@ AnyEvent = (
     | GeneratorAdded
     | Accumulated
     | Completed
+    | Deduplicated
+    | EnteredSubnet
+    | LeftSubnet
     | Failed
     | Ran
 )

@@ -1,7 +1,7 @@
 """NetDef: a named list of operators, its JSON form both ways, and its text in SSA."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -47,6 +47,8 @@ class NetDef:
         self.external_outputs = list(external_outputs)
         for index, op in enumerate(self.ops):
             check_operator(op, index)
+            if op.args:
+                self.ops[index] = with_nets(op)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -75,7 +77,8 @@ class NetDef:
     def to_dict(self) -> dict[str, Any]:
         """The net as plain dicts, lists, strings and numbers; fields at their default are left out."""
         data: dict[str, Any] = msgspec.to_builtins(
-            _Document(self.ops, external_inputs=self.external_inputs, external_outputs=self.external_outputs)
+            _Document(self.ops, external_inputs=self.external_inputs, external_outputs=self.external_outputs),
+            enc_hook=_nested_to_dict,
         )
         return {"name": self.name, **data}
 
@@ -131,12 +134,36 @@ class NetDef:
 
     def __str__(self) -> str:
         """The program in SSA, a numbered line for each operator."""
-        lines = [f"net {self.name}"]
-        lines.extend(f"{index:4}  {ssa}" for index, ssa in enumerate(number(self.ops)))
-        return "\n".join(lines)
+        return "\n".join([f"net {self.name}", *self._lines("")])
+
+    def _lines(self, indent: str) -> Iterator[str]:
+        for index, ssa in enumerate(number(self.ops)):
+            yield f"{indent}{index:4}  {ssa}"
+            for argument, value in ssa.op.args.items():
+                if isinstance(value, NetDef):
+                    yield f"{indent}      {argument}: {value.name}"
+                    yield from value._lines(f"{indent}    ")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}, {len(self.ops)} operators>"
+
+
+def with_nets(op: Operator) -> Operator:
+    """`op` with those of its arguments that describe a nested net, ``{"name": ..., "ops": [...]}``, as that net.
+
+    Raises:
+        NetError: a nested net is malformed.
+    """
+    described = {name: value for name, value in op.args.items() if isinstance(value, Mapping) and "ops" in value}
+    if not described:
+        return op
+    return msgspec.structs.replace(op, args=op.args | {name: NetDef.from_dict(net) for name, net in described.items()})
+
+
+def _nested_to_dict(value: Any) -> Any:
+    if isinstance(value, NetDef):
+        return value.to_dict()
+    raise NotImplementedError
 
 
 def _check_version(version: object) -> None:

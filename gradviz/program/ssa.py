@@ -53,7 +53,7 @@ class Ssa(msgspec.Struct, Generic[V], eq=False, gc=False):
         return list(map(str, self.writes))
 
     def __str__(self) -> str:
-        args = [f"{name}={value!r}" for name, value in self.op.args.items()]
+        args = [f"{name}={getattr(value, 'name', value)!r}" for name, value in self.op.args.items()]
         call = f"{self.op.type}({', '.join([*self.inputs, *args])})"
         return f"{', '.join(self.outputs)} = {call}" if self.op.outputs else call
 
@@ -77,9 +77,9 @@ def play(op: Operator, blobs: dict[str, list[V]], make: Callable[[str, int], V])
     return Ssa(op, reads, writes)
 
 
-def number(operators: Iterable[Operator]) -> list[Ssa[BlobVersion]]:
-    """Every operator of a program with its versions."""
-    blobs: dict[str, list[BlobVersion]] = {}
+def number(operators: Iterable[Operator], initial: Iterable[str] = ()) -> list[Ssa[BlobVersion]]:
+    """Every operator of a program with its versions. The blobs `initial` are there before the first operator."""
+    blobs = {name: [BlobVersion(name, 0)] for name in initial}
     return [play(op, blobs, BlobVersion) for op in operators]
 
 

@@ -11,7 +11,9 @@ from ..operators.registry import Array
 from ..program import Device, NetDef, Operator, RunError
 from ..program.errors import shorten
 from ..program.operator import check_name, check_operator
-from .executor import Plan, execute, plan
+from .devices import CPU, available, copied, device_of, is_on_gpu, moved
+from .executor import execute
+from .planning import Plan, plan
 
 NUMERIC = "biufc"
 """numpy's kinds of dtype that a blob may have: bool, integers, floats, complex."""
@@ -20,31 +22,28 @@ NUMERIC = "biufc"
 class Workspace:
     """Blobs by name. Every value is a read-only array: running writes new arrays, never into old ones.
 
+    CuPy's arrays, which blobs on a GPU are, have no flag that keeps others from writing into them.
+
     Args:
-        device: where blobs live and operators run: ``"cpu"``.
+        device: where `feed` puts blobs, and where operators run for which nothing else says it: ``"cpu"``, or
+            ``"cuda:0"`` with CuPy and a GPU. `gradviz.runtime.devices` has the whole rule.
 
     Raises:
-        RunError: ``bad_device`` for a device that this workspace cannot run on.
+        NetError: ``bad_device`` for what is no device.
+        RunError: ``bad_device`` for a device that is not there; it says what is missing.
     """
 
     def __init__(self, device: str | Device = "cpu") -> None:
-        parsed = Device.parse(device)
-        if parsed is None or parsed.type != "cpu":
-            raise RunError(
-                f"A workspace on {device!r} is not available.",
-                kind="bad_device",
-                ways_out=['Use gradviz.Workspace(device="cpu").'],
-            )
-        self.device = parsed
+        self.device = available(Device.parse(device) or CPU)
         self._values: dict[str, Array] = {}
         self._plans: WeakKeyDictionary[NetDef, Plan] = WeakKeyDictionary()
 
     def feed(self, name: str, value: Any) -> None:
-        """Store a copy of `value` as blob `name`.
+        """Store a copy of `value` as blob `name`, on the device of the workspace.
 
         Args:
             name: a legal blob name.
-            value: an array or anything numpy makes a boolean or numeric array of; its dtype is kept.
+            value: a numpy or CuPy array or anything numpy makes a boolean or numeric array of; its dtype is kept.
 
         Raises:
             NetError: ``bad_name``.
@@ -52,20 +51,28 @@ class Workspace:
         """
         check_name(name, "blob")
         try:
-            array = np.array(value, copy=True, order="C")
+            array = copied(value if is_on_gpu(value) else np.asarray(value), self.device)
         except Exception as error:
-            raise _not_numeric(name, f"numpy makes no array of it ({error})") from error
+            raise _not_numeric(name, f"no array on {self.device} can be made of it ({error})") from error
         if array.dtype.kind not in NUMERIC:
             raise _not_numeric(name, f"its dtype is {array.dtype}")
-        array.flags.writeable = False
         self._values[name] = array
 
-    def fetch(self, name: str) -> Array:
-        """The blob `name`, as a read-only array (copy it to change it).
+    def fetch(self, name: str, device: str | Device | None = "cpu") -> Array:
+        """The blob `name`, as a read-only numpy array wherever it lies (copy it to change it).
+
+        Args:
+            device: where to have it, ``"cuda:0"`` as a CuPy array; None: where it lies, without a copy. CuPy cannot
+                make arrays read-only: copy one before you write into it, for it may be the blob itself.
 
         Raises:
-            RunError: ``undefined_blob``.
+            RunError: ``undefined_blob``; ``bad_device`` for a device that is not there.
         """
+        wanted = Device.parse(device)
+        array = self._blob(name)
+        return array if wanted is None else moved(array, available(wanted))
+
+    def _blob(self, name: str) -> Array:
         try:
             return self._values[name]
         except KeyError:
@@ -86,7 +93,8 @@ class Workspace:
         Shapes, names and types of the whole net are checked first. When anything raises, the workspace is as it was.
 
         Raises:
-            RunError: see `gradviz.runtime.executor.plan` and `run_step`; ``operator_index`` is the operator's in `net`.
+            RunError: see `gradviz.runtime.planning.plan` and `executor.run_step`; ``operator_index`` is the
+                operator's in `net`.
         """
         if not isinstance(net, NetDef):
             raise RunError(
@@ -96,7 +104,7 @@ class Workspace:
             )
         ready = self._plans.get(net)
         if ready is None or not ready.fits(net.ops, self._values):
-            ready = plan(net.ops, self._values)
+            ready = plan(net.ops, self._values, self.device)
             self._plans[net] = ready
         values = self._values.copy()
         execute(ready.steps, values)
@@ -106,7 +114,7 @@ class Workspace:
         """Run one operator at once. Raises RunError like `run`, with operator index 0."""
         check_operator(op)
         values = self._values.copy()
-        execute(plan([op], values).steps, values)
+        execute(plan([op], values, self.device).steps, values)
         self._values = values
 
     def fork(self) -> Self:
@@ -131,8 +139,14 @@ class Workspace:
         return len(self._values)
 
     def __repr__(self) -> str:
-        blobs = "".join(f"\n  {name}: {value.shape} {value.dtype}" for name, value in self._values.items())
+        blobs = "".join(
+            f"\n  {name}: {value.shape} {value.dtype}{self._elsewhere(value)}" for name, value in self._values.items()
+        )
         return f"<Workspace on {self.device}, {len(self)} blobs>{blobs}"
+
+    def _elsewhere(self, value: Array) -> str:
+        device = device_of(value)
+        return "" if device == self.device else f" on {device}"
 
 
 def _not_numeric(name: str, why: str) -> RunError:

@@ -6,6 +6,7 @@ import shutil
 import uuid
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -97,13 +98,15 @@ def test_shortcuts_step_the_session_while_the_focus_is_in_the_notebook(lab: LabP
 
 @pytest.fixture
 def recording(lab: LabPage) -> Path:
-    """A recording in a folder of its own below the server's root."""
-    net = gradviz.Net("twice")
-    net.Tanh("x", "a")
-    net.Sum(["a", "a"], "s")
+    """A recording in a folder of its own below the server's root: rows of a table are read twice, and merged."""
+    net = gradviz.Net("rows")
+    net.Gather(["table", "i"], "y")
+    ws = gradviz.Workspace()
+    ws.feed("table", np.ones((3, 4), np.float32))
+    ws.feed("i", [1, 0, 1])
     folder = lab.server.root / uuid.uuid4().hex[:8]
     folder.mkdir()
-    gradviz.debug(net, ["s"]).save(folder / "lesson.gradviz.json")
+    gradviz.debug(net, ["y"], workspace=ws, deduplicate="sum").save(folder / "lesson.gradviz.json")
     return folder / "lesson.gradviz.json"
 
 
@@ -115,6 +118,13 @@ def test_a_double_click_opens_a_recording(lab: LabPage, recording: Path) -> None
     document.get_by_role("button", name="Step", exact=True).click()
     expect(document).to_contain_text("event 1 /")
     lab.shot("document")
+    document.get_by_label("Run to").fill("Deduplicated")
+    document.get_by_label("Run to").press("Enter")
+    inspector = document.get_by_role("region", name="Inspector")
+    expect(inspector).to_contain_text("rows of the gradient of table@0")
+    expect(inspector.get_by_role("row", name="after")).to_contain_text("2 rows")
+    expect(inspector).to_contain_text("As a dense array the gradient is the same.")
+    lab.shot("merge")
 
 
 def test_a_file_that_cannot_be_read_says_why(lab: LabPage, recording: Path) -> None:

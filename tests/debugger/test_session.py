@@ -268,6 +268,18 @@ def test_a_nan_born_on_the_way_can_be_run_to():
     assert session.trace().values["y@0"].nan == 1
 
 
+def test_a_given_gradient_that_nobody_reads_leaves_its_name_to_the_pass():
+    net = Net()
+    net.Tanh("x", "y")
+    net.ConstantFill("y", "x", value=1.0)
+    ws = Workspace()
+    ws.feed("x", np.array([0.5]))
+    ws.feed("x_grad", np.array([2.0]))
+    session = debug(net, {"y": None, "x": "x_grad"}, workspace=ws)
+    assert session.finish().kind == "Ran"
+    np.testing.assert_allclose(session.value("x_grad@0"), 1 - np.tanh(0.5) ** 2)
+
+
 def test_skip_leaves_leading_operators_out():
     net = Net()
     net.Tanh("raw", "x")

@@ -102,3 +102,27 @@ def test_a_merge_that_fails_to_run_leaves_the_net_as_it_was():
     with immediate(ws), pytest.raises(RunError):
         net.deduplicate_gradient_slices(GradientSlice("i", "v"))
     assert net.ops == []
+
+
+def test_a_merge_takes_names_that_nobody_has():
+    net = embedding()
+    net.Copy("a", "i_unique")
+    assert net.deduplicate_gradient_slices(GradientSlice("i", "a")) == GradientSlice("i_unique_1", "a_unique")
+    assert net.deduplicate_gradient_slices(GradientSlice("i", "a")) == GradientSlice("i_unique_2", "a_unique_1")
+
+
+def test_a_slice_whose_halves_are_no_names_is_refused():
+    net = embedding()
+    with pytest.raises(NetError) as caught:
+        net.deduplicate_gradient_slices(GradientSlice("a b", "a"))
+    assert (caught.value.kind, len(net.ops)) == ("bad_name", 3)
+
+
+def test_indices_of_two_dimensions_cannot_be_merged_and_the_way_out_is_told():
+    net, ws = Net(), fed()
+    ws.feed("i", np.array([[0, 1], [1, 1]]))
+    net.Gather(["table", "i"], "y")
+    net.deduplicate_gradient_slices(net.add_gradient_operators(["y"])["table"])
+    with pytest.raises(RunError, match="FlattenToVec") as caught:
+        ws.run(net)
+    assert caught.value.kind == "shape_mismatch"

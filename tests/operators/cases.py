@@ -71,6 +71,14 @@ MATMUL = [
     Case("MatMul", "repeated", {"a": floats(3, 3)}, reads=("a", "a")),
     Case("MatMul", "repeated transposed", {"a": floats(3, 4)}, {"trans_b": 1}, reads=("a", "a")),
     Case("MatMul", "like", {"a": floats(3, 4), "b": floats(4, 6), "like": floats(3, 2, 3)}, constants=["like"]),
+    Case("MatMul", "like a vector", {"a": floats(3, 4), "b": floats(4, 2), "like": floats(6)}, constants=["like"]),
+    Case(
+        "MatMul",
+        "like, of other rows",
+        {"a": floats(4, 3), "b": floats(2, 4), "like": floats(2, 3)},
+        {"trans_a": 1, "trans_b": 1},
+        constants=["like"],
+    ),
     Case("MatMul", "nothing inside", {"a": floats(3, 0), "b": floats(0, 2)}),
     Case("MatMul", "no rows", {"a": floats(0, 3), "b": floats(3, 2)}),
 ]

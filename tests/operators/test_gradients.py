@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 from gradviz.net import Net
-from gradviz.program import Gradient, NetDef
+from gradviz.program import Gradient, GradientError, NetDef
 from gradviz.runtime import Workspace
 from tests.operators.cases import CASES, Array, Case, defined_types, floats
 
@@ -154,3 +154,14 @@ def test_sqr_leaves_the_gradient_of_its_output_as_it_was() -> None:
     workspace = run(net, {"x": np.array([3.0]), "dy": np.array([5.0])})
     assert workspace["dy"] == 5.0
     assert workspace["x_grad"] == 30.0
+
+
+def test_a_loss_that_overwrites_what_it_is_the_loss_of_is_refused() -> None:
+    """Only the first output has the shape of x: its gradient may be read there in place of x."""
+    net, apart = Net("n"), Net("n")
+    net.SoftmaxWithLoss(["x", "labels"], ["p", "x"])
+    with pytest.raises(GradientError) as caught:
+        net.add_gradient_operators(["x"])
+    assert (caught.value.kind, caught.value.blobs) == ("version_overwritten", ("x",))
+    apart.SoftmaxWithLoss(["x", "labels"], ["x", "loss"])
+    assert apart.add_gradient_operators(["loss"])["x"] == "x_grad"

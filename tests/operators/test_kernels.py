@@ -83,7 +83,7 @@ def test_fills_take_the_dtype_of_what_they_are_like() -> None:
 def test_every_type_explains_itself(known: OperatorType) -> None:
     assert known.doc
     assert known.formula
-    if known.rule is not None or known.constant:
-        assert known.derivative
     if known.rule is not None:
-        assert known.rule_source.startswith("gradviz/operators/")
+        assert known.derivative
+        room = "gradient" if known.runs_nets else "operators"
+        assert known.rule_source.startswith(f"gradviz/{room}/")

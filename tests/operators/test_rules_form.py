@@ -22,6 +22,7 @@ OWN_FORM = {
     "GroupNorm": "Caffe2 ignores gradients into the statistics; they are refused",
     "RMSNorm": "Caffe2 ignores a gradient into the inverse root mean square; it is refused",
     "LRN": "Caffe2 ignores a gradient into the scale; it is refused",
+    "MatMul": "Caffe2 takes the gradient for a matrix, which the shape of a third input need not be",
 }
 """Types that answer otherwise where Caffe2 is wrong; tests below say how."""
 
@@ -44,6 +45,8 @@ def agrees(type: str, variant: dict[str, Any]) -> bool:
         return len(variant["given"]) == variant["outputs"]
     if type == "SoftmaxWithLoss":
         return variant["given"] == [1]
+    if type == "MatMul":
+        return variant["inputs"] == 2
     return type != "Sqr" and variant["given"] == [0]
 
 

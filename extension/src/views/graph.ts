@@ -3,6 +3,7 @@
 import { currentEvent, hasRun, lineState } from "../cursor";
 import type { Line, Trace } from "../trace";
 import { element, icon } from "./dom";
+import { isSum } from "./kinds";
 import type { Navigation } from "./navigation";
 import { rebuild, type Drawing } from "./svg";
 import { createViewport, type Viewport } from "./viewport";
@@ -66,7 +67,7 @@ function drawnGraph(pane: HTMLElement, trace: Trace, drawing: Drawing, navigatio
   });
 
   function show(position: number, touched: Set<string>): void {
-    const isAccumulation = currentEvent(trace, position)?.kind === "Accumulated";
+    const isAccumulation = isSum(currentEvent(trace, position));
     const marked: Element[] = [];
     const fresh = new Set<string>();
     for (const id of touched) {

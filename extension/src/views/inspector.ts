@@ -1,9 +1,10 @@
 // The inspector: what is known of the blobs in focus, in tabs.
 
 import { currentEvent, namesAt } from "../cursor";
-import type { Trace } from "../trace";
+import type { Merge, Trace } from "../trace";
 import { element } from "./dom";
 import { ledgerCard, ledgerFor, ledgerList } from "./ledger";
+import { mergeCard, mergeFor } from "./merge";
 import type { Navigation } from "./navigation";
 import { blobChoice, valueCard } from "./value";
 
@@ -38,11 +39,12 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
 
   function draw(): void {
     const own = selected === null ? currentEvent(trace, position)?.ledger : null;
-    const tab = chosen.tab ?? (own === null || own === undefined ? "Value" : "Ledger");
+    const found = [...new Set(blobs())];
+    const merge = mergeFor(trace, position, selected === null ? null : found);
+    const tab = chosen.tab ?? ((own ?? merge ?? null) === null ? "Value" : "Ledger");
     tabs.show(tab);
     panel.setAttribute("aria-label", tab);
-    const found = [...new Set(blobs())];
-    panel.replaceChildren(...(tab === "Value" ? valueTab(found) : [ledgerTab(own, found)]));
+    panel.replaceChildren(...(tab === "Value" ? valueTab(found) : ledgerTab(own, merge, found)));
   }
 
   function valueTab(found: string[]): HTMLElement[] {
@@ -56,9 +58,10 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
     return [choice, valueCard(trace, shown, position)];
   }
 
-  function ledgerTab(own: number | null | undefined, found: string[]): HTMLElement {
+  function ledgerTab(own: number | null | undefined, merge: Merge | undefined, found: string[]): HTMLElement[] {
     const ledger = ledgerFor(trace, own, found);
-    return ledger ? ledgerCard(trace, ledger) : ledgerList(trace, (to) => navigation.go(to));
+    const cards = [...(merge ? [mergeCard(trace, merge)] : []), ...(ledger ? [ledgerCard(trace, ledger)] : [])];
+    return cards.length > 0 ? cards : [ledgerList(trace, (to) => navigation.go(to))];
   }
 
   return {

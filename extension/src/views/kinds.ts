@@ -1,11 +1,11 @@
 // What each kind of event is called, and the mark it has in the timeline and before its sentence.
 
-import type { EventKind } from "../trace";
+import type { EventKind, TraceEvent } from "../trace";
 import { element } from "./dom";
 
 interface Look {
   label: string;
-  /** Colour: blue forward, orange backward, purple accumulation, green right, red wrong, grey the rest. */
+  /** Colour: blue forward, orange backward, purple accumulation and deduplication, green right, red wrong, grey the rest. */
   tone: "forward" | "backward" | "accumulation" | "right" | "wrong" | "quiet";
   mark: "dot" | "small" | "square" | "triangle" | "diamond" | "bar" | "cross";
   /** Of several events under one pixel of the timeline, the highest weight is shown. */
@@ -21,10 +21,16 @@ const LOOKS: Record<EventKind, Look> = {
   InputChecked: { label: "Check input", tone: "quiet", mark: "small", weight: 0 },
   GeneratorAdded: { label: "Add gradient", tone: "quiet", mark: "small", weight: 0 },
   Accumulated: { label: "Σ Accumulate", tone: "accumulation", mark: "diamond", weight: 8 },
+  Deduplicated: { label: "Deduplicate", tone: "accumulation", mark: "diamond", weight: 8 },
   Ran: { label: "Run", tone: "right", mark: "bar", weight: 4 },
   Failed: { label: "Fail", tone: "wrong", mark: "cross", weight: 9 },
   Completed: { label: "Complete", tone: "right", mark: "square", weight: 7 },
 };
+
+/** Whether an event brings gradients together, or rows of one. */
+export function isSum(event: TraceEvent | undefined): boolean {
+  return event?.kind === "Accumulated" || event?.kind === "Deduplicated";
+}
 
 export function look(kind: EventKind): Look {
   return LOOKS[kind];

@@ -58,8 +58,8 @@ function contributionRows(contribution: Contribution): HTMLElement[] {
   return [numbers, element("tr", {}, element("td", { colspan: 4 }, element("code", {}, ...version(contribution.gradient)), " ", way))];
 }
 
-/** A share can be below 0 (it pulls the other way) or above 1; the bar stops there, the number does not. */
-function shareBar(share: Scalar | null): HTMLElement {
+/** A bar for a share. It can be below 0 (it pulls the other way) or above 1; the bar stops there, the number does not. */
+export function shareBar(share: Scalar | null): HTMLElement {
   const fill = element("span");
   const known = typeof share === "number" ? share : 0;
   fill.style.width = `${Math.min(100, Math.abs(known) * 100)}%`;

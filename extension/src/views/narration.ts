@@ -3,7 +3,7 @@
 import { currentEvent, nextEvent } from "../cursor";
 import type { Trace, TraceEvent } from "../trace";
 import { element, version, type Child } from "./dom";
-import { look, mark } from "./kinds";
+import { isSum, look, mark } from "./kinds";
 import { counted } from "./numbers";
 
 export interface Narration {
@@ -46,7 +46,7 @@ function marked(narration: string): Child[] {
 function subject(trace: Trace, event: TraceEvent): Child[] {
   const { label } = look(event.kind);
   const blob = event.blobs[0];
-  if (event.kind === "Accumulated" && blob !== undefined) return [`${label} `, ...version(blob)];
+  if (isSum(event) && blob !== undefined) return [`${label} `, ...version(blob)];
   const made = event.lines.map((id) => [...trace.forward, ...trace.backward].find((line) => line.id === id));
   const line = made[made.length - 1];
   if (event.phase === "run" && line) return [`${label} ${line.type}`];

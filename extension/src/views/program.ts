@@ -3,6 +3,7 @@
 import { currentEvent, formAt, hasRun, lineState, madeCount, type LineState } from "../cursor";
 import type { Line, Trace } from "../trace";
 import { element, version, type Child } from "./dom";
+import { isSum } from "./kinds";
 import type { Navigation } from "./navigation";
 import { counted } from "./numbers";
 
@@ -44,7 +45,7 @@ export function createProgram(trace: Trace, navigation: Navigation): Program {
   }
 
   function show(position: number, touched: Set<string>): void {
-    pane.classList.toggle("gv-accumulating", currentEvent(trace, position)?.kind === "Accumulated");
+    pane.classList.toggle("gv-accumulating", isSum(currentEvent(trace, position)));
     const changed = [...touched].map((id) => rows.get(id)).filter((row) => row !== undefined);
     for (const row of changed) update(row, trace, position);
     for (const section of sections) section.show(position, changed);

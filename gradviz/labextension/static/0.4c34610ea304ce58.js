@@ -411,7 +411,7 @@
   --gv-line-tone: var(--gv-forward);
   --gv-line-tint: var(--gv-forward-tint);
 }
-.gradviz .gv-line.gv-accumulation,
+.gradviz .gv-line:is(.gv-accumulation, .gv-deduplication),
 .gv-accumulating .gv-line:not(.gv-forward) {
   --gv-line-tone: var(--gv-accumulation);
   --gv-line-tint: var(--gv-accumulation-tint);
@@ -514,7 +514,7 @@
   --gv-node: var(--gv-forward);
   --gv-node-tint: var(--gv-forward-tint);
 }
-.gv-graph .node.accumulation,
+.gv-graph .node:is(.accumulation, .deduplication),
 .gv-graph .node.accumulating:not(.forward) {
   --gv-node: var(--gv-accumulation);
   --gv-node-tint: var(--gv-accumulation-tint);

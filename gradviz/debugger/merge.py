@@ -1,0 +1,114 @@
+"""The merge of a sparse gradient's rows: which indices repeat, how many rows there were and are, what it changed."""
+
+from html import escape
+
+import numpy as np
+
+from ..operators.indexing import added_rows
+from ..operators.registry import Array
+from ..program import GradientSlice
+from ..program.events import Deduplicated
+from .trace import Merge, MergedRow, Number, number
+from .trace_check import MERGED_ROWS
+
+Arrays = tuple[Array | None, Array | None]
+"""Indices and values of a slice as numpy's arrays; None: not computed."""
+
+
+def merge(
+    event: Deduplicated, at: int, before: GradientSlice, after: GradientSlice, was: Arrays, became: Arrays
+) -> Merge:
+    """What `event`, which happened at position `at`, did to the rows.
+
+    Args:
+        before, after: the versions of the slices, ``"table_grad_values@0"``.
+        was, became: their arrays.
+    """
+    return Merge(
+        blob=f"{event.blob}@{event.version}",
+        at=at,
+        aggregator=event.aggregator,
+        before=before,
+        after=after,
+        rows_before=_count(was[0]),
+        rows_after=_count(became[0]),
+        most_repeated=_most_repeated(was[0]),
+        difference=_difference(was, became),
+    )
+
+
+def _count(indices: Array | None) -> int | None:
+    return None if indices is None else int(indices.size)
+
+
+def _most_repeated(indices: Array | None) -> list[MergedRow]:
+    if indices is None:
+        return []
+    distinct, times = np.unique(indices, return_counts=True)
+    first = np.argsort(-times, kind="stable")[:MERGED_ROWS]
+    return [
+        MergedRow(index=index, times=count)
+        for index, count in zip(distinct[first].tolist(), times[first].tolist(), strict=True)
+    ]
+
+
+def _difference(was: Arrays, became: Arrays) -> Number | None:
+    """The largest difference of the two slices as dense arrays, which need no row but those that they name."""
+    (indices, values), (merged_indices, merged_values) = was, became
+    if indices is None or values is None or merged_indices is None or merged_values is None:
+        return None
+    named = np.unique(np.concatenate([indices.reshape(-1), merged_indices.reshape(-1)]))
+    dense = added_rows(np.searchsorted(named, indices), values, len(named))
+    merged = added_rows(np.searchsorted(named, merged_indices), merged_values, len(named))
+    with np.errstate(invalid="ignore"):
+        return number(float(np.abs(dense - merged).max())) if dense.size else 0.0
+
+
+class MergeView:
+    """A merge as a person reads it: text in a terminal, a table in a notebook.
+
+    Attributes:
+        merge: the numbers, as in the trace document.
+    """
+
+    def __init__(self, merge: Merge) -> None:
+        self.merge = merge
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [(str(row.index), str(row.times)) for row in self.merge.most_repeated]
+
+    def __repr__(self) -> str:
+        rows = "".join(f"\n  {index.ljust(5)}  {times}" for index, times in [("index", "times"), *self._rows()])
+        return f"{self._title()}{rows if self._rows() else ''}\n  {self._foot()}"
+
+    def _repr_html_(self) -> str:
+        body = "".join(f"<tr><td>{index}</td><td>{times}</td></tr>" for index, times in self._rows())
+        return (
+            f"<table><caption>{escape(self._title())}</caption><thead><tr><th>index</th><th>times</th></tr></thead>"
+            f"<tbody>{body}</tbody><tfoot><tr><td colspan=2>{escape(self._foot())}</td></tr></tfoot></table>"
+        )
+
+    def _title(self) -> str:
+        merge = self.merge
+        said = f"Rows of the gradient of {merge.blob}, equal indices merged by {merge.aggregator}"
+        return f"{said}: {_shown(merge.rows_before)} before, {_shown(merge.rows_after)} after"
+
+    def _foot(self) -> str:
+        merge = self.merge
+        left = 0 if merge.rows_after is None else merge.rows_after - len(merge.most_repeated)
+        more = f"{left} more indices, none more often. " if left > 0 else ""
+        return f"{more}{merge.before.values} → {merge.after.values}: {difference(merge)}"
+
+
+def difference(merge: Merge) -> str:
+    """What the merge did to the gradient as a dense array."""
+    if merge.difference is None:
+        return "difference not computed"
+    if merge.difference == 0:
+        return "the same gradient as a dense array"
+    shown = merge.difference if isinstance(merge.difference, str) else f"{merge.difference:.4g}"
+    return f"as dense arrays they differ by at most {shown}"
+
+
+def _shown(count: int | None) -> str:
+    return "not computed" if count is None else str(count)

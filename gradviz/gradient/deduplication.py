@@ -1,0 +1,111 @@
+"""Deduplication: merging the rows of equal index of a sparse gradient.
+
+A row of a table that was read several times has as many rows in the gradient. Let a slice have indices i and values v,
+and let u be the distinct indices in ascending order. The merged slice is
+
+    sum     u,  wₖ = Σ vⱼ over iⱼ = uₖ             the same gradient, each row once
+    mean    u,  wₖ = Σ vⱼ / nₖ over the nₖ iⱼ = uₖ   another gradient where an index repeats
+
+Unique finds u and where each iⱼ went; UnsortedSegmentSum or UnsortedSegmentMean makes w.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ..program import GradientSlice, NetError, Operator
+from ..program.events import Accumulated, Aggregator, Completed, Deduplicated, Event, GeneratorAdded, Played, Seeded
+from ..program.operator import numbered_name
+
+SEGMENT_TYPES: dict[Aggregator, str] = {"sum": "UnsortedSegmentSum", "mean": "UnsortedSegmentMean"}
+
+
+class Merge(NamedTuple):
+    """The operators that merge rows, and the slice that they write."""
+
+    operators: list[Operator]
+    gradient: GradientSlice
+
+
+def merge_rows(gradient: GradientSlice, aggregator: Aggregator, taken: Iterable[str]) -> Merge:
+    """What merges the rows of equal index in `gradient`.
+
+    Args:
+        gradient: indices of shape (n,), values of shape (n, ...).
+        aggregator: ``"sum"`` or ``"mean"``.
+        taken: names that may not be written.
+
+    Raises:
+        NetError: ``bad_argument`` when `gradient` is no slice or the aggregator another.
+    """
+    if not isinstance(gradient, GradientSlice):
+        raise NetError(
+            f"{gradient!r} is no GradientSlice, so it has no rows to merge.",
+            kind="bad_argument",
+            ways_out=["Leave it as it is: a dense gradient has each row once."],
+        )
+    check_aggregator(aggregator)
+    taken = set(taken)
+    indices = _taking(f"{gradient.indices}_unique", taken)
+    remapping = _taking(f"{gradient.indices}_remapping", taken)
+    values = _taking(f"{gradient.values}_unique", taken)
+    operators = [
+        Operator("Unique", [gradient.indices], [indices, remapping]),
+        Operator(SEGMENT_TYPES[aggregator], [gradient.values, remapping], [values]),
+    ]
+    return Merge(operators, GradientSlice(indices, values))
+
+
+def check_aggregator(aggregator: Any) -> None:
+    """Raise NetError ``bad_argument`` unless `aggregator` is ``"sum"`` or ``"mean"``."""
+    if not (isinstance(aggregator, str) and aggregator in SEGMENT_TYPES):
+        raise NetError(
+            f"Rows of equal index cannot be merged by {aggregator!r}.",
+            kind="bad_argument",
+            ways_out=['Give "sum", which keeps the gradient\'s meaning, or "mean".'],
+        )
+
+
+def deduplication_events(
+    pass_events: Sequence[Event], operators: Sequence[Operator], aggregator: Aggregator
+) -> Iterator[Deduplicated]:
+    """Merge the rows of each sparse gradient that a finished pass gives an input of the net.
+
+    Args:
+        pass_events: everything that happened, up to `Completed`.
+        operators: the whole program: the forward operators, then the gradient operators.
+        aggregator: ``"sum"`` or ``"mean"``.
+    """
+    taken = {name for op in operators for name in (*op.inputs, *op.outputs)}
+    position = len(operators) - sum(isinstance(event, Played) for event in pass_events)
+    for blob, before in _sparse_inputs(pass_events):
+        merge = merge_rows(before, aggregator, taken)
+        yield Deduplicated(blob, 0, before, merge.gradient, aggregator, merge.operators, position)
+        position += len(merge.operators)
+        taken.update(name for op in merge.operators for name in op.outputs)
+
+
+def _sparse_inputs(pass_events: Sequence[Event]) -> Iterator[tuple[str, GradientSlice]]:
+    """The blobs that the net reads from outside and whose gradient is sparse, with that gradient."""
+    seen: set[str] = set()
+    external: set[str] = set()
+    versions: dict[str, int] = {}
+    for event in pass_events:
+        match event:
+            case Played():
+                external.update(name for name in event.op.inputs if name not in seen)
+                seen.update(event.op.inputs, event.op.outputs)
+            case Seeded():
+                versions[event.y] = event.version
+            case GeneratorAdded() | Accumulated():
+                versions[event.blob] = event.version
+            case Completed():
+                for blob, gradient in event.gradients.items():
+                    if isinstance(gradient, GradientSlice) and blob in external and versions[blob] == 0:
+                        yield blob, gradient
+
+
+def _taking(name: str, taken: set[str]) -> str:
+    """`name`, numbered where it is taken; taken from now on."""
+    free = numbered_name(name, taken.__contains__) if name in taken else name
+    taken.add(free)
+    return free

@@ -1,0 +1,105 @@
+"""Scopes: the stacks on which Do keeps its workspaces, one for each time it ran, until the backward pass takes them.
+
+A stack is a value like an array: putting a workspace on it, or taking one off, makes a new stack.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ..program import Operator, RunError
+from .registry import Array, ArraySpec, operator
+
+SCOPE = ArraySpec((), np.dtype(object))
+"""What stands for the shape and dtype of a stack."""
+
+
+class ScopeStack:
+    """An immutable stack of workspaces, each a mapping from names to arrays and, in nested scopes, to stacks.
+
+    A loop draws a line before its first iteration, so that its backward pass takes its own workspaces only.
+
+    Attributes:
+        top: the workspace put on last; None for the empty stack and for a line.
+        below: the stack without it; None for the empty stack.
+    """
+
+    __slots__ = ("below", "top")
+    shape, dtype = SCOPE
+
+    def __init__(
+        self, top: "Mapping[str, Array | ScopeStack] | None" = None, below: "ScopeStack | None" = None
+    ) -> None:
+        self.top = top
+        self.below = below
+
+    def push(self, workspace: "Mapping[str, Array | ScopeStack]") -> "ScopeStack":
+        """The stack with `workspace` on top, which must not be changed any more."""
+        return ScopeStack(workspace, self)
+
+    def drawn(self) -> "ScopeStack":
+        """The stack with a line on top."""
+        return ScopeStack(None, self)
+
+    def __bool__(self) -> bool:
+        """Whether there is a workspace on top: neither is the stack empty, nor is there a line."""
+        return self.top is not None
+
+    def __iter__(self) -> "Iterator[Mapping[str, Array | ScopeStack]]":
+        """Every workspace, the last one first; lines are passed over."""
+        stack: ScopeStack | None = self
+        while stack is not None:
+            if stack.top is not None:
+                yield stack.top
+            stack = stack.below
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return f"<ScopeStack of {len(self)}>"
+
+
+def is_scope(spec: ArraySpec | None) -> bool:
+    """Whether a blob of this kind holds a stack of workspaces."""
+    return spec is not None and spec.dtype == SCOPE.dtype
+
+
+def no_scope_spec(op: Operator) -> ArraySpec:
+    """Inference of CreateScope."""
+    return SCOPE
+
+
+@operator(
+    "CreateScope",
+    "-> scope",
+    formula="scope = an empty stack of workspaces",
+    infer=no_scope_spec,
+    constant=True,
+)
+def create_scope(op: Operator) -> ScopeStack:
+    """A stack for the workspaces of Do."""
+    return ScopeStack()
+
+
+def has_scope_spec(op: Operator, scope: ArraySpec) -> ArraySpec:
+    """Inference of HasScope."""
+    if not is_scope(scope):
+        raise RunError(
+            f"{op.inputs[0]} holds an array and no stack of workspaces.",
+            kind="bad_value",
+            ways_out=["Make it with CreateScope."],
+        )
+    return ArraySpec((), np.dtype(bool))
+
+
+@operator(
+    "HasScope",
+    "scope -> y",
+    formula="y = whether there is a workspace on top of scope",
+    infer=has_scope_spec,
+    constant=True,
+)
+def has_scope(op: Operator, scope: ScopeStack) -> Array:
+    """Whether a workspace is left, for a loop over those that another loop has kept. y: bool ()."""
+    return np.array(bool(scope))

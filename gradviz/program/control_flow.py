@@ -1,0 +1,284 @@
+"""Control flow as data: the operators that run nested nets, their parts, and what they read and write.
+
+    Do      runs `net` in a workspace of its own, in which inner names stand for outer blobs, and keeps that workspace
+            on the stack of the scope blob, its last input and last output
+    If      runs `then_net` or `else_net` on the blobs around it
+    While   runs `cond_net` and, as long as the condition holds, `loop_net` and `cond_net` again, on those blobs too
+
+A nested net is an argument of its operator. What an operator does with the blobs around it is said by its inputs and
+outputs alone: a nested net may touch nothing else.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from .errors import GradvizError, NetError
+from .net import NetDef
+from .operator import Operator
+from .ssa import BlobVersion
+
+INNER_GRADIENT = "/_DO_OPERATOR_INNER_GRAD_"
+"""Ends the name of an incoming gradient in the net of a Do's backward pass, after the name of the inner blob."""
+
+INNER_RESULT = "/_DO_OPERATOR_INNER_GRAD_COPY_"
+"""Ends the name of a gradient that leaves such a net."""
+
+NETS = {"Do": ("net",), "If": ("then_net", "else_net"), "While": ("cond_net", "loop_net")}
+"""The operator types that run nested nets, and the arguments that hold these, in the order in which they run."""
+
+
+E = TypeVar("E", bound=GradvizError)
+
+
+class Fault:
+    """Makes the errors of one misbuilt operator.
+
+    Args:
+        op, index: the operator and its place in its net.
+        error: the type of error that the caller raises.
+    """
+
+    def __init__(self, op: Operator, index: int, error: type[GradvizError] = NetError) -> None:
+        self._op = op
+        self._index = index
+        self._error = error
+
+    def __call__(self, what: str, way_out: str, blobs: Sequence[str] = ()) -> GradvizError:
+        return self._error(
+            f"Operator #{self._index} {self._op} {what}.",
+            kind="control_flow_structure",
+            operator_index=self._index,
+            blobs=blobs,
+            ways_out=[way_out],
+        )
+
+
+def nested_nets(op: Operator) -> dict[str, NetDef]:
+    """The nested nets of `op` by the argument that holds them, in the order in which they run."""
+    return {name: op.args[name] for name in NETS.get(op.type, ()) if isinstance(op.args.get(name), NetDef)}
+
+
+class Do(msgspec.Struct, frozen=True):
+    """A Do operator taken apart.
+
+    Attributes:
+        net: the nested net.
+        scope: the blob that holds the stack of workspaces.
+        inputs, outputs: the outer blobs that it may read, and those that it writes, without `scope`.
+        outer: inner name -> the outer blob that it stands for.
+        inner: the reverse.
+        initial: the inner names of outputs that the net may leave as they are: they count as there from the start.
+        pops: whether it is part of a backward pass: it takes the top workspace off the stack and continues in it.
+        reuses: whether it continues in a copy of the top workspace, and keeps that on top of it.
+    """
+
+    net: NetDef
+    scope: str
+    inputs: list[str]
+    outputs: list[str]
+    outer: dict[str, str]
+    inner: dict[str, str]
+    initial: list[str]
+    pops: bool
+    reuses: bool
+
+
+def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -> Do:
+    """The parts of a Do operator.
+
+    Raises:
+        `error` with kind ``control_flow_structure``, for each way in which a Do can be misbuilt.
+    """
+    fault = Fault(op, index, error)
+    net = op.args.get("net")
+    if not isinstance(net, NetDef):
+        raise fault("has no nested net", 'Give it one as its argument "net".')
+    inner_names, places = op.args.get("inner_blobs"), op.args.get("outer_blobs_idx")
+    if not isinstance(inner_names, Sequence) or isinstance(inner_names, str):
+        raise fault("has no inner_blobs", "List the names by which its net knows the outer blobs.")
+    if not isinstance(places, Sequence) or isinstance(places, str):
+        raise fault("has no outer_blobs_idx", "List, for each inner blob, the number of its outer blob.")
+    if len(inner_names) != len(places):
+        raise fault(
+            f"binds {len(inner_names)} inner blobs to {len(places)} outer ones", "Give each inner blob one outer blob."
+        )
+    if not (op.inputs and op.outputs and op.inputs[-1] == op.outputs[-1]):
+        raise fault("has no scope blob", "Make one with CreateScope, and give it as the last input and last output.")
+    for what, names in (("inner_blobs", inner_names), ("inputs", op.inputs), ("outputs", op.outputs)):
+        if twice := _first_twice(names):
+            raise fault(f"names {twice} twice among its {what}", "Name it once.", [twice])
+    inputs, outputs = op.inputs[:-1], op.outputs[:-1]
+    candidates = [*inputs, *outputs]
+    outer: dict[str, str] = {}
+    inner: dict[str, str] = {}
+    for name, place in zip(inner_names, places, strict=True):
+        if not (isinstance(place, int) and 0 <= place < len(candidates)):
+            raise fault(
+                f"binds {name} to outer blob number {place} of {len(candidates)}",
+                "Numbers count the inputs from 0, then the outputs, the scope blob left out.",
+                [name],
+            )
+        blob = candidates[place]
+        if blob in inner:
+            raise fault(f"binds {blob} to {inner[blob]} and to {name}", "Bind each outer blob once.", [blob])
+        outer[name], inner[blob] = blob, name
+    for blob in outputs:
+        if blob not in inner:
+            raise fault(
+                f"lists {blob} among its outputs and binds no inner blob to it", "Bind it or leave it out.", [blob]
+            )
+    for name in dict.fromkeys(name for nested in net.ops for name in nested.outputs):
+        if name in outer and outer[name] not in outputs:
+            raise fault(
+                f"writes {outer[name]}, in its net {name}, which is not among its outputs",
+                f"Add {outer[name]} to its outputs, or let the net write another name.",
+                [outer[name]],
+            )
+    pops = "saved_fwd_blobs" in op.args
+    reuses = bool(op.args.get("reuse_workspace", 0))
+    if not (pops or reuses):
+        for name in reads_from_outside(net.ops):
+            if name not in outer:
+                raise fault(
+                    f"has a net that reads {name}, which is neither bound nor written there before",
+                    f"Bind it: put {name} among its inner_blobs, with the number of an outer blob.",
+                    [name],
+                )
+    sure = _written_by(net)
+    initial = [inner[blob] for blob in outputs if inner[blob] not in sure]
+    return Do(net, op.inputs[-1], inputs, outputs, outer, inner, initial, pops, reuses)
+
+
+def check_branches(op: Operator, index: int, error: type[GradvizError] = NetError) -> None:
+    """Raise `error` unless If or While operator `op` has its nets, and these touch declared blobs only."""
+    fault = Fault(op, index, error)
+    nets = nested_nets(op)
+    needed = "then_net" if op.type == "If" else "loop_net"
+    if needed not in nets:
+        raise fault(f"has no {needed}", f'Give it a nested net as its argument "{needed}".')
+    if not op.inputs:
+        raise fault("has no condition", "Give a blob with one boolean as its first input.")
+    for argument, net in nets.items():
+        for name in reads_from_outside(net.ops):
+            if name not in op.inputs and name not in op.outputs:
+                raise fault(
+                    f"has a {argument} that reads {name}, which is not among its inputs",
+                    f"Add {name} to its inputs.",
+                    [name],
+                )
+        for name in dict.fromkeys(name for nested in net.ops for name in nested.outputs):
+            if name not in op.outputs:
+                raise fault(
+                    f"has a {argument} that writes {name}, which is not among its outputs",
+                    f"Add {name} to its outputs, or put the net into a Do, in which {name} is local.",
+                    [name],
+                )
+
+
+def check_structure(op: Operator, index: int, error: type[GradvizError] = NetError) -> None:
+    """Raise `error` unless control operator `op` is built as it must be."""
+    if op.type == "Do":
+        take_apart(op, index, error)
+    else:
+        check_branches(op, index, error)
+
+
+def reads_from_outside(operators: Iterable[Operator]) -> list[str]:
+    """The blobs that `operators` read and may not have written before, in order of first reading."""
+    written: set[str] = set()
+    reads: dict[str, None] = {}
+    for op in operators:
+        reads.update({name: None for name in op.inputs if name not in written})
+        written |= surely_written(op)
+    return list(reads)
+
+
+def kept_inputs(op: Operator, known: Mapping[str, Any]) -> list[str]:
+    """The outputs of `op` that it may leave as they are and does not list as inputs, of those in `known`.
+
+    An If without a branch that writes z, and a While that runs no iteration, keep the z from before: they read it.
+    """
+    if op.type not in NETS:
+        return []
+    sure = surely_written(op)
+    return [name for name in op.outputs if name not in sure and name not in op.inputs and name in known]
+
+
+def surely_written(op: Operator) -> set[str]:
+    """The outputs that `op` writes whatever its conditions are."""
+    if op.type not in NETS:
+        return set(op.outputs)
+    nets = nested_nets(op)
+    if op.type == "If":
+        branches = [_written_by(nets[name]) if name in nets else set() for name in NETS["If"]]
+        return branches[0] & branches[1]
+    if op.type == "While":
+        return _written_by(nets["cond_net"]) if "cond_net" in nets else set()
+    inside = _written_by(nets["net"]) if "net" in nets else set()
+    bound = zip(op.args.get("inner_blobs", ()), op.args.get("outer_blobs_idx", ()), strict=False)
+    outer = [*op.inputs[:-1], *op.outputs[:-1]]
+    written = {outer[place] for name, place in bound if name in inside and 0 <= place < len(outer)}
+    return (written & set(op.outputs)) | set(op.outputs[-1:])
+
+
+def _written_by(net: NetDef) -> set[str]:
+    return set().union(*map(surely_written, net.ops))
+
+
+def renamed(op: Operator, reads: Mapping[str, str], writes: Mapping[str, str]) -> Operator:
+    """`op` with its inputs renamed by `reads` and its outputs by `writes`, in nested nets too where they work on them.
+
+    A blob that both are about, as the z that an If may overwrite, must be called the same in both.
+    """
+    inputs = [reads.get(name, name) for name in op.inputs]
+    outputs = [writes.get(name, name) for name in op.outputs]
+    args = op.args
+    if op.type in ("If", "While"):
+        names = {name: reads[name] for name in op.inputs if name in reads}
+        names |= {name: writes[name] for name in op.outputs if name in writes}
+        args = args | {name: _renamed_net(net, names) for name, net in nested_nets(op).items()}
+    return msgspec.structs.replace(op, inputs=inputs, outputs=outputs, args=args)
+
+
+def _renamed_net(net: NetDef, names: Mapping[str, str]) -> NetDef:
+    return NetDef(
+        net.name,
+        [renamed(op, names, names) for op in net.ops],
+        external_inputs=[names.get(name, name) for name in net.external_inputs],
+        external_outputs=[names.get(name, name) for name in net.external_outputs],
+    )
+
+
+def within(error: E, op: Operator, index: int, argument: str, iteration: int | None = None) -> E:
+    """An error met in a nested net, told with the way to that net; its operator is the one that runs the net.
+
+    Args:
+        iteration: of a loop, from 0.
+    """
+    round_ = "" if iteration is None else f", iteration {iteration}"
+    return type(error)(
+        f"In the {argument} of operator #{index} {op.type}{round_}: {error.message}",
+        kind=error.kind,
+        operator_index=index,
+        blobs=error.blobs,
+        ways_out=error.ways_out,
+    )
+
+
+def kept_name(blob: BlobVersion) -> str:
+    """The name under which the workspace of a Do keeps a version that its net overwrites."""
+    return f"{blob.name}/_DO_OPERATOR_FWD_VERSION_{blob.version}_"
+
+
+def scopes_of(op: Operator) -> list[str]:
+    """The scope blobs around `op` on whose stacks it puts workspaces, or from which it takes them."""
+    if op.type == "Do":
+        return op.outputs[-1:]
+    inside = [scope for net in nested_nets(op).values() for nested in net.ops for scope in scopes_of(nested)]
+    return list(dict.fromkeys(inside))
+
+
+def _first_twice(names: Sequence[str]) -> str | None:
+    return next((name for name in names if names.count(name) > 1), None)

@@ -1,0 +1,135 @@
+"""Devices: where arrays lie, where operators run, and the one rule by which arrays are copied from one to another.
+
+An operator with a device runs there. One without a device runs where its inputs lie; where these lie on several
+devices, or there are none, it runs on the workspace's device. `CopyOnDeviceLike` runs where its second input lies,
+whatever device it carries. What an operator reads or returns is copied to the device it runs on if it lies elsewhere;
+the blobs that it reads stay where they are.
+
+So a seed, which carries no device, is made where its y lies.
+
+Arrays on a GPU are CuPy's. CuPy is imported when a device ``cuda`` is asked for, and here only.
+"""
+
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from ..operators.registry import Array, Kernel
+from ..program import Device, Operator, RunError
+
+CPU = Device()
+
+
+def available(device: Device) -> Device:
+    """`device`, without what it carries unread, if operators can run on it.
+
+    Raises:
+        RunError: ``bad_device``, with what is missing: CuPy, a GPU, or a GPU of this number.
+    """
+    if device.type == "cpu":
+        return CPU
+    try:
+        import cupy
+    except ImportError as error:
+        raise _unavailable(
+            f"CuPy, which {device} needs, cannot be imported: {error}",
+            "Install it: pip install gradviz[cuda12], or gradviz[cuda13] for CUDA 13.",
+        ) from error
+    if not cupy.cuda.is_available():
+        raise _unavailable(
+            f"There is no {device}: CuPy {cupy.__version__} finds no GPU",
+            "nvidia-smi tells whether there is one, and which CUDA its driver supports.",
+        )
+    count = cupy.cuda.runtime.getDeviceCount()
+    if not 0 <= device.id < count:
+        known = "one GPU, cuda:0" if count == 1 else f"{count} GPUs, cuda:0 to cuda:{count - 1}"
+        raise _unavailable(f"There is no {device}: CuPy finds {known}", "Use one that is there.")
+    return Device("cuda", device.id)
+
+
+def _unavailable(what: str, way_out: str) -> RunError:
+    return RunError(f"{what}.", kind="bad_device", ways_out=[way_out, 'Use "cpu".'])
+
+
+def place(op: Operator, lying: Sequence[Device], default: Device) -> Device:
+    """Where `op` runs when its inputs lie on the devices `lying`, in a workspace on `default`.
+
+    Raises:
+        RunError: ``bad_device``, as `available`.
+    """
+    if op.type == "CopyOnDeviceLike" and len(lying) == 2:
+        return lying[1]
+    if op.device is not None:
+        return available(op.device)
+    if lying and lying.count(lying[0]) == len(lying):
+        return lying[0]
+    return default
+
+
+def is_on_gpu(value: Any) -> bool:
+    """Whether `value` is a CuPy array; there can be none before CuPy is imported."""
+    cupy = sys.modules.get("cupy")
+    return cupy is not None and isinstance(value, cupy.ndarray)
+
+
+def device_of(array: Array) -> Device:
+    """Where a numpy or CuPy array lies."""
+    if type(array) is np.ndarray or not is_on_gpu(array):
+        return CPU
+    return Device("cuda", array.device.id)
+
+
+def copied(array: Array, device: Device) -> Array:
+    """A copy of a numpy or CuPy array on `device`; on the CPU a read-only one."""
+    if device == CPU:
+        copy = array.get() if is_on_gpu(array) else np.array(array, order="C")
+        copy.flags.writeable = False
+        return copy
+    import cupy
+
+    with current(device):
+        return array.copy() if is_on_gpu(array) else cupy.asarray(array)
+
+
+def moved(array: Array, device: Device) -> Array:
+    """`array` itself where it lies on `device`, else a copy there."""
+    return array if device_of(array) == device else copied(array, device)
+
+
+def running_on(kernel: Kernel, device: Device) -> Kernel:
+    """`kernel` run on `device`: what it is given and what it returns is copied there where it lies elsewhere."""
+
+    def run(op: Operator, *arrays: Array) -> Any:
+        with current(device):
+            result = kernel(op, *[moved(array, device) for array in arrays])
+            if type(result) is tuple:
+                return tuple([_kept(value, device) for value in result])
+            return _kept(result, device)
+
+    return run
+
+
+def _kept(value: Any, device: Device) -> Any:
+    """An output on `device`; what is no array is left to whoever stores outputs."""
+    return moved(value, device) if isinstance(value, np.ndarray | np.generic) or is_on_gpu(value) else value
+
+
+def finish(device: Device) -> None:
+    """Wait until what was started on `device` is done; GPUs run behind Python."""
+    if device.type == "cuda":
+        import cupy
+
+        cupy.cuda.Device(device.id).synchronize()
+
+
+def current(device: Device) -> AbstractContextManager[Any]:
+    """While it lasts, CuPy computes on `device`: it must be the one on which the arrays lie that are worked with."""
+    if device == CPU:
+        return nullcontext()
+    import cupy
+
+    gpu: AbstractContextManager[Any] = cupy.cuda.Device(device.id)
+    return gpu

@@ -1,0 +1,269 @@
+"""Planning: everything that can be checked is checked before the first kernel runs.
+
+A plan is made once for a list of operators and the shapes, dtypes and devices of what they read from outside; running
+it again costs the kernels and little else. Nested nets are planned with the operators that run them: in a branch or a
+loop, what is known of a blob is what holds whichever way the program takes.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..operators import ArraySpec, OperatorType, lookup
+from ..operators.control_flow import MAX_ITERATIONS
+from ..operators.registry import Array
+from ..operators.scopes import SCOPE, is_scope
+from ..program import Device, NetDef, Operator, RunError
+from ..program.control_flow import check_branches, kept_name, nested_nets, scopes_of, take_apart, within
+from ..program.ssa import BlobVersion, number
+from .devices import CPU, device_of, place, running_on
+from .faults import check_arity, located, no_kernel, undefined
+from .nested import Branch, Loop, Nested, Scoped
+from .step import Step
+
+External = tuple[tuple[int, ...], np.dtype[Any], type[Any]]
+"""Shape, dtype and type, numpy's array or CuPy's, of an array that operators read from outside."""
+
+UNKNOWN = None
+"""What is known of a blob whose shape only running tells."""
+
+
+class Plan(NamedTuple):
+    """Operators that fit together, and what they read from outside as it was when they were checked.
+
+    `on_gpus`: which of it lay on which GPU.
+    """
+
+    operators: list[Operator]
+    steps: list[Step]
+    external: dict[str, External]
+    on_gpus: dict[str, Device]
+
+    def fits(self, operators: Sequence[Operator], values: Mapping[str, Array]) -> bool:
+        """Whether the plan still holds for these operators and values."""
+        if self.operators != operators:
+            return False
+        for name, (shape, dtype, kind) in self.external.items():
+            value = values.get(name)
+            if value is None or type(value) is not kind or value.shape != shape or value.dtype != dtype:
+                return False
+        return all(device_of(values[name]) == device for name, device in self.on_gpus.items())
+
+
+def spec_of(value: Array) -> ArraySpec:
+    """Shape and dtype of an array."""
+    return ArraySpec(value.shape, value.dtype)
+
+
+def plan(operators: Sequence[Operator], values: Mapping[str, Array], device: Device = CPU) -> Plan:
+    """Check that `operators` can run one after the other on `values`, and make them ready.
+
+    Args:
+        device: where operators run for which nothing else says it, see `devices`.
+
+    Raises:
+        RunError: ``unknown_operator``, ``bad_arity``, ``undefined_blob``, ``shape_mismatch``, ``bad_argument``,
+            ``bad_device`` or ``control_flow_structure``, with the operator's index and blobs.
+    """
+    known = Known(values, device)
+    steps = known.plan(operators)
+    return Plan(list(operators), steps, known.external, known.on_gpus)
+
+
+def infer(
+    op: Operator, index: int, known: OperatorType, specs: Sequence[ArraySpec | None]
+) -> Sequence[ArraySpec | None]:
+    """Shapes and dtypes of the outputs of `op`, None where unknown; raises RunError where the inputs do not fit."""
+    unknown: list[ArraySpec | None] = [UNKNOWN] * len(op.outputs)
+    if known.infer is None or any(spec is None for spec in specs):
+        return unknown
+    try:
+        outputs = known.infer(op, *specs)
+    except RunError as error:
+        raise located(error, op, index, specs) from None
+    if outputs is None:
+        return unknown
+    if isinstance(outputs, ArraySpec):
+        outputs = (outputs,)
+    return (list(outputs) + unknown)[: len(op.outputs)]
+
+
+class Known:
+    """What is known of the blobs at one point of a program, and the plans of operators from there on.
+
+    Attributes:
+        specs: name -> shape and dtype, None where only running tells.
+        places: name -> device.
+        external, on_gpus: as in `Plan`.
+
+    Args:
+        values: what can be read from outside.
+        device: where operators run for which nothing else says it.
+        is_open: whether blobs may be there that nobody knows yet, left by an earlier run.
+    """
+
+    def __init__(self, values: Mapping[str, Array], device: Device, *, is_open: bool = False) -> None:
+        self.specs: dict[str, ArraySpec | None] = {}
+        self.places: dict[str, Device] = {}
+        self.external: dict[str, External] = {}
+        self.on_gpus: dict[str, Device] = {}
+        self._values = values
+        self._device = device
+        self._is_open = is_open
+
+    def plan(self, operators: Iterable[Operator]) -> list[Step]:
+        """The steps of `operators`; afterwards this knows what they write."""
+        return [self._step(op, index) for index, op in enumerate(operators)]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.specs or name in self._values
+
+    def _look(self, op: Operator, index: int, name: str) -> None:
+        """Come to know what `op` reads as `name`."""
+        if name in self.specs:
+            return
+        value = self._values.get(name)
+        if value is None:
+            if not self._is_open:
+                raise undefined(op, index, name, [*self._values, *self.specs])
+            self.specs[name], self.places[name] = UNKNOWN, self._device
+            return
+        self.specs[name] = spec = spec_of(value)
+        self.external[name] = (*spec, type(value))
+        self.places[name] = lies = device_of(value)
+        if lies != CPU:
+            self.on_gpus[name] = lies
+
+    def _step(self, op: Operator, index: int, keeps: tuple[tuple[str, str], ...] = ()) -> Step:
+        known = lookup(op.type)
+        if known is None or (known.kernel is None and not known.runs_nets):
+            raise no_kernel(op, index)
+        check_arity(op, index, known)
+        for name in op.inputs:
+            self._look(op, index, name)
+        if known.runs_nets:
+            return Step(None, op, index, (), "", False, self._device, self._nested(op, index), keeps)
+        return self._kernel_step(op, index, known, keeps)
+
+    def _kernel_step(self, op: Operator, index: int, known: OperatorType, keeps: tuple[tuple[str, str], ...]) -> Step:
+        reads = [self.specs[name] for name in op.inputs]
+        outputs = infer(op, index, known, reads)
+        lying = [self.places[name] for name in op.inputs]
+        kernel = known.kernel
+        assert kernel is not None
+        try:
+            device = place(op, lying, self._device)
+        except RunError as error:
+            raise located(error, op, index, reads) from None
+        if device != CPU or lying.count(CPU) < len(lying):
+            kernel = running_on(kernel, device)
+        for name, output in zip(op.outputs, outputs, strict=True):
+            self.specs[name], self.places[name] = output, device
+        late = known.infer is not None and None in reads
+        direct = not (late or keeps) and len(op.inputs) in (1, 2) and len(op.outputs) == 1
+        inputs = tuple(op.inputs) if direct else ()
+        return Step(kernel, op, index, inputs, op.outputs[0] if direct else "", late, device, None, keeps)
+
+    def _nested(self, op: Operator, index: int) -> Nested:
+        if op.type == "Do":
+            return self._scoped(op, index)
+        check_branches(op, index, RunError)
+        for name in op.outputs:
+            if name in self:
+                self._look(op, index, name)
+        return self._branch(op, index) if op.type == "If" else self._loop(op, index)
+
+    def _scoped(self, op: Operator, index: int) -> Scoped:
+        do = take_apart(op, index, RunError)
+        scope = self.specs[do.scope]
+        if scope is not None and not is_scope(scope):
+            raise RunError(
+                f"Operator #{index} {op} finds no stack of workspaces in {do.scope}.",
+                kind="control_flow_structure",
+                operator_index=index,
+                blobs=[do.scope],
+                ways_out=[f'Make it with CreateScope: net.CreateScope([], "{do.scope}").'],
+            )
+        inside = Known({}, self._device, is_open=do.pops or do.reuses)
+        bound = []
+        for name, blob in do.outer.items():
+            if blob in self:
+                self._look(op, index, blob)
+                inside.specs[name], inside.places[name] = self.specs[blob], self.places[blob]
+                bound.append((name, blob))
+        try:
+            steps = inside._plan_scoped(do.net, do.initial, keeps=not do.pops)
+        except RunError as error:
+            raise within(error, op, index, "net") from error
+        for blob in do.outputs:
+            name = do.inner[blob]
+            self.specs[blob], self.places[blob] = inside.specs.get(name), inside.places.get(name, self._device)
+        self.specs[do.scope], self.places[do.scope] = SCOPE, CPU
+        written = [(do.inner[blob], blob) for blob in do.outputs]
+        return Scoped(op, index, steps, bound, written, do.scope, do.pops, do.reuses)
+
+    def _branch(self, op: Operator, index: int) -> Branch:
+        nets = nested_nets(op)
+        specs, places = self.specs, self.places
+        steps, ends = [], []
+        for argument in ("then_net", "else_net"):
+            self.specs, self.places = specs.copy(), places.copy()
+            steps.append(self._plan_net(op, index, argument, nets.get(argument)))
+            ends.append(self.specs)
+        for name in op.outputs:
+            if any(name in end for end in ends):
+                same = ends[0].get(name) == ends[1].get(name)
+                specs[name] = ends[0].get(name) if same else UNKNOWN
+                places[name] = self.places.get(name, self._device)
+        self.specs, self.places = specs, places
+        return Branch(op, index, steps[0], steps[1])
+
+    def _loop(self, op: Operator, index: int) -> Loop:
+        limit = op.args.get("max_iterations", MAX_ITERATIONS)
+        if not isinstance(limit, int) or limit < 1:
+            raise RunError(
+                f"Operator #{index} {op} has max_iterations={limit!r}.",
+                kind="bad_argument",
+                operator_index=index,
+                blobs=op.outputs,
+                ways_out=["Give a number of iterations, 1 at least."],
+            )
+        nets = nested_nets(op)
+        head = self.specs
+        while True:
+            self.specs = head.copy()
+            condition_steps = self._plan_net(op, index, "cond_net", nets.get("cond_net"))
+            end = self.specs.copy()
+            steps = self._plan_net(op, index, "loop_net", nets["loop_net"])
+            changing = [name for name in op.outputs if name in head and self.specs[name] != head[name] is not UNKNOWN]
+            if not changing:
+                break
+            head |= dict.fromkeys(changing, UNKNOWN)
+        self.specs = end | {name: UNKNOWN for name in op.outputs if name not in end}
+        for name in op.outputs:
+            self.places.setdefault(name, self._device)
+        scopes = [scope for nested in nets["loop_net"].ops for scope in scopes_of(nested)]
+        return Loop(op, index, condition_steps, steps, scopes, limit)
+
+    def _plan_net(self, op: Operator, index: int, argument: str, net: NetDef | None) -> list[Step]:
+        """The steps of a nested net that works on these blobs."""
+        if net is None:
+            return []
+        try:
+            return self.plan(net.ops)
+        except RunError as error:
+            raise within(error, op, index, argument) from error
+
+    def _plan_scoped(self, net: NetDef, initial: Sequence[str], *, keeps: bool) -> list[Step]:
+        """The steps of a Do's net, which keeps what it overwrites where `keeps`."""
+        steps = []
+        for index, ssa in enumerate(number(net.ops, initial)):
+            kept = []
+            if keeps:
+                scopes = scopes_of(ssa.op)
+                for blob in ssa.writes:
+                    if blob.version and blob.name not in scopes:
+                        kept.append((blob.name, kept_name(BlobVersion(blob.name, blob.version - 1))))
+            steps.append(self._step(ssa.op, index, tuple(kept)))
+        return steps
