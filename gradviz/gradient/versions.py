@@ -86,16 +86,17 @@ def written(
     made: dict[str, list[Generator]] = {}
     for position, op in enumerate(gradient_ops, first):
         reads = [name for name in made if name in op.inputs] if made else ()
+        device = None if op.type == "CopyOnDeviceLike" else op.device  # that one writes where its second input lies
         for slot, name in enumerate(op.outputs):
             if name not in g_input:
                 continue
             known = made.get(name)
             if known is None:
-                made[name] = [Generator(name, "generated", index, ((position, slot),), op.device)]
+                made[name] = [Generator(name, "generated", index, ((position, slot),), device)]
             elif name in reads or len(known) == g_input.count(name):
                 known[-1].steps += ((position, slot),)
             else:
-                known.append(Generator(name, "generated", index, ((position, slot),), op.device))
+                known.append(Generator(name, "generated", index, ((position, slot),), device))
         for name in reads:
             if name not in op.outputs:
                 made[name][-1].steps += ((position, -1),)

@@ -256,3 +256,15 @@ def test_every_error_explains_itself():
     assert "Kind: version_overwritten" in story
     assert "Operator: #0" in story
     assert "Ways out:" in story
+
+
+def test_a_copy_to_another_device_sends_its_gradient_back_to_where_the_blob_lies():
+    net = Net()
+    net.Tanh("x", "t", device="cpu")
+    net.Copy("x", "far", device="cuda:0")
+    net.Copy("far", "near", device="cpu")
+    net.Add(["t", "near"], "y")
+    gradients = net.add_gradient_operators(["y"])
+    (total,) = [op for op in net.ops if op.type == "Sum"]
+    assert total.outputs == [gradients["x"]]
+    assert str(total.device) == "cpu"
