@@ -1,5 +1,17 @@
 """gradviz: an interactive debugger for gradients in Jupyter."""
 
+from .eager import (
+    Function,
+    FunctionHook,
+    NaNGuard,
+    Parameter,
+    PrintHook,
+    TimerHook,
+    Variable,
+    functions,
+    grad,
+    no_grad,
+)
 from .gradient import IR
 from .net import Net
 from .notebook import enable as _enable
@@ -12,19 +24,29 @@ from .version import __version__
 __all__ = [
     "IR",
     "Device",
+    "Function",
+    "FunctionHook",
     "GradientError",
     "GradientSlice",
     "GradvizError",
+    "NaNGuard",
     "Net",
     "NetError",
     "Operator",
+    "Parameter",
+    "PrintHook",
     "RunError",
     "Session",
+    "TimerHook",
+    "Variable",
     "Workspace",
     "__version__",
     "debug",
+    "functions",
+    "grad",
     "immediate",
     "load",
+    "no_grad",
     "register_gradient",
     "register_kernel",
 ]

@@ -1,20 +1,25 @@
 """Net: what a person builds programs with. It joins the rooms: operators, gradients, immediate mode."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Self
 
+from .blocks import BlockNet
 from .gradient import IR, Ys
 from .gradient.deduplication import merge_rows
 from .operators import lookup, similar, types
-from .program import Device, Gradient, GradientSlice, NetDef, NetError, Operator
+from .program import Device, Gradient, GradientSlice, GradvizError, NetDef, NetError, Operator
+from .program.control_flow import NETS, check_structure, nested_nets, within
 from .program.events import Aggregator
+from .program.net import with_nets
 from .program.operator import as_names, check_operator
-from .runtime import immediate_workspace
+from .program.single_assignment import without_overwriting
 from .runtime.faults import check_arity
 
 
-class Net(NetDef):
+class Net(BlockNet):
     """A net under construction.
+
+    Operators are methods, called with the names of inputs and outputs; control flow is written in blocks.
 
     Example:
         >>> net = Net("n")
@@ -22,6 +27,8 @@ class Net(NetDef):
         'y'
         >>> net.add("Relu", "y", "z")
         'z'
+        >>> with net.If("small"):
+        ...     net.Scale("z", "z", scale=2.0)
         >>> net.add_gradient_operators(["z"])["x"]
         'x_grad'
     """
@@ -43,23 +50,27 @@ class Net(NetDef):
             inputs, outputs: a blob name or several.
             device: where it runs, None: where its inputs are.
             name: free text.
-            args: the operator's arguments.
+            args: the operator's arguments; a nested net as a net or in its JSON form.
 
         Returns:
             The output's name, a list of them where there are several.
 
         Raises:
-            NetError: unknown type or argument, bad name. RunError: wrong number of inputs, or it failed to run in
-                immediate mode. The net is left as it was.
+            NetError: unknown type or argument, bad name; a control operator that is built wrong; a blob that is local
+                to a block (``local_blob``). RunError: wrong number of inputs, or it failed to run in immediate mode.
+                The net is left as it was.
         """
-        index = len(self.ops)
-        op = Operator(type, as_names(inputs, index), as_names(outputs, index), args, Device.parse(device), name)
-        check_operator(op, index)
-        self._check(op, index)
-        workspace = immediate_workspace()
-        if workspace is not None:
-            workspace.run_operator(op)
-        self.ops.append(op)
+        index = len(self._level.ops)
+        with self._told_in():
+            if args:
+                args = {name: value.copy() if isinstance(value, NetDef) else value for name, value in args.items()}
+            op = Operator(type, as_names(inputs, index), as_names(outputs, index), args, Device.parse(device), name)
+            check_operator(op, index)
+            if args:
+                op = with_nets(op)
+            _check(op, index)
+            self._check_not_local(op, index)
+            self._put([op])
         return op.outputs[0] if len(op.outputs) == 1 else op.outputs
 
     def add_gradient_operators(self, ys: Ys, skip: int = 0) -> dict[str, Gradient]:
@@ -74,13 +85,12 @@ class Net(NetDef):
             Blob name -> name of its gradient (or a GradientSlice), for every blob that has one.
 
         Raises:
-            GradientError: its `kind` says what is wrong, `explain()` also the ways out. The net is left as it was.
+            GradientError: its `kind` says what is wrong, `explain()` also the ways out. NetError: ``open_block``. The
+                net is left as it was.
         """
+        self._check_closed("gradients are added")
         operators, gradients = IR(self.ops, skip).get_backward_pass(ys)
-        workspace = immediate_workspace()
-        if workspace is not None:
-            workspace.run(NetDef(self.name, operators))
-        self.ops.extend(operators)
+        self._put(operators)
         return gradients
 
     def deduplicate_gradient_slices(self, gradient: GradientSlice, aggregator: Aggregator = "sum") -> GradientSlice:
@@ -94,38 +104,40 @@ class Net(NetDef):
             The slice with each index once, sorted: indices of shape (m,), values of shape (m, ...).
 
         Raises:
-            NetError: ``bad_argument`` when `gradient` is dense or the aggregator another. RunError: it failed to run in
-                immediate mode. The net is left as it was.
+            NetError: ``bad_argument`` when `gradient` is dense or the aggregator another; ``open_block``. RunError: it
+                failed to run in immediate mode. The net is left as it was.
         """
+        self._check_closed("rows are merged")
         merge = merge_rows(gradient, aggregator, {blob for op in self.ops for blob in (*op.inputs, *op.outputs)})
-        made = NetDef(self.name, merge.operators)
-        workspace = immediate_workspace()
-        if workspace is not None:
-            workspace.run(made)
-        self.ops.extend(made.ops)
+        self._put(NetDef(self.name, merge.operators).ops)
         return merge.gradient
 
-    def _check(self, op: Operator, index: int) -> None:
-        known = lookup(op.type)
-        if known is None:
+    def to_ssa(self) -> Self:
+        """The same net with every version under its own name: nothing is overwritten, so nothing is lost for gradients.
+
+        What the net reads from outside keeps its name; of a blob made inside, the last version keeps it. A blob that
+        an If, While or Do works on in place, or may leave as it is, is copied for it. Nested nets keep the names in
+        them: a Do keeps what its net overwrites. Scopes keep theirs, too.
+
+        Raises:
+            NetError: ``open_block``.
+
+        Example:
+            >>> net = Net()
+            >>> net.Mul(["t", "w"], "t")    # its gradient needs the t that it overwrites
+            >>> str(net.to_ssa().ops[0])
+            't_1 = Mul(t, w)'
+        """
+        self._check_closed("a net is put into SSA")
+        return type(self)(self.name, without_overwriting(self.ops))
+
+    def _check_closed(self, what: str) -> None:
+        if self._open:
             raise NetError(
-                f"There is no operator type {op.type!r} (operator #{index}).",
-                kind="unknown_operator",
-                operator_index=index,
-                blobs=op.outputs,
-                ways_out=similar(op.type),
+                f"The block {self._level.name} is open: {what} where the whole net is known.",
+                kind="open_block",
+                ways_out=["Call it after the block."],
             )
-        check_arity(op, index, known)
-        if known.args is not None:
-            for name in op.args:
-                if name not in known.args:
-                    raise NetError(
-                        f"{op.type} takes no argument {name!r} (operator #{index} {op}).",
-                        kind="bad_argument",
-                        operator_index=index,
-                        blobs=op.outputs,
-                        ways_out=[f"It takes {', '.join(known.args) or 'none'}."],
-                    )
 
     def __getattr__(self, type: str) -> Callable[..., str | list[str]]:
         known = lookup(type)
@@ -140,5 +152,37 @@ class Net(NetDef):
         add.__doc__ = f"{known.doc}\n\n{known.formula}\n\nAppends the operator, like Net.add."
         return add
 
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(known.type for known in types())]
+    def __dir__(self) -> Iterable[str]:
+        return {*super().__dir__(), *(known.type for known in types())}
+
+
+def _check(op: Operator, index: int) -> None:
+    """Raise unless `op`, and what is in its nested nets, fits the operators' types."""
+    known = lookup(op.type)
+    if known is None:
+        raise NetError(
+            f"There is no operator type {op.type!r} (operator #{index}).",
+            kind="unknown_operator",
+            operator_index=index,
+            blobs=op.outputs,
+            ways_out=similar(op.type),
+        )
+    check_arity(op, index, known)
+    if known.args is not None:
+        for name in op.args:
+            if name not in known.args:
+                raise NetError(
+                    f"{op.type} takes no argument {name!r} (operator #{index} {op}).",
+                    kind="bad_argument",
+                    operator_index=index,
+                    blobs=op.outputs,
+                    ways_out=[f"It takes {', '.join(known.args) or 'none'}."],
+                )
+    if op.type in NETS:
+        check_structure(op, index)
+    for argument, net in nested_nets(op).items():
+        for place, nested in enumerate(net.ops):
+            try:
+                _check(nested, place)
+            except GradvizError as error:
+                raise within(error, op, index, argument) from error

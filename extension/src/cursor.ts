@@ -2,7 +2,7 @@
 //
 // At position p, p events have happened and the current one is events[p - 1]; at 0 nothing has.
 
-import type { Line, Names, Trace, TraceEvent } from "./trace";
+import { allLines, type Line, type Names, type Trace, type TraceEvent } from "./trace";
 
 /** future: not made yet (a forward operator never is: the net is there before anything happens); current: the forward operator being visited; new: made, changed or run by the current event. */
 export type LineState = "future" | "past" | "current" | "new";
@@ -21,34 +21,17 @@ export function nextEvent(trace: Trace, position: number): TraceEvent | undefine
   return trace.events[position];
 }
 
-/** The end of the group that the next event belongs to. */
-export function over(trace: Trace, position: number): number {
-  const group = trace.events[position]?.group;
-  let end = position;
-  while (end < trace.events.length && trace.events[end]?.group === group) end++;
-  return end;
-}
-
-/** The beginning of the group that the current event belongs to. */
-export function backOver(trace: Trace, position: number): number {
-  const group = trace.events[position - 1]?.group;
-  let start = position;
-  while (start > 0 && trace.events[start - 1]?.group === group) start--;
-  return start;
-}
-
-/** The first position after `position` whose event matches the target; null when there is none. */
-export function runTo(trace: Trace, position: number, target: string): number | null {
-  const index = trace.events.findIndex((event, i) => i >= position && event.targets.includes(target));
-  return index < 0 ? null : index + 1;
+/** The id of the forward line that an event is about; undefined where it is about none. */
+export function forwardLine(event: TraceEvent | undefined): string | undefined {
+  if (!event || event.forward === null) return undefined;
+  return event.subnet === null ? `f${event.forward}` : `${event.subnet}.f${event.forward}`;
 }
 
 export function lineState(trace: Trace, line: Line, position: number): LineState {
   if (line.role !== "forward" && line.made > position) return "future";
   const event = currentEvent(trace, position);
   if (event?.lines.includes(line.id)) return "new";
-  if (event != null && event.forward !== null && trace.forward[event.forward] === line) return "current";
-  return "past";
+  return forwardLine(event) === line.id ? "current" : "past";
 }
 
 /** Whether the line's operator has been executed at the position. */
@@ -80,7 +63,7 @@ export type Touched = (from: number | null, to: number) => Set<string>;
 /** A step touches few of the lines: views that look only at these stay quick in long programs. */
 export function touchedLines(trace: Trace): Touched {
   const changes: string[][] = Array.from({ length: trace.events.length + 1 }, () => []);
-  const lines = [...trace.forward, ...trace.backward];
+  const lines = allLines(trace);
   for (const line of lines) {
     for (const position of new Set([line.made, line.ran ?? line.made, ...line.history.map((form) => form.at)])) {
       changes[position]?.push(line.id);
@@ -88,8 +71,8 @@ export function touchedLines(trace: Trace): Touched {
   }
   const marked = (position: number): string[] => {
     const event = currentEvent(trace, position);
-    const forward = event && event.forward !== null ? trace.forward[event.forward] : undefined;
-    return [...(event?.lines ?? []), ...(forward ? [forward.id] : [])];
+    const forward = forwardLine(event);
+    return [...(event?.lines ?? []), ...(forward === undefined ? [] : [forward])];
   };
   return (from, to) => {
     if (from === null) return new Set(lines.map((line) => line.id));

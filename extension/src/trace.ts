@@ -1,11 +1,9 @@
-// The trace document: a recording of how a backward pass came into being, as Python writes it, and its reader.
-
-import { choice, dictionary, list, optional, real, record, refuse, text, whole, type Reader } from "./json";
+// The trace document: a recording of how a backward pass came into being, as it is worked with here.
 
 export const FORMAT = "gradviz-trace";
 export const VERSION = 1;
 
-const KINDS = [
+export const KINDS = [
   "Played",
   "Seeded",
   "Visited",
@@ -15,14 +13,16 @@ const KINDS = [
   "GeneratorAdded",
   "Accumulated",
   "Deduplicated",
+  "EnteredSubnet",
+  "LeftSubnet",
   "Ran",
   "Failed",
   "Completed",
 ] as const;
-const ROLES = ["forward", "seed", "gradient", "accumulation", "deduplication", "passed"] as const;
-const PHASES = ["play", "generate", "run"] as const;
-const AGGREGATORS = ["sum", "mean"] as const;
-const ORIGINS = ["generated", "passed", "seed", "given"] as const;
+export const ROLES = ["forward", "seed", "gradient", "accumulation", "deduplication", "duplicate", "handover", "passed"] as const;
+export const PHASES = ["play", "generate", "run"] as const;
+export const AGGREGATORS = ["sum", "mean"] as const;
+export const ORIGINS = ["generated", "passed", "seed", "given"] as const;
 
 export type EventKind = (typeof KINDS)[number];
 export type Role = (typeof ROLES)[number];
@@ -49,6 +49,8 @@ export interface Line extends Names {
   kind: "operator" | "passed";
   type: string;
   args: Record<string, unknown>;
+  /** Argument -> id of the nested net that the line runs from it. */
+  subnets: Record<string, string>;
   device: string | null;
   name: string;
   of: number | null;
@@ -66,12 +68,55 @@ export interface TraceEvent {
   narration: string;
   group: number;
   phase: Phase;
+  /** The nested net that we are in after the event, null for the outermost. */
+  subnet: string | null;
+  /** The run of it, while nets run: an index into the trace's frames. */
+  frame: number | null;
+  /** An index into the forward lines of the subnet. */
   forward: number | null;
   lines: string[];
   blobs: string[];
   ledger: number | null;
   targets: string[];
+  /** How long an operator ran. */
+  seconds: number | null;
   detail: Record<string, unknown>;
+}
+
+/** A nested net and its backward pass. Its blobs have versions of their own. */
+export interface Subnet {
+  id: string;
+  /** The forward line that runs it; null: it only exists in a backward pass. */
+  owner: string | null;
+  /** The backward line that runs its backward pass, if there is one. */
+  backward_owner: string | null;
+  argument: string;
+  name: string;
+  path: string[];
+  forward: Line[];
+  backward: Line[];
+  /** Its blob versions, in the order in which a frame has their values. */
+  blobs: string[];
+}
+
+/** One run of a nested net, forward or backward. */
+export interface Frame {
+  subnet: string;
+  /** The frame in which its operator ran, an index into the trace's frames; null: the outermost net. */
+  around: number | null;
+  operator: number;
+  iteration: number | null;
+  iterations: number | null;
+  is_backward: boolean;
+  /** For each blob of the subnet an index into the trace's arrays; null: not computed in this run. */
+  values: (number | null)[];
+}
+
+/** A stack of workspaces that Do keeps: the run that left the one on top, and the stack below it. */
+export interface Workspaces {
+  count: number;
+  frame: number | null;
+  below: number | null;
 }
 
 export interface Value {
@@ -91,6 +136,8 @@ export interface Value {
   rows: number;
   columns: number;
   seconds?: number;
+  /** For a stack of workspaces, an index into the trace's stacks. */
+  stack?: number;
 }
 
 export interface Contribution {
@@ -102,6 +149,8 @@ export interface Contribution {
   norm: Scalar | null;
   share: Scalar | null;
   cosine: Scalar | null;
+  /** For one iteration of a loop: its run in the backward pass. */
+  frame: number | null;
 }
 
 export interface Ledger {
@@ -111,6 +160,8 @@ export interface Ledger {
   contributions: Contribution[];
   norm: Scalar | null;
   cancellation: Scalar | null;
+  subnet: string | null;
+  frame: number | null;
 }
 
 /** Rows of equal index in a sparse gradient made one. */
@@ -141,243 +192,37 @@ export interface Trace {
   skip: number;
   forward: Line[];
   backward: Line[];
+  /** The nested nets, an outer one before those inside of it. */
+  subnets: Subnet[];
   events: TraceEvent[];
+  frames: Frame[];
+  /** The values around all nested nets, by blob version. */
   values: Record<string, Value>;
+  /** The values in frames. */
+  arrays: Value[];
+  stacks: Workspaces[];
   ledgers: Ledger[];
   merges: Merge[];
   gradients: Record<string, GradientName>;
   graph: Graph;
 }
 
-/**
- * Reads a trace document from JSON text that may come from anywhere.
- * Throws an Error whose message says what is wrong, where, and the way out.
- */
-export function parseTrace(source: string): Trace {
-  const document = parseJson(source);
-  checkFormat(document);
-  const forward = document["forward"];
-  const events = document["events"];
-  const sizes = {
-    forward: Array.isArray(forward) ? forward.length : refuse("forward", "is missing or not a list"),
-    events: Array.isArray(events) ? events.length : refuse("events", "is missing or not a list"),
-  };
-  const field = <T>(name: string, reader: Reader<T>): T => reader(document[name], name);
-  const trace: Trace = {
-    format: FORMAT,
-    version: VERSION,
-    producer: field("producer", text),
-    engine: field("engine", choice(["symbolic"] as const)),
-    name: field("name", text),
-    summary: field("summary", text),
-    net: field("net", record),
-    ys: field("ys", ys),
-    skip: field("skip", whole(0)),
-    forward: field("forward", list(line(sizes))),
-    backward: field("backward", list(line(sizes))),
-    ledgers: field("ledgers", list(ledger(sizes))),
-    // Documents written before there were merges have none.
-    merges: "merges" in document ? field("merges", list(merge(sizes))) : [],
-    events: field("events", list(event(sizes))),
-    values: field("values", dictionary(value)),
-    gradients: field("gradients", dictionary(gradientName)),
-    graph: field("graph", graph),
-  };
-  checkReferences(trace);
-  return trace;
+/** Every line: the outermost net's, then those of each nested net, forward before backward. */
+export function allLines(trace: Trace): Line[] {
+  return [trace, ...trace.subnets].flatMap((net) => [...net.forward, ...net.backward]);
 }
 
-function parseJson(source: string): Record<string, unknown> {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(source);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    if (source.trim() === "") throw new Error("this gradviz trace is empty: nothing was recorded, or the file was not written");
-    if (!source.trimEnd().endsWith("}")) {
-      throw new Error(`this gradviz trace is truncated: its JSON stops after ${source.length} characters (${reason}); save it again`);
-    }
-    throw new Error(`this is not a gradviz trace: it is no JSON (${reason})`);
-  }
-  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
-    throw new Error(`this is not a gradviz trace: its JSON is no object with "format": "${FORMAT}"`);
-  }
-  return parsed as Record<string, unknown>;
+const lines = new WeakMap<Trace, Map<string, Line>>();
+
+/** Every line by its id. */
+export function linesById(trace: Trace): Map<string, Line> {
+  const known = lines.get(trace) ?? new Map(allLines(trace).map((line) => [line.id, line]));
+  lines.set(trace, known);
+  return known;
 }
 
-function checkFormat(document: Record<string, unknown>): void {
-  if (document["format"] !== FORMAT) {
-    throw new Error(`this is not a gradviz trace: its "format" is ${JSON.stringify(document["format"]) ?? "missing"}, not "${FORMAT}"`);
-  }
-  const version = whole(0)(document["version"], "version");
-  if (version === VERSION) return;
-  const wayOut = version > VERSION ? "update gradviz" : "record it again with this gradviz";
-  throw new Error(`this is a gradviz trace of version ${version}; this gradviz reads version ${VERSION}: ${wayOut}`);
-}
-
-interface Sizes {
-  forward: number;
-  events: number;
-}
-
-const texts = list(text);
-
-const scalar: Reader<Scalar> = (found, path) =>
-  found === "nan" || found === "inf" || found === "-inf" ? found : real(found, path);
-
-const sliceName: Reader<SliceName> = (found, path) => {
-  const entry = record(found, path);
-  return { indices: text(entry["indices"], `${path}.indices`), values: text(entry["values"], `${path}.values`) };
-};
-
-const gradientName: Reader<GradientName> = (found, path) =>
-  typeof found === "string" ? found : sliceName(found, path);
-
-const ys: Reader<Trace["ys"]> = (found, path) =>
-  Array.isArray(found) ? texts(found, path) : dictionary(optional(gradientName))(found, path);
-
-/** A reader of one object: hands out its fields with their paths. */
-function fields<T>(build: (field: <F>(name: string, reader: Reader<F>) => F) => T): Reader<T> {
-  return (found, path) => {
-    const entry = record(found, path);
-    return build((name, reader) => reader(entry[name], `${path}.${name}`));
-  };
-}
-
-const forwardIndex = (sizes: Sizes): Reader<number | null> => optional(whole(0, sizes.forward - 1));
-
-const line = (sizes: Sizes): Reader<Line> =>
-  fields((field) => ({
-    id: field("id", text),
-    kind: field("kind", choice(["operator", "passed"] as const)),
-    type: field("type", text),
-    inputs: field("inputs", texts),
-    outputs: field("outputs", texts),
-    args: field("args", record),
-    device: field("device", optional(text)),
-    name: field("name", text),
-    of: field("of", forwardIndex(sizes)),
-    role: field("role", choice(ROLES)),
-    made: field("made", whole(0, sizes.events)),
-    history: field("history", history(sizes)),
-    formula: field("formula", text),
-    ran: field("ran", optional(whole(0, sizes.events))),
-  }));
-
-const history =
-  (sizes: Sizes): Reader<Line["history"]> =>
-  (found, path) => {
-    const entry = fields((field) => ({
-      at: field("at", whole(0, sizes.events)),
-      inputs: field("inputs", texts),
-      outputs: field("outputs", texts),
-    }));
-    const entries = list(entry)(found, path);
-    if (entries.length === 0) refuse(path, "is empty: a line has had at least one form");
-    entries.reduce((before, after, index) =>
-      before.at <= after.at ? after : refuse(`${path}[${index}].at`, "comes before the entry above it"),
-    );
-    return entries;
-  };
-
-const event = (sizes: Sizes): Reader<TraceEvent> =>
-  fields((field) => ({
-    kind: field("kind", choice(KINDS)),
-    narration: field("narration", text),
-    group: field("group", whole(0)),
-    phase: field("phase", choice(PHASES)),
-    forward: field("forward", forwardIndex(sizes)),
-    lines: field("lines", texts),
-    blobs: field("blobs", texts),
-    ledger: field("ledger", optional(whole(0))),
-    targets: field("targets", texts),
-    detail: field("detail", record),
-  }));
-
-const value: Reader<Value> = fields((field) => {
-  const read: Value = {
-    shape: field("shape", list(whole(0))),
-    dtype: field("dtype", text),
-    device: field("device", text),
-    size: field("size", whole(0)),
-    min: field("min", optional(scalar)),
-    max: field("max", optional(scalar)),
-    mean: field("mean", optional(scalar)),
-    mean_abs: field("mean_abs", optional(scalar)),
-    norm: field("norm", optional(scalar)),
-    nan: field("nan", whole(0)),
-    inf: field("inf", whole(0)),
-    zero: field("zero", whole(0)),
-    preview: field("preview", list(list(scalar))),
-    rows: field("rows", whole(0)),
-    columns: field("columns", whole(0)),
-  };
-  const seconds = field("seconds", (found, path) => (found === undefined || found === null ? null : real(found, path)));
-  if (seconds !== null) read.seconds = seconds;
-  return read;
-});
-
-const contribution = (sizes: Sizes): Reader<Contribution> =>
-  fields((field) => ({
-    gradient: field("gradient", text),
-    producer: field("producer", text),
-    of: field("of", forwardIndex(sizes)),
-    how: field("how", choice(ORIGINS)),
-    path: field("path", texts),
-    norm: field("norm", optional(scalar)),
-    share: field("share", optional(scalar)),
-    cosine: field("cosine", optional(scalar)),
-  }));
-
-const ledger = (sizes: Sizes): Reader<Ledger> =>
-  fields((field) => ({
-    blob: field("blob", text),
-    at: field("at", whole(0, sizes.events)),
-    total: field("total", text),
-    contributions: field("contributions", list(contribution(sizes))),
-    norm: field("norm", optional(scalar)),
-    cancellation: field("cancellation", optional(scalar)),
-  }));
-
-const merge = (sizes: Sizes): Reader<Merge> =>
-  fields((field) => ({
-    blob: field("blob", text),
-    at: field("at", whole(1, sizes.events)),
-    aggregator: field("aggregator", choice(AGGREGATORS)),
-    before: field("before", sliceName),
-    after: field("after", sliceName),
-    rows_before: field("rows_before", optional(whole(0))),
-    rows_after: field("rows_after", optional(whole(0))),
-    most_repeated: field("most_repeated", list(fields((row) => ({ index: row("index", real), times: row("times", whole(0)) })))),
-    difference: field("difference", optional(scalar)),
-  }));
-
-const graph: Reader<Graph> = (found, path) => {
-  const entry = record(found, path);
-  if ("omitted" in entry) return { omitted: text(entry["omitted"], `${path}.omitted`) };
-  return { svg: text(entry["svg"], `${path}.svg`), dot: text(entry["dot"], `${path}.dot`) };
-};
-
-function checkReferences(trace: Trace): void {
-  const ids = new Set<string>();
-  for (const part of ["forward", "backward"] as const) {
-    trace[part].forEach((one, index) => {
-      if (ids.has(one.id)) refuse(`${part}[${index}].id`, `is "${one.id}", the id of another line`);
-      ids.add(one.id);
-    });
-  }
-  trace.merges.forEach(({ at }, index) => {
-    if (trace.events[at - 1]?.kind !== "Deduplicated") refuse(`merges[${index}].at`, `is ${at}, and there is no Deduplicated event`);
-  });
-  const closed = new Set<number>();
-  trace.events.forEach((one, index) => {
-    const unknown = one.lines.find((id) => !ids.has(id));
-    if (unknown !== undefined) refuse(`events[${index}].lines`, `names "${unknown}", and there is no such line`);
-    if (one.ledger !== null && one.ledger >= trace.ledgers.length) {
-      refuse(`events[${index}].ledger`, `is ${one.ledger}, and there are ${trace.ledgers.length} ledgers`);
-    }
-    const before = trace.events[index - 1];
-    if (before !== undefined && before.group !== one.group) closed.add(before.group);
-    if (closed.has(one.group)) refuse(`events[${index}].group`, `is ${one.group}, a group that had ended before`);
-  });
+/** The id of the nested net that a line is in, null for the outermost. */
+export function subnetOf(line: string): string | null {
+  const dot = line.indexOf(".");
+  return dot < 0 ? null : line.slice(0, dot);
 }

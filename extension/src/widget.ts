@@ -1,6 +1,6 @@
 // The notebook widget: an anywidget module around the debugger.
 
-import { parseTrace } from "./trace";
+import { parseTrace } from "./document/parse";
 import { createDebugger, type DebuggerView } from "./views/debugger";
 import { element } from "./views/dom";
 

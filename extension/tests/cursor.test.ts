@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  backOver, clamp, currentEvent, formAt, hasRun, lineState, madeCount, namesAt, nextEvent, over, runTo, touchedLines,
+  clamp, currentEvent, formAt, hasRun, lineState, madeCount, namesAt, nextEvent, touchedLines,
 } from "../src/cursor";
+import { backOver, over, runTo } from "../src/places";
 import type { Line } from "../src/trace";
 import { residualTrace } from "./fixture";
 

@@ -28,7 +28,7 @@ const BACKWARD: Backward[] = [
 
 const operatorLine = (id: string, operator: Operator, role: Line["role"], of: number | null): Line => {
   const [type, inputs, outputs, formula] = operator;
-  return { id, kind: "operator", type, inputs, outputs, args: {}, device: "cpu", name: "", of, role, made: 0, history: [], formula, ran: null };
+  return { id, kind: "operator", type, inputs, outputs, args: {}, subnets: {}, device: "cpu", name: "", of, role, made: 0, history: [], formula, ran: null };
 };
 
 const PREVIEW = Array.from({ length: 6 }, (_, row) =>
@@ -57,7 +57,7 @@ class Recorder {
     const forward = more.forward ?? null;
     const named = forward === null ? [] : [FORWARD[forward]?.[0] ?? "", `#${forward}`];
     const blobs = (more.blobs ?? []).flatMap((version) => [version, version.split("@")[0] ?? ""]);
-    const event = { group: this.group, forward, lines: [], blobs: [], ledger: null, detail: {}, ...more };
+    const event = { group: this.group, forward, lines: [], blobs: [], ledger: null, subnet: null, frame: null, seconds: null, detail: {}, ...more };
     this.events.push({ kind, phase, narration, targets: [kind, ...named, ...blobs], ...event });
     return this.events.length;
   }
@@ -79,10 +79,10 @@ function accumulate(recorder: Recorder, backward: Line[], producer: Line): Ledge
   producer.outputs = ["w2_grad@0", "b2_grad@0", "_a_grad_autosplit_0@0"];
   producer.history.push({ at: sum.made, inputs: producer.inputs, outputs: producer.outputs });
   return {
-    blob: "a@0", at: sum.made, total: "a_grad@0", norm: 2.275, cancellation: 0.17,
+    blob: "a@0", at: sum.made, total: "a_grad@0", norm: 2.275, cancellation: 0.17, subnet: null, frame: null,
     contributions: [
-      { gradient: "_a_grad_autosplit_0@0", producer: "FCGradient #2", of: 2, how: "generated", path: ["#2", "u", "v", "s", "z", "loss"], norm: 0.812, share: 0.31, cosine: 0.42 },
-      { gradient: "s_grad@0", producer: "Sum #4", of: 4, how: "passed", path: ["#4", "z", "loss"], norm: 1.934, share: 0.69, cosine: 0.93 },
+      { gradient: "_a_grad_autosplit_0@0", producer: "FCGradient #2", of: 2, how: "generated", path: ["#2", "u", "v", "s", "z", "loss"], norm: 0.812, share: 0.31, cosine: 0.42, frame: null },
+      { gradient: "s_grad@0", producer: "Sum #4", of: 4, how: "passed", path: ["#4", "z", "loss"], norm: 1.934, share: 0.69, cosine: 0.93, frame: null },
     ],
   };
 }
@@ -138,7 +138,7 @@ export function residualTrace(options: { execute: boolean } = { execute: true })
   const net = { name: "residual", ops: FORWARD.map(([type, inputs, outputs]) => ({ type, inputs, outputs })) };
   return {
     format: "gradviz-trace", version: 1, producer: "gradviz 0.1.0", engine: "symbolic", name: "residual", summary: "A net of 7 operators.", net,
-    ys: ["loss"], skip: 0, forward, backward, events: recorder.events, values, ledgers, merges: [],
+    ys: ["loss"], skip: 0, forward, backward, subnets: [], events: recorder.events, frames: [], values, arrays: [], stacks: [], ledgers, merges: [],
     gradients: { x: "x_grad@0", a: "a_grad@0", w1: "w1_grad@0" }, graph: GRAPH,
   };
 }

@@ -4,20 +4,21 @@ Position p means that p events have happened; the current event is the p-th, and
 Moving never runs anything again.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 
-import msgspec
-
 from ..operators.registry import Array
+from ..operators.scopes import ScopeStack
 from ..program import GradvizError
 from ..program.errors import shorten
-from ..program.events import AnyEvent, Event
+from ..program.events import Event
 from .ledger import LedgerView
 from .merge import MergeView
+from .places import Places
+from .reading import ReadEvents
 from .recording import Recording
+from .scopes import find_ledger, find_value
 from .trace import Trace
 
 Observer = Callable[["Cursor"], None]
@@ -38,6 +39,7 @@ class Cursor:
     def __init__(self, trace: Trace, recording: Recording | None = None) -> None:
         self._trace = trace
         self._recording = recording
+        self._places = Places(trace)
         self._position = 0
         self._observers: list[Observer] = []
 
@@ -64,7 +66,15 @@ class Cursor:
         """Every event, first to last."""
         if self._recording is not None:
             return self._recording.events
-        return tuple(msgspec.convert({"event": event.kind, **event.detail}, AnyEvent) for event in self._trace.events)
+        return ReadEvents(self._trace)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The nested nets that we are in, from the outside in, each as ``<operator>.<argument>``.
+
+        In a run of a loop with the iteration, from 0: ``("2.loop_net[3]", "0.net")``. Empty in the outermost net.
+        """
+        return self._places.path(self._position)
 
     @property
     def narration(self) -> str:
@@ -74,7 +84,7 @@ class Cursor:
         return self._trace.summary
 
     def step(self) -> Event | None:
-        """Move to the next event. At the end it stays."""
+        """Move to the next event, into nested nets and out of them too. At the end it stays."""
         return self.move_to(self._position + 1)
 
     def back(self) -> Event | None:
@@ -82,16 +92,27 @@ class Cursor:
         return self.move_to(self._position - 1)
 
     def over(self) -> Event | None:
-        """Move over the next forward operator with all it brings: to the last event of the next event's group."""
-        if self._position == len(self):
-            return self.event
-        return self.move_to(bisect_right(self._groups, self._groups[self._position]))
+        """Move over the next forward operator with all it brings, nested nets included.
+
+        While the program runs: over the next operator. In a nested net one stays there up to its end, and between the
+        iterations of a loop one moves over an iteration at a time.
+        """
+        return self.move_to(self._places.over(self._position))
 
     def back_over(self) -> Event | None:
-        """Move back to before the current event's group."""
-        if self._position == 0:
-            return None
-        return self.move_to(bisect_right(self._groups, self._groups[self._position - 1] - 1))
+        """Move back to before all that ends here: the reverse of `over`."""
+        return self.move_to(self._places.back_over(self._position))
+
+    def into(self) -> Event | None:
+        """Move into the next nested net that the next operator enters; where it enters none, this is a `step`."""
+        return self.move_to(self._places.into(self._position))
+
+    def out(self) -> Event | None:
+        """Move out of the nested net that we are in, to where it is left; else to the end of what the operator brings.
+
+        What the net does until its end happens on the way.
+        """
+        return self.move_to(self._places.out(self._position))
 
     def restart(self) -> Event | None:
         """Move to the start: the net is there and nothing has happened."""
@@ -106,7 +127,9 @@ class Cursor:
 
         Args:
             target: an operator (``"#3"``) or operator type, a blob (``"x"``) or version (``"x@1"``), an event's name
-                (``"Accumulated"``), ``"NaN"`` or ``"Inf"`` where an operator ran; or a position.
+                (``"Accumulated"``), ``"NaN"`` or ``"Inf"`` where an operator ran; a nested net (``"2.loop_net"``), a
+                run of it (``"2.loop_net[3]"``, ``"2.loop_net[3]/0.net"``) or an ``"iteration 3"``; or a position.
+                Blobs of nested nets are found by their names there.
 
         Raises:
             CursorError: ``not_found``; the position stays.
@@ -119,10 +142,10 @@ class Cursor:
                     ways_out=[f"Positions go from 0 to {len(self)}."],
                 )
             return self.move_to(target)
-        for position in range(self._position + 1, len(self) + 1):
-            if target in self._trace.events[position - 1].targets:
-                return self.move_to(position)
-        raise self._not_found(target)
+        position = self._places.find(target, self._position)
+        if position is None:
+            raise self._not_found(target)
+        return self.move_to(position)
 
     def move_to(self, position: int) -> Event | None:
         """Move to `position`, or the end nearest to it, and tell the observers."""
@@ -141,24 +164,27 @@ class Cursor:
     def ledger(self, blob: str) -> LedgerView:
         """What was added up to the gradient of `blob`: each contribution with norm, share, cosine, producer and path.
 
+        Of a blob that every iteration of a loop reads, each iteration contributes.
+
         Args:
-            blob: a name or a version. Of several versions that have a ledger, the last one made by now is meant,
+            blob: a name or a version, or the version of the sum. In a nested net it is looked for there first; a path
+                before a colon, as in `value`, says where. Of several ledgers the last one made by now is meant,
                 before any the first.
 
         Raises:
             CursorError: ``not_found`` when no gradients of this blob were added.
         """
-        found = [ledger for ledger in self._trace.ledgers if blob in (ledger.blob, ledger.blob.rpartition("@")[0])]
-        if not found:
-            known = ", ".join(ledger.blob for ledger in self._trace.ledgers[:8])
+        places, position = self._places, self._position
+        found = find_ledger(self._trace, blob, places.subnet(position), places.frame(position), position)
+        if found is None:
+            known = ", ".join(dict.fromkeys(ledger.blob for ledger in self._trace.ledgers[:8]))
             raise CursorError(
                 f"No gradients of {shorten(blob)} were added up.",
                 kind="not_found",
                 blobs=[blob],
                 ways_out=[f"Blobs with a ledger: {known}."] if known else ["In this net no blob has several readers."],
             )
-        made = [ledger for ledger in found if ledger.at <= self._position]
-        return LedgerView(made[-1] if made else found[0])
+        return LedgerView(found)
 
     def rows(self, blob: str) -> MergeView:
         """How the rows of equal index in the sparse gradient of `blob` were merged: which repeated, how many are left.
@@ -182,19 +208,20 @@ class Cursor:
             else ['Record it so: gradviz.debug(net, ys, deduplicate="sum"); it merges sparse gradients of inputs.'],
         )
 
-    def value(self, blob: str) -> Array:
-        """The array of a blob, read-only: of a version (``"x@1"``), or of a name at its last version.
+    def value(self, blob: str) -> Array | ScopeStack:
+        """The array of a blob, read-only; of a scope blob its stack of workspaces, the last one first.
+
+        Args:
+            blob: a version (``"x@1"``), or a name, at its last version. In a run of a nested net it is looked for in
+                that run first, then around it. A path before a colon says which run is meant:
+                ``"2.loop_net[3]/0.net:x@1"``.
 
         Raises:
             CursorError: ``not_computed`` when it was never fed or executed, or the recording was read from a file.
         """
-        values = self._recording.values if self._recording else {}
-        name, _, version = blob.rpartition("@")
-        if not name:
-            versions = [number for known, number in values if known == blob]
-            name, version = blob, str(max(versions, default=0))
-        array = values.get((name, int(version))) if version.isdigit() else None
-        if array is None:
+        frame = self._places.frame(self._position)
+        found = None if self._recording is None else find_value(self._recording, blob, frame)
+        if found is None:
             reason = "a saved trace keeps statistics, no arrays" if self._recording is None else "it was not computed"
             raise CursorError(
                 f"There is no value of {shorten(blob)}: {reason}.",
@@ -202,15 +229,11 @@ class Cursor:
                 blobs=[blob],
                 ways_out=["Feed the net's inputs and give the workspace: gradviz.debug(net, ys, workspace=ws)."],
             )
-        return array
-
-    @cached_property
-    def _groups(self) -> list[int]:
-        return [event.group for event in self._trace.events]
+        return found
 
     def _not_found(self, target: object) -> CursorError:
         text = str(target)
-        known = dict.fromkeys(word for event in self._trace.events for word in event.targets)
+        known = self._places.words
         ways_out = ["Targets: an operator (#3) or type (FC), a blob (x) or version (x@1), an event (Accumulated)."]
         if text in known:
             ways_out.insert(0, "It lies behind: restart() first.")

@@ -23,7 +23,8 @@ from ..program import GradientError, GradvizError, RunError
 from ..program.events import Event, Played, RuleApplied, Seeded
 from ..program.ssa import BlobVersion, Ssa
 from ..runtime.planning import infer, spec_of
-from .promises import Key, Promise, promises
+from .nets import Key
+from .promises import Promise, promises
 
 Known = Mapping[Key, Array | ArraySpec | None]
 """Blob versions as far as they are known: arrays, or their shapes and dtypes."""
@@ -39,8 +40,8 @@ class Fit:
 
     def __init__(self, events: Sequence[Event], program: Sequence[Ssa[BlobVersion]]) -> None:
         self._program = program
-        self._forward = sum(isinstance(event, Played) for event in events)
-        self._rules = [event for event in events if isinstance(event, RuleApplied)]
+        self._forward = sum(isinstance(event, Played) and not event.path for event in events)
+        self._rules = [event for event in events if isinstance(event, RuleApplied) and not event.path]
         self._due: dict[int, list[Promise]] = {}
         for promise in promises(events, program):
             self._due.setdefault(promise.due, []).append(promise)

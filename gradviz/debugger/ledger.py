@@ -1,4 +1,4 @@
-"""The ledger of an accumulation: how much of a blob's gradient came from where.
+"""The ledger of a sum of gradients: how much of a blob's gradient came from where.
 
 For contributions c_i with the sum t:
 
@@ -10,62 +10,73 @@ For contributions c_i with the sum t:
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
 
 from ..operators.registry import Array
-from ..program.events import Accumulated
-from .trace import Contribution, Ledger, Number, number
+from ..program.events import How
+from .trace_parts import Contribution, Ledger, Number, number
 
 
-def ledger(
-    event: Accumulated,
-    at: int,
-    total: str,
-    terms: Sequence[str],
-    producers: Sequence[str],
-    paths: Sequence[list[str]],
-    arrays: Sequence[Array | None],
-    whole: Array | None,
-) -> Ledger:
-    """The ledger of `event`, which happened at position `at`.
+class Term(NamedTuple):
+    """One gradient that went into a sum.
+
+    Attributes:
+        gradient: its version, ``"a_grad@0"``.
+        producer: who made it, ``"FCGradient #2"`` or ``"iteration 3"``.
+        of: the forward operator it came through.
+        how: how it came to be.
+        path: a way from there to a y.
+        array: its value, a sparse one made dense; None: not computed.
+        frame: the run of a loop that made it.
+    """
+
+    gradient: str
+    producer: str
+    of: int | None
+    how: How
+    path: list[str]
+    array: Array | None
+    frame: int | None = None
+
+
+def ledger(blob: str, at: int, total: str, terms: Sequence[Term], whole: Array | None) -> Ledger:
+    """The ledger of the gradient of `blob`, added up at position `at`.
 
     Args:
         total: the sum, ``"a_grad@1"``.
-        terms: the contributions, in the order of the event's.
-        producers: who made each, ``"FCGradient #2"``.
-        paths: a way from each to a y.
-        arrays: the contributions' values, sparse ones made dense; where one is None all numbers are None.
+        terms: the contributions; where the value of one is not known, no number is.
         whole: the sum's value.
     """
-    known = [array for array in arrays if array is not None]
-    is_whole = whole is not None and len(known) == len(arrays)
-    flat = [_flat(array) for array in known] if is_whole else []
-    sum_ = _flat(whole) if is_whole else None
+    arrays = [term.array for term in terms]
+    sum_ = None if whole is None or any(array is None for array in arrays) else _flat(whole)
+    norms: list[float] = []
     contributions = []
-    for slot, contribution in enumerate(event.contributions):
+    for term in terms:
         norm = share = cosine = None
-        if sum_ is not None:
-            norm, share, cosine = _compare(flat[slot], sum_)
+        if sum_ is not None and term.array is not None:
+            norm, share, cosine = _compare(_flat(term.array), sum_)
+            norms.append(norm)
         contributions.append(
             Contribution(
-                gradient=terms[slot],
-                producer=producers[slot],
-                of=contribution.index,
-                how=contribution.how,
-                path=paths[slot],
+                gradient=term.gradient,
+                producer=term.producer,
+                of=term.of,
+                how=term.how,
+                path=term.path,
                 norm=_said(norm),
                 share=_said(share),
                 cosine=_said(cosine),
+                frame=term.frame,
             )
         )
     total_norm = cancellation = None
     if sum_ is not None:
-        total_norm = _norm(sum_)
-        parts = sum(_norm(part) for part in flat)
+        total_norm, parts = _norm(sum_), sum(norms)
         cancellation = 1 - total_norm / parts if parts else None
     return Ledger(
-        blob=f"{event.blob}@{event.version}",
+        blob=blob,
         at=at,
         total=total,
         contributions=contributions,
@@ -94,6 +105,10 @@ def _said(value: float | None) -> Number | None:
     return None if value is None else number(value)
 
 
+SHOWN = 30
+"""Contributions that a text or a table shows; a loop can have thousands."""
+
+
 class LedgerView:
     """A ledger as a person reads it: text in a terminal, a table in a notebook.
 
@@ -105,10 +120,20 @@ class LedgerView:
         self.ledger = ledger
 
     def _rows(self) -> list[tuple[str, str, str, str, str, str]]:
-        return [
-            (c.gradient, _maker(c), _shown(c.norm), _percent(c.share), _shown(c.cosine), " → ".join(c.path))
-            for c in self.ledger.contributions
+        contributions = self.ledger.contributions
+        rows = [
+            (
+                c.gradient,
+                _maker(c),
+                _shown(c.norm),
+                _percent(c.share, c.norm),
+                _shown(c.cosine, c.norm),
+                " → ".join(c.path),
+            )
+            for c in contributions[:SHOWN]
         ]
+        more = len(contributions) - SHOWN
+        return [*rows, (f"and {more} more", "", "", "", "", "")] if more > 0 else rows
 
     def __repr__(self) -> str:
         head = ("gradient", "from", "norm", "share", "cosine", "path")
@@ -129,22 +154,26 @@ class LedgerView:
         return f"Gradient of {self.ledger.blob} = sum of {len(self.ledger.contributions)} contributions"
 
     def _foot(self) -> str:
-        return (
-            f"{self.ledger.total}: norm {_shown(self.ledger.norm)}, cancellation {_percent(self.ledger.cancellation)}"
-        )
+        ledger = self.ledger
+        cancellation = _percent(ledger.cancellation, ledger.norm)
+        return f"{ledger.total}: norm {_shown(ledger.norm)}, cancellation {cancellation}"
 
 
 def _maker(contribution: Contribution) -> str:
     return f"{contribution.producer}, passed through" if contribution.how == "passed" else contribution.producer
 
 
-def _shown(value: int | float | str | None) -> str:
+def _numbers(contribution: Contribution) -> tuple[str, str, str]:
+    norm = contribution.norm
+    return _shown(norm), _percent(contribution.share, norm), _shown(contribution.cosine, norm)
+
+
+def _shown(value: Number | None, norm: Number | None = None) -> str:
+    """A number; where there is none although `norm` is known, it does not exist, as the cosine of zeros."""
     if value is None:
-        return "not computed"
+        return "not computed" if norm is None else "none"
     return value if isinstance(value, str) else f"{value:.4g}"
 
 
-def _percent(value: int | float | str | None) -> str:
-    if value is None:
-        return "not computed"
-    return value if isinstance(value, str) else f"{100 * value:.1f} %"
+def _percent(value: Number | None, norm: Number | None) -> str:
+    return _shown(value, norm) if value is None or isinstance(value, str) else f"{100 * value:.1f} %"

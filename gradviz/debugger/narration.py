@@ -6,7 +6,6 @@ Code stands between backticks, blobs with their versions: `x@1`.
 from collections.abc import Iterable, Sequence
 
 from ..operators import lookup
-from ..operators.registry import Array
 from ..program import GradientSlice
 from ..program.events import (
     Accumulated,
@@ -17,27 +16,32 @@ from ..program.events import (
     GeneratorAdded,
     InputChecked,
     Played,
-    Ran,
     RuleApplied,
     Seeded,
     Skipped,
     Visited,
 )
-from .lines import GrowingLine, Written
+from .lines import GrowingLine, Lines, Written
 from .recording import Recording
-from .trace import Merge
+from .statistics import WORKSPACES
+from .trace_parts import Merge, Value
+
+MOST_NAMED = 4
+"""Blobs that are named before the rest is counted."""
 
 
 def summary(recording: Recording) -> str:
     """What a recording is about, before anything has happened."""
     forward = len(recording.net.ops)
-    sums = sum(isinstance(event, Accumulated) for event in recording.events)
+    sums = sum(isinstance(event, Accumulated) for event in recording.generation)
     ys = listed([code(y) for y in dict.fromkeys(recording.ys)])
     said = f"A net of {count_of(forward, 'operator')}, differentiated from {ys}"
     if isinstance(last := recording.events[-1], Failed):
         return f"{said}. The pass stops at the last event: {last.message}"
     said += f": {count_of(len(recording.operators) - forward, 'gradient operator')} in the making"
     said += f", with {count_of(sums, 'accumulation')}. Step to see how they come about."
+    if nested := sum(net is not recording.nets for net in recording.nets):
+        said += f" {count_of(nested, 'nested net')}: into enters one, out leaves it."
     if recording.deduplicate is None or any(isinstance(event, Deduplicated) for event in recording.events):
         return said
     return f"{said} No input of the net has a sparse gradient, so no rows are merged."
@@ -46,16 +50,24 @@ def summary(recording: Recording) -> str:
 def played(event: Played, line: GrowingLine) -> str:
     known = lookup(event.op.type)
     formula = f", {known.formula}" if known and known.formula else ""
-    said = f"Operator #{event.index} joins the program: {code(line.text)}{formula}."
-    for name, version in zip(event.op.outputs, event.out_versions, strict=True):
-        if version:
-            how = "in place" if name in event.op.inputs else "again"
-            said += f" It writes {code(name)} {how}, which makes it version {version}."
+    what = "is part of the nested net" if event.path else "joins the program"
+    said = f"Operator #{event.index} {what}: {code(line.text)}{formula}."
+    new = {name: version for name, version in zip(event.op.outputs, event.out_versions, strict=True) if version}
+    for how, names in (
+        ("in place", [name for name in new if name in event.op.inputs]),
+        ("again", [name for name in new if name not in event.op.inputs]),
+    ):
+        if len(names) == 1:
+            said += f" It writes {code(names[0])} {how}, which makes it version {new[names[0]]}."
+        elif names:
+            said += f" It writes {listed(list(map(code, names)))} {how}, which makes new versions of them."
     return said
 
 
 def seeded(event: Seeded, line: GrowingLine | None) -> str:
     y = code(f"{event.y}@{event.version}")
+    if line is None and event.path:
+        return f"The pass of the nested net starts at {y} from the gradient that arrives there, {code(event.gradient)}."
     if line is None:
         return f"The pass starts at {y} from the gradient that was given, {code(event.gradient)}."
     return f"The pass starts at {y}: its own gradient is one, so {code(line.text)} fills it with ones."
@@ -97,7 +109,7 @@ def rule_applied(event: RuleApplied, line: GrowingLine, made: Sequence[GrowingLi
     return " ".join(sentences)
 
 
-def input_checked(event: InputChecked, line: GrowingLine, gradient_line: GrowingLine) -> str:
+def input_checked(event: InputChecked, line: GrowingLine, gradient_line: GrowingLine, lines: Lines) -> str:
     def of(source: str) -> list[Checked]:
         return list({checked.name: checked for checked in event.inputs if checked.source == source}.values())
 
@@ -105,10 +117,15 @@ def input_checked(event: InputChecked, line: GrowingLine, gradient_line: Growing
         f"{code(checked.name)}, the gradient of {code(f'{checked.blob}@{checked.version}')}"
         for checked in of("output gradient")
     ]
-    forward = [code(f"{checked.blob}@{checked.version}") for checked in (*of("input"), *of("output"))]
+    read = [*of("input"), *of("output")]
+    forward = [code(f"{checked.blob}@{checked.version}") for checked in read if checked.name == checked.blob]
     if forward:
         holds = "still holds" if len(forward) == 1 else "still hold"
         parts.append(f"{listed(forward)}, which {holds} what {name(line)} saw")
+    for checked in read:
+        if checked.name != checked.blob:
+            blob = code(f"{checked.blob}@{checked.version}")
+            parts.append(f"{blob}, which {overwriter(lines, checked)}; the workspace has kept it")
     parts.extend(f"{code(checked.name)}, which the rule made just before" for checked in of("rule"))
     if not parts:
         return f"{code(gradient_line.op.type)} reads nothing, so no version can be wrong."
@@ -179,10 +196,29 @@ def failed(event: Failed) -> str:
     return f"The pass stops here. {event.message}"
 
 
-def ran(event: Ran, line: GrowingLine, arrays: Sequence[Array]) -> str:
-    said = f"{code(line.text)} ran on {event.device} in {duration(event.seconds)}"
-    described = [f"{code(output)} is {shape(array)}" for output, array in zip(line.outputs, arrays, strict=True)]
-    return f"{said}: {listed(described)}." if described else f"{said}."
+def ran(what: str, device: str, seconds: float, outputs: Sequence[tuple[str, str]]) -> str:
+    """What an operator did; `outputs` are pairs of a blob version and its shape."""
+    said = f"{what} ran on {device} in {duration(seconds)}"
+    described = [f"{code(blob)} is {shape}" for blob, shape in outputs]
+    return f"{said}: {shortened(described)}." if described else f"{said}."
+
+
+def running(line: GrowingLine) -> str:
+    """What a line does, for saying that it ran; one with nested nets shows more of it there than a sentence holds."""
+    if not line.subnets:
+        return code(line.text)
+    if line.role == "forward":
+        return name(line)
+    return f"The gradient of {line.op.type}{'' if line.of is None else f' #{line.of}'}"
+
+
+def overwriter(lines: Lines, checked: Checked) -> str:
+    """Which operator overwrote a forward blob version."""
+    next_one = (checked.blob, (checked.version or 0) + 1)
+    for line in lines.forward:
+        if any((written.name, written.version) == next_one for written in line.outputs):
+            return f"{name(line)} overwrote"
+    return "was overwritten"
 
 
 def code(text: object) -> str:
@@ -191,13 +227,20 @@ def code(text: object) -> str:
 
 
 def name(line: GrowingLine) -> str:
-    """``FC #2``, for a line of the forward program."""
-    return f"{line.op.type} #{line.id[1:]}"
+    """``FC #2``, for a forward line."""
+    return f"{line.op.type} #{line.id.rpartition('f')[2]}"
 
 
 def listed(parts: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def shortened(parts: Sequence[str]) -> str:
+    """The first few of `parts`, and how many more there are."""
+    if len(parts) <= MOST_NAMED + 1:
+        return listed(parts)
+    return listed([*parts[:MOST_NAMED], f"{len(parts) - MOST_NAMED} more"])
 
 
 def reading(readers: Sequence[str]) -> str:
@@ -221,6 +264,8 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 
-def shape(array: Array) -> str:
+def shape(value: Value) -> str:
     """``64 × 32 float32``."""
-    return f"{' × '.join(map(str, array.shape)) or 'scalar'} {array.dtype}"
+    if value.dtype == WORKSPACES:
+        return f"a stack of {count_of(value.size, 'workspace')}"
+    return f"{' × '.join(map(str, value.shape)) or 'scalar'} {value.dtype}"

@@ -7,9 +7,7 @@ from ..program import Gradient, Operator
 from ..program.events import Accumulated, Event, Played, RuleApplied, Seeded, Visited
 from ..program.operator import parts_of
 from ..program.ssa import BlobVersion, Ssa
-
-Key = tuple[str, int]
-"""A blob version: its name and number."""
+from .nets import Key
 
 
 class Promise(NamedTuple):
@@ -30,21 +28,23 @@ class Promise(NamedTuple):
 
 
 def promises(events: Sequence[Event], program: Sequence[Ssa[BlobVersion]]) -> Iterator[Promise]:
-    """Every gradient that a rule of the pass made or passed on, and every one that was given.
+    """Every gradient around the nested nets that a rule of the pass made or passed on, and every one that was given.
 
     Args:
         program: the forward operators, then the gradient operators, as they read at the end: accumulations rename.
     """
-    names = _Names(program, sum(type(event) is Played for event in events))
+    events = [event for event in events if not event.path]
+    read = [list(zip(event.op.inputs, event.in_versions, strict=True)) for event in events if type(event) is Played]
+    names = _Names(program, len(read))
     arrived: tuple[Key, ...] = ()
     for event in events:
         if type(event) is Visited:
             arrived = tuple([names.key(name) for gradient in event.g_output for name in parts_of(gradient)])
         elif type(event) is RuleApplied:
             names.write(event.position, event.operators)
-            for blob, gradient in zip(program[event.index].reads, event.g_input, strict=True):
+            for blob, gradient in zip(read[event.index], event.g_input, strict=True):
                 if gradient is not None:
-                    yield names.promise((blob.name, blob.version), gradient, event, arrived)
+                    yield names.promise(blob, gradient, event, arrived)
         elif type(event) is Accumulated:
             for rename in event.renames:
                 names.rename(rename.position, rename.slot, rename.new)

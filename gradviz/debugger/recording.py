@@ -1,7 +1,8 @@
 """Recording: everything that happened while a backward pass was generated and run, kept for looking at."""
 
-from collections.abc import Sequence
-from time import perf_counter
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -10,15 +11,13 @@ from ..gradient.deduplication import check_aggregator, deduplication_events
 from ..operators.registry import Array
 from ..program import Device, GradientError, GradvizError, NetDef, NetError, Operator, RunError
 from ..program.collection import uncollected
-from ..program.events import Aggregator, Event, Failed, Ran, Seeded
+from ..program.events import Aggregator, EnteredSubnet, Event, Failed, LeftSubnet, Seeded, Visited
 from ..program.operator import parts_of
-from ..program.ssa import BlobVersion, Ssa, number
 from ..runtime import Workspace
-from ..runtime.devices import finish
-from ..runtime.executor import run_step
 from ..runtime.planning import Plan, plan
 from .fit import Fit
-from .promises import Key
+from .nets import Key, Nested, nets_of
+from .running import Recorder, Run
 
 
 class Recording:
@@ -31,8 +30,13 @@ class Recording:
         deduplicate: how rows of equal index in sparse gradients of the net's inputs were merged; None: they were not.
         operators: the whole program: the forward operators, then the gradient operators.
         events: what happened, first to last; a last event `Failed` says that and why it stopped.
-        values: (name, version) -> array of everything that was fed or computed, on the device where it lies; those of
-            numpy are read-only. Not there: not computed.
+        generation: those of the pass.
+        execution: the others: those of running the whole program.
+        nets: the outermost net, with the nested ones inside.
+        values: (name, version) -> array of everything around the nested nets that was fed or computed, on the device
+            where it lies; those of numpy are read-only. Not there: not computed.
+        runs: each run of a nested net, with the values in it.
+        left_by: the identity of a workspace on a stack -> the number of the run that left it.
         missing: blobs that were not fed, so that nothing was executed; empty when it was, or no workspace was given.
     """
 
@@ -42,8 +46,10 @@ class Recording:
         ys: Ys,
         skip: int,
         operators: Sequence[Operator],
-        events: Sequence[Event],
-        values: dict[Key, Array],
+        generation: Sequence[Event],
+        execution: Sequence[Event],
+        nets: Nested,
+        recorder: Recorder | None,
         missing: Sequence[str] = (),
         deduplicate: Aggregator | None = None,
     ) -> None:
@@ -51,10 +57,32 @@ class Recording:
         self.ys = ys
         self.skip = skip
         self.operators = tuple(operators)
-        self.events = tuple(events)
-        self.values = values
+        self.generation = tuple(generation)
+        self.execution = tuple(execution)
+        self.events = self.generation + self.execution
+        self.nets = nets
+        self.values: Mapping[Key, Array] = recorder.values if recorder else {}
+        self.runs: Sequence[Run] = recorder.runs if recorder else ()
+        self.left_by = {id(run.blobs): number for number, run in enumerate(self.runs) if run.net.argument == "net"}
         self.missing = tuple(missing)
         self.deduplicate = deduplicate
+        self._rounds = Counter(map(_loop, self.runs))
+
+    def run_at(self, path: str) -> Run | None:
+        """The run at a path, ``"2.loop_net[3]/0.net"``; None: there was none."""
+        return self._by_path.get(path)
+
+    @cached_property
+    def _by_path(self) -> dict[str, Run]:
+        return {"/".join(run.path): run for run in self.runs}
+
+    def rounds(self, run: Run) -> int | None:
+        """How often the loop that `run` belongs to ran its net; None for what is no loop."""
+        return None if run.iteration is None else self._rounds[_loop(run)]
+
+
+def _loop(run: Run) -> tuple[int | None, int, str]:
+    return run.around, run.operator, run.net.argument
 
 
 def record(
@@ -93,19 +121,22 @@ def record(
     except GradvizError as error:
         if not events:
             raise
-        events.append(_failed(error))
+        events.append(_stopped(error, events))
     if workspace is not None:
         _check_seeds(events, workspace)
     operators = [*net.ops, *ir.gradient_ops]
     if deduplicate is not None and not isinstance(events[-1], Failed):
-        merges = list(deduplication_events(events, operators, deduplicate))
+        outermost = [event for event in events if not event.path]
+        merges = list(deduplication_events(outermost, operators, deduplicate))
         events += merges
         operators += [op for merge in merges for op in merge.operators]
+    nets = nets_of(net.ops, operators[len(net.ops) :], events)
     missing = _missing(operators, workspace)
-    values: dict[Key, Array] = {}
+    recorder = None
     if workspace is not None and not missing and not isinstance(events[-1], Failed):
-        _run(operators, workspace, events, values)
-    return Recording(net, ys, skip, operators, events, values, missing, deduplicate)
+        recorder = _run(nets, operators, workspace, events)
+    ran = recorder.events if recorder else ()
+    return Recording(net, ys, skip, operators, events, ran, nets, recorder, missing, deduplicate)
 
 
 def _check_arguments(net: object, ys: object, workspace: object) -> None:
@@ -127,27 +158,18 @@ def _check_arguments(net: object, ys: object, workspace: object) -> None:
         )
 
 
-def _run(operators: list[Operator], workspace: Workspace, events: list[Event], values: dict[Key, Array]) -> None:
-    """Run `operators` on the blobs of `workspace`, a `Ran` event each; every version of every blob goes to `values`."""
+def _run(net: Nested, operators: list[Operator], workspace: Workspace, generation: Sequence[Event]) -> Recorder:
+    """Run `operators`, all of `net`, on the blobs of `workspace`."""
     blobs = {name: workspace.fetch(name, device=None) for name in workspace}
-    program = number(operators)
-    fit = Fit(events, program)
+    fit = Fit(generation, net.program)
+    recorder = Recorder(net)
     try:
         ready = _planned(operators, blobs, workspace.device, fit)
-        values.update({(name, 0): blobs[name] for name in ready.external})
-        fit.check(-1, values)
-        with np.errstate(all="ignore"):
-            for position, (step, ssa) in enumerate(zip(ready.steps, program, strict=True)):
-                start = perf_counter()
-                run_step(step, blobs)
-                finish(step.device)
-                seconds = perf_counter() - start
-                for name, version in zip(ssa.op.outputs, ssa.out_versions, strict=True):
-                    values[name, version] = blobs[name]
-                events.append(_ran(position, ssa, str(step.device), seconds))
-                fit.check(position, values)
+        recorder.values.update({(name, 0): blobs[name] for name in ready.external})
+        recorder.run(ready.steps, blobs, fit)
     except GradvizError as error:
-        events.append(_failed(fit.told(error)))
+        recorder.fail(fit.told(error))
+    return recorder
 
 
 def _planned(operators: list[Operator], blobs: dict[str, Array], device: Device, fit: Fit) -> Plan:
@@ -160,12 +182,19 @@ def _planned(operators: list[Operator], blobs: dict[str, Array], device: Device,
         raise
 
 
-def _ran(position: int, ssa: Ssa[BlobVersion], device: str, seconds: float) -> Ran:
-    return Ran(position, ssa.op, ssa.in_versions, ssa.out_versions, device, seconds)
-
-
-def _failed(error: GradvizError) -> Failed:
-    return Failed(error.kind, error.message, error.explain(), error.operator_index, list(error.blobs))
+def _stopped(error: GradvizError, events: Sequence[Event]) -> Failed:
+    """The event for an error that the pass has met; it names the innermost net that it happened in."""
+    path: tuple[str, ...] = ()
+    visited: dict[tuple[str, ...], int] = {}
+    for event in events:
+        if isinstance(event, EnteredSubnet):
+            path = (*event.path, f"{event.index}.{event.argument}")
+        elif isinstance(event, LeftSubnet):
+            path = event.path
+        elif isinstance(event, Visited):
+            visited[event.path] = event.index
+    index = visited.get(path) if path else error.operator_index
+    return Failed(error.kind, error.message, error.explain(), index, list(error.blobs), path=path)
 
 
 def _missing(operators: Sequence[Operator], workspace: Workspace | None) -> list[str]:
@@ -183,7 +212,7 @@ def _missing(operators: Sequence[Operator], workspace: Workspace | None) -> list
 def _check_seeds(events: Sequence[Event], workspace: Workspace) -> None:
     """Refuse a given gradient that no blob can have, whatever its shape."""
     for event in events:
-        if not isinstance(event, Seeded) or event.operator is not None:
+        if not isinstance(event, Seeded) or event.operator is not None or event.path:
             continue
         parts = parts_of(event.gradient)
         given = {name: workspace[name] for name in parts if name in workspace}

@@ -1,13 +1,24 @@
-"""Statistics of an array: the numbers and the small preview that a person looks at first."""
+"""Statistics of arrays: the numbers and the small preview that a person looks at first.
+
+A loop leaves thousands of small arrays behind. Those of one shape and dtype are measured together, row by row of one
+table, which takes a tenth of the time that measuring them one by one takes.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from ..operators.registry import Array
 from ..runtime.devices import CPU, current, device_of, moved
-from .trace import Number, Value, number
+from .trace_check import PREVIEW_COLUMNS, PREVIEW_ROWS
+from .trace_parts import Number, Value, number
+from .trace_rows import rows_and_columns
 
-PREVIEW_ROWS = 6
-PREVIEW_COLUMNS = 16
+TOGETHER = 1 << 20
+"""Elements that are measured at once."""
+
+WORKSPACES = "workspaces"
+"""What stands for the dtype of a stack of workspaces."""
 
 
 def statistics(array: Array, seconds: float | None = None) -> Value:
@@ -19,40 +30,119 @@ def statistics(array: Array, seconds: float | None = None) -> Value:
         array: boolean or numeric, any shape; complex numbers count by their absolute value.
         seconds: how long the operator that made it took.
     """
-    device = device_of(array)
+    return next(_measured([array], (PREVIEW_ROWS, PREVIEW_COLUMNS), seconds, number))
+
+
+def all_statistics(arrays: Sequence[Array], preview: tuple[int, int]) -> list[Value]:
+    """The statistics of each of `arrays`, to 6 digits, with at most so many rows and columns of preview."""
+    alike: dict[object, list[int]] = {}
+    for place, array in enumerate(arrays):
+        alike.setdefault((array.shape, array.dtype, str(device_of(array))), []).append(place)
+    found: dict[int, Value] = {}
+    for places in alike.values():
+        count = max(1, TOGETHER // max(1, arrays[places[0]].size))
+        for start in range(0, len(places), count):
+            some = places[start : start + count]
+            measured = _measured([arrays[place] for place in some], preview, None, _rounded)
+            found.update(zip(some, measured, strict=True))
+    return [found[place] for place in range(len(arrays))]
+
+
+def of_stack(index: int, count: int, seconds: float | None = None) -> Value:
+    """What stands for the statistics of a stack of `count` workspaces, number `index` of the trace's."""
+    return Value(
+        shape=[count],
+        dtype=WORKSPACES,
+        device="cpu",
+        size=count,
+        min=None,
+        max=None,
+        mean=None,
+        mean_abs=None,
+        norm=None,
+        nan=0,
+        inf=0,
+        zero=0,
+        preview=[],
+        rows=0,
+        columns=0,
+        seconds=seconds,
+        stack=index,
+    )
+
+
+def _measured(
+    arrays: Sequence[Array], preview: tuple[int, int], seconds: float | None, told: Callable[[float], Number]
+) -> Iterator[Value]:
+    """The statistics of arrays of one shape and dtype that lie on one device, each number as `told` writes it."""
+    first = arrays[0]
+    device = device_of(first)
+    rows, columns = rows_and_columns(first.shape)
+    shape, dtype, where = list(first.shape), str(first.dtype), str(device)
     with current(device), np.errstate(all="ignore"):
-        flat = np.abs(array) if array.dtype.kind == "c" else array
-        table = flat.reshape(-1, flat.shape[-1]) if flat.ndim and flat.size else flat.reshape(1, -1)
-        if flat.ndim == 1:
-            table = flat.reshape(1, -1)
-        finite = flat[np.isfinite(flat)].astype(np.float64) if flat.dtype.kind == "f" else flat.astype(np.float64)
-        some = finite.size > 0
-        whole = flat.astype(np.float64)
-        return Value(
-            shape=list(array.shape),
-            dtype=str(array.dtype),
-            device=str(device),
-            size=array.size,
-            min=number(float(finite.min())) if some else None,
-            max=number(float(finite.max())) if some else None,
-            mean=number(float(finite.mean())) if some else None,
-            mean_abs=number(float(np.abs(finite).mean())) if some else None,
-            norm=number(float(np.sqrt((whole * whole).sum()))) if array.size else None,
-            nan=int(np.isnan(whole).sum()),
-            inf=int(np.isinf(whole).sum()),
-            zero=int((flat == 0).sum()),
-            preview=_preview(table),
-            rows=int(table.shape[0]) if array.size else 0,
-            columns=int(table.shape[1]) if array.size else 0,
+        stack = first[None] if len(arrays) == 1 else np.stack(arrays)
+        table = np.abs(stack) if stack.dtype.kind == "c" else stack
+        flat = table.reshape(len(arrays), first.size)
+        corner = table.reshape(len(arrays), rows, columns)[:, : preview[0], : preview[1]]
+        measured = zip(_numbers(flat, told), _counts(flat), _previews(moved(corner, CPU)), strict=True)
+    for numbers, (nan, inf, zero), shown in measured:
+        yield Value(
+            shape=shape,
+            dtype=dtype,
+            device=where,
+            size=first.size,
+            min=numbers[0],
+            max=numbers[1],
+            mean=numbers[2],
+            mean_abs=numbers[3],
+            norm=numbers[4],
+            nan=nan,
+            inf=inf,
+            zero=zero,
+            preview=shown,
+            rows=rows,
+            columns=columns,
             seconds=seconds,
         )
 
 
-def _preview(table: Array) -> list[list[Number]]:
-    if table.size == 0:
-        return []
-    corner = moved(table[:PREVIEW_ROWS, :PREVIEW_COLUMNS], CPU)
-    if corner.dtype.kind == "f":
-        corner = corner.astype(np.float64)
-        return [[number(float(f"{value:.6g}")) for value in row] for row in corner]
-    return [[int(value) for value in row] for row in corner]
+def _numbers(flat: Array, told: Callable[[float], Number]) -> list[list[Number | None]]:
+    """min, max, mean, mean of the absolute values, and norm of each row; NaN and infinities count in the norm alone."""
+    if flat.shape[1] == 0:
+        return [[None] * 5 for _ in range(len(flat))]
+    whole = flat.astype(np.float64)
+    norm = np.sqrt((whole * whole).sum(axis=1))
+    finite = np.isfinite(whole)
+    count = finite.sum(axis=1)
+    if bool(finite.all()):
+        least, most, part = whole, whole, whole
+    else:
+        least, most, part = (np.where(finite, whole, other) for other in (np.inf, -np.inf, 0.0))
+    columns = [least.min(axis=1), most.max(axis=1), part.sum(axis=1) / count, np.abs(part).sum(axis=1) / count, norm]
+    table = np.stack(columns, axis=1).tolist()
+    return [
+        [*(map(told, row[:4]) if some else [None] * 4), told(row[4])]
+        for row, some in zip(table, count.tolist(), strict=True)
+    ]
+
+
+def _counts(flat: Array) -> list[tuple[int, int, int]]:
+    """NaN, infinities and zeros of each row."""
+    zero = (flat == 0).sum(axis=1).tolist()
+    if flat.dtype.kind != "f":
+        return [(0, 0, zeros) for zeros in zero]
+    nan, inf = np.isnan(flat).sum(axis=1).tolist(), np.isinf(flat).sum(axis=1).tolist()
+    return list(zip(nan, inf, zero, strict=True))
+
+
+def _previews(corners: Array) -> list[list[list[Number]]]:
+    if corners.dtype.kind != "f":
+        kind = int if corners.dtype.kind == "b" else corners.dtype
+        return corners.astype(kind).tolist() if corners.size else [[] for _ in corners]
+    if not corners.size:
+        return [[] for _ in corners]
+    return [[list(map(_rounded, row)) for row in corner] for corner in corners.astype(np.float64).tolist()]
+
+
+def _rounded(value: float) -> Number:
+    return number(float(f"{value:.6g}"))

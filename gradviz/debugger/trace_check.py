@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..program.errors import GradvizError, shorten
 
 if TYPE_CHECKING:
-    from .trace import Ledger, Line, Merge, Trace, TraceEvent, Value
+    from .trace import Trace
+    from .trace_parts import Frame, Ledger, Line, Merge, Subnet, TraceEvent, Value
 
 MAX_DEPTH = 200
 """Nesting of nets, arguments and details. Deeper ones could exhaust the stack of whoever walks them."""
@@ -28,21 +30,22 @@ class TraceError(GradvizError):
 
 def check(trace: Trace) -> None:
     """Raise TraceError at the first place where `trace` contradicts itself."""
-    _check_lines(trace)
-    group_ends: set[int] = set()
-    ids = {line.id for line in trace.forward} | {line.id for line in trace.backward}
-    for index, event in enumerate(trace.events):
-        _check_event(trace, index, event, ids)
-        if index and event.group != trace.events[index - 1].group:
-            group_ends.add(trace.events[index - 1].group)
-        if event.group in group_ends:
-            _wrong(f"events[{index}].group", f"group {event.group} had already ended; groups are contiguous")
+    lines = _Lines(trace)
+    _check_events(trace, lines)
+    _check_groups(trace)
+    for index, frame in enumerate(trace.frames):
+        _check_frame(trace, lines, index, frame)
+    for index, stack in enumerate(trace.stacks):
+        _check_index(f"stacks[{index}].frame", stack.frame, len(trace.frames), "frames")
+        _check_index(f"stacks[{index}].below", stack.below, index, "stacks before it")
     for index, ledger in enumerate(trace.ledgers):
-        _check_ledger(trace, index, ledger)
+        _check_ledger(trace, lines, index, ledger)
     for index, merge in enumerate(trace.merges):
         _check_merge(trace, index, merge)
     for version, value in trace.values.items():
-        _check_value(f"values[{shorten(version)}]", value)
+        _check_value(trace, f"values[{shorten(version)}]", value)
+    for index, value in enumerate(trace.arrays):
+        _check_value(trace, f"arrays[{index}]", value)
     graph = trace.graph
     drawn = graph.svg is not None and graph.dot is not None
     if drawn == (graph.omitted is not None) or (graph.svg is None) != (graph.dot is None):
@@ -50,56 +53,135 @@ def check(trace: Trace) -> None:
     _check_json("net", trace.net)
 
 
-def _check_lines(trace: Trace) -> None:
-    """Ids say what a line is and are unique; times lie inside the recording."""
-    for index, line in enumerate(trace.forward):
-        if line.id != f"f{index}" or line.role != "forward" or line.kind != "operator":
-            _wrong(f"forward[{index}]", f'it has to be an operator of role forward with the id "f{index}"')
-        _check_line(trace, f"forward[{index}]", line)
-    emitted = 0
-    passed: set[str] = set()
-    for index, line in enumerate(trace.backward):
-        where = f"backward[{index}]"
-        if (line.role == "passed") != (line.kind == "passed") or line.role == "forward":
-            _wrong(where, f'kind "{line.kind}" and role "{line.role}" contradict each other')
-        expected = f"p{line.of}" if line.kind == "passed" else f"b{emitted}"
-        if line.id != expected or line.id in passed:
-            _wrong(f"{where}.id", f'"{shorten(line.id)}" has to be "{expected}", once')
-        if line.kind == "passed":
-            passed.add(line.id)
-        else:
-            emitted += 1
-        _check_line(trace, where, line)
+class _Lines:
+    """The lines of every net, checked: ids say what a line is and are unique; times lie inside the recording.
+
+    Attributes:
+        ids: those of all lines.
+        forward: the id of a nested net, None for the outermost one -> how many forward lines it has.
+        nets: the nested nets by their ids.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.ids: set[str] = set()
+        self.forward: dict[str | None, int] = {}
+        self.nets: dict[str, Subnet] = {}
+        self._trace = trace
+        self._add(None, "", trace.forward, trace.backward)
+        for index, net in enumerate(trace.subnets):
+            if net.id != f"s{index}":
+                _wrong(f"subnets[{index}].id", f'"{shorten(net.id)}" has to be "s{index}"')
+            for owner in (net.owner, net.backward_owner):
+                if owner is not None and owner not in self.ids:
+                    _wrong(f"subnets[{index}]", f"there is no line {shorten(owner)} before it that could run it")
+            self.nets[net.id] = net
+            self._add(net.id, f"subnets[{index}].", net.forward, net.backward)
+        for line in self._all():
+            for id in line.subnets.values():
+                if id not in self.nets:
+                    _wrong(f"line {line.id}", f"there is no nested net {shorten(id)}")
+
+    def _all(self) -> Iterator[Line]:
+        yield from self._trace.forward
+        yield from self._trace.backward
+        for net in self._trace.subnets:
+            yield from net.forward
+            yield from net.backward
+
+    def _add(self, net: str | None, where: str, forward: Sequence[Line], backward: Sequence[Line]) -> None:
+        prefix = f"{net}." if net else ""
+        self.forward[net] = len(forward)
+        for index, line in enumerate(forward):
+            here = f"{where}forward[{index}]"
+            if line.id != f"{prefix}f{index}" or line.role != "forward" or line.kind != "operator":
+                _wrong(here, f'it has to be an operator of role forward with the id "{prefix}f{index}"')
+            self._check(here, line, len(forward))
+        emitted = 0
+        for index, line in enumerate(backward):
+            here = f"{where}backward[{index}]"
+            if (line.role == "passed") != (line.kind == "passed") or line.role == "forward":
+                _wrong(here, f'kind "{line.kind}" and role "{line.role}" contradict each other')
+            expected = f"{prefix}p{line.of}" if line.kind == "passed" else f"{prefix}b{emitted}"
+            if line.id != expected or line.id in self.ids:
+                _wrong(f"{here}.id", f'"{shorten(line.id)}" has to be "{expected}", once')
+            emitted += line.kind != "passed"
+            self._check(here, line, len(forward))
+
+    def _check(self, where: str, line: Line, forward: int) -> None:
+        end = len(self._trace.events)
+        self.ids.add(line.id)
+        _check_index(f"{where}.of", line.of, forward, "forward operators")
+        if not 0 <= line.made <= end or (line.ran is not None and not 0 <= line.ran <= end):
+            _wrong(where, f"it was made at {line.made} and ran at {line.ran}; the recording goes from 0 to {end}")
+        times = [revision.at for revision in line.history]
+        if not times or times[0] != line.made or times != sorted(set(times)) or times[-1] > end:
+            _wrong(f"{where}.history", f"its times {times!r:.80} have to rise from {line.made}, at most to {end}")
+        _check_json(f"{where}.args", line.args)
 
 
-def _check_line(trace: Trace, where: str, line: Line) -> None:
-    end = len(trace.events)
-    _check_index(f"{where}.of", line.of, len(trace.forward), "forward operators")
-    if not 0 <= line.made <= end or (line.ran is not None and not 0 <= line.ran <= end):
-        _wrong(where, f"it was made at {line.made} and ran at {line.ran}; the recording goes from 0 to {end}")
-    times = [revision.at for revision in line.history]
-    if not times or times[0] != line.made or times != sorted(set(times)) or times[-1] > end:
-        _wrong(f"{where}.history", f"its times {times!r:.80} have to rise from {line.made}, at most to {end}")
-    _check_json(f"{where}.args", line.args)
+def _check_events(trace: Trace, lines: _Lines) -> None:
+    checked: set[int] = set()
+    for index, event in enumerate(trace.events):
+        where = f"events[{index}]"
+        _check_index(f"{where}.frame", event.frame, len(trace.frames), "frames")
+        # Iterations share their details, which are checked once.
+        if id(event.detail) not in checked:
+            checked.add(id(event.detail))
+            _check_event(trace, lines, where, event)
 
 
-def _check_event(trace: Trace, index: int, event: TraceEvent, ids: set[str]) -> None:
-    where = f"events[{index}]"
-    _check_index(f"{where}.forward", event.forward, len(trace.forward), "forward operators")
+def _check_event(trace: Trace, lines: _Lines, where: str, event: TraceEvent) -> None:
+    if event.subnet not in lines.forward:
+        _wrong(f"{where}.subnet", f"there is no nested net {shorten(str(event.subnet))}")
+    _check_index(f"{where}.forward", event.forward, lines.forward[event.subnet], "forward operators")
     _check_index(f"{where}.ledger", event.ledger, len(trace.ledgers), "ledgers")
     for line in event.lines:
-        if line not in ids:
+        if line not in lines.ids:
             _wrong(f"{where}.lines", f"there is no line {shorten(line)}")
-    _check_json(f"{where}.detail", event.detail)
+    _check_json(f"{where}.detail", [event.seconds, event.detail])
 
 
-def _check_ledger(trace: Trace, index: int, ledger: Ledger) -> None:
+def _check_groups(trace: Trace) -> None:
+    """Groups are contiguous, but that those of nested nets may lie inside."""
+    open_: list[int | None] = [None]
+    known: set[int] = set()
+    for index, event in enumerate(trace.events):
+        if event.kind == "LeftSubnet":
+            if len(open_) == 1:
+                _wrong(f"events[{index}]", "it leaves a nested net that was not entered")
+            open_.pop()
+        if open_[-1] != event.group:
+            if event.group in known:
+                _wrong(f"events[{index}].group", f"group {event.group} had already ended; groups are contiguous")
+            known.add(event.group)
+            open_[-1] = event.group
+        if event.kind == "EnteredSubnet":
+            open_.append(None)
+
+
+def _check_frame(trace: Trace, lines: _Lines, index: int, frame: Frame) -> None:
+    where = f"frames[{index}]"
+    net = lines.nets.get(frame.subnet)
+    if net is None:
+        _wrong(where, f"there is no nested net {shorten(frame.subnet)}")
+    _check_index(f"{where}.around", frame.around, index, "frames before it")
+    if len(frame.values) > len(net.blobs):
+        _wrong(f"{where}.values", f"it has more values than {net.id} has blobs, {len(net.blobs)}")
+    for value in frame.values:
+        _check_index(f"{where}.values", value, len(trace.arrays), "arrays")
+
+
+def _check_ledger(trace: Trace, lines: _Lines, index: int, ledger: Ledger) -> None:
     where = f"ledgers[{index}]"
+    if ledger.subnet not in lines.forward:
+        _wrong(f"{where}.subnet", f"there is no nested net {shorten(str(ledger.subnet))}")
+    _check_index(f"{where}.frame", ledger.frame, len(trace.frames), "frames")
     if not 0 <= ledger.at <= len(trace.events):
         _wrong(f"{where}.at", f"position {ledger.at} is outside the recording, 0 to {len(trace.events)}")
     numbers: list[object] = [ledger.norm, ledger.cancellation]
     for k, contribution in enumerate(ledger.contributions):
-        _check_index(f"{where}.contributions[{k}].of", contribution.of, len(trace.forward), "forward operators")
+        _check_index(f"{where}.contributions[{k}].of", contribution.of, lines.forward[ledger.subnet], "operators")
+        _check_index(f"{where}.contributions[{k}].frame", contribution.frame, len(trace.frames), "frames")
         numbers += [contribution.norm, contribution.share, contribution.cosine]
     _check_json(where, numbers)
 
@@ -116,7 +198,8 @@ def _check_merge(trace: Trace, index: int, merge: Merge) -> None:
     _check_json(where, [merge.difference])
 
 
-def _check_value(where: str, value: Value) -> None:
+def _check_value(trace: Trace, where: str, value: Value) -> None:
+    _check_index(f"{where}.stack", value.stack, len(trace.stacks), "stacks")
     if min(value.size, value.rows, value.columns, value.nan, value.inf, value.zero, *value.shape) < 0:
         _wrong(where, "a size or a count is negative")
     if math.prod(value.shape) != value.size:

@@ -3,7 +3,8 @@
 from .dot import digraph
 from .errors import DrawingError
 from .layout import layout
+from .nesting import Opened
 from .render import render, svg
 from .theme import DARK, LIGHT, Theme
 
-__all__ = ["DARK", "LIGHT", "DrawingError", "Theme", "digraph", "layout", "render", "svg"]
+__all__ = ["DARK", "LIGHT", "DrawingError", "Opened", "Theme", "digraph", "layout", "render", "svg"]

@@ -1,13 +1,14 @@
 """DOT source of a drawing: paired lanes, forward going down on the left, backward going up on the right.
 
-Rows of the view become ranks. Backward edges are written from top to bottom and drawn with their arrow at the tail, so
-that every edge agrees with the ranks; edges that would pass other nodes leave and arrive at the outer side of their
-lane.
+Rows of the view become ranks, through the clusters of what is open. Backward edges are written from top to bottom and
+drawn with their arrow at the tail, so that every edge agrees with the ranks; edges that would pass other nodes leave
+and arrive at the outer side of their lane.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import graphviz
@@ -15,12 +16,13 @@ import graphviz
 from .errors import DrawingError
 from .layout import layout
 from .look import edge_look, node_look, node_size, node_text
+from .nesting import Nesting, Opened
 from .picture import dressed
-from .scaffold import BACKWARD, FORWARD, LANE_ID, UPRIGHT, scaffold
+from .scaffold import BACKWARD, FORWARD, LANE_ID, UPRIGHT, Scaffold, drawn_ends, scaffold
 from .state import State, state_at
 from .theme import LIGHT, Theme
 from .view import Edge, Node, View, edge_class, node_class, view
-from .words import label
+from .words import MAX_TITLE, fit, label
 
 if TYPE_CHECKING:
     from ..debugger.trace import Trace
@@ -30,13 +32,24 @@ NODE_SEPARATION = 10.0
 Attributes = dict[str, str]
 
 
-def digraph(trace: Trace, position: int | None = None, theme: Theme = LIGHT) -> graphviz.Digraph:
+def digraph(
+    trace: Trace, position: int | None = None, theme: Theme = LIGHT, opened: Opened | None = None
+) -> graphviz.Digraph:
     """The gradient graph of `trace` as a graph of the graphviz package, which a notebook shows without a `dot` program.
 
-    At a `position` it shows how far things are; None shows everything made and nothing marked. Raises IndexError where
-    the recording has no such position.
+    Args:
+        position: shows how far things are; None shows everything made and nothing marked.
+        opened: the operators whose nested nets are shown, as clusters: the ids of their lines (`"f3"`, `"s1.f0"`) or of
+            the nets (`"s1"`), with all around them, or `"all"`. None: those that the position is in.
+
+    Raises:
+        IndexError: the recording has no such position.
+        DrawingError: nothing of a name in `opened` can open; kind ``not_found``.
     """
-    return draw(view(trace), state_at(trace, position), theme)
+    state = state_at(trace, position)
+    nesting = Nesting(trace)
+    chosen = nesting.around(state.net) if opened is None else nesting.chosen(opened)
+    return draw(view(trace, chosen), state, theme)
 
 
 class GradientGraph(graphviz.Digraph):  # type: ignore[misc]
@@ -61,6 +74,7 @@ def draw(drawn: View, state: State, theme: Theme) -> GradientGraph:
             "nodesep": _inches(NODE_SEPARATION),
             "ranksep": _inches(theme.row_gap),
             "pad": "0.15",
+            "newrank": "true",  # rows go through clusters
         },
         node_attr=node_defaults,
         edge_attr=edge_defaults,
@@ -68,19 +82,68 @@ def draw(drawn: View, state: State, theme: Theme) -> GradientGraph:
     graph.theme = theme
     for heading, attributes in _headings(drawn, theme):
         graph.node(heading, **attributes)
-    for node in drawn.nodes:
-        graph.node(node.id, **_beyond(node_defaults, _node(node, state, theme)))
     held = scaffold(drawn)
-    for holder in held.holders:
-        graph.node(holder, style="invis", label="", width="0.1")
+    _Nets(state, theme, held).draw(graph, drawn)
     for row in held.rows:
         graph.body.append(f"\t{{rank=same; {'; '.join(map(graphviz.quoting.quote, row))}}}\n")
-    for edge in drawn.edges:
-        tail, head, attributes = _edge(edge, state, theme)
+    feet = drawn.feet()
+    for edge in (edge for net in drawn.nets() for edge in net.edges):
+        tail, head, attributes = _edge(edge, drawn_ends(edge, feet), state, theme)
+        if edge.skips and drawn.clusters:
+            # The room that Graphviz keeps for labels beside clusters bends the lanes.
+            attributes["xlabel"] = attributes.pop("label")
         graph.edge(tail, head, **_beyond(edge_defaults, attributes))
     for tail, head, weight in held.links:
         graph.edge(tail, head, style="invis", weight=str(weight))
     return graph
+
+
+@dataclass(frozen=True)
+class _Nets:
+    """Writes the nodes of nets within nets: what is open is a cluster, and in it one for each of its nets."""
+
+    state: State
+    theme: Theme
+    held: Scaffold
+
+    def draw(self, graph: graphviz.Digraph, drawn: View) -> None:
+        """The nodes of a net, visible and not, in the cluster of what is open in their row."""
+        clusters = {cluster.slot: cluster for cluster in drawn.clusters}
+        for row in drawn.rows():
+            cluster = clusters.get(row[0].slot)
+            if cluster is None:
+                self._row(graph, row)
+                continue
+            of = row[0].of if row[0].id == cluster.owner else None
+            title = row[0].title if of is None else f"{row[0].title} #{of}"
+            with graph.subgraph(name=f"cluster_{cluster.owner}") as inner:
+                inner.attr(id=cluster.id, **{"class": f"depth-{cluster.depth}"}, **self._frame(title, "rounded"))
+                self._row(inner, row)
+                for section in cluster.sections:
+                    name = f"↻ {section.title}" if section.repeats else section.title
+                    with inner.subgraph(name=f"cluster_{section.id}") as net:
+                        net.attr(id=f"net-{section.id}", **{"class": "net"}, **self._frame(name, "rounded,dotted"))
+                        self.draw(net, section.view)
+
+    def _row(self, graph: graphviz.Digraph, row: Sequence[Node]) -> None:
+        defaults, _ = _defaults(self.theme)
+        for node in row:
+            graph.node(node.id, **_beyond(defaults, _node(node, self.state, self.theme)))
+        for holder, slot in self.held.holders.items():
+            if slot == row[0].slot:
+                graph.node(holder, style="invis", label="", width="0.1")
+
+    def _frame(self, title: str, style: str) -> Attributes:
+        return {
+            "label": _text(fit(title, MAX_TITLE)),
+            "labeljust": "l",
+            "style": style,
+            "color": self.theme.frame,
+            "fontcolor": self.theme.muted,
+            "fontname": "Helvetica",
+            "fontsize": str(self.theme.title_size),
+            "margin": "10",
+        }
 
 
 def _defaults(theme: Theme) -> tuple[Attributes, Attributes]:
@@ -115,11 +178,14 @@ def _node(node: Node, state: State, theme: Theme) -> Attributes:
     look = node_look(node, state, theme)
     width, height = node_size(node, theme)
     is_sum = node.role == "accumulation"
-    styles = ["filled"] if is_sum else ["rounded", "filled"]
+    styles = ["filled"] if is_sum or node.role == "port" else ["rounded", "filled"]
+    title, detail = node_text(node, state)
+    if node.fold:
+        title = f"{'▾' if node.fold == 'open' else '▸'} {title}"
     attributes = {
         "id": f"node-{node.id}",
         "class": node_class(node),
-        "label": _text(*node_text(node, state)),
+        "label": _text(title, detail),
         "style": ",".join([*styles, "dashed"] if look.dashed else styles),
         "color": look.pen,
         "fillcolor": look.fill,
@@ -129,17 +195,17 @@ def _node(node: Node, state: State, theme: Theme) -> Attributes:
         "height": _inches(height),
         "group": "forward" if node.is_forward else "backward",
     }
-    return (
-        attributes | {"shape": "circle", "fixedsize": "true", "fontsize": str(theme.sum_size)} if is_sum else attributes
-    )
+    if is_sum:
+        return attributes | {"shape": "circle", "fixedsize": "true", "fontsize": str(theme.sum_size)}
+    return attributes | ({"fixedsize": "true"} if node.role == "port" else {})
 
 
-def _edge(edge: Edge, state: State, theme: Theme) -> tuple[str, str, Attributes]:
-    """Tail, head and attributes, written so that the tail is never below the head."""
+def _edge(edge: Edge, ends: tuple[str, str], state: State, theme: Theme) -> tuple[str, str, Attributes]:
+    """Tail, head and attributes of an edge between two `ends`, written so that the tail is never below the head."""
     look = edge_look(edge, state, theme)
     attributes = {"id": edge.id, "class": edge_class(edge), "color": look.pen, "penwidth": str(look.width)}
     if edge.kind == "saved":
-        return edge.source, edge.target, attributes | {"style": "dotted", "constraint": "false"}
+        return *ends, attributes | {"style": "dotted", "constraint": "false"}
     attributes |= {
         "label": _text(*(f" {line} " for line in label(edge.blobs))),  # blanks keep it off the line
         "fontcolor": look.ink,
@@ -151,14 +217,15 @@ def _edge(edge: Edge, state: State, theme: Theme) -> tuple[str, str, Attributes]
         side = "w" if edge.kind == "forward" else "e"
         attributes |= {"tailport": side, "headport": side}
     if edge.rise <= 0:
-        return edge.source, edge.target, attributes
-    return edge.target, edge.source, attributes | {"dir": "back"}
+        return *ends, attributes
+    return *ends[::-1], attributes | {"dir": "back"}
 
 
 def _headings(drawn: View, theme: Theme) -> Iterator[tuple[str, Attributes]]:
     """A heading for each lane, as wide as keeps the lanes apart."""
     for lane, text in ((FORWARD, "forward ↓"), (BACKWARD, "↑ backward")):
-        widest = max((node_size(node, theme)[0] for node in drawn.nodes if node.is_forward == lane), default=0.0)
+        lane_nodes = [node for net in drawn.nets() for node in net.nodes if node.is_forward == lane]
+        widest = max((node_size(node, theme)[0] for node in lane_nodes), default=0.0)
         yield (
             LANE_ID[lane],
             {

@@ -1,7 +1,10 @@
-"""A picture in plain lanes, in time proportional to the net: for nets that are too large or too tangled for Graphviz.
+"""A picture in plain lanes, in time proportional to the net: for nets that Graphviz would lay out badly or slowly, and
+for all that have nets within, since a cluster can then close without that anything is laid out anew.
 
-It has the ids, classes and looks of the other picture. Every slot is a row; edges between neighbours are straight,
-those that skip nodes run on tracks at the outer side of their lane.
+It has the ids, classes and looks of the other picture. Every slot is a row. An open operator is a group
+``cluster-<line>`` that holds all of its nets, each a group ``net-<id>``. To close it, a front end leaves these out, and
+the height of its rectangle ``fold``, with all that lies there: nothing else does. Where no cluster of a depth is open,
+it also leaves out the widths of the rectangles ``shell depth-<n>``.
 """
 
 from __future__ import annotations
@@ -10,138 +13,109 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
-from .look import Look, edge_look, node_look, node_text
+from .look import Look, edge_look, has_bar, node_look, node_text
 from .picture import SVG
-from .place import Box, Placement, Tap, line_height, place
+from .place import Placement, Rectangle, place
 from .state import State
+from .taps import Box, line_height
 from .theme import Theme
-from .tracks import Trunk
-from .view import Edge, Node, View, edge_class, node_class
-from .words import label
+from .view import Cluster, Edge, Node, Section, View, edge_class, node_class
+from .ways import Ways, arrow
+from .words import fit, label
 
-CORNER = 8.0
-ARROW = 7.0
-LABEL_OFFSET = 7.0
-
-Point = tuple[float, float]
+MAX_NET_TITLE = 40
+MARK = 3.5
+"""Half the size of the mark that tells whether an operator is open."""
 
 
 def lanes(drawn: View, state: State, theme: Theme, titles: Mapping[str, str], background: str | None = None) -> str:
     """SVG text of a view in a state; `titles` are tool tips by the id of node or edge."""
     placed = place(drawn, theme)
-    box = f"0 0 {placed.width:.0f} {placed.height:.0f}"
-    parts = [
-        f'<svg xmlns="{SVG}" width="{placed.width:.0f}px" height="{placed.height:.0f}px" viewBox="{box}" role="img">'
-    ]
+    width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
+    parts = [f'<svg xmlns="{SVG}" width="{width}px" height="{height}px" viewBox="0 0 {width} {height}" role="img">']
     if background is not None:
-        parts.append(
-            f'<rect class="background" width="{placed.width:.0f}" height="{placed.height:.0f}" fill="{background}"/>'
-        )
+        parts.append(f'<rect class="background" width="{width}" height="{height}" fill="{background}"/>')
     parts.append('<g class="graph">')
     parts += _headings(placed, theme)
-    ways = _Ways(placed)
-    # What most texts and shapes share stands once on their group: the picture of a large net stays half as long.
-    parts.append(
-        f'<g font-family="{escape(theme.mono)}" font-size="{theme.label_size:g}" stroke-width="{theme.pen:g}">'
-    )
-    # On a shared trunk, what is made lies over what is not made yet, at every position.
-    for edge in sorted(drawn.edges, key=lambda edge: -edge.made):
-        parts += _edge(edge, ways, state, theme, titles.get(edge.id))
-    parts.append(f'</g><g font-family="{escape(theme.sans)}" text-anchor="middle" stroke-width="{theme.pen:g}">')
-    for node in drawn.nodes:
-        parts += _node(node, placed.boxes[node.id], state, theme, titles.get(f"node-{node.id}"))
-    parts.append("</g></g></svg>")
+    for depth, shell in placed.shells:
+        parts.append(f'<rect class="shell depth-{depth}" {_area(shell)} fill="none"/>')
+    parts += _Lanes(placed, Ways(placed, theme), state, theme, titles).net(drawn)
+    parts.append("</g></svg>")
     return "\n".join(parts)
 
 
 @dataclass(frozen=True)
-class _Way:
-    """The line of an edge, from its maker to its reader.
+class _Lanes:
+    """Writes the SVG of nets within nets."""
 
-    Attributes:
-        path: SVG path data.
-        tip, back: where the arrow points, and from where.
-        label: where its text stands; None: there is no room for it.
-        anchor: the text's end that stands there.
-    """
+    placed: Placement
+    ways: Ways
+    state: State
+    theme: Theme
+    titles: Mapping[str, str]
 
-    path: str
-    tip: Point
-    back: Point
-    label: Point | None
-    anchor: str = "start"
+    def net(self, drawn: View) -> Iterator[str]:
+        """Saved values of other rows, then what is open, which hides them where they pass it, then the rest.
 
+        What most texts and shapes share stands once on their group: the picture of a large net stays half as long.
+        """
+        theme = self.theme
+        # On a shared trunk, what is made lies over what is not made yet, at every position.
+        edges = sorted(drawn.edges, key=lambda edge: -edge.made)
+        behind = {edge.number for edge in edges if edge.kind == "saved" and edge.rise}
+        yield from self._edges(edge for edge in edges if edge.number in behind)
+        for cluster in drawn.clusters:
+            yield from self._cluster(cluster)
+        yield from self._edges(edge for edge in edges if edge.number not in behind)
+        yield f'<g font-family="{escape(theme.sans)}" text-anchor="middle" stroke-width="{theme.pen:g}">'
+        for node in drawn.nodes:
+            box, name = self.placed.boxes[node.id], self.titles.get(f"node-{node.id}")
+            yield from (
+                _port(node, box, self.state, theme, name)
+                if node.role == "port"
+                else _node(node, box, self.state, theme, name)
+            )
+        yield "</g>"
 
-class _Ways:
-    """Where edges run."""
+    def _edges(self, edges: Iterator[Edge]) -> Iterator[str]:
+        theme = self.theme
+        yield f'<g font-family="{escape(theme.mono)}" font-size="{theme.label_size:g}" stroke-width="{theme.pen:g}">'
+        for edge in edges:
+            yield from _edge(edge, self.ways, self.state, theme, self.titles.get(edge.id))
+        yield "</g>"
 
-    def __init__(self, placed: Placement) -> None:
-        self._boxes = placed.boxes
-        self._taps = placed.taps
-        self._track_x = placed.track_x
-        self._trunk_of = {edge.number: trunk for trunk in placed.trunks for edge in trunk.edges}
+    def _cluster(self, cluster: Cluster) -> Iterator[str]:
+        theme, placed = self.theme, self.placed
+        frame, fold = placed.frames[cluster.owner], placed.folds[cluster.owner]
+        first = placed.strips[cluster.sections[0].id]  # hides the lower corners of the bar
+        bar = Rectangle(frame.x, frame.y, frame.width, first.y + theme.corner - frame.y)
+        pen = f'stroke="{theme.frame}" stroke-width="1"'
+        yield f'<g id="{cluster.id}" class="cluster depth-{cluster.depth}">'
+        yield f'<rect class="frame" {_area(frame)} rx="{theme.corner:g}" fill="{theme.background}" {pen}/>'
+        yield f'<rect class="bar" {_area(bar)} rx="{theme.corner:g}" fill="{theme.fill}"/>'
+        yield f'<rect class="fold" {_area(fold)} fill="none"/>'
+        for section in cluster.sections:
+            yield from self._section(section)
+        yield "</g>"
 
-    def way(self, edge: Edge) -> _Way:
-        trunk = self._trunk_of.get(edge.number)
-        if trunk is not None:
-            return self._around(edge, trunk)
-        source, target = self._boxes[edge.source], self._boxes[edge.target]
-        if edge.rise == 0:
-            return _across(source, target)
-        up = 1 if edge.rise > 0 else -1
-        start, tip = source.port(-up, target), target.port(up, source)
-        dx, dy = tip[0] - start[0], tip[1] - start[1]
-        clear = 3.5 if dx == 0 else -5.0 if dx * dy > 0 else 12.0
-        # In the middle of the part that no detour crosses.
-        part = 0.5 + (source.room(-up) - target.room(up)) / abs(dy) / 2
-        middle = (start[0] + part * dx + LABEL_OFFSET, start[1] + part * dy + clear)
-        return _Way(f"M{_at(start)}L{_at(tip)}", tip, start, middle)
-
-    def _around(self, edge: Edge, trunk: Trunk) -> _Way:
-        side, x = trunk.side, self._track_x(trunk)
-        leaving, arriving = self._taps[edge.source, id(trunk)], self._taps[edge.target, id(trunk)]
-        start, end = leaving.level, arriving.level
-        down = 1 if end > start else -1
-        bend = min(CORNER, abs(end - start) / 2)
-        path = (
-            f"{_leave(leaving, side)}H{x - side * bend:.1f}Q{_at((x, start))} {_at((x, start + down * bend))}"
-            f"V{end - down * bend:.1f}Q{_at((x, end))} {_at((x - side * bend, end))}{_arrive(arriving, side)}"
+    def _section(self, section: Section) -> Iterator[str]:
+        theme, strip = self.theme, self.placed.strips[section.id]
+        is_here = section.id == self.state.net
+        ink, fill = (theme.text, theme.frame) if is_here else (theme.muted, theme.fill)
+        mark = "↻ " if section.repeats else ""
+        yield f'<g id="net-{section.id}" class="net{" here" if is_here else ""}">'
+        yield f'<rect class="strip" {_area(strip)} fill="{fill}"/>'
+        yield (
+            f'<line class="border" x1="{strip.x:.1f}" x2="{strip.x + strip.width:.1f}" y1="{strip.bottom:.1f}" '
+            f'y2="{strip.bottom:.1f}" stroke="{theme.frame}" stroke-width="1"/>'
         )
-        tip = (arriving.x, arriving.y)
-        back = (arriving.x, end) if arriving.turns else (arriving.x + side * ARROW, end)
-        label_at = self._taps[trunk.label_end(edge), id(trunk)].label
-        return _Way(path, tip, back, label_at, "end" if side < 0 else "start")
-
-
-def _leave(tap: Tap, side: int) -> str:
-    """From a node to the height at which an edge runs to its track."""
-    if not tap.turns:
-        return f"M{_at((tap.x, tap.y))}"
-    bend = CORNER if tap.level < tap.y else -CORNER
-    corner = (tap.x, tap.level)
-    return f"M{_at((tap.x, tap.y))}V{tap.level + bend:.1f}Q{_at(corner)} {_at((tap.x + side * CORNER, tap.level))}"
-
-
-def _arrive(tap: Tap, side: int) -> str:
-    """From that height to a node."""
-    if not tap.turns:
-        return f"H{tap.x:.1f}"
-    bend = CORNER if tap.level < tap.y else -CORNER
-    corner = (tap.x, tap.level)
-    return f"H{tap.x + side * CORNER:.1f}Q{_at(corner)} {_at((tap.x, tap.level + bend))}V{tap.y:.1f}"
-
-
-def _across(source: Box, target: Box) -> _Way:
-    """Between two nodes of one slot; over those that stand between."""
-    side = 1 if target.x > source.x else -1
-    start, tip = (source.x + side * source.width / 2, source.y), (target.x - side * target.width / 2, target.y)
-    label_at = ((start[0] + tip[0]) / 2 - LABEL_OFFSET, source.top - 4)
-    if target.place <= source.place + 1:
-        return _Way(f"M{_at(start)}L{_at(tip)}", tip, start, label_at)
-    over = source.top - 10
-    start, tip = (start[0], start[1] - 8), (target.x - side * target.width / 4, target.top)
-    path = f"M{_at(start)}Q{_at((start[0] + 30, over))} {_at((start[0] + 60, over))}H{tip[0] - CORNER:.1f}"
-    return _Way(f"{path}Q{_at((tip[0], over))} {_at(tip)}", tip, (tip[0], over), label_at)
+        yield (
+            f'<text class="title" x="{strip.x + 10:.1f}" y="{strip.y + 14:.1f}" font-family="{escape(theme.sans)}" '
+            f'font-size="{theme.detail_size:g}" font-weight="600" fill="{ink}">'
+            f"{mark}{escape(fit(section.title, MAX_NET_TITLE))}</text>"
+        )
+        yield from self.net(section.view)
+        yield "</g>"
 
 
 def _headings(placed: Placement, theme: Theme) -> Iterator[str]:
@@ -165,12 +139,14 @@ def _node(node: Node, box: Box, state: State, theme: Theme, name: str | None) ->
         left, width, height = box.x - box.width / 2, box.width, box.height
         area = f'x="{left:.1f}" y="{box.top:.1f}" width="{width:.1f}" height="{height:g}"'
         yield f'<rect {area} rx="{theme.corner:g}" {pen}/>'
-        if node.role in ("gradient", "seed", "deduplication"):
+        if has_bar(node):
             yield (
                 f'<line class="bar" x1="{left + 4:.1f}" x2="{left + 4:.1f}" y1="{box.top + 4:.1f}" '
                 f'y2="{box.bottom - 4:.1f}" stroke="{look.pen}" stroke-width="2.5"/>'
             )
-        baseline, size = box.y - 2, theme.title_size
+        if node.fold:
+            yield f'<polygon class="mark" points="{_mark(left + 15, box.y, node.fold == "open")}" fill="{look.pen}"/>'
+        baseline, size = box.y - 2 if detail else box.y + 4, theme.title_size
     yield (
         f'<text class="title" x="{box.x:.1f}" y="{baseline:.1f}" font-size="{size:g}" font-weight="600" '
         f'fill="{look.ink}">{title}</text>'
@@ -184,12 +160,26 @@ def _node(node: Node, box: Box, state: State, theme: Theme, name: str | None) ->
     yield "</g>"
 
 
-def _edge(edge: Edge, ways: _Ways, state: State, theme: Theme, name: str | None) -> Iterator[str]:
+def _port(node: Node, box: Box, state: State, theme: Theme, name: str | None) -> Iterator[str]:
+    pen = node_look(node, state, theme).pen
+    area = Rectangle(box.x - box.width / 2, box.top, box.width, box.height)
+    yield f'<g id="node-{node.id}" class="{node_class(node)}">{_title(name)}'
+    yield f'<rect {_area(area)} rx="{box.height / 2:g}" fill="{pen}"/></g>'
+
+
+def _mark(x: float, y: float, is_open: bool) -> str:
+    """A triangle that points down where something is open, else to the right."""
+    corners = [(-MARK, -MARK / 2), (MARK, -MARK / 2), (0.0, MARK)]
+    turned = corners if is_open else [(dy, dx) for dx, dy in corners]
+    return " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in turned)
+
+
+def _edge(edge: Edge, ways: Ways, state: State, theme: Theme, name: str | None) -> Iterator[str]:
     look, way = edge_look(edge, state, theme), ways.way(edge)
     dots = ' stroke-dasharray="1,5"' if edge.kind == "saved" else ""
     yield f'<g id="{edge.id}" class="edge {edge_class(edge)}">{_title(name)}'
     yield f'<path fill="none" stroke="{look.pen}"{_pen(look, theme, dots)} d="{way.path}"/>'
-    yield f'<polygon fill="{look.pen}" stroke="{look.pen}" points="{_arrow(way)}"/>'
+    yield f'<polygon fill="{look.pen}" stroke="{look.pen}" points="{arrow(way)}"/>'
     if edge.kind != "saved" and way.label is not None:
         anchor = "" if way.anchor == "start" else f' text-anchor="{way.anchor}"'
         for row, line in enumerate(label(edge.blobs)):
@@ -206,18 +196,9 @@ def _pen(look: Look, theme: Theme, dots: str = "") -> str:
     return width + (dots or (' stroke-dasharray="5,2"' if look.dashed else ""))
 
 
-def _arrow(way: _Way) -> str:
-    """A triangle whose tip is the way's."""
-    dx, dy = way.tip[0] - way.back[0], way.tip[1] - way.back[1]
-    length = (dx * dx + dy * dy) ** 0.5 or 1.0
-    dx, dy = ARROW * dx / length, ARROW * dy / length
-    x, y = way.tip[0] - dx, way.tip[1] - dy
-    return f"{_at(way.tip)} {_at((x - 0.35 * dy, y + 0.35 * dx))} {_at((x + 0.35 * dy, y - 0.35 * dx))}"
-
-
 def _title(name: str | None) -> str:
     return f"<title>{escape(name)}</title>" if name else ""
 
 
-def _at(point: Point) -> str:
-    return f"{point[0]:.1f},{point[1]:.1f}"
+def _area(area: Rectangle) -> str:
+    return f'x="{area.x:.1f}" y="{area.y:.1f}" width="{area.width:.1f}" height="{area.height:.1f}"'

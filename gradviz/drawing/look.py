@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from .state import State
 from .theme import Theme
 from .view import Edge, Node
-from .words import MAX_TITLE, fit, title_width
+from .words import MAX_TITLE, fit, label_width, title_width
 
 NODE_PADDING = 20.0
+DETAIL_PADDING = 8.0
+NOT_MADE = ", not made yet"
+FOLD_ROOM = 28.0
+"""For the mark of an operator that can open, and as much on the other side."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,9 @@ class Look:
 def node_look(node: Node, state: State, theme: Theme) -> Look:
     """Blue fill: visited; orange fill: just made, or purple outline: just added; pale and dashed: not made yet."""
     dashed = node.role == "passed"
+    if node.role == "port":
+        pen = theme.future if state.is_future(node) else theme.forward if node.is_forward else theme.backward
+        return Look(pen, pen, pen, theme.pen, False)
     if state.is_future(node):
         return Look(theme.future, theme.fill, theme.future_text, theme.pen, True)
     is_new = node.id in state.new
@@ -34,7 +41,7 @@ def node_look(node: Node, state: State, theme: Theme) -> Look:
         return Look(theme.forward, theme.current_fill, theme.text, width, dashed)
     if node.is_forward:
         return Look(theme.forward, theme.fill, theme.text, width, dashed)
-    is_sum = node.role == "deduplication" or (is_new and state.accumulates)
+    is_sum = node.role in ("deduplication", "duplicate") or (is_new and state.accumulates)
     pen = theme.accumulation if is_sum else theme.backward
     return Look(pen, theme.new_fill if is_new else theme.fill, theme.text, width, dashed)
 
@@ -45,14 +52,14 @@ def edge_look(edge: Edge, state: State, theme: Theme) -> Look:
     width = theme.saved_pen if edge.kind == "saved" else theme.strong_pen if state.is_hot(edge) else theme.pen
     if state.is_future(edge):
         return Look(theme.future, "none", theme.future_text, width, True)
-    return Look(pen, "none", pen, width, False)
+    return Look(pen, "none", pen, width, edge.carried)
 
 
 def node_text(node: Node, state: State) -> tuple[str, str]:
     """The two lines of a node; the second one of an accumulation is empty."""
     detail = node.detail
     if detail and state.is_future(node):
-        detail += ", not made yet"
+        detail += NOT_MADE
     return fit(node.title, MAX_TITLE), detail
 
 
@@ -60,5 +67,18 @@ def node_size(node: Node, theme: Theme) -> tuple[float, float]:
     """Width and height in pixels."""
     if node.role == "accumulation":
         return 2 * theme.sum_radius, 2 * theme.sum_radius
-    width = title_width(fit(node.title, MAX_TITLE), theme.title_size) + NODE_PADDING
+    if node.role == "port":
+        return theme.port_width, theme.port_height
+    detail = node.detail if node.is_forward else node.detail + NOT_MADE
+    width = max(
+        title_width(fit(node.title, MAX_TITLE), theme.title_size) + NODE_PADDING,
+        label_width([detail], theme.detail_size) + DETAIL_PADDING,
+    )
+    if node.fold:
+        width += FOLD_ROOM
     return max(theme.node_width, width), theme.node_height
+
+
+def has_bar(node: Node) -> bool:
+    """Whether a bar marks it as an operator of the backward lane."""
+    return not node.is_forward and node.role not in ("accumulation", "passed", "port")

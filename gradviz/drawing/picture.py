@@ -106,7 +106,10 @@ def _dress(group: Element, theme: Theme, name: str | None) -> None:
             text.set("font-family", theme.sans)
             text.set("font-weight", "600")
     elif "node" in kind:
-        _dress_node(group, not {"forward", "passed"} & set(kind), theme)
+        _dress_node(group, not {"forward", "passed", "port"} & set(kind), theme)
+    elif "cluster" in kind:
+        for text in group.findall("text"):
+            text.set("font-family", theme.sans)
     elif "edge" in kind:
         for text in group.findall("text"):
             text.set("font-family", theme.mono)

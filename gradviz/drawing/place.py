@@ -1,268 +1,148 @@
-"""Where things stand in a picture of plain lanes."""
+"""Where things stand in a picture of plain lanes, which go through all nets that are shown."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .look import node_size
+from .sides import MARGIN, Side, side
+from .stack import STRIP, Stack
+from .taps import LABEL_DISTANCE, Box, Tap, detour_taps, meetings, passing, side_taps
 from .theme import Theme
 from .tracks import Trunk, trunks
-from .view import Node, View
+from .view import View
 from .words import label, label_width
-
-MARGIN = 12.0
-HEADING = 26.0
-TRACK_STEP = 14.0
-TAP_STEP = 7.0
-NODE_SEPARATION = 24.0
-LABEL_DISTANCE = 10.0
-"""Between a node and the label of an edge at its side; the arrow stands there."""
-OVER_LINE, UNDER_LINE = 4.0, 11.0
-"""From a line to the baseline of the text over it or under it."""
-FIRST_DETOUR = 18.0
-"""From a row to the nearest edge that passes nodes of it; saved values run nearer."""
 
 
 @dataclass(frozen=True)
-class Box:
-    """A node's middle and size in pixels.
-
-    Attributes:
-        place: counts the nodes of its slot from the left.
-        over, under: room beyond its slot that is taken by edges that pass nodes of it.
-    """
+class Rectangle:
+    """In pixels."""
 
     x: float
     y: float
     width: float
     height: float
-    place: int
-    round: bool
-    over: float
-    under: float
-
-    @property
-    def top(self) -> float:
-        return self.y - self.height / 2
 
     @property
     def bottom(self) -> float:
-        return self.y + self.height / 2
-
-    def room(self, side: int) -> float:
-        """What detours take over it (-1) or under it (1)."""
-        return self.over if side < 0 else self.under
-
-    def port(self, side: int, other: Box) -> tuple[float, float]:
-        """Where an edge from or to `other` touches, at the top (-1) or at the bottom (1)."""
-        if self.round:
-            dx, dy = other.x - self.x, max(abs(other.y - self.y) - other.height / 2, 1.0)
-            reach = self.width / 2 / (dx * dx + dy * dy) ** 0.5
-            return self.x + dx * reach, self.y + side * dy * reach
-        most = 0.42 * self.width
-        return self.x + min(max(other.x - self.x, -most), most), self.y + side * self.height / 2
-
-    def side(self, side: int, y: float) -> float:
-        """Where the outline is at height `y`, on the left (-1) or on the right (1)."""
-        half = self.width / 2
-        if self.round:
-            half = max(half * half - (y - self.y) ** 2, 0.0) ** 0.5
-        return self.x + side * half
-
-
-@dataclass(frozen=True)
-class Tap:
-    """Where a trunk meets a node.
-
-    Attributes:
-        x, y: on the outline of the node.
-        level: the height at which it runs to the track; `y` but for a detour over or under the neighbours of the node.
-        label: where a text at this end begins; None: there is no room for it.
-    """
-
-    x: float
-    y: float
-    level: float
-    label: tuple[float, float] | None
-
-    @property
-    def turns(self) -> bool:
-        return self.level != self.y
+        return self.y + self.height
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Boxes by line id, trunks, and where trunks meet nodes, by line id and `id(trunk)`."""
+    """Where everything is.
+
+    Attributes:
+        boxes: by line id.
+        taps: where trunks meet nodes, by line id and `id(trunk)`.
+        frames: around open operators, by the operator's id.
+        strips: the titles of nets, by the net's id.
+        folds: what vanishes of a cluster when it closes, by the operator's id.
+        shells: what vanishes on both sides when no cluster of a depth is open, with the depth.
+        track_x: where a trunk runs, by `id(trunk)`: left of the forward lane, or right of the backward lane.
+    """
 
     boxes: dict[str, Box]
     trunks: list[Trunk]
     taps: dict[tuple[str, int], Tap]
+    frames: dict[str, Rectangle]
+    strips: dict[str, Rectangle]
+    folds: dict[str, Rectangle]
+    shells: list[tuple[int, Rectangle]]
+    track_x: dict[int, float]
     forward_x: float
     backward_x: float
-    left: float
-    right: float
     width: float
     height: float
-
-    def track_x(self, trunk: Trunk) -> float:
-        """Where a trunk runs: left of the forward lane, or right of the backward lane."""
-        return (self.left if trunk.side < 0 else self.right) + trunk.side * trunk.track * TRACK_STEP
 
 
 def place(drawn: View, theme: Theme) -> Placement:
     """Both lanes, their tracks, and room for the labels of the edges."""
-    nodes = {node.id: node for node in drawn.nodes}
-    left, right = trunks(drawn.edges, nodes, "forward"), trunks(drawn.edges, nodes, "backward")
-    slots = drawn.slots()
+    nets = list(drawn.nets())
+    nodes = {node.id: node for net in nets for node in net.nodes}
+    left, right = ([trunk for net in nets for trunk in trunks(net, kind)] for kind in ("forward", "backward"))
+    beside = [_beside(nets, depth, theme) for depth in range(1 + max(net.depth for net in nets))]
     forward_half, backward_half = (
-        max((node_size(node, theme)[0] for node in drawn.nodes if node.is_forward == lane), default=0.0) / 2
+        max((node_size(node, theme)[0] for node in nodes.values() if node.is_forward == lane), default=0.0) / 2
         for lane in (True, False)
     )
-    left_x = MARGIN + _tracks_width(left)
-    forward_x = left_x + _label_room(left, theme) + forward_half
+    left_side = side(left, [0.0] * len(beside), theme)
+    forward_x = left_side.reach + forward_half
     backward_x = forward_x + max(theme.lane_distance, forward_half + backward_half + theme.lane_gap)
-    meetings = _meetings([*left, *right], nodes)
-    inner = {node.id for slot in slots for node in _inner(slot)}
-    at_sides = {end: found for end, found in meetings.items() if end not in inner}
-    detours = [_detours(slot, meetings, theme) for slot in slots]
-    boxes, bottom = _boxes(slots, detours, theme, forward_x, backward_x)
-    most = max((box.x + box.width / 2 for box in boxes.values()), default=backward_x)
-    right_x = most + _label_room(right, theme)
-    beside = max(
-        (label_width(label(edge.blobs), theme.label_size) for edge in drawn.edges if not edge.skips), default=0.0
+
+    found = meetings([*left, *right], nodes)
+    stack = Stack(theme, found, forward_x, backward_x)
+    stack.net(drawn)
+    most = max((box.x + box.width / 2 for box in stack.boxes.values()), default=backward_x)
+    over = [backward_x + LABEL_DISTANCE + width - most for width in beside]
+    # What stands beside the backward lane stays inside of the frames, where there are any.
+    right_side = side(right, over if len(over) > 1 else [0.0], theme)
+    width = most + max(right_side.reach - MARGIN, max(over) - LABEL_DISTANCE + MARGIN)
+
+    inner = {node for net in nets for row in net.rows() for node in passing(row)}
+    at_sides = {end: there for end, there in found.items() if end not in inner}
+    beyond = most + LABEL_DISTANCE
+    taps = {**side_taps(at_sides, stack.boxes, theme), **detour_taps(stack.detours, stack.boxes, beyond, theme)}
+    areas = _Areas(stack, left_side, forward_x - forward_half, right_side, most)
+    height = stack.y + MARGIN
+    return Placement(
+        stack.boxes,
+        [*left, *right],
+        taps,
+        *areas.of_clusters(drawn),
+        [shell for depth in range(1, len(beside)) for shell in areas.of_shells(depth, height)],
+        {id(trunk): areas.track_x(trunk) for trunk in (*left, *right)},
+        forward_x,
+        backward_x,
+        width,
+        height,
     )
-    width = max(right_x + _tracks_width(right), most + max(0.0, beside - backward_half) + MARGIN)
-    taps = {**_side_taps(at_sides, boxes), **_detour_taps(detours, boxes, most + LABEL_DISTANCE, theme)}
-    return Placement(boxes, [*left, *right], taps, forward_x, backward_x, left_x, right_x, width, bottom + MARGIN)
+
+
+def _beside(nets: Sequence[View], depth: int, theme: Theme) -> float:
+    """The width of the labels beside the straight edges of the nets of a depth."""
+    edges = (edge for net in nets if net.depth == depth for edge in net.edges if not edge.skips)
+    return max((label_width(label(edge.blobs), theme.label_size) for edge in edges), default=0.0)
 
 
 @dataclass(frozen=True)
-class _Meeting:
-    """A trunk at one of its nodes, from where it goes on upwards or downwards; `lines` of text stand there."""
+class _Areas:
+    """Rectangles around what a stack holds; nodes reach from `left` to `right`."""
 
-    node: str
-    trunk: Trunk
-    down: bool
-    lines: int
+    stack: Stack
+    left_side: Side
+    left: float
+    right_side: Side
+    right: float
 
+    def of_clusters(self, drawn: View) -> tuple[dict[str, Rectangle], dict[str, Rectangle], dict[str, Rectangle]]:
+        """Frames, titles of nets, and what vanishes when a cluster closes."""
+        frames: dict[str, Rectangle] = {}
+        strips: dict[str, Rectangle] = {}
+        folds: dict[str, Rectangle] = {}
+        for cluster in drawn.all_clusters():
+            box = self.stack.boxes[cluster.owner]
+            top, bottom = self.stack.frames[cluster.owner]
+            frames[cluster.owner] = self._across(cluster.depth, top, bottom)
+            folds[cluster.owner] = self._across(cluster.depth, box.bottom, box.end)
+            for section in cluster.sections:
+                y = self.stack.strips[section.id]
+                strips[section.id] = self._across(cluster.depth, y, y + STRIP)
+        return frames, strips, folds
 
-def _meetings(laid: Sequence[Trunk], nodes: Mapping[str, Node]) -> dict[str, list[_Meeting]]:
-    """By line id; the inner tracks come first."""
-    found: dict[str, list[_Meeting]] = {}
-    for trunk in sorted(laid, key=lambda trunk: trunk.track):
-        lines = {trunk.label_end(edge): len(label(edge.blobs)) for edge in trunk.edges}
-        leaves_down = nodes[trunk.ends[0]].slot == trunk.top
-        for number, end in enumerate(trunk.ends):
-            meeting = _Meeting(end, trunk, leaves_down == (number == 0), lines.get(end, 0))
-            found.setdefault(end, []).append(meeting)
-    return found
+    def of_shells(self, depth: int, height: float) -> Iterator[tuple[int, Rectangle]]:
+        """What only the nets of a depth need, on both sides."""
+        for start, end in self.left_side.shells(depth):
+            yield depth, Rectangle(self.left - end, 0, end - start, height)
+        for start, end in self.right_side.shells(depth):
+            yield depth, Rectangle(self.right + start, 0, end - start, height)
 
+    def track_x(self, trunk: Trunk) -> float:
+        if trunk.side < 0:
+            return self.left - self.left_side.track(trunk)
+        return self.right + self.right_side.track(trunk)
 
-def _inner(slot: Sequence[Node]) -> Sequence[Node]:
-    """The nodes that have a neighbour at the outer side of their lane; forward operators stand alone in theirs."""
-    return [node for node in slot if not node.is_forward][:-1]
-
-
-@dataclass(frozen=True)
-class _Detours:
-    """Ways past the nodes of one slot: how far beyond the slot each runs, and the room for all, over and under it."""
-
-    distances: list[tuple[_Meeting, float]]
-    over: float
-    under: float
-
-
-def _detours(slot: Sequence[Node], meetings: Mapping[str, list[_Meeting]], theme: Theme) -> _Detours:
-    """The way of a node runs beyond those of the nodes to its right, and an inner track's beyond an outer one's.
-
-    So they do not cross where they leave the nodes. Labels stand over the lines.
-    """
-    passing = [meeting for node in _inner(slot) for meeting in meetings.get(node.id, ())]
-    distances: list[tuple[_Meeting, float]] = []
-    room = {False: 0.0, True: 0.0}
-    for meeting in reversed(passing):
-        height = meeting.lines * line_height(theme) + OVER_LINE if meeting.lines else TAP_STEP
-        distance = room[meeting.down] or FIRST_DETOUR
-        room[meeting.down] = distance + height
-        distances.append((meeting, distance + height if meeting.down else distance))
-    return _Detours(distances, room[False], room[True])
-
-
-def _boxes(
-    slots: Sequence[Sequence[Node]], detours: Sequence[_Detours], theme: Theme, forward_x: float, backward_x: float
-) -> tuple[dict[str, Box], float]:
-    """Boxes from top to bottom, and where the last one ends."""
-    boxes: dict[str, Box] = {}
-    gap = theme.row_gap + theme.label_size + 4
-    y = HEADING
-    for slot, beside in zip(slots, detours, strict=True):
-        sizes = [node_size(node, theme) for node in slot]
-        height = max(size[1] for size in sizes)
-        x = {True: forward_x, False: backward_x}
-        y += beside.over
-        for number, (node, size) in enumerate(zip(slot, sizes, strict=True)):
-            is_round = node.role == "accumulation"
-            middle = (x[node.is_forward], y + height / 2)
-            boxes[node.id] = Box(*middle, *size, number, is_round, beside.over, beside.under)
-            x[node.is_forward] += size[0] + NODE_SEPARATION
-        y += height + beside.under + gap
-    return boxes, y - gap
-
-
-def line_height(theme: Theme) -> float:
-    """Between two lines of a label."""
-    return theme.label_size + 1
-
-
-def _tracks_width(laid: Sequence[Trunk]) -> float:
-    return (1 + max((trunk.track for trunk in laid), default=-1)) * TRACK_STEP + MARGIN * bool(laid)
-
-
-def _label_room(laid: Sequence[Trunk], theme: Theme) -> float:
-    """Between a lane and its first track."""
-    widths = [label_width(label(edge.blobs), theme.label_size) for trunk in laid for edge in trunk.edges]
-    return max(widths) + 18.0 if widths else 0.0
-
-
-def _side_taps(meetings: Mapping[str, list[_Meeting]], boxes: Mapping[str, Box]) -> dict[tuple[str, int], Tap]:
-    """Taps at the outer sides, ordered so that those of one node cross no trunk of another tap.
-
-    Trunks that go on upwards meet the upper part, the inner ones highest; those that go on downwards the lower part,
-    the inner ones lowest. The first one has its label over it, the last one under it.
-    """
-    taps: dict[tuple[str, int], Tap] = {}
-    for end, found in meetings.items():
-        ordered = [meeting for meeting in found if not meeting.down]
-        ordered += [meeting for meeting in reversed(found) if meeting.down]
-        box = boxes[end]
-        step = min(TAP_STEP, (box.height - 10) / len(found))
-        for number, meeting in enumerate(ordered):
-            side = meeting.trunk.side
-            y = box.y + (number - (len(found) - 1) / 2) * step
-            beside = box.side(side, box.y) + side * LABEL_DISTANCE
-            under = (beside, y + UNDER_LINE) if number == len(found) - 1 else None
-            text = (beside, y - OVER_LINE) if number == 0 else under
-            taps[end, id(meeting.trunk)] = Tap(box.side(side, y), y, y, text)
-    return taps
-
-
-def _detour_taps(
-    detours: Sequence[_Detours], boxes: Mapping[str, Box], label_x: float, theme: Theme
-) -> dict[tuple[str, int], Tap]:
-    """Taps at tops and bottoms. Their labels stand beyond all nodes, where no other edge cuts them."""
-    taps: dict[tuple[str, int], Tap] = {}
-    count = Counter(meeting.node for beside in detours for meeting, _ in beside.distances)
-    left = count.copy()
-    for meeting, distance in (detour for beside in detours for detour in beside.distances):
-        box = boxes[meeting.node]
-        left[meeting.node] -= 1
-        offset = left[meeting.node] - (count[meeting.node] - 1) / 2
-        # In the right half, where no saved value arrives, and within where the straight edges of neighbours do.
-        x = box.x + 0.3 * box.width + offset * min(TAP_STEP, 0.2 * box.width / count[meeting.node])
-        y = box.bottom if meeting.down else box.top
-        level = y + distance if meeting.down else y - distance
-        first_line = level - OVER_LINE - (meeting.lines - 1) * line_height(theme)
-        taps[meeting.node, id(meeting.trunk)] = Tap(x, y, level, (label_x, first_line))
-    return taps
+    def _across(self, depth: int, top: float, bottom: float) -> Rectangle:
+        left, right = self.left - self.left_side.borders[depth], self.right + self.right_side.borders[depth]
+        return Rectangle(left, top, right - left, bottom - top)

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from ..debugger.trace import Graph, Line, Trace
 from .dot import draw
 from .errors import DrawingError
+from .flows import programs
 from .lanes import lanes
 from .layout import SECONDS, layout
+from .nesting import Nesting
 from .picture import dressed
 from .state import State, state_at
 from .theme import LIGHT, Theme
@@ -22,7 +24,7 @@ MAX_LENGTH_FOR_GRAPHVIZ = 800
 MAX_TITLE = 240
 """Characters of a tool tip."""
 MAX_IN_DOCUMENT = 3000
-"""Forward operators; a picture of 3000 has about 6 MB."""
+"""Forward operators, nested ones too; a picture of 3000 has about 6 MB."""
 MAX_DEPTH_FOR_GRAPHVIZ = 3
 """Edges side by side around a lane. Graphviz routes more of them, and those that cross, through the middle."""
 
@@ -34,7 +36,7 @@ def render(trace: Trace, *, theme: Theme = LIGHT, seconds: float = SECONDS) -> G
     """
     if len(trace.forward) > MAX_IN_DOCUMENT:
         return Graph(omitted=f"{len(trace.forward)} operators are too many for one picture in a page")
-    drawn = view(trace)
+    drawn = view(trace, _fitting(trace))
     return Graph(
         svg=_picture(trace, drawn, State(), theme, seconds),
         dot=draw(drawn, State(), theme).source,
@@ -44,18 +46,36 @@ def render(trace: Trace, *, theme: Theme = LIGHT, seconds: float = SECONDS) -> G
 def svg(trace: Trace, position: int | None = None, theme: Theme = LIGHT, *, seconds: float = SECONDS) -> str:
     """A picture of one position that stands alone: its colours are in it, and its background is.
 
-    Raises IndexError where the recording has no such position.
+    The nested nets that the position is in are shown. Raises IndexError where the recording has no such position.
     """
-    return _picture(trace, view(trace), state_at(trace, position), theme, seconds, background=theme.background)
+    state = state_at(trace, position)
+    drawn = view(trace, Nesting(trace).around(state.net))
+    return _picture(trace, drawn, state, theme, seconds, background=theme.background)
 
 
 def suits_graphviz(drawn: View) -> bool:
     """Whether Graphviz will draw it quickly and well; if not, plain lanes are better."""
+    if any(node.fold for node in drawn.nodes):
+        return False
     size = sum(node.is_forward for node in drawn.nodes)
     length = size + sum(abs(edge.rise) for edge in drawn.edges if edge.skips)
     if size > MAX_FOR_GRAPHVIZ or length > MAX_LENGTH_FOR_GRAPHVIZ:
         return False
     return not tangled(drawn.edges, {node.id: node for node in drawn.nodes}, MAX_DEPTH_FOR_GRAPHVIZ)
+
+
+def _fitting(trace: Trace) -> set[str]:
+    """The operators whose nested nets a document shows when they open: all, or the outer ones as far as they fit."""
+    nesting = Nesting(trace)
+    room = MAX_IN_DOCUMENT - len(trace.forward)
+    fitting: set[str] = set()
+    for opener, nets in nesting.shown.items():
+        around = opener.rpartition(".")[0]
+        size = sum(max(len(net.forward), len(net.backward)) for net in nets)
+        if size <= room and set(nesting.around(around)) <= fitting:
+            fitting.add(opener)
+            room -= size
+    return fitting
 
 
 def _picture(
@@ -74,23 +94,29 @@ def _picture(
 def _titles(trace: Trace, drawn: View) -> Iterable[tuple[str, str]]:
     """What nodes and edges are called, in words, by the id of their group."""
     names: dict[str, str] = {}
-    for line in (*trace.forward, *trace.backward):
-        names[line.id] = _name(line)
-        made = f"{names[line.id]}: {', '.join(line.outputs)} from {', '.join(line.inputs)}"
-        yield f"node-{line.id}", fit(made, MAX_TITLE)
-    for edge in drawn.edges:
+    for net in programs(trace).values():
+        for line in (*net.forward, *net.backward):
+            names[line.id] = _name(line)
+            made = f"{names[line.id]}: {', '.join(line.outputs)} from {', '.join(line.inputs)}"
+            yield f"node-{line.id}", fit(made, MAX_TITLE)
+    for edge in (edge for net in drawn.nets() for edge in net.edges):
         saved = "saved for " if edge.kind == "saved" else ""
-        flows = f"{', '.join(edge.blobs)}: {saved}{names[edge.source]} → {names[edge.target]}"
-        yield edge.id, fit(flows, MAX_TITLE)
+        source, target = (names.get(end, "around") for end in (edge.source, edge.target))
+        flows = f"{', '.join(edge.blobs)}: {saved}{source} → {target}"
+        yield edge.id, fit("to the next iteration: " * edge.carried + flows, MAX_TITLE)
 
 
 def _name(line: Line) -> str:
     if line.role == "forward":
-        return f"{line.type} #{line.id[1:]}"
+        return f"{line.type} #{line.id.rpartition('f')[2]}"
     if line.role == "seed":
         return f"{line.type}, seed"
     if line.role == "accumulation":
         return f"{line.type}, adds gradients"
     if line.role == "deduplication":
         return f"{line.type}, merges rows"
+    if line.role == "handover":
+        return f"{line.type}, hands over"
+    if line.role == "duplicate":
+        return f"{line.type} for #{line.of}, since one gradient arrives at several outputs"
     return f"{line.type} of #{line.of}" + (", passes on" if line.role == "passed" else "")

@@ -21,12 +21,14 @@ class State:
     Attributes:
         position: events that have happened; None: the end of the recording, with nothing marked.
         current: id of the forward operator visited, or None.
+        net: id of the nested net that the position is in, or None.
         new: ids of the lines that the current event made, changed or ran.
         accumulates: whether the current event adds gradients or merges their rows.
     """
 
     position: int | None = None
     current: str | None = None
+    net: str | None = None
     new: frozenset[str] = frozenset()
     accumulates: bool = False
 
@@ -51,5 +53,6 @@ def state_at(trace: Trace, position: int | None) -> State:
     if position == 0:
         return State(0)
     event = trace.events[position - 1]
-    current = None if event.forward is None else f"f{event.forward}"
-    return State(position, current, frozenset(event.lines), event.kind in SUMS)
+    prefix = f"{event.subnet}." if event.subnet else ""
+    current = None if event.forward is None else f"{prefix}f{event.forward}"
+    return State(position, current, event.subnet, frozenset(event.lines), event.kind in SUMS)

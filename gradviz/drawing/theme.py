@@ -26,6 +26,8 @@ class Theme:
     """Inside of the forward operator visited."""
     new_fill: str = "#fff4e5"
     """Inside of what was just made."""
+    frame: str = "#c3cad2"
+    """Pen around what is open."""
     future: str = "#aab2bb"
     """Pen of what is not made yet; dashes say the same without colour."""
     future_text: str = "#666f79"
@@ -51,6 +53,9 @@ class Theme:
     """Between the middles of the lanes, at least."""
     lane_gap: float = 48.0
     """Between the widest nodes of the two lanes, at least."""
+    port_width: float = 22.0
+    port_height: float = 6.0
+    """Of the port of a nested net."""
     sum_size: float = 17.0
     """Of the letter in an accumulation."""
     sum_radius: float = 15.0
@@ -69,6 +74,7 @@ DARK = Theme(
     accumulation="#dfa3d0",
     current_fill="#16293a",
     new_fill="#33261a",
+    frame="#454e58",
     future="#55606c",
     future_text="#8b959f",
 )

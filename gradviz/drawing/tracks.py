@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .view import Edge, EdgeKind, Node
+from .flows import EdgeKind
+from .view import Edge, Node, View
 
 MOST_TRACKS = 40
 """Beyond it trunks share the outermost track: a net that tangled is not read by its lines any more."""
@@ -22,16 +23,20 @@ class Trunk:
     """Edges with one common end.
 
     Attributes:
+        depth: of the net that it runs in; 0 for the outermost.
         top, bottom: the slots between which it runs.
         track: 0 is the nearest to the lane.
         ends: the common end first, then the others in the order of the edges.
+        port: where some of its edges begin, and where there is no room for labels.
     """
 
+    depth: int
     top: int
     bottom: int
     edges: list[Edge] = field(default_factory=list)
     ends: list[str] = field(default_factory=list)
     track: int = 0
+    port: str | None = None
 
     @property
     def side(self) -> int:
@@ -39,13 +44,15 @@ class Trunk:
         return -1 if self.edges[0].kind == "forward" else 1
 
     def label_end(self, edge: Edge) -> str:
-        """Where the label of `edge` stands: at the end that it shares with no other edge."""
-        return edge.target if self.ends[0] == edge.source and len(self.edges) > 1 else edge.source
+        """Where the label of `edge` stands: at the end that it shares with no other edge, at its source if it can."""
+        is_crowded = self.ends[0] == edge.source and len(self.edges) > 1
+        return edge.target if is_crowded or edge.source == self.port else edge.source
 
 
-def trunks(edges: Sequence[Edge], nodes: Mapping[str, Node], kind: EdgeKind) -> list[Trunk]:
-    """The trunks of all edges of a lane that skip nodes, with their tracks, in O(n log n)."""
-    skipping = [edge for edge in edges if edge.skips and edge.kind == kind]
+def trunks(net: View, kind: EdgeKind) -> list[Trunk]:
+    """The trunks of all edges of a net's lane that skip nodes, with their tracks, in O(n log n)."""
+    nodes = {node.id: node for node in net.nodes}
+    skipping = [edge for edge in net.edges if edge.skips and edge.kind == kind]
     leaving = Counter(edge.source for edge in skipping)
     arriving = Counter(edge.target for edge in skipping)
     found: dict[tuple[str, str], Trunk] = {}
@@ -55,9 +62,12 @@ def trunks(edges: Sequence[Edge], nodes: Mapping[str, Node], kind: EdgeKind) -> 
             shared, other = other, shared
         slots = (nodes[shared].slot, nodes[other].slot)
         # One trunk for those that leave upwards, another for those that leave downwards.
-        trunk = found.setdefault((shared, "up" if slots[1] < slots[0] else "down"), Trunk(min(slots), max(slots)))
+        way = "up" if slots[1] < slots[0] else "down"
+        trunk = found.setdefault((shared, way), Trunk(net.depth, min(slots), max(slots)))
         trunk.top, trunk.bottom = min(trunk.top, *slots), max(trunk.bottom, *slots)
         trunk.ends = trunk.ends or [shared]
+        if nodes[edge.source].role == "port" and not edge.carried:
+            trunk.port = edge.source
         trunk.edges.append(edge)
         trunk.ends.append(other)
     _lay(list(found.values()))

@@ -1,70 +1,70 @@
 """What is to be drawn: a trace becomes nodes in two lanes, one row for each forward operator, and edges between them.
 
-Where things stand, from top to bottom (`Node.slot` counts it):
-
-* row i holds forward operator i and, in the other lane, the gradient operators that came from it;
-* an accumulation stands above the row of its first contribution, on the way to the row that reads it;
-* what merges the rows of a blob's gradient stands above the row that reads the blob first;
-* a seed stands below what reads it.
-
-An edge runs from the maker of a blob to its reader. A gradient that passes through an operator unchanged runs through
-the node that says so, although the document names the same blob before and behind it.
+`Node.slot` counts rows from the top, through all nets. An operator with nested nets is a node like others while it is
+closed. An open one is a cluster: the row with its node and that of its gradient operator, and below it the rows of its
+nets, each between the ports through which blobs go in and out.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import count
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from ..debugger.trace_check import TraceError
-from ..program.errors import shorten
+from .border import BOTTOM, LANES, LOOPS, TOP, Binding, Lane, Way, binding, crossings, port
+from .flows import EdgeKind, Flow, Program, flows
+from .nesting import Nesting
+from .rows import rows
 
 if TYPE_CHECKING:
-    from ..debugger.trace import Line, Role, Trace
+    from ..debugger.trace import Line, Role, Subnet, Trace
 
-EdgeKind = Literal["forward", "backward", "saved"]
+Fold = Literal["open", "closed"]
 
-_ID = re.compile(r"[fbp]\d{1,9}")
+SAYING = {"seed": "seed", "deduplication": "merges rows", "duplicate": "dedup {}", "handover": "hands over"}
+"""What the second line says of a role; {}: the operator that it came from."""
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):
-    """One line of the program.
+    """One line of the program, or a port.
 
     Attributes:
-        id: the line's id.
+        id: the line's id; for a port it begins with that of its net.
+        is_forward: stands in the forward lane.
         title, detail: the two lines of text.
         of: the forward operator it belongs to; its own index for a forward operator.
         slot: height, counted from the top; nodes of one row share it.
         made: exists from this position on.
         ran: position after its run; None: never.
+        fold: for an operator with nested nets, whether they are shown below it.
+        serves: for a port, the line that makes it exist.
     """
 
     id: str
-    role: Role
+    role: Role | Literal["port"]
+    is_forward: bool
     title: str
     detail: str
     of: int | None
     slot: int
     made: int
     ran: int | None
-
-    @property
-    def is_forward(self) -> bool:
-        return self.role == "forward"
+    fold: Fold | None = None
+    serves: str = ""
 
 
 class Edge(msgspec.Struct, frozen=True, gc=False):
-    """Data that flows from `source` to `target`, both line ids.
+    """Data that flows from `source` to `target`, both ids of nodes.
 
     Attributes:
-        number: counts the edges from 0.
+        number: counts the edges from 0, through all nets.
         blobs: the versions that flow; twice where they are read twice. For saved values: what the gradient reads.
         made: exists from this position on: both ends do.
         rise: slots that it goes up; negative where it goes down.
         skips: passes nodes of its own lane, so that it has to go around them.
+        carried: goes back from the end of a loop's net to its beginning.
     """
 
     number: int
@@ -75,6 +75,7 @@ class Edge(msgspec.Struct, frozen=True, gc=False):
     made: int
     rise: int
     skips: bool
+    carried: bool
 
     @property
     def id(self) -> str:
@@ -82,184 +83,207 @@ class Edge(msgspec.Struct, frozen=True, gc=False):
 
 
 class View(msgspec.Struct, frozen=True):
-    """Nodes by slot, forward before backward and in the order of emission; edges in no order that means anything."""
+    """One net. Nodes by slot, forward before backward and in the order of emission; edges in no order that means
+    anything; clusters, the operators of this net that are open, from top to bottom. `depth` is 0 for the outermost."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
+    clusters: tuple[Cluster, ...] = ()
+    depth: int = 0
 
-    def slots(self) -> list[list[Node]]:
-        """The nodes of each slot, from top to bottom."""
-        slots: list[list[Node]] = [[] for _ in range(self.nodes[-1].slot + 1)] if self.nodes else []
+    def rows(self) -> list[list[Node]]:
+        """The nodes of each slot of this net alone, from top to bottom."""
+        found: dict[int, list[Node]] = {}
         for node in self.nodes:
-            slots[node.slot].append(node)
-        return slots
+            found.setdefault(node.slot, []).append(node)
+        return list(found.values())
+
+    def nets(self) -> Iterator[View]:
+        """This net, then those in its clusters, an outer one before those inside of it."""
+        yield self
+        for cluster in self.clusters:
+            for section in cluster.sections:
+                yield from section.view.nets()
+
+    def all_clusters(self) -> Iterator[Cluster]:
+        """The clusters of this net and of those in it."""
+        for net in self.nets():
+            yield from net.clusters
+
+    def feet(self) -> dict[str, str]:
+        """Open operators, and the last port of each one's nets: there begins and ends what is below it."""
+        found: dict[str, str] = {}
+        for net in self.nets():
+            for cluster in net.clusters:
+                ports = [node for section in cluster.sections for node in section.view.nodes if node.role == "port"]
+                lowest = {node.is_forward: node.id for node in sorted(ports, key=lambda node: node.slot)}
+                for node in net.nodes:
+                    if node.slot == cluster.slot and node.is_forward in lowest:
+                        found[node.id] = lowest[node.is_forward]
+        return found
 
 
-def view(trace: Trace) -> View:
+class Section(msgspec.Struct, frozen=True):
+    """A nested net in a cluster.
+
+    Attributes:
+        id: the nested net's.
+        title: the argument that holds it, and its name.
+        repeats: runs again and again.
+    """
+
+    id: str
+    title: str
+    repeats: bool
+    view: View
+
+
+class Cluster(msgspec.Struct, frozen=True):
+    """An open operator.
+
+    Attributes:
+        owner: the id of its node, the forward one where it has one.
+        depth: 1 in the outermost net.
+        slot: of its node.
+        sections: its nets from top to bottom, at least one.
+    """
+
+    owner: str
+    depth: int
+    slot: int
+    sections: tuple[Section, ...]
+
+    @property
+    def id(self) -> str:
+        return f"cluster-{self.owner}"
+
+
+def view(trace: Trace, opened: Collection[str] = ()) -> View:
     """The nodes and edges of `trace` in its final state, in time proportional to its size.
 
-    Raises TraceError where a line has an id that no line can have.
+    `opened` holds the ids of the operators whose nested nets are shown, as in `Nesting.shown`; one in a net that is not
+    shown is not either. Raises TraceError where a line or a net has an id that none can have.
     """
-    for line in (*trace.forward, *trace.backward):
-        if not _ID.fullmatch(line.id):
-            raise TraceError(f"{shorten(line.id)} is not the id of a line.", kind="bad_reference")
-    flows = list(_flows(trace))
-    slots = _slots(trace, flows)
-    nodes = [_node(line, slots[line.id]) for line in (*trace.forward, *trace.backward)]
-    nodes.sort(key=lambda node: node.slot)
-    return View(tuple(nodes), tuple(_edges(flows, {node.id: node for node in nodes})))
+    nesting = Nesting(trace)
+    return _Assembly(nesting, opened).net(nesting.nets[""])
 
 
 def node_class(node: Node) -> str:
     """The classes of a node, but for the word `node` itself."""
+    if node.role == "port":
+        return f"port {'forward' if node.is_forward else 'backward'} made-{node.made} to-{node.serves}"
     return node.role
 
 
 def edge_class(edge: Edge) -> str:
     """The classes of an edge, but for the word `edge` itself: its kind, when it exists, and its two ends."""
-    return f"{edge.kind} made-{edge.made} from-{edge.source} to-{edge.target}"
+    kind = f"{edge.kind} carried" if edge.carried else edge.kind
+    return f"{kind} made-{edge.made} from-{edge.source} to-{edge.target}"
 
 
-def _node(line: Line, slot: int) -> Node:
-    title, detail, of = line.type, f"of #{line.of}", line.of
-    if line.role == "forward":
-        of = int(line.id[1:])
-        detail = f"#{of}"
-    elif line.role == "passed":
-        title = f"({line.type}: passes on)"
-    elif line.role == "seed":
-        detail = "seed"
-    elif line.role == "accumulation":
-        title, detail = "Σ", ""
-    elif line.role == "deduplication":
-        detail = "merges rows"
-    made = 0 if line.role == "forward" else line.made  # the net is there before anything happens to it
-    return Node(line.id, line.role, title, detail, of, slot, made, line.ran)
+class _Assembly:
+    """Builds views of nets within nets; numbers slots from top to bottom and edges through all of them."""
 
+    def __init__(self, nesting: Nesting, opened: Collection[str]) -> None:
+        self._nesting = nesting
+        self._opened = opened
+        self._lines = {line.id: line for net in nesting.nets.values() for line in (*net.forward, *net.backward)}
+        self._slots = count()
+        self._edges = count()
 
-Flow = tuple[EdgeKind, str, str, str]
-"""Kind, source, target, blob."""
+    def net(self, program: Program, depth: int = 0, subnet: Subnet | None = None) -> View:
+        """One net, with its ports where it is nested, and with what is open in it."""
+        found = flows(program)
+        crossing = [] if subnet is None else list(crossings(subnet, found, self._bindings(subnet)))
+        nodes = self._ports(program.id, crossing, TOP)
+        clusters: list[Cluster] = []
+        for row in rows(program, found.inside):
+            slot = next(self._slots)
+            nodes += [self._node(line, slot) for line in row]
+            opening = next((line for line in row if line.id in self._opened and line.id in self._nesting.shown), None)
+            if opening is not None:
+                clusters.append(self._cluster(opening, slot, depth + 1))
+        nodes += self._ports(program.id, crossing, BOTTOM)
+        filled = {cluster.slot for cluster in clusters}
+        return View(
+            tuple(nodes), tuple(self._connect([*found.inside, *crossing], nodes, filled)), tuple(clusters), depth
+        )
 
-
-def _flows(trace: Trace) -> Iterator[Flow]:
-    """Every reading of a blob that another line made, in the order of the program."""
-    made_forward = {blob: line.id for line in trace.forward for blob in line.outputs}
-    for line in trace.forward:
-        for blob in line.inputs:
-            if blob in made_forward:
-                yield "forward", made_forward[blob], line.id, blob
-    forward_blobs = made_forward.keys() | {blob for line in trace.forward for blob in line.inputs}
-    source_of = _GradientSources(trace)
-    for line in trace.backward:
-        for blob, source in source_of(line):
-            if source is not None:
-                yield "backward", source, line.id, blob
-            elif line.role == "gradient" and line.of is not None and blob in forward_blobs:
-                yield "saved", f"f{line.of}", line.id, blob
-
-
-class _GradientSources:
-    """Who hands a gradient to a backward line: its maker, or the operator through which it passed last."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._forward = trace.forward
-        self._made = {blob: line.id for line in trace.backward if line.role != "passed" for blob in line.outputs}
-        self._passing: dict[tuple[str, str], str] = {
-            (gradient, blob): line.id
-            for line in trace.backward
-            if line.role == "passed"
-            for gradient in line.inputs
-            for blob in line.outputs
-        }
-        self._ledger_of = {ledger.total: ledger for ledger in trace.ledgers}
-        self._merged = _merged(trace)
-
-    def __call__(self, line: Line) -> list[tuple[str, str | None]]:
-        if line.role == "accumulation":
-            return self._into_sum(line)
-        blobs = self._merged.get(line.id, [])
-        if line.of is not None:
-            blobs = self._forward[line.of].outputs
-        return [(gradient, self._source(gradient, blobs, line.id)) for gradient in line.inputs]
-
-    def _source(self, gradient: str, blobs: Iterable[str], reader: str) -> str | None:
-        for blob in blobs:
-            passing = self._passing.get((gradient, blob))
-            if passing is not None and passing != reader:
-                return passing
-        return self._made.get(gradient)
-
-    def _into_sum(self, line: Line) -> list[tuple[str, str | None]]:
-        """A sum can receive one gradient on several ways: the ledger tells through which operators."""
-        ledger = next((self._ledger_of[total] for total in line.outputs if total in self._ledger_of), None)
-        if ledger is None:
-            return [(gradient, self._made.get(gradient)) for gradient in line.inputs]
-        ways: dict[str, list[str]] = {}
-        for contribution in ledger.contributions:
-            if contribution.how == "passed" and contribution.of is not None:
-                ways.setdefault(contribution.gradient, []).append(f"p{contribution.of}")
-            else:
-                ways.setdefault(contribution.gradient, []).append(self._made.get(contribution.gradient, ""))
-        sources = []
-        for gradient in line.inputs:
-            left = ways.get(gradient)
-            sources.append((gradient, left.pop(0) or None if left else self._made.get(gradient)))
-        return sources
-
-
-def _merged(trace: Trace) -> dict[str, list[str]]:
-    """The blob whose gradient's rows a line merges, by the line's id."""
-    slices = {name: merge.blob for merge in trace.merges for name in (merge.after.indices, merge.after.values)}
-    return {
-        line.id: [slices[name] for name in line.outputs if name in slices]
-        for line in trace.backward
-        if line.role == "deduplication"
-    }
-
-
-def _slots(trace: Trace, flows: list[Flow]) -> dict[str, int]:
-    """The slot of each line. Rows are anchors; sums and seeds are put between them."""
-    anchors: dict[str, tuple[float, ...]] = {}
-    for index, line in enumerate(trace.forward):
-        anchors[line.id] = (index, 0)
-    for line in trace.backward:
-        if line.role in ("gradient", "passed") and line.of is not None:
-            anchors[line.id] = (line.of, 0)
-    sources: dict[str, list[str]] = {}
-    readers: dict[str, list[str]] = {}
-    for kind, source, target, _ in flows:
-        if kind == "backward":
-            sources.setdefault(target, []).append(source)
-            readers.setdefault(source, []).append(target)
-    first_reader = {blob: index for index, line in reversed([*enumerate(trace.forward)]) for blob in line.inputs}
-    merged = _merged(trace)
-    last = len(trace.forward) - 1
-    for order, line in enumerate(trace.backward):
-        if line.id not in anchors and line.role != "seed":
-            rows: list[float] = [first_reader[blob] for blob in merged.get(line.id, ()) if blob in first_reader]
-            rows = rows or [anchors[source][0] for source in sources.get(line.id, ()) if source in anchors]
-            row = min(rows) if rows else last + 1 if line.of is None else line.of
-            anchors[line.id] = (row, -1, -order)
-    for order, line in enumerate(trace.backward):
-        if line.role == "seed":
-            above = max(
-                (anchors[reader] for reader in readers.get(line.id, ()) if reader in anchors), default=(last, 0)
+    def _cluster(self, owner: Line, slot: int, depth: int) -> Cluster:
+        sections = [
+            Section(
+                subnet.id,
+                f"{subnet.argument} · {subnet.name}" if subnet.name else subnet.argument,
+                subnet.argument in LOOPS,
+                self.net(self._nesting.nets[subnet.id], depth, subnet),
             )
-            anchors[line.id] = (above[0], -0.5 if above[1] < 0 else 1, order)
-    numbers = {anchor: slot for slot, anchor in enumerate(sorted(set(anchors.values())))}
-    return {line: numbers[anchor] for line, anchor in anchors.items()}
+            for subnet in self._nesting.shown[owner.id]
+        ]
+        return Cluster(owner.id, depth, slot, tuple(sections))
+
+    def _bindings(self, subnet: Subnet) -> dict[Lane, Binding]:
+        owners = {"forward": subnet.owner, "backward": subnet.backward_owner}
+        return {lane: binding(self._lines.get(owners[lane] or "")) for lane in LANES}
+
+    def _ports(self, net: str, crossing: Iterable[Flow], ways: Mapping[Lane, Way]) -> list[Node]:
+        """The ports at the top or at the bottom of a net, as far as something crosses there."""
+        served: dict[str, Line] = {}
+        for _, source, target, _ in crossing:
+            for end, other in ((source, target), (target, source)):
+                if other in self._lines:
+                    served[end] = min(served.get(end, self._lines[other]), self._lines[other], key=_made)
+        used = [(lane, port(net, lane, way)) for lane, way in ways.items() if port(net, lane, way) in served]
+        slot = next(self._slots) if used else 0
+        return [
+            Node(id, "port", lane == "forward", "", "", None, slot, _made(served[id]), None, serves=served[id].id)
+            for lane, id in used
+        ]
+
+    def _node(self, line: Line, slot: int) -> Node:
+        title, detail, of = line.type, "" if line.of is None else f"of #{line.of}", line.of
+        if line.role == "forward":
+            of = int(line.id.rpartition("f")[2])
+            nets = ", ".join(argument.removesuffix("_net") for argument in line.subnets)
+            detail = f"#{of} · {nets}" if nets else f"#{of}"
+        elif line.role == "passed":
+            title = f"({line.type}: passes on)"
+        elif line.role == "accumulation":
+            title, detail = "Σ", ""
+        elif line.role in SAYING:
+            detail = SAYING[line.role].format(detail)
+        fold: Fold | None = None
+        if line.id in self._nesting.opener:
+            fold = "open" if self._nesting.opener[line.id] in self._opened else "closed"
+        return Node(
+            line.id, line.role, line.role == "forward", title, detail.strip(), of, slot, _made(line), line.ran, fold
+        )
+
+    def _connect(self, flowing: Iterable[Flow], nodes: Iterable[Node], filled: set[int]) -> Iterator[Edge]:
+        """One edge for each pair of lines and kind, with all that flows along it. Clusters fill both lanes."""
+        along: dict[tuple[EdgeKind, str, str], list[str]] = {}
+        by_id = {node.id: node for node in nodes}
+        for kind, source, target, blob in flowing:
+            if source in by_id and target in by_id:
+                along.setdefault((kind, source, target), []).append(blob)
+        rank = {
+            lane: {
+                slot: number
+                for number, slot in enumerate(
+                    sorted(filled | {node.slot for node in by_id.values() if node.is_forward == lane})
+                )
+            }
+            for lane in (True, False)
+        }
+        for (kind, source, target), blobs in along.items():
+            a, b = by_id[source], by_id[target]
+            skips = kind != "saved" and abs(rank[a.is_forward][a.slot] - rank[b.is_forward][b.slot]) > 1
+            carried = a.role == "port" == b.role
+            yield Edge(
+                next(self._edges), kind, source, target, tuple(blobs), max(a.made, b.made), a.slot - b.slot,
+                skips or carried, carried,
+            )  # fmt: skip
 
 
-def _edges(flows: list[Flow], nodes: dict[str, Node]) -> Iterator[Edge]:
-    """One edge for each pair of lines and kind, with all that flows along it."""
-    along: dict[tuple[EdgeKind, str, str], list[str]] = {}
-    for kind, source, target, blob in flows:
-        if source in nodes and target in nodes:
-            along.setdefault((kind, source, target), []).append(blob)
-    occupied = {True: [node.slot for node in nodes.values() if node.is_forward]}
-    occupied[False] = sorted({node.slot for node in nodes.values() if not node.is_forward})
-    rank = {lane: {slot: k for k, slot in enumerate(slots)} for lane, slots in occupied.items()}
-    for number, ((kind, source, target), blobs) in enumerate(along.items()):
-        a, b = nodes[source], nodes[target]
-        skips = kind != "saved" and abs(rank[a.is_forward][a.slot] - rank[b.is_forward][b.slot]) > 1
-        yield Edge(number, kind, source, target, tuple(blobs), max(a.made, b.made), a.slot - b.slot, skips)
+def _made(line: Line) -> int:
+    """The net is there before anything happens to it."""
+    return 0 if line.role == "forward" else line.made

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from ..program import GradientError, Operator
 from ..program.collection import uncollected
-from ..program.control_flow import NETS, check_structure, kept_inputs, kept_name
+from ..program.control_flow import NETS, check_depth, check_structure, kept_inputs, kept_name
 from ..program.ssa import Ssa, play
 from .nesting import Surroundings
 from .refusals import bad_skip, duplicate_output, orphan_stop_gradient
@@ -19,6 +19,8 @@ class ForwardProgram:
         skip: how many leading operators take no part.
         ssa: each operator with the blob versions that it reads and writes.
         blobs: name -> its versions, each with its readers, the gradients that have arrived, and their sum so far.
+        assumed: blobs that count as there from the start, for an operator may leave them as they are, and may not be.
+        around: where it stands.
 
     Args and errors are those of `IR`.
     """
@@ -30,7 +32,8 @@ class ForwardProgram:
         self.skip = skip
         self.ssa: list[Ssa[Tracked]] = []
         self.blobs: dict[str, list[Tracked]] = {name: [Tracked(name, 0)] for name in around.initial}
-        self._around = around
+        self.assumed = set(around.initial)
+        self.around = around
         self._ys: list[str] = []
         with uncollected():
             for op in operators:
@@ -44,14 +47,23 @@ class ForwardProgram:
             raise duplicate_output(op, index)
         kept = []
         if op.type in NETS:
+            if not self.around.path:
+                check_depth(op, index, GradientError)
             check_structure(op, index, GradientError)
-            kept = [self.blobs[name][-1] for name in kept_inputs(op, self.blobs)]
+            kept = [self._kept(name) for name in kept_inputs(op, op.outputs)]
         ssa = play(op, self.blobs, Tracked)
         ssa.reads.extend(kept)
         if index >= self.skip:
             for blob in ssa.reads:
                 blob.use(index)
         self.ssa.append(ssa)
+
+    def _kept(self, name: str) -> Tracked:
+        """What an operator may leave as it is, as it is before."""
+        if name not in self.blobs:
+            self.blobs[name] = [Tracked(name, 0)]
+            self.assumed.add(name)
+        return self.blobs[name][-1]
 
     @property
     def input_usages(self) -> dict[str, list[list[int]]]:
@@ -105,7 +117,7 @@ class ForwardProgram:
             if index < self.skip or ssa.op.type != "StopGradient":
                 continue
             name = ssa.op.outputs[0]
-            if name not in self._around.leaving and not any(blob.uses for blob in self.blobs[name]):
+            if name not in self.around.leaving and not any(blob.uses for blob in self.blobs[name]):
                 raise orphan_stop_gradient(ssa.op, index)
 
     def name_of(self, blob: str) -> str:

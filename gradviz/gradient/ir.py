@@ -18,7 +18,7 @@ import msgspec
 
 from ..program import Gradient, GradientError, GradientSlice, Operator
 from ..program.collection import uncollected
-from ..program.control_flow import NETS, kept_name, renamed, scopes_of
+from ..program.control_flow import NETS, kept_name, local_to, renamed, scopes_of
 from ..program.events import (
     Accumulated,
     Checked,
@@ -44,7 +44,7 @@ from .refusals import (
     shared_scope,
     version_overwritten,
 )
-from .rules import BlobRef, ask_rule, plain
+from .rules import BlobRef, ask_rule, plain, plain_gradient
 from .versions import Generator, Tracked, steps_of, written
 from .why_none import WhyNone, why_none
 from .ys import Ys, parse_ys
@@ -61,6 +61,7 @@ class IR(ForwardProgram):
         gradient_ops: the gradient operators made so far.
         names: whose gradient each generated name holds.
         told: what has happened since it was emptied; None: nobody wants to know.
+        left_on: scope -> the first operator that leaves workspaces on it which the backward pass does not take.
 
     Args:
         operators: the forward program.
@@ -79,7 +80,7 @@ class IR(ForwardProgram):
         self.names = GradientNames(self.blobs, around.reserved)
         self.path = around.path
         self.told = around.told
-        self._differentiated: set[int] = set()
+        self.left_on: dict[str, int] = {}
 
     def get_backward_pass(self, ys: Ys) -> tuple[list[Operator], dict[str, Gradient]]:
         """The gradient operators for `ys`, in order, and the gradient of each blob that has one.
@@ -91,7 +92,7 @@ class IR(ForwardProgram):
             GradientError: see its ``kind``; `explain()` says what was wanted and the ways out.
         """
         with uncollected():
-            for _ in self._walk(parse_ys(ys, self.blobs.keys())):
+            for _ in self._walk(self._parsed(ys)):
                 pass
         return self.gradient_ops, self.gradient_map
 
@@ -101,7 +102,7 @@ class IR(ForwardProgram):
 
     def backward_events(self, ys: Ys) -> Iterator[Event]:
         """Generate the backward pass step by step; `gradient_ops` and `gradient_map` hold the result at the end."""
-        seeds = parse_ys(ys, self.blobs.keys())
+        seeds = self._parsed(ys)
         told: list[Event] = list(self._played())
         self.told = told
         try:
@@ -111,6 +112,8 @@ class IR(ForwardProgram):
         except GradientError:
             yield from told
             raise
+        finally:
+            self.told = None
 
     def differentiate(self, seeds: Mapping[str, str]) -> None:
         """Generate the pass of a nested net from the gradients that arrive: blob -> name."""
@@ -118,6 +121,9 @@ class IR(ForwardProgram):
             self.told += self._played()
         for _ in self._walk(seeds):
             pass
+
+    def _parsed(self, ys: Ys) -> dict[str, Gradient | None]:
+        return parse_ys(ys, self.blobs.keys(), lambda blob: local_to([ssa.op for ssa in self.ssa], blob))
 
     def _played(self) -> Iterator[Played]:
         for index, ssa in enumerate(self.ssa):
@@ -175,6 +181,8 @@ class IR(ForwardProgram):
         """Whether nobody needs a gradient given for `y`: the operator that wrote it in place passes none on."""
         for index, ssa in enumerate(self.ssa):
             if y.name in ssa.op.inputs and y in ssa.writes:
+                if ssa.op.type in NETS:
+                    return False  # asking would differentiate its nets once more
                 try:
                     answer = ask_rule(ssa.op, index, [given if blob is y else None for blob in ssa.writes])
                 except GradientError:
@@ -191,6 +199,8 @@ class IR(ForwardProgram):
         if not any(g_output) and ssa.op.type != "ZeroGradient":
             if told is not None:
                 told.append(Skipped(index, NO_OUTPUT_GRADIENT, path=self.path))
+            if ssa.op.type in NETS:
+                self._leave(scopes_of(ssa.op), index)
             return
         if told is not None:
             told.append(Visited(index, g_output, path=self.path))
@@ -200,14 +210,14 @@ class IR(ForwardProgram):
         answer = ask_rule(ssa.op, index, g_output, nesting)
         operators, g_input = self.names.settle(ssa, answer)
         position = len(self.gradient_ops)
-        if operators:
-            self._differentiated.add(index)
+        if nesting is not None:
+            self._leave(nesting.left_on if operators else scopes_of(ssa.op), index)
         checks = self._check_inputs(index, operators, g_output)
-        if self._around.keeps_versions:
+        if self.around.keeps_versions:
             operators = [_reading(op, check) for op, check in zip(operators, checks, strict=True)]
         if answer.marked:
             operators = [plain(made) for made in operators]
-            g_input = [str(g) if isinstance(g, str) else g for g in g_input]
+            g_input = [plain_gradient(g) for g in g_input]
         self.gradient_ops += operators
         if told is not None:
             told.append(RuleApplied(index, answer.source, position, operators, g_input, path=self.path))
@@ -258,6 +268,10 @@ class IR(ForwardProgram):
         for blob, gradient in zip(ssa.writes, g_output, strict=True):
             if grad_op_input in parts_of(gradient):
                 return Checked(grad_op_input, "output gradient", blob.name, blob.version)
+        if self.around.keeps_versions:
+            for blob in ssa.reads:
+                if grad_op_input == kept_name(blob):
+                    return Checked(grad_op_input, "input", blob.name, blob.version)
         raise out_of_scope(op, fwd_op_idx, grad_op_input)
 
     def _check_forward(self, source: Source, blob: Tracked, index: int) -> Checked:
@@ -265,17 +279,25 @@ class IR(ForwardProgram):
         if blob is latest:
             return Checked(blob.name, source, blob.name, blob.version)
         if blob.name in scopes_of(self.ssa[index].op):
-            self._check_scope(blob, index)
+            self._check_scope(blob, source, index)
             return Checked(blob.name, source, blob.name, blob.version)
-        if self._around.keeps_versions:
+        if self.around.keeps_versions:
             return Checked(kept_name(blob), source, blob.name, blob.version)
         raise version_overwritten(self.ssa, index, source, blob, latest)
 
-    def _check_scope(self, scope: Tracked, index: int) -> None:
-        """Raise unless every later operator that puts workspaces on `scope` takes them off in its backward pass."""
-        for later, ssa in enumerate(self.ssa[index + 1 :], index + 1):
-            if scope.name in scopes_of(ssa.op) and later not in self._differentiated:
-                raise shared_scope(self.ssa[index].op, index, scope.name, later)
+    def _leave(self, scopes: Iterable[str], index: int) -> None:
+        """Note that operator `index` leaves workspaces on `scopes`."""
+        for scope in scopes:
+            self.left_on.setdefault(scope, index)
+
+    def _check_scope(self, scope: Tracked, source: Source, index: int) -> None:
+        """Raise unless the backward passes of later operators leave the stack in `scope` as operator `index` left it."""
+        name = scope.name
+        if (later := self.left_on.get(name, index)) > index:
+            raise shared_scope(self.ssa[index].op, index, name, later, self.ssa[later].op)
+        for ssa in self.ssa[index + 1 :]:
+            if name in ssa.op.outputs and name not in scopes_of(ssa.op):
+                raise version_overwritten(self.ssa, index, source, scope, self.blobs[name][-1])
 
     def build_gradient_generators(
         self,
@@ -354,10 +376,10 @@ class IR(ForwardProgram):
         for slot, (blob, gradient) in enumerate(zip(ssa.writes, g_output, strict=True)):
             if type(gradient) is not GradientSlice:
                 continue
-            self._check_forward("output", blob, index)
+            like = self._check_forward("output", blob, index).name
             name = f"{blob.name}_grad"
             name = name if self.names.writable(name, blob) else self.names.fresh(name)
-            made = densified(gradient, blob.name, name, ssa.op.device)
+            made = densified(gradient, like, name, ssa.op.device)
             self._record_total(index, blob, Total([made], [], name), Generator(gradient, "passed", index))
             dense[slot] = name
         return dense

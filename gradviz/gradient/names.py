@@ -49,14 +49,15 @@ class GradientNames:
     def __init__(self, blobs: Container[str], reserved: Container[str] = ()) -> None:
         self._reserved = _Either(blobs, reserved) if reserved else blobs
         self._holders: dict[str, Holder] = {}
+        self._inside: set[str] = set()
 
     def hold(self, name: str, of: BlobVersion, *, owned: bool) -> None:
         """`name` now holds the gradient of `of`; what an operator writes displaces the older holders."""
         self._holders[name] = Holder(of, owned, None if owned else self._holders.get(name))
 
     def untouched(self, name: str) -> bool:
-        """Whether `name` is neither reserved nor in use."""
-        return name not in self._reserved and name not in self._holders
+        """Whether `name` is neither reserved nor in use, be it for a moment in a nested net on these blobs."""
+        return name not in self._reserved and name not in self._holders and name not in self._inside
 
     def writable(self, name: str, of: BlobVersion) -> bool:
         """Whether a gradient of `of` may be written to `name`.
@@ -89,7 +90,10 @@ class GradientNames:
         if answer.marked:
             conflicts = {name: self.fresh(name) for name in _read_after_write(operators)}
         reserved, holders = self._reserved, self._holders
-        scopes = scopes_of(ssa.op) if ssa.op.type in NETS else ()
+        scopes: Sequence[str] = ()
+        if ssa.op.type in NETS:
+            scopes = scopes_of(ssa.op)
+            self._inside.update(name for gradient_op in operators for name in gradient_op.outputs)
         for gradient_op in operators:
             for name in gradient_op.outputs:
                 if name in scopes or (name not in holders and name not in reserved) or name in conflicts:

@@ -1,18 +1,23 @@
 """Nesting: what the gradient of a nested net needs to know of the program around it."""
 
-from collections.abc import Container, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from ..operators.registry import gradient_name
 from ..program import GradientError, Operator
-from ..program.control_flow import nested_nets, within
+from ..program.control_flow import kept_name, nested_nets, outside, within
 from ..program.events import EnteredSubnet, Event, LeftSubnet
 
 if TYPE_CHECKING:
     from .ir import IR
     from .versions import Tracked
+
+
+def always(blob: str) -> bool:
+    """A blob of the outermost net, or of a workspace, is what it is at the end."""
+    return True
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -24,6 +29,7 @@ class Surroundings(msgspec.Struct, frozen=True):
         leaving: blobs that are read outside of it.
         reserved: names that its gradient operators may not write.
         keeps_versions: whether overwritten versions of its blobs can still be read, by their `kept_name`.
+        still_holds: whether a blob is, when the backward pass runs, what it is at the end of the net.
         told: where its events go; None: they are not wanted.
     """
 
@@ -32,21 +38,39 @@ class Surroundings(msgspec.Struct, frozen=True):
     leaving: Container[str] = ()
     reserved: Container[str] = ()
     keeps_versions: bool = False
+    still_holds: Callable[[str], bool] = always
     told: list[Event] | None = None
+
+
+class Attempt(NamedTuple):
+    """The backward pass of a nested net that may or may not become part of the pass around it.
+
+    Attributes:
+        events: what happened; None: nobody wants to know.
+        left_on: scopes around the operator on which it leaves workspaces.
+    """
+
+    ir: "IR"
+    events: list[Event] | None
+    left_on: list[str]
 
 
 class Nesting:
     """What a control operator's gradient rule can ask: gradients of its nested nets, and names and blobs around it.
 
+    Attributes:
+        index: the operator's place in the program around it.
+        left_on: scopes around it on which its nets leave workspaces that the backward pass does not take.
+
     Args:
         ir: the pass over the program around the operator.
-        index: the operator's place in it.
     """
 
     def __init__(self, ir: "IR", index: int) -> None:
         self._ir = ir
         self._ssa = ir.ssa[index]
         self.index = index
+        self.left_on: set[str] = set()
 
     @classmethod
     def alone(cls, op: Operator) -> "Nesting":
@@ -65,7 +89,7 @@ class Nesting:
         """The blobs around it that the operator writes."""
         return self._ssa.op.outputs
 
-    def differentiate(
+    def attempt(
         self,
         way: Sequence[str],
         seeds: Mapping[str, str],
@@ -73,57 +97,88 @@ class Nesting:
         leaving: Container[str],
         initial: Sequence[str] = (),
         keeps_versions: bool = False,
-        shares_names: bool = False,
-        silent: bool = False,
-    ) -> "IR":
-        """The backward pass of a nested net.
+        shares_blobs: bool = False,
+    ) -> Attempt:
+        """The backward pass of a nested net as it would be; nobody hears of it unless it fails.
 
         Args:
             way: the argument that holds it; then, for the net of an operator that is all of that net, its argument.
             seeds: blob of the net -> name of the gradient that arrives at its last version.
             leaving, initial, keeps_versions: as in `Surroundings`.
-            shares_names: whether the net works on the blobs around it.
-            silent: whether nobody shall hear of it: it is only tried.
+            shares_blobs: whether the net works on the blobs around it.
 
         Raises:
             GradientError: with the way to the net.
         """
-        ir, op, index = self._ir, self._ssa.op, self.index
-        told = None if silent else ir.told
-        path = ir.path
+        ir, op, index, path = self._ir, self._ssa.op, self.index, self._ir.path
         entered = []
         for argument in way:
             net = nested_nets(op)[argument]
             entered.append((op, index, argument, net, path))
             path = (*path, f"{index}.{argument}")
             op, index = net.ops[0] if net.ops else op, 0
-        if told is not None:
-            told += [EnteredSubnet(at, argument, net.name, path=around) for _, at, argument, net, around in entered]
-        taken = _Taken(ir, self._ssa.reads) if shares_names else ()
+        told: list[Event] | None = None
+        if ir.told is not None:
+            told = [EnteredSubnet(at, argument, net.name, path=around) for _, at, argument, net, around in entered]
+        around = Surroundings(
+            path,
+            initial,
+            leaving,
+            _Taken(ir, self._ssa.reads, seeds.values()) if shares_blobs else (),
+            keeps_versions,
+            self.still_holds if shares_blobs else always,
+            told,
+        )
         try:
-            inside = type(ir)(net.ops, around=Surroundings(path, initial, leaving, taken, keeps_versions, told))
+            inside = type(ir)(net.ops, around=around)
             inside.differentiate(seeds)
         except GradientError as error:
+            if ir.told is not None and told is not None:
+                ir.told += told
             for op, index, argument, _, _ in reversed(entered):
                 error = within(error, op, index, argument)
             raise error from error.__cause__
-        if told is not None:
-            told += [LeftSubnet(at, argument, net.name, path=around) for _, at, argument, net, around in entered[::-1]]
-        return inside
+        left_on = list(inside.left_on)
+        for op, at, argument, net, above in reversed(entered):
+            left_on = outside(op, left_on)
+            if told is not None:
+                told.append(LeftSubnet(at, argument, net.name, path=above))
+        return Attempt(inside, told, left_on)
+
+    def adopt(self, attempt: Attempt) -> "IR":
+        """Make an attempt part of the pass around the operator."""
+        if self._ir.told is not None and attempt.events is not None:
+            self._ir.told += attempt.events
+        self.left_on.update(attempt.left_on)
+        return attempt.ir
 
     def still_holds(self, blob: str) -> bool:
-        """Whether the blob around it holds what the operator left there or, where it did not write it, read there."""
+        """Whether the blob around it is, in the backward pass, what the operator left there or, unwritten, read there."""
         versions = [*self._ssa.reads, *self._ssa.writes]
         meant = next(version for version in reversed(versions) if version.name == blob)
-        return meant is self._ir.blobs[blob][-1]
+        return meant is self._ir.blobs[blob][-1] and self._ir.around.still_holds(blob)
+
+    def was_there(self, blob: str) -> bool:
+        """Whether the blob around it was there, for sure, before the operator ran."""
+        first = next((version for version in self._ssa.reads if version.name == blob), None)
+        return first is not None and (
+            blob in self._ssa.op.inputs or first.version > 0 or blob not in self._ir.assumed
+        )
+
+    def name_before(self, blob: str) -> str:
+        """The name under which the backward pass finds the blob around it as it was before the operator ran.
+
+        That is the blob's own name where nothing is kept: what has been written since counts for it, then.
+        """
+        version = next(version for version in self._ssa.reads if version.name == blob)
+        is_kept = self._ir.around.keeps_versions and version is not self._ir.blobs[blob][-1]
+        return kept_name(version) if is_kept and self.was_there(blob) else blob
 
     def result_name(self, blob: str, arriving: Container[str]) -> str:
         """A name for the gradient of `blob` as the operator reads it, other than those of the `arriving` ones."""
         name, names = gradient_name(blob), self._ir.names
-        if name in arriving:
-            return names.fresh(name)
-        of = next((version for version in self._ssa.reads if version.name == blob), None)
-        return name if of is not None and names.writable(name, of) else names.free(name)
+        of = next(version for version in self._ssa.reads if version.name == blob)
+        return name if name not in arriving and names.writable(name, of) else names.fresh(name)
 
     def free_name(self, name: str) -> str:
         """`name`, numbered where it is taken."""
@@ -133,15 +188,19 @@ class Nesting:
 class _Taken(Container[str]):
     """Names that gradient operators in a net on the blobs around it may not write: they are in use around it.
 
-    The gradients of what its operator reads may be: an accumulation renames them there as it does here.
+    The gradients of what its operator reads may be: an accumulation renames them there as it does here. Those that
+    arrive in the net may not.
     """
 
-    def __init__(self, ir: "IR", reads: "list[Tracked]") -> None:
+    def __init__(self, ir: "IR", reads: "list[Tracked]", arriving: Collection[str]) -> None:
         self._ir = ir
+        self._arriving = arriving
         self._results = {gradient_name(blob.name): blob for blob in reads}
 
     def __contains__(self, name: object) -> bool:
         assert isinstance(name, str)
         names = self._ir.names
         result = self._results.get(name)
+        if name in self._arriving:
+            return True
         return not names.untouched(name) and (result is None or not names.writable(name, result))

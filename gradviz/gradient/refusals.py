@@ -5,6 +5,7 @@ from typing import Any
 
 from ..operators import lookup
 from ..program import Gradient, GradientError, Operator
+from ..program.control_flow import takes_workspaces
 from ..program.ssa import BlobVersion, Ssa
 from .rules import describe
 from .versions import Tracked
@@ -109,13 +110,20 @@ def _rule_of(op: Operator, index: int) -> str:
     return f"The gradient rule of {describe(op, index)}{where}"
 
 
-def shared_scope(op: Operator, index: int, scope: str, later: int) -> GradientError:
-    """A scope holds, above the workspaces of an operator, those of one that has no backward pass to take them off."""
+def shared_scope(op: Operator, index: int, scope: str, later: int, other: Operator) -> GradientError:
+    """A scope is not, for the backward pass of an operator, what it left: a later operator changed the stack for good.
+
+    That one puts workspaces there which its own backward pass does not take, or it is part of one that took this.
+    """
+    if takes_workspaces(other):
+        why, way_out = "is part of a backward pass made before, and took it", "Ask for the gradients of all ys in one call."
+    else:
+        why = "puts its own on the same stack, and no gradient takes it off"
+        way_out = f"Give operator #{later} a scope of its own: CreateScope."
     return GradientError(
-        f"The backward pass of {describe(op, index)} cannot find its workspace on {scope}: operator #{later} puts its "
-        "own on the same stack, and it has no gradient.",
+        f"The backward pass of {describe(op, index)} cannot find its workspace on {scope}: operator #{later} {why}.",
         kind="control_flow_structure",
         operator_index=index,
         blobs=[scope],
-        ways_out=[f"Give operator #{later} a scope of its own: CreateScope."],
+        ways_out=[way_out],
     )

@@ -46,6 +46,13 @@ def plain(op: Operator) -> Operator:
     return msgspec.structs.replace(op, inputs=list(map(str, op.inputs)), outputs=list(map(str, op.outputs)))
 
 
+def plain_gradient(gradient: Gradient | None) -> Gradient | None:
+    """The gradient with plain names in place of `BlobRef`."""
+    if isinstance(gradient, GradientSlice):
+        return GradientSlice(str(gradient.indices), str(gradient.values))
+    return None if gradient is None else str(gradient)
+
+
 class Answer(msgspec.Struct, frozen=True, gc=False):
     """What a rule gave: its operators, the gradient of each input, and where the rule is written (file:line).
 

@@ -9,7 +9,10 @@ import msgspec
 
 from ..operators import lookup
 from ..program import GradientError
+from ..program.control_flow import NETS
 from ..program.errors import shorten
+from .control_flow import passes_inside
+from .nesting import Nesting
 from .versions import Tracked
 
 if TYPE_CHECKING:
@@ -93,6 +96,9 @@ def _cuts(ir: "IR", start: Tracked) -> Iterator[Cut]:
         if not readers[blob]:
             yield _unread(ir, blob, way)
         for index in readers[blob]:
+            if ir.ssa[index].op.type in NETS and any(output.gradient for output in ir.ssa[index].writes):
+                yield from _cuts_inside(ir, index, blob, way)
+                continue
             cut = _cut_at(ir, index, way)
             if cut is not None:
                 yield cut
@@ -104,8 +110,28 @@ def _cuts(ir: "IR", start: Tracked) -> Iterator[Cut]:
                     queue.append((output, [*way, str(output)]))
 
 
+def _cuts_inside(ir: "IR", index: int, blob: Tracked, way: list[str]) -> Iterator[Cut]:
+    """The cuts in the nets of operator `index`, through which the way from `blob` goes on."""
+    ssa = ir.ssa[index]
+    is_read = False
+    g_output = [output.gradient for output in ssa.writes]
+    for argument, inside, names in passes_inside(Nesting(ir, index), ssa.op, g_output):
+        inner = names.get(blob.name, "")
+        if inner not in inside.blobs or not inside.is_from_outside(inner):
+            continue
+        is_read = True
+        for cut in _cuts(inside, inside.blobs[inner][0]):
+            text = f"{_shown(way)}: in {index}.{argument} of {ssa.op.type}, {cut.text}"
+            yield Cut(cut.reason, [*way, *(f"{index}.{argument}/{step}" for step in cut.way)], index, text)
+    if not is_read:
+        text = f"{_shown(way)}: {ssa.op.type} #{index} only decides by it, and a condition is constant for gradients."
+        yield Cut("no_gradient_for_input", way, index, text)
+
+
 def _unread(ir: "IR", blob: Tracked, way: list[str]) -> Cut:
-    if blob is not ir.blobs[blob.name][-1]:
+    if blob is ir.blobs[blob.name][-1] and ir.around.path and blob.name in ir.around.leaving:
+        text = f"{_shown(way)}: no gradient arrives at {blob} from around this net."
+    elif blob is not ir.blobs[blob.name][-1]:
         text = f"{_shown(way)}: nobody reads {blob} before it is overwritten."
     else:
         text = f"{_shown(way)}: nobody reads {blob}, and it is no y."

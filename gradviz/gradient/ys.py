@@ -1,7 +1,7 @@
 """What a backward pass starts from: the blobs to differentiate and their gradients."""
 
 import warnings
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from difflib import get_close_matches
 from typing import Any
 
@@ -13,11 +13,17 @@ Ys = list[str] | Mapping[str, Gradient | None]
 """Blobs to differentiate: a list (all seeded with ones), or a mapping to a gradient's name, a slice, or None (ones)."""
 
 
-def parse_ys(ys: Any, known: Set[str]) -> dict[str, Gradient | None]:
+def parse_ys(
+    ys: Any, known: Set[str], local_to: Callable[[str], str | None] = lambda blob: None
+) -> dict[str, Gradient | None]:
     """`ys` as a mapping, in the order given.
 
     A y that the net does not have is an error, unless its gradient is given and another y is in the net: then the
     gradient goes straight to the result, with a warning.
+
+    Args:
+        known: the blobs of the net.
+        local_to: the way to the nested net that a blob is local to, if there is one.
 
     Raises:
         GradientError: ``bad_ys`` when it is no list or dict, a y is not among the `known` blobs, or a gradient is
@@ -36,18 +42,18 @@ def parse_ys(ys: Any, known: Set[str]) -> dict[str, Gradient | None]:
     for y, given in parsed.items():
         if y not in known:
             if given is None or known.isdisjoint(parsed):
-                raise _unknown(y, known)
+                raise _unknown(y, known, local_to(y))
             warnings.warn(f"The net has no blob {shorten(y)}: nothing is differentiated from it.", stacklevel=2)
     return parsed
 
 
-def _unknown(y: str, known: Set[str]) -> GradientError:
+def _unknown(y: str, known: Set[str], local_to: str | None) -> GradientError:
     near = get_close_matches(y, known, n=3)
-    return _bad(
-        f"The net has no blob {shorten(y)} to differentiate.",
-        blobs=[y],
-        more=[f"Did you mean {' or '.join(near)}?"] if near else ["str(net) lists every blob."],
-    )
+    if local_to is not None:
+        more = f"{shorten(y)} is local to the net {local_to}, whose Do keeps it to itself: make it an output of that Do."
+    else:
+        more = f"Did you mean {' or '.join(near)}?" if near else "str(net) lists every blob."
+    return _bad(f"The net has no blob {shorten(y)} to differentiate.", blobs=[y], more=[more])
 
 
 def _only_names(y: Any) -> str:

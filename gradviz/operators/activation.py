@@ -1,11 +1,15 @@
 """Activations: functions applied to each element or row, whose rules read the output where the derivative allows it."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..program import Operator
+from .elementwise import second_derivative, straight_pieces
 from .inference import elementwise
 from .matrices import as_matrix, canonical_axis
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .steps import Steps
 
 
 @operator("Relu", "x -> y", formula="y = max(x, 0)", derivative="dx = dy where y > 0, else 0", infer=elementwise)
@@ -14,7 +18,13 @@ def relu(op: Operator, x: Array) -> Array:
     return np.maximum(x, 0)
 
 
-@operator("ReluGradient", "y, dy -> dx", formula="dx = dy where y > 0, else 0", infer=elementwise)
+@operator(
+    "ReluGradient",
+    "y, dy -> dx",
+    formula="dx = dy where y > 0, else 0",
+    derivative="∂dy = ∂dx where y > 0, else 0",
+    infer=elementwise,
+)
 def relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Relu from its output; 0 at the corner."""
     return np.where(y > 0, dy, 0)
@@ -25,13 +35,22 @@ def relu_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.outputs[0], g_output[0]])
 
 
+straight_pieces("Relu")
+
+
 @operator("Sigmoid", "x -> y", formula="y = 1 / (1 + e⁻ˣ)", derivative="dx = dy · y (1 - y)", infer=elementwise)
 def sigmoid(op: Operator, x: Array) -> Array:
     """Logistic function of each element, for any x without overflow: 1 / (1 + e⁻ˣ) = exp(-log(1 + e⁻ˣ))."""
     return np.exp(-np.logaddexp(0, -x))
 
 
-@operator("SigmoidGradient", "y, dy -> dx", formula="dx = dy · y (1 - y)", infer=elementwise)
+@operator(
+    "SigmoidGradient",
+    "y, dy -> dx",
+    formula="dx = dy · y (1 - y)",
+    derivative="∂dy = ∂dx · y (1 - y), ∂y = ∂dx · dy · (1 - 2y)",
+    infer=elementwise,
+)
 def sigmoid_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Sigmoid from its output."""
     return dy * y * (1 - y)
@@ -42,13 +61,24 @@ def sigmoid_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.outputs[0], g_output[0]])
 
 
+@second_derivative("Sigmoid")
+def sigmoid_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
+    return {"y": do("Sub", both, do("Scale", do("Mul", both, y), scale=2.0))}
+
+
 @operator("Tanh", "x -> y", formula="y = tanh x", derivative="dx = dy (1 - y²)", infer=elementwise)
 def tanh(op: Operator, x: Array) -> Array:
     """Hyperbolic tangent of each element."""
     return np.tanh(x)
 
 
-@operator("TanhGradient", "y, dy -> dx", formula="dx = dy (1 - y²)", infer=elementwise)
+@operator(
+    "TanhGradient",
+    "y, dy -> dx",
+    formula="dx = dy (1 - y²)",
+    derivative="∂dy = ∂dx (1 - y²), ∂y = -2 ∂dx · dy · y",
+    infer=elementwise,
+)
 def tanh_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Tanh from its output."""
     return dy * (1 - y * y)
@@ -57,6 +87,11 @@ def tanh_gradient(op: Operator, y: Array, dy: Array) -> Array:
 @register_gradient("Tanh")
 def tanh_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.outputs[0], g_output[0]])
+
+
+@second_derivative("Tanh")
+def tanh_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
+    return {"y": do("Scale", do("Mul", both, y), scale=-2.0)}
 
 
 def rows(op: Operator, *specs: ArraySpec) -> ArraySpec:
@@ -88,10 +123,14 @@ def softmax(op: Operator, x: Array) -> Array:
     return y.reshape(x.shape)
 
 
+SOFTMAX_SECOND = "∂yᵢⱼ = ∂dxᵢⱼ (dyᵢⱼ - Σₖ dyᵢₖ yᵢₖ) - dyᵢⱼ Σₖ ∂dxᵢₖ yᵢₖ, ∂dyᵢⱼ = yᵢⱼ (∂dxᵢⱼ - Σₖ ∂dxᵢₖ yᵢₖ)"
+
+
 @operator(
     "SoftmaxGradient",
     "y, dy -> dx",
     formula="dxᵢⱼ = yᵢⱼ (dyᵢⱼ - Σₖ dyᵢₖ yᵢₖ)",
+    derivative=SOFTMAX_SECOND,
     infer=rows,
     args={"axis": 1},
 )
@@ -105,3 +144,27 @@ def softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
 @register_gradient("Softmax")
 def softmax_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.outputs[0], g_output[0]])
+
+
+def rows_twice(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of SoftmaxGradientGradient."""
+    return rows(op, *specs), rows(op, specs[0], specs[2])
+
+
+@operator(
+    "SoftmaxGradientGradient",
+    "y, dy, ∂dx -> ∂y, ∂dy",
+    formula=SOFTMAX_SECOND,
+    infer=rows_twice,
+    args={"axis": 1},
+)
+def softmax_gradient_gradient(op: Operator, y: Array, dy: Array, g_dx: Array) -> tuple[Array, Array]:
+    """Gradients of SoftmaxGradient."""
+    y2, dy2, g2 = (as_matrix(array, op.args.get("axis", 1)) for array in (y, dy, g_dx))
+    mean_dy, mean_g = ((array * y2).sum(axis=1, keepdims=True) for array in (dy2, g2))
+    return (g2 * (dy2 - mean_dy) - dy2 * mean_g).reshape(y.shape), (y2 * (g2 - mean_g)).reshape(y.shape)
+
+
+@register_gradient("SoftmaxGradient")
+def softmax_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))

@@ -22,6 +22,7 @@ from .registry import (
     register_gradient,
     shape_source,
 )
+from .steps import Steps, arriving
 
 ARGS: dict[str, Any] = {"broadcast": 0, "axis": -1, "axis_str": "", "order": "NCHW"}
 
@@ -125,7 +126,14 @@ def add(op: Operator, x: Array, y: Array) -> Array:
     return x + y_along(op, x, y)
 
 
-@operator("AddGradient", "dz, x, y -> dx, dy", formula="dx = dz, dy = dz", infer=pair_gradient((0,), (0,)), args=ARGS)
+@operator(
+    "AddGradient",
+    "dz, x, y -> dx, dy",
+    formula="dx = dz, dy = dz",
+    derivative="∂dz = ∂dx + ∂dy",
+    infer=pair_gradient((0,), (0,)),
+    args=ARGS,
+)
 def add_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Gradients of Add; each summed over the axes along which its input was stretched."""
     return sum_to(dz, x.shape), unlaid(op, dz, x, y)
@@ -137,7 +145,14 @@ def sub(op: Operator, x: Array, y: Array) -> Array:
     return x - y_along(op, x, y)
 
 
-@operator("SubGradient", "dz, x, y -> dx, dy", formula="dx = dz, dy = -dz", infer=pair_gradient((0,), (0,)), args=ARGS)
+@operator(
+    "SubGradient",
+    "dz, x, y -> dx, dy",
+    formula="dx = dz, dy = -dz",
+    derivative="∂dz = ∂dx - ∂dy",
+    infer=pair_gradient((0,), (0,)),
+    args=ARGS,
+)
 def sub_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Gradients of Sub; each summed over the axes along which its input was stretched."""
     return sum_to(dz, x.shape), -unlaid(op, dz, x, y)
@@ -153,6 +168,7 @@ def mul(op: Operator, x: Array, y: Array) -> Array:
     "MulGradient",
     "dz, x, y -> dx, dy",
     formula="dx = dz · y, dy = dz · x",
+    derivative="∂dz = ∂dx · y + x · ∂dy, ∂x = dz · ∂dy, ∂y = dz · ∂dx",
     infer=pair_gradient((0, 2), (0, 1)),
     args=ARGS,
 )
@@ -173,6 +189,7 @@ def div(op: Operator, x: Array, y: Array) -> Array:
     "DivGradient",
     "dz, x, y, z -> dx, dy",
     formula="dx = dz / y, dy = -dz · z / y",
+    derivative="∂dz = q = (∂dx - z · ∂dy) / y, ∂y = -dz · q / y, ∂z = -dz · ∂dy / y",
     infer=pair_gradient((0, 2), (0, 2, 3)),
     args=ARGS,
 )
@@ -196,3 +213,37 @@ def mul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @register_gradient("Div")
 def div_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], shape_source(op, 0), op.inputs[1], op.outputs[0]], wanted=(0, 1))
+
+
+@register_gradient("AddGradient")
+@register_gradient("SubGradient")
+def sum_of_pair_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """∂dz is the sum or difference of what arrives at dx and dy, stretched as x and y were."""
+    do = Steps(op)
+    both = do.or_zeros(arriving(g_output, 2), op.inputs[1:])
+    return do.answer(do(op.type.removesuffix("Gradient"), *both, **op.args))
+
+
+@register_gradient("MulGradient")
+def mul_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """∂x and ∂y come from MulGradient itself, which pairs dz with ∂dy and ∂dx where it had y and x."""
+    do, (dz, x, y), (g_dx, g_dy) = Steps(op), op.inputs, arriving(g_output, 2)
+    g_dz = do.sum(
+        None if g_dx is None else do("Mul", g_dx, y, **op.args),
+        None if g_dy is None else do("Mul", x, g_dy, **op.args),
+    )
+    g_x, g_y = do.several(2, "MulGradient", dz, g_dx or x, g_dy or y, **op.args)
+    return do.answer(g_dz, g_x if g_dy else None, g_y if g_dx else None)
+
+
+@register_gradient("DivGradient")
+def div_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """DivGradient of dz, in which z stands for x and q for the quotient, is dz / y and -dz · q / y."""
+    do, (dz, x, y, z), (g_dx, g_dy) = Steps(op), op.inputs, arriving(g_output, 2)
+    dividend = g_dx or do.fill(x, 0.0)
+    if g_dy is not None:
+        dividend = do("Sub", dividend, do("Mul", z, g_dy, **op.args))
+    q = do("Div", dividend, y, **op.args)
+    quotient, g_y = do.several(2, "DivGradient", dz, z, y, q, **op.args)
+    g_z = None if g_dy is None else do("Negative", do("Mul", quotient, g_dy, **op.args))
+    return do.answer(q, None, g_y, g_z)

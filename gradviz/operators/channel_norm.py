@@ -12,7 +12,7 @@ import numpy as np
 
 from ..program import Operator
 from .inference import described, elementwise, misfit, need_floats, result_dtype, slot
-from .normalization import only_through_first, through_standardization
+from .normalization import SECOND, only_through_first, through_standardization
 from .registry import (
     Array,
     ArraySpec,
@@ -142,6 +142,7 @@ def batch_gradient_spec(
     "SpatialBNGradient",
     "x, scale, dy, mean, spread -> dx, dscale, dbias",
     formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) / √(σ² + ε)",
+    derivative=f"{SECOND}, r = 1 / √(σ² + ε); with is_test ∂g = r ∂dx and h = ∂dscale dy alone",
     infer=batch_gradient_spec,
     args=BATCH_ARGS,
 )
@@ -210,6 +211,7 @@ def instance_gradient_spec(
     "InstanceNormGradient",
     "x, scale, bias, dy, mean?, inv_std? -> dx, dscale, dbias",
     formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) inv_std",
+    derivative=f"{SECOND}, r = inv_std",
     infer=instance_gradient_spec,
     args=INSTANCE_ARGS,
 )
@@ -270,10 +272,17 @@ def lrn(op: Operator, x: Array) -> Array | tuple[Array, Array]:
     return y if len(op.outputs) == 1 else (y, scale)
 
 
+LRN_SECOND = (
+    "∂dy = ∂dx scale^(-β) - k q y / scale, ∂y = -k q dy / scale, ∂x = 2 α / size · x · Σ (k q dy y / scale² - "
+    "β ∂dx dy scale^(-β - 1)) - k ∂dx Σ dy y / scale, k = 2 α β / size, q = Σ ∂dx x, Σ over the size channels around"
+)
+
+
 @operator(
     "LRNGradient",
     "x, y, dy -> dx",
     formula="dx = dy scale^(-β) - 2 α β / size · x · Σ dy y / scale over the size channels around each",
+    derivative=LRN_SECOND,
     infer=lrn_spec,
     args=LRN_ARGS,
 )
@@ -351,6 +360,7 @@ def group_gradient_spec(
     "GroupNormGradient",
     "dy, x, scale, bias, mean, inv_std -> dx, dscale, dbias",
     formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) inv_std",
+    derivative=f"{SECOND}, r = inv_std",
     infer=group_gradient_spec,
     args=GROUP_ARGS,
 )

@@ -20,6 +20,7 @@ from .registry import (
     operator,
     register_gradient,
 )
+from .steps import Steps, arriving
 
 
 @operator(
@@ -64,6 +65,7 @@ for _type in ("MaxGradient", "MinGradient"):
         _type,
         "y, dy, xs... -> dxs...",
         formula="dxᵢ = dy where xᵢ = y, shared evenly between those that are; else 0",
+        derivative="∂dy = Σᵢ ∂dxᵢ where xᵢ = y, by their share",
         infer=extreme_gradient_spec,
     )(extreme_gradient)
 
@@ -72,6 +74,18 @@ for _type in ("MaxGradient", "MinGradient"):
 @register_gradient("Min")
 def extreme_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.outputs[0], g_output[0], *op.inputs], wanted=range(len(op.inputs)))
+
+
+@register_gradient("MaxGradient")
+@register_gradient("MinGradient")
+def extreme_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """The gradient of ones tells the share of each x."""
+    do, (y, _, *xs) = Steps(op), op.inputs
+    shares = do.several(len(xs), op.type, y, do.fill(y, 1.0), *xs)
+    return do.answer(
+        None,
+        do.sum(*(do("Mul", g_dx, share) for g_dx, share in zip(g_output, shares, strict=False) if g_dx is not None)),
+    )
 
 
 @operator("Mean", "x, xs... -> y", formula="y = Σᵢ xᵢ / n", derivative="dxᵢ = dy / n", infer=elementwise)
@@ -85,7 +99,13 @@ def mean_gradient_spec(op: Operator, dy: ArraySpec) -> tuple[ArraySpec, ...]:
     return (elementwise(op, dy),) * len(op.outputs)
 
 
-@operator("MeanGradient", "dy -> dx, dxs...", formula="dxᵢ = dy / n", infer=mean_gradient_spec)
+@operator(
+    "MeanGradient",
+    "dy -> dx, dxs...",
+    formula="dxᵢ = dy / n",
+    derivative="∂dy = Σᵢ ∂dxᵢ / n",
+    infer=mean_gradient_spec,
+)
 def mean_gradient(op: Operator, dy: Array) -> tuple[Array, ...]:
     """Gradients of Mean, as many as it has outputs."""
     return (dy / len(op.outputs),) * len(op.outputs)
@@ -94,6 +114,12 @@ def mean_gradient(op: Operator, dy: Array) -> tuple[Array, ...]:
 @register_gradient("Mean")
 def mean_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0]], wanted=range(len(op.inputs)))
+
+
+@register_gradient("MeanGradient")
+def mean_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do = Steps(op)
+    return do.answer(do("Scale", do.sum(*g_output), scale=1 / len(op.outputs)))
 
 
 WEIGHTED_ARGS: dict[str, Any] = {"grad_on_w": 0}
@@ -135,6 +161,7 @@ def weighted_gradient_spec(op: Operator, dy: ArraySpec, *specs: ArraySpec) -> tu
     "WeightedSumGradient",
     "dy, x, w, more... -> dx, more...",
     formula="dxᵢ = wᵢ · dy; with grad_on_w also dwᵢ = Σ dy · xᵢ",
+    derivative="∂dy = Σᵢ (wᵢ · ∂dxᵢ + ∂dwᵢ · xᵢ); with grad_on_w ∂xᵢ = ∂dwᵢ · dy, ∂wᵢ = Σ dy · ∂dxᵢ",
     infer=weighted_gradient_spec,
     args=WEIGHTED_ARGS,
 )
@@ -152,6 +179,28 @@ def weighted_sum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     count = len(op.inputs)
     weights = range(1, count, 2) if op.args.get("grad_on_w", 0) else ()
     return op_gradient(op, [g_output[0], *op.inputs], wanted=(*range(0, count, 2), *weights))
+
+
+@register_gradient("WeightedSumGradient")
+def weighted_sum_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """∂xᵢ and ∂wᵢ come from WeightedSumGradient itself, of ∂dxᵢ and ∂dwᵢ in place of xᵢ and wᵢ."""
+    do, (dy, *pairs) = Steps(op), op.inputs
+    count = len(pairs) // 2
+    g_output = [*arriving(g_output, 2 * count)]
+    terms, swapped = [], []
+    for x, w, g_dx, g_dw in zip(pairs[::2], pairs[1::2], g_output[:count], g_output[count:], strict=True):
+        terms += ([g_dx, w] if g_dx else []) + ([x, g_dw] if g_dw else [])
+        swapped += [g_dx or x, g_dw or w]
+    g_dy = do("WeightedSum", *terms, **op.args)
+    if not op.args.get("grad_on_w", 0):
+        return do.answer(g_dy)
+    made = do.several(2 * count, op.type, dy, *swapped, **op.args)
+    of_pairs = [
+        of if given else None
+        for i in range(count)
+        for of, given in ((made[i], g_output[count + i]), (made[count + i], g_output[i]))
+    ]
+    return do.answer(g_dy, *of_pairs)
 
 
 def one_a_row(op: Operator, x: ArraySpec, w: ArraySpec) -> ArraySpec:
@@ -188,14 +237,21 @@ def row_sums(op: Operator, x: ArraySpec) -> ArraySpec:
     return ArraySpec(x.shape[:1], x.dtype)
 
 
-@operator("ReduceTailSum", "x -> y", formula="yᵢ = Σ xᵢ", infer=row_sums)
+@operator("ReduceTailSum", "x -> y", formula="yᵢ = Σ xᵢ", derivative="dxᵢ = dyᵢ, for each element", infer=row_sums)
 def reduce_tail_sum(op: Operator, x: Array) -> Array:
     """Sum of each row of x, (n, ...), seen as a matrix: (n,)."""
     return as_matrix(x).sum(axis=1) if x.ndim > 1 else x
 
 
+@register_gradient("ReduceTailSum")
+def reduce_tail_sum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do = Steps(op)
+    return do.answer(do("RowMul", do.fill(op.inputs[0], 1.0), g_output[0]))
+
+
 LINEAR_ARGS = {"axis": 1}
 LINEAR_DERIVATIVE = "dxᵢⱼ = aⱼ · dyᵢⱼ, daⱼ = Σᵢ dyᵢⱼ · xᵢⱼ, dbⱼ = Σᵢ dyᵢⱼ"
+LINEAR_SECOND = "∂dyᵢⱼ = aⱼ · ∂dxᵢⱼ + ∂daⱼ · xᵢⱼ + ∂dbⱼ, ∂xᵢⱼ = ∂daⱼ · dyᵢⱼ, ∂aⱼ = Σᵢ dyᵢⱼ · ∂dxᵢⱼ"
 
 
 def need_one_a_column(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> None:
@@ -242,6 +298,7 @@ def elementwise_linear_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, 
     "ElementwiseLinearGradient",
     "dy, x, a -> dx, da, db",
     formula=LINEAR_DERIVATIVE,
+    derivative=LINEAR_SECOND,
     infer=elementwise_linear_gradient_spec,
     args=LINEAR_ARGS,
 )
@@ -255,3 +312,14 @@ def elementwise_linear_gradient(op: Operator, dy: Array, x: Array, a: Array) -> 
 @register_gradient("ElementwiseLinear")
 def elementwise_linear_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], *op.inputs[:2]], wanted=(0, 1, 2))
+
+
+@register_gradient("ElementwiseLinearGradient")
+def elementwise_linear_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """∂x and ∂a come from ElementwiseLinearGradient itself, of ∂dx and ∂da in place of x and a."""
+    do, (dy, x, a) = Steps(op), op.inputs
+    g_dx, g_da, g_db = do.or_zeros(arriving(g_output, 3), [x, a, a])
+    by_a = do("ElementwiseLinear", g_dx, a, g_db, **op.args)
+    by_x = do("ElementwiseLinear", x, g_da, do.fill(a, 0.0), **op.args)
+    g_x, g_a, _ = do.several(3, op.type, dy, g_dx, g_da, **op.args)
+    return do.answer(do("Sum", by_a, by_x), g_x, g_a)

@@ -11,6 +11,7 @@ from ..program import Operator
 from .broadcasting import ARGS, pair, y_along
 from .inference import described, misfit, result_dtype, same_shape, slot
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .steps import Steps, arriving
 
 BOOL = np.dtype(np.bool_)
 
@@ -164,6 +165,7 @@ def where_gradient_spec(op: Operator, condition: ArraySpec, dz: ArraySpec) -> tu
     "WhereGradient",
     "condition, dz -> dx, dy",
     formula="dx = dz where condition, else 0; dy = 0 where condition, else dz",
+    derivative="∂dz = ∂dx where condition, else ∂dy",
     infer=where_gradient_spec,
     args=WHERE_ARGS,
 )
@@ -176,6 +178,12 @@ def where_gradient(op: Operator, condition: Array, dz: Array) -> tuple[Array, Ar
 @register_gradient("Where")
 def where_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.inputs[0], g_output[0]], wanted=(1, 2))
+
+
+@register_gradient("WhereGradient")
+def where_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do, (condition, dz) = Steps(op), op.inputs
+    return do.answer(None, do("Where", condition, *do.or_zeros(arriving(g_output, 2), [dz, dz]), **op.args))
 
 
 def conditional_spec(op: Operator, condition: ArraySpec, x: ArraySpec, y: ArraySpec) -> ArraySpec:

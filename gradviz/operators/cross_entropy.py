@@ -1,4 +1,4 @@
-"""Losses of probabilities: cross entropy with soft labels, of logits, and the Jensen-Shannon divergence of two coins.
+"""Losses of probabilities: cross entropy with soft labels, and of logits.
 
 Labels, targets and weights are constants for the gradient.
 """
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator, RunError
-from .inference import described, elementwise, misfit, need_floats, result_dtype
+from .inference import described, elementwise, misfit, need_floats, result_dtype, same_shape
 from .loss import FLOOR, rows_and_classes
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .smooth_activations import logistic
@@ -64,22 +64,59 @@ def soft_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArrayS
     return ArraySpec(x.shape, result_dtype(x, labels, dy))
 
 
+SOFT_SECOND = "∂dyᵢ = -Σⱼ ∂dxᵢⱼ labelᵢⱼ / xᵢⱼ, ∂xᵢⱼ = ∂dxᵢⱼ dyᵢ labelᵢⱼ / xᵢⱼ², of those xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere"
+
+
 @operator(
     "CrossEntropyGradient",
     "x, labels, dy -> dx",
     formula="dxᵢⱼ = -dyᵢ labelᵢⱼ / xᵢⱼ where xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
+    derivative=SOFT_SECOND,
     infer=soft_gradient_spec,
 )
 def cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
     """Gradient of CrossEntropy; 0 where the floor, a constant, stood in for the probability."""
+    return (-dy.reshape((-1, 1)) * soft_slope(x, labels)).reshape(x.shape)
+
+
+def soft_slope(x: Array, labels: Array) -> Array:
+    """label / x, (n, classes); 0 where x is below the floor."""
     x2 = x.reshape(rows_and_classes(x.shape))
-    slope = np.where(x2 < FLOOR, 0, labels.reshape(x2.shape) / np.maximum(x2, FLOOR))
-    return (-dy.reshape((-1, 1)) * slope).reshape(x.shape)
+    return np.where(x2 < FLOOR, 0, labels.reshape(x2.shape) / np.maximum(x2, FLOOR))
 
 
 @register_gradient("CrossEntropy")
 def cross_entropy_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]])
+
+
+def soft_second_spec(
+    op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, g_dx: ArraySpec
+) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of CrossEntropyGradientGradient."""
+    dtype = result_dtype(soft_gradient_spec(op, x, labels, dy), same_shape(op, x, labels, g_dx))
+    return ArraySpec(x.shape, dtype), ArraySpec(dy.shape, result_dtype(x, labels, g_dx))
+
+
+@operator(
+    "CrossEntropyGradientGradient",
+    "x, labels, dy, ∂dx -> ∂x, ∂dy",
+    formula=SOFT_SECOND,
+    infer=soft_second_spec,
+)
+def cross_entropy_gradient_gradient(
+    op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array
+) -> tuple[Array, Array]:
+    """Gradients of CrossEntropyGradient."""
+    slope = soft_slope(x, labels)
+    weighted = g_dx.reshape(slope.shape) * slope
+    g_x = weighted * dy.reshape((-1, 1)) / np.maximum(x.reshape(slope.shape), FLOOR)
+    return g_x.reshape(x.shape), -weighted.sum(axis=1)
+
+
+@register_gradient("CrossEntropyGradient")
+def cross_entropy_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 2))
 
 
 def log_sigmoid(x: Array) -> Array:
@@ -109,6 +146,16 @@ def likelihood_slope(op: Operator, x: Array, t: Array) -> Array:
     if op.args.get("log_D_trick", 0):
         return (2 * t - 1) * logistic(-x)
     return t - logistic(x)
+
+
+def likelihood_bend(op: Operator, x: Array, t: Array) -> Array:
+    """The derivative of `likelihood_slope` by x."""
+    bend = -logistic(x) * logistic(-x)
+    if op.args.get("unjoined_lr_loss", 0):
+        return (1 - t) * bend
+    if op.args.get("log_D_trick", 0):
+        return (2 * t - 1) * bend
+    return bend
 
 
 def row_means(x: Array) -> Array:
@@ -158,6 +205,7 @@ def logits_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, *others: Arr
     "SigmoidCrossEntropyWithLogitsGradient",
     "dy, x, targets -> dx",
     formula="dxᵢⱼ = dyᵢ (σ(xᵢⱼ) - tᵢⱼ) / n",
+    derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - tᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
     infer=logits_gradient_spec,
     args=LOGIT_ARGS,
 )
@@ -170,6 +218,7 @@ def sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: A
     "WeightedSigmoidCrossEntropyWithLogitsGradient",
     "dy, x, targets, weights -> dx",
     formula="dxᵢⱼ = dyᵢ wᵢⱼ (σ(xᵢⱼ) - tᵢⱼ) / n",
+    derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ wᵢⱼ (σ(xᵢⱼ) - tᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ wᵢⱼ σ'(xᵢⱼ) / n",
     infer=logits_gradient_spec,
 )
 def weighted_sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: Array, weights: Array) -> Array:
@@ -188,75 +237,42 @@ def logits_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], *op.inputs])
 
 
-def entropy(p: Array) -> Array:
-    """-p ln p - (1 - p) ln(1 - p); 0 where p is 0 or 1."""
-    return -p * np.log(np.maximum(p, FLOOR)) - (1 - p) * np.log(np.maximum(1 - p, FLOOR))
+def logits_second_spec(op: Operator, dy: ArraySpec, *specs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of the gradients of the gradients of the cross entropies of logits."""
+    dtype = logits_gradient_spec(op, dy, *specs).dtype
+    return ArraySpec(dy.shape, result_dtype(*specs)), ArraySpec(specs[0].shape, dtype)
 
 
 @operator(
-    "BernoulliJSD",
-    "x, targets -> y",
-    formula="y = H((x + t) / 2) - (H(x) + H(t)) / 2, H(p) = -p ln p - (1 - p) ln(1 - p)",
-    derivative="dx = dy (logit x - logit((x + t) / 2)) / 2, logit p = ln(p / (1 - p))",
-    infer=elementwise,
+    "SigmoidCrossEntropyWithLogitsGradientGradient",
+    "dy, x, targets, ∂dx -> ∂dy, ∂x",
+    formula="∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - tᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
+    infer=logits_second_spec,
+    args=LOGIT_ARGS,
 )
-def bernoulli_jsd(op: Operator, x: Array, targets: Array) -> Array:
-    """Jensen-Shannon divergence of coins that fall with probability x from coins with probability t, for each element.
-
-    Source: Lin, Divergence measures based on the Shannon entropy (1991).
-    """
-    return entropy((x + targets) / 2) - (entropy(x) + entropy(targets)) / 2
-
-
-def logit(p: Array) -> Array:
-    """ln(p / (1 - p)), finite at 0 and 1."""
-    return np.log(np.maximum(p, FLOOR)) - np.log(np.maximum(1 - p, FLOOR))
+def sigmoid_cross_entropy_gradient_gradient(
+    op: Operator, dy: Array, x: Array, targets: Array, g_dx: Array
+) -> tuple[Array, Array]:
+    """Gradients of SigmoidCrossEntropyWithLogitsGradient."""
+    g_x = -per_element(dy, x) * g_dx * likelihood_bend(op, x, targets)
+    return -row_means(g_dx * likelihood_slope(op, x, targets)), g_x
 
 
 @operator(
-    "BernoulliJSDGradient",
-    "dy, x, targets -> dx",
-    formula="dx = dy (logit x - logit((x + t) / 2)) / 2, logit p = ln(p / (1 - p))",
-    infer=elementwise,
+    "WeightedSigmoidCrossEntropyWithLogitsGradientGradient",
+    "dy, x, targets, weights, ∂dx -> ∂dy, ∂x",
+    formula="∂dyᵢ = Σⱼ ∂dxᵢⱼ wᵢⱼ (σ(xᵢⱼ) - tᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ wᵢⱼ σ'(xᵢⱼ) / n",
+    infer=logits_second_spec,
 )
-def bernoulli_jsd_gradient(op: Operator, dy: Array, x: Array, targets: Array) -> Array:
-    """Gradient of BernoulliJSD."""
-    return dy * (logit(x) - logit((x + targets) / 2)) / 2
+def weighted_sigmoid_cross_entropy_gradient_gradient(
+    op: Operator, dy: Array, x: Array, targets: Array, weights: Array, g_dx: Array
+) -> tuple[Array, Array]:
+    """Gradients of WeightedSigmoidCrossEntropyWithLogitsGradient."""
+    weighted = g_dx * weights
+    return -row_means(weighted * (targets - logistic(x))), per_element(dy, x) * weighted * logistic(x) * logistic(-x)
 
 
-@register_gradient("BernoulliJSD")
-def bernoulli_jsd_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], *op.inputs])
-
-
-def two_class_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of MakeTwoClass."""
-    need_floats(op, (x,))
-    return ArraySpec((*x.shape, 2), x.dtype)
-
-
-@operator(
-    "MakeTwoClass", "x -> y", formula="y = [1 - x, x]", derivative="dx = dy[..., 1] - dy[..., 0]", infer=two_class_spec
-)
-def make_two_class(op: Operator, x: Array) -> Array:
-    """Both probabilities of each coin, side by side. x: (...) -> y: (..., 2)."""
-    return np.stack([1 - x, x], axis=-1)
-
-
-def two_class_gradient_spec(op: Operator, dy: ArraySpec) -> ArraySpec:
-    """Inference of MakeTwoClassGradient."""
-    need_floats(op, (dy,))
-    if dy.shape[-1:] != (2,):
-        raise misfit(f"dy must have 2 columns, got {described(dy)}.")
-    return ArraySpec(dy.shape[:-1], dy.dtype)
-
-
-@operator("MakeTwoClassGradient", "dy -> dx", formula="dx = dy[..., 1] - dy[..., 0]", infer=two_class_gradient_spec)
-def make_two_class_gradient(op: Operator, dy: Array) -> Array:
-    """Gradient of MakeTwoClass."""
-    return dy[..., 1] - dy[..., 0]
-
-
-@register_gradient("MakeTwoClass")
-def make_two_class_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0]])
+@register_gradient("SigmoidCrossEntropyWithLogitsGradient")
+@register_gradient("WeightedSigmoidCrossEntropyWithLogitsGradient")
+def logits_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))

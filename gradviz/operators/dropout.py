@@ -19,6 +19,7 @@ from .registry import (
     operator,
     register_gradient,
 )
+from .steps import Steps
 
 DROPOUT_ARGS: dict[str, Any] = {"ratio": 0.5, "is_test": 0, "seed": 0}
 
@@ -75,6 +76,7 @@ def dropout_grad_spec(op: Operator, dy: ArraySpec, mask: ArraySpec | None = None
     "DropoutGrad",
     "dy, mask? -> dx",
     formula="dx = dy · mask / (1 - ratio); with is_test dx = dy",
+    derivative="∂dy = ∂dx · mask / (1 - ratio); with is_test ∂dy = ∂dx",
     infer=dropout_grad_spec,
     args=DROPOUT_ARGS,
 )
@@ -89,3 +91,9 @@ def dropout_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x_grad = gradient_name(op.inputs[0])
     mask = [] if op.args.get("is_test", 0) else [op.outputs[1]]
     return gradient_operator(op, "DropoutGrad", [g_output[0], *mask], [x_grad]), [x_grad]
+
+
+@register_gradient("DropoutGrad")
+def dropout_grad_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do = Steps(op)
+    return do.answer(do("DropoutGrad", g_output[0], *op.inputs[1:], **op.args))

@@ -1,13 +1,15 @@
 """The error function, from numpy's functions of elements alone, so that it runs wherever they do."""
 
+from collections.abc import Mapping
 from math import pi, sqrt
 
 import numpy as np
 
 from ..program import Operator
-from .elementwise import elementwise_gradient
+from .elementwise import elementwise_gradient, second_derivative
 from .inference import elementwise
 from .registry import Array, operator
+from .steps import Steps
 
 NEAR = (
     (1.85777706184603153e-1, 3.16112374387056560, 1.13864154151050156e2, 3.77485237685302021e2, 3.20937758913846947e3),
@@ -76,7 +78,14 @@ def erf_(op: Operator, x: Array) -> Array:
     return erf(x)
 
 
-@elementwise_gradient("Erf", reads="x, dy")
+@elementwise_gradient(
+    "Erf", reads="x, dy", derivative="∂dy = ∂dx · 2/√π · exp(-x²), ∂x = -∂dx · dy · 4/√π · x exp(-x²)"
+)
 def erf_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Erf."""
     return dy * np.exp(-x * x) * (2 / sqrt(pi))
+
+
+@second_derivative("Erf")
+def erf_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+    return {"x": do("Scale", do("Mul", x, do("ErfGradient", x, both)), scale=-2.0)}

@@ -18,6 +18,7 @@ from .registry import (
     operator,
     register_gradient,
 )
+from .steps import Steps
 
 TILE_ARGS: dict[str, Any] = {"tiles": 1, "axis": 0}
 SLICE_ARGS: dict[str, Any] = {"starts": (), "ends": ()}
@@ -64,7 +65,13 @@ def expand_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec) -> ArraySpec
     return ArraySpec(x.shape, dy.dtype)
 
 
-@operator("ExpandGradient", "dy, x -> dx", formula="dx = Σ dy over what was stretched", infer=expand_gradient_spec)
+@operator(
+    "ExpandGradient",
+    "dy, x -> dx",
+    formula="dx = Σ dy over what was stretched",
+    derivative="∂dy = ∂dx stretched",
+    infer=expand_gradient_spec,
+)
 def expand_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Expand, in the shape of x."""
     return sum_to(dy, x.shape)
@@ -73,6 +80,12 @@ def expand_gradient(op: Operator, dy: Array, x: Array) -> Array:
 @register_gradient("Expand")
 def expand_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], op.inputs[0]])
+
+
+@register_gradient("ExpandGradient")
+def expand_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do = Steps(op)
+    return do.answer(do("Expand", g_output[0], do("Shape", op.inputs[0])))
 
 
 def said(op: Operator, name: str, given: Array | None) -> int:
@@ -138,6 +151,7 @@ def untiled(shape: tuple[int, ...], tiles: int, axis: int) -> tuple[tuple[int, .
     "TileGradient",
     "dy, tiles?, axis? -> dx",
     formula="dx = Σ of the parts of dy",
+    derivative="∂dy = [∂dx, ∂dx, ...]",
     infer=tile_gradient_spec,
     args=TILE_ARGS,
 )
@@ -151,6 +165,12 @@ def tile_gradient(op: Operator, dy: Array, tiles: Array | None = None, axis: Arr
 @register_gradient("Tile")
 def tile_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], *op.inputs[1:]])
+
+
+@register_gradient("TileGradient")
+def tile_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do = Steps(op)
+    return do.answer(do("Tile", g_output[0], *op.inputs[1:], **op.args))
 
 
 def ranges(op: Operator, shape: tuple[int, ...], bounds: tuple[Array, ...] = ()) -> tuple[slice, ...]:
@@ -221,6 +241,7 @@ def slice_gradient_spec(op: Operator, x: ArraySpec, *rest: ArraySpec) -> ArraySp
     "SliceGradient",
     "x, dy, more... -> dx",
     formula="dx[starts:ends] = dy, 0 elsewhere",
+    derivative="∂dy = ∂dx[starts:ends]",
     infer=slice_gradient_spec,
     args=SLICE_ARGS,
 )
@@ -235,6 +256,12 @@ def slice_gradient(op: Operator, x: Array, *rest: Array) -> Array:
 @register_gradient("Slice")
 def slice_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]])
+
+
+@register_gradient("SliceGradient")
+def slice_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do, (_, *bounds, _) = Steps(op), op.inputs
+    return do.answer(*[None] * (len(op.inputs) - 1), do("Slice", g_output[0], *bounds, **op.args))
 
 
 def pads(op: Operator, x: tuple[int, ...], padded: bool = False) -> list[tuple[int, int, int]]:
@@ -305,6 +332,7 @@ def pad_gradient_spec(op: Operator, dy: ArraySpec) -> ArraySpec:
     "PadImageGradient",
     "dy -> dx",
     formula="dx = dy inside, plus what the margin repeats",
+    derivative="∂dy = ∂dx with a margin, of zeros where it is constant",
     infer=pad_gradient_spec,
     args=PAD_ARGS,
 )
@@ -332,3 +360,9 @@ def unpadded(dy: Array, before: int, behind: int, mode: str) -> Array:
 @register_gradient("PadImage")
 def pad_image_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0]])
+
+
+@register_gradient("PadImageGradient")
+def pad_image_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do = Steps(op)
+    return do.answer(do("PadImage", g_output[0], **(op.args | {"value": 0.0})))

@@ -19,6 +19,7 @@ from .registry import (
     operator,
     register_gradient,
 )
+from .steps import Steps
 
 SHUFFLE_ARGS: dict[str, Any] = {"group": 1, "order": "NCHW"}
 BLOCK_ARGS: dict[str, Any] = {
@@ -103,6 +104,7 @@ def channel_shuffle(op: Operator, x: Array) -> Array:
     "ChannelShuffleGradient",
     "dy -> dx",
     formula="dx = dy, its channels back in their groups",
+    derivative="∂dy = ∂dx, first channels of all groups first",
     infer=shuffle_spec,
     args=SHUFFLE_ARGS,
 )
@@ -115,6 +117,12 @@ def channel_shuffle_gradient(op: Operator, dy: Array) -> Array:
 @register_gradient("ChannelShuffle")
 def channel_shuffle_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0]])
+
+
+@register_gradient("ChannelShuffleGradient")
+def channel_shuffle_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do = Steps(op)
+    return do.answer(do("ChannelShuffle", g_output[0], **op.args))
 
 
 def block_and_margins(op: Operator, shape: tuple[int, ...]) -> tuple[int, list[tuple[int, int]]]:

@@ -25,6 +25,7 @@ from .registry import (
     operator,
     register_gradient,
 )
+from .steps import Steps
 
 ARGS: dict[str, Any] = {"num_reduce_dim": 1}
 
@@ -151,7 +152,9 @@ def spread(op: Operator, dy: Array, x: Array, lengths: Array | None) -> Array:
     return kept.reshape(x.shape)
 
 
-@both_sides("SumGradient", "dy, x, lengths? -> dx", formula="dxᵢ = dy", infer=side_gradient_spec(0))
+@both_sides(
+    "SumGradient", "dy, x, lengths? -> dx", formula="dxᵢ = dy", derivative="∂dy = Σᵢ ∂dxᵢ", infer=side_gradient_spec(0)
+)
 def sum_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None = None) -> Array:
     """Gradient of ReduceFrontSum and ReduceBackSum; 0 for what `lengths` leaves out."""
     return spread(op, dy, x, lengths)
@@ -171,7 +174,13 @@ def mean_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     return y / sizes(op, y, x, lengths)
 
 
-@both_sides("MeanGradient", "dy, x, lengths? -> dx", formula="dxᵢ = dy / n", infer=side_gradient_spec(0))
+@both_sides(
+    "MeanGradient",
+    "dy, x, lengths? -> dx",
+    formula="dxᵢ = dy / n",
+    derivative="∂dy = Σᵢ ∂dxᵢ / n",
+    infer=side_gradient_spec(0),
+)
 def mean_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None = None) -> Array:
     """Gradient of ReduceFrontMean and ReduceBackMean; 0 for what `lengths` leaves out."""
     return spread(op, dy / sizes(op, dy, x, lengths), x, lengths)
@@ -183,6 +192,16 @@ def mean_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None 
 @register_gradient("ReduceBackMean")
 def sum_side_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], *op.inputs])
+
+
+@register_gradient("ReduceFrontSumGradient")
+@register_gradient("ReduceBackSumGradient")
+@register_gradient("ReduceFrontMeanGradient")
+@register_gradient("ReduceBackMeanGradient")
+def sum_side_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """Spreading a sum or mean is undone by taking one."""
+    do, (_, _, *lengths) = Steps(op), op.inputs
+    return do.answer(do(op.type.removesuffix("Gradient"), g_output[0], *lengths, **op.args))
 
 
 @both_sides(
@@ -200,7 +219,13 @@ def max_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     return seen.max(axis=axis).reshape(cut(op, x.shape)[0])
 
 
-@both_sides("MaxGradient", "dy, x, y, lengths? -> dx", formula="dxᵢ = dy where xᵢ = y", infer=side_gradient_spec(1))
+@both_sides(
+    "MaxGradient",
+    "dy, x, y, lengths? -> dx",
+    formula="dxᵢ = dy where xᵢ = y",
+    derivative="∂dy = Σᵢ ∂dxᵢ where xᵢ = y, equal ones by their share",
+    infer=side_gradient_spec(1),
+)
 def max_side_gradient(op: Operator, dy: Array, x: Array, y: Array, lengths: Array | None = None) -> Array:
     """Gradient of ReduceFrontMax and ReduceBackMax; equal elements share it equally."""
     seen, axis = as_seen(op, x)
@@ -212,6 +237,16 @@ def max_side_gradient(op: Operator, dy: Array, x: Array, y: Array, lengths: Arra
 @register_gradient("ReduceBackMax")
 def max_side_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], op.inputs[0], op.outputs[0], *op.inputs[1:]])
+
+
+@register_gradient("ReduceFrontMaxGradient")
+@register_gradient("ReduceBackMaxGradient")
+def max_side_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """The gradient of ones tells the share of each element, 0 for what `lengths` leaves out."""
+    do, (_, x, y, *lengths) = Steps(op), op.inputs
+    shares = do(op.type, do.fill(y, 1.0), x, y, *lengths, **op.args)
+    total = do(op.type.replace("MaxGradient", "Sum"), do("Mul", g_output[0], shares), **op.args)
+    return do.answer(total)
 
 
 def line_axis(op: Operator) -> int:
@@ -263,8 +298,20 @@ def line_max(op: Operator, x: Array) -> Array:
     return x.max(axis=line_axis(op))
 
 
-@operator("RowwiseMaxGradient", "x, y, dy -> dx", formula="dxᵢⱼ = dyᵢ where xᵢⱼ = yᵢ", infer=line_gradient_spec)
-@operator("ColwiseMaxGradient", "x, y, dy -> dx", formula="dxᵢⱼ = dyⱼ where xᵢⱼ = yⱼ", infer=line_gradient_spec)
+@operator(
+    "RowwiseMaxGradient",
+    "x, y, dy -> dx",
+    formula="dxᵢⱼ = dyᵢ where xᵢⱼ = yᵢ",
+    derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ where xᵢⱼ = yᵢ, equal ones by their share",
+    infer=line_gradient_spec,
+)
+@operator(
+    "ColwiseMaxGradient",
+    "x, y, dy -> dx",
+    formula="dxᵢⱼ = dyⱼ where xᵢⱼ = yⱼ",
+    derivative="∂dyⱼ = Σᵢ ∂dxᵢⱼ where xᵢⱼ = yⱼ, equal ones by their share",
+    infer=line_gradient_spec,
+)
 def line_max_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of RowwiseMax and ColwiseMax; equal elements share it equally."""
     axis = line_axis(op)
@@ -275,3 +322,12 @@ def line_max_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
 @register_gradient("ColwiseMax")
 def line_max_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.inputs[0], op.outputs[0], g_output[0]])
+
+
+@register_gradient("RowwiseMaxGradient")
+@register_gradient("ColwiseMaxGradient")
+def line_max_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """The gradient of ones tells the share of each element."""
+    do, (x, y, _) = Steps(op), op.inputs
+    weighted = do("Mul", g_output[0], do(op.type, x, y, do.fill(y, 1.0)))
+    return do.answer(None, None, do("ReduceSum", weighted, axes=[line_axis(op)], keepdims=0))

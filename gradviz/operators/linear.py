@@ -18,6 +18,7 @@ from .registry import (
     operator,
     register_gradient,
 )
+from .steps import Steps, arriving
 
 FC_ARGS = {"axis": 1, "axis_w": 1}
 MATMUL_ARGS = {"trans_a": 0, "trans_b": 0, "axis_a": 1, "axis_b": 1}
@@ -87,6 +88,7 @@ def fc_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) ->
     "FCGradient",
     "x, w, dy -> dw, db, dx?",
     formula="dw = dyᵀ·x, db = Σᵢ dyᵢ, dx = dy·w",
+    derivative="∂dy = x·∂dwᵀ + ∂db + ∂dx·wᵀ, ∂x = dy·∂dw, ∂w = dyᵀ·∂dx",
     infer=fc_gradient_spec,
     args=FC_ARGS,
 )
@@ -106,6 +108,30 @@ def fc_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...
 @register_gradient("FC")
 def fc_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.inputs[0], op.inputs[1], g_output[0]], wanted=(1, 2, 0))
+
+
+@register_gradient("FCGradient")
+def fc_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """Products of matrices in the shape of what they are the gradient of; dy is one at its last axis."""
+    do, (x, w, dy), (g_dw, g_db, g_dx) = Steps(op), op.inputs, arriving(g_output, 3)
+    axis, axis_w = op.args.get("axis", 1), op.args.get("axis_w", 1)
+    terms, g_x, g_w = [], None, None
+    if g_dw is not None:
+        terms.append(do("MatMul", x, g_dw, dy, trans_b=1, axis_a=axis, axis_b=axis_w))
+        g_x = do("MatMul", dy, g_dw, x, axis_a=-1, axis_b=axis_w)
+    if g_dx is not None:
+        terms.append(do("MatMul", g_dx, w, dy, trans_b=1, axis_a=axis, axis_b=axis_w))
+        g_w = do("MatMul", dy, g_dx, w, trans_a=1, axis_a=-1, axis_b=axis)
+    return do.answer(g_x, g_w, with_bias(do, do.sum(*terms), g_db, dy))
+
+
+def with_bias(do: Steps, rows: Gradient | None, bias: Gradient | None, like: str) -> Gradient | None:
+    """`bias` added to each row of `rows`, in the shape of `like`; either may be missing."""
+    if bias is None:
+        return rows
+    if rows is None:
+        return do("Expand", bias, do("Shape", like))
+    return do("Add", rows, bias)
 
 
 def matmul_spec(op: Operator, a: ArraySpec, b: ArraySpec, like: ArraySpec | None = None) -> ArraySpec:

@@ -8,6 +8,7 @@ from ..program import Operator, RunError
 from .inference import described, misfit, need_floats, need_integers, result_dtype, same_shape
 from .matrices import matrix_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .steps import Steps, arriving
 
 FLOOR = 1e-20
 """Probabilities below this count as this much, so that their logarithm is finite."""
@@ -33,7 +34,13 @@ def mean_gradient_spec(op: Operator, x: ArraySpec, dloss: ArraySpec) -> ArraySpe
     return x
 
 
-@operator("AveragedLossGradient", "x, dloss -> dx", formula="dxᵢ = dloss / n", infer=mean_gradient_spec)
+@operator(
+    "AveragedLossGradient",
+    "x, dloss -> dx",
+    formula="dxᵢ = dloss / n",
+    derivative="∂dloss = Σᵢ ∂dxᵢ / n",
+    infer=mean_gradient_spec,
+)
 def averaged_loss_gradient(op: Operator, x: Array, dloss: Array) -> Array:
     """Gradient of AveragedLoss: the same for each of the n elements of x."""
     return np.full_like(x, dloss.reshape(()) / max(x.size, 1))
@@ -42,6 +49,12 @@ def averaged_loss_gradient(op: Operator, x: Array, dloss: Array) -> Array:
 @register_gradient("AveragedLoss")
 def averaged_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.inputs[0], g_output[0]])
+
+
+@register_gradient("AveragedLossGradient")
+def averaged_loss_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do = Steps(op)
+    return do.answer(None, do("ResizeLike", do("AveragedLoss", g_output[0]), op.inputs[1]))
 
 
 def row_count(shape: tuple[int, ...]) -> int:
@@ -82,6 +95,7 @@ def distance_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dd: ArraySp
     "SquaredL2DistanceGradient",
     "x, y, ddistance -> dx, dy",
     formula="dxᵢⱼ = ddistanceᵢ (xᵢⱼ - yᵢⱼ), dy = -dx",
+    derivative="∂ddistanceᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ (x - y)ᵢⱼ, ∂xᵢⱼ = ddistanceᵢ (∂dx - ∂dy)ᵢⱼ, ∂y = -∂x",
     infer=distance_gradient_spec,
 )
 def squared_l2_distance_gradient(op: Operator, x: Array, y: Array, ddistance: Array) -> tuple[Array, Array]:
@@ -93,6 +107,15 @@ def squared_l2_distance_gradient(op: Operator, x: Array, y: Array, ddistance: Ar
 @register_gradient("SquaredL2Distance")
 def squared_l2_distance_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))
+
+
+@register_gradient("SquaredL2DistanceGradient")
+def squared_l2_distance_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """∂x and ∂y come from SquaredL2DistanceGradient itself, of ∂dx and ∂dy in place of x and y."""
+    do, (x, y, ddistance) = Steps(op), op.inputs
+    g_dx, g_dy = do.or_zeros(arriving(g_output, 2), [x, y])
+    g_distance = do("DotProduct", do("Sub", g_dx, g_dy), do("Sub", x, y))
+    return do.answer(*do.several(2, op.type, g_dx, g_dy, ddistance), g_distance)
 
 
 def check_labels(labels: Array, classes: int) -> None:
@@ -149,10 +172,14 @@ def cross_entropy_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, d
     return x
 
 
+LABEL_SECOND = "∂dyᵢ = -∂dxᵢₗ / xᵢₗ, ∂xᵢₗ = ∂dxᵢₗ dyᵢ / xᵢₗ² where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere"
+
+
 @operator(
     "LabelCrossEntropyGradient",
     "x, labels, dy -> dx",
     formula="dxᵢₗ = -dyᵢ / xᵢₗ where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere",
+    derivative=LABEL_SECOND,
     infer=cross_entropy_gradient_spec,
 )
 def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
@@ -168,3 +195,38 @@ def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Arra
 @register_gradient("LabelCrossEntropy")
 def label_cross_entropy_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]])
+
+
+def cross_entropy_second_spec(
+    op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, g_dx: ArraySpec
+) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of LabelCrossEntropyGradientGradient."""
+    cross_entropy_gradient_spec(op, x, labels, dy)
+    if g_dx.shape != x.shape:
+        raise misfit(f"∂dx must have the shape {x.shape} of x, got {described(g_dx)}.")
+    return ArraySpec(x.shape, result_dtype(x, dy, g_dx)), ArraySpec(dy.shape, result_dtype(x, g_dx))
+
+
+@operator(
+    "LabelCrossEntropyGradientGradient",
+    "x, labels, dy, ∂dx -> ∂x, ∂dy",
+    formula=LABEL_SECOND,
+    infer=cross_entropy_second_spec,
+)
+def label_cross_entropy_gradient_gradient(
+    op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array
+) -> tuple[Array, Array]:
+    """Gradients of LabelCrossEntropyGradient."""
+    shape, labels = rows_and_classes(x.shape), labels.reshape(-1)
+    check_labels(labels, shape[1])
+    place = each_row(labels), labels
+    picked = x.reshape(shape)[place]
+    g_dy = -g_dx.reshape(shape)[place] * np.where(picked < FLOOR, 0, 1 / np.maximum(picked, FLOOR))
+    g_x = np.zeros_like(g_dy * dy, shape=shape)
+    g_x[place] = -g_dy * dy / np.maximum(picked, FLOOR)
+    return g_x.reshape(x.shape), g_dy
+
+
+@register_gradient("LabelCrossEntropyGradient")
+def label_cross_entropy_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 2))

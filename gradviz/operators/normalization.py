@@ -29,6 +29,10 @@ from .registry import (
 
 ARGS: dict[str, Any] = {"axis": 1, "epsilon": 1e-5, "elementwise_affine": 0}
 RMS_ARGS: dict[str, Any] = {"axis": 1, "eps": 0.0}
+SECOND = (
+    "∂dy = scale ∂g + ∂dscale x̂ + ∂dbias, ∂g as dx of ∂dx; ∂scale = Σ dy ∂g; ∂x as dx of h, less r x̂ mean(g ∂g), "
+    "h = ∂dscale dy - r (∂dx mean(g x̂) + g mean(∂dx x̂))"
+)
 TINY = 1e-12
 """A row of a smaller norm is divided by this instead."""
 
@@ -129,6 +133,7 @@ def layer_norm_gradient_spec(
     "LayerNormGradient",
     "dy, y, mean, std, x, scale? -> dx, dscale?, dbias?",
     formula="dx = (g - mean(g) - x̂ mean(g x̂)) / std, g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows",
+    derivative=f"{SECOND}, r = 1 / std",
     infer=layer_norm_gradient_spec,
     args=ARGS,
 )
@@ -159,6 +164,7 @@ def statistics_gradient_spec(op: Operator, g: ArraySpec, mean: ArraySpec, std: A
     "LayerNormMeanGradient",
     "dmean, mean, std, x -> dx",
     formula="dx = dmean / n",
+    derivative="∂dmean = Σ ∂dx / n",
     infer=statistics_gradient_spec,
     args=ARGS,
 )
@@ -172,6 +178,7 @@ def layer_norm_mean_gradient(op: Operator, dmean: Array, mean: Array, std: Array
     "LayerNormStdGradient",
     "dstd, mean, std, x -> dx",
     formula="dx = dstd x̂ / n",
+    derivative="∂dstd = Σ ∂dx x̂ / n, ∂x = (h - mean(h) - x̂ mean(h x̂)) / std, h = dstd ∂dx / n",
     infer=statistics_gradient_spec,
     args=ARGS,
 )
@@ -237,6 +244,8 @@ def norms(op: Operator, x: Array) -> Array:
     "NormalizeGradient",
     "x, dy -> dx",
     formula="dx = (dy - y <y, dy>) / |x|; dy 10¹² where |x| < 10⁻¹²",
+    derivative="∂dy = (∂dx - y <y, ∂dx>) / |x|, ∂x = (h - y <y, h> - y <dy, ∂dy>) / |x|, "
+    "h = -(∂dx <dy, y> + dy <∂dx, y>) / |x|",
     infer=normalize_spec,
     args={"axis": -1},
 )
@@ -300,6 +309,7 @@ def rms_norm_gradient_spec(
     "RMSNormGradient",
     "dy, x, scale, inv_rms -> dx, dscale, dbias",
     formula="dx = inv_rms (g - x̂ mean(g x̂)), g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows",
+    derivative=f"{SECOND}, r = inv_rms",
     infer=rms_norm_gradient_spec,
     args=RMS_ARGS,
 )

@@ -20,6 +20,7 @@ from .registry import (
     register_gradient,
     shape_source,
 )
+from .steps import Steps
 
 
 @operator("Alias", "x -> y", formula="y = x", derivative="dx = dy, passed through", infer=like_first)
@@ -137,7 +138,14 @@ def cast_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec) -> ArraySpec:
     return ArraySpec(dy.shape, x.dtype if x.dtype.kind == "f" else dy.dtype)
 
 
-@operator("CastGradient", "dy, x -> dx", formula="dx = dy, in the dtype of x", infer=cast_gradient_spec, args=CAST_ARGS)
+@operator(
+    "CastGradient",
+    "dy, x -> dx",
+    formula="dx = dy, in the dtype of x",
+    derivative="∂dy = ∂dx, in the dtype of dy",
+    infer=cast_gradient_spec,
+    args=CAST_ARGS,
+)
 def cast_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Cast. Gradients are floating-point: where x is not, dx keeps the dtype of dy."""
     return dy.astype(x.dtype) if x.dtype.kind == "f" else dy
@@ -152,3 +160,9 @@ def cast_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         return op_gradient(op, [g_output[0], shape_source(op, 0)])
     x_grad, back = gradient_name(op.inputs[0]), {"to": op.args["from_type"], "from_type": op.args["to"]}
     return gradient_operator(op, "Cast", [g_output[0]], [x_grad], {**op.args, **back}), [x_grad]
+
+
+@register_gradient("CastGradient")
+def cast_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do = Steps(op)
+    return do.answer(do("CastGradient", g_output[0], op.inputs[0], **op.args))

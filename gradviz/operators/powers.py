@@ -1,14 +1,15 @@
 """Powers and roots: Pow, Cube, Reciprocal, Sqrt, Rsqrt, Cbrt, and rows divided by a square root."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .broadcasting import ARGS, pair_gradient, quotient, sum_to, unlaid, y_along
-from .elementwise import elementwise_gradient
-from .inference import described, elementwise, misfit, need_floats
+from .broadcasting import ARGS, pair_gradient, quotient, sum_to, together, unlaid, y_along
+from .elementwise import elementwise_gradient, second_derivative
+from .inference import described, elementwise, misfit, need_floats, result_dtype
 from .registry import (
     Array,
     ArraySpec,
@@ -20,6 +21,7 @@ from .registry import (
     operator,
     register_gradient,
 )
+from .steps import Steps, arriving
 
 POW_ARGS: dict[str, Any] = {"exponent": 1.0, **ARGS}
 
@@ -54,10 +56,17 @@ def pow_(op: Operator, x: Array, exponents: Array | None = None) -> Array:
     return np.power(x, exponent_of(op) if exponents is None else y_along(op, x, exponents))
 
 
+POW_SECOND = (
+    "with p = x^(e - 1): ∂dy = ∂dx · e · p + ∂de · y · ln x, ∂x = dy (∂dx · e (e - 1) p / x + ∂de · p), "
+    "∂e = dy · ∂dx · p (1 + e · ln x), ∂y = dy · ∂de · ln x"
+)
+
+
 @operator(
     "PowGradient",
     "dy, x, exponents, y -> dx, d_exponents",
     formula="dx = dy · exponent · x^(exponent - 1), d exponents = dy · y · ln x",
+    derivative=POW_SECOND,
     infer=pair_gradient((0, 1, 2), (0, 1, 3)),
     args=ARGS,
 )
@@ -66,6 +75,55 @@ def pow_gradient(op: Operator, dy: Array, x: Array, exponents: Array, y: Array) 
     e = y_along(op, x, exponents)
     d_exponents = dy * np.where(y == 0, 0, y * np.log(x))
     return sum_to(dy * e * np.power(x, e - 1), x.shape), unlaid(op, d_exponents, x, exponents)
+
+
+def pow_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of PowGradientGradient."""
+    need_floats(op, specs)
+    dy, x, exponents, y, g_dx, g_exponents = specs
+    together(op, x, exponents)
+    if g_dx.shape != x.shape or g_exponents.shape != exponents.shape or dy.shape != y.shape:
+        raise misfit(
+            f"∂dx {described(g_dx)} and ∂de {described(g_exponents)} must have the shapes of x {x.shape} and exponents "
+            f"{exponents.shape}, dy {described(dy)} that of y {y.shape}."
+        )
+    dtype = result_dtype(*specs)
+    return tuple(ArraySpec(spec.shape, dtype) for spec in specs[:4])
+
+
+@operator(
+    "PowGradientGradient",
+    "dy, x, exponents, y, ∂dx, ∂de -> ∂dy, ∂x, ∂e, ∂y",
+    formula=POW_SECOND,
+    infer=pow_second_spec,
+    args=ARGS,
+)
+def pow_gradient_gradient(
+    op: Operator, dy: Array, x: Array, exponents: Array, y: Array, g_dx: Array, g_exponents: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Gradients of PowGradient; nan where x < 0, and where y is 0 what comes with its logarithm is 0.
+
+    Where the exponent is 0 or 1, y does not bend, at x = 0 neither.
+    """
+    e, g_de = y_along(op, x, exponents), y_along(op, x, g_exponents)
+    p, log = np.power(x, e - 1), np.where(y == 0, 0, np.log(x))
+    slope, straight = e * p, e * (e - 1) == 0
+    bend = np.where(straight, 0, e * (e - 1) * np.power(np.where(straight, 1, x), e - 2))
+    g_x = dy * (g_dx * bend + g_de * p)
+    g_e = dy * g_dx * (p + slope * log)
+    return (
+        g_dx * slope + g_de * y * log,
+        sum_to(g_x, x.shape),
+        unlaid(op, g_e, x, exponents),
+        dy * g_de * log,
+    )
+
+
+@register_gradient("PowGradient")
+def pow_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do = Steps(op)
+    both = do.or_zeros(arriving(g_output, 2), op.inputs[1:3])
+    return do.answer(*do.several(4, "PowGradientGradient", *op.inputs, *both, **op.args))
 
 
 @register_gradient("Pow")
@@ -87,10 +145,15 @@ def cube(op: Operator, x: Array) -> Array:
     return x * x * x
 
 
-@elementwise_gradient("Cube", reads="dy, x")
+@elementwise_gradient("Cube", reads="dy, x", derivative="∂dy = ∂dx · 3x², ∂x = 6 ∂dx · dy · x")
 def cube_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Cube."""
     return dy * (3 * x * x)
+
+
+@second_derivative("Cube")
+def cube_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+    return {"x": do("Scale", do("Mul", both, x), scale=6.0)}
 
 
 @operator("Reciprocal", "x -> y", formula="y = 1 / x", derivative="dx = -dy · y²", infer=elementwise)
@@ -99,10 +162,15 @@ def reciprocal(op: Operator, x: Array) -> Array:
     return 1 / x
 
 
-@elementwise_gradient("Reciprocal", reads="y, dy")
+@elementwise_gradient("Reciprocal", reads="y, dy", derivative="∂dy = -∂dx · y², ∂y = -2 ∂dx · dy · y")
 def reciprocal_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Reciprocal from its output."""
     return -dy * (y * y)
+
+
+@second_derivative("Reciprocal")
+def reciprocal_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
+    return {"y": do("Scale", do("Mul", both, y), scale=-2.0)}
 
 
 @operator("Sqrt", "x -> y", formula="y = √x", derivative="dx = dy / 2y", infer=elementwise)
@@ -127,10 +195,15 @@ def rsqrt(op: Operator, x: Array) -> Array:
     return 1 / np.sqrt(x)
 
 
-@elementwise_gradient("Rsqrt", reads="dy, y")
+@elementwise_gradient("Rsqrt", reads="dy, y", derivative="∂dy = -∂dx · y³ / 2, ∂y = -3/2 · ∂dx · dy · y²")
 def rsqrt_gradient(op: Operator, dy: Array, y: Array) -> Array:
     """Gradient of Rsqrt from its output."""
     return -0.5 * dy * (y * y * y)
+
+
+@second_derivative("Rsqrt")
+def rsqrt_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
+    return {"y": do("Scale", do("Mul", both, do("Sqr", y)), scale=-1.5)}
 
 
 @operator("Cbrt", "x -> y", formula="y = ∛x", derivative="dx = dy / 3y²", infer=elementwise)
@@ -139,10 +212,15 @@ def cbrt(op: Operator, x: Array) -> Array:
     return np.cbrt(x)
 
 
-@elementwise_gradient("Cbrt", reads="dy, y")
+@elementwise_gradient("Cbrt", reads="dy, y", derivative="∂dy = ∂dx / 3y², ∂y = -2/3 · ∂dx · dy / y³")
 def cbrt_gradient(op: Operator, dy: Array, y: Array) -> Array:
     """Gradient of Cbrt from its output."""
     return dy / (3 * y * y)
+
+
+@second_derivative("Cbrt")
+def cbrt_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
+    return {"y": do("Scale", do("Div", do("CbrtGradient", both, y), y), scale=-2.0)}
 
 
 def row_scale(op: Operator, x: ArraySpec, scale: ArraySpec) -> ArraySpec:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..program import Gradient, Operator
 from .inference import misfit, need_floats, result_dtype
-from .linear import FC_ARGS, fc_gradient_spec, fc_spec
+from .linear import FC_ARGS, fc_gradient_spec, fc_spec, with_bias
 from .matrices import as_matrix, canonical_axis, matrix_shape
 from .registry import (
     Array,
@@ -19,6 +19,7 @@ from .registry import (
     operator,
     register_gradient,
 )
+from .steps import Steps, arriving
 
 BATCH_ARGS: dict[str, Any] = {"trans_a": 0, "trans_b": 0, "broadcast": 0}
 
@@ -117,6 +118,7 @@ def fc_transposed(op: Operator, x: Array, w: Array, b: Array) -> Array:
     "FCTransposedGradient",
     "x, w, dy -> dw, db, dx?",
     formula="dw = xᵀ·dy, db = Σᵢ dyᵢ, dx = dy·wᵀ",
+    derivative="∂dy = x·∂dw + ∂db + ∂dx·w, ∂x = dy·∂dwᵀ, ∂w = ∂dxᵀ·dy",
     infer=fc_gradient_spec,
     args=FC_ARGS,
 )
@@ -132,3 +134,18 @@ def fc_transposed_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple
 @register_gradient("FCTransposed")
 def fc_transposed_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs[:2], g_output[0]], wanted=(1, 2, 0))
+
+
+@register_gradient("FCTransposedGradient")
+def fc_transposed_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """Products of matrices in the shape of what they are the gradient of; dy is one at its last axis."""
+    do, (x, w, dy), (g_dw, g_db, g_dx) = Steps(op), op.inputs, arriving(g_output, 3)
+    axis, axis_w = op.args.get("axis", 1), op.args.get("axis_w", 1)
+    terms, g_x, g_w = [], None, None
+    if g_dw is not None:
+        terms.append(do("MatMul", x, g_dw, dy, axis_a=axis, axis_b=axis_w))
+        g_x = do("MatMul", dy, g_dw, x, trans_b=1, axis_a=-1, axis_b=axis_w)
+    if g_dx is not None:
+        terms.append(do("MatMul", g_dx, w, dy, axis_a=axis, axis_b=axis_w))
+        g_w = do("MatMul", g_dx, dy, w, trans_a=1, axis_a=axis, axis_b=-1)
+    return do.answer(g_x, g_w, with_bias(do, do.sum(*terms), g_db, dy))

@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
+from .elementwise import straight_pieces
 from .indexing import added_rows
 from .inference import described, misfit, need_floats, need_integers, result_dtype, slot
 from .loss import check_labels, each_row
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .segments import need_list, segments_of
 from .smooth_activations import logistic
+from .steps import Steps, arriving
 
 COSINE_ARGS: dict[str, Any] = {"margin": 0.0}
 RANKING_ARGS: dict[str, Any] = {"margin": 1.0}
@@ -51,6 +53,7 @@ def cosine_embedding_criterion(op: Operator, s: Array, labels: Array) -> Array:
     "CosineEmbeddingCriterionGradient",
     "s, labels, dy -> ds",
     formula="ds = -dy where label = 1; elsewhere dy where s > margin, 0 where not",
+    derivative="∂dy = -∂ds where label = 1; elsewhere ∂ds where s > margin, 0 where not",
     infer=cosine_spec,
     args=COSINE_ARGS,
 )
@@ -63,6 +66,9 @@ def cosine_embedding_criterion_gradient(op: Operator, s: Array, labels: Array, d
 @register_gradient("CosineEmbeddingCriterion")
 def cosine_embedding_criterion_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]])
+
+
+straight_pieces("CosineEmbeddingCriterion")
 
 
 def ranking_spec(op: Operator, x1: ArraySpec, x2: ArraySpec, *rest: ArraySpec) -> ArraySpec:
@@ -93,6 +99,7 @@ def ranking_gradient_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, A
     "MarginRankingCriterionGradient",
     "x1, x2, labels, dy -> dx1, dx2",
     formula="dx1 = -label dy where label (x1 - x2) < margin, 0 elsewhere; dx2 = -dx1",
+    derivative="∂dy = -label (∂dx1 - ∂dx2) where label (x1 - x2) < margin, 0 elsewhere",
     infer=ranking_gradient_spec,
     args=RANKING_ARGS,
 )
@@ -108,6 +115,14 @@ def margin_ranking_criterion_gradient(
 @register_gradient("MarginRankingCriterion")
 def margin_ranking_criterion_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))
+
+
+@register_gradient("MarginRankingCriterionGradient")
+def margin_ranking_criterion_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do, (x1, x2, labels, _) = Steps(op), op.inputs
+    apart = do("Sub", *do.or_zeros(arriving(g_output, 2), [x1, x2]))
+    g_dy, _ = do.several(2, op.type, x1, x2, labels, apart, **op.args)
+    return do.answer(None, None, None, g_dy)
 
 
 def pairwise_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *lengths: ArraySpec) -> ArraySpec:
@@ -162,10 +177,17 @@ def pairwise_gradient_spec(
     return ArraySpec(x.shape, result_dtype(x, dy))
 
 
+PAIRWISE_SECOND = (
+    "∂dy = Σᵢⱼ (∂dxⱼ - ∂dxᵢ) σ(xⱼ - xᵢ) / pairs, ∂xᵢ = -Σⱼ hᵢⱼ, ∂xⱼ = Σᵢ hᵢⱼ, "
+    "hᵢⱼ = dy (∂dxⱼ - ∂dxᵢ) σ'(xⱼ - xᵢ) / pairs"
+)
+
+
 @operator(
     "PairWiseLossGradient",
     "x, labels, dy, lengths? -> dx",
     formula="dxᵢ = -Σⱼ gᵢⱼ, dxⱼ = Σᵢ gᵢⱼ, gᵢⱼ = dy σ(xⱼ - xᵢ) / pairs",
+    derivative=PAIRWISE_SECOND,
     infer=pairwise_gradient_spec,
 )
 def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *lengths: Array) -> Array:
@@ -178,6 +200,39 @@ def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *le
 @register_gradient("PairWiseLoss")
 def pairwise_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs[:2], g_output[0], *op.inputs[2:]])
+
+
+def pairwise_second_spec(
+    op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, g_dx: ArraySpec, *lengths: ArraySpec
+) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of PairWiseLossGradientGradient."""
+    dx = pairwise_gradient_spec(op, x, labels, dy, *lengths)
+    if g_dx.shape != x.shape:
+        raise misfit(f"∂dx must have the shape {x.shape} of x, got {described(g_dx)}.")
+    return ArraySpec(x.shape, result_dtype(dx, g_dx)), ArraySpec(dy.shape, result_dtype(x, g_dx))
+
+
+@operator(
+    "PairWiseLossGradientGradient",
+    "x, labels, dy, ∂dx, lengths? -> ∂x, ∂dy",
+    formula=PAIRWISE_SECOND,
+    infer=pairwise_second_spec,
+)
+def pairwise_loss_gradient_gradient(
+    op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array, *lengths: Array
+) -> tuple[Array, Array]:
+    """Gradients of PairWiseLossGradient."""
+    difference, weights, sessions = ordered_pairs(x, labels, *lengths)
+    g = g_dx.reshape(-1)
+    apart, slope = weights * (g - g.reshape((-1, 1))), logistic(difference)
+    g_dy = added_rows(sessions, (apart * slope).sum(axis=1), dy.shape[0])
+    h = apart * slope * logistic(-difference) * np.take(dy, sessions).reshape((-1, 1))
+    return (h.sum(axis=0) - h.sum(axis=1)).reshape(x.shape), g_dy
+
+
+@register_gradient("PairWiseLossGradient")
+def pairwise_loss_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs[:3], g_output[0], *op.inputs[3:]], wanted=(0, 2))
 
 
 def accuracy_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:

@@ -3,6 +3,7 @@
 Their gradients read the output, which tells the piece; at a corner the slope is that of the lower or constant piece.
 """
 
+from collections.abc import Mapping
 from math import inf, prod
 from typing import Any
 
@@ -10,9 +11,10 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .elementwise import elementwise_gradient
+from .elementwise import elementwise_gradient, second_derivative, straight_pieces
 from .inference import described, elementwise, misfit, result_dtype
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, op_gradient, operator, register_gradient
+from .steps import Steps, arriving
 
 
 def at_least_zero(name: str, default: float) -> Inference:
@@ -39,10 +41,13 @@ def leaky_relu(op: Operator, x: Array) -> Array:
     return np.where(x > 0, x, x * op.args.get("alpha", 0.01))
 
 
-@elementwise_gradient("LeakyRelu", reads="y, dy")
+@elementwise_gradient("LeakyRelu", reads="y, dy", derivative="∂dy = ∂dx where y > 0, else alpha · ∂dx")
 def leaky_relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of LeakyRelu from its output."""
     return np.where(y > 0, dy, dy * op.args.get("alpha", 0.01))
+
+
+straight_pieces("LeakyRelu")
 
 
 @operator(
@@ -58,10 +63,17 @@ def elu(op: Operator, x: Array) -> Array:
     return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * op.args.get("alpha", 1.0))
 
 
-@elementwise_gradient("Elu", reads="y, dy")
+@elementwise_gradient(
+    "Elu", reads="y, dy", derivative="∂dy = ∂dx where y > 0, else ∂dx · (y + alpha); ∂y = ∂dx · dy where y ≤ 0, else 0"
+)
 def elu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Elu from its output."""
     return np.where(y > 0, dy, dy * (y + op.args.get("alpha", 1.0)))
+
+
+@second_derivative("Elu")
+def elu_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
+    return {"y": do("Sub", both, do("ReluGradient", y, both))}
 
 
 SELU_ARGS: dict[str, Any] = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946}
@@ -86,11 +98,20 @@ def selu(op: Operator, x: Array) -> Array:
     return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * alpha) * scale
 
 
-@elementwise_gradient("Selu", reads="y, dy")
+@elementwise_gradient(
+    "Selu",
+    reads="y, dy",
+    derivative="∂dy = scale · ∂dx where y > 0, else ∂dx · (y + scale · alpha); ∂y = ∂dx · dy where y ≤ 0, else 0",
+)
 def selu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Selu from its output."""
     alpha, scale = selu_args(op)
     return np.where(y > 0, dy * scale, dy * (y + alpha * scale))
+
+
+@second_derivative("Selu")
+def selu_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
+    return {"y": do("Sub", both, do("ReluGradient", y, both))}
 
 
 @operator(
@@ -106,10 +127,13 @@ def thresholded_relu(op: Operator, x: Array) -> Array:
     return np.where(x > op.args.get("alpha", 1.0), x, 0)
 
 
-@elementwise_gradient("ThresholdedRelu", reads="y, dy")
+@elementwise_gradient("ThresholdedRelu", reads="y, dy", derivative="∂dy = ∂dx where y ≠ 0, else 0")
 def thresholded_relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of ThresholdedRelu from its output."""
     return np.where(y != 0, dy, 0)
+
+
+straight_pieces("ThresholdedRelu")
 
 
 @operator(
@@ -125,10 +149,13 @@ def relu_n(op: Operator, x: Array) -> Array:
     return np.minimum(np.maximum(x, 0), op.args.get("n", 6.0))
 
 
-@elementwise_gradient("ReluN", reads="y, dy")
+@elementwise_gradient("ReluN", reads="y, dy", derivative="∂dy = ∂dx where 0 < y < n, else 0")
 def relu_n_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of ReluN from its output."""
     return np.where((y > 0) & (y < op.args.get("n", 6.0)), dy, 0)
+
+
+straight_pieces("ReluN")
 
 
 @operator(
@@ -144,10 +171,13 @@ def clip(op: Operator, x: Array) -> Array:
     return np.minimum(np.maximum(x, op.args.get("min", -inf)), op.args.get("max", inf))
 
 
-@elementwise_gradient("Clip", reads="y, dy")
+@elementwise_gradient("Clip", reads="y, dy", derivative="∂dy = ∂dx where min < y < max, else 0")
 def clip_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Clip from its output."""
     return np.where((y > op.args.get("min", -inf)) & (y < op.args.get("max", inf)), dy, 0)
+
+
+straight_pieces("Clip")
 
 
 @operator(
@@ -163,10 +193,13 @@ def hard_sigmoid(op: Operator, x: Array) -> Array:
     return np.minimum(np.maximum(x * op.args.get("alpha", 0.2) + op.args.get("beta", 0.5), 0), 1)
 
 
-@elementwise_gradient("HardSigmoid", reads="y, dy")
+@elementwise_gradient("HardSigmoid", reads="y, dy", derivative="∂dy = alpha · ∂dx where 0 < y < 1, else 0")
 def hard_sigmoid_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of HardSigmoid from its output."""
     return np.where((y > 0) & (y < 1), dy * op.args.get("alpha", 0.2), 0)
+
+
+straight_pieces("HardSigmoid")
 
 
 PRELU_ARGS = {"order": "NCHW"}
@@ -219,22 +252,72 @@ def prelu_gradient_spec(
     return prelu_spec(op, dy, slope), ArraySpec(slope.shape, result_dtype(dy, x))
 
 
+PRELU_SECOND = (
+    "∂dy = ∂dx where x > 0, else slope · ∂dx + x · ∂dslope; ∂x = dy · ∂dslope, ∂slope = Σ dy · ∂dx where x ≤ 0, else 0"
+)
+
+
 @operator(
     "PReluGradient",
     "y, dy, x, slope -> dx, d_slope",
     formula="dx = dy where x > 0, else slope · dy; d slope = Σ dy · x where x ≤ 0",
+    derivative=PRELU_SECOND,
     infer=prelu_gradient_spec,
     args=PRELU_ARGS,
 )
 def prelu_gradient(op: Operator, y: Array, dy: Array, x: Array, slope: Array) -> tuple[Array, Array]:
     """Gradients of PRelu; it reads x, as the sign of y tells the piece only where the slope is positive."""
     laid = slope_shape(op, x.shape, slope.shape)
+    return np.where(x > 0, dy, dy * slope.reshape(laid)), of_slope(op, dy * x, x, slope)
+
+
+def of_slope(op: Operator, g: Array, x: Array, slope: Array) -> Array:
+    """The sum of g where x ≤ 0, over all elements that share a slope."""
+    laid = slope_shape(op, x.shape, slope.shape)
     channel = x.ndim - len(laid)
     others = tuple(axis for axis in range(x.ndim) if not laid or axis != channel)
-    d_slope = np.where(x > 0, 0, dy * x).sum(axis=others).reshape(slope.shape)
-    return np.where(x > 0, dy, dy * slope.reshape(laid)), d_slope
+    return np.where(x > 0, 0, g).sum(axis=others).reshape(slope.shape)
 
 
 @register_gradient("PRelu")
 def prelu_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.outputs[0], g_output[0], *op.inputs], wanted=(0, 1))
+
+
+def prelu_second_spec(
+    op: Operator, dy: ArraySpec, x: ArraySpec, slope: ArraySpec, g_dx: ArraySpec, g_dslope: ArraySpec
+) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
+    """Inference of PReluGradientGradient."""
+    prelu_gradient_spec(op, g_dx, dy, x, slope)
+    if g_dslope.shape != slope.shape:
+        raise misfit(f"∂dslope must have the shape of slope {slope.shape}, got {described(g_dslope)}.")
+    return (
+        ArraySpec(x.shape, result_dtype(x, slope, g_dx, g_dslope)),
+        ArraySpec(x.shape, result_dtype(dy, g_dslope)),
+        ArraySpec(slope.shape, result_dtype(dy, g_dx)),
+    )
+
+
+@operator(
+    "PReluGradientGradient",
+    "dy, x, slope, ∂dx, ∂dslope -> ∂dy, ∂x, ∂slope",
+    formula=PRELU_SECOND,
+    infer=prelu_second_spec,
+    args=PRELU_ARGS,
+)
+def prelu_gradient_gradient(
+    op: Operator, dy: Array, x: Array, slope: Array, g_dx: Array, g_dslope: Array
+) -> tuple[Array, Array, Array]:
+    """Gradients of PReluGradient."""
+    laid = slope_shape(op, x.shape, slope.shape)
+    slopes, g_slopes = slope.reshape(laid), g_dslope.reshape(laid)
+    g_dy = np.where(x > 0, g_dx, g_dx * slopes + x * g_slopes)
+    return g_dy, np.where(x > 0, 0, dy * g_slopes), of_slope(op, dy * g_dx, x, slope)
+
+
+@register_gradient("PReluGradient")
+def prelu_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do, (_, dy, x, slope) = Steps(op), op.inputs
+    both = do.or_zeros(arriving(g_output, 2), [x, slope])
+    g_dy, g_x, g_slope = do.several(3, "PReluGradientGradient", dy, x, slope, *both, **op.args)
+    return do.answer(None, g_dy, g_x, g_slope)

@@ -21,6 +21,7 @@ from .registry import (
     register_gradient,
 )
 from .smooth_activations import logistic
+from .steps import Steps, arriving
 
 GRU_ARGS: dict[str, Any] = {"drop_states": 0, "sequence_lengths": 1}
 LSTM_ARGS: dict[str, Any] = {**GRU_ARGS, "forget_bias": 0.0}
@@ -105,12 +106,22 @@ def lstm_gradient_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpe
     return ArraySpec(h.shape, dh.dtype), ArraySpec(c.shape, of_cell), ArraySpec(gates.shape, of_gates)
 
 
+LSTM_SECOND = (
+    "∂δ = ∂dc₀ σ(f) + ∂di tanh(g) σ'(i) + ∂df c₀ σ'(f) + ∂dg σ(i) (1 - tanh² g); ∂dc = ∂δ, "
+    "∂dh = ∂δ σ(o) (1 - tanh² c) + ∂do tanh(c) σ'(o), ∂c₀ = ∂df δ σ'(f), "
+    "∂c = dh (1 - tanh² c) (∂do σ'(o) - 2 ∂δ σ(o) tanh c), ∂i = δ (∂di tanh(g) σ''(i) + ∂dg (1 - tanh² g) σ'(i)), "
+    "∂f = δ (∂dc₀ σ'(f) + ∂df c₀ σ''(f)), ∂o = dh (∂δ (1 - tanh² c) σ'(o) + ∂do tanh(c) σ''(o)), "
+    "∂g = δ (1 - tanh² g) (∂di σ'(i) - 2 ∂dg σ(i) tanh g)"
+)
+
+
 @operator(
     "LSTMUnitGradient",
     "hidden_prev, cell_prev, gates, lengths?, timestep, hidden, cell, dhidden, dcell "
     "-> dhidden_prev, dcell_prev, dgates",
     formula="δ = dc + dh σ(o) (1 - tanh² c); dc₀ = δ σ(f), di = δ tanh(g) σ'(i), df = δ c₀ σ'(f), "
     "do = dh tanh(c) σ'(o), dg = δ σ(i) (1 - tanh² g)",
+    derivative=LSTM_SECOND,
     infer=lstm_gradient_spec,
     args=LSTM_ARGS,
 )
@@ -129,6 +140,62 @@ def lstm_unit_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Ar
 @register_gradient("LSTMUnit")
 def lstm_unit_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, *op.outputs, *g_output], wanted=(0, 1, 2))
+
+
+def lstm_second_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
+    """Inference of LSTMUnitGradientGradient."""
+    *others, g_dh, g_dc, g_dgates = rest
+    of_arrived = lstm_gradient_spec(op, h, c, gates, *others)
+    for arrived, spec in zip((g_dh, g_dc, g_dgates), of_arrived, strict=True):
+        if arrived.shape != spec.shape:
+            raise misfit(f"the gradient of a gradient {spec.shape} must have its shape, got {described(arrived)}.")
+    dtype = result_dtype(*of_arrived, g_dh, g_dc, g_dgates)
+    state = ArraySpec(c.shape, dtype)
+    return state, ArraySpec(gates.shape, dtype), state, state, state
+
+
+@operator(
+    "LSTMUnitGradientGradient",
+    "hidden_prev, cell_prev, gates, lengths?, timestep, hidden, cell, dhidden, dcell, "
+    "∂dhidden_prev, ∂dcell_prev, ∂dgates -> ∂cell_prev, ∂gates, ∂cell, ∂dhidden, ∂dcell",
+    formula=LSTM_SECOND,
+    infer=lstm_second_spec,
+    args=LSTM_ARGS,
+)
+def lstm_unit_gradient_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Array) -> tuple[Array, ...]:
+    """Gradients of LSTMUnitGradient."""
+    *time, _, cell, dh, dc, g_dh, g_dc, g_dgates = rest
+    i, f, o, g = lstm_gates(op, gates)
+    di, df, do = i * (1 - i), f * (1 - f), o * (1 - o)
+    g_di, g_df, g_do, g_dg = np.split(g_dgates, 4, axis=-1)
+    on, tanh_c = running(op, c, *time), np.tanh(cell)
+    keep, bend_c, bend_g, run = carried(op, on), 1 - tanh_c * tanh_c, 1 - g * g, on * dh
+    delta = on * dc + run * o * bend_c
+    g_delta = g_dc * f + g_di * g * di + g_df * c * df + g_dg * i * bend_g
+    g_gates = [
+        delta * di * (g_di * g * (1 - 2 * i) + g_dg * bend_g),
+        delta * df * (g_dc + g_df * c * (1 - 2 * f)),
+        run * do * (g_delta * bend_c + g_do * tanh_c * (1 - 2 * o)),
+        delta * bend_g * (g_di * di - 2 * g_dg * i * g),
+    ]
+    return (
+        g_df * delta * df,
+        np.concatenate(g_gates, axis=-1),
+        run * bend_c * (g_do * do - 2 * g_delta * o * tanh_c),
+        keep * g_dh + on * (g_delta * o * bend_c + g_do * tanh_c * do),
+        on * g_delta + keep * g_dc,
+    )
+
+
+@register_gradient("LSTMUnitGradient")
+def lstm_unit_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """hidden is not read, and its gradient of zeros is there because LSTMUnit wants one of each output."""
+    do = Steps(op)
+    *_, hidden, _, _, _ = op.inputs
+    arrived = do.or_zeros(arriving(g_output, 3), op.inputs[:3])
+    g_c, g_gates, g_cell, g_dh, g_dc = do.several(5, "LSTMUnitGradientGradient", *op.inputs, *arrived, **op.args)
+    time = [None] * (len(op.inputs) - 7)
+    return do.answer(None, g_c, g_gates, *time, do.fill(hidden, 0.0), g_cell, g_dh, g_dc)
 
 
 def gru_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *time: ArraySpec) -> ArraySpec:
@@ -165,10 +232,18 @@ def gru_gradient_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: Array
     return ArraySpec(h.shape, result_dtype(gates, dh)), ArraySpec(gates.shape, result_dtype(h, gates, dh))
 
 
+GRU_SECOND = (
+    "∂dh = ∂dh₀ σ(u) + ∂du (h₀ - tanh o) σ'(u) + ∂do (1 - σ(u)) (1 - tanh² o), ∂h₀ = ∂du dh σ'(u), ∂r = 0, "
+    "∂u = dh (∂dh₀ σ'(u) + ∂du (h₀ - tanh o) σ''(u) - ∂do (1 - tanh² o) σ'(u)), "
+    "∂o = -dh (1 - tanh² o) (∂du σ'(u) + 2 ∂do (1 - σ(u)) tanh o)"
+)
+
+
 @operator(
     "GRUUnitGradient",
     "hidden_prev, gates, lengths?, timestep, hidden, dhidden -> dhidden_prev, dgates",
     formula="dh₀ = dh σ(u), du = dh (h₀ - tanh o) σ'(u), do = dh (1 - σ(u)) (1 - tanh² o), dr = 0",
+    derivative=GRU_SECOND,
     infer=gru_gradient_spec,
     args=GRU_ARGS,
 )
@@ -185,3 +260,43 @@ def gru_unit_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tup
 @register_gradient("GRUUnit")
 def gru_unit_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, *op.outputs, *g_output], wanted=(0, 1))
+
+
+def gru_second_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
+    """Inference of GRUUnitGradientGradient."""
+    *others, g_dh, g_dgates = rest
+    of_arrived = gru_gradient_spec(op, h, gates, *others)
+    for arrived, spec in zip((g_dh, g_dgates), of_arrived, strict=True):
+        if arrived.shape != spec.shape:
+            raise misfit(f"the gradient of a gradient {spec.shape} must have its shape, got {described(arrived)}.")
+    dtype = result_dtype(*of_arrived, g_dh, g_dgates)
+    return ArraySpec(h.shape, dtype), ArraySpec(gates.shape, dtype), ArraySpec(h.shape, dtype)
+
+
+@operator(
+    "GRUUnitGradientGradient",
+    "hidden_prev, gates, lengths?, timestep, hidden, dhidden, ∂dhidden_prev, ∂dgates -> ∂hidden_prev, ∂gates, ∂dhidden",
+    formula=GRU_SECOND,
+    infer=gru_second_spec,
+    args=GRU_ARGS,
+)
+def gru_unit_gradient_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tuple[Array, Array, Array]:
+    """Gradients of GRUUnitGradient."""
+    *time, _, dh, g_dh, g_dgates = rest
+    _, u, o = np.split(gates, 3, axis=-1)
+    _, g_du, g_do = np.split(g_dgates, 3, axis=-1)
+    update, new, on = logistic(u), np.tanh(o), running(op, h, *time)
+    slope, bend, run = update * (1 - update), 1 - new * new, on * dh
+    g_run = g_dh * update + g_du * (h - new) * slope + g_do * (1 - update) * bend
+    g_u = run * slope * (g_dh + g_du * (h - new) * (1 - 2 * update) - g_do * bend)
+    g_o = -run * bend * (g_du * slope + 2 * g_do * (1 - update) * new)
+    g_gates = np.concatenate([0 * g_u, g_u, g_o], axis=-1)
+    return g_du * run * slope, g_gates, on * g_run + carried(op, on) * g_dh
+
+
+@register_gradient("GRUUnitGradient")
+def gru_unit_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do = Steps(op)
+    arrived = do.or_zeros(arriving(g_output, 2), op.inputs[:2])
+    g_h, g_gates, g_dh = do.several(3, "GRUUnitGradientGradient", *op.inputs, *arrived, **op.args)
+    return do.answer(g_h, g_gates, *[None] * (len(op.inputs) - 3), g_dh)

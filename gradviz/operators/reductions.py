@@ -23,6 +23,7 @@ from .registry import (
     register_gradient,
 )
 from .shaping import with_zeros
+from .steps import Steps
 
 ARGS: dict[str, Any] = {"axes": (), "keepdims": 1}
 
@@ -111,7 +112,14 @@ def reduce_sum(op: Operator, x: Array) -> Array:
     return x.sum(axis=reduced_axes(op, x.shape), dtype=x.dtype, keepdims=along(op))
 
 
-@operator("ReduceSumGradient", "dy, x, y -> dx", formula="dx = dy", infer=gradient_spec(0), args=ARGS)
+@operator(
+    "ReduceSumGradient",
+    "dy, x, y -> dx",
+    formula="dx = dy",
+    derivative="∂dy = Σ ∂dx",
+    infer=gradient_spec(0),
+    args=ARGS,
+)
 def reduce_sum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceSum: each summand gets that of the sum."""
     return filled(spread(op, dy, x), x)
@@ -124,7 +132,14 @@ def reduce_mean(op: Operator, x: Array) -> Array:
     return total / count(x, total)
 
 
-@operator("ReduceMeanGradient", "dy, x, y -> dx", formula="dx = dy / n", infer=gradient_spec(0), args=ARGS)
+@operator(
+    "ReduceMeanGradient",
+    "dy, x, y -> dx",
+    formula="dx = dy / n",
+    derivative="∂dy = Σ ∂dx / n",
+    infer=gradient_spec(0),
+    args=ARGS,
+)
 def reduce_mean_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceMean: the same for each of the n elements of a mean."""
     return filled(spread(op, dy, x) / count(x, dy), x)
@@ -167,8 +182,17 @@ def shared(dy: Array, x: Array, y: Array, axes: tuple[int, ...], among: Array | 
     return dy * share / np.maximum(share.sum(axis=axes, keepdims=True), 1)
 
 
-@operator("ReduceMaxGradient", "dy, x, y -> dx", formula="dx = dy where x = y", infer=gradient_spec(0), args=ARGS)
-@operator("ReduceMinGradient", "dy, x, y -> dx", formula="dx = dy where x = y", infer=gradient_spec(0), args=ARGS)
+EXTREMUM_GRADIENT: dict[str, Any] = {
+    "signature": "dy, x, y -> dx",
+    "formula": "dx = dy where x = y",
+    "derivative": "∂dy = Σ ∂dx where x = y, equal ones by their share",
+    "infer": gradient_spec(0),
+    "args": ARGS,
+}
+
+
+@operator("ReduceMaxGradient", **EXTREMUM_GRADIENT)
+@operator("ReduceMinGradient", **EXTREMUM_GRADIENT)
 def reduce_extremum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceMax and ReduceMin; equal elements share it equally."""
     return shared(spread(op, dy, x), x, spread(op, y, x), reduced_axes(op, x.shape))
@@ -180,7 +204,14 @@ def reduce_l1(op: Operator, x: Array) -> Array:
     return np.abs(x).sum(axis=reduced_axes(op, x.shape), keepdims=along(op))
 
 
-@operator("ReduceL1Gradient", "dy, x, y -> dx", formula="dx = dy · sign x", infer=gradient_spec(0, 1), args=ARGS)
+@operator(
+    "ReduceL1Gradient",
+    "dy, x, y -> dx",
+    formula="dx = dy · sign x",
+    derivative="∂dy = Σ ∂dx · sign x",
+    infer=gradient_spec(0, 1),
+    args=ARGS,
+)
 def reduce_l1_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceL1; 0 where x is 0."""
     return spread(op, dy, x) * np.sign(x)
@@ -192,7 +223,14 @@ def reduce_l2(op: Operator, x: Array) -> Array:
     return np.sqrt((x * x).sum(axis=reduced_axes(op, x.shape), keepdims=along(op)))
 
 
-@operator("ReduceL2Gradient", "dy, x, y -> dx", formula="dx = dy · x / y", infer=gradient_spec(0, 1, 2), args=ARGS)
+@operator(
+    "ReduceL2Gradient",
+    "dy, x, y -> dx",
+    formula="dx = dy · x / y",
+    derivative="∂dy = Σ ∂dx · x / y, ∂x = dy · ∂dx / y, ∂y = -Σ ∂x · x / y",
+    infer=gradient_spec(0, 1, 2),
+    args=ARGS,
+)
 def reduce_l2_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceL2; 0 where the norm is 0."""
     return spread(op, dy / np.where(y == 0, 1, y), x) * x
@@ -206,6 +244,40 @@ def reduce_l2_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
 @register_gradient("ReduceL2")
 def reduce_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], op.inputs[0], op.outputs[0]])
+
+
+@register_gradient("ReduceSumGradient")
+@register_gradient("ReduceMeanGradient")
+def spread_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """Spreading a sum or mean is undone by taking one."""
+    do = Steps(op)
+    return do.answer(do(op.type.removesuffix("Gradient"), g_output[0], **op.args))
+
+
+@register_gradient("ReduceMaxGradient")
+@register_gradient("ReduceMinGradient")
+def extremum_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """The gradient of ones tells the share of each element."""
+    do, (_, x, y) = Steps(op), op.inputs
+    shares = do(op.type, do.fill(y, 1.0), x, y, **op.args)
+    return do.answer(do("ReduceSum", do("Mul", g_output[0], shares), **op.args))
+
+
+@register_gradient("ReduceL1Gradient")
+def reduce_l1_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do, (_, x, _) = Steps(op), op.inputs
+    return do.answer(do("ReduceSum", do("AbsGradient", x, g_output[0]), **op.args))
+
+
+@register_gradient("ReduceL2Gradient")
+def reduce_l2_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """Every quotient is a ReduceL2Gradient, which is 0 where y is."""
+    do, (dy, x, y), g_dx = Steps(op), op.inputs, g_output[0]
+    direction = do("ReduceL2Gradient", do.fill(y, 1.0), x, y, **op.args)
+    g_dy = do("ReduceSum", do("Mul", g_dx, direction), **op.args)
+    g_x = do("ReduceL2Gradient", dy, g_dx, y, **op.args)
+    g_y = do("Negative", do("ReduceSum", do("Mul", g_x, direction), **op.args))
+    return do.answer(g_dy, g_x, g_y)
 
 
 def moments_spec(op: Operator, x: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
@@ -247,6 +319,7 @@ def moments_gradient_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
     "MomentsGradient",
     "dmean, dvariance, x, mean -> dx",
     formula="dx = (dmean + 2 dvariance (x - mean)) / n",
+    derivative="∂dmean = Σ ∂dx / n, ∂dvariance = 2 Σ ∂dx (x - mean) / n, ∂x = 2 dvariance · ∂dx / n, ∂mean = -Σ ∂x",
     infer=moments_gradient_spec,
     args=ARGS,
 )
@@ -263,3 +336,14 @@ def moments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     fills, both = with_zeros(op, g_output)
     made = gradient_operator(op, "MomentsGradient", [*both, x, op.outputs[0]], [x_grad])
     return [*fills, made], [x_grad]
+
+
+@register_gradient("MomentsGradient")
+def moments_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """With dmean = 0, MomentsGradient is 2 dvariance (x - mean) / n: taken of dvariance = 1, and of x - mean = ∂dx."""
+    do, (_, dvariance, x, mean), g_dx = Steps(op), op.inputs, g_output[0]
+    none, one = do.fill(mean, 0.0), do.fill(mean, 1.0)
+    slope = do("MomentsGradient", none, one, x, mean, **op.args)
+    g_dmean, g_dvariance = do("ReduceMean", g_dx, **op.args), do("ReduceSum", do("Mul", g_dx, slope), **op.args)
+    g_x = do("MomentsGradient", none, dvariance, g_dx, none, **op.args)
+    return do.answer(g_dmean, g_dvariance, g_x, do("Negative", do("ReduceSum", g_x, **op.args)))

@@ -97,6 +97,7 @@ class OperatorType(NamedTuple):
 
 
 _TABLE: dict[str, OperatorType] = {}
+_LISTENERS: list[Callable[[], None]] = []
 
 
 def operator(
@@ -172,6 +173,7 @@ def register_kernel(type: str) -> Callable[[Kernel], Kernel]:
         _TABLE[type] = _TABLE.get(type, OperatorType(type))._replace(
             kernel=kernel, infer=None, inputs=None, outputs=None, args=None
         )
+        _tell()
         return kernel
 
     return register
@@ -194,9 +196,20 @@ def register_gradient(type: str) -> Callable[[Rule], Rule]:
     def register(rule: Rule) -> Rule:
         _check_callable(rule, f"the gradient rule of {type}")
         _TABLE[type] = _TABLE.get(type, OperatorType(type))._replace(rule=rule, rule_source=_source(rule))
+        _tell()
         return rule
 
     return register
+
+
+def when_registered(listener: Callable[[], None]) -> None:
+    """Call `listener` after every registration: what it keeps of the table may be out of date."""
+    _LISTENERS.append(listener)
+
+
+def _tell() -> None:
+    for listener in _LISTENERS:
+        listener()
 
 
 def lookup(type: str) -> OperatorType | None:

@@ -20,8 +20,10 @@ from .registry import (
 from .segments import (
     MEAN_DERIVATIVE,
     MEAN_FORMULA,
+    MEAN_SECOND,
     SUM_DERIVATIVE,
     SUM_FORMULA,
+    SUM_SECOND,
     averaged,
     counted,
     lengths_spec,
@@ -30,6 +32,7 @@ from .segments import (
     rows_name,
     segments_of,
 )
+from .steps import Steps
 
 
 @operator(
@@ -61,6 +64,7 @@ def lengths_max_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, lengths
     "LengthsMaxWithMainInputAndForwardOutputGradient",
     "y, dy, lengths, x -> dx",
     formula="dxᵢ = dy[s(i)] where xᵢ = y[s(i)], in equal shares where several are the greatest; 0 elsewhere",
+    derivative="∂dyₛ = Σ ∂dxᵢ over the rows i of segment s where xᵢ = yₛ, by their share",
     infer=lengths_max_gradient_spec,
 )
 def lengths_max_gradient(op: Operator, y: Array, dy: Array, lengths: Array, x: Array) -> Array:
@@ -76,6 +80,14 @@ def lengths_max_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     (x, lengths), x_grad = op.inputs, gradient_name(op.inputs[0])
     reads = [op.outputs[0], g_output[0], lengths, x]
     return gradient_operator(op, "LengthsMaxWithMainInputAndForwardOutputGradient", reads, [x_grad]), [x_grad, None]
+
+
+@register_gradient("LengthsMaxWithMainInputAndForwardOutputGradient")
+def lengths_max_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """The gradient of ones tells the share of each element."""
+    do, (y, _, lengths, x) = Steps(op), op.inputs
+    shares = do(op.type, y, do.fill(y, 1.0), lengths, x)
+    return do.answer(None, do("LengthsSum", do("Mul", g_output[0], shares), lengths))
 
 
 def tile_spec(op: Operator, x: ArraySpec, lengths: ArraySpec) -> None:
@@ -192,13 +204,19 @@ def segments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return made, [rows_gradient(op, indices), *[None] * (len(op.inputs) - 1)]
 
 
+def segments_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """The rule of their gradients: what was spread over rows is added up again, in as many segments as dy has."""
+    do, (_, ids) = Steps(op), op.inputs
+    return do.answer(do(op.type.removesuffix("Gradient"), g_output[0], ids, **op.args))
+
+
 ARGS: dict[str, Any] = {"num_segments": -1}
 
 for _order in ("SortedSegment", "UnsortedSegment"):
     _args = ARGS if _order == "UnsortedSegment" else None
-    for _reducer, _kernel, _gradient, _formula, _derivative in (
-        ("Sum", segment_sum, segment_sum_gradient, SUM_FORMULA, SUM_DERIVATIVE),
-        ("Mean", segment_mean, segment_mean_gradient, MEAN_FORMULA, MEAN_DERIVATIVE),
+    for _reducer, _kernel, _gradient, _formula, _derivative, _second in (
+        ("Sum", segment_sum, segment_sum_gradient, SUM_FORMULA, SUM_DERIVATIVE, SUM_SECOND),
+        ("Mean", segment_mean, segment_mean_gradient, MEAN_FORMULA, MEAN_DERIVATIVE, MEAN_SECOND),
     ):
         _type = f"{_order}{_reducer}"
         for _prefix, _slots in (("", ""), ("Sparse", "indices, ")):
@@ -215,6 +233,8 @@ for _order in ("SortedSegment", "UnsortedSegment"):
             f"{_type}Gradient",
             "dy, segment_ids -> dx",
             formula=_derivative,
+            derivative=_second,
             infer=segments_gradient_spec,
             args=_args,
         )(_gradient)
+        register_gradient(f"{_type}Gradient")(segments_gradient_rule)

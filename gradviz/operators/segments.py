@@ -9,7 +9,6 @@ Let row i of x, or of x[indices] in the Sparse types, belong to segment s(i), an
 The gradient of a table x that is read by indices is sparse: row indicesᵢ gets dxᵢ.
 """
 
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -22,12 +21,14 @@ from .registry import (
     Array,
     ArraySpec,
     Gradients,
+    Rule,
     RuleAnswer,
     gradient_name,
     gradient_operator,
     operator,
     register_gradient,
 )
+from .steps import Steps, arriving
 
 WEIGHTED: dict[str, Any] = {"grad_on_weights": 0}
 SUM_FORMULA = "yₛ = Σ xᵢ over the rows i of segment s"
@@ -36,6 +37,9 @@ WEIGHTED_FORMULA = "yₛ = Σ wᵢ xᵢ over the rows i of segment s"
 SUM_DERIVATIVE = "dxᵢ = dy[s(i)]"
 MEAN_DERIVATIVE = "dxᵢ = dy[s(i)] / n[s(i)]"
 WEIGHTED_DERIVATIVE = "dxᵢ = wᵢ dy[s(i)], dwᵢ = <xᵢ, dy[s(i)]> if grad_on_weights"
+SUM_SECOND = "∂dyₛ = Σ ∂dxᵢ over the rows i of segment s"
+MEAN_SECOND = "∂dyₛ = Σ ∂dxᵢ / nₛ over the nₛ rows i of segment s"
+WEIGHTED_SECOND = "∂dyₛ = Σ wᵢ ∂dxᵢ over the rows i of segment s"
 
 
 def segments_of(lengths: Array, rows: int) -> Array:
@@ -166,13 +170,23 @@ def lengths_mean_gradient(op: Operator, dy: Array, lengths: Array, rows: Array) 
     return lengths_sum_gradient(op, averaged(dy, lengths), lengths, rows)
 
 
-def lengths_rule(gradient_type: str) -> Callable[[Operator, Gradients], RuleAnswer]:
+def lengths_rule(gradient_type: str) -> Rule:
     """The rule of a sum or mean by lengths, whose gradient operator is `gradient_type`."""
 
     def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         x, *indices, lengths = op.inputs
         made = gradient_operator(op, gradient_type, [g_output[0], lengths, *(indices or [x])], [rows_name(op, indices)])
         return made, [rows_gradient(op, indices), *[None] * (len(op.inputs) - 1)]
+
+    return rule
+
+
+def lengths_gradient_rule(type: str) -> Rule:
+    """The rule of the gradient of a sum or mean by lengths: what was spread over rows is added up by `type` again."""
+
+    def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+        do = Steps(op)
+        return do.answer(do(type, g_output[0], op.inputs[1]))
 
     return rule
 
@@ -189,13 +203,16 @@ def rows_gradient(op: Operator, indices: list[str]) -> Gradient:
 
 
 for _sparse, _rows in (("", "x"), ("Sparse", "indices")):
-    for _reducer, _gradient, _formula in (
-        ("Sum", lengths_sum_gradient, SUM_DERIVATIVE),
-        ("Mean", lengths_mean_gradient, MEAN_DERIVATIVE),
+    for _reducer, _gradient, _formula, _second in (
+        ("Sum", lengths_sum_gradient, SUM_DERIVATIVE, SUM_SECOND),
+        ("Mean", lengths_mean_gradient, MEAN_DERIVATIVE, MEAN_SECOND),
     ):
         _type = f"{_sparse}LengthsIndicesInGradient{_reducer}Gradient"
-        operator(_type, f"dy, lengths, {_rows} -> dx", formula=_formula, infer=lengths_gradient_spec)(_gradient)
+        operator(
+            _type, f"dy, lengths, {_rows} -> dx", formula=_formula, derivative=_second, infer=lengths_gradient_spec
+        )(_gradient)
         register_gradient(f"{_sparse}Lengths{_reducer}")(lengths_rule(_type))
+        register_gradient(_type)(lengths_gradient_rule(f"Lengths{_reducer}"))
 
 
 # With weights: x, weights, lengths -> y
@@ -279,7 +296,7 @@ def lengths_weighted_sum_gradients(
     return dys * stretched(weights, dys), products.sum(axis=1)
 
 
-def weighted_rule(plain: str, with_weights: str) -> Callable[[Operator, Gradients], RuleAnswer]:
+def weighted_rule(plain: str, with_weights: str) -> Rule:
     """The rule of a weighted sum; its gradient operators without and with a gradient of the weights."""
 
     def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
@@ -295,6 +312,28 @@ def weighted_rule(plain: str, with_weights: str) -> Callable[[Operator, Gradient
     return rule
 
 
+def weighted_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """The rule of the gradient of a weighted sum whose weights are constants."""
+    do, (weights, _, lengths, *_) = Steps(op), op.inputs
+    return do.answer(None, do("LengthsWeightedSum", g_output[0], weights, lengths))
+
+
+def weights_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """The rule of the gradient of a weighted sum: ∂x and ∂w come from one of ∂dx and ∂dw in place of x and w."""
+    do, (weights, dy, lengths, x, *indices) = Steps(op), op.inputs
+    rows = do("Gather", x, *indices) if indices else x
+    g_rows, g_weights = do.or_zeros(arriving(g_output, 2), [rows, weights])
+    g_dy = do(
+        "Sum",
+        do("LengthsWeightedSum", g_rows, weights, lengths, **op.args),
+        do("LengthsWeightedSum", rows, g_weights, lengths, **op.args),
+    )
+    of_rows, of_weights = do.several(
+        2, "LengthsWeightedSumWithMainInputGradient", g_weights, dy, lengths, g_rows, **op.args
+    )
+    return do.answer(of_weights, g_dy, None, GradientSlice(indices[0], of_rows) if indices else of_rows)
+
+
 for _type, _plain, _with_weights, _slots in (
     ("LengthsWeightedSum", "LengthsWeightedSumGradient", "LengthsWeightedSumWithMainInputGradient", ""),
     (
@@ -308,6 +347,7 @@ for _type, _plain, _with_weights, _slots in (
         _plain,
         f"weights, dy, lengths{_slots} -> dx",
         formula="dxᵢ = wᵢ dy[s(i)]",
+        derivative=WEIGHTED_SECOND,
         infer=weighted_gradient_spec,
         args=WEIGHTED,
     )(lengths_weighted_sum_gradient)
@@ -315,7 +355,10 @@ for _type, _plain, _with_weights, _slots in (
         _with_weights,
         f"weights, dy, lengths, x{_slots} -> dx, dweights",
         formula="dxᵢ = wᵢ dy[s(i)], dwᵢ = <xᵢ, dy[s(i)]>",
+        derivative=f"{WEIGHTED_SECOND} + Σ ∂dwᵢ xᵢ, ∂wᵢ = <∂dxᵢ, dy[s(i)]>, ∂xᵢ = ∂dwᵢ dy[s(i)]",
         infer=weights_gradient_spec,
         args=WEIGHTED,
     )(lengths_weighted_sum_gradients)
     register_gradient(_type)(weighted_rule(_plain, _with_weights))
+    register_gradient(_plain)(weighted_gradient_rule)
+    register_gradient(_with_weights)(weights_gradient_rule)

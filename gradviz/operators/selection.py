@@ -19,6 +19,7 @@ from .registry import (
     operator,
     register_gradient,
 )
+from .steps import Steps
 
 INT64 = np.dtype(np.int64)
 TOP_ARGS: dict[str, Any] = {"k": 0, "axis": -1}
@@ -92,6 +93,7 @@ def top_gradient_spec(op: Operator, dvalues: ArraySpec, indices: ArraySpec, x: A
     "TopKGradient",
     "dvalues, indices, x -> dx",
     formula="dx = dvalues where x was picked, 0 elsewhere",
+    derivative="∂dvalues = ∂dx where x was picked",
     infer=top_gradient_spec,
     args=TOP_ARGS,
 )
@@ -107,11 +109,45 @@ def top_k_gradient(op: Operator, dvalues: Array, indices: Array, x: Array) -> Ar
     return np.moveaxis(dx.reshape(*lead, size), -1, axis)
 
 
+def top_second_spec(op: Operator, dvalues: ArraySpec, indices: ArraySpec, g_dx: ArraySpec) -> ArraySpec:
+    """Inference of TopKGradientGradient."""
+    top_gradient_spec(op, dvalues, indices, g_dx)
+    return ArraySpec(dvalues.shape, g_dx.dtype)
+
+
 @register_gradient("TopK")
 def top_k_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     if g_output[0] is None:
         return [], [None] * len(op.inputs)
     return op_gradient(op, [g_output[0], op.outputs[1], op.inputs[0]])
+
+
+@operator(
+    "TopKGradientGradient",
+    "dvalues, indices, ∂dx -> ∂dvalues",
+    formula="∂dvalues = ∂dx where x was picked",
+    derivative="the gradient of ∂dx is that of ∂dvalues where x was picked, 0 elsewhere",
+    infer=top_second_spec,
+    args=TOP_ARGS,
+)
+def top_k_gradient_gradient(op: Operator, dvalues: Array, indices: Array, g_dx: Array) -> Array:
+    """Gradient of TopKGradient; 0 where there was nothing left to pick."""
+    axis = canonical_axis(op.args.get("axis", -1), g_dx.shape)
+    missing = [(0, 0)] * g_dx.ndim
+    missing[axis] = 0, max(indices.shape[axis] - g_dx.shape[axis], 0)
+    there = indices[(slice(None),) * axis + (slice(0, g_dx.shape[axis]),)]
+    return np.pad(np.take_along_axis(g_dx, there, axis=axis), missing)
+
+
+@register_gradient("TopKGradient")
+def top_k_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs[:2], g_output[0]])
+
+
+@register_gradient("TopKGradientGradient")
+def top_k_gradient_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do, (_, indices, g_dx) = Steps(op), op.inputs
+    return do.answer(None, None, do("TopKGradient", g_output[0], indices, g_dx, **op.args))
 
 
 def place_spec(op: Operator, x: ArraySpec) -> ArraySpec:
@@ -239,7 +275,13 @@ def mask_gradient_spec(op: Operator, mask: ArraySpec, dy: ArraySpec) -> ArraySpe
     return ArraySpec((*mask.shape, *dy.shape[1:]), dy.dtype)
 
 
-@operator("BooleanMaskGradient", "mask, dy -> dx", formula="dx[mask] = dy, 0 elsewhere", infer=mask_gradient_spec)
+@operator(
+    "BooleanMaskGradient",
+    "mask, dy -> dx",
+    formula="dx[mask] = dy, 0 elsewhere",
+    derivative="∂dy = ∂dx[mask]",
+    infer=mask_gradient_spec,
+)
 def boolean_mask_gradient(op: Operator, mask: Array, dy: Array) -> Array:
     """Gradient of BooleanMask."""
     dx = np.zeros_like(dy, shape=(*mask.shape, *dy.shape[1:]))
@@ -251,6 +293,12 @@ def boolean_mask_gradient(op: Operator, mask: Array, dy: Array) -> Array:
 def boolean_mask_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     made, g_input = op_gradient(op, [op.inputs[1], g_output[0]])
     return (made, g_input) if g_output[0] is not None else ([], [None, None])
+
+
+@register_gradient("BooleanMaskGradient")
+def boolean_mask_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do = Steps(op)
+    return do.answer(None, do("BooleanMask", g_output[0], op.inputs[0]))
 
 
 def gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
@@ -287,6 +335,7 @@ def gather_gradient_spec(op: Operator, x: ArraySpec, indices: ArraySpec, dy: Arr
     "BatchGatherGradient",
     "x, indices, dy -> dx",
     formula="dxᵢₖ = Σⱼ dyᵢⱼ where indicesⱼ = k",
+    derivative="∂dyᵢⱼ = ∂dxᵢₖ, k = indicesⱼ",
     infer=gather_gradient_spec,
 )
 def batch_gather_gradient(op: Operator, x: Array, indices: Array, dy: Array) -> Array:
@@ -300,3 +349,9 @@ def batch_gather_gradient(op: Operator, x: Array, indices: Array, dy: Array) -> 
 @register_gradient("BatchGather")
 def batch_gather_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]])
+
+
+@register_gradient("BatchGatherGradient")
+def batch_gather_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do = Steps(op)
+    return do.answer(None, None, do("BatchGather", g_output[0], op.inputs[1]))

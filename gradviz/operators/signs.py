@@ -6,7 +6,7 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .elementwise import elementwise_gradient
+from .elementwise import elementwise_gradient, straight_pieces
 from .inference import elementwise, like_first, misfit, need_integers
 from .registry import (
     Array,
@@ -33,10 +33,13 @@ def abs_(op: Operator, x: Array) -> Array:
     return np.abs(x)
 
 
-@elementwise_gradient("Abs", reads="x, dy")
+@elementwise_gradient("Abs", reads="x, dy", derivative="∂dy = ∂dx · sign x")
 def abs_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Abs; 0 at the corner."""
     return dy * np.sign(x)
+
+
+straight_pieces("Abs")
 
 
 @operator("Negative", "x -> y", formula="y = -x", derivative="dx = -dy", infer=signed)

@@ -14,6 +14,7 @@ from .registry import (
     operator,
     register_gradient,
 )
+from .steps import Steps, arriving
 
 FLOOR = 1e-12
 """Squared lengths below this count as this much, so that the angle with a vector of zeros is defined."""
@@ -52,6 +53,7 @@ def dot_product(op: Operator, x: Array, y: Array) -> Array:
     "DotProductGradient",
     "x, y, dz -> dx, dy",
     formula="dxᵢⱼ = dzᵢ · yᵢⱼ, dyᵢⱼ = dzᵢ · xᵢⱼ",
+    derivative="∂xᵢⱼ = dzᵢ · ∂dyᵢⱼ, ∂yᵢⱼ = dzᵢ · ∂dxᵢⱼ, ∂dzᵢ = Σⱼ (∂dxᵢⱼ · yᵢⱼ + xᵢⱼ · ∂dyᵢⱼ)",
     infer=comparison_gradient_spec,
 )
 def dot_product_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
@@ -78,10 +80,17 @@ def length(x: Array) -> Array:
     return np.sqrt(np.maximum((flat * flat).sum(axis=1), FLOOR))
 
 
+COSINE_SECOND = (
+    "∂dz = p - z (q + r), ∂x = dz (c ∂dy - p x / |x|² - (c y - z x / |x|²) (q + r) - z (∂dx - 2 q x) / |x|²), "
+    "∂y likewise, with c = 1 / (|x| |y|), p = c <∂dx, y> + c <x, ∂dy>, q = <∂dx, x> / |x|², r = <∂dy, y> / |y|²"
+)
+
+
 @operator(
     "CosineSimilarityGradient",
     "x, y, dz -> dx, dy",
     formula="dxᵢ = dzᵢ (yᵢ / (|xᵢ| |yᵢ|) - zᵢ xᵢ / |xᵢ|²), dy likewise",
+    derivative=COSINE_SECOND,
     infer=distance_gradient_spec,
 )
 def cosine_similarity_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
@@ -110,6 +119,7 @@ def l1_distance(op: Operator, x: Array, y: Array) -> Array:
     "L1DistanceGradient",
     "x, y, dz -> dx, dy",
     formula="dxᵢⱼ = dzᵢ · sign(xᵢⱼ - yᵢⱼ), dy = -dx",
+    derivative="∂dzᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ · sign(xᵢⱼ - yᵢⱼ)",
     infer=distance_gradient_spec,
 )
 def l1_distance_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
@@ -123,3 +133,60 @@ def l1_distance_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[A
 @register_gradient("L1Distance")
 def comparison_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))
+
+
+@register_gradient("DotProductGradient")
+def dot_product_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """∂x and ∂y come from DotProductGradient itself, of ∂dx and ∂dy in place of x and y."""
+    do, (x, y, dz) = Steps(op), op.inputs
+    g_dx, g_dy = do.or_zeros(arriving(g_output, 2), [x, y])
+    g_dz = do("Sum", do("DotProduct", g_dx, y), do("DotProduct", x, g_dy))
+    return do.answer(*do.several(2, op.type, g_dx, g_dy, dz), g_dz)
+
+
+@register_gradient("L1DistanceGradient")
+def l1_distance_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do, (x, y, _) = Steps(op), op.inputs
+    g_dx, g_dy = do.or_zeros(arriving(g_output, 2), [x, y])
+    signed = do("AbsGradient", do("Sub", x, y), do("Sub", g_dx, g_dy))
+    return do.answer(None, None, do("DotProduct", signed, do.fill(x, 1.0)))
+
+
+def cosine_second_spec(
+    op: Operator, x: ArraySpec, y: ArraySpec, dz: ArraySpec, *arrived: ArraySpec
+) -> tuple[ArraySpec, ...]:
+    """Inference of CosineSimilarityGradientGradient."""
+    for spec in arrived:
+        dx, _ = distance_gradient_spec(op, x, spec, dz)
+    dtype = result_dtype(dx, y, dz, *arrived)
+    return tuple(ArraySpec(spec.shape, dtype) for spec in (x, y, dz))
+
+
+@operator(
+    "CosineSimilarityGradientGradient",
+    "x, y, dz, ∂dx, ∂dy -> ∂x, ∂y, ∂dz",
+    formula=COSINE_SECOND,
+    infer=cosine_second_spec,
+)
+def cosine_similarity_gradient_gradient(
+    op: Operator, x: Array, y: Array, dz: Array, g_dx: Array, g_dy: Array
+) -> tuple[Array, Array, Array]:
+    """Gradients of CosineSimilarityGradient."""
+    inner, x_length, y_length = dot_product, length(x), length(y)
+    c, x_square, y_square = 1 / (x_length * y_length), x_length * x_length, y_length * y_length
+    z, p = c * inner(op, x, y), c * (inner(op, g_dx, y) + inner(op, x, g_dy))
+    q, r = inner(op, g_dx, x) / x_square, inner(op, g_dy, y) / y_square
+
+    def side(a: Array, b: Array, g_da: Array, g_db: Array, square: Array, share: Array) -> Array:
+        of_a = (2 * z * share + z * (q + r) - p) / square
+        terms = (c, g_db), (of_a, a), (-c * (q + r), b), (-z / square, g_da)
+        return sum(along(a, dz * factor) * array for factor, array in terms)
+
+    return side(x, y, g_dx, g_dy, x_square, q), side(y, x, g_dy, g_dx, y_square, r), p - z * (q + r)
+
+
+@register_gradient("CosineSimilarityGradient")
+def cosine_similarity_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do = Steps(op)
+    both = do.or_zeros(arriving(g_output, 2), op.inputs[:2])
+    return do.answer(*do.several(3, "CosineSimilarityGradientGradient", *op.inputs, *both))

@@ -1,14 +1,16 @@
 """Smooth activations: Gelu, Swish, Mish, Softplus, Softsign, and Logit, which undoes the sigmoid."""
 
+from collections.abc import Mapping
 from math import pi, sqrt
 
 import numpy as np
 
 from ..program import Operator
-from .elementwise import elementwise_gradient
+from .elementwise import elementwise_gradient, second_derivative
 from .error_function import normal_cdf, normal_density
 from .inference import elementwise
 from .registry import Array, operator
+from .steps import Steps
 
 
 def logistic(x: Array) -> Array:
@@ -22,10 +24,15 @@ def softplus(op: Operator, x: Array) -> Array:
     return np.logaddexp(0, x)
 
 
-@elementwise_gradient("Softplus", reads="y, dy")
+@elementwise_gradient("Softplus", reads="y, dy", derivative="∂dy = ∂dx · (1 - e⁻ʸ), ∂y = ∂dx · dy · e⁻ʸ")
 def softplus_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Softplus from its output."""
     return dy * -np.expm1(-y)
+
+
+@second_derivative("Softplus")
+def softplus_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
+    return {"y": do("Mul", both, do("Exp", do("Negative", y)))}
 
 
 @operator("Softsign", "x -> y", formula="y = x / (1 + |x|)", derivative="dx = dy / (1 + |x|)²", infer=elementwise)
@@ -34,10 +41,19 @@ def softsign(op: Operator, x: Array) -> Array:
     return x / (1 + np.abs(x))
 
 
-@elementwise_gradient("Softsign", reads="x, dy")
+@elementwise_gradient(
+    "Softsign", reads="x, dy", derivative="∂dy = ∂dx / (1 + |x|)², ∂x = -2 ∂dx · dy · sign x / (1 + |x|)³"
+)
 def softsign_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Softsign."""
     return dy / np.square(1 + np.abs(x))
+
+
+@second_derivative("Softsign")
+def softsign_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+    """The slope s is 1 / (1 + |x|)²; to the power of 3/2 it is what is wanted."""
+    slope = do("SoftsignGradient", x, do.fill(x, 1.0))
+    return {"x": do("Scale", do("AbsGradient", x, do("Mul", both, do("Pow", slope, exponent=1.5))), scale=-2.0)}
 
 
 @operator("Swish", "x -> y", formula="y = x · σ(x)", derivative="dx = dy · (y + σ(x) (1 - y))", infer=elementwise)
@@ -46,10 +62,21 @@ def swish(op: Operator, x: Array) -> Array:
     return x * logistic(x)
 
 
-@elementwise_gradient("Swish", reads="x, y, dy")
+@elementwise_gradient(
+    "Swish",
+    reads="x, y, dy",
+    derivative="∂dy = ∂dx · (y + σ(x) (1 - y)), ∂x = ∂dx · dy · σ'(x) (1 - y), ∂y = ∂dx · dy · (1 - σ(x))",
+)
 def swish_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of Swish from its input and output."""
     return dy * (y + logistic(x) * (1 - y))
+
+
+@second_derivative("Swish")
+def swish_bend(do: Steps, both: str, x: str, y: str) -> Mapping[str, str]:
+    up, down = do("Sigmoid", x), do("Sigmoid", do("Negative", x))
+    of_x = do("SigmoidGradient", up, do("Sub", both, do("Mul", both, y)))
+    return {"x": of_x, "y": do("Mul", both, down)}
 
 
 @operator(
@@ -64,11 +91,23 @@ def mish(op: Operator, x: Array) -> Array:
     return x * np.tanh(np.logaddexp(0, x))
 
 
-@elementwise_gradient("Mish", reads="x, y, dy")
+@elementwise_gradient(
+    "Mish",
+    reads="x, y, dy",
+    derivative="∂dy = ∂dx · (t + x · σ(x) (1 - t²)), ∂x = ∂dx · dy · σ(x) (1 - t²) (2 + x (1 - σ(x) - 2 t σ(x)))",
+)
 def mish_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of Mish; y / x would be t, but not at 0, so t is computed again."""
     t = np.tanh(np.logaddexp(0, x))
     return dy * (t + x * logistic(x) * (1 - t * t))
+
+
+@second_derivative("Mish")
+def mish_bend(do: Steps, both: str, x: str, y: str) -> Mapping[str, str]:
+    up, down, t = do("Sigmoid", x), do("Sigmoid", do("Negative", x)), do("Tanh", do("Softplus", x))
+    bent = do("TanhGradient", t, do("Mul", both, up))
+    falling = do("Sub", down, do("Scale", do("Mul", t, up), scale=2.0))
+    return {"x": do("Add", do("Scale", bent, scale=2.0), do("Mul", bent, do("Mul", x, falling)))}
 
 
 FAST_SCALE, FAST_CUBIC = sqrt(2 / pi), 0.044715
@@ -93,13 +132,29 @@ def gelu(op: Operator, x: Array) -> Array:
     return x * normal_cdf(x)
 
 
-@elementwise_gradient("Gelu", reads="dy, x")
+@elementwise_gradient("Gelu", reads="dy, x", derivative="∂dy = ∂dx · (Φ(x) + x · φ(x)), ∂x = ∂dx · dy · φ(x) (2 - x²)")
 def gelu_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Gelu, of the approximation where that was used."""
     if not op.args.get("fast_gelu", 0):
         return dy * (normal_cdf(x) + x * normal_density(x))
     t = np.tanh(FAST_SCALE * x * (1 + FAST_CUBIC * x * x))
     return 0.5 * dy * (1 + t + x * (1 - t * t) * FAST_SCALE * (1 + 3 * FAST_CUBIC * x * x))
+
+
+@second_derivative("Gelu")
+def gelu_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+    """With `fast_gelu`, w the argument of the tanh t: 0.5 (2 t' + x t'') = (1 - t²) (2 w' - w'(0) - x t w'²)."""
+    square = do("Sqr", x)
+    if not do.op.args.get("fast_gelu", 0):
+        bell = do("ErfGradient", do("Scale", x, scale=sqrt(1 / 2)), do("Scale", both, scale=sqrt(1 / 8)))
+        return {"x": do("Sub", do("Scale", bell, scale=2.0), do("Mul", bell, square))}
+    first = do.fill(x, FAST_SCALE)
+    rise = do("Add", first, do("Scale", square, scale=3 * FAST_CUBIC * FAST_SCALE))
+    cubic = do("Add", x, do("Scale", do("Mul", x, square), scale=FAST_CUBIC))
+    t = do("Tanh", do("Scale", cubic, scale=FAST_SCALE))
+    bent = do("Mul", do("Mul", x, t), do("Sqr", rise))
+    slope = do("Sub", do("Sub", do("Scale", rise, scale=2.0), first), bent)
+    return {"x": do("TanhGradient", t, do("Mul", both, slope))}
 
 
 @operator(
@@ -117,9 +172,19 @@ def logit(op: Operator, x: Array) -> Array:
     return np.log(p / (1 - p))
 
 
-@elementwise_gradient("Logit", reads="x, dy")
+@elementwise_gradient(
+    "Logit",
+    reads="x, dy",
+    derivative="∂dy = ∂dx / (x (1 - x)), ∂x = ∂dx · dy (2x - 1) / (x (1 - x))² where eps ≤ x ≤ 1 - eps, else 0",
+)
 def logit_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Logit; 0 where x was clipped."""
     eps = op.args.get("eps", 1e-6)
     p = np.minimum(np.maximum(x, eps), 1 - eps)
     return np.where(x == p, dy / (p * (1 - p)), 0)
+
+
+@second_derivative("Logit")
+def logit_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+    rising = do("Sub", do("Scale", do("Mul", both, x), scale=2.0), both)
+    return {"x": do("LogitGradient", x, do("LogitGradient", x, rising, **do.op.args), **do.op.args)}

@@ -134,10 +134,14 @@ def loss_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *rest: Arr
     return ArraySpec(x.shape, result_dtype(*specs, labels) if op.args.get("label_prob", 0) else result_dtype(*specs))
 
 
+LOSS_SECOND = "∂p = ∂dx · dloss · scale · wᵢ / Σᵢ wᵢ, ∂dloss = Σᵢⱼ ∂dx · scale · wᵢ (p - onehot(label)) / Σᵢ wᵢ"
+
+
 @operator(
     "SoftmaxWithLossGradient",
     "x, labels, weights?, p, dloss -> dx",
     formula="dx = dloss · scale · wᵢ (p - onehot(label)) / Σᵢ wᵢ",
+    derivative=LOSS_SECOND,
     infer=loss_gradient_spec,
     args=ARGS,
 )
@@ -146,15 +150,19 @@ def softmax_with_loss_gradient(op: Operator, x: Array, labels: Array, *rest: Arr
     *weights, p, dloss = rest
     p2 = as_matrix(p, op.args.get("axis", 1))
     share = row_share(op, p2.shape[0], *weights or [None]) * dloss.reshape(())
+    return (off_labels(op, p2, labels) * (share[:, None] if weights else share)).reshape(x.shape)
+
+
+def off_labels(op: Operator, p: Array, labels: Array) -> Array:
+    """The slope of each row's cross entropy, p less what the labels say; p: (n, classes)."""
     if op.args.get("label_prob", 0):
-        labels = labels.reshape(p2.shape)
-        dx = p2 * labels.sum(axis=1, keepdims=True) - labels
-    else:
-        labels = labels.reshape(-1)
-        check_labels(labels, p2.shape[1])
-        dx = p2.copy()
-        dx[each_row(labels), labels] -= 1
-    return (dx * (share[:, None] if weights else share)).reshape(x.shape)
+        labels = labels.reshape(p.shape)
+        return p * labels.sum(axis=1, keepdims=True) - labels
+    labels = labels.reshape(-1)
+    check_labels(labels, p.shape[1])
+    off = p.copy()
+    off[each_row(labels), labels] -= 1
+    return off
 
 
 @register_gradient("SoftmaxWithLoss")
@@ -174,3 +182,37 @@ def softmax_with_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         gradient_operator(op, "SoftmaxGradient", [p, dp], [by_p], axis),
         gradient_operator(op, "Sum", [by_loss, by_p], [x_grad], {}),
     ], g_input
+
+
+def loss_second_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *rest: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of SoftmaxWithLossGradientGradient."""
+    *others, g_dx = rest
+    dx = loss_gradient_spec(op, x, labels, *others)
+    if g_dx.shape != x.shape:
+        raise misfit(f"∂dx must have the shape {x.shape} of x, got {described(g_dx)}.")
+    dtype = result_dtype(dx, g_dx)
+    return ArraySpec(x.shape, dtype), ArraySpec(others[-1].shape, dtype)
+
+
+@operator(
+    "SoftmaxWithLossGradientGradient",
+    "x, labels, weights?, p, dloss, ∂dx -> ∂p, ∂dloss",
+    formula=LOSS_SECOND,
+    infer=loss_second_spec,
+    args=ARGS,
+)
+def softmax_with_loss_gradient_gradient(op: Operator, x: Array, labels: Array, *rest: Array) -> tuple[Array, Array]:
+    """Gradients of SoftmaxWithLossGradient; `weights` stand before p where there are any."""
+    *weights, p, dloss, g_dx = rest
+    p2 = as_matrix(p, op.args.get("axis", 1))
+    share: Array = row_share(op, p2.shape[0], *weights or [None])
+    shared = g_dx.reshape(p2.shape) * (share[:, None] if weights else share)
+    counts = labels.reshape(p2.shape).sum(axis=1, keepdims=True) if op.args.get("label_prob", 0) else 1
+    g_dloss = (shared * off_labels(op, p2, labels)).sum().reshape(dloss.shape)
+    return (shared * dloss.reshape(()) * counts).reshape(p.shape), g_dloss
+
+
+@register_gradient("SoftmaxWithLossGradient")
+def softmax_with_loss_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    last = len(op.inputs) - 1
+    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(last - 1, last))

@@ -7,8 +7,8 @@ from .registry import OperatorType, Slots, types
 HEAD = """# Operators
 
 Every operator type that gradviz defines, made by `gradviz operators`. A name with `?` may be left out, one with `...`
-may be repeated. No derivative: the output is constant as far as gradients go, or the type is itself part of a
-backward pass.
+may be repeated. A gradient operator has a derivative too: there ∂a is the gradient of a, also where a is the gradient
+dx. No derivative: the output is constant as far as gradients go, or nobody has written its rule.
 
 | type | inputs → outputs | formula | derivative | arguments | |
 |---|---|---|---|---|---|

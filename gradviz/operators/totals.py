@@ -16,6 +16,7 @@ from .registry import (
     operator,
     register_gradient,
 )
+from .steps import Steps
 
 ARGS: dict[str, Any] = {"average": 0}
 NORM_ARGS: dict[str, Any] = {"p": 2, "average": 0}
@@ -46,7 +47,14 @@ def sum_elements(op: Operator, x: Array) -> Array:
     return x.sum() / divisor(op, x)
 
 
-@operator("SumElementsGradient", "x, dy -> dx", formula="dxᵢ = dy", infer=total_gradient_spec, args=ARGS)
+@operator(
+    "SumElementsGradient",
+    "x, dy -> dx",
+    formula="dxᵢ = dy",
+    derivative="∂dy = Σᵢ ∂dxᵢ",
+    infer=total_gradient_spec,
+    args=ARGS,
+)
 def sum_elements_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of SumElements: the same for each element of x."""
     return np.full_like(x, dy.reshape(()) / divisor(op, x))
@@ -58,7 +66,14 @@ def sum_sqr_elements(op: Operator, x: Array) -> Array:
     return (x * x).sum() / divisor(op, x)
 
 
-@operator("SumSqrElementsGradient", "x, dy -> dx", formula="dxᵢ = 2 dy · xᵢ", infer=total_gradient_spec, args=ARGS)
+@operator(
+    "SumSqrElementsGradient",
+    "x, dy -> dx",
+    formula="dxᵢ = 2 dy · xᵢ",
+    derivative="∂dy = 2 Σᵢ ∂dxᵢ · xᵢ, ∂xᵢ = 2 dy · ∂dxᵢ",
+    infer=total_gradient_spec,
+    args=ARGS,
+)
 def sum_sqr_elements_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of SumSqrElements."""
     return x * (dy.reshape(()) * (2 / divisor(op, x)))
@@ -100,6 +115,7 @@ def lp_norm(op: Operator, x: Array) -> Array:
     "LpNormGradient",
     "x, dy -> dx",
     formula="dxᵢ = dy · sign xᵢ for p = 1, 2 dy · xᵢ for p = 2",
+    derivative="∂dy = Σᵢ ∂dxᵢ · sign xᵢ for p = 1; for p = 2 ∂dy = 2 Σᵢ ∂dxᵢ · xᵢ, ∂xᵢ = 2 dy · ∂dxᵢ",
     infer=total_gradient_spec,
     args=NORM_ARGS,
 )
@@ -114,3 +130,20 @@ def lp_norm_gradient(op: Operator, x: Array, dy: Array) -> Array:
 @register_gradient("LpNorm")
 def total_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.inputs[0], g_output[0]])
+
+
+@register_gradient("SumElementsGradient")
+def sum_elements_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do, (_, dy) = Steps(op), op.inputs
+    return do.answer(None, do("ResizeLike", do("SumElements", g_output[0], **op.args), dy))
+
+
+@register_gradient("SumSqrElementsGradient")
+@register_gradient("LpNormGradient")
+def total_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """The gradient of one tells the slope at x, which for squares is itself proportional to x."""
+    do, (x, dy), g_dx = Steps(op), op.inputs, g_output[0]
+    slope = do(op.type, x, do.fill(dy, 1.0), **op.args)
+    g_dy = do("ResizeLike", do("SumElements", do("Mul", g_dx, slope)), dy)
+    is_straight = op.type == "LpNormGradient" and norm_power(op) == 1
+    return do.answer(None if is_straight else do(op.type, g_dx, dy, **op.args), g_dy)

@@ -1,11 +1,14 @@
 """Sines and their kin, circular and hyperbolic, and the inverses; angles in radians."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..program import Operator
-from .elementwise import elementwise_gradient
+from .elementwise import elementwise_gradient, second_derivative
 from .inference import elementwise
 from .registry import Array, operator
+from .steps import Steps
 
 
 @operator("Sin", "x -> y", formula="y = sin x", derivative="dx = dy · cos x", infer=elementwise)
@@ -14,10 +17,15 @@ def sin(op: Operator, x: Array) -> Array:
     return np.sin(x)
 
 
-@elementwise_gradient("Sin", reads="x, dy")
+@elementwise_gradient("Sin", reads="x, dy", derivative="∂dy = ∂dx · cos x, ∂x = -∂dx · dy · sin x")
 def sin_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Sin."""
     return dy * np.cos(x)
+
+
+@second_derivative("Sin")
+def sin_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+    return {"x": do("CosGradient", x, both)}
 
 
 @operator("Cos", "x -> y", formula="y = cos x", derivative="dx = -dy · sin x", infer=elementwise)
@@ -26,10 +34,15 @@ def cos(op: Operator, x: Array) -> Array:
     return np.cos(x)
 
 
-@elementwise_gradient("Cos", reads="x, dy")
+@elementwise_gradient("Cos", reads="x, dy", derivative="∂dy = -∂dx · sin x, ∂x = -∂dx · dy · cos x")
 def cos_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Cos."""
     return -dy * np.sin(x)
+
+
+@second_derivative("Cos")
+def cos_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+    return {"x": do("Negative", do("SinGradient", x, both))}
 
 
 @operator("Tan", "x -> y", formula="y = tan x", derivative="dx = dy / cos² x", infer=elementwise)
@@ -38,10 +51,15 @@ def tan(op: Operator, x: Array) -> Array:
     return np.tan(x)
 
 
-@elementwise_gradient("Tan", reads="x, dy")
+@elementwise_gradient("Tan", reads="x, dy", derivative="∂dy = ∂dx / cos² x, ∂x = 2 ∂dx · dy · tan x / cos² x")
 def tan_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Tan."""
     return dy / np.square(np.cos(x))
+
+
+@second_derivative("Tan")
+def tan_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+    return {"x": do("Scale", do("TanGradient", x, do("Mul", both, do("Tan", x))), scale=2.0)}
 
 
 @operator("Asin", "x -> y", formula="y = arcsin x", derivative="dx = dy / √(1 - x²)", infer=elementwise)
@@ -50,10 +68,16 @@ def asin(op: Operator, x: Array) -> Array:
     return np.arcsin(x)
 
 
-@elementwise_gradient("Asin", reads="x, dy")
+@elementwise_gradient("Asin", reads="x, dy", derivative="∂dy = ∂dx / √(1 - x²), ∂x = ∂dx · dy · x / √(1 - x²)³")
 def asin_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Asin."""
     return dy / np.sqrt(1 - x * x)
+
+
+@second_derivative("Asin")
+def asin_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+    """Each AsinGradient divides by the root once."""
+    return {"x": do("AsinGradient", x, do("AsinGradient", x, do("AsinGradient", x, do("Mul", both, x))))}
 
 
 @operator("Acos", "x -> y", formula="y = arccos x", derivative="dx = -dy / √(1 - x²)", infer=elementwise)
@@ -62,10 +86,16 @@ def acos(op: Operator, x: Array) -> Array:
     return np.arccos(x)
 
 
-@elementwise_gradient("Acos", reads="x, dy")
+@elementwise_gradient("Acos", reads="x, dy", derivative="∂dy = -∂dx / √(1 - x²), ∂x = -∂dx · dy · x / √(1 - x²)³")
 def acos_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Acos."""
     return -dy / np.sqrt(1 - x * x)
+
+
+@second_derivative("Acos")
+def acos_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+    """Each AcosGradient divides by the root once, and changes the sign."""
+    return {"x": do("AcosGradient", x, do("AcosGradient", x, do("AcosGradient", x, do("Mul", both, x))))}
 
 
 @operator("Atan", "x -> y", formula="y = arctan x", derivative="dx = dy / (1 + x²)", infer=elementwise)
@@ -74,10 +104,16 @@ def atan(op: Operator, x: Array) -> Array:
     return np.arctan(x)
 
 
-@elementwise_gradient("Atan", reads="x, dy")
+@elementwise_gradient("Atan", reads="x, dy", derivative="∂dy = ∂dx / (1 + x²), ∂x = -2 ∂dx · dy · x / (1 + x²)²")
 def atan_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Atan."""
     return dy / (1 + x * x)
+
+
+@second_derivative("Atan")
+def atan_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+    twice = do("AtanGradient", x, do("AtanGradient", x, do("Mul", both, x)))
+    return {"x": do("Scale", twice, scale=-2.0)}
 
 
 @operator("Sinh", "x -> y", formula="y = sinh x", derivative="dx = dy · cosh x", infer=elementwise)
@@ -86,10 +122,15 @@ def sinh(op: Operator, x: Array) -> Array:
     return np.sinh(x)
 
 
-@elementwise_gradient("Sinh", reads="dy, x")
+@elementwise_gradient("Sinh", reads="dy, x", derivative="∂dy = ∂dx · cosh x, ∂x = ∂dx · dy · sinh x")
 def sinh_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Sinh."""
     return dy * np.cosh(x)
+
+
+@second_derivative("Sinh")
+def sinh_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+    return {"x": do("CoshGradient", both, x)}
 
 
 @operator("Cosh", "x -> y", formula="y = cosh x", derivative="dx = dy · sinh x", infer=elementwise)
@@ -98,7 +139,12 @@ def cosh(op: Operator, x: Array) -> Array:
     return np.cosh(x)
 
 
-@elementwise_gradient("Cosh", reads="dy, x")
+@elementwise_gradient("Cosh", reads="dy, x", derivative="∂dy = ∂dx · sinh x, ∂x = ∂dx · dy · cosh x")
 def cosh_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Cosh."""
     return dy * np.sinh(x)
+
+
+@second_derivative("Cosh")
+def cosh_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+    return {"x": do("SinhGradient", both, x)}

@@ -9,8 +9,8 @@ A nested net is an argument of its operator. What an operator does with the blob
 outputs alone: a nested net may touch nothing else.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeGuard, TypeVar
 
 import msgspec
 
@@ -28,6 +28,9 @@ INNER_RESULT = "/_DO_OPERATOR_INNER_GRAD_COPY_"
 NETS = {"Do": ("net",), "If": ("then_net", "else_net"), "While": ("cond_net", "loop_net")}
 """The operator types that run nested nets, and the arguments that hold these, in the order in which they run."""
 
+
+MAX_DEPTH = 50
+"""How deep nets may be nested: Python's stack must hold the way to the innermost one."""
 
 E = TypeVar("E", bound=GradvizError)
 
@@ -69,7 +72,7 @@ class Do(msgspec.Struct, frozen=True):
         inputs, outputs: the outer blobs that it may read, and those that it writes, without `scope`.
         outer: inner name -> the outer blob that it stands for.
         inner: the reverse.
-        initial: the inner names of outputs that the net may leave as they are: they count as there from the start.
+        initial: the inner names of outputs: they count as there from the start, as their outer blobs may be.
         pops: whether it is part of a backward pass: it takes the top workspace off the stack and continues in it.
         reuses: whether it continues in a copy of the top workspace, and keeps that on top of it.
     """
@@ -96,10 +99,10 @@ def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -
     if not isinstance(net, NetDef):
         raise fault("has no nested net", 'Give it one as its argument "net".')
     inner_names, places = op.args.get("inner_blobs"), op.args.get("outer_blobs_idx")
-    if not isinstance(inner_names, Sequence) or isinstance(inner_names, str):
-        raise fault("has no inner_blobs", "List the names by which its net knows the outer blobs.")
-    if not isinstance(places, Sequence) or isinstance(places, str):
-        raise fault("has no outer_blobs_idx", "List, for each inner blob, the number of its outer blob.")
+    if not _is_list_of(str, inner_names):
+        raise fault("has no list of names as inner_blobs", "List the names by which its net knows the outer blobs.")
+    if not _is_list_of(int, places):
+        raise fault("has no list of integers as outer_blobs_idx", "List the number of the outer blob of each inner one.")
     if len(inner_names) != len(places):
         raise fault(
             f"binds {len(inner_names)} inner blobs to {len(places)} outer ones", "Give each inner blob one outer blob."
@@ -114,7 +117,7 @@ def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -
     outer: dict[str, str] = {}
     inner: dict[str, str] = {}
     for name, place in zip(inner_names, places, strict=True):
-        if not (isinstance(place, int) and 0 <= place < len(candidates)):
+        if not 0 <= place < len(candidates):
             raise fault(
                 f"binds {name} to outer blob number {place} of {len(candidates)}",
                 "Numbers count the inputs from 0, then the outputs, the scope blob left out.",
@@ -146,8 +149,7 @@ def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -
                     f"Bind it: put {name} among its inner_blobs, with the number of an outer blob.",
                     [name],
                 )
-    sure = _written_by(net)
-    initial = [inner[blob] for blob in outputs if inner[blob] not in sure]
+    initial = [inner[blob] for blob in outputs]
     return Do(net, op.inputs[-1], inputs, outputs, outer, inner, initial, pops, reuses)
 
 
@@ -155,6 +157,9 @@ def check_branches(op: Operator, index: int, error: type[GradvizError] = NetErro
     """Raise `error` unless If or While operator `op` has its nets, and these touch declared blobs only."""
     fault = Fault(op, index, error)
     nets = nested_nets(op)
+    for argument in NETS[op.type]:
+        if argument in op.args and argument not in nets:
+            raise fault(f"has a {argument} that is no net", f"Give it a net as its argument {argument}, or none.")
     needed = "then_net" if op.type == "If" else "loop_net"
     if needed not in nets:
         raise fault(f"has no {needed}", f'Give it a nested net as its argument "{needed}".')
@@ -185,25 +190,52 @@ def check_structure(op: Operator, index: int, error: type[GradvizError] = NetErr
         check_branches(op, index, error)
 
 
+def check_depth(op: Operator, index: int, error: type[GradvizError] = NetError) -> None:
+    """Raise `error` where nets are nested in `op` deeper than `MAX_DEPTH`."""
+    level = [op]
+    for _ in range(MAX_DEPTH + 1):
+        level = [nested for outer in level for net in nested_nets(outer).values() for nested in net.ops]
+        if not level:
+            return
+    raise Fault(op, index, error)(f"nests nets more than {MAX_DEPTH} deep", "Nest fewer nets in each other.")
+
+
+def local_to(operators: Iterable[Operator], blob: str) -> str | None:
+    """The way to the net of a Do in `operators` to which `blob` is local, ``"2.loop_net/0.net"``, or None."""
+    for index, op in enumerate(operators):
+        bound = [inner for inner, _ in _bindings(op)] if op.type == "Do" else ()
+        for argument, net in nested_nets(op).items():
+            way = f"{index}.{argument}"
+            if op.type == "Do" and blob not in bound and any(blob in nested.outputs for nested in net.ops):
+                return way
+            if deeper := local_to(net.ops, blob):
+                return f"{way}/{deeper}"
+    return None
+
+
 def reads_from_outside(operators: Iterable[Operator]) -> list[str]:
     """The blobs that `operators` read and may not have written before, in order of first reading."""
     written: set[str] = set()
     reads: dict[str, None] = {}
     for op in operators:
-        reads.update({name: None for name in op.inputs if name not in written})
+        reads.update({name: None for name in (*op.inputs, *_unlisted_inputs(op)) if name not in written})
         written |= surely_written(op)
     return list(reads)
 
 
-def kept_inputs(op: Operator, known: Mapping[str, Any]) -> list[str]:
-    """The outputs of `op` that it may leave as they are and does not list as inputs, of those in `known`.
+def kept_inputs(op: Operator, known: Container[str]) -> list[str]:
+    """The outputs of `op` that it reads and does not list as inputs, of those in `known`.
 
-    An If without a branch that writes z, and a While that runs no iteration, keep the z from before: they read it.
+    These are the ones that its nets read, and those that it may leave as they are: an If without a branch that writes
+    z, and a While that runs no iteration, keep the z from before.
     """
     if op.type not in NETS:
         return []
     sure = surely_written(op)
-    return [name for name in op.outputs if name not in sure and name not in op.inputs and name in known]
+    read = _unlisted_inputs(op)
+    return [
+        name for name in op.outputs if (name not in sure or name in read) and name not in op.inputs and name in known
+    ]
 
 
 def surely_written(op: Operator) -> set[str]:
@@ -217,14 +249,30 @@ def surely_written(op: Operator) -> set[str]:
     if op.type == "While":
         return _written_by(nets["cond_net"]) if "cond_net" in nets else set()
     inside = _written_by(nets["net"]) if "net" in nets else set()
-    bound = zip(op.args.get("inner_blobs", ()), op.args.get("outer_blobs_idx", ()), strict=False)
-    outer = [*op.inputs[:-1], *op.outputs[:-1]]
-    written = {outer[place] for name, place in bound if name in inside and 0 <= place < len(outer)}
+    written = {outer for inner, outer in _bindings(op) if inner in inside}
     return (written & set(op.outputs)) | set(op.outputs[-1:])
 
 
 def _written_by(net: NetDef) -> set[str]:
     return set().union(*map(surely_written, net.ops))
+
+
+def _unlisted_inputs(op: Operator) -> list[str]:
+    """The outputs of `op` that its nets may read before they write them, and that it does not list as inputs."""
+    if op.type not in NETS:
+        return []
+    nets = nested_nets(op).values()
+    runs = [net.ops for net in nets] if op.type == "If" else [[nested for net in nets for nested in net.ops]]
+    reads = outside(op, {name for run in runs for name in reads_from_outside(run)})
+    return [name for name in op.outputs if name in reads and name not in op.inputs]
+
+
+def _bindings(op: Operator) -> Iterator[tuple[str, str]]:
+    """The inner names of a Do, each with the outer blob it stands for, as far as `op` is built as it must be."""
+    candidates = [*op.inputs[:-1], *op.outputs[:-1]]
+    for inner, place in zip(op.args.get("inner_blobs", ()), op.args.get("outer_blobs_idx", ()), strict=False):
+        if 0 <= place < len(candidates):
+            yield inner, candidates[place]
 
 
 def renamed(op: Operator, reads: Mapping[str, str], writes: Mapping[str, str]) -> Operator:
@@ -273,12 +321,38 @@ def kept_name(blob: BlobVersion) -> str:
 
 
 def scopes_of(op: Operator) -> list[str]:
-    """The scope blobs around `op` on whose stacks it puts workspaces, or from which it takes them."""
+    """The scope blobs around `op` on whose stacks it leaves workspaces, or from which it takes them, its own one last.
+
+    What the net of a While's condition puts on a stack the While takes off again: nothing else will.
+    """
+    nets = nested_nets(op)
+    nets.pop("cond_net", None)
+    inside = dict.fromkeys(scope for net in nets.values() for scope in scopes_in(net.ops))
+    return [*outside(op, inside), *op.outputs[-1:]] if op.type == "Do" else list(inside)
+
+
+def scopes_in(operators: Iterable[Operator]) -> list[str]:
+    """The same of several operators."""
+    return list(dict.fromkeys(scope for op in operators for scope in scopes_of(op)))
+
+
+def outside(op: Operator, names: Container[str]) -> list[str]:
+    """The blobs around `op` that `names` in its nets stand for; what is local to the net of a Do has none."""
     if op.type == "Do":
-        return op.outputs[-1:]
-    inside = [scope for net in nested_nets(op).values() for nested in net.ops for scope in scopes_of(nested)]
-    return list(dict.fromkeys(inside))
+        return [outer for inner, outer in _bindings(op) if inner in names]
+    return [name for name in dict.fromkeys([*op.inputs, *op.outputs]) if name in names]
+
+
+def takes_workspaces(op: Operator) -> bool:
+    """Whether `op` is part of a backward pass that takes workspaces off their stacks."""
+    if op.type == "Do" and "saved_fwd_blobs" in op.args:
+        return True
+    return any(takes_workspaces(nested) for net in nested_nets(op).values() for nested in net.ops)
 
 
 def _first_twice(names: Sequence[str]) -> str | None:
     return next((name for name in names if names.count(name) > 1), None)
+
+
+def _is_list_of(kind: type, value: Any) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, list | tuple) and all(type(element) is kind for element in value)

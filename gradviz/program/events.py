@@ -4,10 +4,12 @@ An engine yields them; a recording keeps them; a view or a script reads them. `c
 engine's state that the event changed.
 """
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from .net import NetDef, with_nets
 from .operator import Gradient, GradientSlice, Operator
 
 
@@ -240,5 +242,25 @@ AnyEvent = (
 
 def to_dict(event: Event) -> dict[str, Any]:
     """The event's own fields as plain data, with its name under ``"event"``."""
-    data: dict[str, Any] = msgspec.to_builtins(event)
+    data: dict[str, Any] = msgspec.to_builtins(event, enc_hook=_net_to_dict)
     return data
+
+
+def from_dict(data: Mapping[str, Any]) -> Event:
+    """The event that `to_dict` described.
+
+    Raises:
+        msgspec.ValidationError: it is none. NetError: an operator in it has a malformed nested net.
+    """
+    event: Event = msgspec.convert(data, AnyEvent)
+    if isinstance(event, Played | Ran) and event.op.args:
+        return msgspec.structs.replace(event, op=with_nets(event.op))
+    if isinstance(event, RuleApplied):
+        return msgspec.structs.replace(event, operators=[with_nets(op) if op.args else op for op in event.operators])
+    return event
+
+
+def _net_to_dict(value: object) -> dict[str, Any]:
+    if isinstance(value, NetDef):
+        return value.to_dict()
+    raise NotImplementedError

@@ -10,7 +10,7 @@ import msgspec
 
 from .errors import NetError
 from .operator import Operator, check_operator
-from .ssa import number, without_overwriting
+from .ssa import number
 
 VERSION = 1
 """Version of the net file format that this gradviz writes and reads."""
@@ -112,19 +112,6 @@ class NetDef:
     def save(self, path: str | Path) -> None:
         """Write the net as JSON to `path`."""
         Path(path).write_text(self.to_json(), encoding="utf-8")
-
-    def to_ssa(self) -> Self:
-        """The same net with every version under its own name: nothing is overwritten, so nothing is lost for gradients.
-
-        What the net reads from outside keeps its name; of a blob made inside, the last version keeps it.
-
-        Example:
-            >>> net = Net()
-            >>> net.Mul(["t", "w"], "t")    # its gradient needs the t that it overwrites
-            >>> str(net.to_ssa().ops[0])
-            't_1 = Mul(t, w)'
-        """
-        return type(self)(self.name, without_overwriting(self.ops))
 
     def copy(self) -> "NetDef":
         """The same net as plain data, with a list of operators of its own."""

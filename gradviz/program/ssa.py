@@ -6,12 +6,12 @@
 Inputs are read before outputs are written, so an in-place operator reads x@0 and writes x@1.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 import msgspec
 
-from .operator import Operator, numbered_name
+from .operator import Operator
 
 
 class BlobVersion(msgspec.Struct, eq=False, gc=False):
@@ -78,38 +78,16 @@ def play(op: Operator, blobs: dict[str, list[V]], make: Callable[[str, int], V])
 
 
 def number(operators: Iterable[Operator], initial: Iterable[str] = ()) -> list[Ssa[BlobVersion]]:
-    """Every operator of a program with its versions. The blobs `initial` are there before the first operator."""
-    blobs = {name: [BlobVersion(name, 0)] for name in initial}
-    return [play(op, blobs, BlobVersion) for op in operators]
+    """Every operator of a program with its versions. The blobs `initial` are there before the first operator.
 
-
-def without_overwriting(operators: Sequence[Operator]) -> list[Operator]:
-    """The same program with a name of its own for every version, so that nothing is overwritten.
-
-    What the program reads from outside keeps its name; of a blob made inside, the last version keeps it. The others
-    are called ``<name>_<version>``, or the next free number.
+    So is an output that an If or While may leave as it is, though it does not list it as an input.
     """
-    numbered = number(operators)
-    kept: dict[str, BlobVersion] = {}
-    inside: set[str] = set()
-    for ssa in numbered:
-        for blob in ssa.reads:
-            kept.setdefault(blob.name, blob)
-        for blob in ssa.writes:
-            if blob.version == 0:
-                inside.add(blob.name)
-            if blob.name in inside:
-                kept[blob.name] = blob
-    taken = set(kept)
-    names: dict[BlobVersion, str] = {blob: blob.name for blob in kept.values()}
+    from .control_flow import kept_inputs  # it knows nets, which are numbered here
 
-    def name_of(blob: BlobVersion) -> str:
-        if blob not in names:
-            names[blob] = numbered_name(blob.name, taken.__contains__, blob.version)
-            taken.add(names[blob])
-        return names[blob]
-
-    return [
-        msgspec.structs.replace(ssa.op, inputs=list(map(name_of, ssa.reads)), outputs=list(map(name_of, ssa.writes)))
-        for ssa in numbered
-    ]
+    blobs = {name: [BlobVersion(name, 0)] for name in initial}
+    numbered = []
+    for op in operators:
+        for name in kept_inputs(op, op.outputs):
+            blobs.setdefault(name, [BlobVersion(name, 0)])
+        numbered.append(play(op, blobs, BlobVersion))
+    return numbered

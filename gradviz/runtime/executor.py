@@ -113,8 +113,13 @@ def _as_array(value: Any, step: Step, values: Mapping[str, Array]) -> Array:
 
 
 def _explained(error: Exception, step: Step, values: Mapping[str, Array]) -> Exception:
-    """What to raise when a kernel raised `error`: our own errors located, others as ``kernel_failed``."""
-    if isinstance(error, RunError) and error.operator_index is None:
+    """What to raise when a step raised `error`: our own errors located, others as ``kernel_failed``."""
+    if isinstance(error, GradvizError) and error.operator_index is not None:
+        return error
+    for name in step.op.inputs:
+        if name not in values:
+            return undefined(step.op, step.position, name, values)
+    if isinstance(error, RunError):
         return located(error, step.op, step.position, [spec_of(values[name]) for name in step.op.inputs])
     if isinstance(error, GradvizError):
         return error

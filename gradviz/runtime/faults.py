@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from ..operators import ArraySpec, OperatorType, similar
 from ..operators.registry import Array
 from ..program import Operator, RunError
+from ..program.control_flow import local_to, scopes_of
 from ..program.errors import shorten
 
 
@@ -41,16 +42,29 @@ def check_arity(op: Operator, index: int, known: OperatorType) -> None:
         )
 
 
-def undefined(op: Operator, index: int, name: str, known: Iterable[str]) -> RunError:
-    """A blob that nobody fed or wrote before it is read."""
+def undefined(
+    op: Operator, index: int, name: str, known: Iterable[str], operators: Iterable[Operator] = ()
+) -> RunError:
+    """A blob that nobody fed or wrote before it is read.
+
+    Args:
+        known: the blobs that are there.
+        operators: those around `op`, in whose nested nets there may be a blob of that name.
+    """
     near = get_close_matches(name, known, n=3)
     ways_out = [f"Did you mean {' or '.join(near)}?"] if near else []
+    if way := local_to(operators, name):
+        ways_out.append(f"{shorten(name)} is local to the net {way}: make it an output of the Do that runs this.")
+    elif name in scopes_of(op):
+        ways_out.append(f'Make the stack of workspaces first: net.CreateScope([], "{name}").')
+    else:
+        ways_out.append(f'Feed it first: ws.feed("{name}", array).')
     return RunError(
         f"Operator #{index} {op} reads {shorten(name)}, which nobody fed or wrote before.",
         kind="undefined_blob",
         operator_index=index,
         blobs=[name],
-        ways_out=[*ways_out, f'Feed it first: ws.feed("{name}", array).'],
+        ways_out=ways_out,
     )
 
 

@@ -1,6 +1,6 @@
 """Running nested nets: Do in workspaces of its own, If and While on the blobs around them."""
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from itertools import count
 from typing import NamedTuple, Protocol
 
@@ -26,7 +26,7 @@ class Scoped(NamedTuple):
     """A Do ready to run.
 
     Attributes:
-        steps: those of its net.
+        steps: gives those of its net in a workspace as it is before the first of them.
         bound: (inner name, outer blob) of what it may read.
         written: the same of what it writes.
         scope: the blob that holds its stack of workspaces.
@@ -35,7 +35,7 @@ class Scoped(NamedTuple):
 
     op: Operator
     position: int
-    steps: list[Step]
+    steps: Callable[[Values], Sequence[Step]]
     bound: list[tuple[str, str]]
     written: list[tuple[str, str]]
     scope: str
@@ -43,37 +43,19 @@ class Scoped(NamedTuple):
     reuses: bool
 
     def run(self, values: Values, runner: Runner) -> None:
-        """Run the net in its workspace, and the outer blobs it writes into `values`."""
-        stack = values[self.scope]
-        if not isinstance(stack, ScopeStack):
-            raise self._fault(f"finds no stack of workspaces in {self.scope}", "Make it with CreateScope.")
-        top = stack.top
-        if top is None and (self.pops or self.reuses):
-            raise self._fault(
-                f"finds no workspace left in {self.scope}", "Each workspace is taken once: run the forward net before."
-            )
-        workspace = dict(top) if top is not None and (self.pops or self.reuses) else {}
+        """Run the net in its workspace, and put the outer blobs it writes into `values`."""
+        stack = _stack(self.op, self.position, values, self.scope)
+        if self.pops and stack.top is None:
+            raise _no_workspace(self.op, self.position, self.scope)
+        workspace = dict(stack.top) if stack.top is not None and (self.pops or self.reuses) else {}
         for name, blob in self.bound:
             if blob in values:
                 workspace[name] = values[blob]
-        runner(self, "net", self.steps, workspace, None)
+        runner(self, "net", self.steps(workspace), workspace, None)
         for name, blob in self.written:
             if name in workspace:
                 values[blob] = workspace[name]
-        if self.pops:
-            assert stack.below is not None
-            values[self.scope] = stack.below
-        else:
-            values[self.scope] = stack.push(workspace)
-
-    def _fault(self, what: str, way_out: str) -> RunError:
-        return RunError(
-            f"Operator #{self.position} {self.op} {what}.",
-            kind="control_flow_structure",
-            operator_index=self.position,
-            blobs=[self.scope],
-            ways_out=[way_out],
-        )
+        values[self.scope] = stack.below if self.pops else stack.push(workspace)
 
 
 class Branch(NamedTuple):
@@ -97,7 +79,8 @@ class Loop(NamedTuple):
 
     Attributes:
         condition_steps, steps: those of its nets.
-        scopes: the stacks that hold a workspace of each iteration.
+        condition_scopes, scopes: the stacks on which each run of them leaves workspaces, or takes them off.
+        pops: whether it takes them off, being part of a backward pass.
         limit: how often `steps` may run.
     """
 
@@ -105,26 +88,40 @@ class Loop(NamedTuple):
     position: int
     condition_steps: list[Step]
     steps: list[Step]
+    condition_scopes: list[str]
     scopes: list[str]
+    pops: bool
     limit: int
 
     def run(self, values: Values, runner: Runner) -> None:
         """Run the nets on `values` until the condition does not hold any more."""
-        backward = self.op.is_gradient
-        if not backward:
+        if not self.pops:
             for scope in self.scopes:
-                values[scope] = values[scope].drawn()
+                if scope in values:
+                    values[scope] = _stack(self.op, self.position, values, scope).drawn()
         for iteration in count():
             if self.condition_steps:
-                runner(self, "cond_net", self.condition_steps, values, iteration)
+                self._compute_condition(values, runner, iteration)
             if not condition(self.op, self.position, values):
                 break
             if iteration == self.limit:
                 raise self._endless()
             runner(self, "loop_net", self.steps, values, iteration)
-        if backward:
+        if self.pops:
             for scope in self.scopes:
-                values[scope] = values[scope].below
+                self._take_line(values, scope)
+
+    def _compute_condition(self, values: Values, runner: Runner, iteration: int) -> None:
+        """Run the net of the condition; the workspaces that it leaves are of no use to a backward pass."""
+        stacks = {scope: values[scope] for scope in self.condition_scopes if scope in values}
+        runner(self, "cond_net", self.condition_steps, values, iteration)
+        values.update(stacks)
+
+    def _take_line(self, values: Values, scope: str) -> None:
+        stack = _stack(self.op, self.position, values, scope)
+        if stack.top is not None or stack.below is None:
+            raise _no_workspace(self.op, self.position, scope)
+        values[scope] = stack.below
 
     def _endless(self) -> RunError:
         return RunError(
@@ -159,4 +156,32 @@ def condition(op: Operator, position: int, values: Values) -> bool:
         operator_index=position,
         blobs=op.inputs[:1],
         ways_out=["Compare numbers: LT, LE, GT, GE, EQ or NE of blobs with one element each."],
+    )
+
+
+def no_stack(op: Operator, position: int, scope: str) -> RunError:
+    """A scope blob holds something else."""
+    return RunError(
+        f"Operator #{position} {op} finds no stack of workspaces in {scope}.",
+        kind="control_flow_structure",
+        operator_index=position,
+        blobs=[scope],
+        ways_out=[f'Make it with CreateScope: net.CreateScope([], "{scope}").'],
+    )
+
+
+def _stack(op: Operator, position: int, values: Values, scope: str) -> ScopeStack:
+    stack = values.get(scope)
+    if not isinstance(stack, ScopeStack):
+        raise no_stack(op, position, scope)
+    return stack
+
+
+def _no_workspace(op: Operator, position: int, scope: str) -> RunError:
+    return RunError(
+        f"Operator #{position} {op} finds no workspace left in {scope}.",
+        kind="control_flow_structure",
+        operator_index=position,
+        blobs=[scope],
+        ways_out=["Each workspace is taken once: run the forward net before each run of its backward pass."],
     )

@@ -5,7 +5,7 @@ it again costs the kernels and little else. Nested nets are planned with the ope
 loop, what is known of a blob is what holds whichever way the program takes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +15,23 @@ from ..operators.control_flow import MAX_ITERATIONS
 from ..operators.registry import Array
 from ..operators.scopes import SCOPE, is_scope
 from ..program import Device, NetDef, Operator, RunError
-from ..program.control_flow import check_branches, kept_name, nested_nets, scopes_of, take_apart, within
-from ..program.ssa import BlobVersion, number
+from ..program.control_flow import (
+    NETS,
+    Do,
+    check_branches,
+    check_depth,
+    kept_name,
+    nested_nets,
+    scopes_in,
+    scopes_of,
+    take_apart,
+    takes_workspaces,
+    within,
+)
+from ..program.ssa import BlobVersion, Ssa, number
 from .devices import CPU, device_of, place, running_on
 from .faults import check_arity, located, no_kernel, undefined
-from .nested import Branch, Loop, Nested, Scoped
+from .nested import Branch, Loop, Nested, Scoped, no_stack
 from .step import Step
 
 External = tuple[tuple[int, ...], np.dtype[Any], type[Any]]
@@ -32,18 +44,23 @@ UNKNOWN = None
 class Plan(NamedTuple):
     """Operators that fit together, and what they read from outside as it was when they were checked.
 
-    `on_gpus`: which of it lay on which GPU.
+    `on_gpus`: which of it lay on which GPU. `nested`: the nets in the operators, with what each consisted of.
     """
 
     operators: list[Operator]
     steps: list[Step]
     external: dict[str, External]
     on_gpus: dict[str, Device]
+    nested: list[tuple[NetDef, list[Operator]]]
 
     def fits(self, operators: Sequence[Operator], values: Mapping[str, Array]) -> bool:
         """Whether the plan still holds for these operators and values."""
-        if self.operators != operators:
+        if self.operators != operators or any(net.ops != ops for net, ops in self.nested):
             return False
+        return self.fits_values(values)
+
+    def fits_values(self, values: Mapping[str, Array]) -> bool:
+        """Whether it still holds for these values."""
         for name, (shape, dtype, kind) in self.external.items():
             value = values.get(name)
             if value is None or type(value) is not kind or value.shape != shape or value.dtype != dtype:
@@ -66,9 +83,19 @@ def plan(operators: Sequence[Operator], values: Mapping[str, Array], device: Dev
         RunError: ``unknown_operator``, ``bad_arity``, ``undefined_blob``, ``shape_mismatch``, ``bad_argument``,
             ``bad_device`` or ``control_flow_structure``, with the operator's index and blobs.
     """
-    known = Known(values, device)
+    for index, op in enumerate(operators):
+        if op.type in NETS:
+            check_depth(op, index, RunError)
+    known = Known(operators, values, device)
     steps = known.plan(operators)
-    return Plan(list(operators), steps, known.external, known.on_gpus)
+    return Plan(list(operators), steps, known.external, known.on_gpus, list(_nets_in(operators)))
+
+
+def _nets_in(operators: Iterable[Operator]) -> Iterator[tuple[NetDef, list[Operator]]]:
+    for op in operators:
+        for net in nested_nets(op).values():
+            yield net, net.ops.copy()
+            yield from _nets_in(net.ops)
 
 
 def infer(
@@ -98,16 +125,20 @@ class Known:
         external, on_gpus: as in `Plan`.
 
     Args:
+        program: the operators of its net.
         values: what can be read from outside.
         device: where operators run for which nothing else says it.
-        is_open: whether blobs may be there that nobody knows yet, left by an earlier run.
+        is_open: whether blobs that are not there yet may be when the operators run.
     """
 
-    def __init__(self, values: Mapping[str, Array], device: Device, *, is_open: bool = False) -> None:
+    def __init__(
+        self, program: Sequence[Operator], values: Mapping[str, Array], device: Device, *, is_open: bool = False
+    ) -> None:
         self.specs: dict[str, ArraySpec | None] = {}
         self.places: dict[str, Device] = {}
         self.external: dict[str, External] = {}
         self.on_gpus: dict[str, Device] = {}
+        self._program = program
         self._values = values
         self._device = device
         self._is_open = is_open
@@ -126,8 +157,8 @@ class Known:
         value = self._values.get(name)
         if value is None:
             if not self._is_open:
-                raise undefined(op, index, name, [*self._values, *self.specs])
-            self.specs[name], self.places[name] = UNKNOWN, self._device
+                raise undefined(op, index, name, [*self._values, *self.specs], self._program)
+            self._doubt(name)
             return
         self.specs[name] = spec = spec_of(value)
         self.external[name] = (*spec, type(value))
@@ -135,13 +166,20 @@ class Known:
         if lies != CPU:
             self.on_gpus[name] = lies
 
+    def _doubt(self, name: str) -> None:
+        """Take a blob for one that only running tells of: what a branch computes is there if it was taken."""
+        self.specs[name], self.places[name] = UNKNOWN, self._device
+
     def _step(self, op: Operator, index: int, keeps: tuple[tuple[str, str], ...] = ()) -> Step:
         known = lookup(op.type)
         if known is None or (known.kernel is None and not known.runs_nets):
             raise no_kernel(op, index)
         check_arity(op, index, known)
-        for name in op.inputs:
-            self._look(op, index, name)
+        for place, name in enumerate(op.inputs):
+            if place and op.is_gradient and op.type == "If" and name not in self:
+                self._doubt(name)
+            else:
+                self._look(op, index, name)
         if known.runs_nets:
             return Step(None, op, index, (), "", False, self._device, self._nested(op, index), keeps)
         return self._kernel_step(op, index, known, keeps)
@@ -159,7 +197,7 @@ class Known:
         if device != CPU or lying.count(CPU) < len(lying):
             kernel = running_on(kernel, device)
         for name, output in zip(op.outputs, outputs, strict=True):
-            self.specs[name], self.places[name] = output, device
+            self.specs[name], self.places[name] = output, CPU if is_scope(output) else device
         late = known.infer is not None and None in reads
         direct = not (late or keeps) and len(op.inputs) in (1, 2) and len(op.outputs) == 1
         inputs = tuple(op.inputs) if direct else ()
@@ -178,30 +216,47 @@ class Known:
         do = take_apart(op, index, RunError)
         scope = self.specs[do.scope]
         if scope is not None and not is_scope(scope):
-            raise RunError(
-                f"Operator #{index} {op} finds no stack of workspaces in {do.scope}.",
-                kind="control_flow_structure",
-                operator_index=index,
-                blobs=[do.scope],
-                ways_out=[f'Make it with CreateScope: net.CreateScope([], "{do.scope}").'],
-            )
-        inside = Known({}, self._device, is_open=do.pops or do.reuses)
+            raise no_stack(op, index, do.scope)
+        is_open = do.pops or do.reuses
+        inside = Known(do.net.ops, {}, self._device, is_open=is_open)
         bound = []
         for name, blob in do.outer.items():
             if blob in self:
                 self._look(op, index, blob)
                 inside.specs[name], inside.places[name] = self.specs[blob], self.places[blob]
                 bound.append((name, blob))
-        try:
-            steps = inside._plan_scoped(do.net, do.initial, keeps=not do.pops)
-        except RunError as error:
-            raise within(error, op, index, "net") from error
+        steps = inside.plan_scoped(op, index, do)
         for blob in do.outputs:
             name = do.inner[blob]
             self.specs[blob], self.places[blob] = inside.specs.get(name), inside.places.get(name, self._device)
         self.specs[do.scope], self.places[do.scope] = SCOPE, CPU
         written = [(do.inner[blob], blob) for blob in do.outputs]
-        return Scoped(op, index, steps, bound, written, do.scope, do.pops, do.reuses)
+        make = _StepsInWorkspace(op, index, do, self._device) if is_open else lambda workspace: steps
+        return Scoped(op, index, make, bound, written, do.scope, do.pops, do.reuses)
+
+    def plan_scoped(self, op: Operator, index: int, do: Do) -> list[Step]:
+        """The steps of the net of `do`, which keep what they overwrite if there can be a backward pass.
+
+        This is what is known in its workspace.
+        """
+        try:
+            return [
+                self._step(ssa.op, position, () if do.pops else self._overwritten(ssa))
+                for position, ssa in enumerate(number(do.net.ops, do.initial))
+            ]
+        except RunError as error:
+            raise within(error, op, index, "net") from error
+
+    def _overwritten(self, ssa: Ssa[BlobVersion]) -> tuple[tuple[str, str], ...]:
+        """What an operator overwrites, each with the name under which it is kept."""
+        if all(blob.version == 0 for blob in ssa.writes):
+            return ()
+        scopes = scopes_of(ssa.op)
+        return tuple(
+            (blob.name, kept_name(BlobVersion(blob.name, blob.version - 1)))
+            for blob in ssa.writes
+            if blob.version and blob.name in self and blob.name not in scopes
+        )
 
     def _branch(self, op: Operator, index: int) -> Branch:
         nets = nested_nets(op)
@@ -210,18 +265,22 @@ class Known:
         for argument in ("then_net", "else_net"):
             self.specs, self.places = specs.copy(), places.copy()
             steps.append(self._plan_net(op, index, argument, nets.get(argument)))
-            ends.append(self.specs)
-        for name in op.outputs:
-            if any(name in end for end in ends):
-                same = ends[0].get(name) == ends[1].get(name)
-                specs[name] = ends[0].get(name) if same else UNKNOWN
-                places[name] = self.places.get(name, self._device)
+            ends.append((self.specs, self.places))
         self.specs, self.places = specs, places
+        for name in op.outputs:
+            self._meet(name, [(known[name], lies[name]) for known, lies in ends if name in known])
         return Branch(op, index, steps[0], steps[1])
+
+    def _meet(self, name: str, ways: Sequence[tuple[ArraySpec | None, Device]]) -> None:
+        """Come to know of a blob what holds in each of the ways that the program may have taken."""
+        if ways:
+            specs = {spec for spec, _ in ways}
+            self.specs[name] = specs.pop() if len(specs) == 1 and len(ways) > 1 else UNKNOWN
+            self.places[name] = next((device for _, device in ways if device != CPU), CPU)
 
     def _loop(self, op: Operator, index: int) -> Loop:
         limit = op.args.get("max_iterations", MAX_ITERATIONS)
-        if not isinstance(limit, int) or limit < 1:
+        if type(limit) is not int or limit < 1:
             raise RunError(
                 f"Operator #{index} {op} has max_iterations={limit!r}.",
                 kind="bad_argument",
@@ -230,21 +289,30 @@ class Known:
                 ways_out=["Give a number of iterations, 1 at least."],
             )
         nets = nested_nets(op)
-        head = self.specs
+        head, places = self.specs, self.places
         while True:
-            self.specs = head.copy()
+            self.specs, self.places = head.copy(), places.copy()
             condition_steps = self._plan_net(op, index, "cond_net", nets.get("cond_net"))
-            end = self.specs.copy()
+            end = self.specs.copy(), self.places.copy()
             steps = self._plan_net(op, index, "loop_net", nets["loop_net"])
             changing = [name for name in op.outputs if name in head and self.specs[name] != head[name] is not UNKNOWN]
             if not changing:
                 break
             head |= dict.fromkeys(changing, UNKNOWN)
-        self.specs = end | {name: UNKNOWN for name in op.outputs if name not in end}
+        ways = [end, (self.specs, self.places)]
+        self.specs, self.places = head, places
         for name in op.outputs:
-            self.places.setdefault(name, self._device)
-        scopes = [scope for nested in nets["loop_net"].ops for scope in scopes_of(nested)]
-        return Loop(op, index, condition_steps, steps, scopes, limit)
+            self._meet(name, [(known[name], lies[name]) for known, lies in ways if name in known])
+        return Loop(
+            op,
+            index,
+            condition_steps,
+            steps,
+            scopes_in(nets["cond_net"].ops) if "cond_net" in nets else [],
+            scopes_in(nets["loop_net"].ops),
+            takes_workspaces(op),
+            limit,
+        )
 
     def _plan_net(self, op: Operator, index: int, argument: str, net: NetDef | None) -> list[Step]:
         """The steps of a nested net that works on these blobs."""
@@ -255,15 +323,20 @@ class Known:
         except RunError as error:
             raise within(error, op, index, argument) from error
 
-    def _plan_scoped(self, net: NetDef, initial: Sequence[str], *, keeps: bool) -> list[Step]:
-        """The steps of a Do's net, which keeps what it overwrites where `keeps`."""
-        steps = []
-        for index, ssa in enumerate(number(net.ops, initial)):
-            kept = []
-            if keeps:
-                scopes = scopes_of(ssa.op)
-                for blob in ssa.writes:
-                    if blob.version and blob.name not in scopes:
-                        kept.append((blob.name, kept_name(BlobVersion(blob.name, blob.version - 1))))
-            steps.append(self._step(ssa.op, index, tuple(kept)))
-        return steps
+
+class _StepsInWorkspace:
+    """The steps of a Do that continues in a workspace: planned when that is there, and anew when it has changed."""
+
+    def __init__(self, op: Operator, index: int, do: Do, device: Device) -> None:
+        self._op = op
+        self._index = index
+        self._do = do
+        self._device = device
+        self._plan: Plan | None = None
+
+    def __call__(self, workspace: Mapping[str, Array]) -> list[Step]:
+        if self._plan is None or not self._plan.fits_values(workspace):
+            known = Known(self._do.net.ops, workspace, self._device, is_open=True)
+            steps = known.plan_scoped(self._op, self._index, self._do)
+            self._plan = Plan(self._do.net.ops, steps, known.external, known.on_gpus, [])
+        return self._plan.steps

@@ -93,7 +93,7 @@ def measure(effort: Effort) -> Iterator[Figure]:
         yield Figure(
             f"memory of {shape}", f"{short:,} operators", held, "B/operator", target=Target("figure", MOST_BYTES)
         )
-    yield loading(programs["layers", long], effort)
+    yield loading(programs["layers", short], effort)
 
 
 def generating(operators: list[Operator]) -> Callable[[], object]:

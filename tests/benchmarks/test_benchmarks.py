@@ -17,6 +17,7 @@ NAMES = {
     "run tiny operators, forward",
     "run tiny operators, forward + backward",
     "MLP forward + backward",
+    "LeNet forward + backward",
     "record MLP",
     "document of chain",
 }
@@ -82,4 +83,4 @@ def test_names_choose_what_is_measured_and_the_table_shows_it() -> None:
 def test_an_unknown_name_is_answered_with_those_there_are() -> None:
     finished = run("speed")
     assert finished.returncode == 2
-    assert "there is no benchmark speed; there are generation, execution, mlp, recording" in finished.stderr
+    assert "there is no benchmark speed; there are generation, execution, mlp, convnet, recording" in finished.stderr

@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Callable
-from xml.etree.ElementTree import Element, fromstring
+from xml.etree.ElementTree import fromstring
 
 import pytest
 
@@ -16,7 +16,6 @@ from gradviz.drawing.picture import clean, dressed
 from gradviz.drawing.render import suits_graphviz
 from gradviz.drawing.state import State
 from gradviz.drawing.view import view
-from gradviz.drawing.words import label_width
 from tests.drawing.examples import (
     DIAMOND,
     PRODUCTS,
@@ -27,12 +26,9 @@ from tests.drawing.examples import (
     residual,
     trace,
 )
+from tests.drawing.shapes import SVG, box, groups, line_of, overlap, points, text_boxes
 
-LABEL_SIZE = LIGHT.label_size
-SVG = "{http://www.w3.org/2000/svg}"
 Picture = Callable[[Trace], str]
-Rectangle = tuple[float, float, float, float]
-"""Left, top, right, bottom."""
 
 
 def by_graphviz(document: Trace) -> str:
@@ -44,53 +40,6 @@ def by_lanes(document: Trace) -> str:
 
 
 both = pytest.mark.parametrize("picture", [by_graphviz, by_lanes])
-
-
-def groups(source: str) -> dict[str, Element]:
-    return {group.get("id", ""): group for group in fromstring(source).iter(f"{SVG}g")}
-
-
-def box(group: Element) -> Rectangle:
-    """Where a node is."""
-    rectangle = group.find(f"{SVG}rect")
-    if rectangle is None:
-        circle = group.find(f"{SVG}ellipse")
-        assert circle is not None
-        x, y, r = (float(circle.get(name, "")) for name in ("cx", "cy", "rx"))
-        return x - r, y - r, x + r, y + r
-    x, y, width, height = (float(rectangle.get(name, "")) for name in ("x", "y", "width", "height"))
-    return x, y, x + width, y + height
-
-
-def points(path: str) -> list[tuple[float, float]]:
-    """Points of a path, two pixels apart or less."""
-    found: list[tuple[float, float]] = []
-    for command, numbers in re.findall(r"([MLHVQ])([^MLHVQ]+)", path):
-        given = [float(number) for number in re.findall(r"-?[\d.]+", numbers)]
-        x, y = found[-1] if found else given
-        given = {"H": [*given, y], "V": [x, *given]}.get(command, given)
-        (u, v), (end_x, end_y) = given[:2], given[-2:]
-        if command != "Q":
-            u, v = (x + end_x) / 2, (y + end_y) / 2
-        steps = 1 + int(abs(u - x) + abs(v - y) + abs(end_x - u) + abs(end_y - v))
-        for t in (step / steps for step in range(1, steps + 1)):
-            a, b, c = (1 - t) ** 2, 2 * t * (1 - t), t * t
-            found.append((a * x + b * u + c * end_x, a * y + b * v + c * end_y))
-    return found
-
-
-def text_boxes(group: Element) -> list[Rectangle]:
-    """Where the lines of an edge's label are."""
-    found = []
-    for text in group.iter(f"{SVG}text"):
-        x, y, width = float(text.get("x", "")), float(text.get("y", "")), label_width([text.text or ""], LABEL_SIZE)
-        left = x - width if text.get("text-anchor") == "end" else x
-        found.append((left, y - 0.7 * LABEL_SIZE, left + width, y))
-    return found
-
-
-def overlap(a: Rectangle, b: Rectangle) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 @both
@@ -209,13 +158,6 @@ def test_too_little_time_for_graphviz_still_gives_a_picture():
     document = trace(residual(60))
     found = groups(render(document, seconds=0.001).svg or "")
     assert {f"node-{line.id}" for line in (*document.forward, *document.backward)} <= found.keys()
-
-
-def line_of(group: Element) -> str:
-    """The path of an edge."""
-    path = group.find(f"{SVG}path")
-    assert path is not None
-    return path.get("d", "")
 
 
 @pytest.mark.parametrize("operators", [SKIP_CONNECTION, DIAMOND, PRODUCTS, WIDE_PRODUCTS, fan_out(12), residual(2)])

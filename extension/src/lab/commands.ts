@@ -3,7 +3,8 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { InputDialog, Notification, type ICommandPalette } from "@jupyterlab/apputils";
 
-import { backOver, clamp, over, runTo } from "../cursor";
+import { clamp } from "../cursor";
+import { backOver, into, out, over, runTo } from "../places";
 import type { Trace } from "../trace";
 import type { DebuggerBody } from "./body";
 import { gradvizIcon } from "./icon";
@@ -24,6 +25,8 @@ const MOVES: Move[] = [
   { id: "gradviz:back", label: "Step Back", to: (_, position) => position - 1 },
   { id: "gradviz:over", label: "Step Over", to: over },
   { id: "gradviz:back-over", label: "Step Back Over", to: backOver },
+  { id: "gradviz:into", label: "Step Into", to: into },
+  { id: "gradviz:out", label: "Step Out", to: out },
   { id: "gradviz:restart", label: "Restart", to: () => 0 },
   { id: "gradviz:finish", label: "Finish", to: (trace) => trace.events.length },
 ];
@@ -58,7 +61,7 @@ export function addCommands(
 
 async function askAndRunTo(body: DebuggerBody | null): Promise<void> {
   if (!body?.place) return;
-  const label = "A blob (a, a@0), an operator (#2, FC) or an event (Accumulated)";
+  const label = "A blob (a, a@0), an operator (#2, FC), an event (Accumulated) or a nested net (2.loop_net, iteration 3)";
   const { value } = await InputDialog.getText({ title: "Run to", label });
   if (!value || !body.place) return;
   const found = runTo(body.place.trace, body.place.position, value);

@@ -8,7 +8,8 @@ import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { IDisposable } from "@lumino/disposable";
 import { Signal, type ISignal } from "@lumino/signaling";
 
-import { parseTrace, type Trace } from "../trace";
+import { parseTrace } from "../document/parse";
+import type { Trace } from "../trace";
 
 const TARGET = "gradviz";
 

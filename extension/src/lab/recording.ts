@@ -3,7 +3,7 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { ABCWidgetFactory, DocumentWidget, type DocumentRegistry } from "@jupyterlab/docregistry";
 
-import { parseTrace } from "../trace";
+import { parseTrace } from "../document/parse";
 import { DebuggerBody } from "./body";
 import { gradvizIcon } from "./icon";
 

@@ -1,7 +1,9 @@
 // The debugger: all views of one trace around one position.
 
-import { backOver, clamp, over, runTo, touchedLines } from "../cursor";
+import { clamp, touchedLines } from "../cursor";
+import { backOver, into, otherIteration, out, over, runTo } from "../places";
 import type { Trace } from "../trace";
+import { createCrumbs } from "./crumbs";
 import { element } from "./dom";
 import { createGraph } from "./graph";
 import { createInspector, type Tab } from "./inspector";
@@ -52,6 +54,10 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     back: () => go(at - 1),
     over: () => go(over(trace, at)),
     backOver: () => go(backOver(trace, at)),
+    into: () => go(into(trace, at)),
+    out: () => go(out(trace, at)),
+    previousIteration: () => go(otherIteration(trace, at, -1) ?? at),
+    nextIteration: () => go(otherIteration(trace, at, 1) ?? at),
     restart: () => go(0),
     finish: () => go(trace.events.length),
     runTo: (target) => runToTarget(trace, at, target, go),
@@ -111,12 +117,13 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   const help = helpCard();
   const toolbar = createToolbar(trace, navigation, { card: help, toggle: () => (help.hidden = !help.hidden) });
   const timeline = createTimeline(trace, navigation);
+  const crumbs = createCrumbs(trace, navigation);
   const program = createProgram(trace, navigation);
   const graph = createGraph(trace, navigation);
   const inspector = createInspector(trace, navigation, chosen);
   const narration = createNarration(trace);
   const body = element("div", { class: "gv-body" }, program.element, graph.element, inspector.element);
-  root.replaceChildren(element("div", { class: "gv-frame" }, toolbar.element, help, timeline.element, body, narration.element));
+  root.replaceChildren(element("div", { class: "gv-frame" }, toolbar.element, help, timeline.element, crumbs.element, body, narration.element));
 
   function select(line: string | null): void {
     for (const view of [program, graph, inspector]) view.select(line);
@@ -128,7 +135,7 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     const lines = touched(shown, position);
     shown = position;
     select(null);
-    for (const view of [toolbar, timeline, program, graph, inspector, narration]) view.show(position, lines);
+    for (const view of [toolbar, timeline, crumbs, program, graph, inspector, narration]) view.show(position, lines);
   }
 
   return {

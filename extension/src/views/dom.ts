@@ -33,8 +33,31 @@ function setAttributes(target: Element, attributes: Attributes): void {
   }
 }
 
+/** What the names of blobs inside a gradient Do say at length, and what is shown of it; the tool tip has the name. */
+const LONG = /\/_DO_OPERATOR_(INNER_GRAD_COPY|INNER_GRAD_SUM|INNER_GRAD|FWD_VERSION_\d+)_$/;
+const LONG_ANYWHERE = new RegExp(LONG.source.slice(0, -1), "g");
+const SHORT: Record<string, string> = { INNER_GRAD_COPY: "result", INNER_GRAD_SUM: "sum", INNER_GRAD: "grad" };
+
+/** Code in a sentence, with long names of blobs shortened. */
+export function code(text: string): HTMLElement {
+  const short = text.replace(LONG_ANYWHERE, (_, what: string) => `⟨${shortened(what)}⟩`);
+  return element("code", short === text ? {} : { title: text }, short);
+}
+
 /** The name of a blob version, "a_grad@1", its version muted. */
 export function version(name: string): Child[] {
   const at = name.lastIndexOf("@");
-  return at < 0 ? [name] : [name.slice(0, at), element("span", { class: "gv-version" }, name.slice(at))];
+  if (at < 0) return blobName(name);
+  return [...blobName(name.slice(0, at)), element("span", { class: "gv-version" }, name.slice(at))];
+}
+
+function blobName(name: string): Child[] {
+  const long = LONG.exec(name);
+  if (!long) return [name];
+  const short = element("span", { class: "gv-note" }, `⟨${shortened(long[1] ?? "")}⟩`);
+  return [element("span", { title: name }, name.slice(0, long.index), short)];
+}
+
+function shortened(what: string): string {
+  return SHORT[what] ?? `kept @${what.replace("FWD_VERSION_", "")}`;
 }

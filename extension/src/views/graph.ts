@@ -1,11 +1,14 @@
-// The graph: the trace's drawing, laid out once; a step only changes the classes of its nodes and edges.
+// The graph: the trace's drawing, laid out once. A step changes the classes of its nodes and edges; opening or closing
+// a cluster folds the same drawing in another way.
 
-import { currentEvent, hasRun, lineState } from "../cursor";
-import type { Line, Trace } from "../trace";
+import { currentEvent } from "../cursor";
+import { allLines, type Trace } from "../trace";
 import { element, icon } from "./dom";
-import { isSum } from "./kinds";
+import { createMarking, type Marking } from "./marking";
 import type { Navigation } from "./navigation";
-import { rebuild, type Drawing } from "./svg";
+import { createOpening } from "./opening";
+import { read, type Source } from "./svg";
+import { clusterOf, dressToggles, type Toggles } from "./toggles";
 import { createViewport, type Viewport } from "./viewport";
 
 export interface GraphView {
@@ -17,27 +20,11 @@ export interface GraphView {
   dispose(): void;
 }
 
-interface DrawnNode {
-  line: Line;
-  element: SVGElement;
-  classes: string;
-}
-
-interface DrawnEdge {
-  element: SVGElement;
-  made: number;
-  /** The line whose node the edge ends in. */
-  end: string;
-  /** The classes it was drawn with. */
-  drawn: string;
-  classes: string;
-}
-
 export function createGraph(trace: Trace, navigation: Navigation): GraphView {
   const pane = element("div", { class: "gv-pane gv-graph", role: "region", "aria-label": "Graph" });
   if ("omitted" in trace.graph) return emptyGraph(pane, `The graph was not drawn: ${trace.graph.omitted}`);
   try {
-    return drawnGraph(pane, trace, rebuild(trace.graph.svg), navigation);
+    return drawnGraph(pane, trace, read(trace.graph.svg), navigation);
   } catch (error) {
     return emptyGraph(pane, error instanceof Error ? error.message : String(error));
   }
@@ -50,83 +37,79 @@ function emptyGraph(pane: HTMLElement, reason: string): GraphView {
   return { element: pane, show: nothing, select: nothing, fit: nothing, dispose: nothing };
 }
 
-function drawnGraph(pane: HTMLElement, trace: Trace, drawing: Drawing, navigation: Navigation): GraphView {
-  const { svg } = drawing;
-  const nodes = findNodes(trace, drawing);
-  const edges = findEdges(drawing);
-  const byElement = new Map<Element, DrawnNode>([...nodes.values()].map((node) => [node.element, node]));
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", `Graph of ${nodes.size} operators, forward and backward; the program lists the same`);
-  const scroller = element("div", { class: "gv-window" }, svg);
-  const viewport = createViewport(scroller, svg);
+interface Picture {
+  svg: SVGSVGElement;
+  marking: Marking;
+  toggles: Toggles;
+}
+
+function drawnGraph(pane: HTMLElement, trace: Trace, source: Source, navigation: Navigation): GraphView {
+  const clusters = clusterOf(trace, source.plan);
+  const opening = createOpening(source.plan);
+  const everything = allLines(trace).map((line) => line.id);
+  let picture = draw();
+  let shown = 0;
+  let selected: string | null = null;
+  const scroller = element("div", { class: "gv-window" }, picture.svg);
+  const viewport = createViewport(scroller, picture.svg);
   pane.append(scroller, zoomButtons(viewport));
 
-  svg.addEventListener("click", (event) => {
-    const group = event.target instanceof Element ? event.target.closest("g.node") : null;
-    navigation.select((group && byElement.get(group)?.line.id) ?? null);
-  });
-
-  function show(position: number, touched: Set<string>): void {
-    const isAccumulation = isSum(currentEvent(trace, position));
-    const marked: Element[] = [];
-    const fresh = new Set<string>();
-    for (const id of touched) {
-      const node = nodes.get(id);
-      if (!node) continue;
-      const state = lineState(trace, node.line, position);
-      if (state === "new") fresh.add(id);
-      if (state === "new" || state === "current") marked.push(node.element);
-      const run = hasRun(node.line, position) ? " ran" : "";
-      const accumulating = state === "new" && isAccumulation ? " accumulating" : "";
-      setClasses(node, `node ${node.line.role}${state === "past" ? "" : ` ${state}`}${accumulating}${run}`);
-    }
-    for (const edge of new Set([...touched].flatMap((id) => edges.get(id) ?? []))) {
-      const state = edge.made > position ? " future" : fresh.has(edge.end) ? " hot" : "";
-      setClasses(edge, edge.drawn + state);
-    }
-    viewport.follow(marked);
+  function draw(): Picture {
+    const drawing = source.draw(opening.open);
+    const marking = createMarking(trace, drawing);
+    const toggles = dressToggles(drawing, clusters, opening.open, toggle);
+    const { svg } = drawing;
+    svg.setAttribute("role", clusters.size > 0 ? "group" : "img");
+    svg.setAttribute("aria-label", `Graph of ${marking.byElement.size} operators, forward and backward; the program lists the same`);
+    svg.addEventListener("click", (event) => {
+      const group = event.target instanceof Element ? event.target.closest("g.node") : null;
+      navigation.select((group && marking.byElement.get(group)) ?? null);
+    });
+    return { svg, marking, toggles };
   }
 
-  let selected: DrawnNode | undefined;
+  /** Draws what is open now. The nodes of the lines `still` stay where they are, as far as both pictures have them. */
+  function redraw(still: string[]): Element[] {
+    const before = picture;
+    picture = draw();
+    const line = still.find((id) => before.marking.node(id) && picture.marking.node(id));
+    const [from, to] = [before, picture].map(({ marking }) => (line === undefined ? undefined : marking.node(line)));
+    const marked = picture.marking.show(shown, everything);
+    const focused = before.toggles.focused();
+    viewport.replace(picture.svg, from ?? null, to ?? null);
+    picture.toggles.focus(focused);
+    outline();
+    return marked;
+  }
+
+  function toggle(cluster: string, line: string): void {
+    opening.toggle(cluster);
+    redraw([line]);
+  }
+
+  function show(position: number, touched: Set<string>): void {
+    const before = opening.open;
+    const event = currentEvent(trace, position);
+    shown = position;
+    opening.enter(event?.subnet ?? null);
+    const isSame = before.size === opening.open.size && [...before].every((cluster) => opening.open.has(cluster));
+    viewport.follow(isSame ? picture.marking.show(position, touched) : redraw(event?.lines ?? []));
+  }
+
+  function outline(): SVGElement | undefined {
+    const node = selected === null ? undefined : picture.marking.node(selected);
+    node?.setAttribute("data-selected", "");
+    return node;
+  }
+
   function select(line: string | null): void {
-    selected?.element.removeAttribute("data-selected");
-    selected = line === null ? undefined : nodes.get(line);
-    selected?.element.setAttribute("data-selected", "");
-    if (selected) viewport.follow([selected.element]);
+    if (selected !== null) picture.marking.node(selected)?.removeAttribute("data-selected");
+    selected = line;
+    const node = outline();
+    if (node) viewport.follow([node]);
   }
 
   return { element: pane, show, select, fit: viewport.fit, dispose: viewport.dispose };
-}
-
-function setClasses(drawn: DrawnNode | DrawnEdge, classes: string): void {
-  if (classes === drawn.classes) return;
-  drawn.classes = classes;
-  drawn.element.setAttribute("class", classes);
-}
-
-function findNodes(trace: Trace, drawing: Drawing): Map<string, DrawnNode> {
-  const nodes = new Map<string, DrawnNode>();
-  for (const line of [...trace.forward, ...trace.backward]) {
-    const group = drawing.byId.get(`node-${line.id}`);
-    if (!group) continue;
-    nodes.set(line.id, { line, element: group, classes: "" });
-  }
-  return nodes;
-}
-
-/** The edges by the lines that they touch; their classes say since when each exists and from where to where it goes. */
-function findEdges(drawing: Drawing): Map<string, DrawnEdge[]> {
-  const edges = new Map<string, DrawnEdge[]>();
-  for (const [id, group] of drawing.byId) {
-    if (!id.startsWith("edge-")) continue;
-    const drawn = group.getAttribute("class") ?? "edge";
-    const told = (what: string): string => new RegExp(`(?:^|\\s)${what}-(\\S+)`).exec(drawn)?.[1] ?? "";
-    // The net is there from the beginning, and so are its edges.
-    const made = group.classList.contains("forward") ? 0 : Number(told("made"));
-    const edge = { element: group, made, end: told("to"), drawn, classes: drawn };
-    for (const line of [told("from"), edge.end]) edges.set(line, [...(edges.get(line) ?? []), edge]);
-  }
-  return edges;
 }
 
 function zoomButtons(viewport: Viewport): HTMLElement {

@@ -1,11 +1,13 @@
 // The inspector: what is known of the blobs in focus, in tabs.
 
 import { currentEvent, namesAt } from "../cursor";
-import type { Merge, Trace } from "../trace";
+import { linesById, subnetOf, type Merge, type Trace } from "../trace";
+import { roundsOf } from "../values";
 import { element } from "./dom";
-import { ledgerCard, ledgerFor, ledgerList } from "./ledger";
+import { ledgerCard, ledgerList, ledgersFor } from "./ledger";
 import { mergeCard, mergeFor } from "./merge";
 import type { Navigation } from "./navigation";
+import { roundChoice } from "./rounds";
 import { blobChoice, valueCard } from "./value";
 
 export const TABS = ["Value", "Ledger"] as const;
@@ -29,9 +31,11 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
   let position = 0;
   let selected: string | null = null;
   let blob: string | null = null;
+  /** The run in which a person looks at the blob; null: the one that we are in. */
+  let round: number | null = null;
 
   function blobs(): string[] {
-    const line = [...trace.forward, ...trace.backward].find((one) => one.id === selected);
+    const line = selected === null ? undefined : linesById(trace).get(selected);
     if (!line) return currentEvent(trace, position)?.blobs ?? [];
     const { inputs, outputs } = namesAt(line, position);
     return line.kind === "passed" ? [...inputs, ...outputs] : [...outputs, ...inputs];
@@ -47,6 +51,14 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
     panel.replaceChildren(...(tab === "Value" ? valueTab(found) : ledgerTab(own, merge, found)));
   }
 
+  /** The nested net that the blobs belong to, and the run of it that we are in. */
+  function where(): { subnet: string | null; frame: number | null } {
+    const event = currentEvent(trace, position);
+    if (selected === null) return { subnet: event?.subnet ?? null, frame: event?.frame ?? null };
+    const subnet = subnetOf(selected);
+    return { subnet, frame: subnet !== null && event?.subnet === subnet ? event.frame : null };
+  }
+
   function valueTab(found: string[]): HTMLElement[] {
     const shown = blob !== null && found.includes(blob) ? blob : found[0];
     if (shown === undefined) return [element("p", { class: "gv-quiet" }, nothingInFocus(position))];
@@ -55,13 +67,26 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
       draw();
       panel.querySelector<HTMLElement>("[aria-pressed=true]")?.focus();
     });
-    return [choice, valueCard(trace, shown, position)];
+    const { subnet, frame } = where();
+    if (subnet === null) return [choice, valueCard(trace, { blob: shown, subnet, frame }, position)];
+    const rounds = roundsOf(trace, subnet, shown, frame);
+    const chosen = rounds.find((one) => one.frame === (round ?? frame)) ?? (frame === null ? rounds[0] : undefined);
+    const turning = chosen && rounds.length > 1 ? [roundChoice(trace, rounds, chosen, look)] : [];
+    return [choice, ...turning, valueCard(trace, { blob: shown, subnet, frame: chosen?.frame ?? frame }, position)];
+  }
+
+  function look(chosen: { frame: number }): void {
+    round = chosen.frame;
+    const focus = document.activeElement?.getAttribute("aria-label");
+    draw();
+    panel.querySelector<HTMLElement>(`[aria-label="${focus ?? ""}"]`)?.focus({ preventScroll: true });
   }
 
   function ledgerTab(own: number | null | undefined, merge: Merge | undefined, found: string[]): HTMLElement[] {
-    const ledger = ledgerFor(trace, own, found);
-    const cards = [...(merge ? [mergeCard(trace, merge)] : []), ...(ledger ? [ledgerCard(trace, ledger)] : [])];
-    return cards.length > 0 ? cards : [ledgerList(trace, (to) => navigation.go(to))];
+    const { subnet, frame } = where();
+    const ledgers = ledgersFor(trace, own, found, subnet, frame);
+    const cards = [...(merge ? [mergeCard(trace, merge)] : []), ...ledgers.map((ledger) => ledgerCard(trace, ledger, navigation.go))];
+    return cards.length > 0 ? cards : [ledgerList(trace, navigation.go)];
   }
 
   return {
@@ -69,12 +94,14 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
     show(to) {
       position = to;
       blob = null;
+      round = null;
       draw();
     },
     select(line) {
       if (line === selected) return;
       selected = line;
       blob = null;
+      round = null;
       draw();
     },
   };

@@ -15,10 +15,13 @@ const HELP: [keys: string[], meaning: string][] = [
   [["←"], "back"],
   [["F10"], "over: to the end of this operator's events"],
   [["⇧ F10"], "back over"],
+  [["Enter", "F11"], "into the next operator's nested net"],
+  [["⇧ F11"], "out of the nested net"],
+  [["[", "]"], "the same place an iteration before, or on"],
   [["Home"], "restart"],
   [["End"], "finish"],
   [["/"], "run to …"],
-  [["↑", "↓"], "walk through the lines; Enter runs to where one was made"],
+  [["↑", "↓"], "walk through the lines; Enter runs to where one was made, + and − unfold it"],
   [["Space"], "fit the graph"],
   [["?"], "these keys"],
 ];
@@ -32,11 +35,28 @@ export function act(event: KeyboardEvent, keyboard: Keyboard): boolean {
   return true;
 }
 
-type Command = "step" | "back" | "over" | "backOver" | "restart" | "finish" | "fit" | "search" | "toggleHelp" | "closeHelp";
+type Command =
+  | "step"
+  | "back"
+  | "over"
+  | "backOver"
+  | "into"
+  | "out"
+  | "previousIteration"
+  | "nextIteration"
+  | "restart"
+  | "finish"
+  | "fit"
+  | "search"
+  | "toggleHelp"
+  | "closeHelp";
 
 const COMMANDS = new Map<string, Command>([
   ["ArrowRight", "step"],
   ["ArrowLeft", "back"],
+  ["Enter", "into"],
+  ["[", "previousIteration"],
+  ["]", "nextIteration"],
   ["Home", "restart"],
   ["End", "finish"],
   [" ", "fit"],
@@ -47,8 +67,10 @@ const COMMANDS = new Map<string, Command>([
 
 function commandOf(event: KeyboardEvent): Command | undefined {
   if (event.key === "F10") return event.shiftKey ? "backOver" : "over";
-  // Space presses the button that has the focus.
-  if (event.key === " " && event.target instanceof HTMLButtonElement) return undefined;
+  if (event.key === "F11") return event.shiftKey ? "out" : "into";
+  // Space and Enter press what has the focus and can be pressed.
+  const isPress = event.key === " " || event.key === "Enter";
+  if (isPress && event.target instanceof Element && event.target.matches("button, summary, [role=button]")) return undefined;
   // On many keyboards "?" and "/" are typed with Shift.
   if (event.shiftKey && event.key !== "?" && event.key !== "/") return undefined;
   return COMMANDS.get(event.key);

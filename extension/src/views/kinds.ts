@@ -5,9 +5,9 @@ import { element } from "./dom";
 
 interface Look {
   label: string;
-  /** Colour: blue forward, orange backward, purple accumulation and deduplication, green right, red wrong, grey the rest. */
-  tone: "forward" | "backward" | "accumulation" | "right" | "wrong" | "quiet";
-  mark: "dot" | "small" | "square" | "triangle" | "diamond" | "bar" | "cross";
+  /** Colour: blue forward, orange backward, purple accumulation and deduplication, green right, red wrong, teal nested nets, grey the rest. */
+  tone: "forward" | "backward" | "accumulation" | "right" | "wrong" | "nested" | "quiet";
+  mark: "dot" | "small" | "square" | "triangle" | "diamond" | "bar" | "cross" | "enter" | "leave";
   /** Of several events under one pixel of the timeline, the highest weight is shown. */
   weight: number;
 }
@@ -22,6 +22,8 @@ const LOOKS: Record<EventKind, Look> = {
   GeneratorAdded: { label: "Add gradient", tone: "quiet", mark: "small", weight: 0 },
   Accumulated: { label: "Σ Accumulate", tone: "accumulation", mark: "diamond", weight: 8 },
   Deduplicated: { label: "Deduplicate", tone: "accumulation", mark: "diamond", weight: 8 },
+  EnteredSubnet: { label: "Enter", tone: "nested", mark: "enter", weight: 3 },
+  LeftSubnet: { label: "Leave", tone: "nested", mark: "leave", weight: 2 },
   Ran: { label: "Run", tone: "right", mark: "bar", weight: 4 },
   Failed: { label: "Fail", tone: "wrong", mark: "cross", weight: 9 },
   Completed: { label: "Complete", tone: "right", mark: "square", weight: 7 },

@@ -4,7 +4,7 @@ import type { Merge, SliceName, Trace } from "../trace";
 import { element, version, type Child } from "./dom";
 import { shareBar } from "./ledger";
 import { count, counted, NOT_COMPUTED, quantity } from "./numbers";
-import { picture } from "./value";
+import { picture } from "./picture";
 
 /** The merge that goes with a position, or with the blobs of a line that was chosen. */
 export function mergeFor(trace: Trace, position: number, chosen: readonly string[] | null): Merge | undefined {

@@ -1,8 +1,9 @@
 // The narration: what the current event is, in one sentence, and what comes next.
 
-import { currentEvent, nextEvent } from "../cursor";
-import type { Trace, TraceEvent } from "../trace";
-import { element, version, type Child } from "./dom";
+import { currentEvent, forwardLine, nextEvent } from "../cursor";
+import { linesById, type Trace, type TraceEvent } from "../trace";
+import { roundText } from "../values";
+import { code, element, version, type Child } from "./dom";
 import { isSum, look, mark } from "./kinds";
 import { counted } from "./numbers";
 
@@ -39,7 +40,7 @@ export function createNarration(trace: Trace): Narration {
 
 /** Text between backticks becomes code. */
 function marked(narration: string): Child[] {
-  return narration.split("`").map((part, index) => (index % 2 === 0 ? part : element("code", {}, part)));
+  return narration.split("`").map((part, index) => (index % 2 === 0 ? part : code(part)));
 }
 
 /** "Visit Relu #1", "Run FCGradient": the event in two words. */
@@ -47,9 +48,18 @@ function subject(trace: Trace, event: TraceEvent): Child[] {
   const { label } = look(event.kind);
   const blob = event.blobs[0];
   if (isSum(event) && blob !== undefined) return [`${label} `, ...version(blob)];
-  const made = event.lines.map((id) => [...trace.forward, ...trace.backward].find((line) => line.id === id));
-  const line = made[made.length - 1];
+  const lines = linesById(trace);
+  const line = lines.get(event.lines[event.lines.length - 1] ?? "");
+  if (event.kind === "EnteredSubnet" || event.kind === "LeftSubnet") return [`${label} ${passage(trace, event)}`];
   if (event.phase === "run" && line) return [`${label} ${line.type}`];
-  if (event.forward !== null) return [`${label} ${trace.forward[event.forward]?.type ?? ""} #${event.forward}`];
+  const forward = lines.get(forwardLine(event) ?? "");
+  if (forward) return [`${label} ${forward.type} #${event.forward}`];
   return blob !== undefined && event.kind !== "Completed" ? [`${label} `, ...version(blob)] : [label];
+}
+
+/** The nested net that an event enters or leaves. */
+function passage(trace: Trace, event: TraceEvent): string {
+  const name = String(event.detail["name"] ?? "");
+  const round = event.kind === "EnteredSubnet" && event.frame !== null ? trace.frames[event.frame] : undefined;
+  return event.detail["argument"] === "loop_net" && round ? roundText(trace, round).replace(/ of .*/, "") : name;
 }

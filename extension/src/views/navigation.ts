@@ -7,6 +7,11 @@ export interface Navigation {
   back(): void;
   over(): void;
   backOver(): void;
+  into(): void;
+  out(): void;
+  /** Moves to the same place in the iteration before or behind of the innermost loop that is open. */
+  previousIteration(): void;
+  nextIteration(): void;
   restart(): void;
   finish(): void;
   /** Moves to the next event that matches; returns what to tell the person, or null when it moved. */

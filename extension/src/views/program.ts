@@ -1,11 +1,15 @@
 // The program as text in SSA form: the forward net and, below it, the backward pass as it grows.
 
-import { currentEvent, formAt, hasRun, lineState, madeCount, type LineState } from "../cursor";
-import type { Line, Trace } from "../trace";
-import { element, version, type Child } from "./dom";
+import { currentEvent, madeCount } from "../cursor";
+import { crumbs } from "../places";
+import type { Line, Subnet, Trace } from "../trace";
+import { roundText } from "../values";
+import { element } from "./dom";
 import { isSum } from "./kinds";
 import type { Navigation } from "./navigation";
+import { createNest, nestedIn, type Nest, type Part } from "./nests";
 import { counted } from "./numbers";
+import { createRow, updateRow, type Row } from "./rows";
 
 /** Lines are rendered in blocks, and blocks only while they are in sight: a program can have thousands of lines. */
 const BLOCK = 40;
@@ -18,63 +22,101 @@ export interface Program {
   select(line: string | null): void;
 }
 
-interface Row {
-  line: Line;
-  element: HTMLButtonElement;
-  code: HTMLElement;
-  state: LineState | null;
-  form: number;
-  ran: boolean;
+/** What all parts of the program share: the rows that are there by now, and the nests by the line that opens them. */
+interface Shared {
+  trace: Trace;
+  rows: Map<string, Row>;
+  nests: Map<string, Nest>;
+  position: number;
 }
 
 export function createProgram(trace: Trace, navigation: Navigation): Program {
-  const rows = new Map<string, Row>();
-  const sections = (["forward", "backward"] as const).map((part) => createSection(part, trace[part], rows));
+  const shared: Shared = { trace, rows: new Map(), nests: new Map(), position: 0 };
+  const { rows, nests } = shared;
+  const sections = (["forward", "backward"] as const).map((part) => createSection(part, shared));
   const pane = element("div", { class: "gv-pane gv-program", role: "region", "aria-label": "Program" });
   pane.append(...sections.flatMap((section) => [section.head, section.body]));
+  let entered = new Set<number>();
 
   pane.addEventListener("click", (event) => {
     const row = rowOf(event.target);
     if (row) navigation.go(row.line.made);
   });
-  pane.addEventListener("keydown", (event) => walk(event, [...rows.values()].map((row) => row.element)));
+  pane.addEventListener("keydown", (event) => {
+    const row = rowOf(event.target);
+    if (row && fold(event, nests.get(row.line.id))) return;
+    walk(event, [...pane.querySelectorAll<HTMLButtonElement>(".gv-line")].filter((one) => one.closest("[hidden]") === null));
+  });
 
   function rowOf(target: EventTarget | null): Row | undefined {
     const found = target instanceof Element ? target.closest<HTMLElement>(".gv-line") : null;
     return found ? rows.get(found.dataset["line"] ?? "") : undefined;
   }
 
+  /** Opens the nests of the nets that have been entered since the last move; what a person folds then stays folded. */
+  function follow(position: number): void {
+    const open = crumbs(trace, position);
+    for (const crumb of open) if (!entered.has(crumb.entered)) enter(crumb.subnet, crumb.frame);
+    entered = new Set(open.map((crumb) => crumb.entered));
+    for (const nest of nests.values()) {
+      for (const [id, round] of nest.rounds) {
+        const here = open.find((crumb) => crumb.subnet.id === id && crumb.frame !== null);
+        const run = here === undefined ? undefined : trace.frames[here.frame ?? -1];
+        const isHere = run !== undefined && nest === nests.get((run.is_backward ? here?.subnet.backward_owner : here?.subnet.owner) ?? "");
+        const text = isHere ? roundText(trace, run) : "";
+        if (round.textContent !== text) round.textContent = text;
+      }
+    }
+  }
+
+  function enter(net: Subnet, frame: number | null): void {
+    const isBackward = frame === null ? null : trace.frames[frame]?.is_backward;
+    if (isBackward !== true && net.owner !== null) nests.get(net.owner)?.setOpen(true);
+    if (isBackward !== false && net.backward_owner !== null) nests.get(net.backward_owner)?.setOpen(true);
+  }
+
   function show(position: number, touched: Set<string>): void {
+    shared.position = position;
     pane.classList.toggle("gv-accumulating", isSum(currentEvent(trace, position)));
+    follow(position);
     const changed = [...touched].map((id) => rows.get(id)).filter((row) => row !== undefined);
-    for (const row of changed) update(row, trace, position);
+    for (const row of changed) updateRow(row, trace, position);
     for (const section of sections) section.show(position, changed);
   }
 
   let selected: Row | undefined;
   function select(line: string | null): void {
     selected?.element.classList.remove("gv-selected");
+    if (line !== null) unfold(line);
     selected = line === null ? undefined : rows.get(line);
     selected?.element.classList.add("gv-selected");
     if (selected) reveal(selected.element);
   }
 
+  /** Opens what is folded around a line. */
+  function unfold(line: string): void {
+    const net = trace.subnets.find(({ id }) => line.startsWith(`${id}.`));
+    const owner = net && (net.forward.some(({ id }) => id === line) ? net.owner : net.backward_owner);
+    if (!owner) return;
+    unfold(owner);
+    nests.get(owner)?.setOpen(true);
+  }
+
   return { element: pane, show, select };
 }
 
-function createSection(part: "forward" | "backward", lines: Line[], rows: Map<string, Row>) {
+function createSection(part: Part, shared: Shared) {
+  const { trace } = shared;
+  const lines = trace[part];
   const count = element("span", { class: "gv-count" });
   const title = part === "forward" ? "Forward" : "Backward";
   const head = element("div", { class: "gv-section" }, element("span", {}, title), count);
   const body = element("div", { class: `gv-lines gv-lines-${part}`, role: "group", "aria-label": title });
-  let number = 0;
-  lines.forEach((line, index) => {
-    const row = createRow(line, line.kind === "operator" ? String(number++) : "");
-    rows.set(line.id, row);
-    if (index === 0) row.element.tabIndex = 0;
+  createRows(lines, part, shared).forEach((row, index) => {
     if (index % BLOCK === 0) body.append(element("div", { class: "gv-block" }));
-    body.lastElementChild?.append(row.element);
+    body.lastElementChild?.append(row);
   });
+  body.querySelector<HTMLElement>(".gv-line")?.setAttribute("tabindex", "0");
 
   function show(position: number, changed: Row[]): void {
     const { made, all } = madeCount(lines, position);
@@ -87,69 +129,36 @@ function createSection(part: "forward" | "backward", lines: Line[], rows: Map<st
   return { head, body, show };
 }
 
-function createRow(line: Line, number: string): Row {
-  const code = element("code");
-  const made = element(
-    "button",
-    { type: "button", class: `gv-line gv-${line.role}`, "data-line": line.id, tabindex: -1, title: about(line) },
-    element("span", { class: "gv-gutter", "aria-hidden": "true" }),
-    element("span", { class: "gv-number" }, number),
-    code,
-  );
-  return { line, element: made, code, state: null, form: -1, ran: false };
+/** The rows of one net's lines, each with what is nested in it. */
+function createRows(lines: Line[], part: Part, shared: Shared): HTMLElement[] {
+  const { trace, rows, nests } = shared;
+  let number = 0;
+  return lines.map((line) => {
+    const inner = nestedIn(trace, line, part);
+    const names = new Map(Object.entries(line.subnets).map(([argument, id]) => [argument, trace.subnets.find((net) => net.id === id)?.name ?? id]));
+    const row = createRow(line, line.kind === "operator" ? String(number++) : "", names);
+    rows.set(line.id, row);
+    if (inner.length === 0) return row.element;
+    const nest = createNest(row.element, line, inner, (net) => {
+      const made = createRows(net[part], part, shared);
+      for (const { id } of net[part]) {
+        const filled = rows.get(id);
+        if (filled) updateRow(filled, trace, shared.position);
+      }
+      return made;
+    });
+    nests.set(line.id, nest);
+    return nest.element;
+  });
 }
 
-function update(row: Row, trace: Trace, position: number): void {
-  const state = lineState(trace, row.line, position);
-  if (state !== row.state) {
-    if (row.state) row.element.classList.remove(`gv-${row.state}`);
-    row.element.classList.add(`gv-${state}`);
-    if (state === "new" || state === "current") row.element.setAttribute("aria-current", "step");
-    else row.element.removeAttribute("aria-current");
-    row.state = state;
-  }
-  const form = formAt(row.line, position);
-  if (form !== row.form) {
-    row.form = form;
-    row.code.replaceChildren(...sentence(row.line, form));
-  }
-  const ran = hasRun(row.line, position);
-  if (ran !== row.ran) {
-    row.ran = ran;
-    row.element.classList.toggle("gv-ran", ran);
-  }
-}
-
-/** "y@0 = FC(x@0, w@0)", and for a gradient that passes "∂v@0, ∂a@0 := s_grad@0 passed through". */
-function sentence(line: Line, form: number): Child[] {
-  const { inputs, outputs } = line.history[form] ?? line;
-  if (line.kind === "passed") {
-    return [...listed(outputs, "∂"), " := ", ...listed(inputs), element("span", { class: "gv-note" }, " passed through")];
-  }
-  const call = [element("span", { class: "gv-operator" }, line.type), "(", ...listed(inputs), ...settings(line, inputs), ")"];
-  const device = line.device !== null && line.device !== "cpu" ? [element("span", { class: "gv-note" }, ` ${line.device}`)] : [];
-  return [...listed(outputs), outputs.length > 0 ? " = " : "", ...call, ...device];
-}
-
-function listed(names: string[], before = ""): Child[] {
-  return names.flatMap((name, index) => [index === 0 ? before : `, ${before}`, ...version(name)]);
-}
-
-/** The arguments behind the inputs, ", scale=2"; long ones are cut, the tool tip has them whole. */
-function settings(line: Line, inputs: string[]): Child[] {
-  const told = Object.entries(line.args).map(([name, value]) => `${name}=${cut(JSON.stringify(value))}`);
-  if (told.length === 0) return [];
-  return [element("span", { class: "gv-note" }, (inputs.length > 0 ? ", " : "") + told.join(", "))];
-}
-
-function cut(text: string): string {
-  return text.length > 24 ? `${text.slice(0, 23)}…` : text;
-}
-
-function about(line: Line): string {
-  const args = Object.entries(line.args).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
-  const told = [line.formula, line.name && `name: ${line.name}`, ...args, line.device && `device: ${line.device}`];
-  return [...told.filter(Boolean), `made at event ${line.made}`].join("\n");
+/** Plus opens and minus closes what is nested in a line. */
+function fold(event: KeyboardEvent, nest: Nest | undefined): boolean {
+  if (!nest || (event.key !== "+" && event.key !== "-")) return false;
+  nest.setOpen(event.key === "+");
+  event.preventDefault();
+  event.stopPropagation();
+  return true;
 }
 
 /** Up and down move the focus from line to line. */

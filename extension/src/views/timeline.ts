@@ -5,6 +5,7 @@ import type { Trace } from "../trace";
 import { element } from "./dom";
 import { look, mark } from "./kinds";
 import type { Navigation } from "./navigation";
+import { createSpans } from "./spans";
 
 /** Marks nearer than this many pixels would touch: then one mark stands for several events. */
 const SPACING = 9;
@@ -25,7 +26,8 @@ export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
   const length = trace.events.length;
   const marks = element("div", { class: "gv-marks" });
   const playhead = element("b", { class: "gv-playhead" });
-  const track = element("div", { class: "gv-track" }, marks, playhead);
+  const spans = createSpans(trace);
+  const track = element("div", { class: "gv-track" }, spans.element, marks, playhead);
   const slider = element(
     "div",
     { class: "gv-timeline", role: "slider", tabindex: 0, "aria-label": "Position", "aria-valuemin": 0, "aria-valuemax": length },
@@ -40,6 +42,7 @@ export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
     buckets = thin(trace, Math.max(1, Math.floor(width / SPACING)));
     for (const { mark: one, from } of buckets) one.style.left = place(from);
     marks.replaceChildren(...buckets.map((bucket) => bucket.mark));
+    spans.draw(width);
     markPast();
   }
 

@@ -23,6 +23,8 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const step = button("Step", "Step (→)", () => navigation.step(), icon("M4 3l8 5-8 5z"), "Step");
   const backOver = button("Back over", "Back over: to the start of this operator's events (Shift+F10)", () => navigation.backOver(), "Back over");
   const over = button("Over", "Over: to the end of the next operator's events (F10)", () => navigation.over(), "Over");
+  const into = button("Into", "Into: into the next operator's nested net (Enter, F11)", () => navigation.into(), "In");
+  const out = button("Out", "Out: to where the nested net is left (Shift+F11)", () => navigation.out(), "Out");
   const finish = button("Finish", "Finish (End)", () => navigation.finish(), icon("M13 3v10M3 3l7 5-7 5z"));
   step.classList.add("gv-primary");
   const keys = button("Keys", "Keys (?)", help.toggle, "?");
@@ -35,12 +37,12 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const position = element("span", { class: "gv-position" }, "event ", where, ` / ${trace.events.length}`);
   const separator = (): HTMLElement => element("span", { class: "gv-separator" });
   const bar = element("div", { class: "gv-toolbar", role: "group", "aria-label": "Stepping" });
-  bar.append(restart, back, step, separator(), backOver, over, finish, separator(), runTo.element, position, keys);
+  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), runTo.element, position, keys);
 
   function show(to: number): void {
     where.textContent = String(to);
     for (const one of [restart, back, backOver]) one.setAttribute("aria-disabled", String(to === 0));
-    for (const one of [step, over, finish]) one.setAttribute("aria-disabled", String(to === trace.events.length));
+    for (const one of [step, over, into, out, finish]) one.setAttribute("aria-disabled", String(to === trace.events.length));
     runTo.clear();
   }
 
@@ -60,7 +62,7 @@ function createRunTo(trace: Trace, navigation: Navigation) {
   const input = element("input", {
     type: "text",
     "aria-label": "Run to",
-    title: "Run to the next event of a blob, an operator type, #index, or a kind of event (Enter)",
+    title: "Run to the next event of a blob, an operator type, #index, a kind of event, a nested net or an iteration (Enter)",
     placeholder: "Run to…  blob, op, #2",
     list: list.id,
     spellcheck: "false",
@@ -78,14 +80,19 @@ function createRunTo(trace: Trace, navigation: Navigation) {
       input.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
     }
     // What is typed belongs to the field, but for the keys that mean nothing in it.
-    if (event.key !== "F10") event.stopPropagation();
+    if (event.key !== "F10" && event.key !== "F11") event.stopPropagation();
   });
   return { element: element("span", { class: "gv-run-to" }, input, list, message), clear, focus: () => input.focus({ preventScroll: true }) };
 }
 
 function targets(trace: Trace): string[] {
   const found = new Set<string>();
+  const seen = new Set<string[]>();
+  if (trace.frames.some((frame) => frame.iteration !== null)) found.add("iteration 0");
+  for (const net of trace.subnets) found.add(net.path[net.path.length - 1] ?? net.name);
   for (const event of trace.events) {
+    if (seen.has(event.targets)) continue;
+    seen.add(event.targets);
     for (const target of event.targets) {
       if (found.size >= SUGGESTIONS) return [...found];
       found.add(target);

@@ -1,9 +1,11 @@
 // The inspector's Value tab: the blobs in focus, and what is known of the one that is chosen.
 
 import type { Line, Scalar, Trace, Value } from "../trace";
+import { computedAt, loopAround, roundText, valueOf } from "../values";
 import { element, version, type Child } from "./dom";
-import { extent, heatmap } from "./heatmap";
-import { count, NOT_COMPUTED, quantity, shapeText } from "./numbers";
+import { count, NOT_COMPUTED, quantity } from "./numbers";
+import { describe, note, picture } from "./picture";
+import { workspacesCard } from "./workspaces";
 
 /** The blobs to choose from; `choose` gets the one that is clicked. */
 export function blobChoice(blobs: readonly string[], chosen: string, choose: (blob: string) => void): HTMLElement {
@@ -16,64 +18,59 @@ export function blobChoice(blobs: readonly string[], chosen: string, choose: (bl
   return choice;
 }
 
+/** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
+export interface Place {
+  blob: string;
+  subnet: string | null;
+  frame: number | null;
+}
+
 /** What is known of one blob version at a position. */
-export function valueCard(trace: Trace, blob: string, position: number): HTMLElement {
-  const value = trace.values[blob];
-  const maker = makerOf(trace, blob);
+export function valueCard(trace: Trace, place: Place, position: number): HTMLElement {
+  const { blob, subnet, frame } = place;
+  const value = subnet !== null && frame === null ? undefined : valueOf(trace, frame, blob);
+  const maker = makerOf(trace, blob, subnet);
   const card = element("div", { class: "gv-card gv-value", role: "group", "aria-label": blob });
-  if (!value) card.append(notComputed(blob, maker));
+  if (!value) card.append(notComputed(trace, place, maker));
+  else if (value.stack !== undefined) card.append(workspacesCard(trace, value.stack), ...origin(trace, maker, position, value, frame));
   else {
-    const head = element("div", {}, element("b", {}, describe(value)), ...origin(maker, position, value));
+    const head = element("div", {}, element("b", {}, describe(value)), ...origin(trace, maker, position, value, frame));
     card.append(head, picture(blob, value), statistics(value));
   }
   return card;
 }
 
-export function describe(value: Value): string {
-  return `${shapeText(value.shape)} · ${value.dtype} · ${value.device}`;
-}
-
-/** The line that writes a blob version, if one does. */
-function makerOf(trace: Trace, blob: string): Line | undefined {
+/** The line of a net that writes a blob version, if one does. */
+function makerOf(trace: Trace, blob: string, subnet: string | null): Line | undefined {
+  const net = subnet === null ? trace : trace.subnets.find(({ id }) => id === subnet);
   const writes = (line: Line): boolean => line.kind === "operator" && line.outputs.includes(blob);
-  return trace.forward.find(writes) ?? trace.backward.find(writes);
+  return net?.forward.find(writes) ?? net?.backward.find(writes);
 }
 
-function notComputed(blob: string, maker: Line | undefined): HTMLElement {
+function notComputed(trace: Trace, { blob, subnet, frame }: Place, maker: Line | undefined): HTMLElement {
   const name = element("code", {}, ...version(blob));
+  const where = frame === null ? "" : ` in ${roundText(trace, loopAround(trace, frame)) || "this run"}`;
   const why: Child[] = maker
-    ? [name, ` is written by ${maker.type}, which was not run.`]
-    : ["Nothing was fed as ", name, ", and no operator writes it under this name."];
+    ? [name, ` is written by ${maker.type}, which was not run${where}.`]
+    : subnet === null
+      ? ["Nothing was fed as ", name, ", and no operator writes it under this name."]
+      : [name, ` comes from around the nested net, which did not see it${where}.`];
   return element("p", { class: "gv-not-computed" }, element("b", {}, NOT_COMPUTED), element("br"), ...why);
 }
 
-function note(text: string): HTMLElement {
-  return element("div", { class: "gv-note" }, text);
-}
-
-function origin(maker: Line | undefined, position: number, value: Value): HTMLElement[] {
-  if (!maker) return [note("fed")];
-  if (maker.ran === null) return [];
-  const took = value.seconds === undefined ? "" : ` in ${duration(value.seconds)}`;
-  const when = maker.ran > position ? `computed later, at event ${maker.ran}` : `computed at event ${maker.ran}`;
+function origin(trace: Trace, maker: Line | undefined, position: number, value: Value, frame: number | null): HTMLElement[] {
+  if (!maker) return [note(frame === null ? "fed" : "from around the nested net")];
+  const at = frame === null ? maker.ran : computedAt(trace, frame, maker.id);
+  if (at === null) return frame === null ? [] : [note(`found there; ${maker.type} made it`)];
+  const seconds = frame === null ? (value.seconds ?? null) : (trace.events[at - 1]?.seconds ?? null);
+  const took = seconds === null ? "" : ` in ${duration(seconds)}`;
+  const when = at > position ? `computed later, at event ${at}` : `computed at event ${at}`;
   return [note(`${when}, by ${maker.type}${took}`)];
 }
 
 function duration(seconds: number): string {
   if (seconds < 1e-3) return `${quantity(seconds * 1e6)} µs`;
   return seconds < 1 ? `${quantity(seconds * 1e3)} ms` : `${quantity(seconds)} s`;
-}
-
-/** One number in full size, more as a heat map, none in words. */
-export function picture(blob: string, value: Value): HTMLElement {
-  const first = value.preview[0]?.[0];
-  if (first === undefined) return note(value.size === 0 ? "It has no elements." : "It is not numeric.");
-  if (value.size === 1) return element("div", { class: "gv-single" }, quantity(first));
-  return element("div", { class: "gv-picture" }, note(extent(value)), heatmap(blob, value), scale());
-}
-
-function scale(): HTMLElement {
-  return element("div", { class: "gv-scale", "aria-hidden": "true" }, element("span", {}, "below 0"), element("i"), element("span", {}, "above 0"));
 }
 
 function statistics(value: Value): HTMLElement {

@@ -18,12 +18,15 @@ export interface Viewport {
   zoom(factor: number): void;
   /** Pans to have the elements in sight; not at all when they are. */
   follow(elements: Element[]): void;
+  /** Shows another drawing at the same scale, its element `now` where `before` was; all of the drawing where it fits. */
+  replace(drawing: SVGSVGElement, before: Element | null, now: Element | null): void;
   dispose(): void;
 }
 
-/** `pane` is the window and scrolls; `svg` lies in it and has a viewBox. */
-export function createViewport(pane: HTMLElement, svg: SVGSVGElement): Viewport {
-  const { width, height } = svg.viewBox.baseVal;
+/** `pane` is the window and scrolls; the drawing lies in it and has a viewBox. */
+export function createViewport(pane: HTMLElement, drawing: SVGSVGElement): Viewport {
+  let svg = drawing;
+  let { width, height } = svg.viewBox.baseVal;
   let scale = 0;
   let untouched = true;
   let followed: Element[] = [];
@@ -86,8 +89,32 @@ export function createViewport(pane: HTMLElement, svg: SVGSVGElement): Viewport 
     if (down !== 0) bands?.update();
   }
 
-  svg.removeAttribute("width");
-  svg.removeAttribute("height");
+  function replace(other: SVGSVGElement, before: Element | null, now: Element | null): void {
+    const from = before?.getBoundingClientRect();
+    const at = { left: pane.scrollLeft, top: pane.scrollTop };
+    const outgoing = svg;
+    svg = freed(other);
+    ({ width, height } = svg.viewBox.baseVal);
+    followed = [];
+    bands = null;
+    const isSeen = pane.clientWidth > 0 && scale > 0;
+    if (isSeen) resize(scale); // before it is in the page, which then has to be laid out once
+    outgoing.replaceWith(svg);
+    if (!isSeen) return;
+    bands = createBands(pane, svg);
+    if (now) bands.reveal([now]);
+    const to = now?.getBoundingClientRect();
+    // A drawing that became smaller has taken the window along: where it scrolled to counts.
+    pane.scrollLeft = from && to ? pane.scrollLeft + to.left - from.left : at.left;
+    pane.scrollTop = from && to ? pane.scrollTop + to.top - from.top : at.top;
+    const [outer, inner] = [pane.getBoundingClientRect(), svg.getBoundingClientRect()];
+    pane.scrollLeft += inward(inner.left, inner.right, outer.left, outer.right);
+    pane.scrollTop += inward(inner.top, inner.bottom, outer.top, outer.bottom);
+    bands.update();
+    if (now) follow([now]);
+  }
+
+  freed(svg);
   pane.addEventListener(
     "wheel",
     (event) => {
@@ -113,7 +140,14 @@ export function createViewport(pane: HTMLElement, svg: SVGSVGElement): Viewport 
   });
   resizes.observe(pane);
   const zoom = (factor: number): void => zoomAt(factor, pane.clientWidth / 2, pane.clientHeight / 2);
-  return { fit, zoom, follow, dispose: () => resizes.disconnect() };
+  return { fit, zoom, follow, replace, dispose: () => resizes.disconnect() };
+}
+
+/** Lets the window say how large a drawing is. */
+function freed(svg: SVGSVGElement): SVGSVGElement {
+  svg.removeAttribute("width");
+  svg.removeAttribute("height");
+  return svg;
 }
 
 /** How far to move to have all spans in the middle between two edges (their start, where they do not fit); 0 when they lie there. */
@@ -122,6 +156,12 @@ function shift(spans: [low: number, high: number][], from: number, to: number): 
   const high = Math.max(...spans.map((span) => span[1]));
   if (low >= from && high <= to) return 0;
   return high - low > to - from ? low - from - MARGIN : (low + high - from - to) / 2;
+}
+
+/** How far to move to have all of a span between two edges, if it is short enough. */
+function inward(low: number, high: number, from: number, to: number): number {
+  if (high - low > to - from) return 0;
+  return low < from ? low - from : Math.max(high - to, 0);
 }
 
 /** Reports how far the pointer moved while it is down. A press that moves less than 4 pixels stays a click. */

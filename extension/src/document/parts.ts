@@ -1,0 +1,222 @@
+// Readers of the parts of a trace document.
+
+import { choice, dictionary, list, optional, real, record, refuse, text, whole, type Reader } from "../json";
+import {
+  AGGREGATORS,
+  KINDS,
+  ORIGINS,
+  PHASES,
+  ROLES,
+  type Contribution,
+  type Frame,
+  type GradientName,
+  type Graph,
+  type Ledger,
+  type Line,
+  type Merge,
+  type Scalar,
+  type SliceName,
+  type Subnet,
+  type Trace,
+  type TraceEvent,
+  type Value,
+  type Workspaces,
+} from "../trace";
+
+/** How many of the things there are that others refer to by number. */
+export interface Sizes {
+  events: number;
+  frames: number;
+}
+
+const texts = list(text);
+const scalar: Reader<Scalar> = (found, path) =>
+  found === "nan" || found === "inf" || found === "-inf" ? found : real(found, path);
+
+const sliceName: Reader<SliceName> = (found, path) => {
+  const entry = record(found, path);
+  return { indices: text(entry["indices"], `${path}.indices`), values: text(entry["values"], `${path}.values`) };
+};
+
+export const gradientName: Reader<GradientName> = (found, path) =>
+  typeof found === "string" ? found : sliceName(found, path);
+
+export const ys: Reader<Trace["ys"]> = (found, path) =>
+  Array.isArray(found) ? texts(found, path) : dictionary(optional(gradientName))(found, path);
+
+/** Rows of numbers. There can be very many: the path to each is only spelled where one is wrong. */
+export const preview: Reader<Scalar[][]> = (found, path) => {
+  const isPlain = Array.isArray(found) && found.every((row) => Array.isArray(row) && row.every((one) => typeof one === "number"));
+  return isPlain ? (found as Scalar[][]) : list(list(scalar))(found, path);
+};
+
+type Field = <F>(name: string, reader: Reader<F>) => F;
+
+/** A reader of one object: hands out its fields with their paths; `later` those that older documents do not have. */
+function fields<T>(build: (field: Field, later: <F>(name: string, reader: Reader<F>, missing: F) => F) => T): Reader<T> {
+  return (found, path) => {
+    const entry = record(found, path);
+    return build(
+      (name, reader) => reader(entry[name], `${path}.${name}`),
+      (name, reader, missing) => (name in entry ? reader(entry[name], `${path}.${name}`) : missing),
+    );
+  };
+}
+
+const name = optional(text);
+const index = optional(whole(0));
+
+export const line = (sizes: Sizes): Reader<Line> =>
+  fields((field, later) => ({
+    id: field("id", text),
+    kind: field("kind", choice(["operator", "passed"] as const)),
+    type: field("type", text),
+    inputs: field("inputs", texts),
+    outputs: field("outputs", texts),
+    args: field("args", record),
+    subnets: later("subnets", dictionary(text), {}),
+    device: field("device", name),
+    name: field("name", text),
+    of: field("of", index),
+    role: field("role", choice(ROLES)),
+    made: field("made", whole(0, sizes.events)),
+    history: field("history", history(sizes)),
+    formula: field("formula", text),
+    ran: field("ran", optional(whole(0, sizes.events))),
+  }));
+
+const history =
+  (sizes: Sizes): Reader<Line["history"]> =>
+  (found, path) => {
+    const entry = fields((field) => ({
+      at: field("at", whole(0, sizes.events)),
+      inputs: field("inputs", texts),
+      outputs: field("outputs", texts),
+    }));
+    const entries = list(entry)(found, path);
+    if (entries.length === 0) refuse(path, "is empty: a line has had at least one form");
+    entries.reduce((before, after, number) =>
+      before.at <= after.at ? after : refuse(`${path}[${number}].at`, "comes before the entry above it"),
+    );
+    return entries;
+  };
+
+export const subnet = (sizes: Sizes): Reader<Subnet> =>
+  fields((field) => ({
+    id: field("id", text),
+    owner: field("owner", name),
+    backward_owner: field("backward_owner", name),
+    argument: field("argument", text),
+    name: field("name", text),
+    path: field("path", texts),
+    forward: field("forward", list(line(sizes))),
+    backward: field("backward", list(line(sizes))),
+    blobs: field("blobs", texts),
+  }));
+
+/** A frame is written as a row of its fields. */
+export const frame: Reader<Frame> = (found, path) => {
+  if (!Array.isArray(found)) return refuse(path, "is no row of a frame");
+  const [subnet, around, operator, iteration, iterations, isBackward, values] = found as unknown[];
+  if (typeof isBackward !== "boolean") return refuse(`${path}[5]`, "is neither true nor false");
+  return {
+    subnet: text(subnet, `${path}[0]`),
+    around: index(around, `${path}[1]`),
+    operator: whole(0)(operator, `${path}[2]`),
+    iteration: index(iteration, `${path}[3]`),
+    iterations: index(iterations, `${path}[4]`),
+    is_backward: isBackward,
+    values: list(index)(values, `${path}[6]`),
+  };
+};
+
+export const event = (sizes: Sizes): Reader<TraceEvent> =>
+  fields((field, later) => ({
+    kind: field("kind", choice(KINDS)),
+    narration: field("narration", text),
+    group: field("group", whole(0)),
+    phase: field("phase", choice(PHASES)),
+    subnet: later("subnet", name, null),
+    frame: later("frame", optional(whole(0, sizes.frames - 1)), null),
+    forward: field("forward", index),
+    lines: field("lines", texts),
+    blobs: field("blobs", texts),
+    ledger: field("ledger", index),
+    targets: field("targets", texts),
+    seconds: later("seconds", optional(real), null),
+    detail: field("detail", record),
+  }));
+
+export const value: Reader<Value> = fields((field, later) => {
+  const read: Value = {
+    shape: field("shape", list(whole(0))),
+    dtype: field("dtype", text),
+    device: field("device", text),
+    size: field("size", whole(0)),
+    min: field("min", optional(scalar)),
+    max: field("max", optional(scalar)),
+    mean: field("mean", optional(scalar)),
+    mean_abs: field("mean_abs", optional(scalar)),
+    norm: field("norm", optional(scalar)),
+    nan: field("nan", whole(0)),
+    inf: field("inf", whole(0)),
+    zero: field("zero", whole(0)),
+    preview: field("preview", preview),
+    rows: field("rows", whole(0)),
+    columns: field("columns", whole(0)),
+  };
+  const seconds = later("seconds", optional(real), null);
+  if (seconds !== null) read.seconds = seconds;
+  const stack = later("stack", index, null);
+  if (stack !== null) read.stack = stack;
+  return read;
+});
+
+export const workspaces: Reader<Workspaces> = fields((field) => ({
+  count: field("count", whole(0)),
+  frame: field("frame", index),
+  below: field("below", index),
+}));
+
+const contribution: Reader<Contribution> = fields((field, later) => ({
+  gradient: field("gradient", text),
+  producer: field("producer", text),
+  of: field("of", index),
+  how: field("how", choice(ORIGINS)),
+  path: field("path", texts),
+  norm: field("norm", optional(scalar)),
+  share: field("share", optional(scalar)),
+  cosine: field("cosine", optional(scalar)),
+  frame: later("frame", index, null),
+}));
+
+export const ledger = (sizes: Sizes): Reader<Ledger> =>
+  fields((field, later) => ({
+    blob: field("blob", text),
+    at: field("at", whole(0, sizes.events)),
+    total: field("total", text),
+    contributions: field("contributions", list(contribution)),
+    norm: field("norm", optional(scalar)),
+    cancellation: field("cancellation", optional(scalar)),
+    subnet: later("subnet", name, null),
+    frame: later("frame", index, null),
+  }));
+
+export const merge = (sizes: Sizes): Reader<Merge> =>
+  fields((field) => ({
+    blob: field("blob", text),
+    at: field("at", whole(1, sizes.events)),
+    aggregator: field("aggregator", choice(AGGREGATORS)),
+    before: field("before", sliceName),
+    after: field("after", sliceName),
+    rows_before: field("rows_before", index),
+    rows_after: field("rows_after", index),
+    most_repeated: field("most_repeated", list(fields((row) => ({ index: row("index", real), times: row("times", whole(0)) })))),
+    difference: field("difference", optional(scalar)),
+  }));
+
+export const graph: Reader<Graph> = (found, path) => {
+  const entry = record(found, path);
+  if ("omitted" in entry) return { omitted: text(entry["omitted"], `${path}.omitted`) };
+  return { svg: text(entry["svg"], `${path}.svg`), dot: text(entry["dot"], `${path}.dot`) };
+};

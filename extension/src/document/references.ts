@@ -1,0 +1,105 @@
+// Whether what a trace document refers to is there.
+
+import { refuse } from "../json";
+import { allLines, type Line, type Trace } from "../trace";
+
+/** Throws at the first reference that leads nowhere. */
+export function checkReferences(trace: Trace): void {
+  const ids = checkIds(trace);
+  checkSubnets(trace, ids);
+  checkForward(trace);
+  trace.merges.forEach(({ at }, index) => {
+    if (trace.events[at - 1]?.kind !== "Deduplicated") refuse(`merges[${index}].at`, `is ${at}, and there is no Deduplicated event`);
+  });
+  const seen = new Set<string[]>();
+  trace.events.forEach((one, index) => {
+    if (one.ledger !== null && one.ledger >= trace.ledgers.length) {
+      refuse(`events[${index}].ledger`, `is ${one.ledger}, and there are ${trace.ledgers.length} ledgers`);
+    }
+    if (seen.has(one.lines)) return;
+    seen.add(one.lines);
+    const unknown = one.lines.find((id) => !ids.has(id));
+    if (unknown !== undefined) refuse(`events[${index}].lines`, `names "${unknown}", and there is no such line`);
+  });
+  checkGroups(trace);
+}
+
+function checkIds(trace: Trace): Set<string> {
+  const ids = new Set<string>();
+  const add = (lines: Line[], path: string): void =>
+    lines.forEach((one, index) => {
+      if (ids.has(one.id)) refuse(`${path}[${index}].id`, `is "${one.id}", the id of another line`);
+      ids.add(one.id);
+    });
+  add(trace.forward, "forward");
+  add(trace.backward, "backward");
+  trace.subnets.forEach((net, index) => {
+    add(net.forward, `subnets[${index}].forward`);
+    add(net.backward, `subnets[${index}].backward`);
+  });
+  return ids;
+}
+
+function checkSubnets(trace: Trace, lines: Set<string>): void {
+  const nets = new Map(trace.subnets.map((net) => [net.id, net]));
+  trace.subnets.forEach((net, index) => {
+    for (const owner of [net.owner, net.backward_owner]) {
+      if (owner !== null && !lines.has(owner)) refuse(`subnets[${index}]`, `belongs to "${owner}", and there is no such line`);
+    }
+  });
+  for (const line of allLines(trace)) {
+    for (const id of Object.values(line.subnets)) {
+      if (!nets.has(id)) refuse(`line ${line.id}`, `runs "${id}", and there is no such nested net`);
+    }
+  }
+  trace.frames.forEach((frame, index) => {
+    const net = nets.get(frame.subnet);
+    if (!net) return refuse(`frames[${index}][0]`, `is "${frame.subnet}", and there is no such nested net`);
+    if (frame.around !== null && frame.around >= index) refuse(`frames[${index}][1]`, "is no frame that began before");
+    if (frame.values.length > net.blobs.length) refuse(`frames[${index}][6]`, `has more values than ${net.id} has blobs`);
+    const unknown = frame.values.find((value) => value !== null && value >= trace.arrays.length);
+    if (unknown !== undefined) refuse(`frames[${index}][6]`, `names array ${unknown}, and there are ${trace.arrays.length}`);
+  });
+  trace.stacks.forEach((stack, index) => {
+    if (stack.below !== null && stack.below >= index) refuse(`stacks[${index}].below`, "is no stack before it");
+    if (stack.frame !== null && stack.frame >= trace.frames.length) refuse(`stacks[${index}].frame`, "is no frame");
+  });
+  for (const value of [...Object.values(trace.values), ...trace.arrays]) {
+    if (value.stack !== undefined && value.stack >= trace.stacks.length) refuse("values", `name stack ${value.stack}, and there are ${trace.stacks.length}`);
+  }
+}
+
+function checkForward(trace: Trace): void {
+  const counts = new Map<string | null, number>(trace.subnets.map((net) => [net.id, net.forward.length]));
+  counts.set(null, trace.forward.length);
+  const check = (found: number | null, net: string | null, path: string): void => {
+    const count = counts.get(net);
+    if (count === undefined) return refuse(path, `is in "${net}", and there is no such nested net`);
+    if (found !== null && found >= count) refuse(path, `is ${found}, outside 0 to ${count - 1}`);
+  };
+  trace.events.forEach((one, index) => check(one.forward, one.subnet, `events[${index}].forward`));
+  trace.ledgers.forEach((one, index) => {
+    one.contributions.forEach((part, number) => check(part.of, one.subnet, `ledgers[${index}].contributions[${number}].of`));
+  });
+  for (const net of [{ id: null, backward: trace.backward }, ...trace.subnets]) {
+    net.backward.forEach((line) => check(line.of, net.id, `line ${line.id}.of`));
+  }
+}
+
+/** Groups are contiguous, but that those of nested nets may lie inside: `over` has to know where each ends. */
+function checkGroups(trace: Trace): void {
+  const open: number[] = [];
+  const known = new Set<number>();
+  let depth = 0;
+  trace.events.forEach(({ group, kind }, index) => {
+    if (kind === "LeftSubnet") depth--;
+    if (depth < 0) refuse(`events[${index}]`, "leaves a nested net that was not entered");
+    open.length = depth + 1;
+    if (open[depth] !== group) {
+      if (known.has(group)) refuse(`events[${index}].group`, `is ${group}, a group that had ended before`);
+      known.add(group);
+      open[depth] = group;
+    }
+    if (kind === "EnteredSubnet") depth++;
+  });
+}

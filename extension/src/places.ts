@@ -1,0 +1,207 @@
+// The places of a recording: where operators and nested nets begin and end, and where each verb of a cursor leads.
+//
+// Position p stands between event p - 1, the current one, and event p, the next one. An EnteredSubnet opens a nested net
+// that its LeftSubnet closes; a net in which the recording stops stays open.
+
+import type { Frame, Subnet, Trace, TraceEvent } from "./trace";
+
+const NOWHERE = -1;
+
+export interface Places {
+  /** Event -> the event that ends what it begins. */
+  end: Int32Array;
+  /** The reverse. */
+  start: Int32Array;
+  /** Position -> the event that entered the innermost net that is open there. */
+  inside: Int32Array;
+  /** Event -> the event that entered the net which it is in; an EnteredSubnet is in the net around. */
+  around: Int32Array;
+  /** Group -> its first and its last event. */
+  first: Map<number, number>;
+  last: Map<number, number>;
+  /** Frame -> the event that entered it. */
+  entered: Int32Array;
+  subnets: Map<string, Subnet>;
+}
+
+const known = new WeakMap<Trace, Places>();
+
+/** The places of a trace; they are looked for once. */
+export function placesOf(trace: Trace): Places {
+  const found = known.get(trace) ?? find(trace);
+  known.set(trace, found);
+  return found;
+}
+
+function find(trace: Trace): Places {
+  const count = trace.events.length;
+  const places: Places = {
+    end: Int32Array.from({ length: count }, (_, number) => number),
+    start: Int32Array.from({ length: count }, (_, number) => number),
+    inside: new Int32Array(count + 1).fill(NOWHERE),
+    around: new Int32Array(count).fill(NOWHERE),
+    first: new Map(),
+    last: new Map(),
+    entered: new Int32Array(trace.frames.length).fill(NOWHERE),
+    subnets: new Map(trace.subnets.map((net) => [net.id, net])),
+  };
+  const open: number[] = [];
+  trace.events.forEach(({ kind, group, frame }, number) => {
+    if (!places.first.has(group)) places.first.set(group, number);
+    places.last.set(group, number);
+    if (kind === "LeftSubnet") {
+      const entered = open.pop() ?? number;
+      places.end[entered] = number;
+      places.start[number] = entered;
+    }
+    places.around[number] = open[open.length - 1] ?? NOWHERE;
+    if (kind === "EnteredSubnet") {
+      open.push(number);
+      places.end[number] = count - 1;
+      if (frame !== null) places.entered[frame] = number;
+    }
+    places.inside[number + 1] = open[open.length - 1] ?? NOWHERE;
+  });
+  return places;
+}
+
+const first = (places: Places, event: TraceEvent): number => places.first.get(event.group) ?? 0;
+const last = (places: Places, event: TraceEvent): number => places.last.get(event.group) ?? 0;
+
+/** After what begins at the position: an operator with all that it brings, a net that is entered, or one event. */
+export function over(trace: Trace, position: number): number {
+  const places = placesOf(trace);
+  const event = trace.events[position];
+  if (!event) return position;
+  if (first(places, event) < position) {
+    if (event.kind === "EnteredSubnet") return (places.end[position] ?? position) + 1;
+    if (event.kind === "LeftSubnet") return position + 1;
+  }
+  return last(places, event) + 1;
+}
+
+/** Before what ends at the position: the reverse of `over`. */
+export function backOver(trace: Trace, position: number): number {
+  const places = placesOf(trace);
+  const event = trace.events[position - 1];
+  if (!event) return position;
+  if (last(places, event) > position - 1) {
+    if (event.kind === "LeftSubnet") return places.start[position - 1] ?? position;
+    if (event.kind === "EnteredSubnet") return position - 1;
+  }
+  return first(places, event);
+}
+
+/** Inside the next nested net that the operator at the position enters; a step where it enters none. */
+export function into(trace: Trace, position: number): number {
+  const event = trace.events[position];
+  if (!event) return position;
+  const end = last(placesOf(trace), event);
+  for (let number = position; number <= end; number++) {
+    const kind = trace.events[number]?.kind;
+    if (kind === "EnteredSubnet") return number + 1;
+    if (kind === "LeftSubnet") break;
+  }
+  return position + 1;
+}
+
+/** After the innermost nested net that is open; in the outermost one, after what the operator brings. */
+export function out(trace: Trace, position: number): number {
+  const places = placesOf(trace);
+  const entered = places.inside[position] ?? NOWHERE;
+  if (entered !== NOWHERE) return (places.end[entered] ?? position) + 1;
+  const event = trace.events[position - 1];
+  const end = event ? last(places, event) + 1 : 0;
+  return end > position ? end : over(trace, position);
+}
+
+/** One of the nested nets that are open at a position. */
+export interface Crumb {
+  subnet: Subnet;
+  /** The run of it; null while the pass is generated. */
+  frame: number | null;
+  /** The event that entered it. */
+  entered: number;
+}
+
+/** The nested nets that are open at a position, from the outside in. */
+export function crumbs(trace: Trace, position: number): Crumb[] {
+  const places = placesOf(trace);
+  const found: Crumb[] = [];
+  for (let entered = places.inside[position] ?? NOWHERE; entered !== NOWHERE; entered = places.around[entered] ?? NOWHERE) {
+    const event = trace.events[entered];
+    const subnet = event?.subnet ? places.subnets.get(event.subnet) : undefined;
+    if (event && subnet) found.push({ subnet, frame: event.frame, entered });
+  }
+  return found.reverse();
+}
+
+/** "2.loop_net[3]/0.net" for a nested net that an event enters. */
+export function pathOf(trace: Trace, event: TraceEvent): string {
+  const { subnets } = placesOf(trace);
+  if (event.frame === null) return (event.subnet ? subnets.get(event.subnet)?.path : undefined)?.join("/") ?? "";
+  const path: string[] = [];
+  for (let frame: Frame | undefined = trace.frames[event.frame]; frame; frame = frame.around === null ? undefined : trace.frames[frame.around]) {
+    path.push(elementOf(trace, frame));
+  }
+  return path.reverse().join("/");
+}
+
+function elementOf(trace: Trace, frame: Frame): string {
+  const element = `${frame.operator}.${placesOf(trace).subnets.get(frame.subnet)?.argument ?? ""}`;
+  return frame.iteration === null ? element : `${element}[${frame.iteration}]`;
+}
+
+/** The first position after `position` whose event matches the target; null when there is none. */
+export function runTo(trace: Trace, position: number, target: string): number | null {
+  const isPassage = /^\d+\.\w+(\[\d+\])?|^iteration \d+$/.test(target);
+  const index = trace.events.findIndex(
+    (event, number) => number >= position && (event.targets.includes(target) || (isPassage && passes(trace, event, target))),
+  );
+  return index < 0 ? null : index + 1;
+}
+
+/** Whether an event enters the nested net, the run or the iteration that a target names. */
+function passes(trace: Trace, event: TraceEvent, target: string): boolean {
+  if (event.kind !== "EnteredSubnet") return false;
+  const frame = event.frame === null ? undefined : trace.frames[event.frame];
+  if (!frame) {
+    const path = pathOf(trace, event);
+    return path === target || path.endsWith(`/${target}`);
+  }
+  const element = elementOf(trace, frame);
+  if (element === target || element.replace(/\[\d+\]$/, "") === target) return true;
+  if (target.startsWith("iteration ")) return element.includes(".loop_net[") && target === `iteration ${frame.iteration}`;
+  return target.includes("/") && pathOf(trace, event) === target;
+}
+
+/**
+ * The same place in another iteration of the innermost loop that is open: the next event, forward or back in time, that
+ * is about the same lines in the iteration `by` further on, else the beginning of that iteration. Null: there is none.
+ */
+export function otherIteration(trace: Trace, position: number, by: 1 | -1): number | null {
+  const open = crumbs(trace, position);
+  const round = open.reverse().find(({ frame }) => frame !== null && trace.frames[frame]?.iteration !== null);
+  const event = trace.events[position - 1];
+  if (!round || round.frame === null || !event) return null;
+  const entered = sibling(trace, round, by);
+  if (entered === null) return null;
+  const end = placesOf(trace).end[entered] ?? entered;
+  for (let number = entered; number <= end; number++) {
+    const other = trace.events[number];
+    if (other && other.lines[0] === event.lines[0] && other.kind === event.kind && other.subnet === event.subnet) return number + 1;
+  }
+  return entered + 1;
+}
+
+/** The event that enters the same net in the iteration `by` further on. */
+function sibling(trace: Trace, round: Crumb, by: 1 | -1): number | null {
+  const frame = trace.frames[round.frame ?? -1];
+  for (let number = round.entered + by; frame && number >= 0 && number < trace.events.length; number += by) {
+    const event = trace.events[number];
+    const other = event?.kind === "EnteredSubnet" && event.frame !== null ? trace.frames[event.frame] : undefined;
+    if (!other || other.subnet !== frame.subnet || other.around !== frame.around || other.operator !== frame.operator) continue;
+    return other.iteration === (frame.iteration ?? 0) + by ? number : null;
+  }
+  return null;
+}

@@ -1,0 +1,98 @@
+// Which value a blob version has: around all nested nets there is one, in a nested net one for each run.
+
+import { placesOf } from "./places";
+import type { Frame, Trace, Value } from "./trace";
+
+/** A blob version of a nested net in one of its runs. */
+export interface Round {
+  /** The run, an index into the trace's frames. */
+  frame: number;
+  /** Of the forward loop, null where no loop is around. */
+  iteration: number | null;
+  value: Value;
+}
+
+/** What is known of a blob version in a run of a nested net, or around all of them. */
+export function valueOf(trace: Trace, frame: number | null, blob: string): Value | undefined {
+  if (frame === null) return trace.values[blob];
+  const run = trace.frames[frame];
+  const slot = run ? (placesOf(trace).subnets.get(run.subnet)?.blobs.indexOf(blob) ?? -1) : -1;
+  const number = run?.values[slot] ?? null;
+  return number === null ? undefined : trace.arrays[number];
+}
+
+/**
+ * A blob version of a nested net in every iteration of the innermost loop around it, in the order of the forward pass.
+ * `frame` is the run that we are in: of several loops it says which one is meant; null: the first.
+ */
+export function roundsOf(trace: Trace, subnet: string, blob: string, frame: number | null): Round[] {
+  const slot = placesOf(trace).subnets.get(subnet)?.blobs.indexOf(blob) ?? -1;
+  if (slot < 0) return [];
+  const found: (Round & { loop: string; isBackward: boolean })[] = [];
+  trace.frames.forEach((run, number) => {
+    const array = run.subnet === subnet ? (run.values[slot] ?? null) : null;
+    const value = array === null ? undefined : trace.arrays[array];
+    if (!value) return;
+    const round = loopAround(trace, number);
+    const loop = round ? `${round.around}.${round.operator}` : "";
+    found.push({ frame: number, iteration: round && forwardIteration(round), value, loop, isBackward: run.is_backward });
+  });
+  const here = frame === null ? undefined : found.find((one) => one.frame === frame);
+  const like = here ?? found[0];
+  const same = found.filter((one) => one.loop === like?.loop && one.isBackward === like.isBackward);
+  return same.sort((a, b) => (a.iteration ?? 0) - (b.iteration ?? 0));
+}
+
+/** The innermost iteration of a loop that a run is part of. */
+export function loopAround(trace: Trace, frame: number): Frame | null {
+  let run: Frame | undefined = trace.frames[frame];
+  while (run && run.iteration === null) run = run.around === null ? undefined : trace.frames[run.around];
+  return run ?? null;
+}
+
+/** The iteration of the forward loop that a round of a loop belongs to: its backward pass takes the last one first. */
+export function forwardIteration(round: Frame): number {
+  const iteration = round.iteration ?? 0;
+  return round.is_backward && round.iterations !== null ? round.iterations - 1 - iteration : iteration;
+}
+
+/** "iteration 3 of 5", "test 5 of 6" for a condition, "" for a run that is part of no loop. */
+export function roundText(trace: Trace, round: Frame | null | undefined): string {
+  if (!round || round.iteration === null) return "";
+  const count = round.iterations === null ? "" : ` of ${round.iterations}`;
+  const isTest = placesOf(trace).subnets.get(round.subnet)?.argument === "cond_net";
+  return isTest ? `test ${round.iteration}${count}` : `iteration ${forwardIteration(round)}${count}`;
+}
+
+/** The workspaces on a stack, the last one first: the runs that left them, null for one from before the recording. */
+export function workspacesOn(trace: Trace, stack: number): (number | null)[] {
+  const runs: (number | null)[] = [];
+  for (let at: number | null = stack; at !== null; at = trace.stacks[at]?.below ?? null) {
+    const one: (typeof trace.stacks)[number] | undefined = trace.stacks[at];
+    if (one && one.count > 0) runs.push(one.frame);
+  }
+  return runs;
+}
+
+/** The blobs of a workspace that a run has left, each at its last version. */
+export function blobsIn(trace: Trace, frame: number): string[] {
+  const run = trace.frames[frame];
+  const blobs = run ? (placesOf(trace).subnets.get(run.subnet)?.blobs ?? []) : [];
+  const last = new Map<string, string>();
+  blobs.forEach((blob, slot) => {
+    if ((run?.values[slot] ?? null) !== null) last.set(blob.slice(0, blob.lastIndexOf("@")), blob);
+  });
+  return [...last.values()];
+}
+
+/** The position after which a run has computed what a line writes; null: it has not. */
+export function computedAt(trace: Trace, frame: number, line: string): number | null {
+  const { entered, end } = placesOf(trace);
+  const start = entered[frame] ?? -1;
+  if (start < 0) return null;
+  for (let number = start; number <= (end[start] ?? start); number++) {
+    const event = trace.events[number];
+    if (event?.kind === "Ran" && event.frame === frame && event.lines[0] === line) return number + 1;
+  }
+  return null;
+}

@@ -1,0 +1,66 @@
+// Where we are: the nested nets that are open, from the outside in, each a way back to where it was entered.
+
+import { crumbs, type Crumb } from "../places";
+import { linesById, type Trace } from "../trace";
+import { roundText } from "../values";
+import { element, icon } from "./dom";
+import type { Navigation } from "./navigation";
+
+export interface Crumbs {
+  element: HTMLElement;
+  show(position: number): void;
+}
+
+export function createCrumbs(trace: Trace, navigation: Navigation): Crumbs {
+  const way = element("ol", { class: "gv-way" });
+  const previous = turn("Previous iteration", "The same place an iteration before ([)", "M10 3 5 8l5 5", navigation.previousIteration);
+  const next = turn("Next iteration", "The same place an iteration on (])", "M6 3l5 5-5 5", navigation.nextIteration);
+  const bar = element("nav", { class: "gv-crumbs", "aria-label": "Nested nets that we are in", hidden: trace.subnets.length === 0 }, way);
+  let shown = "";
+
+  function show(position: number): void {
+    const open = crumbs(trace, position);
+    const key = open.map((crumb) => `${crumb.entered}`).join();
+    if (key === shown && way.childElementCount > 0) return;
+    shown = key;
+    const loop = open.map((crumb) => isRound(trace, crumb)).lastIndexOf(true);
+    const items = open.map((crumb, depth) => {
+      const item = element("li", {}, step(label(trace, crumb), `Entered at event ${crumb.entered + 1}`, () => navigation.go(crumb.entered + 1)));
+      if (depth === open.length - 1) item.firstElementChild?.setAttribute("aria-current", "location");
+      if (depth === loop) item.append(element("span", { class: "gv-turns" }, previous, next));
+      return item;
+    });
+    const root = step(trace.name || "net", "The outermost net", () => open[0] && navigation.go(open[0].entered));
+    if (open.length === 0) root.setAttribute("aria-current", "location");
+    way.replaceChildren(element("li", {}, root), ...items);
+  }
+
+  return { element: bar, show };
+}
+
+function isRound(trace: Trace, crumb: Crumb): boolean {
+  return crumb.frame !== null && trace.frames[crumb.frame]?.iteration !== null;
+}
+
+/** "While #2 · iteration 3 of 5", "If #1 · then_net"; "∂" before what runs a backward pass. */
+function label(trace: Trace, { subnet, frame }: Crumb): string {
+  const run = frame === null ? undefined : trace.frames[frame];
+  const owner = linesById(trace).get((run?.is_backward ? subnet.backward_owner : subnet.owner) ?? subnet.backward_owner ?? "");
+  const index = owner?.role === "forward" ? /\d+$/.exec(owner.id)?.[0] : owner?.of;
+  const who = `${owner?.role === "forward" ? "" : "∂"}${owner?.type ?? ""} #${index ?? ""}`;
+  const round = roundText(trace, run);
+  const what = subnet.argument === "net" ? subnet.name : subnet.argument;
+  return `${who} · ${round || what}`;
+}
+
+function step(text: string, title: string, act: () => void): HTMLButtonElement {
+  const made = element("button", { type: "button", title }, text);
+  made.addEventListener("click", act);
+  return made;
+}
+
+function turn(name: string, title: string, path: string, act: () => void): HTMLButtonElement {
+  const made = element("button", { type: "button", class: "gv-turn", "aria-label": name, title }, icon(path));
+  made.addEventListener("click", act);
+  return made;
+}

@@ -1,0 +1,198 @@
+"""What a recording tells of running the program: an event for each operator and each passage into and out of a net.
+
+The iterations of a loop say the same things of other numbers, so what they say is put together once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ..program.events import EnteredSubnet, Event, Failed, LeftSubnet, Ran, to_dict
+from . import narration
+from .groups import Groups
+from .lines import GrowingLine, Lines
+from .nets import Key, Nested
+from .programs import Program
+from .recording import Recording
+from .run_narration import Passage, entered, left
+from .running import Run
+from .story import targets
+from .trace_parts import TraceEvent, Value, json_safe
+from .values import Values
+
+MOST_BLOBS = 12
+"""Blob versions in focus on entering a net."""
+
+
+class Execution:
+    """The events of running a program.
+
+    Attributes:
+        events: what the document keeps of them.
+        ended: (frame around, operator) -> the position after the operator ran, for those that run nested nets.
+    """
+
+    def __init__(self, recording: Recording, program: Program, values: Values, groups: Groups) -> None:
+        self.events: list[TraceEvent] = []
+        self.ended: dict[tuple[int | None, int], int] = {}
+        self._recording = recording
+        self._program = program
+        self._values = values
+        self._groups = groups
+        self._frames: list[int] = []
+        self._begun = 0
+        self._like: dict[object, TraceEvent] = {}
+        self._texts: dict[str, str] = {}
+        for at, event in enumerate(recording.execution, len(recording.generation) + 1):
+            self.events.append(self._tell(event, at))
+
+    def _tell(self, event: Event, at: int) -> TraceEvent:
+        group = self._groups.of(event, runs=True)
+        match event:
+            case Ran():
+                return self._tell_ran(event, at, group)
+            case EnteredSubnet():
+                return self._tell_entered(event, group)
+            case LeftSubnet():
+                return self._tell_left(event, group)
+            case Failed():
+                return self._tell_failed(event, group)
+        raise TypeError(f"{event.kind} is no event of running a program")
+
+    @property
+    def _run(self) -> Run | None:
+        """The run that we are in, None in the outermost net."""
+        return self._recording.runs[self._frames[-1]] if self._frames else None
+
+    def _tell_ran(self, event: Ran, at: int, group: int) -> TraceEvent:
+        run, frame = self._run, self._frames[-1] if self._frames else None
+        net, lines, line = self._place(run, event.position)
+        if line.ran is None:
+            line.ran = at
+        if line.subnets:
+            self.ended[frame, event.position] = at
+        keys = [(written.name, written.version) for written in line.outputs]
+        found = [(f"{key[0]}@{key[1]}", value) for key in keys if (value := self._value(frame, net, key)) is not None]
+        words = _oddities([value for _, value in found])
+        known = self._like.get(key := (line.id, words, event.device))
+        if known is None:
+            blobs = list(map(str, [*line.outputs, *line.inputs]))
+            forward = _number(line) if line.role == "forward" else line.of
+            known = self._like[key] = self._whole(
+                event, lines, forward, [line], blobs, [event.op.type, *words], is_named=run is None
+            )
+            self._texts[line.id] = narration.running(line)
+        described = [(blob, narration.shape(value)) for blob, value in found]
+        text = narration.ran(self._texts[line.id], event.device, event.seconds, described)
+        return _again(known, text, group, frame, event.seconds)
+
+    def _tell_entered(self, event: EnteredSubnet, group: int) -> TraceEvent:
+        around = self._run
+        self._frames.append(self._begun)
+        self._begun += 1
+        run = self._run
+        assert run is not None
+        passage = self._passage(around, run)
+        known = self._like.get(key := ("entered", run.net.path, run.is_backward))
+        if known is None:
+            found = [key for key in run.net.part(run.is_backward).reads if key in run.values]
+            blobs = [f"{name}@{version}" for name, version in found[:MOST_BLOBS]]
+            lines = self._program.of(run.net)
+            known = self._like[key] = self._whole(event, lines, None, [passage.line], blobs, [event.name])
+        return _again(known, entered(passage), group, self._frames[-1], None)
+
+    def _tell_left(self, event: LeftSubnet, group: int) -> TraceEvent:
+        run = self._run
+        assert run is not None
+        self._frames.pop()
+        around = self._run
+        passage = self._passage(around, run)
+        known = self._like.get(key := ("left", run.net.path, run.is_backward))
+        if known is None:
+            lines = self._program.outermost if around is None else self._program.of(around.net)
+            known = self._like[key] = self._whole(event, lines, None, [passage.line], [], [event.name])
+        return _again(known, left(passage), group, self._frames[-1] if self._frames else None, None)
+
+    def _tell_failed(self, event: Failed, group: int) -> TraceEvent:
+        run = self._run if event.path else None
+        lines = self._program.outermost if run is None else self._program.of(run.net)
+        line = None if event.index is None else self._place(run, event.index)[2]
+        forward = None if line is None else _number(line) if line.role == "forward" else line.of
+        told = [] if line is None or line.role == "forward" else [line]
+        whole = self._whole(event, lines, forward, told, [], [event.error], is_named=run is None)
+        frame = self._frames[-1] if run is not None else None
+        return _again(whole, narration.failed(event), group, frame, None)
+
+    def _place(self, run: Run | None, position: int) -> tuple[Nested, Lines, GrowingLine]:
+        """The net that runs, its lines, and the line of the operator at a position of it."""
+        if run is None:
+            net, lines = self._recording.nets, self._program.outermost
+            count = len(net.forward)
+            return net, lines, lines.forward[position] if position < count else lines.operator(position - count)
+        lines = self._program.of(run.net)
+        return run.net, lines, lines.operator(position) if run.is_backward else lines.forward[position]
+
+    def _passage(self, around: Run | None, run: Run) -> Passage:
+        line = self._place(around, run.operator)[2]
+        return Passage(self._recording, run, line, self._program.of(run.net), around)
+
+    def _value(self, frame: int | None, net: Nested, key: Key) -> Value | None:
+        if frame is None:
+            return self._values.outermost.get(f"{key[0]}@{key[1]}")
+        return self._values.of(frame, net, key)
+
+    def _whole(
+        self,
+        event: Event,
+        lines: Lines,
+        forward: int | None,
+        about: Sequence[GrowingLine],
+        blobs: list[str],
+        words: Sequence[str],
+        *,
+        is_named: bool = False,
+    ) -> TraceEvent:
+        """An event with everything that it shares with others like it."""
+        blobs = list(dict.fromkeys(blobs))
+        return TraceEvent(
+            kind=event.kind,  # type: ignore[arg-type]
+            narration="",
+            group=0,
+            phase="run",
+            subnet=lines.id or None,
+            forward=forward,
+            lines=[line.id for line in about],
+            blobs=blobs,
+            targets=targets(event, words, forward if is_named else None, blobs),
+            detail=_detail(event),
+        )
+
+
+def _detail(event: Event) -> dict[str, Any]:
+    """The event's own fields, but for those that differ from run to run."""
+    detail = to_dict(event)
+    for name in ("event", "path", "seconds", "iteration"):
+        detail.pop(name, None)
+    if isinstance(event, Failed):
+        detail["path"] = list(event.path)
+    safe: dict[str, Any] = json_safe(detail)
+    return safe
+
+
+def _again(known: TraceEvent, text: str, group: int, frame: int | None, seconds: float | None) -> TraceEvent:
+    """An event like `known`, of another run."""
+    return msgspec.structs.replace(known, narration=text, group=group, frame=frame, seconds=seconds)
+
+
+def _number(line: GrowingLine) -> int:
+    """The index of a forward line in its net."""
+    return int(line.id.rpartition("f")[2])
+
+
+def _oddities(values: Sequence[Value]) -> tuple[str, ...]:
+    """What a person looks for in the outputs of an operator."""
+    there = {"NaN": any(value.nan for value in values), "Inf": any(value.inf for value in values)}
+    return tuple(word for word, is_there in there.items() if is_there)

@@ -1,0 +1,132 @@
+"""The values of a recording as the trace document has them: statistics, runs of nested nets, stacks of workspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ..operators.registry import Array
+from ..operators.scopes import ScopeStack
+from ..program.events import Ran
+from .nets import Key, Nested
+from .recording import Recording
+from .statistics import all_statistics, of_stack, statistics
+from .trace_check import PREVIEW_COLUMNS, PREVIEW_ROWS
+from .trace_parts import Frame, Value, Workspaces
+
+PREVIEWED = 400_000
+"""Numbers that the previews of all values in nested nets may have together: where there are many they are smaller."""
+
+PREVIEWS = ((PREVIEW_ROWS, PREVIEW_COLUMNS), (6, 8), (4, 8), (4, 4), (2, 4))
+
+
+class Values:
+    """Everything that was fed or computed, measured.
+
+    Attributes:
+        outermost: by blob version, around all nested nets.
+        frames: the runs of nested nets, whose values are numbers of `arrays`.
+        stacks: what scope blobs held.
+        blobs: for each nested net its blob versions in the order in which its frames have their values.
+    """
+
+    def __init__(self, recording: Recording, ids: Mapping[tuple[str, ...], str]) -> None:
+        self.stacks: list[Workspaces] = []
+        self._stack_numbers: dict[int, int] = {}
+        self._left_by = recording.left_by
+        self.outermost = self._outermost(recording)
+        self._numbers: dict[int, int] = {}
+        self._arrays: list[Array | ScopeStack] = []
+        self.blobs = {net.path: _blobs(net) for net in recording.nets}
+        self.frames = list(self._frames(recording, ids))
+        self.arrays = self._measured()
+
+    def of(self, frame: int, net: Nested, key: Key) -> Value | None:
+        """What is known of a blob version in a run of `net`; None: not computed."""
+        slot = self.blobs[net.path].get(key)
+        numbers = self.frames[frame].values
+        number = numbers[slot] if slot is not None and slot < len(numbers) else None
+        return None if number is None else self.arrays[number]
+
+    def _outermost(self, recording: Recording) -> dict[str, Value]:
+        seconds = {
+            (name, version): event.seconds
+            for event in recording.events
+            if isinstance(event, Ran) and not event.path
+            for name, version in zip(event.op.outputs, event.out_versions, strict=True)
+        }
+        return {
+            f"{name}@{version}": self._stack(array, seconds.get((name, version)))
+            if isinstance(array, ScopeStack)
+            else statistics(array, seconds.get((name, version)))
+            for (name, version), array in recording.values.items()
+        }
+
+    def _frames(self, recording: Recording, ids: Mapping[tuple[str, ...], str]) -> Iterable[Frame]:
+        for run in recording.runs:
+            slots = self.blobs[run.net.path]
+            values: list[int | None] = [None] * len(slots)
+            for key, array in run.values.items():
+                values[slots[key]] = self._number(array)
+            while values and values[-1] is None:
+                values.pop()
+            yield Frame(
+                ids[run.net.path],
+                run.around,
+                run.operator,
+                run.iteration,
+                recording.rounds(run),
+                run.is_backward,
+                values,
+            )
+
+    def _number(self, array: Array | ScopeStack) -> int:
+        """The number of an array among all; one that several runs see has one."""
+        number = self._numbers.setdefault(id(array), len(self._arrays))
+        if number == len(self._arrays):
+            self._arrays.append(array)
+        return number
+
+    def _measured(self) -> list[Value]:
+        plain = [array for array in self._arrays if not isinstance(array, ScopeStack)]
+        preview = next((size for size in PREVIEWS if size[0] * size[1] * len(plain) <= PREVIEWED), PREVIEWS[-1])
+        measured = iter(all_statistics(plain, preview))
+        return [self._stack(array) if isinstance(array, ScopeStack) else next(measured) for array in self._arrays]
+
+    def _stack(self, stack: ScopeStack, seconds: float | None = None) -> Value:
+        number = self._stack_number(stack)
+        return of_stack(number, self.stacks[number].count, seconds)
+
+    def _stack_number(self, stack: ScopeStack) -> int:
+        """The number of a stack among all, which come after those below them; lines in between do not count."""
+        pending: list[ScopeStack] = []
+        below: int | None = None
+        while True:
+            if id(stack) in self._stack_numbers:
+                below = self._stack_numbers[id(stack)]
+                break
+            pending.append(stack)
+            if stack.below is None:
+                break
+            stack = stack.below
+        for stack in reversed(pending):
+            if stack.top is None and below is not None:
+                self._stack_numbers[id(stack)] = below
+                continue
+            count = 0 if below is None else self.stacks[below].count
+            frame = self._left_by.get(id(stack.top)) if stack.top is not None else None
+            self.stacks.append(Workspaces(count=count + (stack.top is not None), frame=frame, below=below))
+            below = self._stack_numbers[id(stack)] = len(self.stacks) - 1
+        assert below is not None
+        return below
+
+
+def _blobs(net: Nested) -> dict[Key, int]:
+    """The slot of each blob version of a net."""
+    slots: dict[Key, int] = {}
+    for part in (net.part(False), net.part(True)):
+        for key in part.reads:
+            slots.setdefault(key, len(slots))
+        for _, _, _, written in part.steps:
+            for key in written:
+                slots.setdefault(key, len(slots))
+    return slots

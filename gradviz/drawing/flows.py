@@ -1,0 +1,183 @@
+"""What flows where: every reading of a blob that another line of the same net made.
+
+An edge runs from the maker of a blob to its reader. A gradient that passes through an operator unchanged runs through
+the node that says so, although the document names the same blob before and behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from ..debugger.trace_check import TraceError
+from ..program.control_flow import INNER_RESULT, kept_name
+from ..program.errors import shorten
+from ..program.ssa import BlobVersion
+
+if TYPE_CHECKING:
+    from ..debugger.trace import Ledger, Line, Merge, Trace
+
+EdgeKind = Literal["forward", "backward", "saved"]
+
+_LINE = re.compile(r"[fbp]\d{1,9}")
+_NET = re.compile(r"s\d{1,9}")
+
+Flow = tuple[EdgeKind, str, str, str]
+"""Kind, source, target, blob."""
+
+
+class Program(msgspec.Struct, frozen=True):
+    """One net of a trace, forward and backward.
+
+    Attributes:
+        id: of the nested net; "" for the outermost.
+        merges: what merged rows; only gradients of the outermost net are merged.
+    """
+
+    id: str
+    forward: list[Line]
+    backward: list[Line]
+    ledgers: list[Ledger]
+    merges: list[Merge]
+
+    @property
+    def prefix(self) -> str:
+        """What the ids of its lines begin with."""
+        return f"{self.id}." if self.id else ""
+
+    def merged(self) -> dict[str, list[str]]:
+        """The blob whose gradient's rows a line merges, by the line's id."""
+        slices = {name: merge.blob for merge in self.merges for name in (merge.after.indices, merge.after.values)}
+        return {
+            line.id: [slices[name] for name in line.outputs if name in slices]
+            for line in self.backward
+            if line.role == "deduplication"
+        }
+
+
+def programs(trace: Trace) -> dict[str, Program]:
+    """The nets of a trace by their ids: the outermost first, then the nested ones in the order of the document.
+
+    Raises TraceError where a line or a net has an id that none can have.
+    """
+    ledgers: dict[str, list[Ledger]] = {}
+    for ledger in trace.ledgers:
+        ledgers.setdefault(ledger.subnet or "", []).append(ledger)
+    found = {"": Program("", trace.forward, trace.backward, ledgers.get("", []), trace.merges)}
+    for subnet in trace.subnets:
+        if not _NET.fullmatch(subnet.id):
+            raise TraceError(f"{shorten(subnet.id)} is not the id of a nested net.", kind="bad_reference")
+        found[subnet.id] = Program(subnet.id, subnet.forward, subnet.backward, ledgers.get(subnet.id, []), [])
+    for net in found.values():
+        for line in (*net.forward, *net.backward):
+            if not line.id.startswith(net.prefix) or not _LINE.fullmatch(line.id, len(net.prefix)):
+                raise TraceError(f"{shorten(line.id)} is not the id of a line.", kind="bad_reference")
+    return found
+
+
+class Flows(msgspec.Struct, frozen=True):
+    """What flows in a net.
+
+    Attributes:
+        inside: from line to line.
+        forward_in, backward_in: line and blob, for what comes from around the net.
+        forward_made, backward_made: who makes a blob, by the blob.
+    """
+
+    inside: list[Flow]
+    forward_in: list[tuple[str, str]]
+    backward_in: list[tuple[str, str]]
+    forward_made: dict[str, str]
+    backward_made: dict[str, str]
+
+
+def flows(program: Program) -> Flows:
+    """The readings of blobs in a net, in the order of its lines."""
+    found = Flows([], [], [], {blob: line.id for line in program.forward for blob in line.outputs}, {})
+    for line in program.forward:
+        for blob in line.inputs:
+            if blob in found.forward_made:
+                found.inside.append(("forward", found.forward_made[blob], line.id, blob))
+            else:
+                found.forward_in.append((line.id, blob))
+    saved = _saved(program)
+    source_of = _GradientSources(program)
+    found.backward_made.update(source_of.made)
+    for line in program.backward:
+        for blob, source in source_of(line):
+            if source is not None:
+                found.inside.append(("backward", source, line.id, blob))
+            elif blob not in saved:
+                found.backward_in.append((line.id, blob))
+            elif line.role in ("gradient", "duplicate") and line.of is not None:
+                found.inside.append(("saved", f"{program.prefix}f{line.of}", line.id, saved[blob]))
+    return found
+
+
+def _saved(program: Program) -> dict[str, str]:
+    """Blob versions of the forward half by the names under which the backward half can read them.
+
+    What a Do overwrites is kept under a name of its own.
+    """
+    blobs = {blob: blob for line in program.forward for blob in (*line.inputs, *line.outputs)}
+    kept: dict[str, str] = {}
+    for blob in blobs:
+        name, _, version = blob.rpartition("@")
+        if version.isdecimal():
+            kept[f"{kept_name(BlobVersion(name, int(version)))}@0"] = blob
+    return kept | blobs
+
+
+class _GradientSources:
+    """Who hands a gradient to a backward line: its maker, or the operator through which it passed last."""
+
+    def __init__(self, program: Program) -> None:
+        self._forward = program.forward
+        self._prefix = program.prefix
+        self.made = {blob: line.id for line in program.backward if line.role != "passed" for blob in line.outputs}
+        self._passing: dict[tuple[str, str], str] = {
+            (gradient, blob): line.id
+            for line in program.backward
+            if line.role == "passed"
+            for gradient in line.inputs
+            for blob in line.outputs
+        }
+        self._ledger_of = {ledger.total: ledger for ledger in program.ledgers}
+        self._merged = program.merged()
+
+    def __call__(self, line: Line) -> list[tuple[str, str | None]]:
+        if line.role == "accumulation":
+            return self._into_sum(line)
+        blobs = self._merged.get(line.id, [])
+        if line.role == "handover":
+            blobs = [f"{blob.rpartition('@')[0].removesuffix(INNER_RESULT)}@0" for blob in line.outputs]
+        elif line.of is not None:
+            blobs = self._forward[line.of].outputs
+        return [(gradient, self._source(gradient, blobs, line.id)) for gradient in line.inputs]
+
+    def _source(self, gradient: str, blobs: Iterable[str], reader: str) -> str | None:
+        for blob in blobs:
+            passing = self._passing.get((gradient, blob))
+            if passing is not None and passing != reader:
+                return passing
+        return self.made.get(gradient)
+
+    def _into_sum(self, line: Line) -> list[tuple[str, str | None]]:
+        """A sum can receive one gradient on several ways: the ledger tells through which operators."""
+        ledger = next((self._ledger_of[total] for total in line.outputs if total in self._ledger_of), None)
+        if ledger is None:
+            return [(gradient, self.made.get(gradient)) for gradient in line.inputs]
+        ways: dict[str, list[str]] = {}
+        for contribution in ledger.contributions:
+            if contribution.how == "passed" and contribution.of is not None:
+                ways.setdefault(contribution.gradient, []).append(f"{self._prefix}p{contribution.of}")
+            else:
+                ways.setdefault(contribution.gradient, []).append(self.made.get(contribution.gradient, ""))
+        sources = []
+        for gradient in line.inputs:
+            left = ways.get(gradient)
+            sources.append((gradient, left.pop(0) or None if left else self.made.get(gradient)))
+        return sources

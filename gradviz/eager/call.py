@@ -1,0 +1,277 @@
+"""Calls of operator types: what a function of `gradviz.functions` does when it is called.
+
+What can be known before is known before: a call checks the shapes and dtypes that it meets once, makes the plan of its
+gradient once for each way in which it is needed, and then only runs kernels.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+
+from ..operators import ArraySpec, OperatorType, lookup, similar
+from ..operators.registry import Array, Slots, when_registered
+from ..program import Device, GradientError, Operator, RunError
+from ..runtime.devices import CPU, device_of, is_on_gpu, running_on
+from .faults import call_failed, called, common_device, data_replaced, rule_failed, wrong_results
+from .function import Function
+from .gradients import Gradient, Rows, dense
+from .plan import Plan, make_plan
+from .variable import Operand, Variable, as_variables
+
+MOST_SIGNATURES = 256
+"""A call that has met more shapes and dtypes than this forgets them all: programs with ever new shapes stay small."""
+
+_new = object.__new__
+_freeze: Any = np.ndarray.setflags
+
+
+class Signature:
+    """A call on arrays of certain shapes and dtypes, on one device: checked, and ready to run.
+
+    Attributes:
+        passes: whether gradients pass it at all.
+        single: whether it has one output.
+        plans: how to run it backward, for each set of inputs that want a gradient; where it has several outputs, also
+            for each set of those that have one.
+    """
+
+    __slots__ = ("device", "kernel", "name", "op", "passes", "plans", "single")
+
+    def __init__(self, name: str, op: Operator, known: OperatorType, device: Device) -> None:
+        assert known.kernel is not None
+        self.name = name
+        self.op = op
+        self.kernel = known.kernel if device == CPU else running_on(known.kernel, device)
+        self.passes = not known.constant
+        self.single = len(op.outputs) == 1
+        self.device = device
+        self.plans: dict[Any, Plan] = {}
+
+    def called(self, arrays: Sequence[Array]) -> str:
+        """How messages speak of a call on `arrays`."""
+        return called(self.name, self.op.inputs, arrays)
+
+    def outputs(self, made: Any, arrays: Sequence[Array]) -> tuple[Array, ...]:
+        """What the kernel returned, as one read-only array for each output."""
+        outputs = made if type(made) is tuple else (made,)
+        if len(outputs) != len(self.op.outputs):
+            raise wrong_results(self.called(arrays), f"{len(outputs)} arrays", len(self.op.outputs))
+        return tuple([self._output(output, arrays) for output in outputs])
+
+    def _output(self, output: Any, arrays: Sequence[Array]) -> Array:
+        if is_on_gpu(output):
+            return output
+        if not isinstance(output, np.ndarray | np.generic):
+            what = f"{type(output).__name__} {output!r}"
+            raise wrong_results(self.called(arrays), what, len(self.op.outputs))
+        array = np.asarray(output)
+        _freeze(array, False)
+        return array
+
+
+class OperatorFunction(Function):
+    """One call of an operator type of the table."""
+
+    __slots__ = ("signature",)
+
+    signature: Signature
+
+    @property
+    def label(self) -> str:
+        return self.signature.op.type
+
+    def run(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
+        signature = self.signature
+        try:
+            made = signature.kernel(signature.op, *arrays)
+        except Exception as error:
+            raise call_failed(error, signature.called(arrays)) from error
+        if type(made) is np.ndarray and signature.single:
+            _freeze(made, False)
+            return (made,)
+        return signature.outputs(made, arrays)
+
+    def input_gradients(self, gys: Sequence[Gradient | None], wanted: int) -> Sequence[Gradient | None]:
+        for gy in gys:
+            if type(gy) is Rows:
+                gys = [g if g is None else dense(g, y.shape) for g, y in zip(gys, self.out_data, strict=True)]
+                break
+        try:
+            return self._plan(gys, wanted).run(self.arrays, gys)
+        except Exception as error:
+            raise self._explained(error) from error
+
+    def input_gradient_variables(self, gys: Sequence[Variable | None], wanted: int) -> Sequence[Variable | None]:
+        for x, array in zip(self.inputs, self.arrays, strict=False):
+            if x.data is not array:
+                raise data_replaced(self, x)
+        try:
+            return self._run_on_variables(self._plan(gys, wanted), gys)
+        except Exception as error:
+            raise self._explained(error) from error
+
+    def _plan(self, gys: Sequence[Any], wanted: int) -> Plan:
+        """How to come from the gradients `gys` to those that are wanted."""
+        signature = self.signature
+        key = wanted if signature.single else (wanted, *[gy is not None for gy in gys])
+        plan = signature.plans.get(key)
+        if plan is None:
+            plan = make_plan(signature.op, [gy is not None for gy in gys], wanted, signature.device)
+            signature.plans[key] = plan
+        return plan
+
+    def _run_on_variables(self, plan: Plan, gys: Sequence[Variable | None]) -> Sequence[Variable | None]:
+        values: list[Any] = [*self.inputs, *map(self.output, range(self.count)), *gys]
+        if plan.calls is None:
+            plan.calls = [Call(op.type, op.type, op.args, len(op.outputs)) for _, op, _, _ in plan.steps]
+        for call, step in zip(plan.calls, plan.steps, strict=True):
+            values += call.several(*step.pick(values))
+        return [at if at is None else _gradient(values, at, x) for at, x in zip(plan.answers, self.inputs, strict=True)]
+
+    def _explained(self, error: Exception) -> Exception:
+        """`error`, met on the way back, said of this call."""
+        call = self.signature.called(self.in_data)
+        if isinstance(error, GradientError):
+            return rule_failed(error, self.signature.op, call)
+        return call_failed(error, f"The gradient of {call}")
+
+
+def _gradient(values: Sequence[Any], at: int | tuple[int, int], x: Variable) -> Variable:
+    """The gradient of x, one Variable in its dtype, from the value, or the two halves, of number `at`."""
+    if isinstance(at, int):
+        gradient: Variable = values[at]
+    else:
+        gradient = TO_DENSE(values[at[0]], values[at[1]], x)
+    return gradient if gradient.dtype == x.dtype else Call("cast", "Cast", {"to": x.dtype.name})(gradient)
+
+
+class Call:
+    """An operator type with arguments, to be called with Variables, arrays and numbers.
+
+    Args:
+        name: what messages call it.
+        type: a type of the table that has a kernel.
+        args: its arguments.
+        outputs: how many outputs the operator has.
+        returned: those among them that a call hands out; None: all.
+    """
+
+    __slots__ = ("__weakref__", "args", "name", "outputs", "returned", "signatures", "type")
+
+    def __init__(
+        self,
+        name: str,
+        type: str,
+        args: Mapping[str, Any] | None = None,
+        outputs: int = 1,
+        returned: Sequence[int] | None = None,
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.args = dict(args or {})
+        self.outputs = outputs
+        self.returned = tuple(range(outputs) if returned is None else returned)
+        self.signatures: dict[Any, Signature] = {}
+        _calls.add(self)
+
+    def __call__(self, *inputs: Operand) -> Variable:
+        """Apply the operator to Variables; arrays and numbers among them are constants.
+
+        Returns:
+            The first of the outputs that are handed out.
+
+        Raises:
+            RunError: ``shape_mismatch``, ``bad_argument``, ``bad_arity``, ``bad_value``, ``bad_device``,
+                ``kernel_failed``, ``unknown_operator``; it names the function, what it was given, and the ways out.
+        """
+        return self._applied(inputs).output(self.returned[0])
+
+    def several(self, *inputs: Operand) -> tuple[Variable, ...]:
+        """The same; returns all outputs that are handed out."""
+        function = self._applied(inputs)
+        return tuple([function.output(place) for place in self.returned])
+
+    def _applied(self, inputs: tuple[Operand, ...]) -> OperatorFunction:
+        try:
+            arrays, key = _looked_at(inputs)
+        except AttributeError:
+            inputs = as_variables(inputs)
+            arrays, key = _looked_at(inputs)
+        signature = self.signatures.get(key)
+        if signature is None:
+            signature = self._sign(key, arrays)
+        function = _new(OperatorFunction)
+        function.signature = signature
+        function.apply(inputs, arrays, signature.passes)
+        return function
+
+    def _sign(self, key: Any, arrays: tuple[Array, ...]) -> Signature:
+        """Check the call on such arrays, and remember it."""
+        known = lookup(self.type)
+        if known is None or known.kernel is None:
+            raise RunError(
+                f"There is no operator type {self.type} that can be called.",
+                kind="unknown_operator",
+                ways_out=similar(self.type),
+            )
+        names = [
+            *_names(known.inputs, "x", len(arrays)),
+            *_names(known.outputs, "y", self.outputs),
+        ]
+        op = Operator(self.type, names[: len(arrays)], names[len(arrays) :], self.args)
+        call = called(self.name, op.inputs, arrays)
+        if known.inputs is not None and not known.inputs.admit(len(arrays)):
+            raise RunError(
+                f"{call}: {self.type} takes {known.inputs} inputs: {', '.join(known.inputs.names)}.",
+                kind="bad_arity",
+                ways_out=["Give it its inputs in this order."],
+            )
+        device = common_device(arrays, call)
+        if known.infer is not None:
+            try:
+                known.infer(op, *[ArraySpec(array.shape, array.dtype) for array in arrays])
+            except Exception as error:
+                raise call_failed(error, call) from error
+        if len(self.signatures) >= MOST_SIGNATURES:
+            self.signatures.clear()
+        signature = self.signatures[key] = Signature(self.name, op, known, device)
+        return signature
+
+
+def _looked_at(inputs: tuple[Variable, ...]) -> tuple[tuple[Array, ...], Any]:
+    """The arrays of the inputs, and what a signature depends on: shapes, dtypes, and devices other than the CPU.
+
+    Raises:
+        AttributeError: an input is no Variable.
+    """
+    if len(inputs) == 1:
+        a = inputs[0]._array
+        if type(a) is np.ndarray:
+            return (a,), (a.shape, a.dtype)
+    elif len(inputs) == 2:
+        a, b = inputs[0]._array, inputs[1]._array
+        if type(a) is np.ndarray and type(b) is np.ndarray:
+            return (a, b), (a.shape, a.dtype, b.shape, b.dtype)
+    arrays = tuple([x._array for x in inputs])
+    return arrays, tuple([(a.shape, a.dtype, str(device_of(a))) for a in arrays])
+
+
+def _names(slots: Slots | None, letter: str, count: int) -> list[str]:
+    """Names for so many inputs or outputs: those of the slots, as far as they go."""
+    named = list(slots.names[:count]) if slots is not None else []
+    if slots is not None and slots.most is None:
+        letter, named = slots.names[-1].removesuffix("s"), named[: len(slots.names) - 1]
+    return [*named, *[f"{letter}{at}" for at in range(len(named), count)]]
+
+
+def _forget() -> None:
+    """A registration may have replaced a kernel or a rule that signatures hold."""
+    for call in _calls:
+        call.signatures.clear()
+
+
+_calls: WeakSet[Call] = WeakSet()
+when_registered(_forget)
+TO_DENSE = Call("sparse_to_dense", "SparseToDense")

@@ -1,0 +1,220 @@
+"""Function: what a Variable was made by, and the class to write functions of one's own."""
+
+from collections.abc import Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..operators.registry import Array
+from ..runtime.devices import copied, device_of, is_on_gpu
+from .faults import called, common_device, differentiable_once, wrong_count, wrong_results
+from .gradients import Gradient, checked_array, read_only
+from .mode import current_mode
+from .variable import Variable, as_variables
+
+if TYPE_CHECKING:
+    from .variable import Operand
+
+_new = object.__new__
+
+
+class Function:
+    """One call of a function: what it read and what it returned. Subclass it for functions of your own.
+
+    A function of your own has a `forward` and a `backward` method, on arrays. Calling an instance applies a copy of it
+    to Variables, so that one instance may be called many times and each call may keep what it likes on `self`.
+
+    Attributes:
+        inputs: the Variables that it read.
+        arrays: the data of the inputs and then of the outputs, as they were.
+        count: how many outputs it has.
+        rank: the greatest rank among its inputs.
+        wanted: which inputs want a gradient: bit i stands for input i; 0 where nobody will run it backward.
+        returned_tuple: whether `forward` returned several outputs, or one in a tuple.
+
+    Example:
+        >>> class Cube(Function):
+        ...     def forward(self, xs):
+        ...         return xs[0] ** 3
+        ...
+        ...     def backward(self, xs, gys):
+        ...         return 3 * xs[0] ** 2 * gys[0]
+        >>> y = Cube()(x)
+    """
+
+    __slots__ = ("arrays", "count", "inputs", "rank", "returned_tuple", "wanted")
+
+    arrays: tuple[Array, ...]
+    count: int
+    inputs: tuple[Variable, ...]
+    rank: int
+    wanted: int
+    returned_tuple: bool
+
+    def forward(self, xs: tuple[Array, ...]) -> Any:
+        """The outputs, an array or a tuple of arrays, from the read-only arrays `xs`."""
+        raise NotImplementedError(f"{self.label} has no forward method.")
+
+    def backward(self, xs: tuple[Array, ...], gys: tuple[Array | None, ...]) -> Any:
+        """The gradient of each input, in the shape and dtype of the input; None where there is none.
+
+        Args:
+            xs: the inputs, read-only.
+            gys: the gradients of the outputs, read-only; None for an output that has none.
+        """
+        raise NotImplementedError(f"{self.label} has no backward method.")
+
+    def __call__(self, *inputs: "Operand") -> Any:
+        """Apply a copy of this function to Variables, arrays and numbers.
+
+        Returns:
+            A Variable, or a tuple of them where `forward` returns a tuple.
+
+        Raises:
+            RunError: ``kernel_failed`` when `forward` returns anything but arrays; ``bad_device``.
+        """
+        variables = as_variables(inputs)
+        function = copy(self)
+        function.apply(variables, tuple([x.data for x in variables]))
+        made = tuple(map(function.output, range(function.count)))
+        return made if function.returned_tuple else made[0]
+
+    @property
+    def label(self) -> str:
+        """What it is called: the name of its operator type, or of its class."""
+        return type(self).__name__
+
+    @property
+    def in_data(self) -> tuple[Array, ...]:
+        """What it read."""
+        return self.arrays[: len(self.arrays) - self.count]
+
+    @property
+    def out_data(self) -> tuple[Array, ...]:
+        """What it returned."""
+        return self.arrays[len(self.arrays) - self.count :]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it has forgotten what it read, see `Variable.unchain_backward`."""
+        return self.inputs is None
+
+    def cut(self) -> None:
+        """Forget what it read and returned."""
+        self.inputs = self.arrays = None  # type: ignore[assignment]
+
+    def apply(self, inputs: tuple[Variable, ...], arrays: tuple[Array, ...], passes: bool = True) -> None:
+        """Run forward on `arrays`, the data of `inputs`, under the eyes of the hooks in force.
+
+        Args:
+            passes: whether gradients pass this function at all.
+        """
+        records, hooks = current_mode()
+        rank, wanted, bit = 0, 0, 1
+        for x in inputs:
+            if x.requires_grad:
+                wanted |= bit
+            if x.rank > rank:
+                rank = x.rank
+            bit <<= 1
+        self.inputs = inputs
+        self.rank = rank
+        self.wanted = wanted if records and passes else 0
+        for hook in hooks:
+            hook.forward_preprocess(self, arrays)
+        outputs = self.run(arrays)
+        self.arrays = arrays + outputs
+        self.count = len(outputs)
+        for hook in hooks:
+            hook.forward_postprocess(self, arrays)
+
+    def output(self, place: int) -> Variable:
+        """Output `place` as a Variable, which remembers this function if an input wants a gradient.
+
+        Also where nobody holds the one that was returned any more.
+        """
+        y = _new(Variable)
+        y._array = array = self.arrays[place - self.count]
+        y._grad = None
+        y._grad_is_given = False
+        y.name = None
+        y.place = place
+        y.rank = self.rank + 1
+        if self.wanted and array.dtype.kind == "f":
+            y._creator = self
+            y.requires_grad = True
+        else:
+            y._creator = None
+            y.requires_grad = False
+        return y
+
+    def run(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
+        """The outputs, one read-only array each."""
+        call = called(self.label, _numbers(arrays), arrays)
+        common_device(arrays, call)
+        made = self.forward(arrays)
+        self.returned_tuple = type(made) in (tuple, list)
+        outputs = tuple(made) if self.returned_tuple else (made,)
+        for output in outputs:
+            if not (isinstance(output, np.ndarray | np.generic) or is_on_gpu(output)):
+                raise wrong_results(call, f"{type(output).__name__} {output!r}", len(outputs))
+        return tuple([copied(np.asarray(y) if isinstance(y, np.generic) else y, device_of(y)) for y in outputs])
+
+    def input_gradients(self, gys: Sequence[Gradient | None], wanted: int) -> Sequence[Gradient | None]:
+        """The gradients of the inputs, arrays, from those of the outputs.
+
+        Args:
+            wanted: the inputs whose gradients are of use, as in the attribute; other entries may hold anything.
+        """
+        made = self.backward(self.in_data, tuple([None if gy is None else read_only(gy) for gy in gys]))
+        if type(made) not in (tuple, list):
+            made = (made,)
+        if len(made) != len(self.inputs):
+            raise wrong_count(self, f"{len(made)} gradients")
+        return [
+            None if gx is None or not wanted >> at & 1 else checked_array(x, gx, self.arrays[at])
+            for at, (x, gx) in enumerate(zip(self.inputs, made, strict=True))
+        ]
+
+    def input_gradient_variables(self, gys: Sequence[Variable | None], wanted: int) -> Sequence[Variable | None]:
+        """The same as Variables that can be differentiated again; here they refuse to be."""
+        arrays = self.input_gradients([None if gy is None else gy._array for gy in gys], wanted)
+        given = [gx is not None for gx in arrays]
+        reads = (*self.inputs, *[gy for gy in gys if gy is not None])
+        once = _Once(self, tuple([gx for gx in arrays if gx is not None]))
+        once.apply(reads, tuple([x.data for x in reads]))
+        made = map(once.output, range(once.count))
+        return [next(made) if is_given else None for is_given in given]
+
+
+class _Once(Function):
+    """The backward run of a function whose `backward` works on arrays: its result cannot be differentiated."""
+
+    __slots__ = ("of", "result")
+
+    def __init__(self, of: Function, result: tuple[Array, ...]) -> None:
+        self.of = of
+        self.result = result
+
+    @property
+    def label(self) -> str:
+        return f"backward of {self.of.label}"
+
+    def run(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
+        return self.result
+
+    def input_gradients(self, gys: Sequence[Gradient | None], wanted: int) -> Sequence[Gradient | None]:
+        raise differentiable_once(self.of)
+
+    def input_gradient_variables(self, gys: Sequence[Variable | None], wanted: int) -> Sequence[Variable | None]:
+        raise differentiable_once(self.of)
+
+
+CUT = Function()
+"""What a Variable that is cut off by hand has for its creator."""
+CUT.cut()
+
+
+def _numbers(arrays: Sequence[Array]) -> list[str]:
+    return [f"input {at}" for at in range(len(arrays))]

@@ -1,0 +1,35 @@
+"""Products of matrices, and what is linear in each of its inputs."""
+
+from ..call import Call
+from ..variable import Operand, Variable, as_variables
+from .calling import call
+from .shaping import expand_dims, squeeze
+
+_fc, _without_bias = Call("linear", "FC"), Call("linear", "MatMul", {"trans_b": 1})
+
+
+def matmul(a: Operand, b: Operand, transa: bool = False, transb: bool = False) -> Variable:
+    """Matrix product a·b as numpy's matmul: of vectors, matrices, and batches of matrices that broadcast.
+
+    Args:
+        transa, transb: whether the last two dimensions of a or b are exchanged first.
+    """
+    a, b = as_variables((a, b))
+    args = {"trans_a": int(transa), "trans_b": int(transb)}
+    if a.ndim == b.ndim == 2:
+        return call("matmul", "MatMul", **args)(a, b)
+    if a.ndim == 1 and b.ndim:
+        return squeeze(matmul(expand_dims(a, 0), b, False, transb), -1 if b.ndim == 1 else -2)
+    if b.ndim == 1 and a.ndim:
+        return squeeze(matmul(a, expand_dims(b, 1), transa, False), -1)
+    return call("matmul", "BatchMatMul", **args, broadcast=1)(a, b)
+
+
+def linear(x: Operand, w: Operand, b: Operand | None = None) -> Variable:
+    """x·wᵀ + b. x: (n, k), or (n, ...) of k numbers each, w: (m, k), b: (m,) -> (n, m)."""
+    return _without_bias(x, w) if b is None else _fc(x, w, b)
+
+
+def einsum(subscripts: str, *xs: Operand) -> Variable:
+    """Sums of products by Einstein's notation, as numpy's einsum: ``einsum("ij,jk->ik", a, b)``."""
+    return call("einsum", "Einsum", equation=subscripts)(*xs)

@@ -1,0 +1,196 @@
+"""The same elements in another shape or order, repeated, joined, cut apart."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from math import prod
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from ...operators.inference import misfit
+from ...operators.matrices import canonical_axis
+from ...program import RunError
+from ...runtime.devices import moved
+from ..call import Call
+from ..faults import call_failed, called
+from ..variable import Operand, Variable, as_variables
+from .calling import call, unary, variable
+
+_reshape_to, _expand = Call("reshape", "Reshape", {}, 2, (0,)), Call("broadcast_to", "Expand")
+_transpose = Call("transpose", "Transpose")
+
+flatten = unary("flatten", "FlattenToVec")
+
+
+def reshape(x: Operand, shape: int | Sequence[int]) -> Variable:
+    """The elements of x, row by row, in `shape`, in which one size may be -1: what is left.
+
+    A reshape to the shape that x has is x itself.
+    """
+    old, wanted = variable(x), sizes(shape)
+    if wanted == old.shape:
+        return old
+    if 0 in wanted:  # to the table's Reshape, 0 copies a size
+        return _reshape_to(old, beside(old, _without_rest(wanted, old)))
+    return call("reshape", "Reshape", 2, (0,), shape=wanted)(old)
+
+
+def _without_rest(shape: tuple[int, ...], x: Variable) -> tuple[int, ...]:
+    """A shape with a 0 in it: its -1, the rest, is 0 too, as numpy refuses to tell, and so do we."""
+    if -1 in shape or prod(shape) != x.size:
+        raise refused("reshape", x, f"x has {x.size} elements and cannot take the shape {shape}")
+    return shape
+
+
+def transpose(x: Operand, axes: Sequence[int] | None = None) -> Variable:
+    """x with its dimensions in the order `axes`; None: reversed."""
+    if axes is None:
+        return _transpose(x)
+    x = variable(x)
+    return call("transpose", "Transpose", axes=tuple([axis_of("transpose", x, axis) for axis in axes]))(x)
+
+
+def swapaxes(x: Operand, axis1: int, axis2: int) -> Variable:
+    """x with two dimensions exchanged."""
+    x = variable(x)
+    order = list(range(x.ndim))
+    one, other = axis_of("swapaxes", x, axis1), axis_of("swapaxes", x, axis2)
+    order[one], order[other] = other, one
+    return transpose(x, order)
+
+
+def moveaxis(x: Operand, source: int, destination: int) -> Variable:
+    """x with dimension `source` moved to `destination`; the others keep their order."""
+    x = variable(x)
+    moving = axis_of("moveaxis", x, source)
+    order = [axis for axis in range(x.ndim) if axis != moving]
+    order.insert(axis_of("moveaxis", x, destination), moving)
+    return transpose(x, order)
+
+
+def squeeze(x: Operand, axis: int | Sequence[int] | None = None) -> Variable:
+    """x without the dimensions `axis`, which are of size 1; None: without all of size 1."""
+    old = variable(x)
+    if axis is None:
+        dims = tuple([at for at, size in enumerate(old.shape) if size == 1])
+    else:
+        dims = tuple([axis_of("squeeze", old, at) for at in sizes(axis)])
+    return call("squeeze", "Squeeze", dims=dims)(old) if dims else old
+
+
+def expand_dims(x: Operand, axis: int) -> Variable:
+    """x with a dimension of size 1 at `axis`, counted in the result."""
+    x = variable(x)
+    at = as_index(axis)
+    if not -x.ndim - 1 <= at <= x.ndim:
+        raise refused("expand_dims", x, f"axis {axis} does not exist in an array of {x.ndim + 1} dimensions")
+    return call("expand_dims", "ExpandDims", dims=(at % (x.ndim + 1),))(x)
+
+
+def broadcast_to(x: Operand, shape: int | Sequence[int]) -> Variable:
+    """x stretched to `shape` by numpy's rules; x itself where it has that shape."""
+    old, wanted = variable(x), sizes(shape)
+    if wanted == old.shape:
+        return old
+    try:
+        fits = np.broadcast_shapes(old.shape, wanted) == wanted
+    except ValueError:
+        fits = False
+    if not fits:
+        raise refused("broadcast_to", old, f"x does not stretch to {wanted}", "Only sizes of 1 stretch.")
+    return _expand(old, beside(old, wanted))
+
+
+def broadcast(*xs: Operand) -> tuple[Variable, ...]:
+    """Arrays stretched to the shape in which they all broadcast by numpy's rules."""
+    variables = as_variables(xs)
+    try:
+        shape = np.broadcast_shapes(*[x.shape for x in variables])
+    except ValueError:
+        shapes = " and ".join([str(x.shape) for x in variables])
+        raise refused("broadcast", variables[0], f"shapes {shapes} do not broadcast") from None
+    return tuple([broadcast_to(x, shape) for x in variables])
+
+
+def tile(x: Operand, reps: int | Sequence[int]) -> Variable:
+    """x repeated `reps` times along each dimension, the last of `reps` for the last one, as numpy's tile."""
+    made, times = variable(x), sizes(reps)
+    made = reshape(made, (1,) * (len(times) - made.ndim) + made.shape)
+    for axis, tiles in enumerate(times, made.ndim - len(times)):
+        if tiles != 1:
+            made = call("tile", "Tile", tiles=tiles, axis=axis)(made)
+    return made
+
+
+def repeat(x: Operand, repeats: int, axis: int | None = None) -> Variable:
+    """Each element `repeats` times, one behind the other, along `axis`; None: of x as a vector."""
+    if axis is None:
+        return repeat(flatten(x), repeats, 0)
+    x = variable(x)
+    at = axis_of("repeat", x, axis)
+    shape = (*x.shape[:at], x.shape[at] * repeats, *x.shape[at + 1 :])
+    return reshape(call("repeat", "Tile", tiles=as_index(repeats), axis=at + 1)(expand_dims(x, at + 1)), shape)
+
+
+def concat(xs: Iterable[Operand], axis: int) -> Variable:
+    """Arrays joined along `axis`."""
+    return call("concat", "Concat", 2, (0,), axis=as_index(axis))(*xs)
+
+
+def stack(xs: Iterable[Operand], axis: int = 0) -> Variable:
+    """Arrays of one shape joined along a new dimension `axis`."""
+    return call("stack", "Concat", 2, (0,), axis=as_index(axis), add_axis=1)(*xs)
+
+
+def split_axis(x: Operand, sections: int | Sequence[int], axis: int) -> tuple[Variable, ...]:
+    """x cut along `axis` into so many equal parts, or before each of the places `sections`."""
+    x = variable(x)
+    if isinstance(sections, Sequence | np.ndarray):
+        length = x.shape[axis_of("split_axis", x, axis)]
+        places = [0, *[min(max(at + length if at < 0 else at, 0), length) for at in sections], length]
+        parts = tuple([max(int(stop - start), 0) for start, stop in pairwise(places)])
+        args: dict[str, Any] = {"split": parts}
+    else:
+        parts, args = (0,) * as_index(sections), {}
+    if not parts:
+        raise refused("split_axis", x, f"x cannot be cut into {sections} parts")
+    return call("split_axis", "Split", len(parts), tuple(range(len(parts))), axis=as_index(axis), **args).several(x)
+
+
+def pad(x: Operand, pad_width: Any, mode: str = "constant", constant_values: float = 0.0) -> Variable:
+    """x with margins as numpy's pad makes them: one width, (before, behind), or such a pair for each dimension.
+
+    Args:
+        mode: ``"constant"``, ``"edge"`` or ``"reflect"``.
+    """
+    x = variable(x)
+    try:
+        widths = np.broadcast_to(np.asarray(pad_width, dtype=np.int64), (x.ndim, 2))
+    except ValueError:
+        raise refused("pad", x, f"pad_width {pad_width} does not tell two widths for each dimension") from None
+    pads = tuple([int(width) for width in widths.T.ravel()])
+    return call("pad", "Pad", pads=pads, mode=mode, value=float(constant_values))(x)
+
+
+def sizes(shape: int | Sequence[int]) -> tuple[int, ...]:
+    """A shape or axes given as one integer or several."""
+    return tuple([as_index(size) for size in shape]) if isinstance(shape, Iterable) else (as_index(shape),)
+
+
+def axis_of(name: str, x: Variable, axis: int) -> int:
+    """`axis` counted from the front; raises RunError ``shape_mismatch`` where x has no such dimension."""
+    try:
+        return canonical_axis(as_index(axis), x.shape)
+    except RunError as error:
+        raise call_failed(error, called(name, ["x"], [x.data])) from None
+
+
+def beside(x: Variable, numbers: Sequence[int]) -> Variable:
+    """Integers (n,) as a constant on the device of x."""
+    return Variable(moved(np.array(numbers, dtype=np.int64), x.device), requires_grad=False)
+
+
+def refused(name: str, x: Variable, why: str, *ways_out: str) -> Exception:
+    """The error of a call of `name` that does not fit x."""
+    return call_failed(misfit(f"{why}.", *ways_out), called(name, ["x"], [x.data]))

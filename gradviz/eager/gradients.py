@@ -1,0 +1,142 @@
+"""Gradients as values: arrays, rows of a table, Variables; how they are checked, added up, and handed out.
+
+No gradient is written into after it has been made, so passes share them freely. What a person gets to hold is an
+array of its own.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..operators.indexing import added_rows
+from ..operators.registry import Array
+from ..runtime.devices import CPU, current, device_of, is_on_gpu
+from .faults import bad_gradient, described
+
+if TYPE_CHECKING:
+    from .variable import Variable
+
+
+class Rows(NamedTuple):
+    """A sparse gradient of a table: row ``indices[i]`` gets ``values[i]``, rows that repeat add.
+
+    Attributes:
+        indices: integers (n,).
+        values: (n, ...).
+    """
+
+    indices: Array
+    values: Array
+
+
+Gradient = Array | Rows
+"""A gradient during a pass."""
+
+
+def add(one: Gradient, other: Gradient) -> Gradient:
+    """The sum of two gradients of one array, a new one; that of two sparse ones stays sparse."""
+    if type(one) is Rows or type(other) is Rows:
+        return _add_rows(one, other)
+    total = one + other
+    return total if type(total) is np.ndarray or is_on_gpu(total) else np.asarray(total)
+
+
+def _add_rows(one: Gradient, other: Gradient) -> Gradient:
+    if type(one) is Rows and type(other) is Rows:
+        with current(device_of(one.values)):
+            return Rows(np.concatenate([one.indices, other.indices]), np.concatenate([one.values, other.values]))
+    rows, array = (one, other) if type(one) is Rows else (other, one)
+    total: Array = array + dense(rows, np.shape(array))
+    return total
+
+
+def dense(gradient: Gradient, shape: tuple[int, ...]) -> Array:
+    """`gradient` as one array of `shape`."""
+    if type(gradient) is not Rows:
+        return gradient
+    with current(device_of(gradient.values)):
+        return added_rows(gradient.indices, gradient.values, shape[0])
+
+
+def flat_rows(indices: Array, values: Array) -> Rows:
+    """Rows told by indices of any shape (n, ...), each with its values (n, ..., ...)."""
+    if indices.ndim == 1:
+        return Rows(indices, values)
+    return Rows(indices.reshape(-1), values.reshape((indices.size, *values.shape[indices.ndim :])))
+
+
+def read_only(gradient: Array) -> Array:
+    """A view of a gradient that nobody can write into; CuPy has none, so that of a GPU is a copy."""
+    if is_on_gpu(gradient):
+        with current(device_of(gradient)):
+            return gradient.copy()
+    view = gradient.view()
+    view.setflags(write=False)
+    return view
+
+
+def shown(gradient: Any, like: Array) -> Array:
+    """A gradient of the array `like` for others to look at: one read-only array, whatever it is here."""
+    array = dense(gradient, like.shape)
+    return read_only(getattr(array, "_array", array))
+
+
+class HandedOut:
+    """What people have been given: no array is given twice, though it be the gradient of many Variables.
+
+    Args:
+        given: what they hold already.
+    """
+
+    def __init__(self, given: Iterable[Any]) -> None:
+        self._given = {id(gradient): gradient for gradient in given}
+
+    def own(self, gradient: Any) -> Any:
+        """`gradient` itself where nobody else can hold its memory, else a copy. A Variable is shared."""
+        if is_on_gpu(gradient):
+            with current(device_of(gradient)):
+                return gradient.copy()
+        if not isinstance(gradient, np.ndarray):
+            return gradient
+        if gradient.base is not None or not gradient.flags.writeable or id(gradient) in self._given:
+            return gradient.copy()
+        self._given[id(gradient)] = gradient
+        return gradient
+
+
+def checked(x: "Variable", gradient: Any) -> "Array | Variable":
+    """A copy of `gradient`, given by a person, if it can be that of `x`; a Variable itself.
+
+    Raises:
+        GradientError: ``bad_gradient``.
+    """
+    from .variable import Variable
+
+    if isinstance(gradient, Variable):
+        checked_array(x, gradient.data, x.data)
+        return gradient
+    array = checked_array(x, gradient, x.data)
+    with current(device_of(array)):
+        return array.copy()
+
+
+def checked_array(x: "Variable", gradient: Any, like: Array) -> Array:
+    """`gradient` if it is an array of the shape, dtype and device of `like`, the data of `x`.
+
+    Raises:
+        GradientError: ``bad_gradient``.
+    """
+    if isinstance(gradient, np.generic):
+        gradient = np.asarray(gradient)
+    if not (isinstance(gradient, np.ndarray) or is_on_gpu(gradient)):
+        raise bad_gradient(x, f"must be an array, not {type(gradient).__name__}", "Make one: numpy.asarray(gradient).")
+    wanted = f"must be {described(like)} as the data, got {described(gradient)}"
+    if gradient.shape != like.shape:
+        raise bad_gradient(x, wanted, "Give one number for each element of the data.")
+    if gradient.dtype != like.dtype:
+        raise bad_gradient(x, wanted, f"Convert it: gradient.astype(numpy.{like.dtype}).")
+    device = device_of(like)
+    if device_of(gradient) != device:
+        raise bad_gradient(x, wanted, "Copy it there: " + ("gradient.get()." if device == CPU else "cupy.asarray."))
+    return gradient

@@ -1,0 +1,206 @@
+"""Backward passes as people start them: from a Variable to the leaves, or from outputs to chosen inputs."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from ..program import GradientError
+from ..runtime.devices import current
+from . import gradients
+from .faults import bad_gradient, bad_schedule, described, named, no_seed
+from .function import Function
+from .gradients import HandedOut, checked, dense
+from .mode import recorded
+from .rank import ADD, Arrived, run_by_rank
+from .variable import Variable, plain
+
+SCHEDULES: Mapping[str, Callable[..., Arrived]] = {"rank": run_by_rank}
+"""The orders in which functions can be run backward."""
+
+
+def backward(root: Variable, gradient: Any, retain_grad: bool, schedule: str, create_graph: bool) -> None:
+    """See `Variable.backward`."""
+    if schedule not in SCHEDULES:
+        raise bad_schedule(schedule, SCHEDULES)
+    if not root.requires_grad:
+        _warn(f"{named(root)} requires no gradient, nor does anything that it was computed from: none is computed.")
+        return
+    if root._creator is not None and root._creator.is_cut:
+        _warn(
+            f"{named(root)} has been cut off, by unchain, from what it was computed from: nothing else gets a gradient."
+        )
+    is_given = gradient is not None or root._grad_is_given
+    is_own = gradient is None and root._grad_is_given
+    seed = _start(seed_of(root, gradient), create_graph)
+    if root.creator is None and is_own:
+        return
+    handed = HandedOut([seed])
+    with _computing(create_graph):
+        arrived = SCHEDULES[schedule]([(root, seed)], create_graph=create_graph, retain=retain_grad)
+        changes = [(x, _added(x, g, handed)) for x, g in arrived.leaves.items()]
+    changes += [(x, _kept(x, arrived, handed) if retain_grad else None) for x in arrived.met if x is not root]
+    for x, changed in changes:
+        x._grad, x._grad_is_given = changed, False
+    if root.creator is not None:
+        root._grad, root._grad_is_given = seed, is_given
+
+
+def grad(
+    outputs: Variable | Sequence[Variable],
+    inputs: Variable | Sequence[Variable],
+    grad_outputs: Any = None,
+    create_graph: bool = False,
+) -> Any:
+    """The gradients of `outputs` with regard to `inputs`; no ``grad`` of any Variable is read or changed.
+
+    Only functions on a way from an output to an input are run backward.
+
+    Args:
+        outputs: where to start. The gradients that several bring are added up.
+        inputs: leaves, or Variables on the way.
+        grad_outputs: for each output an array like its data, or None: 1, for which it must have one element.
+        create_graph: whether the gradients are Variables that can be differentiated again.
+
+    Returns:
+        For each input an array (a Variable with `create_graph`), or None where no way leads to it; no list where
+        `inputs` is one Variable.
+
+    Raises:
+        GradientError: as `Variable.backward`; ``bad_argument`` for what is no Variable.
+
+    Example:
+        >>> slope = grad(y, x, create_graph=True)
+        >>> curvature = grad(slope, x)
+    """
+    ys, xs = _listed(outputs, "outputs"), _listed(inputs, "inputs")
+    given = _gradients_for(ys, [grad_outputs] if isinstance(outputs, Variable) else grad_outputs)
+    keep = {id(x.creator) for x in xs if x.creator is not None}
+    follow = _towards(set(xs), keep, _behind(ys))
+    seeds = [
+        (y, _start(seed_of(y, g, is_new=True), create_graph))
+        for y, g in zip(ys, given, strict=True)
+        if y.requires_grad and (y in set(xs) if y.creator is None else id(y.creator) in follow)
+    ]
+    with _computing(create_graph):
+        arrived = run_by_rank(seeds, create_graph=create_graph, keep=keep, follow=follow)
+    handed = HandedOut([])
+    made = [_kept(x, arrived, handed) for x in xs]
+    return made[0] if isinstance(inputs, Variable) else made
+
+
+def cut(root: Variable) -> None:
+    """Let every function that `root` depends on forget what it read and returned."""
+    for function in _behind([root]):
+        function.cut()
+
+
+def seed_of(y: Variable, gradient: Any, is_new: bool = False) -> Any:
+    """Where a pass starts: the gradient that is given, or was set on `y` by hand (unless `is_new`), or 1.
+
+    Raises:
+        GradientError: ``bad_gradient``, ``missing_output_gradient``.
+    """
+    if gradient is not None:
+        return checked(y, gradient)
+    if y._grad_is_given and not is_new:
+        return y._grad
+    if y.size != 1:
+        raise no_seed(y)
+    with current(y.device):
+        return np.ones_like(y.data)
+
+
+def _start(seed: Any, create_graph: bool) -> Any:
+    """`seed` as passes take it: a Variable with `create_graph`, else an array."""
+    if not create_graph:
+        return plain(seed)
+    return seed if isinstance(seed, Variable) else Variable(seed, requires_grad=False)
+
+
+@contextmanager
+def _computing(create_graph: bool) -> Iterator[None]:
+    """While it lasts, numpy warns of nothing: numbers that are not finite are there for people to see."""
+    with np.errstate(all="ignore"), recorded() if create_graph else nullcontext():
+        yield
+
+
+def _added(x: Variable, gradient: Any, handed: HandedOut) -> Any:
+    """What the leaf x has of earlier passes, and `gradient`.
+
+    Raises:
+        GradientError: ``bad_gradient``, the data of x is of another shape or dtype than it was.
+    """
+    gradient = dense(gradient, x.shape)
+    if gradient.shape != x.shape or gradient.dtype != x.dtype:
+        raise bad_gradient(x, f"is {described(plain(gradient))}: x was that when functions read it")
+    old = x._grad
+    if old is None:
+        return handed.own(gradient)
+    if isinstance(gradient, Variable):
+        return ADD(old, gradient)
+    return gradients.add(plain(old), gradient)
+
+
+def _kept(x: Variable, arrived: Arrived, handed: HandedOut) -> Any:
+    """The gradient that x got in this pass, as one of its own; None where it got none."""
+    if x.creator is None:
+        gradient = arrived.leaves.get(x)
+    else:
+        of_outputs = arrived.kept.get(id(x.creator))
+        gradient = of_outputs and of_outputs[x.place]
+    return None if gradient is None else handed.own(dense(gradient, x.shape))
+
+
+def _listed(variables: Any, what: str) -> list[Variable]:
+    listed = [variables] if isinstance(variables, Variable) else list(variables)
+    for x in listed:
+        if not isinstance(x, Variable):
+            raise GradientError(
+                f"{what} of grad must be Variables, not {type(x).__name__}.",
+                kind="bad_argument",
+                ways_out=["Give one Variable or a list of them."],
+            )
+    return listed
+
+
+def _gradients_for(ys: Sequence[Variable], given: Any) -> list[Any]:
+    listed = [None] * len(ys) if given is None else list(given)
+    if len(listed) != len(ys):
+        raise GradientError(
+            f"{len(listed)} gradients are given for {len(ys)} outputs.",
+            kind="bad_argument",
+            ways_out=["Give one for each output, None for 1."],
+        )
+    return listed
+
+
+def _behind(ys: Iterable[Variable]) -> list[Function]:
+    """Every function that `ys` depend on, in ascending rank."""
+    found: dict[int, Function] = {}
+    waiting = [y.creator for y in ys]
+    while waiting:
+        function = waiting.pop()
+        if function is not None and id(function) not in found:
+            found[id(function)] = function
+            waiting += [x.creator for x in function.inputs]
+    return sorted(found.values(), key=lambda function: function.rank)
+
+
+def _towards(xs: set[Variable], keep: set[int], functions: Iterable[Function]) -> dict[int, int]:
+    """The functions, in ascending rank, that lead to `xs` or returned one of them (`keep`), and by which inputs."""
+    follow: dict[int, int] = {}
+    for function in functions:
+        wanted = 0
+        for at, x in enumerate(function.inputs):
+            if function.wanted >> at & 1 and (x in xs or (x.creator is not None and id(x.creator) in follow)):
+                wanted |= 1 << at
+        if wanted or id(function) in keep:
+            follow[id(function)] = wanted
+    return follow
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, stacklevel=4)

@@ -1,0 +1,140 @@
+"""The "rank" schedule: functions are run backward one by one, those of the greatest rank first.
+
+    rank(leaf) = 0,   rank(f) = the greatest rank among its inputs,   rank(output of f) = rank(f) + 1
+
+A function waits in a heap from the moment a gradient reaches one of its outputs, ordered by (-rank, arrival). All that
+read its outputs have a greater rank, so when its turn comes the gradients of its outputs are whole, and it runs once:
+
+    g(x) = Σ over the functions f that read x of what f's rule makes of g(outputs of f)
+
+An output that nobody read, or that nobody holds any more, has no gradient: None. An input whose gradient is None is
+not followed. The loop keeps its own heap, so a chain may be of any length.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+from ..operators.registry import Array
+from . import gradients
+from .call import Call
+from .faults import cycle
+from .function import Function
+from .mode import current_mode
+from .variable import Variable
+
+DONE: list[Any] = []
+ADD = Call("add", "Add")
+
+
+class Arrived(NamedTuple):
+    """What a pass has brought, arrays, rows or Variables.
+
+    Attributes:
+        leaves: leaf -> its gradient.
+        kept: id of a function -> the gradients of its outputs, for the functions that were asked for.
+        met: the Variables on the way that keep their gradient, or hold one of another pass.
+    """
+
+    leaves: dict[Variable, Any]
+    kept: dict[int, list[Any]]
+    met: list[Variable]
+
+
+class Pass:
+    """One pass backward from `seeds`.
+
+    Args:
+        seeds: Variables and their gradients.
+        create_graph: whether gradients are Variables.
+        retain: whether to keep the gradients of all outputs.
+        keep: ids of functions whose outputs keep their gradients in any case.
+        follow: id of a function -> the inputs to follow, as in `Function.wanted`; None: all that want a gradient.
+    """
+
+    def __init__(
+        self,
+        seeds: Sequence[tuple[Variable, Any]],
+        *,
+        create_graph: bool,
+        retain: bool = False,
+        keep: Container[int] = (),
+        follow: Mapping[int, int] | None = None,
+    ) -> None:
+        self._heap: list[tuple[int, int, Function]] = []
+        self._reached: dict[int, list[Any]] = {}
+        self._arrived = Arrived({}, {}, [])
+        self._create_graph = create_graph
+        self._retain = retain
+        self._keep = keep
+        self._follow = follow
+        self._sum: Any = ADD if create_graph else gradients.add
+        for y, gradient in seeds:
+            self._receive(y, gradient)
+
+    def run(self) -> Arrived:
+        """Run every function that gradients reach backward."""
+        heap, reached, receive, follow = self._heap, self._reached, self._receive, self._follow
+        keeps = self._retain or self._keep
+        is_plain = not self._create_graph and not current_mode().hooks
+        while heap:
+            function = heappop(heap)[2]
+            name = id(function)
+            gys = reached[name]
+            reached[name] = DONE
+            if keeps and (self._retain or name in self._keep):
+                self._arrived.kept[name] = gys
+            wanted = function.wanted if follow is None else follow[name]
+            if not wanted:
+                continue
+            gxs = function.input_gradients(gys, wanted) if is_plain else self._watched(function, gys, wanted)
+            inputs = function.inputs
+            for at, gx in enumerate(gxs):
+                if gx is not None:
+                    receive(inputs[at], gx)
+        return self._arrived
+
+    def _watched(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
+        """Run a function backward, on arrays or Variables, under the eyes of the hooks in force."""
+        run = function.input_gradient_variables if self._create_graph else function.input_gradients
+        hooks, in_data = current_mode().hooks, function.in_data
+        if not hooks:
+            return run(gys, wanted)
+        out_grad = _shown(gys, function.out_data)
+        for hook in hooks:
+            hook.backward_preprocess(function, in_data, out_grad)
+        gxs = run(gys, wanted)
+        in_grad = _shown(gxs, in_data)
+        for hook in hooks:
+            hook.backward_result(function, in_data, in_grad)
+        for hook in hooks:
+            hook.backward_postprocess(function, in_data, out_grad)
+        return gxs
+
+    def _receive(self, x: Variable, gradient: Any) -> None:
+        """A gradient of x has arrived."""
+        function = x._creator
+        if function is None or function.inputs is None:  # a leaf, or cut off
+            leaves = self._arrived.leaves
+            leaves[x] = self._sum(leaves[x], gradient) if x in leaves else gradient
+            return
+        if self._retain or x._grad is not None:
+            self._arrived.met.append(x)
+        gys = self._reached.get(id(function))
+        if gys is None:
+            gys = self._reached[id(function)] = [None] * function.count
+            heappush(self._heap, (-function.rank, len(self._reached), function))
+        elif gys is DONE:
+            raise cycle(function)
+        old = gys[x.place]
+        gys[x.place] = gradient if old is None else self._sum(old, gradient)
+
+
+def _shown(given: Sequence[Any], like: Sequence[Array]) -> tuple[Array | None, ...]:
+    """Gradients of the arrays `like` for hooks to look at."""
+    return tuple([None if g is None else gradients.shown(g, x) for g, x in zip(given, like, strict=False)])
+
+
+def run_by_rank(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
+    """One pass backward from `seeds`, see `Pass`."""
+    return Pass(seeds, **options).run()

@@ -1,0 +1,398 @@
+"""Variable: an array that remembers which function made it of which other Variables, so that gradients find back."""
+
+from collections.abc import Iterator
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from ..operators.registry import Array
+from ..program import Device, RunError
+from ..runtime.devices import CPU, available, copied, device_of, is_on_gpu, moved
+from ..runtime.workspace import NUMERIC
+
+Operand = Any
+"""A Variable, or what a constant one can be made of: an array, a number, a list of equal rows."""
+
+
+class Variable:
+    """An array in a computation that is recorded while it runs.
+
+    Arithmetic works as numpy's, with Variables, arrays and numbers on either side, and so do the methods that numpy's
+    arrays have too. Comparisons give plain boolean arrays: they have no gradient.
+
+    ``data`` is read-only: a backward pass may still need it. To change it, give new data: ``x.data = x.data - step``.
+
+    Attributes:
+        data: the array, numpy's or CuPy's; a copy of what was given, so that nothing written elsewhere changes it.
+        grad: the gradient that backward passes left here, an array of its own (a Variable after
+            ``backward(create_graph=True)``), or None: not computed.
+        creator: the function that returned it; None for a leaf.
+        rank: how many functions lie on the longest way to it from a leaf; a Variable that is cut off keeps its rank.
+        requires_grad: whether gradients are computed for it. Only floating-point arrays have any.
+        name: what messages and drawings call it.
+
+    Args:
+        data: an array, a number, a list of equal rows; its dtype is kept.
+        requires_grad: False for what is given: data, labels.
+
+    Raises:
+        RunError: ``bad_value``, no array of numbers or truth values can be made of `data`.
+
+    Example:
+        >>> x = Variable([1.0, 2.0])
+        >>> y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad
+        array([2., 4.])
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_array",
+        "_creator",
+        "_grad",
+        "_grad_is_given",
+        "name",
+        "place",
+        "rank",
+        "requires_grad",
+    )
+
+    __array_ufunc__ = None
+    """array + Variable is left to Variable; numpy's functions refuse one, since they would lose its gradient."""
+
+    def __init__(self, data: Any, requires_grad: bool = True, name: str | None = None) -> None:
+        self._array = kept(data)
+        self._grad: Array | Variable | None = None
+        self._grad_is_given = False
+        self._creator: Function | None = None
+        self.place = 0
+        self.rank = 0
+        self.requires_grad = requires_grad and self._array.dtype.kind == "f"
+        self.name = name
+
+    @property
+    def data(self) -> Array:
+        return self._array
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        array = kept(data)
+        if self._grad is not None and (array.shape, array.dtype) != (self.shape, self.dtype):
+            self.cleargrad()
+        self._array = array
+
+    @property
+    def grad(self) -> Any:
+        return self._grad
+
+    @grad.setter
+    def grad(self, gradient: Any) -> None:
+        self._grad = None if gradient is None else gradients.checked(self, gradient)
+        self._grad_is_given = gradient is not None
+
+    @property
+    def creator(self) -> "Function | None":
+        function = self._creator
+        return None if function is None or function.is_cut else function
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self._array.shape
+        return shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self._array.dtype
+        return dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self._array.shape)
+
+    @property
+    def size(self) -> int:
+        return int(self._array.size)
+
+    @property
+    def device(self) -> Device:
+        return device_of(self._array)
+
+    @property
+    def T(self) -> "Variable":
+        return functions.transpose(self)
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_grad: bool = False,
+        schedule: str = "rank",
+        create_graph: bool = False,
+    ) -> None:
+        """Compute the gradients of this Variable with regard to every leaf that it depends on, and add them to theirs.
+
+        Args:
+            gradient: where to start: an array of the shape and dtype of ``data``. None: the gradient that was set here
+                by hand, else 1 where there is one element.
+            retain_grad: whether the Variables on the way keep their gradients too; else theirs are dropped.
+            schedule: in which order functions are run backward: ``"rank"``, see `gradviz.eager.rank`.
+            create_graph: whether gradients are Variables that can be differentiated again.
+
+        Raises:
+            GradientError: ``missing_output_gradient`` where there is nothing to start with, ``bad_gradient`` for a
+                gradient of another shape, dtype or device, ``no_gradient_rule``, ``rule_failed``, ``cycle``. Every
+                gradient is then as it was.
+        """
+        passes.backward(self, gradient, retain_grad, schedule, create_graph)
+
+    def cleargrad(self) -> None:
+        """Forget the gradient."""
+        self.grad = None
+
+    def unchain(self) -> None:
+        """Make this Variable a leaf: forget the function that made it."""
+        if self._creator is not None:
+            self._creator = CUT
+
+    def unchain_backward(self) -> None:
+        """Forget every function that this Variable depends on; the Variables on the way become leaves."""
+        passes.cut(self)
+
+    def detach(self) -> "Variable":
+        """The same data in a leaf that requires no gradient."""
+        return Variable(self._array, requires_grad=False, name=self.name)
+
+    def to_cpu(self) -> "Variable":
+        """This Variable where it lies on the CPU, else a copy there; gradients come back to where this one lies."""
+        return moving.to_device(self, CPU)
+
+    def to_gpu(self, id: int = 0) -> "Variable":
+        """This Variable where it lies on GPU `id`, else a copy there; gradients come back to where this one lies.
+
+        Raises:
+            RunError: ``bad_device``, with what is missing.
+        """
+        return moving.to_device(self, available(Device("cuda", id)))
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> "Variable":
+        return functions.sum(self, axis, keepdims)
+
+    def mean(self, axis: Any = None, keepdims: bool = False) -> "Variable":
+        return functions.mean(self, axis, keepdims)
+
+    def var(self, axis: Any = None, keepdims: bool = False) -> "Variable":
+        return functions.var(self, axis, keepdims)
+
+    def std(self, axis: Any = None, keepdims: bool = False) -> "Variable":
+        return functions.std(self, axis, keepdims)
+
+    def prod(self, axis: Any = None, keepdims: bool = False) -> "Variable":
+        return functions.prod(self, axis, keepdims)
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> "Variable":
+        return functions.max(self, axis, keepdims)
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> "Variable":
+        return functions.min(self, axis, keepdims)
+
+    def argmax(self, axis: int | None = None) -> "Variable":
+        return functions.argmax(self, axis)
+
+    def argmin(self, axis: int | None = None) -> "Variable":
+        return functions.argmin(self, axis)
+
+    def cumsum(self, axis: int | None = None) -> "Variable":
+        return functions.cumsum(self, axis)
+
+    def clip(self, least: float | None = None, most: float | None = None) -> "Variable":
+        return functions.clip(self, least, most)
+
+    def reshape(self, *shape: Any) -> "Variable":
+        return functions.reshape(self, shape[0] if len(shape) == 1 else shape)
+
+    def transpose(self, *axes: Any) -> "Variable":
+        return functions.transpose(self, axes[0] if len(axes) == 1 else axes or None)
+
+    def swapaxes(self, axis1: int, axis2: int) -> "Variable":
+        return functions.swapaxes(self, axis1, axis2)
+
+    def flatten(self) -> "Variable":
+        return functions.flatten(self)
+
+    def squeeze(self, axis: Any = None) -> "Variable":
+        return functions.squeeze(self, axis)
+
+    def repeat(self, repeats: int, axis: int | None = None) -> "Variable":
+        return functions.repeat(self, repeats, axis)
+
+    def take(self, indices: Operand, axis: int | None = None) -> "Variable":
+        return functions.take(self, indices, axis)
+
+    def astype(self, dtype: Any) -> "Variable":
+        return functions.cast(self, dtype)
+
+    def item(self) -> Any:
+        """The one element as a Python number."""
+        return self._array.reshape(-1)[0].item() if self.size == 1 else self._array.item()
+
+    def __add__(self, other: Operand) -> "Variable":
+        return functions.add(self, other)
+
+    def __radd__(self, other: Operand) -> "Variable":
+        return functions.add(other, self)
+
+    def __sub__(self, other: Operand) -> "Variable":
+        return functions.sub(self, other)
+
+    def __rsub__(self, other: Operand) -> "Variable":
+        return functions.sub(other, self)
+
+    def __mul__(self, other: Operand) -> "Variable":
+        return functions.mul(self, other)
+
+    def __rmul__(self, other: Operand) -> "Variable":
+        return functions.mul(other, self)
+
+    def __truediv__(self, other: Operand) -> "Variable":
+        return functions.div(self, other)
+
+    def __rtruediv__(self, other: Operand) -> "Variable":
+        return functions.div(other, self)
+
+    def __pow__(self, other: Operand) -> "Variable":
+        return functions.pow(self, other)
+
+    def __rpow__(self, other: Operand) -> "Variable":
+        return functions.pow(other, self)
+
+    def __matmul__(self, other: Operand) -> "Variable":
+        return functions.matmul(self, other)
+
+    def __rmatmul__(self, other: Operand) -> "Variable":
+        return functions.matmul(other, self)
+
+    def __neg__(self) -> "Variable":
+        return functions.neg(self)
+
+    def __pos__(self) -> "Variable":
+        return self
+
+    def __abs__(self) -> "Variable":
+        return functions.abs(self)
+
+    def __getitem__(self, index: Any) -> "Variable":
+        return functions.get_item(self, index)
+
+    def __lt__(self, other: Operand) -> Array:
+        return self._array < plain(other)
+
+    def __le__(self, other: Operand) -> Array:
+        return self._array <= plain(other)
+
+    def __gt__(self, other: Operand) -> Array:
+        return self._array > plain(other)
+
+    def __ge__(self, other: Operand) -> Array:
+        return self._array >= plain(other)
+
+    def __eq__(self, other: object) -> Any:
+        return self._array == plain(other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._array != plain(other)
+
+    __hash__ = object.__hash__
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("A Variable of one number has no length.")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator["Variable"]:
+        return (self[row] for row in range(len(self)))
+
+    def __bool__(self) -> bool:
+        return bool(self._array)
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The data as a numpy array, read-only unless it is converted or copied."""
+        array = moved(self._array, CPU)
+        return np.array(array, dtype) if copy or dtype not in (None, array.dtype) else array
+
+    def __repr__(self) -> str:
+        notes = [f"name={self.name!r}"] if self.name else []
+        if not self.requires_grad:
+            notes.append("requires_grad=False")
+        if self.device != CPU:
+            notes.append(f"device='{self.device}'")
+        text = np.array2string(moved(self._array, CPU), separator=", ", prefix=f"{type(self).__name__}(")
+        dtype = [] if self.dtype in (np.float64, np.int64, np.bool_) else [f"dtype={self.dtype}"]
+        return f"{type(self).__name__}({', '.join([text, *dtype, *notes])})"
+
+
+class Parameter(Variable):
+    """A leaf that is learned: a Variable of a `Layer`, which finds its parameters by this type."""
+
+    __slots__ = ()
+
+    def __init__(self, data: Any, name: str | None = None) -> None:
+        super().__init__(data, requires_grad=True, name=name)
+
+
+def kept(data: Any) -> Array:
+    """`data` as an array that nobody else writes into: read-only already and its own, or a copy."""
+    if isinstance(data, Variable):
+        return data._array
+    if isinstance(data, list | tuple) and any(isinstance(item, Variable) for item in data):
+        raise _not_numeric("it holds Variables, whose gradients would be lost", "Join them: functions.stack(xs).")
+    if type(data) is np.ndarray and data.base is None and not data.flags.writeable and data.dtype.kind in NUMERIC:
+        return data
+    try:
+        array = copied(data, device_of(data)) if is_on_gpu(data) else copied(np.asarray(data), CPU)
+    except Exception as error:
+        raise _not_numeric(f"no array can be made of it ({error})") from error
+    if array.dtype.kind not in NUMERIC:
+        raise _not_numeric(f"its dtype would be {array.dtype}")
+    return array
+
+
+def _not_numeric(why: str, *ways_out: str) -> RunError:
+    return RunError(
+        f"This cannot be the data of a Variable: {why}.",
+        kind="bad_value",
+        ways_out=ways_out or ["Give numbers or truth values: an array, a list of equal rows, a number."],
+    )
+
+
+def plain(value: Any) -> Any:
+    """The array of a Variable, anything else as it is."""
+    return value._array if isinstance(value, Variable) else value
+
+
+def as_variables(values: tuple[Operand, ...]) -> tuple[Variable, ...]:
+    """`values`, constants among them as Variables that require no gradient.
+
+    A plain number takes the dtype that numpy gives it beside the first Variable among them, and its device.
+    """
+    like = next((value for value in values if isinstance(value, Variable)), None)
+    return tuple([value if isinstance(value, Variable) else constant(value, like) for value in values])
+
+
+def constant(value: Operand, like: Variable | None = None) -> Variable:
+    """`value` as a Variable that requires no gradient; a plain number as one beside `like`."""
+    if like is not None and isinstance(value, Number) and not isinstance(value, np.generic):
+        array = np.asarray(value, np.result_type(like.dtype, value))  # type: ignore[arg-type]
+        return Variable(moved(array, like.device), requires_grad=False)
+    return Variable(value, requires_grad=False)
+
+
+# A Variable's methods are functions, and functions make Variables: each needs the other, here at the end.
+from . import functions, gradients, moving, passes  # noqa: E402
+from .function import CUT, Function  # noqa: E402

@@ -1,0 +1,285 @@
+"""Convolution: Conv and its gradient, as products of filters with what lies under each window, laid out in columns.
+
+Where F has a filter in each row and X the elements under a window in each column,
+
+    Y = F·X,   dF = (X·dYᵀ)ᵀ,   dX = Fᵀ·dY
+
+in which an element's gradients from all columns are added up. (BLAS takes longer for dY·Xᵀ than for X·dYᵀ.)
+Source: Chellapilla, Puri, Simard, High Performance Convolutional Neural Networks for Document Processing (2006).
+"""
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..program import Operator
+from .arguments import bad_argument
+from .inference import described, misfit, need_floats, result_dtype
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .steps import Steps, arriving
+from .windows import (
+    DIMENSIONS,
+    WINDOW_ARGS,
+    Sizes,
+    Windows,
+    batch_first,
+    batch_last,
+    channels_are_last,
+    contiguous,
+    image_shape,
+    numbers,
+    shape_of_images,
+    windows_of,
+    with_margins,
+    without_margins,
+)
+
+CONV_ARGS: dict[str, Any] = {**WINDOW_ARGS, "group": 1}
+CONV_GRADIENT_ARGS: dict[str, Any] = {**CONV_ARGS, "no_bias": 0}
+
+MOST_ELEMENTS = 1 << 20
+"""How many elements of columns are laid out at a time. More would leave the caches, and take memory for nothing."""
+
+
+class Convolution(NamedTuple):
+    """A linear map from `channels` images to `outputs` maps, each made from the images of its own of `groups`."""
+
+    windows: Windows
+    groups: int
+    channels: int
+    outputs: int
+
+    @property
+    def height(self) -> int:
+        """How many elements a column has: those under a window, in all channels of a group."""
+        return self.channels // self.groups * prod(self.windows.kernel)
+
+    def blocks(self, batch: int) -> Iterator[tuple[int, int, slice]]:
+        """First and last row of places, and their columns, for blocks of at most MOST_ELEMENTS."""
+        rows, across = self.windows.places[0], prod(self.windows.places[1:]) * batch
+        step = max(1, MOST_ELEMENTS // max(1, self.groups * self.height * across))
+        for first in range(0, rows, step):
+            last = min(first + step, rows)
+            yield first, last, slice(first * across, last * across)
+
+    def columns(self, images: Array, first: int, last: int) -> Array:
+        """X: (groups, height, windows x batch), from the images (c, ..., n) with margins, for some rows of places."""
+        shape = (self.channels, prod(self.windows.kernel), last - first, *self.windows.places[1:], images.shape[-1])
+        laid_out = np.empty_like(images, shape=shape, order="C")
+        for at, met in enumerate(self.windows.under(first, last)):
+            laid_out[:, at] = images[:, *met]
+        return laid_out.reshape(self.groups, self.height, prod(shape[2:]))
+
+    def by_group(self, maps: Array) -> Array:
+        """Maps (m, ..., n) as Y: (groups, m / groups, windows x batch)."""
+        return maps.reshape(self.groups, self.outputs // self.groups, prod(maps.shape[1:]))
+
+    def forward(self, filters: Array, images: Array) -> Array:
+        """Y = F·X. filters: (groups, m / groups, height), images: (c, ..., n) with margins -> (m, ..., n)."""
+        batch, dtype = images.shape[-1], np.result_type(filters.dtype, images.dtype)
+        maps = np.empty_like(images, dtype, shape=(self.outputs, *self.windows.places, batch), order="C")
+        by_group = self.by_group(maps)
+        for first, last, block in self.blocks(batch):
+            np.matmul(filters, self.columns(images, first, last), out=by_group[..., block])
+        return maps
+
+    def filter_gradient(self, images: Array, maps: Array) -> Array:
+        """dF = (X·dYᵀ)ᵀ. images: (c, ..., n) with margins, maps: (m, ..., n) -> (groups, m / groups, height)."""
+        shape = (self.groups, self.height, self.outputs // self.groups)
+        total = np.zeros_like(maps, np.result_type(maps.dtype, images.dtype), shape=shape, order="C")
+        transposed = np.swapaxes(self.by_group(maps), 1, 2)
+        for first, last, block in self.blocks(images.shape[-1]):
+            total += np.matmul(self.columns(images, first, last), transposed[:, block])
+        return np.swapaxes(total, 1, 2)
+
+    def image_gradient(self, filters: Array, maps: Array) -> Array:
+        """dX = Fᵀ·dY, each element added where it was taken. maps: (m, ..., n) -> (c, ..., n), without margins."""
+        windows, batch, dtype = self.windows, maps.shape[-1], np.result_type(filters.dtype, maps.dtype)
+        images = np.zeros_like(maps, dtype, shape=(self.channels, *windows.padded, batch), order="C")
+        by_group, transposed = self.by_group(maps), np.swapaxes(filters, 1, 2)
+        for first, last, block in self.blocks(batch):
+            shape = (self.channels, prod(windows.kernel), last - first, *windows.places[1:], batch)
+            columns = np.matmul(transposed, by_group[..., block]).reshape(shape)
+            for at, met in enumerate(windows.under(first, last)):
+                images[:, *met] += columns[:, at]
+        return without_margins(images, windows)
+
+
+def groups_of(op: Operator, channels: int, outputs: int) -> int:
+    """The argument `group`, a divisor of both."""
+    groups = op.args.get("group", 1)
+    if groups < 1:
+        raise bad_argument(op, "group", "must be at least 1")
+    if channels % groups or outputs % groups:
+        raise misfit(f"{channels} channels and {outputs} filters do not make {groups} equal groups.")
+    return int(groups)
+
+
+def filter_shape(op: Operator, x: Sizes, w: Sizes) -> tuple[int, Sizes, int]:
+    """Filters, their sizes, and the channels of each; w has this shape.
+
+    Raises where it does not go with images of shape `x`, or the arguments tell another kernel; they may leave it out.
+    """
+    filters, kernel, channels = image_shape(op, w, "w")
+    if len(w) != len(x):
+        raise misfit(f"x of shape {x} has {len(x) - 2} spatial dimensions, w of shape {w} has {len(kernel)}.")
+    told = numbers(op, "kernel", len(kernel), 0, kernel)
+    if told != kernel:
+        raise misfit(f"windows of {told} are told, the filters w have {kernel}.", "Leave kernel out: w tells it.")
+    return filters, kernel, channels
+
+
+def check_bias(bias: ArraySpec, outputs: int) -> None:
+    """Raise unless `bias` has a number for each of the output channels."""
+    if bias.shape != (outputs,):
+        raise misfit(f"b must have the shape ({outputs},), one for each output channel; got {described(bias)}.")
+
+
+def convolution(op: Operator, x: Sizes, w: Sizes) -> Convolution:
+    """What Conv with `op`'s arguments does to images of shape `x` with filters of shape `w`."""
+    _, image, channels = image_shape(op, x)
+    outputs, kernel, in_group = filter_shape(op, x, w)
+    groups = groups_of(op, channels, outputs)
+    if channels != in_group * groups:
+        wanted = f" in each of {groups} groups" if groups > 1 else ""
+        raise misfit(f"x of shape {x} has {channels} channels, w of shape {w} takes {in_group}{wanted}.")
+    return Convolution(windows_of(op, image, kernel), groups, channels, outputs)
+
+
+def filter_matrices(op: Operator, w: Array, groups: int) -> Array:
+    """F: (groups, m / groups, height), from filters (m, c / groups, ...), or with channels last."""
+    ordered = np.moveaxis(w, -1, 1) if channels_are_last(op) else w
+    return ordered.reshape(groups, w.shape[0] // groups, prod(w.shape[1:]))
+
+
+def filters_of(op: Operator, matrices: Array, w: Array) -> Array:
+    """What `filter_matrices` made, in the shape of w again."""
+    if channels_are_last(op):
+        return np.moveaxis(matrices.reshape(w.shape[0], w.shape[-1], *w.shape[1:-1]), 1, -1)
+    return matrices.reshape(w.shape)
+
+
+def add_bias(maps: Array, bias: Array | None) -> Array:
+    """Maps (m, ..., n) plus a number for each of the m; written into `maps` where its dtype allows."""
+    if bias is None:
+        return maps
+    column = bias.reshape((-1,) + (1,) * (maps.ndim - 1))
+    if np.result_type(maps.dtype, bias.dtype) != maps.dtype:
+        return maps + column
+    maps += column
+    return maps
+
+
+def gradients_asked(op: Operator) -> tuple[bool, bool]:
+    """Whether a gradient operator gives that of the bias, and that of x."""
+    has_bias = not op.args.get("no_bias", 0)
+    return has_bias, len(op.outputs) == 2 + has_bias
+
+
+def check_outputs(op: Operator) -> None:
+    """Raise unless a gradient operator has the outputs that go with its arguments."""
+    with_bias = not op.args.get("no_bias", 0)
+    if len(op.outputs) not in (1 + with_bias, 2 + with_bias):
+        wanted = "dw, db and perhaps dx" if with_bias else "dw and perhaps dx"
+        raise misfit(f"{len(op.outputs)} outputs do not go with no_bias={int(not with_bias)}; they are {wanted}.")
+
+
+def conv_spec(op: Operator, x: ArraySpec, w: ArraySpec, *bias: ArraySpec) -> ArraySpec:
+    """Inference of Conv."""
+    need_floats(op, (x, w, *bias))
+    layer = convolution(op, x.shape, w.shape)
+    for b in bias:
+        check_bias(b, layer.outputs)
+    return ArraySpec(shape_of_images(op, x.shape[0], layer.windows.places, layer.outputs), result_dtype(x, w, *bias))
+
+
+def conv(op: Operator, x: Array, w: Array, b: Array | None = None) -> Array:
+    """Convolution of images with filters. x: (n, c, h, w), w: (m, c / group, k, k), b: (m,) -> y: (n, m, h', w').
+
+    Windows of `kernel` (default: that of w) slide by `stride` over images with margins of zeros: `pad`, or `pad_t`,
+    `pad_l`, `pad_b`, `pad_r`; their elements are `dilation` apart. h' = ⌊(h + margins - dilation (k - 1) - 1) / stride⌋
+    + 1. By dimension: `kernel_h` and `kernel_w`, or lists `kernels`, `strides`, `dilations` and `pads` (all before,
+    then all behind) for any number of dimensions. Each of `group` groups of filters reads its own channels.
+    With `order` NHWC: x: (n, h, w, c), w: (m, k, k, c / group) -> y: (n, h', w', m).
+    """
+    layer = convolution(op, x.shape, w.shape)
+    images = with_margins(batch_last(op, x), layer.windows)
+    return batch_first(op, add_bias(layer.forward(filter_matrices(op, w, layer.groups), images), b))
+
+
+def conv_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of ConvGradient."""
+    need_floats(op, (x, w, dy))
+    check_outputs(op)
+    layer = convolution(op, x.shape, w.shape)
+    expected = shape_of_images(op, x.shape[0], layer.windows.places, layer.outputs)
+    if dy.shape != expected:
+        raise misfit(f"dy must have the shape {expected} of y, got {described(dy)}.")
+    dw, db = ArraySpec(w.shape, result_dtype(dy, x)), ArraySpec((layer.outputs,), dy.dtype)
+    dx, (with_bias, with_x) = ArraySpec(x.shape, result_dtype(dy, w)), gradients_asked(op)
+    return (dw, *[db] * with_bias, *[dx] * with_x)
+
+
+def conv_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
+    """Gradients of Conv in the shapes of w, b and x.
+
+    With no_bias=1 there is no output for that of b; that of x is computed where there is an output for it.
+    """
+    layer, (with_bias, with_x) = convolution(op, x.shape, w.shape), gradients_asked(op)
+    maps = contiguous(batch_last(op, dy))
+    found = [filters_of(op, layer.filter_gradient(with_margins(batch_last(op, x), layer.windows), maps), w)]
+    if with_bias:
+        found.append(maps.sum(axis=tuple(range(1, maps.ndim))))
+    if with_x:
+        found.append(batch_first(op, layer.image_gradient(filter_matrices(op, w, layer.groups), maps)))
+    return tuple(found)
+
+
+def filters_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """One operator for the gradients of filters, bias and images; ``no_bias`` tells it that there is no bias."""
+    reads = [op.inputs[0], op.inputs[1], g_output[0]]
+    if len(op.inputs) == 2:
+        return op_gradient(op, reads, wanted=(1, 0), no_bias=1)
+    return op_gradient(op, reads, wanted=(1, 2, 0))
+
+
+def filters_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """∂w and ∂x come from the gradient operator itself, of ∂dx and ∂dw in place of x and w."""
+    do, (x, w, dy) = Steps(op), op.inputs
+    args = {name: value for name, value in op.args.items() if name != "no_bias"}
+    g_dw, *g_db, g_dx = arriving(g_output, 2 if op.args.get("no_bias", 0) else 3)
+    bias, forward, terms = [g for g in g_db if g is not None], op.type.removesuffix("Gradient"), []
+    if g_dw is not None or bias:
+        g_dw = g_dw or do.fill(w, 0.0)
+        terms.append(do(forward, x, g_dw, *bias, **args))
+    if g_dx is not None:
+        terms.append(do(forward, g_dx, w, **args))
+    g_w, *g_x = do.several(2 if g_dw else 1, op.type, g_dx or x, g_dw or w, dy, **args, no_bias=1)
+    return do.answer(*(g_x or [do.fill(x, 0.0)]), g_w if g_dx else do.fill(w, 0.0), do.sum(*terms))
+
+
+CONV_DERIVATIVE = "dw = Σ dy[n, m, p] x[n, c, s p + d k], db = Σ dy, dx[n, c, s p + d k] += Σ_m w[m, c, k] dy[n, m, p]"
+FILTERS_SECOND = (
+    "∂dy = y of x with ∂dw and ∂db, plus that of ∂dx with w; ∂x = dx with ∂dw for w, ∂w = dw with ∂dx for x"
+)
+for _dimensions in DIMENSIONS:
+    operator(
+        f"Conv{_dimensions}",
+        "x, w, b? -> y",
+        formula="y[n, m, p] = b[m] + Σ_c,k w[m, c, k] x[n, c, s p + d k], stride s, dilation d, x with margins",
+        derivative=CONV_DERIVATIVE,
+        infer=conv_spec,
+        args=CONV_ARGS,
+    )(conv)
+    operator(
+        f"Conv{_dimensions}Gradient",
+        "x, w, dy -> dw, db?, dx?",
+        formula=CONV_DERIVATIVE,
+        derivative=FILTERS_SECOND,
+        infer=conv_gradient_spec,
+        args=CONV_GRADIENT_ARGS,
+    )(conv_gradient)
+    register_gradient(f"Conv{_dimensions}")(filters_rule)
+    register_gradient(f"Conv{_dimensions}Gradient")(filters_gradient_rule)

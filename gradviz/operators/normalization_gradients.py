@@ -1,0 +1,205 @@
+"""Gradients of the gradients of rows brought to a common scale: LayerNorm, RMSNorm, Normalize.
+
+Let x̂ be x, less its mean where that is taken off, times r, which is 1 over a deviation or norm, and <·> the mean over
+the elements that share r (for Normalize, their sum). The gradient of x̂ sends g to
+
+    x̂' g = r (g - <g> - x̂ <g x̂>)        without <g> where no mean is taken off
+
+Statistics that a gradient operator reads are those of x and change with it. So the gradients of dx = x̂' g are
+
+    ∂g = x̂' ∂dx,   ∂x = x̂' h - r x̂ <g ∂g>,   h = -r (∂dx <g x̂> + g <∂dx x̂>)
+
+and what arrives at dscale = Σ dy x̂ adds ∂dscale dy to h and ∂dscale x̂ to ∂dy, where g = dy scale.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator
+from .inference import described, misfit, need_floats, result_dtype
+from .matrices import as_matrix, canonical_axis
+from .normalization import ARGS, RMS_ARGS, SECOND, TINY, normalize_spec, norms, standardized
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .steps import Steps, arriving
+
+Gather = Callable[[Array], Array]
+"""The mean or sum over the elements that share a statistic, which stays with size 1."""
+
+
+def second(
+    g: Array, g_dx: Array, h: Array, x_hat: Array, r: Array, gather: Gather, centred: bool
+) -> tuple[Array, Array]:
+    """∂g and ∂x of dx = x̂' g; `h`: what arrives at x̂ by another way."""
+
+    def through(arrived: Array) -> Array:
+        kept = arrived - gather(arrived) if centred else arrived
+        return r * (kept - x_hat * gather(arrived * x_hat))
+
+    g_g = through(g_dx)
+    h = h - r * (g_dx * gather(g * x_hat) + g * gather(g_dx * x_hat))
+    return g_g, through(h) - r * x_hat * gather(g * g_g)
+
+
+def affine_second(
+    dy: Array,
+    scale: Array,
+    arrived: tuple[Array, Array, Array],
+    x_hat: Array,
+    r: Array,
+    gather: Gather,
+    centred: bool = True,
+) -> tuple[Array, Array, Array]:
+    """∂dy, ∂x and dy ∂g, whose sum over the elements that share a scale is ∂scale.
+
+    Args:
+        dy, scale: the gradient of y = scale x̂ + bias, and the scale where it broadcasts against that.
+        arrived: ∂dx, and ∂dscale and ∂dbias, which broadcast like the scale.
+    """
+    g_dx, g_dscale, g_dbias = arrived
+    g_g, g_x = second(dy * scale, g_dx, dy * g_dscale, x_hat, r, gather, centred)
+    return scale * g_g + g_dscale * x_hat + g_dbias, g_x, dy * g_g
+
+
+def mean_over(axis: Any, size: int) -> Gather:
+    """The mean over `axis`, of `size` elements; 0 of none."""
+    return lambda array: array.sum(axis=axis, keepdims=True) / max(size, 1)
+
+
+def like(*positions: int) -> Callable[..., tuple[ArraySpec, ...]]:
+    """Inference of outputs in the shapes of the inputs at `positions`, and in the dtype in which all inputs meet."""
+
+    def infer(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        need_floats(op, specs)
+        dtype = result_dtype(*specs)
+        return tuple(ArraySpec(specs[position].shape, dtype) for position in positions)
+
+    return infer
+
+
+def layer_norm_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of LayerNormGradientGradient."""
+    dy, _, _, x, *rest = specs
+    has_scale = len(rest) > 1
+    g_dx = rest[1] if has_scale else rest[0]
+    if not dy.shape == g_dx.shape == x.shape:
+        raise misfit(f"dy and ∂dx must have the shape {x.shape} of x, got {described(dy)} and {described(g_dx)}.")
+    return like(0, 3, 4)(op, *specs) if has_scale else like(0, 3)(op, *specs)
+
+
+@operator(
+    "LayerNormGradientGradient",
+    "dy, mean, std, x, scale?, ∂dx, ∂dscale?, ∂dbias? -> ∂dy, ∂x, ∂scale?",
+    formula=SECOND,
+    infer=layer_norm_second_spec,
+    args=ARGS,
+)
+def layer_norm_gradient_gradient(
+    op: Operator, dy: Array, mean: Array, std: Array, x: Array, *rest: Array
+) -> tuple[Array, ...]:
+    """Gradients of LayerNormGradient; `scale`, ∂dscale and ∂dbias are there with elementwise_affine."""
+    x_hat, sigma = standardized(op, x, mean, std)
+    gather, dy2 = mean_over(1, x_hat.shape[1]), dy.reshape(x_hat.shape)
+    if len(rest) == 1:
+        g_g, g_x = second(dy2, rest[0].reshape(x_hat.shape), 0 * dy2, x_hat, 1 / sigma, gather, centred=True)
+        return g_g.reshape(x.shape), g_x.reshape(x.shape)
+    scale, g_dx, g_dscale, g_dbias = rest
+    arrived = g_dx.reshape(x_hat.shape), g_dscale.reshape(-1), g_dbias.reshape(-1)
+    g_dy, g_x, terms = affine_second(dy2, scale.reshape(-1), arrived, x_hat, 1 / sigma, gather)
+    return g_dy.reshape(x.shape), g_x.reshape(x.shape), terms.sum(axis=0).reshape(scale.shape)
+
+
+@register_gradient("LayerNormGradient")
+def layer_norm_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do, (dy, _, mean, std, x, *scale) = Steps(op), op.inputs
+    arrived = do.or_zeros(arriving(g_output, 1 + 2 * len(scale)), [x, *scale * 2])
+    made = do.several(2 + len(scale), "LayerNormGradientGradient", dy, mean, std, x, *scale, *arrived, **op.args)
+    return do.answer(made[0], None, None, None, *made[1:])
+
+
+@register_gradient("LayerNormMeanGradient")
+def layer_norm_mean_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """∂dmean is the mean of each row of ∂dx, which LayerNorm has for its second output."""
+    do = Steps(op)
+    _, means, _ = do.several(3, "LayerNorm", g_output[0], axis=op.args.get("axis", 1))
+    return do.answer(means)
+
+
+@operator(
+    "LayerNormStdGradientGradient",
+    "dstd, mean, std, x, ∂dx -> ∂dstd, ∂x",
+    formula="∂dstd = Σ ∂dx x̂ / n, ∂x = x̂' (dstd ∂dx / n)",
+    infer=like(0, 3),
+    args=ARGS,
+)
+def layer_norm_std_gradient_gradient(
+    op: Operator, dstd: Array, mean: Array, std: Array, x: Array, g_dx: Array
+) -> tuple[Array, Array]:
+    """Gradients of LayerNormStdGradient."""
+    x_hat, sigma = standardized(op, x, mean, std)
+    gather, g2 = mean_over(1, x_hat.shape[1]), g_dx.reshape(x_hat.shape)
+    h = dstd.reshape((-1, 1)) * g2 / max(x_hat.shape[1], 1)
+    g_x = (h - gather(h) - x_hat * gather(h * x_hat)) / sigma
+    return gather(g2 * x_hat).reshape(dstd.shape), g_x.reshape(x.shape)
+
+
+@register_gradient("LayerNormStdGradient")
+def layer_norm_std_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 3))
+
+
+@operator(
+    "RMSNormGradientGradient",
+    "dy, x, scale, inv_rms, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale",
+    formula=SECOND,
+    infer=like(0, 1, 2),
+    args=RMS_ARGS,
+)
+def rms_norm_gradient_gradient(
+    op: Operator, dy: Array, x: Array, scale: Array, inv_rms: Array, *arrived: Array
+) -> tuple[Array, Array, Array]:
+    """Gradients of RMSNormGradient."""
+    x2, r = as_matrix(x, op.args.get("axis", 1)), inv_rms.reshape((-1, 1))
+    g_dx, g_dscale, g_dbias = (array.reshape((-1, x2.shape[1])) for array in arrived)
+    gather = mean_over(1, x2.shape[1])
+    g_dy, g_x, terms = affine_second(
+        dy.reshape(x2.shape), scale.reshape(-1), (g_dx, g_dscale, g_dbias), x2 * r, r, gather, centred=False
+    )
+    return g_dy.reshape(x.shape), g_x.reshape(x.shape), terms.sum(axis=0).reshape(scale.shape)
+
+
+@register_gradient("RMSNormGradient")
+def rms_norm_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do, (_, x, scale, _) = Steps(op), op.inputs
+    arrived = do.or_zeros(arriving(g_output, 3), [x, scale, scale])
+    return do.answer(*do.several(3, "RMSNormGradientGradient", *op.inputs, *arrived, **op.args))
+
+
+def normalize_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of NormalizeGradientGradient."""
+    return (normalize_spec(op, *specs),) * 2
+
+
+@operator(
+    "NormalizeGradientGradient",
+    "x, dy, ∂dx -> ∂x, ∂dy",
+    formula="∂dy = y' ∂dx, ∂x = y' h - y <dy, ∂dy> / |x|, h = -(∂dx <dy, y> + dy <∂dx, y>) / |x|; "
+    "y' g = (g - y <y, g>) / |x|",
+    infer=normalize_second_spec,
+    args={"axis": -1},
+)
+def normalize_gradient_gradient(op: Operator, x: Array, dy: Array, g_dx: Array) -> tuple[Array, Array]:
+    """Gradients of NormalizeGradient."""
+    norm = norms(op, x)
+    r = 1 / np.maximum(norm, TINY)
+    axis = canonical_axis(op.args.get("axis", -1), x.shape)
+    g_dy, g_x = second(
+        dy, g_dx, 0 * dy, np.where(norm < TINY, 0, x * r), r, lambda a: a.sum(axis=axis, keepdims=True), centred=False
+    )
+    return g_x, g_dy
+
+
+@register_gradient("NormalizeGradient")
+def normalize_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))

@@ -1,0 +1,207 @@
+"""Pooling: MaxPool and AveragePool, the largest and the mean element under each window."""
+
+from math import inf, nan, prod
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator
+from .inference import described, misfit, need_floats, result_dtype
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .steps import Steps
+from .windows import (
+    DIMENSIONS,
+    WINDOW_ARGS,
+    Windows,
+    batch_first,
+    batch_last,
+    contiguous,
+    image_shape,
+    shape_of_images,
+    windows_of,
+    with_margins,
+    without_margins,
+)
+
+MAX_ARGS: dict[str, Any] = {**WINDOW_ARGS, "global_pooling": 0}
+AVERAGE_ARGS: dict[str, Any] = {**MAX_ARGS, "count_include_pad": 0}
+
+
+def pool_windows(op: Operator, shape: tuple[int, ...]) -> Windows:
+    """The windows of `op` over images of this shape; none lies in the margins alone."""
+    _, image, _ = image_shape(op, shape)
+    is_global = bool(op.args.get("global_pooling", 0))
+    windows = windows_of(op, image, image if is_global else None)
+    if set(windows.dilation) != {1}:
+        raise misfit(f"pooling takes neighbours; a dilation of {windows.dilation} is not supported.")
+    margins = (*windows.before, *windows.after)
+    if is_global and any(margins):
+        raise misfit("with global_pooling=1 one window is the whole image.", "Leave out its margins.")
+    if any(margin >= size for margin, size in zip(margins, windows.kernel * 2, strict=True)):
+        raise misfit(
+            f"margins of {margins} would hold whole windows of {windows.kernel}.",
+            "Each must be smaller than the kernel.",
+        )
+    return windows
+
+
+def pool_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of MaxPool and AveragePool."""
+    need_floats(op, (x,))
+    windows, (count, _, channels) = pool_windows(op, x.shape), image_shape(op, x.shape)
+    return ArraySpec(shape_of_images(op, count, windows.places, channels), x.dtype)
+
+
+def pool_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dy: ArraySpec) -> ArraySpec:
+    """Inference of MaxPoolGradient and AveragePoolGradient."""
+    need_floats(op, (x, y, dy))
+    expected = pool_spec(op, x).shape
+    for what, spec in (("y", y), ("dy", dy)):
+        if spec.shape != expected:
+            raise misfit(f"{what} must have the shape {expected}, got {described(spec)}.")
+    return ArraySpec(x.shape, result_dtype(dy))
+
+
+def max_pool(op: Operator, x: Array) -> Array:
+    """The largest element under each window. x: (n, c, h, w) -> y: (n, c, h', w').
+
+    Windows are told as in Conv, without `dilation`; an element of the margins is never the largest. With
+    global_pooling=1 one window is the whole image.
+    """
+    windows = pool_windows(op, x.shape)
+    images = with_margins(batch_last(op, x), windows, -inf)
+    first, *others = windows.under()
+    y = images[:, *first].copy()
+    for met in others:
+        np.maximum(y, images[:, *met], out=y)
+    return batch_first(op, y)
+
+
+def max_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
+    """Gradient of MaxPool. Elements that tie share dy evenly, so that all under a window together get dy."""
+    windows = pool_windows(op, x.shape)
+    images, largest = with_margins(batch_last(op, x), windows, nan), batch_last(op, y)
+    dy = contiguous(batch_last(op, dy))
+    attained = [images[:, *met] == largest for met in windows.under()]
+    share = dy / np.maximum(sum(attained[1:], attained[0].astype(dy.dtype)), 1)
+    dx = np.zeros_like(images, dy.dtype, order="C")
+    # A product is many times faster than np.where, which branches at each element; but 0 · ∞ would be nan.
+    choose = np.multiply if np.isfinite(share).all() else chosen
+    for here, met in zip(attained, windows.under(), strict=True):
+        dx[:, *met] += choose(share, here)
+    return batch_first(op, without_margins(dx, windows))
+
+
+def chosen(values: Array, where: Array) -> Array:
+    """`values` where `where` is true, else 0."""
+    return np.where(where, values, 0)
+
+
+def average_pool(op: Operator, x: Array) -> Array:
+    """The mean of the elements under each window. x: (n, c, h, w) -> y: (n, c, h', w').
+
+    Windows are told as in MaxPool. Elements of the margins count, as zeros, only with count_include_pad=1.
+    """
+    windows = pool_windows(op, x.shape)
+    images = with_margins(batch_last(op, x), windows)
+    return batch_first(op, sums(images, windows) / counts(op, images, windows))
+
+
+def sums(images: Array, windows: Windows) -> Array:
+    """The sum of the elements under each window. images: (c, ..., n) with margins -> (c, places..., n)."""
+    first, *others = windows.under()
+    total = images[:, *first].copy()
+    for met in others:
+        total += images[:, *met]
+    return total
+
+
+def counts(op: Operator, images: Array, windows: Windows) -> Array | int:
+    """How many elements under each window count: a number, or (1, places..., 1) where it is not the same for all."""
+    if windows.padded == windows.image or op.args.get("count_include_pad", 0):
+        return prod(windows.kernel)
+    ones = np.ones_like(images, shape=(1, *windows.image, 1), order="C")
+    return sums(with_margins(ones, windows), windows)
+
+
+def average_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
+    """Gradient of AveragePool, from the shape of x alone."""
+    windows, dy = pool_windows(op, x.shape), contiguous(batch_last(op, dy))
+    share = dy / counts(op, dy, windows)
+    dx = np.zeros_like(dy, shape=(dy.shape[0], *windows.padded, dy.shape[-1]), order="C")
+    for met in windows.under():
+        dx[:, *met] += share
+    return batch_first(op, without_margins(dx, windows))
+
+
+def pool_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [op.inputs[0], op.outputs[0], g_output[0]])
+
+
+def max_pool_second_spec(op: Operator, x: ArraySpec, y: ArraySpec, g_dx: ArraySpec) -> ArraySpec:
+    """Inference of MaxPoolGradientGradient."""
+    pool_gradient_spec(op, x, y, y)
+    if g_dx.shape != x.shape:
+        raise misfit(f"∂dx must have the shape {x.shape} of x, got {described(g_dx)}.")
+    return ArraySpec(y.shape, g_dx.dtype)
+
+
+def max_pool_gradient_gradient(op: Operator, x: Array, y: Array, g_dx: Array) -> Array:
+    """Gradient of MaxPoolGradient; elements that tie add in equal shares."""
+    windows, largest = pool_windows(op, x.shape), batch_last(op, y)
+    images, arrived = (with_margins(batch_last(op, array), windows, fill) for array, fill in ((x, nan), (g_dx, 0.0)))
+    attained = [(images[:, *met] == largest, arrived[:, *met]) for met in windows.under()]
+    ties = sum(here.astype(g_dx.dtype) for here, _ in attained)
+    return batch_first(op, sum(chosen(g, here) for here, g in attained) / np.maximum(ties, 1))
+
+
+def pool_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """The mean of ∂dx under each window, or of MaxPool what stands where x is the largest."""
+    do, (x, y, _) = Steps(op), op.inputs
+    if op.type.startswith("MaxPool"):
+        return do.answer(None, None, do(f"{op.type}Gradient", x, y, g_output[0], **op.args))
+    return do.answer(None, None, do(op.type.removesuffix("Gradient"), g_output[0], **op.args))
+
+
+MAX_SECOND = "∂dy = Σ ∂dx under each window where x = y, by their share"
+for _name, _kernel, _gradient, _args, _formula, _derivative, _second in (
+    (
+        "MaxPool",
+        max_pool,
+        max_pool_gradient,
+        MAX_ARGS,
+        "y = max of x under each window",
+        "dx = Σ dy over the windows where x = y, shared evenly between those that are; else 0",
+        MAX_SECOND,
+    ),
+    (
+        "AveragePool",
+        average_pool,
+        average_pool_gradient,
+        AVERAGE_ARGS,
+        "y = Σ x / count under each window",
+        "dx = Σ dy / count over the windows that x lies under",
+        "∂dy = Σ ∂dx / count under each window",
+    ),
+):
+    for _dimensions in DIMENSIONS:
+        _type = f"{_name}{_dimensions}"
+        operator(_type, "x -> y", formula=_formula, derivative=_derivative, infer=pool_spec, args=_args)(_kernel)
+        operator(
+            f"{_type}Gradient",
+            "x, y, dy -> dx",
+            formula=_derivative,
+            derivative=_second,
+            infer=pool_gradient_spec,
+            args=_args,
+        )(_gradient)
+        register_gradient(_type)(pool_rule)
+        register_gradient(f"{_type}Gradient")(pool_gradient_rule)
+for _dimensions in DIMENSIONS:
+    operator(
+        f"MaxPool{_dimensions}GradientGradient",
+        "x, y, ∂dx -> ∂dy",
+        formula=MAX_SECOND,
+        infer=max_pool_second_spec,
+        args=MAX_ARGS,
+    )(max_pool_gradient_gradient)

@@ -1,0 +1,104 @@
+"""Every function of gradviz.functions: its values are numpy's, its gradients those of central differences."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradviz import Variable
+from gradviz import functions as F
+from tests.eager.differences import assert_close, differences, floats
+from tests.eager.function_cases import CASES, Case
+
+CONSTANTS = {"argmax", "argmin", "ceil", "floor", "sign", "stop_gradient"}
+APART = {*CONSTANTS, "apply", "dropout"}
+"""Functions without a gradient, and those of which a table cannot tell; tests below do."""
+
+EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+def backward(case: Case, dtype: Any = np.float64) -> tuple[Variable, np.ndarray, list[Variable]]:
+    """What the function gives, a gradient of it, and the inputs after the backward pass from there."""
+    inputs = [Variable(array.astype(dtype)) for array in case.arrays]
+    y = case.function(*inputs)
+    weight = floats(*y.shape, seed=7).astype(dtype)
+    y.backward(gradient=weight)
+    return y, weight, inputs
+
+
+@EVERY_CASE
+def test_values_are_those_of_numpy(case: Case) -> None:
+    y, expected = case.function(*map(Variable, case.arrays)), np.asarray(case.numpy(*case.arrays))
+    assert y.shape == expected.shape
+    assert y.dtype == expected.dtype
+    np.testing.assert_allclose(y.data, expected, rtol=1e-12, atol=1e-14)
+
+
+@EVERY_CASE
+def test_gradients_are_those_of_central_differences(case: Case) -> None:
+    _, weight, inputs = backward(case)
+    for position, x in enumerate(inputs):
+        assert_close(x.grad, differences(case.function, case.arrays, position, weight))
+
+
+@EVERY_CASE
+def test_float32_stays_float32(case: Case) -> None:
+    if case.name == "cast":
+        return
+    (single, _, inputs), (double, _, expected) = backward(case, np.float32), backward(case)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single.data, double.data, rtol=1e-4, atol=1e-5)
+    for x, y in zip(inputs, expected, strict=True):
+        assert x.grad.dtype == np.float32
+        np.testing.assert_allclose(x.grad, y.grad, rtol=2e-4, atol=2e-5)
+
+
+def test_every_function_has_a_case() -> None:
+    assert {case.name for case in CASES} | APART == set(F.__all__)
+    assert len(F.__all__) >= 80
+
+
+def test_every_function_says_what_it_does() -> None:
+    assert [name for name in F.__all__ if not getattr(F, name).__doc__] == []
+    assert "hyperbolic tangent" in F.tanh.__doc__.lower()
+
+
+@pytest.mark.parametrize("name", sorted(CONSTANTS))
+def test_constants_have_the_values_of_numpy_and_no_gradient(name: str) -> None:
+    x = Variable([[0.5, -1.5, 2.0], [-0.25, 0.0, 3.5]])
+    y = getattr(F, name)(x)
+    np.testing.assert_array_equal(y.data, getattr(np, name, np.array)(x.data))
+    assert not y.requires_grad
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_places_along_an_axis(name: str) -> None:
+    x = floats(3, 4)
+    np.testing.assert_array_equal(getattr(F, name)(x, axis=1).data, getattr(np, name)(x, axis=1))
+
+
+def test_dropout_keeps_the_mean_drops_the_same_for_a_seed_and_another_for_each_call() -> None:
+    x = Variable(np.ones(20_000))
+    y = F.dropout(x, 0.25, seed=3)
+    y.backward(gradient=np.ones(20_000))
+    assert set(np.unique(y.data)) == {0, 1 / 0.75}
+    assert abs(y.data.mean() - 1) < 0.01
+    np.testing.assert_array_equal(x.grad, y.data)
+    np.testing.assert_array_equal(F.dropout(x, 0.25, seed=3).data, y.data)
+    assert (F.dropout(x, 0.25).data != F.dropout(x, 0.25).data).any()
+
+
+def test_dropout_repeats_with_the_seed_of_numpy() -> None:
+    np.random.seed(5)
+    first = F.dropout(np.ones(100)).data
+    np.random.seed(5)
+    np.testing.assert_array_equal(F.dropout(np.ones(100)).data, first)
+
+
+def test_any_type_of_the_table_can_be_applied() -> None:
+    x = Variable(floats(3, 4))
+    mean, variance = F.apply("Moments", x, outputs=2, axes=[1])
+    np.testing.assert_allclose(mean.data, x.data.mean(axis=1, keepdims=True))
+    F.sum(F.apply("Scale", variance, scale=2.0)).backward(retain_grad=True)
+    np.testing.assert_array_equal(variance.grad, np.full((3, 1), 2.0))
+    assert mean.grad is None
