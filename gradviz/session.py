@@ -10,7 +10,7 @@ import msgspec
 from . import notebook
 from .debugger import Cursor, Recording, document, record
 from .debugger.trace import Trace, decode, encode
-from .drawing import LIGHT, Theme, digraph, render
+from .drawing import LIGHT, Opened, Theme, digraph, render
 from .gradient import Ys
 from .net import Net
 from .notebook.display import mimebundle
@@ -69,9 +69,17 @@ class Session(Cursor):
             return Net(self.name, forward.ops)
         return Net(self.name, self._recording.operators)
 
-    def graph(self, theme: Theme = LIGHT) -> "graphviz.Digraph":
-        """The graph at the current position: what is current, new, and not made yet."""
-        return digraph(self._trace, self.position, theme)
+    def graph(self, theme: Theme = LIGHT, *, opened: Opened | None = None) -> "graphviz.Digraph":
+        """The graph at the current position: what is current, new, and not made yet.
+
+        Args:
+            opened: operators to draw with their nested nets, by the ids of their lines (``"f2"``) or nets (``"s0"``),
+                or ``"all"``; None: those that the position is in.
+
+        Raises:
+            DrawingError: something that cannot open is named.
+        """
+        return digraph(self._trace, self.position, theme, opened)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         return mimebundle(self)

@@ -57,6 +57,7 @@ METHODS = {
     "max": "axis out keepdims",
     "mean": "axis dtype out keepdims",
     "min": "axis out keepdims",
+    "nonzero": "",
     "prod": "axis dtype out keepdims",
     "ravel": "order",
     "squeeze": "axis",

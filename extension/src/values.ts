@@ -26,21 +26,37 @@ export function valueOf(trace: Trace, frame: number | null, blob: string): Value
  * `frame` is the run that we are in: of several loops it says which one is meant; null: the first.
  */
 export function roundsOf(trace: Trace, subnet: string, blob: string, frame: number | null): Round[] {
+  const loops = loopsOf(trace, subnet, blob);
+  const here = frame === null ? undefined : loops.find((rounds) => rounds.some((round) => round.frame === frame));
+  return here ?? loops[0] ?? [];
+}
+
+const known = new WeakMap<Trace, Map<string, Round[][]>>();
+
+/** The same for each run of each loop around the blob, forward and backward; looked for once. */
+function loopsOf(trace: Trace, subnet: string, blob: string): Round[][] {
+  const blobs = known.get(trace) ?? new Map<string, Round[][]>();
+  known.set(trace, blobs);
+  const key = `${subnet} ${blob}`;
+  const found = blobs.get(key) ?? findLoops(trace, subnet, blob);
+  blobs.set(key, found);
+  return found;
+}
+
+function findLoops(trace: Trace, subnet: string, blob: string): Round[][] {
   const slot = placesOf(trace).subnets.get(subnet)?.blobs.indexOf(blob) ?? -1;
-  if (slot < 0) return [];
-  const found: (Round & { loop: string; isBackward: boolean })[] = [];
+  const loops = new Map<string, Round[]>();
   trace.frames.forEach((run, number) => {
     const array = run.subnet === subnet ? (run.values[slot] ?? null) : null;
     const value = array === null ? undefined : trace.arrays[array];
     if (!value) return;
     const round = loopAround(trace, number);
-    const loop = round ? `${round.around}.${round.operator}` : "";
-    found.push({ frame: number, iteration: round && forwardIteration(round), value, loop, isBackward: run.is_backward });
+    const loop = `${round?.around} ${round?.operator} ${run.is_backward}`;
+    const rounds = loops.get(loop) ?? [];
+    loops.set(loop, rounds);
+    rounds.push({ frame: number, iteration: round && forwardIteration(round), value });
   });
-  const here = frame === null ? undefined : found.find((one) => one.frame === frame);
-  const like = here ?? found[0];
-  const same = found.filter((one) => one.loop === like?.loop && one.isBackward === like.isBackward);
-  return same.sort((a, b) => (a.iteration ?? 0) - (b.iteration ?? 0));
+  return [...loops.values()].map((rounds) => rounds.sort((a, b) => (a.iteration ?? 0) - (b.iteration ?? 0)));
 }
 
 /** The innermost iteration of a loop that a run is part of. */

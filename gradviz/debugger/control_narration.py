@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from ..gradient.control_flow import RUNNING_SUM
-from ..program.control_flow import nested_nets, scopes_of, take_apart
+from ..program.control_flow import RUNNING_SUM, nested_nets, scopes_of, take_apart
 from ..program.events import Completed, EnteredSubnet, LeftSubnet, RuleApplied
 from .lines import GrowingLine, Lines
 from .narration import code, count_of, listed, name, shortened
@@ -105,17 +104,18 @@ def _if(line: GrowingLine, runner: GrowingLine, starts: Sequence[GrowingLine]) -
     for argument, lines in runner.subnets.items():
         zeros = [code(one.outputs[0].name) for one in lines.backward if _is_zeros(one)]
         if zeros:
-            what = "a gradient that only the other branch computes is" if len(zeros) == 1 else (
-                "gradients that only the other branch computes are"
-            )  # fmt: skip
-            said.append(f"Its {argument} fills {shortened(zeros)} with zeros: {what} zero here.")
+            what = "a gradient" if len(zeros) == 1 else "gradients"
+            said.append(
+                f"Its {argument} fills {shortened(zeros)} with zeros: {what} that only the other branch computes."
+            )
     return said
 
 
 def _while(line: GrowingLine, runner: GrowingLine, starts: Sequence[GrowingLine]) -> list[str]:
+    scope = nested_nets(runner.op)["loop_net"].ops[0].inputs[-1]
     said = [
         f"The rule of {name(line)} makes a While of its own: for each workspace that an iteration left on "
-        f"{code(nested_nets(runner.op)['loop_net'].ops[0].inputs[-1])}, the last one first, it runs the backward pass of that iteration."
+        f"{code(scope)}, the last one first, it runs the backward pass of that iteration."
     ]
     summed = _summed(runner)
     carried = [new.outputs[0] for new in starts if new.outputs and new.op.type != "HasScope"]

@@ -6,7 +6,7 @@ The iterations of a loop say the same things of other numbers, so what they say 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -20,7 +20,7 @@ from .recording import Recording
 from .run_narration import Passage, entered, left
 from .running import Run
 from .story import targets
-from .trace_parts import TraceEvent, Value, json_safe
+from .trace_parts import Kind, TraceEvent, Value, json_safe
 from .values import Values
 
 MOST_BLOBS = 12
@@ -158,7 +158,7 @@ class Execution:
         """An event with everything that it shares with others like it."""
         blobs = list(dict.fromkeys(blobs))
         return TraceEvent(
-            kind=event.kind,  # type: ignore[arg-type]
+            kind=cast(Kind, event.kind),
             narration="",
             group=0,
             phase="run",

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..gradient.control_flow import RUNNING_SUM
 from ..operators import lookup
 from ..program import Gradient, Operator
-from ..program.control_flow import NETS, kept_inputs, nested_nets, renamed
+from ..program.control_flow import NETS, RUNNING_SUM, kept_inputs, nested_nets, renamed
 from ..program.events import Accumulated, Deduplicated, RuleApplied, Seeded
 from ..program.operator import parts_of
 from .trace_parts import Line, Revision, Role

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..gradient.control_flow import RUNNING_SUM
 from ..operators.registry import Array
-from ..program.control_flow import take_apart
+from ..program.control_flow import RUNNING_SUM, take_apart
 from .ledger import Term, ledger
 from .nets import Key, Nested
 from .programs import Program

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ..operators import lookup
 from ..program import GradientSlice
+from ..program.control_flow import nested_nets
 from ..program.events import (
     Accumulated,
     Checked,
@@ -51,7 +52,9 @@ def played(event: Played, line: GrowingLine) -> str:
     known = lookup(event.op.type)
     formula = f", {known.formula}" if known and known.formula else ""
     what = "is part of the nested net" if event.path else "joins the program"
-    said = f"Operator #{event.index} {what}: {code(line.text)}{formula}."
+    nets = [f"{argument} {code(net.name)}" for argument, net in nested_nets(line.op).items()]
+    it = f"{code(line.op.type)} over {listed(nets)}" if nets else code(line.text)
+    said = f"Operator #{event.index} {what}: {it}{formula}."
     new = {name: version for name, version in zip(event.op.outputs, event.out_versions, strict=True) if version}
     for how, names in (
         ("in place", [name for name in new if name in event.op.inputs]),

@@ -24,12 +24,13 @@ class Places:
         self._trace = trace
         self._events = trace.events
         count = len(trace.events)
-        self._end = list(range(count))
-        """Event -> the event that ends what it begins: the other end of a nested net, the last event of a group."""
-        self._start = list(range(count))
-        """The reverse."""
+        # Of each event that enters a nested net the one that leaves it, and the reverse; of others themselves.
+        self._end, self._start = list(range(count)), list(range(count))
+        # Of each position the event that entered the innermost net that is open there.
         self._inside = [NOWHERE] * (count + 1)
-        """Position -> the event that entered the innermost net that is open there."""
+        # Of each group its first and its last event.
+        self._first: dict[int, int] = {}
+        self._last: dict[int, int] = {}
         self._find_passages()
         self._find_groups()
 
@@ -45,13 +46,9 @@ class Places:
             self._inside[number + 1] = open_[-1] if open_ else NOWHERE
 
     def _find_groups(self) -> None:
-        first: dict[int, int] = {}
-        last: dict[int, int] = {}
         for number, event in enumerate(self._events):
-            first.setdefault(event.group, number)
-            last[event.group] = number
-        self._first = first
-        self._last = last
+            self._first.setdefault(event.group, number)
+            self._last[event.group] = number
 
     def over(self, position: int) -> int:
         """After what begins at `position`: an operator with all that it brings, a net that is entered, or one event."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import eq
 from typing import overload
 
 from ..program.events import Event, from_dict
@@ -33,9 +34,7 @@ class ReadEvents(Sequence[Event]):
         return self._made[number]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(map(_same, self, other))
-
-    __hash__ = None  # type: ignore[assignment]
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
 
     def _read(self, number: int) -> Event:
         """The event as it was recorded: what the document says once for all iterations of a loop is put back."""
@@ -63,7 +62,3 @@ class ReadEvents(Sequence[Event]):
         if event.kind == "EnteredSubnet" and frame is not None:
             frame = self._trace.frames[frame].around
         return [] if frame is None else list(path_of(self._trace, frame))
-
-
-def _same(one: object, other: object) -> bool:
-    return one == other

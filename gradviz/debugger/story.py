@@ -126,18 +126,18 @@ class Story:
         return self._say(event, narration.seeded(event, line), None, [line] if line else [], focus)
 
     def _tell_visited(self, event: Visited) -> _Told:
-        line = self._line(event)
+        line = self._line(event, event.index)
         gradients = [self._gradient(event, gradient) for gradient in event.g_output]
         text = narration.visited(event, line, gradients)
         return self._say(event, text, event.index, [], [*gradients, *line.outputs], [line.op.type])
 
     def _tell_skipped(self, event: Skipped) -> _Told:
-        line = self._line(event)
+        line = self._line(event, event.index)
         text = narration.skipped(event, line)
         return self._say(event, text, event.index, [], line.outputs, [line.op.type])
 
     def _tell_rule_applied(self, event: RuleApplied, at: int) -> _Told:
-        line = self._line(event)
+        line = self._line(event, event.index)
         made = self._program.apply(event, at)
         focus = [written for new in made for written in (new.inputs if new.role == "passed" else new.outputs)]
         tell = control_narration.rule_applied if line.subnets else narration.rule_applied
@@ -147,7 +147,7 @@ class Story:
     def _tell_input_checked(self, event: InputChecked) -> _Told:
         lines = self._program.lines(event)
         gradient_line = lines.operator(event.position)
-        text = narration.input_checked(event, self._line(event), gradient_line, lines)
+        text = narration.input_checked(event, self._line(event, event.index), gradient_line, lines)
         return self._say(event, text, event.index, [gradient_line], gradient_line.inputs)
 
     def _tell_generator_added(self, event: GeneratorAdded) -> _Told:
@@ -168,7 +168,7 @@ class Story:
         producers = [self._producer(event, contribution) for contribution in event.contributions]
         self.sums.append(Sum(event, at, total, terms, producers, all_lines, self._ys[event.path]))
         readers = self._readers[event.path, event.blob, event.version]
-        text = narration.accumulated(event, self._line(event), lines, readers, dict.fromkeys(renamed))
+        text = narration.accumulated(event, self._line(event, event.index), lines, readers, dict.fromkeys(renamed))
         blob = f"{event.blob}@{event.version}"
         focus: list[Written | str | None] = [*reversed(total), blob, *(term[-1] for term in terms)]
         told = self._say(event, text, event.index, lines, focus, ["Σ", *(line.op.type for line in lines)])
@@ -193,7 +193,7 @@ class Story:
         return indices, values
 
     def _tell_passage(self, event: EnteredSubnet | LeftSubnet) -> _Told:
-        line = self._line(event)
+        line = self._line(event, event.index)
         inner = line.subnets[event.argument]
         if isinstance(event, LeftSubnet):
             return self._say(event, control_narration.pass_left(event, line, inner), None, [line], [], [event.name])
@@ -230,9 +230,8 @@ class Story:
         subnet = self._program.lines(event).id
         return _Told(event, text, self._groups.of(event), subnet, forward, list(lines), shown, None, list(words))
 
-    def _line(self, event: Event) -> GrowingLine:
-        """The forward line that an event is about."""
-        index: int = event.index  # type: ignore[attr-defined]
+    def _line(self, event: Event, index: int) -> GrowingLine:
+        """A forward line of the net in which an event happened."""
         return self._program.lines(event).forward[index]
 
     def _gradient(self, event: Event, gradient: Gradient | None) -> Written | None:

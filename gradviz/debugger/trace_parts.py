@@ -29,9 +29,7 @@ Kind = Literal[
     "Failed",
     "Completed",
 ]
-Role = Literal[
-    "forward", "seed", "gradient", "accumulation", "deduplication", "duplicate", "handover", "passed"
-]  # fmt: skip
+Role = Literal["forward", "seed", "gradient", "accumulation", "deduplication", "duplicate", "handover", "passed"]
 """What a line does. Beside what their names say:
 
     duplicate   copies a gradient that arrives at several outputs of a control operator, so that each has its own
@@ -105,7 +103,7 @@ class Subnet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Frame(msgspec.Struct, frozen=True, array_like=True):
-    """One run of a nested net, forward or backward."""
+    """One run of a nested net, forward or backward; in JSON a list of its fields."""
 
     subnet: str
     around: int | None

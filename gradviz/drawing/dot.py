@@ -129,9 +129,8 @@ class _Nets:
         defaults, _ = _defaults(self.theme)
         for node in row:
             graph.node(node.id, **_beyond(defaults, _node(node, self.state, self.theme)))
-        for holder, slot in self.held.holders.items():
-            if slot == row[0].slot:
-                graph.node(holder, style="invis", label="", width="0.1")
+        for holder in self.held.holders.get(row[0].slot, ()):
+            graph.node(holder, style="invis", label="", width="0.1")
 
     def _frame(self, title: str, style: str) -> Attributes:
         return {

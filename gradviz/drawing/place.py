@@ -75,9 +75,9 @@ def place(drawn: View, theme: Theme) -> Placement:
     stack = Stack(theme, found, forward_x, backward_x)
     stack.net(drawn)
     most = max((box.x + box.width / 2 for box in stack.boxes.values()), default=backward_x)
+    # What stands beside the backward lane stays inside of tracks and frames.
     over = [backward_x + LABEL_DISTANCE + width - most for width in beside]
-    # What stands beside the backward lane stays inside of the frames, where there are any.
-    right_side = side(right, over if len(over) > 1 else [0.0], theme)
+    right_side = side(right, over, theme)
     width = most + max(right_side.reach - MARGIN, max(over) - LABEL_DISTANCE + MARGIN)
 
     inner = {node for net in nets for row in net.rows() for node in passing(row)}

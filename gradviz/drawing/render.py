@@ -108,7 +108,7 @@ def _titles(trace: Trace, drawn: View) -> Iterable[tuple[str, str]]:
 
 def _name(line: Line) -> str:
     if line.role == "forward":
-        return f"{line.type} #{line.id.rpartition('f')[2]}"
+        return f"{line.type} #{line.id.rpartition('.')[2][1:]}"
     if line.role == "seed":
         return f"{line.type}, seed"
     if line.role == "accumulation":

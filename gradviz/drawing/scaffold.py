@@ -25,10 +25,10 @@ Link = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Scaffold:
-    """Rows from top to bottom, each from left to right; ids of invisible nodes and their slots; invisible edges."""
+    """Rows from top to bottom, each from left to right; ids of invisible nodes by slot; invisible edges."""
 
     rows: list[list[str]]
-    holders: dict[str, int]
+    holders: dict[int, list[str]]
     links: list[Link]
 
 
@@ -47,7 +47,7 @@ def scaffold(drawn: View) -> Scaffold:
         for ends in [drawn_ends(edge, feet)]
         for pair in (ends, ends[::-1])
     }
-    holders: dict[str, int] = {}
+    holders: dict[int, list[str]] = {}
     links: list[Link] = []
     touching: set[int] = set()
     for lane in (FORWARD, BACKWARD):
@@ -55,10 +55,10 @@ def scaffold(drawn: View) -> Scaffold:
             if (upper, lower) in tied:
                 touching |= {upper_row} if lower_row == upper_row + 1 else set()
                 continue
-            between = {f"{LANE_ID[lane]}-{row}": row - 1 for row in range(upper_row + 1, lower_row)}
+            between = [f"{LANE_ID[lane]}-{row}" for row in range(upper_row + 1, lower_row)]
             for row, holder in enumerate(between, upper_row + 1):
                 rows[row].insert(0 if lane == FORWARD else len(rows[row]), holder)
-            holders |= between
+                holders.setdefault(row - 1, []).append(holder)
             links += [(tail, head, UPRIGHT) for tail, head in pairwise([upper, *between, lower])]
             touching |= set(range(upper_row, lower_row))
     links += [(above[-1], below[-1], 0) for row, (above, below) in enumerate(pairwise(rows)) if row not in touching]

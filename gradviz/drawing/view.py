@@ -242,7 +242,7 @@ class _Assembly:
     def _node(self, line: Line, slot: int) -> Node:
         title, detail, of = line.type, "" if line.of is None else f"of #{line.of}", line.of
         if line.role == "forward":
-            of = int(line.id.rpartition("f")[2])
+            of = int(line.id.rpartition(".")[2][1:])
             nets = ", ".join(argument.removesuffix("_net") for argument in line.subnets)
             detail = f"#{of} · {nets}" if nets else f"#{of}"
         elif line.role == "passed":

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..gradient.control_flow import RUNNING_SUM
-from ..program.control_flow import INNER_GRADIENT, INNER_RESULT
+from ..program.control_flow import INNER_GRADIENT, INNER_RESULT, RUNNING_SUM
 
 MAX_TITLE = 34
 MAX_LABEL = 26

@@ -33,11 +33,12 @@ class Signature:
     Attributes:
         passes: whether gradients pass it at all.
         single: whether it has one output.
+        most: how many outputs the kernel may return, of which the last may not have been asked for.
         plans: how to run it backward, for each set of inputs that want a gradient; where it has several outputs, also
             for each set of those that have one.
     """
 
-    __slots__ = ("device", "kernel", "name", "op", "passes", "plans", "single")
+    __slots__ = ("device", "kernel", "most", "name", "op", "passes", "plans", "single")
 
     def __init__(self, name: str, op: Operator, known: OperatorType, device: Device) -> None:
         assert known.kernel is not None
@@ -46,6 +47,7 @@ class Signature:
         self.kernel = known.kernel if device == CPU else running_on(known.kernel, device)
         self.passes = not known.constant
         self.single = len(op.outputs) == 1
+        self.most = len(op.outputs) if known.outputs is None else known.outputs.most or len(op.outputs)
         self.device = device
         self.plans: dict[Any, Plan] = {}
 
@@ -55,10 +57,10 @@ class Signature:
 
     def outputs(self, made: Any, arrays: Sequence[Array]) -> tuple[Array, ...]:
         """What the kernel returned, as one read-only array for each output."""
-        outputs = made if type(made) is tuple else (made,)
-        if len(outputs) != len(self.op.outputs):
-            raise wrong_results(self.called(arrays), f"{len(outputs)} arrays", len(self.op.outputs))
-        return tuple([self._output(output, arrays) for output in outputs])
+        outputs, count = made if type(made) is tuple else (made,), len(self.op.outputs)
+        if not count <= len(outputs) <= self.most:
+            raise wrong_results(self.called(arrays), f"{len(outputs)} arrays", count)
+        return tuple([self._output(output, arrays) for output in outputs[:count]])
 
     def _output(self, output: Any, arrays: Sequence[Array]) -> Array:
         if is_on_gpu(output):

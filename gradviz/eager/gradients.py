@@ -5,6 +5,7 @@ array of its own.
 """
 
 from collections.abc import Iterable
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -38,8 +39,10 @@ def add(one: Gradient, other: Gradient) -> Gradient:
     """The sum of two gradients of one array, a new one; that of two sparse ones stays sparse."""
     if type(one) is Rows or type(other) is Rows:
         return _add_rows(one, other)
-    total = one + other
-    return total if type(total) is np.ndarray or is_on_gpu(total) else np.asarray(total)
+    if type(one) is np.ndarray:
+        return np.asarray(one + other)
+    with current(device_of(one)):
+        return one + other
 
 
 def _add_rows(one: Gradient, other: Gradient) -> Gradient:
@@ -47,8 +50,7 @@ def _add_rows(one: Gradient, other: Gradient) -> Gradient:
         with current(device_of(one.values)):
             return Rows(np.concatenate([one.indices, other.indices]), np.concatenate([one.values, other.values]))
     rows, array = (one, other) if type(one) is Rows else (other, one)
-    total: Array = array + dense(rows, np.shape(array))
-    return total
+    return add(array, dense(rows, array.shape))  # type: ignore[union-attr]
 
 
 def dense(gradient: Gradient, shape: tuple[int, ...]) -> Array:
@@ -63,7 +65,8 @@ def flat_rows(indices: Array, values: Array) -> Rows:
     """Rows told by indices of any shape (n, ...), each with its values (n, ..., ...)."""
     if indices.ndim == 1:
         return Rows(indices, values)
-    return Rows(indices.reshape(-1), values.reshape((indices.size, *values.shape[indices.ndim :])))
+    with current(device_of(values)):
+        return Rows(indices.reshape(-1), values.reshape((indices.size, *values.shape[indices.ndim :])))
 
 
 def read_only(gradient: Array) -> Array:
@@ -87,10 +90,12 @@ class HandedOut:
 
     Args:
         given: what they hold already.
+        seen: whether hooks have seen the gradients of the pass: they may have kept them.
     """
 
-    def __init__(self, given: Iterable[Any]) -> None:
+    def __init__(self, given: Iterable[Any] = (), seen: bool = False) -> None:
         self._given = {id(gradient): gradient for gradient in given}
+        self._seen = seen
 
     def own(self, gradient: Any) -> Any:
         """`gradient` itself where nobody else can hold its memory, else a copy. A Variable is shared."""
@@ -99,10 +104,16 @@ class HandedOut:
                 return gradient.copy()
         if not isinstance(gradient, np.ndarray):
             return gradient
-        if gradient.base is not None or not gradient.flags.writeable or id(gradient) in self._given:
+        if self._seen or id(gradient) in self._given or not gradient.flags.writeable or _shares_its_base(gradient):
             return gradient.copy()
         self._given[id(gradient)] = gradient
         return gradient
+
+
+def _shares_its_base(array: Array) -> bool:
+    """Whether `array` is a view of an array that anybody else refers to, be it by another view."""
+    base = array.base
+    return base is not None and getrefcount(base) > 3  # the view, this variable, and the argument
 
 
 def checked(x: "Variable", gradient: Any) -> "Array | Variable":

@@ -102,8 +102,8 @@ class TimerHook(FunctionHook):
         self._stop(function, "backward", in_data)
 
     def _stop(self, function: Function, direction: str, arrays: tuple[Array, ...]) -> None:
-        for device in {device_of(array) for array in arrays}:
-            finish(device)
+        for array in arrays:
+            finish(device_of(array))
         self.call_history.append((function.label, direction, perf_counter() - self._started.pop()))
 
     @property

@@ -13,7 +13,7 @@ from . import gradients
 from .faults import bad_gradient, bad_schedule, described, named, no_seed
 from .function import Function
 from .gradients import HandedOut, checked, dense
-from .mode import recorded
+from .mode import current_mode, recorded
 from .rank import ADD, Arrived, run_by_rank
 from .variable import Variable, plain
 
@@ -37,7 +37,7 @@ def backward(root: Variable, gradient: Any, retain_grad: bool, schedule: str, cr
     seed = _start(seed_of(root, gradient), create_graph)
     if root.creator is None and is_own:
         return
-    handed = HandedOut([seed])
+    handed = HandedOut([seed], bool(current_mode().hooks))
     with _computing(create_graph):
         arrived = SCHEDULES[schedule]([(root, seed)], create_graph=create_graph, retain=retain_grad)
         changes = [(x, _added(x, g, handed)) for x, g in arrived.leaves.items()]
@@ -86,7 +86,7 @@ def grad(
     ]
     with _computing(create_graph):
         arrived = run_by_rank(seeds, create_graph=create_graph, keep=keep, follow=follow)
-    handed = HandedOut([])
+    handed = HandedOut(seen=bool(current_mode().hooks))
     made = [_kept(x, arrived, handed) for x in xs]
     return made[0] if isinstance(inputs, Variable) else made
 

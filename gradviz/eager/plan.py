@@ -16,7 +16,7 @@ from ..gradient.rules import ask_rule
 from ..operators import lookup, similar
 from ..operators.registry import Array, gradient_name
 from ..program import Device, GradientError, GradientSlice, Operator, RunError
-from ..runtime.devices import CPU, is_on_gpu, running_on
+from ..runtime.devices import CPU, current, device_of, is_on_gpu, running_on
 from .gradients import Gradient, Rows, flat_rows
 
 Answer = int | tuple[int, int] | None
@@ -99,7 +99,8 @@ def _as_arrays(made: Any, count: int) -> list[Array]:
 
 
 def _cast(gradients: Sequence[Any], arrays: Sequence[Array], casts: Sequence[int]) -> list[Any]:
-    return [g.astype(arrays[at].dtype) if at in casts else g for at, g in enumerate(gradients)]
+    with current(device_of(arrays[0])):
+        return [g.astype(arrays[at].dtype) if at in casts else g for at, g in enumerate(gradients)]
 
 
 def _checked(gradients: Sequence[Any], arrays: Sequence[Array]) -> tuple[int, ...]:

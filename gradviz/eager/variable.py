@@ -1,6 +1,7 @@
 """Variable: an array that remembers which function made it of which other Variables, so that gradients find back."""
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from numbers import Number
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from ..operators.registry import Array
 from ..program import Device, RunError
-from ..runtime.devices import CPU, available, copied, device_of, is_on_gpu, moved
+from ..runtime.devices import CPU, available, copied, current, device_of, is_on_gpu, moved
 from ..runtime.workspace import NUMERIC
 
 Operand = Any
@@ -285,22 +286,22 @@ class Variable:
         return functions.get_item(self, index)
 
     def __lt__(self, other: Operand) -> Array:
-        return self._array < plain(other)
+        return compared(operator.lt, self, other)
 
     def __le__(self, other: Operand) -> Array:
-        return self._array <= plain(other)
+        return compared(operator.le, self, other)
 
     def __gt__(self, other: Operand) -> Array:
-        return self._array > plain(other)
+        return compared(operator.gt, self, other)
 
     def __ge__(self, other: Operand) -> Array:
-        return self._array >= plain(other)
+        return compared(operator.ge, self, other)
 
     def __eq__(self, other: object) -> Any:
-        return self._array == plain(other)
+        return compared(operator.eq, self, other)
 
     def __ne__(self, other: object) -> Any:
-        return self._array != plain(other)
+        return compared(operator.ne, self, other)
 
     __hash__ = object.__hash__
 
@@ -376,21 +377,38 @@ def plain(value: Any) -> Any:
     return value._array if isinstance(value, Variable) else value
 
 
+def compared(operation: Callable[[Array, Any], Array], x: Variable, other: Any) -> Array:
+    """Truth values, where x lies."""
+    with current(x.device):
+        return operation(x._array, plain(other))
+
+
 def as_variables(values: tuple[Operand, ...]) -> tuple[Variable, ...]:
     """`values`, constants among them as Variables that require no gradient.
 
-    A plain number takes the dtype that numpy gives it beside the first Variable among them, and its device.
+    A plain number takes the dtype that numpy gives it beside the first Variable among them; what is no array lies on
+    its device.
     """
     like = next((value for value in values if isinstance(value, Variable)), None)
     return tuple([value if isinstance(value, Variable) else constant(value, like) for value in values])
 
 
 def constant(value: Operand, like: Variable | None = None) -> Variable:
-    """`value` as a Variable that requires no gradient; a plain number as one beside `like`."""
+    """`value` as a Variable that requires no gradient.
+
+    Beside `like` a plain number takes the dtype that numpy gives it there, and what is no array lies where `like` does.
+    """
     if like is not None and isinstance(value, Number) and not isinstance(value, np.generic):
-        array = np.asarray(value, np.result_type(like.dtype, value))  # type: ignore[arg-type]
-        return Variable(moved(array, like.device), requires_grad=False)
-    return Variable(value, requires_grad=False)
+        value = np.asarray(value, np.result_type(like.dtype, value))  # type: ignore[arg-type]
+        return Variable(moved(value, like.device), requires_grad=False)
+    return placed(value, like)
+
+
+def placed(value: Operand, like: Variable | None) -> Variable:
+    """`value` as a Variable that requires no gradient; what is no array lies where `like` does."""
+    if like is None or hasattr(value, "dtype"):
+        return Variable(value, requires_grad=False)
+    return Variable(moved(kept(value), like.device), requires_grad=False)
 
 
 # A Variable's methods are functions, and functions make Variables: each needs the other, here at the end.

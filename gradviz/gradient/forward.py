@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cached_property
 
 from ..program import GradientError, Operator
 from ..program.collection import uncollected
@@ -127,5 +128,9 @@ class ForwardProgram:
 
     def is_from_outside(self, blob: str) -> bool:
         """Whether the first version of `blob` was there before the first operator."""
-        first = self.blobs[blob][0]
-        return not any(first is made for ssa in self.ssa for made in ssa.writes)
+        return blob not in self._made
+
+    @cached_property
+    def _made(self) -> set[str]:
+        """The blobs whose first version an operator wrote; asked for when the program is whole."""
+        return {blob.name for ssa in self.ssa for blob in ssa.writes if blob.version == 0}

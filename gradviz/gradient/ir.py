@@ -25,6 +25,7 @@ from ..program.events import (
     Completed,
     Event,
     GeneratorAdded,
+    How,
     InputChecked,
     Played,
     RuleApplied,
@@ -217,10 +218,11 @@ class IR(ForwardProgram):
             operators = [_reading(op, check) for op, check in zip(operators, checks, strict=True)]
         if answer.marked:
             operators = [plain(made) for made in operators]
-            g_input = [plain_gradient(g) for g in g_input]
+            g_input = [g if type(g) is GradientSlice else plain_gradient(g) for g in g_input]
         self.gradient_ops += operators
         if told is not None:
-            told.append(RuleApplied(index, answer.source, position, operators, g_input, path=self.path))
+            plain_g_input = [plain_gradient(g) for g in g_input]
+            told.append(RuleApplied(index, answer.source, position, operators, plain_g_input, path=self.path))
             told += checks
         self.build_gradient_generators(index, operators, g_output, g_input)
 
@@ -291,7 +293,7 @@ class IR(ForwardProgram):
             self.left_on.setdefault(scope, index)
 
     def _check_scope(self, scope: Tracked, source: Source, index: int) -> None:
-        """Raise unless the backward passes of later operators leave the stack in `scope` as operator `index` left it."""
+        """Raise unless the backward pass will have made the stack in `scope` again what operator `index` left."""
         name = scope.name
         if (later := self.left_on.get(name, index)) > index:
             raise shared_scope(self.ssa[index].op, index, name, later, self.ssa[later].op)
@@ -316,6 +318,11 @@ class IR(ForwardProgram):
         made = written(gradient_ops, g_input, len(self.gradient_ops) - len(gradient_ops), fwd_op_idx)
         for name, generators in made.items():
             blob = ssa.reads[g_input.index(name)]
+            if len(generators) < g_input.count(name) and any(
+                gradient == name and of is not blob for gradient, of in zip(g_input, ssa.reads, strict=True)
+            ):
+                self._share(name, fwd_op_idx, g_input)
+                continue
             self.names.hold(name, blob, owned=True)
             for generator in generators:
                 self._add_generator(blob, fwd_op_idx, generator)
@@ -324,6 +331,7 @@ class IR(ForwardProgram):
             if gradient is not None:
                 if type(gradient) is GradientSlice:
                     generator = self.append_sparse_generators(fwd_op_idx, blob, gradient, gradient_ops, g_output)
+                    gradient = generator.gradient
                     self._add_generator(blob, fwd_op_idx, generator)
                 elif gradient not in made:
                     self._pass_through(blob, fwd_op_idx, gradient, g_output)
@@ -331,6 +339,15 @@ class IR(ForwardProgram):
             elif blob.name in ssa.op.outputs or blob.name not in uncut:
                 # Written in place without gradient, or read twice, the second time without: as Caffe2, no entry.
                 gradient_map.pop(blob.name, None)
+
+    def _share(self, name: str, index: int, g_input: Sequence[Gradient | None]) -> None:
+        """One gradient that a rule made is that of several inputs: an accumulation may not rename it."""
+        sharing = dict.fromkeys(
+            blob for blob, gradient in zip(self.ssa[index].reads, g_input, strict=True) if gradient == name
+        )
+        for blob in sharing:
+            self.names.hold(name, blob, owned=False)
+            self._add_generator(blob, index, Generator(name, "passed", index, (), self.ssa[index].op.device))
 
     def append_sparse_generators(
         self,
@@ -346,18 +363,17 @@ class IR(ForwardProgram):
         """
         first = len(self.gradient_ops) - len(gradient_ops)
         device = self.ssa[fwd_op_idx].op.device
-        halves = []
-        for name in (gradient.indices, gradient.values):
-            steps = steps_of(name, gradient_ops, first)
-            if not steps:
-                self.check_gradient_operator_input(name, g_output, fwd_op_idx, ())
+        names, halves = [], []
+        for half in (gradient.indices, gradient.values):
+            steps = steps_of(half, gradient_ops, first)
+            name = str(half) if steps else self.check_gradient_operator_input(half, g_output, fwd_op_idx, ()).name
             self.names.hold(name, blob, owned=bool(steps))
             if steps:
                 device = gradient_ops[steps[-1][0] - first].device
+            names.append(name)
             halves.append(steps)
-        return Generator(
-            gradient, "generated" if any(halves) else "passed", fwd_op_idx, halves[1], device, index_steps=halves[0]
-        )
+        how: How = "generated" if any(halves) else "passed"
+        return Generator(GradientSlice(*names), how, fwd_op_idx, halves[1], device, index_steps=halves[0])
 
     def _reads_slices(self, index: int, g_output: Sequence[Gradient | None]) -> bool:
         """Whether the rule of operator `index` takes the sparse ones of `g_output` as they are: as two blobs each."""

@@ -153,7 +153,7 @@ class Nesting:
         return attempt.ir
 
     def still_holds(self, blob: str) -> bool:
-        """Whether the blob around it is, in the backward pass, what the operator left there or, unwritten, read there."""
+        """Whether the blob around it still is, in the backward pass, what it was right after the operator."""
         versions = [*self._ssa.reads, *self._ssa.writes]
         meant = next(version for version in reversed(versions) if version.name == blob)
         return meant is self._ir.blobs[blob][-1] and self._ir.around.still_holds(blob)
@@ -161,9 +161,7 @@ class Nesting:
     def was_there(self, blob: str) -> bool:
         """Whether the blob around it was there, for sure, before the operator ran."""
         first = next((version for version in self._ssa.reads if version.name == blob), None)
-        return first is not None and (
-            blob in self._ssa.op.inputs or first.version > 0 or blob not in self._ir.assumed
-        )
+        return first is not None and (blob in self._ssa.op.inputs or first.version > 0 or blob not in self._ir.assumed)
 
     def name_before(self, blob: str) -> str:
         """The name under which the backward pass finds the blob around it as it was before the operator ran.

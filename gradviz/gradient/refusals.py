@@ -116,7 +116,10 @@ def shared_scope(op: Operator, index: int, scope: str, later: int, other: Operat
     That one puts workspaces there which its own backward pass does not take, or it is part of one that took this.
     """
     if takes_workspaces(other):
-        why, way_out = "is part of a backward pass made before, and took it", "Ask for the gradients of all ys in one call."
+        why, way_out = (
+            "is part of a backward pass made before, and took it",
+            "Ask for the gradients of all ys in one call.",
+        )
     else:
         why = "puts its own on the same stack, and no gradient takes it off"
         way_out = f"Give operator #{later} a scope of its own: CreateScope."

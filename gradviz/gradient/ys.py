@@ -50,7 +50,9 @@ def parse_ys(
 def _unknown(y: str, known: Set[str], local_to: str | None) -> GradientError:
     near = get_close_matches(y, known, n=3)
     if local_to is not None:
-        more = f"{shorten(y)} is local to the net {local_to}, whose Do keeps it to itself: make it an output of that Do."
+        more = (
+            f"{shorten(y)} is local to the net {local_to}, whose Do keeps it to itself: make it an output of that Do."
+        )
     else:
         more = f"Did you mean {' or '.join(near)}?" if near else "str(net) lists every blob."
     return _bad(f"The net has no blob {shorten(y)} to differentiate.", blobs=[y], more=[more])

@@ -25,6 +25,9 @@ INNER_GRADIENT = "/_DO_OPERATOR_INNER_GRAD_"
 INNER_RESULT = "/_DO_OPERATOR_INNER_GRAD_COPY_"
 """Ends the name of a gradient that leaves such a net."""
 
+RUNNING_SUM = "/_DO_OPERATOR_INNER_GRAD_SUM_"
+"""Ends the name of a sum over iterations in the net of a loop's backward pass, after the name of the inner blob."""
+
 NETS = {"Do": ("net",), "If": ("then_net", "else_net"), "While": ("cond_net", "loop_net")}
 """The operator types that run nested nets, and the arguments that hold these, in the order in which they run."""
 
@@ -99,10 +102,12 @@ def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -
     if not isinstance(net, NetDef):
         raise fault("has no nested net", 'Give it one as its argument "net".')
     inner_names, places = op.args.get("inner_blobs"), op.args.get("outer_blobs_idx")
-    if not _is_list_of(str, inner_names):
+    if not _is_list_of(inner_names, str):
         raise fault("has no list of names as inner_blobs", "List the names by which its net knows the outer blobs.")
-    if not _is_list_of(int, places):
-        raise fault("has no list of integers as outer_blobs_idx", "List the number of the outer blob of each inner one.")
+    if not _is_list_of(places, int):
+        raise fault(
+            "has no list of integers as outer_blobs_idx", "List the number of the outer blob for each inner one."
+        )
     if len(inner_names) != len(places):
         raise fault(
             f"binds {len(inner_names)} inner blobs to {len(places)} outer ones", "Give each inner blob one outer blob."
@@ -132,8 +137,9 @@ def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -
             raise fault(
                 f"lists {blob} among its outputs and binds no inner blob to it", "Bind it or leave it out.", [blob]
             )
+    written = set(outputs)
     for name in dict.fromkeys(name for nested in net.ops for name in nested.outputs):
-        if name in outer and outer[name] not in outputs:
+        if name in outer and outer[name] not in written:
             raise fault(
                 f"writes {outer[name]}, in its net {name}, which is not among its outputs",
                 f"Add {outer[name]} to its outputs, or let the net write another name.",
@@ -165,16 +171,17 @@ def check_branches(op: Operator, index: int, error: type[GradvizError] = NetErro
         raise fault(f"has no {needed}", f'Give it a nested net as its argument "{needed}".')
     if not op.inputs:
         raise fault("has no condition", "Give a blob with one boolean as its first input.")
+    inputs, outputs = set(op.inputs), set(op.outputs)
     for argument, net in nets.items():
         for name in reads_from_outside(net.ops):
-            if name not in op.inputs and name not in op.outputs:
+            if name not in inputs and name not in outputs:
                 raise fault(
                     f"has a {argument} that reads {name}, which is not among its inputs",
                     f"Add {name} to its inputs.",
                     [name],
                 )
         for name in dict.fromkeys(name for nested in net.ops for name in nested.outputs):
-            if name not in op.outputs:
+            if name not in outputs:
                 raise fault(
                     f"has a {argument} that writes {name}, which is not among its outputs",
                     f"Add {name} to its outputs, or put the net into a Do, in which {name} is local.",
@@ -351,8 +358,10 @@ def takes_workspaces(op: Operator) -> bool:
 
 
 def _first_twice(names: Sequence[str]) -> str | None:
-    return next((name for name in names if names.count(name) > 1), None)
+    if len(set(names)) == len(names):
+        return None
+    return next(name for name in names if names.count(name) > 1)
 
 
-def _is_list_of(kind: type, value: Any) -> TypeGuard[Sequence[Any]]:
+def _is_list_of(value: Any, kind: type) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, list | tuple) and all(type(element) is kind for element in value)

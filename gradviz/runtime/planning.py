@@ -175,8 +175,8 @@ class Known:
         if known is None or (known.kernel is None and not known.runs_nets):
             raise no_kernel(op, index)
         check_arity(op, index, known)
-        for place, name in enumerate(op.inputs):
-            if place and op.is_gradient and op.type == "If" and name not in self:
+        for slot, name in enumerate(op.inputs):
+            if slot and op.is_gradient and op.type == "If" and name not in self:
                 self._doubt(name)
             else:
                 self._look(op, index, name)

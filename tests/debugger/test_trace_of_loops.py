@@ -55,7 +55,11 @@ def test_what_repeats_is_written_once():
 def test_previews_of_a_long_loop_are_smaller_than_those_of_a_short_one():
     def largest(rounds):
         ws = fed(rounds, w=np.eye(6) / 2, h=np.ones((6, 16)))
-        return max(len(value.preview) * len(value.preview[0]) for value in debug(recurrent(), ["loss"], workspace=ws).trace().arrays if value.preview)
+        return max(
+            len(value.preview) * len(value.preview[0])
+            for value in debug(recurrent(), ["loss"], workspace=ws).trace().arrays
+            if value.preview
+        )
 
     assert largest(3) == 6 * 16
     assert largest(900) < 6 * 16

@@ -134,7 +134,7 @@ def test_array_and_number_inputs_are_constants() -> None:
         (np.ones(2, np.float32), r"got float32 \(2,\)", "bad_gradient"),
     ],
 )
-def test_a_backward_method_that_returns_what_does_not_fit_is_refused(self, made: Any, words: str, kind: str) -> None:
+def test_a_backward_method_that_returns_what_does_not_fit_is_refused(made: Any, words: str, kind: str) -> None:
     class Wrong(Function):
         def forward(self, xs: tuple[Array, ...]) -> Any:
             return xs[0] * 2

@@ -7,13 +7,15 @@ import pytest
 
 from gradviz import Variable
 from gradviz import functions as F
+from tests.eager import function_cases, image_cases
 from tests.eager.differences import assert_close, differences, floats
-from tests.eager.function_cases import CASES, Case
+from tests.eager.function_cases import Case
 
 CONSTANTS = {"argmax", "argmin", "ceil", "floor", "sign", "stop_gradient"}
-APART = {*CONSTANTS, "apply", "dropout"}
+APART = {*CONSTANTS, "apply", "cast", "dropout"}
 """Functions without a gradient, and those of which a table cannot tell; tests below do."""
 
+CASES = [*function_cases.CASES, *image_cases.CASES]
 EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -43,8 +45,6 @@ def test_gradients_are_those_of_central_differences(case: Case) -> None:
 
 @EVERY_CASE
 def test_float32_stays_float32(case: Case) -> None:
-    if case.name == "cast":
-        return
     (single, _, inputs), (double, _, expected) = backward(case, np.float32), backward(case)
     assert single.dtype == np.float32
     np.testing.assert_allclose(single.data, double.data, rtol=1e-4, atol=1e-5)
@@ -75,6 +75,16 @@ def test_constants_have_the_values_of_numpy_and_no_gradient(name: str) -> None:
 def test_places_along_an_axis(name: str) -> None:
     x = floats(3, 4)
     np.testing.assert_array_equal(getattr(F, name)(x, axis=1).data, getattr(np, name)(x, axis=1))
+
+
+def test_gradients_come_back_from_another_dtype() -> None:
+    x = Variable([0.25, 1.5])
+    y = F.cast(x, np.float32)
+    (y * y).sum().backward(retain_grad=True)
+    assert (y.dtype, y.grad.dtype, x.grad.dtype) == (np.float32, np.float32, np.float64)
+    np.testing.assert_array_equal(x.grad, [0.5, 3])
+    assert F.cast(x, "float64") is x
+    assert not F.cast(x, int).requires_grad
 
 
 def test_dropout_keeps_the_mean_drops_the_same_for_a_seed_and_another_for_each_call() -> None:

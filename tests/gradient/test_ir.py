@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradviz import IR, GradientError, Net, Operator, Workspace, register_gradient
+from gradviz import IR, GradientError, Net, Operator, Workspace, register_gradient, register_kernel
 from gradviz.program.events import Accumulated, Completed, Played, RuleApplied, Seeded, Skipped, Visited
 
 
@@ -268,3 +268,40 @@ def test_a_copy_to_another_device_sends_its_gradient_back_to_where_the_blob_lies
     (total,) = [op for op in net.ops if op.type == "Sum"]
     assert total.outputs == [gradients["x"]]
     assert str(total.device) == "cpu"
+
+
+def test_one_made_gradient_may_be_that_of_two_inputs(own_types):
+    register_kernel("Plus")(lambda op, a, b: a + b)
+    register_gradient("Plus")(lambda op, g: (Operator("Copy", [g[0]], ["both_grad"]), ["both_grad", "both_grad"]))
+    net, ws = Net(), Workspace()
+    net.Sqr("b", "q")
+    net.add("Plus", ["a", "b"], "p")
+    net.Sum(["p", "q"], "y")
+    gradients = net.add_gradient_operators(["y"])
+    ws.feed("a", np.array([1.0]))
+    ws.feed("b", np.array([3.0]))
+    ws.run(net)
+    assert [ws.fetch(gradients[name]).item() for name in "ab"] == [1.0, 7.0]
+
+
+def test_a_rule_reads_the_blob_it_means_where_the_user_named_one_like_a_gradient(own_types):
+    register_kernel("Twice")(lambda op, y, y_grad: y * y_grad)
+
+    @register_gradient("Twice")
+    def twice_rule(op, g_output):
+        y, other = op.inputs
+        made = [
+            Operator("Mul", [g_output[0], other], [f"{y}_grad"]),
+            Operator("Mul", [other, other], ["squared"]),
+            Operator("Mul", [g_output[0], y], [f"{other}_grad"]),
+        ]
+        return made, [f"{y}_grad", f"{other}_grad"]
+
+    net, ws = Net(), Workspace()
+    net.add("Twice", ["y", "y_grad"], "z")
+    gradients = net.add_gradient_operators(["z"])
+    ws.feed("y", np.array([2.0]))
+    ws.feed("y_grad", np.array([5.0]))
+    ws.run(net)
+    assert ws.fetch("squared").item() == 25.0
+    assert [ws.fetch(gradients[name]).item() for name in ("y", "y_grad")] == [5.0, 2.0]

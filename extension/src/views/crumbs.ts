@@ -32,7 +32,9 @@ export function createCrumbs(trace: Trace, navigation: Navigation): Crumbs {
     });
     const root = step(trace.name || "net", "The outermost net", () => open[0] && navigation.go(open[0].entered));
     if (open.length === 0) root.setAttribute("aria-current", "location");
+    const focused = [previous, next].find((one) => one === document.activeElement);
     way.replaceChildren(element("li", {}, root), ...items);
+    if (focused?.isConnected) focused.focus({ preventScroll: true });
   }
 
   return { element: bar, show };

@@ -43,7 +43,10 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       return;
     }
     at = next;
+    const hadFocus = root.contains(document.activeElement);
     panes.show(at);
+    // What had the focus may be gone, and the keys must not go with it.
+    if (hadFocus && !root.contains(document.activeElement)) root.focus({ preventScroll: true });
     if (isOwn) host.onPosition(at);
   }
 

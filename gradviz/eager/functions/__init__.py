@@ -55,6 +55,7 @@ from .elementwise import (
     tan,
     tanh,
 )
+from .images import average_pooling_2d, convolution_2d, deconvolution_2d, max_pooling_2d
 from .indexing import embed_id, get_item, maximum, minimum, take, where
 from .linear import einsum, linear, matmul
 from .losses import (
@@ -102,6 +103,7 @@ __all__ = [
     "arctan",
     "argmax",
     "argmin",
+    "average_pooling_2d",
     "batch_normalization",
     "broadcast",
     "broadcast_to",
@@ -111,10 +113,12 @@ __all__ = [
     "clip",
     "clipped_relu",
     "concat",
+    "convolution_2d",
     "cos",
     "cosh",
     "cosine_similarity",
     "cumsum",
+    "deconvolution_2d",
     "div",
     "dropout",
     "einsum",
@@ -147,6 +151,7 @@ __all__ = [
     "logsumexp",
     "matmul",
     "max",
+    "max_pooling_2d",
     "maximum",
     "mean",
     "mean_absolute_error",

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...operators import lookup
 from ..call import Call
-from ..variable import Operand, Variable
+from ..variable import Operand, Variable, placed
 
 MOST_CALLS = 1024
 """Calls are kept for the next time, so many of them: arguments may be numbers of any value."""
@@ -32,6 +32,6 @@ def unary(name: str, type: str) -> Callable[[Operand], Variable]:
     return function
 
 
-def variable(x: Operand) -> Variable:
-    """x itself, or a constant made of it."""
-    return x if isinstance(x, Variable) else Variable(x, requires_grad=False)
+def variable(x: Operand, like: Variable | None = None) -> Variable:
+    """x itself, or a constant made of it, where `like` lies unless it is an array."""
+    return x if isinstance(x, Variable) else placed(x, like)

@@ -68,5 +68,6 @@ def clip(x: Operand, min: float | None = None, max: float | None = None) -> Vari
 
 
 def cast(x: Operand, dtype: Any) -> Variable:
-    """x in another dtype, numpy's or its name; gradients come back in the dtype of x."""
-    return call("cast", "Cast", to=np.dtype(dtype).name)(x)
+    """x in another dtype, numpy's or its name; gradients come back in the dtype of x. x itself where it has it."""
+    old, wanted = variable(x), np.dtype(dtype)
+    return old if old.dtype == wanted else call("cast", "Cast", to=wanted.name)(old)

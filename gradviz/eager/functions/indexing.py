@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.devices import is_on_gpu
+from ...runtime.devices import current, device_of, moved
 from ..call import Call
 from ..variable import Operand, Variable, as_variables, plain
 from .calling import call, variable
+from .elementwise import cast
 from .shaping import axis_of, broadcast, flatten, refused
 
 _gather, _where = Call("embed_id", "Gather"), Call("where", "Where")
@@ -42,12 +43,11 @@ def _word(x: Variable, part: Any, place: int) -> tuple[str, list[Any]]:
         return ":".join(ends[:2] if part.step is None else ends), []
     if not isinstance(part, bool | np.bool_) and hasattr(part, "__index__") and not getattr(part, "shape", ()):
         return str(as_index(part)), []
-    array = part if is_on_gpu(part) else np.asarray(part)
-    if not array.size and array.dtype.kind == "f":
-        array = array.astype(np.int64)  # an empty list
+    array = part if hasattr(part, "dtype") else moved(np.asarray(part, None if np.size(part) else int), x.device)
     if array.dtype.kind not in "iub" or (array.dtype.kind == "b" and not array.ndim):
         raise refused("get_item", x, f"{part!r} is no index", "Use integers, slices, ..., None, or masks.")
-    found = [array] if array.dtype.kind != "b" else list(array.nonzero())
+    with current(device_of(array)):
+        found = [array] if array.dtype.kind != "b" else list(array.nonzero())
     return ", ".join([f"@{at}" for at in range(place, place + len(found))]), found
 
 
@@ -69,9 +69,8 @@ def embed_id(ids: Operand, w: Operand) -> Variable:
 
 def where(condition: Operand, x: Operand, y: Operand) -> Variable:
     """x where the condition, truth values, holds, else y; shapes broadcast as numpy's do."""
-    truth = plain(condition)
-    truth = truth if is_on_gpu(truth) else np.asarray(truth)
-    return _where(*broadcast(truth.astype(bool), *as_variables((x, y))))
+    x, y = as_variables((x, y))
+    return _where(*broadcast(cast(variable(condition, x).detach(), bool), x, y))
 
 
 def maximum(x: Operand, y: Operand) -> Variable:

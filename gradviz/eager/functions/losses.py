@@ -3,9 +3,10 @@
 from typing import Any
 
 from ..call import Call
-from ..variable import Operand, Variable, plain
+from ..variable import Operand, Variable
 from .arithmetic import abs, scale, square
 from .calling import call, variable
+from .elementwise import cast
 from .indexing import minimum
 from .reductions import mean
 from .shaping import moveaxis
@@ -20,9 +21,10 @@ def softmax_cross_entropy(x: Operand, labels: Operand) -> Variable:
 
     Labels that are floating-point are probabilities, in the shape of x (n, classes).
     """
-    x, labels, args = variable(x), plain(variable(labels)), dict[str, Any]()
+    x, args = variable(x), dict[str, Any]()
+    labels = variable(labels, x)
     if labels.dtype.kind == "f":
-        labels, args["label_prob"] = labels.astype(x.dtype), 1
+        labels, args["label_prob"] = cast(labels.detach(), x.dtype), 1
     if x.ndim > 2:
         x, args["axis"] = moveaxis(x, 1, -1), x.ndim - 1
     elif x.ndim == 1:
@@ -33,7 +35,7 @@ def softmax_cross_entropy(x: Operand, labels: Operand) -> Variable:
 def sigmoid_cross_entropy(x: Operand, targets: Operand) -> Variable:
     """Mean of -t ln σ(x) - (1 - t) ln σ(-x). x, targets t: one shape; targets are constants."""
     x = variable(x)
-    return mean(_sigmoid_cross_entropy(x, plain(variable(targets)).astype(x.dtype)))
+    return mean(_sigmoid_cross_entropy(x, cast(variable(targets, x).detach(), x.dtype)))
 
 
 def mean_squared_error(x: Operand, y: Operand) -> Variable:

@@ -4,8 +4,9 @@ import numpy as np
 
 from ...runtime.devices import moved
 from ..call import Call
-from ..variable import Operand, Variable, plain
+from ..variable import Operand, Variable
 from .calling import call, variable
+from .elementwise import cast
 from .shaping import reshape
 
 
@@ -36,7 +37,7 @@ def fixed_batch_normalization(
 ) -> Variable:
     """`batch_normalization` with a mean and a variance, (c,), that are given: constants for the gradient."""
     x = variable(x)
-    statistics = [plain(variable(statistic)).astype(x.dtype) for statistic in (mean, var)]
+    statistics = [cast(variable(statistic, x).detach(), x.dtype) for statistic in (mean, var)]
     fixed = call("fixed_batch_normalization", "SpatialBN", epsilon=float(eps), is_test=1)
     return _by_channel(fixed, x, gamma, beta, *statistics)
 

@@ -1,6 +1,7 @@
 """Nets that gradviz is known to get wrong, and which are not drawn until it is right: delete a line to see how.
 
-Each is a fault of `gradviz.gradient`, which has the names of blobs where it should have their versions or slots.
+Each is a fault of `gradviz.gradient`, which has the names of blobs where it should have their versions or slots. One
+more is left out in `row_calls.gather`: sparse gradients by indices of two dimensions cannot be added to others.
 """
 
 from collections.abc import Container, Sequence

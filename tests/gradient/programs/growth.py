@@ -17,7 +17,7 @@ UNARY = ("Tanh", "Sigmoid", "Sin", "Sqr", "Negative", "Scale", "Copy", "Gather",
 BINARY = ("Mul", "Add", "Sub", "Sum")
 WEIGHTS = {**dict.fromkeys(UNARY, 2), **dict.fromkeys(BINARY, 5), "Scale": 4, "Tanh": 4, "Gather": 4, "Floor": 1}
 
-MOST_GENES = 22
+MOST_GENES = 24
 DEEPEST = 3
 MOST_ROUNDS = (6, 3, 2)
 """Of a loop in the program itself, in a loop, and in a loop in a loop."""
@@ -28,8 +28,9 @@ Gene = tuple[int, int]
 
 def programs() -> st.SearchStrategy[Program]:
     """Programs of 1 to `MOST_GENES` statements, which hypothesis makes smaller by leaving statements out."""
-    genes = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 9999)), min_size=1, max_size=MOST_GENES)
-    return st.builds(grown, genes, st.integers(0, 9999))
+    # Three lists, since those of hypothesis are as a rule short.
+    genes = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 9999)), max_size=MOST_GENES // 3)
+    return st.builds(lambda seed, *parts: grown(sum(parts, []), seed), st.integers(0, 9999), genes, genes, genes)
 
 
 def grown(genes: Sequence[Gene], seed: int) -> Program:
@@ -101,7 +102,7 @@ class Growth:
                 self._else()
             else:
                 self.close(rng)
-        elif kind >= 60 and len(self.open) <= DEEPEST:
+        elif kind >= 50 and len(self.open) <= DEEPEST:
             self._begin(("if", "while", "block", "if", "while")[kind % 5], rng)
         else:
             self._assign(rng)
@@ -151,7 +152,7 @@ class Growth:
         if inside.kind == "block":
             return Block(body, style)
         if inside.kind == "while":
-            rounds = rng.randint(0, MOST_ROUNDS[inside.loops - 1])
+            rounds = min(rng.choice((0, 1, 2, 3, 4, 5, 6, 6)), MOST_ROUNDS[inside.loops - 1])
             return While(rounds, variable if rng.random() < 0.3 else None, body, style)
         condition = rng.choice((ALWAYS, NEVER, variable, variable))
         if inside.then is None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from gradviz import Net, Operator
 from gradviz.program import NetDef
 
+from .growth import NAMES
 from .tree import (
     ALWAYS,
     CONSTANTS,
@@ -24,7 +25,6 @@ from .tree import (
     Statement,
     While,
 )
-from .growth import NAMES
 
 PASSED_DOWN = "scope"
 """A scope of the program itself, on which bodies anywhere may keep their workspaces."""
@@ -37,7 +37,6 @@ RENAMINGS: tuple[Callable[[str], str], ...] = (
     lambda name: f"{name}_grad",
 )
 """What a body calls the variables around it."""
-
 
 
 class Lowered:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .tree import ALWAYS, CONSTANTS, NEVER, ROWS, THRESHOLD, Assign, Block, Body, If, Program, Statement, While
+from .tree import ALWAYS, CONSTANTS, NEVER, ROWS, SHAPE, THRESHOLD, Assign, Block, Body, If, Program, Statement, While
 
 torch.set_num_threads(1)
 
@@ -66,9 +66,10 @@ class Reference:
 
     def gradients(self, of: Variables) -> dict[str, np.ndarray]:
         """The gradients of the variables `of`, zeros where no y depends on one."""
+        if not of:
+            return {}
         found = torch.autograd.grad(self._total, list(of.values()), allow_unused=True, retain_graph=True)
-        zeros = np.zeros(next(iter(of.values())).shape)
-        return {name: zeros if g is None else g.numpy() for name, g in zip(of, found, strict=True)}
+        return {name: np.zeros(SHAPE) if g is None else g.numpy() for name, g in zip(of, found, strict=True)}
 
     def _run(self, statements: tuple[Statement, ...], variables: Variables) -> None:
         for statement in statements:
@@ -100,4 +101,4 @@ def holds(condition: str, variables: Variables) -> bool:
     """Whether a condition holds."""
     if condition in (ALWAYS, NEVER):
         return condition == ALWAYS
-    return float(variables[condition].sum()) < CONSTANTS[THRESHOLD]
+    return bool(variables[condition].detach().sum() < float(CONSTANTS[THRESHOLD]))

@@ -1,4 +1,4 @@
-"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[0],{19(r,a,e){var o=e(20),t=e.n(o),g=e(21),i=(e.n(g))()(t());i.push([r.id,`/* src/style.css */
+"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[0],{19(r,e,a){var o=a(20),g=a.n(o),t=a(21),i=(a.n(t))()(g());i.push([r.id,`/* src/style.css */
 .gradviz {
   color-scheme: light dark;
   --gv-bg: var(--jp-layout-color0, light-dark(#ffffff, #14171a));
@@ -13,6 +13,7 @@
   --gv-accumulation: light-dark(#8a3a7a, #dfa3d0);
   --gv-right: light-dark(#00795a, #5fd3ae);
   --gv-wrong: light-dark(#b3261e, #ff9a91);
+  --gv-nested: light-dark(#5b5ea6, #b3b4f0);
   --gv-forward-tint: color-mix(in srgb, var(--gv-forward) 14%, var(--gv-bg));
   --gv-backward-tint: color-mix(in srgb, var(--gv-backward) 14%, var(--gv-bg));
   --gv-accumulation-tint: color-mix(in srgb, var(--gv-accumulation) 14%, var(--gv-bg));
@@ -167,7 +168,7 @@
 }
 .gv-run-to {
   display: inline-flex;
-  flex: 1 1 190px;
+  flex: 1 1 110px;
   align-items: center;
   gap: 8px;
   min-width: 0;
@@ -246,6 +247,21 @@
   height: 2px;
   background: var(--gv-border);
 }
+.gv-span {
+  position: absolute;
+  top: 22px;
+  height: 5px;
+  min-width: 2px;
+  border-radius: 2px;
+  background: color-mix(in srgb, var(--gv-nested) 45%, var(--gv-bg));
+}
+.gv-span i {
+  position: absolute;
+  top: 0;
+  bottom: 0;
+  width: 1px;
+  background: var(--gv-bg);
+}
 .gv-track .gv-mark {
   position: absolute;
   top: 15px;
@@ -283,6 +299,18 @@
 .gv-mark.gv-tone-wrong {
   --gv-tone: var(--gv-wrong);
 }
+.gv-mark.gv-tone-nested {
+  --gv-tone: var(--gv-nested);
+}
+.gv-mark:is(.gv-enter, .gv-leave) {
+  width: 7px;
+  height: 10px;
+  border-radius: 0;
+  clip-path: polygon(0 0, 100% 50%, 0 100%);
+}
+.gv-mark.gv-leave {
+  clip-path: polygon(100% 0, 0 50%, 100% 100%);
+}
 .gv-mark.gv-small {
   width: 5px;
   height: 5px;
@@ -315,6 +343,71 @@
 }
 .gv-track .gv-mark:not(.gv-past) {
   --gv-tone: var(--gv-border);
+}
+.gv-crumbs {
+  flex: none;
+  height: 29px;
+  padding: 0 12px;
+  overflow: hidden;
+  border-bottom: 1px solid var(--gv-border);
+}
+.gradviz .gv-way {
+  display: flex;
+  align-items: center;
+  height: 100%;
+  margin: 0;
+  padding: 0;
+  overflow-x: auto;
+  list-style: none;
+  scrollbar-width: none;
+}
+.gradviz .gv-way li {
+  display: flex;
+  flex: none;
+  align-items: center;
+  margin: 0;
+}
+.gv-way li + li::before {
+  content: "/";
+  margin: 0 2px;
+  color: var(--gv-muted);
+}
+.gradviz .gv-way button {
+  height: 22px;
+  padding: 0 6px;
+  color: var(--gv-muted);
+}
+.gradviz .gv-way button:hover {
+  background: var(--gv-hover);
+  color: var(--gv-fg);
+}
+.gradviz .gv-way button[aria-current] {
+  color: var(--gv-fg);
+  font-weight: 600;
+}
+.gv-turns {
+  display: inline-flex;
+  margin: 0 4px;
+  border: 1px solid var(--gv-border);
+  border-radius: 5px;
+}
+.gradviz.gradviz .gv-turn {
+  min-width: 20px;
+  height: 20px;
+  padding: 0;
+  color: var(--gv-muted);
+  line-height: 0;
+}
+.gradviz.gradviz .gv-turn:hover {
+  background: var(--gv-hover);
+  color: var(--gv-fg);
+}
+.gradviz.gradviz .gv-turn[aria-disabled=true] {
+  color: var(--gv-ghost);
+  cursor: default;
+}
+.gv-turn .gv-icon {
+  fill: none;
 }
 .gv-body {
   display: grid;
@@ -411,7 +504,7 @@
   --gv-line-tone: var(--gv-forward);
   --gv-line-tint: var(--gv-forward-tint);
 }
-.gradviz .gv-line:is(.gv-accumulation, .gv-deduplication),
+.gradviz .gv-line:is(.gv-accumulation, .gv-deduplication, .gv-duplicate),
 .gv-accumulating .gv-line:not(.gv-forward) {
   --gv-line-tone: var(--gv-accumulation);
   --gv-line-tint: var(--gv-accumulation-tint);
@@ -461,6 +554,43 @@
 }
 .gv-future .gv-operator {
   font-weight: 400;
+}
+.gv-folding {
+  position: relative;
+}
+.gv-folding > .gv-line {
+  padding-right: 26px;
+}
+.gradviz .gv-fold {
+  position: absolute;
+  top: 1px;
+  right: 4px;
+  width: 20px;
+  height: 20px;
+  padding: 0;
+  color: var(--gv-muted);
+  line-height: 20px;
+}
+.gradviz .gv-fold:hover {
+  background: var(--gv-hover);
+  color: var(--gv-fg);
+}
+.gv-nest {
+  margin-left: 14px;
+  border-left: 1px solid var(--gv-border);
+}
+.gv-net {
+  display: flex;
+  gap: 8px;
+  justify-content: space-between;
+  padding: 2px 8px 2px 10px;
+  color: var(--gv-muted);
+  font-size: 12px;
+}
+.gv-round {
+  color: var(--gv-nested);
+  font-weight: 600;
+  white-space: nowrap;
 }
 .gv-graph {
   position: relative;
@@ -514,7 +644,7 @@
   --gv-node: var(--gv-forward);
   --gv-node-tint: var(--gv-forward-tint);
 }
-.gv-graph .node:is(.accumulation, .deduplication),
+.gv-graph .node:is(.accumulation, .deduplication, .duplicate),
 .gv-graph .node.accumulating:not(.forward) {
   --gv-node: var(--gv-accumulation);
   --gv-node-tint: var(--gv-accumulation-tint);
@@ -566,6 +696,64 @@
   stroke: var(--gv-focus);
   stroke-width: 3;
 }
+.gv-graph .node .toggle .mark {
+  fill: var(--gv-node);
+  stroke: none;
+}
+.gv-graph .node.future .toggle .mark {
+  fill: var(--gv-muted);
+}
+.gv-graph .node .toggle .area {
+  fill: transparent;
+  stroke: none;
+}
+.gv-graph .node .toggle:hover .area {
+  fill: color-mix(in srgb, var(--gv-node) 18%, transparent);
+}
+.gv-graph .node .toggle:focus-visible {
+  outline: none;
+}
+.gv-graph .node .toggle:focus-visible .area {
+  stroke: var(--gv-focus);
+  stroke-width: 2;
+  stroke-dasharray: none;
+}
+.gv-graph .cluster > .frame {
+  fill: var(--gv-bg);
+  stroke: var(--gv-border);
+}
+.gv-graph .cluster > .bar {
+  fill: var(--gv-bar);
+  cursor: pointer;
+}
+.gv-graph .cluster > .bar:hover {
+  fill: var(--gv-hover);
+}
+.gv-graph .net > .strip {
+  fill: var(--gv-bar);
+}
+.gv-graph .net > .border {
+  stroke: var(--gv-border);
+}
+.gv-graph .net > .title {
+  fill: var(--gv-muted);
+  font-family: var(--gv-sans);
+}
+.gv-graph .net.here > .strip {
+  fill: color-mix(in srgb, var(--gv-fg) 14%, var(--gv-bg));
+}
+.gv-graph .net.here > .title {
+  fill: var(--gv-fg);
+}
+.gv-graph .port rect {
+  fill: var(--gv-forward);
+}
+.gv-graph .port.backward rect {
+  fill: var(--gv-backward);
+}
+.gv-graph .port.future rect {
+  fill: var(--gv-ghost);
+}
 .gv-graph .edge {
   --gv-edge: var(--gv-forward);
 }
@@ -591,6 +779,9 @@
 .gv-graph .edge.saved path {
   stroke-width: 1;
   stroke-dasharray: 2 4;
+}
+.gv-graph .edge.carried path {
+  stroke-dasharray: 5 3;
 }
 .gv-graph .edge.hot path {
   stroke-width: 2.6;
@@ -713,6 +904,58 @@
       45deg,
       var(--gv-wrong) 0 2px,
       var(--gv-bg) 2px 4px);
+}
+.gv-over-rounds {
+  display: flex;
+  flex: none;
+  flex-direction: column;
+  gap: 4px;
+}
+.gv-rounds {
+  display: flex;
+  flex: none;
+  gap: 4px;
+  align-items: center;
+}
+.gv-round-text {
+  color: var(--gv-nested);
+  font-weight: 600;
+  white-space: nowrap;
+}
+.gv-chart {
+  flex: none;
+  font-size: 11px;
+}
+.gv-chart > svg {
+  display: block;
+  width: 100%;
+  height: 44px;
+  border-bottom: 1px solid var(--gv-border);
+  cursor: pointer;
+}
+.gv-ledger + .gv-chart > svg,
+.gv-card > .gv-chart > svg {
+  cursor: default;
+}
+.gv-columns {
+  stroke: color-mix(in srgb, var(--gv-nested) 60%, var(--gv-bg));
+}
+.gv-chart .gv-here {
+  stroke: var(--gv-hover);
+}
+.gv-chart .gv-marked {
+  stroke: var(--gv-nested);
+}
+.gv-workspaces details {
+  border-bottom: 1px solid var(--gv-border);
+  padding-bottom: 6px;
+}
+.gv-workspaces summary {
+  padding: 2px 0;
+  cursor: pointer;
+}
+.gv-workspaces details > .gv-card {
+  padding: 4px 0 4px 12px;
 }
 .gv-scale {
   display: flex;
@@ -877,6 +1120,9 @@
 .gv-kind.gv-tone-wrong {
   --gv-tone: var(--gv-wrong);
 }
+.gv-kind.gv-tone-nested {
+  --gv-tone: var(--gv-nested);
+}
 .gv-kind .gv-mark {
   margin-right: 6px;
 }
@@ -974,4 +1220,4 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   font: var(--jp-code-font-size) / 1.5 var(--jp-code-font-family);
   color: var(--jp-content-font-color1);
 }
-`,""]),e.d(a,{},{A:i})},21(r){r.exports=function(r){var a=[];return a.toString=function(){return this.map(function(a){var e="",o=void 0!==a[5];return a[4]&&(e+="@supports (".concat(a[4],") {")),a[2]&&(e+="@media ".concat(a[2]," {")),o&&(e+="@layer".concat(a[5].length>0?" ".concat(a[5]):""," {")),e+=r(a),o&&(e+="}"),a[2]&&(e+="}"),a[4]&&(e+="}"),e}).join("")},a.i=function(r,e,o,t,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==g&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=g),e&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=e),t&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=t):l[4]="".concat(t)),a.push(l))}},a}},20(r){r.exports=function(r){return r[1]}},12(r,a,e){e.r(a);var o=e(13),t=e.n(o),g=e(14),i=e.n(g),v=e(15),n=e.n(v),d=e(16),l=e.n(d),p=e(17),s=e.n(p),c=e(18),h=e.n(c),u=e(19),b={};b.styleTagTransform=h(),b.setAttributes=l(),b.insert=n().bind(null,"head"),b.domAPI=i(),b.insertStyleElement=s(),t()(u.A,b);let f=u.A&&u.A.locals?u.A.locals:void 0;e.d(a,{},{default:f})},13(r){var a=[];function e(r){for(var e=-1,o=0;o<a.length;o++)if(a[o].identifier===r){e=o;break}return e}function o(r,o){for(var t={},g=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=t[n]||0,l="".concat(n," ").concat(d);t[n]=d+1;var p=e(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)a[p].references++,a[p].updater(s);else{var c=function(r,a){var e=a.domAPI(a);return e.update(r),function(a){a?(a.css!==r.css||a.media!==r.media||a.sourceMap!==r.sourceMap||a.supports!==r.supports||a.layer!==r.layer)&&e.update(r=a):e.remove()}}(s,o);o.byIndex=i,a.splice(i,0,{identifier:l,updater:c,references:1})}g.push(l)}return g}r.exports=function(r,t){var g=o(r=r||[],t=t||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var v=e(g[i]);a[v].references--}for(var n=o(r,t),d=0;d<g.length;d++){var l=e(g[d]);0===a[l].references&&(a[l].updater(),a.splice(l,1))}g=n}}},15(r){var a={};r.exports=function(r,e){var o=function(r){if(void 0===a[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}a[r]=e}return a[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(e)}},17(r){r.exports=function(r){var a=document.createElement("style");return r.setAttributes(a,r.attributes),r.insert(a,r.options),a}},16(r,a,e){r.exports=function(r){var a=e.nc;a&&r.setAttribute("nonce",a)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var a=r.insertStyleElement(r);return{update:function(e){var o,t,g;o="",e.supports&&(o+="@supports (".concat(e.supports,") {")),e.media&&(o+="@media ".concat(e.media," {")),(t=void 0!==e.layer)&&(o+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),o+=e.css,t&&(o+="}"),e.media&&(o+="}"),e.supports&&(o+="}"),(g=e.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(o,a,r.options)},remove:function(){var r;null===(r=a).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,a){if(a.styleSheet)a.styleSheet.cssText=r;else{for(;a.firstChild;)a.removeChild(a.firstChild);a.appendChild(document.createTextNode(r))}}}}]);
+`,""]),a.d(e,{},{A:i})},21(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",o=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),o&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),o&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,o,g,t){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==t&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=t),a&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=a),g&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=g):l[4]="".concat(g)),e.push(l))}},e}},20(r){r.exports=function(r){return r[1]}},12(r,e,a){a.r(e);var o=a(13),g=a.n(o),t=a(14),i=a.n(t),v=a(15),n=a.n(v),d=a(16),l=a.n(d),p=a(17),s=a.n(p),c=a(18),h=a.n(c),u=a(19),b={};b.styleTagTransform=h(),b.setAttributes=l(),b.insert=n().bind(null,"head"),b.domAPI=i(),b.insertStyleElement=s(),g()(u.A,b);let x=u.A&&u.A.locals?u.A.locals:void 0;a.d(e,{},{default:x})},13(r){var e=[];function a(r){for(var a=-1,o=0;o<e.length;o++)if(e[o].identifier===r){a=o;break}return a}function o(r,o){for(var g={},t=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=g[n]||0,l="".concat(n," ").concat(d);g[n]=d+1;var p=a(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)e[p].references++,e[p].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,o);o.byIndex=i,e.splice(i,0,{identifier:l,updater:c,references:1})}t.push(l)}return t}r.exports=function(r,g){var t=o(r=r||[],g=g||{});return function(r){r=r||[];for(var i=0;i<t.length;i++){var v=a(t[i]);e[v].references--}for(var n=o(r,g),d=0;d<t.length;d++){var l=a(t[d]);0===e[l].references&&(e[l].updater(),e.splice(l,1))}t=n}}},15(r){var e={};r.exports=function(r,a){var o=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(a)}},17(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},16(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var o,g,t;o="",a.supports&&(o+="@supports (".concat(a.supports,") {")),a.media&&(o+="@media ".concat(a.media," {")),(g=void 0!==a.layer)&&(o+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),o+=a.css,g&&(o+="}"),a.media&&(o+="}"),a.supports&&(o+="}"),(t=a.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(o,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);

@@ -1,0 +1,70 @@
+"""Convolution and pooling of batches of images (n, c, h, w); sizes are a number, or one for height, one for width."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..variable import Operand, Variable
+from .calling import call, variable
+from .shaping import sizes
+
+Size = int | Sequence[int]
+
+
+def convolution_2d(
+    x: Operand,
+    w: Operand,
+    b: Operand | None = None,
+    stride: Size = 1,
+    pad: Size = 0,
+    dilate: Size = 1,
+    groups: int = 1,
+) -> Variable:
+    """Filters that slide over images. x: (n, c, h, w), w: (m, c / groups, k, l), b: (m,) -> (n, m, h', w').
+
+    h' = ⌊(h + 2 pad - dilate (k - 1) - 1) / stride⌋ + 1, w' likewise.
+    """
+    args = {"strides": _pair(stride), "pads": _pair(pad) * 2, "dilations": _pair(dilate), "group": int(groups)}
+    return call("convolution_2d", "Conv2D", **args)(x, w, *[] if b is None else [b])
+
+
+def deconvolution_2d(x: Operand, w: Operand, b: Operand | None = None, stride: Size = 1, pad: Size = 0) -> Variable:
+    """What sends gradients back through a convolution. x: (n, m, h, w), w: (m, c, k, l), b: (c,) -> (n, c, h', w').
+
+    h' = (h - 1) stride + k - 2 pad, w' likewise.
+    """
+    args = {"strides": _pair(stride), "pads": _pair(pad) * 2}
+    return call("deconvolution_2d", "ConvTranspose", **args)(x, w, *[] if b is None else [b])
+
+
+def max_pooling_2d(
+    x: Operand, ksize: Size, stride: Size | None = None, pad: Size = 0, cover_all: bool = True
+) -> Variable:
+    """The largest element under each window of `ksize`; equal ones share the gradient.
+
+    Args:
+        stride: from one window to the next; None: the size of one.
+        cover_all: whether windows go on until they have covered every element, beyond the last margin.
+    """
+    x, kernel, margin = variable(x), _pair(ksize), _pair(pad)
+    step = kernel if stride is None else _pair(stride)
+    behind = margin
+    if cover_all and x.ndim == 4:
+        spare = [size + 2 * p - k for size, p, k in zip(x.shape[2:], margin, kernel, strict=True)]
+        behind = tuple([p + -s % t for p, s, t in zip(margin, spare, step, strict=True)])
+    return call("max_pooling_2d", "MaxPool2D", kernels=kernel, strides=step, pads=margin + behind)(x)
+
+
+def average_pooling_2d(x: Operand, ksize: Size, stride: Size | None = None, pad: Size = 0) -> Variable:
+    """The mean of the elements under each window of `ksize`, in which elements of the margins count as zeros.
+
+    Args:
+        stride: from one window to the next; None: the size of one.
+    """
+    args: dict[str, Any] = {"kernels": _pair(ksize), "pads": _pair(pad) * 2, "count_include_pad": 1}
+    args["strides"] = args["kernels"] if stride is None else _pair(stride)
+    return call("average_pooling_2d", "AveragePool2D", **args)(x)
+
+
+def _pair(size: Size) -> tuple[int, ...]:
+    found = sizes(size)
+    return found * 2 if len(found) == 1 else found

@@ -1,0 +1,85 @@
+"""Backward passes in workspaces: the net of a Do is differentiated where it left its blobs."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from ..program import Device, GradientError, NetDef, Operator
+from ..program.control_flow import INNER_GRADIENT, Do, Fault, reads_from_outside, scopes_in, take_apart
+from .handover import gradient_at_start
+from .nesting import Attempt, Nesting
+
+if TYPE_CHECKING:
+    from .ir import IR
+
+
+def forward_do(op: Operator, index: int) -> Do:
+    """The parts of a Do of a forward program."""
+    do = take_apart(op, index, GradientError)
+    if do.pops:
+        raise Fault(op, index, GradientError)(
+            "is part of a backward pass: it takes its workspace off the stack, so that its own gradient finds none",
+            "Derivatives of second order do not pass control flow: let the ys lie outside of it.",
+        )
+    return do
+
+
+def attempt_do(nesting: Nesting, do: Do, arriving: Iterable[str], way: tuple[str, ...] = ("net",)) -> Attempt:
+    """The backward pass of the net of `do`, from gradients of the inner blobs `arriving`."""
+    seeds = {inner: inner + INNER_GRADIENT for inner in arriving}
+    return nesting.attempt(way, seeds, leaving=do.initial, initial=do.initial, keeps_versions=True)
+
+
+def check_reuse(op: Operator, index: int, do: Do, ir: "IR") -> None:
+    """Raise where a gradient arrives at what another Do left in the workspace that `do` continues in."""
+    for blob in ir.blobs if do.reuses else ():
+        if blob not in do.outer and gradient_at_start(ir, blob) is not None:
+            raise Fault(op, index, GradientError)(
+                f"reads {blob} as another Do left it in the workspace, and no gradient finds its way to that one",
+                f"Bind {blob}: make it an output of that Do, and an input of this one.",
+                [blob],
+            )
+
+
+def gradient_do(
+    do: Do,
+    net: NetDef,
+    bound_in: Mapping[str, str],
+    bound_out: Mapping[str, str],
+    still_holds: Callable[[str], bool],
+    device: Device | None,
+    *,
+    in_place: bool = False,
+) -> Operator:
+    """A Do that runs `net` in the workspace that `do` left.
+
+    Args:
+        bound_in, bound_out: inner name -> outer gradient, for those that it reads and those that it writes.
+        still_holds: whether an outer blob is still what its inner one was; else the workspace has it.
+        in_place: whether it reads, too, what it writes.
+    """
+    scopes = {do.outer[name]: name for name in scopes_in(net.ops) if name in do.outer}  # handed through
+    inputs: dict[str, str] = {outer: inner for inner, outer in bound_out.items()} if in_place else {}
+    saved = []
+    for name in reads_from_outside(net.ops):
+        if name in bound_in:
+            inputs[bound_in[name]] = name
+        elif name in scopes.values():
+            continue
+        elif name in do.outer and still_holds(do.outer[name]):
+            inputs[do.outer[name]] = name
+        elif name not in bound_out:
+            saved.append(name)
+    inputs |= scopes
+    binding = {
+        inner: list(inputs).index(outer) if in_place else len(inputs) + place
+        for place, (inner, outer) in enumerate(bound_out.items())
+    }
+    binding |= {inner: place for place, inner in enumerate(inputs.values())}
+    args = {
+        "net": net,
+        "inner_blobs": list(binding),
+        "outer_blobs_idx": list(binding.values()),
+        "saved_fwd_blobs": saved,
+    }
+    outputs = [*bound_out.values(), *scopes, do.scope]
+    return Operator("Do", [*inputs, do.scope], outputs, args, device, is_gradient=True)
