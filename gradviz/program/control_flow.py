@@ -146,7 +146,11 @@ def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -
                 [outer[name]],
             )
     pops = "saved_fwd_blobs" in op.args
-    reuses = bool(op.args.get("reuse_workspace", 0))
+    if not _is_list_of(op.args.get("saved_fwd_blobs", []), str):
+        raise fault("has no list of names as saved_fwd_blobs", "List what it finds in the workspace that it takes.")
+    reuses = op.args.get("reuse_workspace", 0)
+    if reuses not in (0, 1):
+        raise fault(f"has reuse_workspace={reuses!r}", "Give 0 or 1.")
     if not (pops or reuses):
         for name in reads_from_outside(net.ops):
             if name not in outer:
@@ -156,7 +160,7 @@ def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -
                     [name],
                 )
     initial = [inner[blob] for blob in outputs]
-    return Do(net, op.inputs[-1], inputs, outputs, outer, inner, initial, pops, reuses)
+    return Do(net, op.inputs[-1], inputs, outputs, outer, inner, initial, pops, bool(reuses))
 
 
 def check_branches(op: Operator, index: int, error: type[GradvizError] = NetError) -> None:

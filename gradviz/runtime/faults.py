@@ -51,7 +51,7 @@ def undefined(
         known: the blobs that are there.
         operators: those around `op`, in whose nested nets there may be a blob of that name.
     """
-    near = get_close_matches(name, known, n=3)
+    near = get_close_matches(name, dict.fromkeys(known), n=3)
     ways_out = [f"Did you mean {' or '.join(near)}?"] if near else []
     if way := local_to(operators, name):
         ways_out.append(f"{shorten(name)} is local to the net {way}: make it an output of the Do that runs this.")

@@ -219,12 +219,12 @@ class Known:
             raise no_stack(op, index, do.scope)
         is_open = do.pops or do.reuses
         inside = Known(do.net.ops, {}, self._device, is_open=is_open)
-        bound = []
         for name, blob in do.outer.items():
             if blob in self:
                 self._look(op, index, blob)
                 inside.specs[name], inside.places[name] = self.specs[blob], self.places[blob]
-                bound.append((name, blob))
+            elif self._is_open:
+                inside._doubt(name)
         steps = inside.plan_scoped(op, index, do)
         for blob in do.outputs:
             name = do.inner[blob]
@@ -232,7 +232,7 @@ class Known:
         self.specs[do.scope], self.places[do.scope] = SCOPE, CPU
         written = [(do.inner[blob], blob) for blob in do.outputs]
         make = _StepsInWorkspace(op, index, do, self._device) if is_open else lambda workspace: steps
-        return Scoped(op, index, make, bound, written, do.scope, do.pops, do.reuses)
+        return Scoped(op, index, make, list(do.outer.items()), written, do.scope, do.pops, do.reuses)
 
     def plan_scoped(self, op: Operator, index: int, do: Do) -> list[Step]:
         """The steps of the net of `do`, which keep what they overwrite if there can be a backward pass.

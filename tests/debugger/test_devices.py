@@ -5,6 +5,7 @@ import pytest
 
 from gradviz import Net, Operator, RunError, Workspace, debug
 from tests.debugger.conftest import fed_workspace, skip_net
+from tests.debugger.loops import fed, gated
 
 
 def on_device(ws, device):
@@ -91,3 +92,14 @@ def test_a_given_gradient_with_nan_is_refused_on_a_gpu(cupy):
     ws.feed("given", np.full((6, 5), np.nan))
     with pytest.raises(RunError, match="30 NaN"):
         debug(skip_net(), {"s": "given"}, workspace=ws)
+
+
+def test_a_loop_on_a_gpu_tells_what_one_on_the_cpu_tells(cupy):
+    def numbers(ws):
+        session = debug(gated(), ["loss"], workspace=ws)
+        trace = session.trace()
+        measured = [[value.shape, value.norm, value.preview, value.zero] for value in trace.arrays]
+        runs = [list(frame.values) for frame in trace.frames]
+        return {"runs": runs, "arrays": measured, **numbers_of(session)}
+
+    assert same_numbers(numbers(on_device(fed(3), "cuda:0")), numbers(fed(3)))

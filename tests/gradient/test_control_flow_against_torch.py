@@ -43,12 +43,15 @@ def test_a_pass_that_is_told_makes_the_same_operators_and_leaves_every_net_that_
     lowered = Lowered(program)
     ys, _ = starts(program, lowered)
     silent, told = IR(lowered.net.ops, lowered.skip), IR(lowered.net.ops, lowered.skip)
+    refusal = None
     try:
         operators, gradients = silent.get_backward_pass(ys)
-    except GradientError as refusal:
-        with pytest.raises(GradientError) as error:
+    except GradientError as error:
+        refusal = error
+    if refusal is not None:
+        with pytest.raises(GradientError) as caught:
             list(told.backward_events(ys))
-        assert error.value.message == refusal.message
+        assert caught.value.message == refusal.message
         return
     events = list(told.backward_events(ys))
     assert [op.outputs for op in told.gradient_ops] == [op.outputs for op in operators]

@@ -30,7 +30,13 @@ def programs() -> st.SearchStrategy[Program]:
     """Programs of 1 to `MOST_GENES` statements, which hypothesis makes smaller by leaving statements out."""
     # Three lists, since those of hypothesis are as a rule short.
     genes = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 9999)), max_size=MOST_GENES // 3)
-    return st.builds(lambda seed, *parts: grown(sum(parts, []), seed), st.integers(0, 9999), genes, genes, genes)
+    return st.builds(
+        lambda seed, *parts: grown([gene for part in parts for gene in part], seed),
+        st.integers(0, 9999),
+        genes,
+        genes,
+        genes,
+    )
 
 
 def grown(genes: Sequence[Gene], seed: int) -> Program:

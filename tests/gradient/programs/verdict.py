@@ -1,4 +1,4 @@
-"""gradviz judged on one program: its gradients are the truth, or a way of writing that keeps all versions shows why not."""
+"""gradviz judged on one program: its gradients are true, or the same program with all versions kept shows why not."""
 
 import random
 
@@ -149,5 +149,3 @@ def assert_gradient(
 def is_within_reach(reference: Reference) -> bool:
     """Whether the numbers of a program stay so small that a comparison says something."""
     return all(bool((value.detach().abs() < 1e6).all()) for value in reference.end.values())
-
-
