@@ -16,11 +16,11 @@ from ..program import Device, GradientError, Operator, RunError
 from ..runtime.devices import CPU, device_of, is_on_gpu, running_on
 from .faults import call_failed, called, common_device, data_replaced, rule_failed, wrong_results
 from .function import Function
-from .gradients import Gradient, Rows, dense
+from .gradients import Gradient
 from .plan import Plan, make_plan
 from .variable import Operand, Variable, as_variables
 
-MOST_SIGNATURES = 256
+MOST_SIGNATURES = 128
 """A call that has met more shapes and dtypes than this forgets them all: programs with ever new shapes stay small."""
 
 _new = object.__new__
@@ -95,11 +95,7 @@ class OperatorFunction(Function):
             return (made,)
         return signature.outputs(made, arrays)
 
-    def input_gradients(self, gys: Sequence[Gradient | None], wanted: int) -> Sequence[Gradient | None]:
-        for gy in gys:
-            if type(gy) is Rows:
-                gys = [g if g is None else dense(g, y.shape) for g, y in zip(gys, self.out_data, strict=True)]
-                break
+    def input_gradients(self, gys: Sequence[Array | None], wanted: int) -> Sequence[Gradient | None]:
         try:
             return self._plan(gys, wanted).run(self.arrays, gys)
         except Exception as error:
@@ -218,11 +214,8 @@ class Call:
                 kind="unknown_operator",
                 ways_out=similar(self.type),
             )
-        names = [
-            *_names(known.inputs, "x", len(arrays)),
-            *_names(known.outputs, "y", self.outputs),
-        ]
-        op = Operator(self.type, names[: len(arrays)], names[len(arrays) :], self.args)
+        reads, writes = _names(known.inputs, "x", len(arrays)), _names(known.outputs, "y", self.outputs)
+        op = Operator(self.type, reads, writes, self.args)
         call = called(self.name, op.inputs, arrays)
         if known.inputs is not None and not known.inputs.admit(len(arrays)):
             raise RunError(

@@ -161,7 +161,7 @@ class Function:
                 raise wrong_results(call, f"{type(output).__name__} {output!r}", len(outputs))
         return tuple([copied(np.asarray(y) if isinstance(y, np.generic) else y, device_of(y)) for y in outputs])
 
-    def input_gradients(self, gys: Sequence[Gradient | None], wanted: int) -> Sequence[Gradient | None]:
+    def input_gradients(self, gys: Sequence[Array | None], wanted: int) -> Sequence[Gradient | None]:
         """The gradients of the inputs, arrays, from those of the outputs.
 
         Args:
@@ -173,7 +173,7 @@ class Function:
         if len(made) != len(self.inputs):
             raise wrong_count(self, f"{len(made)} gradients")
         return [
-            None if gx is None or not wanted >> at & 1 else checked_array(x, gx, self.arrays[at])
+            None if gx is None or not wanted >> at & 1 else read_only(checked_array(x, gx, self.arrays[at]))
             for at, (x, gx) in enumerate(zip(self.inputs, made, strict=True))
         ]
 
@@ -204,7 +204,7 @@ class _Once(Function):
     def run(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         return self.result
 
-    def input_gradients(self, gys: Sequence[Gradient | None], wanted: int) -> Sequence[Gradient | None]:
+    def input_gradients(self, gys: Sequence[Array | None], wanted: int) -> Sequence[Gradient | None]:
         raise differentiable_once(self.of)
 
     def input_gradient_variables(self, gys: Sequence[Variable | None], wanted: int) -> Sequence[Variable | None]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..operators.indexing import added_rows
 from ..operators.registry import Array
-from ..runtime.devices import CPU, current, device_of, is_on_gpu
+from ..runtime.devices import current, device_of, is_on_gpu
 from .faults import bad_gradient, described
 
 if TYPE_CHECKING:
@@ -79,12 +79,6 @@ def read_only(gradient: Array) -> Array:
     return view
 
 
-def shown(gradient: Any, like: Array) -> Array:
-    """A gradient of the array `like` for others to look at: one read-only array, whatever it is here."""
-    array = dense(gradient, like.shape)
-    return read_only(getattr(array, "_array", array))
-
-
 class HandedOut:
     """What people have been given: no array is given twice, though it be the gradient of many Variables.
 
@@ -116,22 +110,6 @@ def _shares_its_base(array: Array) -> bool:
     return base is not None and getrefcount(base) > 3  # the view, this variable, and the argument
 
 
-def checked(x: "Variable", gradient: Any) -> "Array | Variable":
-    """A copy of `gradient`, given by a person, if it can be that of `x`; a Variable itself.
-
-    Raises:
-        GradientError: ``bad_gradient``.
-    """
-    from .variable import Variable
-
-    if isinstance(gradient, Variable):
-        checked_array(x, gradient.data, x.data)
-        return gradient
-    array = checked_array(x, gradient, x.data)
-    with current(device_of(array)):
-        return array.copy()
-
-
 def checked_array(x: "Variable", gradient: Any, like: Array) -> Array:
     """`gradient` if it is an array of the shape, dtype and device of `like`, the data of `x`.
 
@@ -142,12 +120,13 @@ def checked_array(x: "Variable", gradient: Any, like: Array) -> Array:
         gradient = np.asarray(gradient)
     if not (isinstance(gradient, np.ndarray) or is_on_gpu(gradient)):
         raise bad_gradient(x, f"must be an array, not {type(gradient).__name__}", "Make one: numpy.asarray(gradient).")
-    wanted = f"must be {described(like)} as the data, got {described(gradient)}"
-    if gradient.shape != like.shape:
-        raise bad_gradient(x, wanted, "Give one number for each element of the data.")
-    if gradient.dtype != like.dtype:
-        raise bad_gradient(x, wanted, f"Convert it: gradient.astype(numpy.{like.dtype}).")
     device = device_of(like)
-    if device_of(gradient) != device:
-        raise bad_gradient(x, wanted, "Copy it there: " + ("gradient.get()." if device == CPU else "cupy.asarray."))
-    return gradient
+    if gradient.shape == like.shape and gradient.dtype == like.dtype and device_of(gradient) == device:
+        return gradient
+    ways_out = {
+        "Give one number for each element of the data.": gradient.shape != like.shape,
+        f"Convert it: gradient.astype(numpy.{like.dtype}).": gradient.dtype != like.dtype,
+        f"Copy it to {device}.": device_of(gradient) != device,
+    }
+    wanted = f"must be {described(like)} as the data, got {described(gradient)}"
+    raise bad_gradient(x, wanted, *[way for way, is_one in ways_out.items() if is_one])

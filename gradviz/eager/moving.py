@@ -6,7 +6,7 @@ from ..operators.registry import Array
 from ..program import Device
 from ..runtime.devices import device_of, moved
 from .function import Function
-from .gradients import Gradient, dense
+from .gradients import Gradient
 from .variable import Variable
 
 
@@ -21,8 +21,8 @@ class Move(Function):
     def run(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         return (moved(arrays[0], self.device),)
 
-    def input_gradients(self, gys: Sequence[Gradient | None], wanted: int) -> Sequence[Gradient | None]:
-        return [moved(dense(gys[0], self.arrays[0].shape), device_of(self.arrays[0]))]
+    def input_gradients(self, gys: Sequence[Array | None], wanted: int) -> Sequence[Gradient | None]:
+        return [moved(gys[0], device_of(self.arrays[0]))]
 
     def input_gradient_variables(self, gys: Sequence[Variable | None], wanted: int) -> Sequence[Variable | None]:
         return [to_device(gy, device_of(self.arrays[0])) if gy is not None else None for gy in gys]

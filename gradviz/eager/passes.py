@@ -1,8 +1,8 @@
 """Backward passes as people start them: from a Variable to the leaves, or from outputs to chosen inputs."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,16 @@ from ..runtime.devices import current
 from . import gradients
 from .faults import bad_gradient, bad_schedule, described, named, no_seed
 from .function import Function
-from .gradients import HandedOut, checked, dense
+from .gradients import HandedOut, dense
 from .mode import current_mode, recorded
 from .rank import ADD, Arrived, run_by_rank
-from .variable import Variable, plain
+from .variable import Variable, checked_gradient, plain
 
 SCHEDULES: Mapping[str, Callable[..., Arrived]] = {"rank": run_by_rank}
 """The orders in which functions can be run backward."""
+
+QUIET: dict[str, Any] = {"all": "ignore"}
+"""What numpy warns of during a pass: numbers that are not finite are there for people to see."""
 
 
 def backward(root: Variable, gradient: Any, retain_grad: bool, schedule: str, create_graph: bool) -> None:
@@ -38,10 +41,11 @@ def backward(root: Variable, gradient: Any, retain_grad: bool, schedule: str, cr
     if root.creator is None and is_own:
         return
     handed = HandedOut([seed], bool(current_mode().hooks))
-    with _computing(create_graph):
+    with np.errstate(**QUIET), recorded() if create_graph else nullcontext():
         arrived = SCHEDULES[schedule]([(root, seed)], create_graph=create_graph, retain=retain_grad)
-        changes = [(x, _added(x, g, handed)) for x, g in arrived.leaves.items()]
-    changes += [(x, _kept(x, arrived, handed) if retain_grad else None) for x in arrived.met if x is not root]
+        changes = [(x, _added(x, g, handed)) for x, g in arrived.leaves.items() if x.requires_grad]
+    met = [x for x in dict.fromkeys(arrived.met) if x is not root]
+    changes += [(x, _kept(x, arrived, handed) if retain_grad else None) for x in met]
     for x, changed in changes:
         x._grad, x._grad_is_given = changed, False
     if root.creator is not None:
@@ -77,14 +81,15 @@ def grad(
     """
     ys, xs = _listed(outputs, "outputs"), _listed(inputs, "inputs")
     given = _gradients_for(ys, [grad_outputs] if isinstance(outputs, Variable) else grad_outputs)
-    keep = {id(x.creator) for x in xs if x.creator is not None}
-    follow = _towards(set(xs), keep, _behind(ys))
+    wanted, keep = set(xs), {id(x.creator) for x in xs if x.creator is not None}
+    follow = _towards(wanted, keep, _behind(ys))
+    starts = [(y, seed_of(y, g, is_new=True)) for y, g in zip(ys, given, strict=True) if y.requires_grad]
     seeds = [
-        (y, _start(seed_of(y, g, is_new=True), create_graph))
-        for y, g in zip(ys, given, strict=True)
-        if y.requires_grad and (y in set(xs) if y.creator is None else id(y.creator) in follow)
+        (y, _start(seed, create_graph))
+        for y, seed in starts
+        if (y in wanted if y.creator is None else id(y.creator) in follow)
     ]
-    with _computing(create_graph):
+    with np.errstate(**QUIET), recorded() if create_graph else nullcontext():
         arrived = run_by_rank(seeds, create_graph=create_graph, keep=keep, follow=follow)
     handed = HandedOut(seen=bool(current_mode().hooks))
     made = [_kept(x, arrived, handed) for x in xs]
@@ -104,7 +109,7 @@ def seed_of(y: Variable, gradient: Any, is_new: bool = False) -> Any:
         GradientError: ``bad_gradient``, ``missing_output_gradient``.
     """
     if gradient is not None:
-        return checked(y, gradient)
+        return checked_gradient(y, gradient)
     if y._grad_is_given and not is_new:
         return y._grad
     if y.size != 1:
@@ -118,13 +123,6 @@ def _start(seed: Any, create_graph: bool) -> Any:
     if not create_graph:
         return plain(seed)
     return seed if isinstance(seed, Variable) else Variable(seed, requires_grad=False)
-
-
-@contextmanager
-def _computing(create_graph: bool) -> Iterator[None]:
-    """While it lasts, numpy warns of nothing: numbers that are not finite are there for people to see."""
-    with np.errstate(all="ignore"), recorded() if create_graph else nullcontext():
-        yield
 
 
 def _added(x: Variable, gradient: Any, handed: HandedOut) -> Any:
@@ -149,8 +147,8 @@ def _kept(x: Variable, arrived: Arrived, handed: HandedOut) -> Any:
     if x.creator is None:
         gradient = arrived.leaves.get(x)
     else:
-        of_outputs = arrived.kept.get(id(x.creator))
-        gradient = of_outputs and of_outputs[x.place]
+        of_outputs = arrived.kept.get(id(x.creator), [])
+        gradient = of_outputs[x.place] if of_outputs else None
     return None if gradient is None else handed.own(dense(gradient, x.shape))
 
 

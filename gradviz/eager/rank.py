@@ -20,8 +20,9 @@ from . import gradients
 from .call import Call
 from .faults import cycle
 from .function import Function
+from .gradients import Rows
 from .mode import current_mode
-from .variable import Variable
+from .variable import Variable, plain
 
 DONE: list[Any] = []
 ADD = Call("add", "Add")
@@ -87,6 +88,10 @@ class Pass:
             wanted = function.wanted if follow is None else follow[name]
             if not wanted:
                 continue
+            for gy in gys:
+                if type(gy) is Rows:
+                    gys = _dense(gys, function.out_data)
+                    break
             gxs = function.input_gradients(gys, wanted) if is_plain else self._watched(function, gys, wanted)
             inputs = function.inputs
             for at, gx in enumerate(gxs):
@@ -130,9 +135,14 @@ class Pass:
         gys[x.place] = gradient if old is None else self._sum(old, gradient)
 
 
+def _dense(given: Sequence[Any], like: Sequence[Array]) -> list[Any]:
+    """Gradients of the arrays `like`, none of them sparse."""
+    return [None if g is None else gradients.dense(g, x.shape) for g, x in zip(given, like, strict=False)]
+
+
 def _shown(given: Sequence[Any], like: Sequence[Array]) -> tuple[Array | None, ...]:
-    """Gradients of the arrays `like` for hooks to look at."""
-    return tuple([None if g is None else gradients.shown(g, x) for g, x in zip(given, like, strict=False)])
+    """Gradients of the arrays `like` for hooks to look at: read-only arrays."""
+    return tuple([None if g is None else gradients.read_only(plain(g)) for g in _dense(given, like)])
 
 
 def run_by_rank(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:

@@ -2,7 +2,6 @@
 
 import operator
 from collections.abc import Callable, Iterator
-from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,9 @@ from ..operators.registry import Array
 from ..program import Device, RunError
 from ..runtime.devices import CPU, available, copied, current, device_of, is_on_gpu, moved
 from ..runtime.workspace import NUMERIC
+
+NUMBERS = (float, int, bool)
+"""Python's plain numbers; those of numpy have a dtype of their own."""
 
 Operand = Any
 """A Variable, or what a constant one can be made of: an array, a number, a list of equal rows."""
@@ -29,6 +31,7 @@ class Variable:
         grad: the gradient that backward passes left here, an array of its own (a Variable after
             ``backward(create_graph=True)``), or None: not computed.
         creator: the function that returned it; None for a leaf.
+        place: which of the outputs of its creator it is.
         rank: how many functions lie on the longest way to it from a leaf; a Variable that is cut off keeps its rank.
         requires_grad: whether gradients are computed for it. Only floating-point arrays have any.
         name: what messages and drawings call it.
@@ -90,7 +93,7 @@ class Variable:
 
     @grad.setter
     def grad(self, gradient: Any) -> None:
-        self._grad = None if gradient is None else gradients.checked(self, gradient)
+        self._grad = None if gradient is None else checked_gradient(self, gradient)
         self._grad_is_given = gradient is not None
 
     @property
@@ -162,7 +165,7 @@ class Variable:
 
     def detach(self) -> "Variable":
         """The same data in a leaf that requires no gradient."""
-        return Variable(self._array, requires_grad=False, name=self.name)
+        return Variable(self, requires_grad=False, name=self.name)
 
     def to_cpu(self) -> "Variable":
         """This Variable where it lies on the CPU, else a copy there; gradients come back to where this one lies."""
@@ -349,12 +352,12 @@ class Parameter(Variable):
 
 def kept(data: Any) -> Array:
     """`data` as an array that nobody else writes into: read-only already and its own, or a copy."""
+    if type(data) is np.ndarray and data.base is None and not data.flags.writeable and data.dtype.kind in NUMERIC:
+        return data
     if isinstance(data, Variable):
         return data._array
     if isinstance(data, list | tuple) and any(isinstance(item, Variable) for item in data):
         raise _not_numeric("it holds Variables, whose gradients would be lost", "Join them: functions.stack(xs).")
-    if type(data) is np.ndarray and data.base is None and not data.flags.writeable and data.dtype.kind in NUMERIC:
-        return data
     try:
         array = copied(data, device_of(data)) if is_on_gpu(data) else copied(np.asarray(data), CPU)
     except Exception as error:
@@ -370,6 +373,20 @@ def _not_numeric(why: str, *ways_out: str) -> RunError:
         kind="bad_value",
         ways_out=ways_out or ["Give numbers or truth values: an array, a list of equal rows, a number."],
     )
+
+
+def checked_gradient(x: Variable, gradient: Any) -> Array | Variable:
+    """A copy of `gradient`, which a person gives for `x`, or itself where it is a Variable.
+
+    Raises:
+        GradientError: ``bad_gradient``, it is of another type, shape, dtype or device than the data.
+    """
+    array = gradients.checked_array(x, plain(gradient), x._array)
+    if isinstance(gradient, Variable):
+        return gradient
+    with current(x.device):
+        copy: Array = array.copy()
+        return copy
 
 
 def plain(value: Any) -> Any:
@@ -398,10 +415,11 @@ def constant(value: Operand, like: Variable | None = None) -> Variable:
 
     Beside `like` a plain number takes the dtype that numpy gives it there, and what is no array lies where `like` does.
     """
-    if like is not None and isinstance(value, Number) and not isinstance(value, np.generic):
-        value = np.asarray(value, np.result_type(like.dtype, value))  # type: ignore[arg-type]
-        return Variable(moved(value, like.device), requires_grad=False)
-    return placed(value, like)
+    if like is None or type(value) not in NUMBERS:
+        return placed(value, like)
+    array = np.array(value, like.dtype if like.dtype.kind == "f" else np.result_type(like.dtype, value))
+    array.setflags(write=False)
+    return Variable(moved(array, like.device), requires_grad=False)
 
 
 def placed(value: Operand, like: Variable | None) -> Variable:

@@ -71,7 +71,7 @@ def deduplication_events(
     """Merge the rows of each sparse gradient that a finished pass gives an input of the net.
 
     Args:
-        pass_events: everything that happened, up to `Completed`.
+        pass_events: everything that happened in the outermost net, up to `Completed`.
         operators: the whole program: the forward operators, then the gradient operators.
         aggregator: ``"sum"`` or ``"mean"``.
     """

@@ -42,6 +42,7 @@ from .nesting import Nesting, Surroundings
 from .refusals import (
     missing_output_gradient,
     out_of_scope,
+    scope_as_y,
     shared_scope,
     version_overwritten,
 )
@@ -124,7 +125,12 @@ class IR(ForwardProgram):
             pass
 
     def _parsed(self, ys: Ys) -> dict[str, Gradient | None]:
-        return parse_ys(ys, self.blobs.keys(), lambda blob: local_to([ssa.op for ssa in self.ssa], blob))
+        parsed = parse_ys(ys, self.blobs.keys(), lambda blob: local_to([ssa.op for ssa in self.ssa], blob))
+        scopes = {scope for ssa in self.ssa if ssa.op.type in NETS for scope in scopes_of(ssa.op)}
+        for y in parsed:
+            if y in scopes:
+                raise scope_as_y(y)
+        return parsed
 
     def _played(self) -> Iterator[Played]:
         for index, ssa in enumerate(self.ssa):
@@ -212,7 +218,8 @@ class IR(ForwardProgram):
         operators, g_input = self.names.settle(ssa, answer)
         position = len(self.gradient_ops)
         if nesting is not None:
-            self._leave(nesting.left_on if operators else scopes_of(ssa.op), index)
+            is_passed = all(made.type not in NETS for made in operators)
+            self._leave(scopes_of(ssa.op) if is_passed else nesting.left_on, index)
         checks = self._check_inputs(index, operators, g_output)
         if self.around.keeps_versions:
             operators = [_reading(op, check) for op, check in zip(operators, checks, strict=True)]
@@ -318,9 +325,7 @@ class IR(ForwardProgram):
         made = written(gradient_ops, g_input, len(self.gradient_ops) - len(gradient_ops), fwd_op_idx)
         for name, generators in made.items():
             blob = ssa.reads[g_input.index(name)]
-            if len(generators) < g_input.count(name) and any(
-                gradient == name and of is not blob for gradient, of in zip(g_input, ssa.reads, strict=True)
-            ):
+            if len(g_input) > 1 and _is_of_several(name, g_input, ssa.reads):
                 self._share(name, fwd_op_idx, g_input)
                 continue
             self.names.hold(name, blob, owned=True)
@@ -443,6 +448,13 @@ class IR(ForwardProgram):
             terms = [generator.contribution() for generator in ([only] if only else blob.generators)]
             made = (total.renames, total.operators, position, total.gradient)
             self.told.append(Accumulated(index, blob.name, blob.version, terms, *made, path=self.path))
+
+
+def _is_of_several(name: str, g_input: Sequence[Gradient | None], reads: Sequence[Tracked]) -> bool:
+    """Whether `name` is the gradient of more than one blob."""
+    if g_input.count(name) == 1:
+        return False
+    return len({blob for blob, gradient in zip(reads, g_input, strict=True) if gradient == name}) > 1
 
 
 def _reading(op: Operator, check: InputChecked) -> Operator:

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING
 
 from ..operators.registry import Gradients, RuleAnswer, gradient_name, register_gradient
 from ..program import GradientError, NetDef, Operator
-from ..program.control_flow import INNER_GRADIENT, INNER_RESULT, RUNNING_SUM, Do, Fault, nested_nets, scopes_of, within
+from ..program.control_flow import (
+    INNER_GRADIENT,
+    INNER_RESULT,
+    RUNNING_SUM,
+    Do,
+    Fault,
+    nested_nets,
+    possibly_written,
+    scopes_of,
+    within,
+)
 from .accumulation import densified
 from .handover import assigned, dedupe_g_output, gradient_at_start, zeros_like
 from .nesting import Nesting
@@ -39,8 +49,9 @@ def while_gradient(op: Operator, g_output: Gradients, nesting: Nesting | None = 
     ir, active = differentiate_body(nesting, do, carried, arriving)
     reached = [blob for blob, inner in do.inner.items() if gradient_at_start(ir, inner) is not None]
     _check_condition(op, nesting, [blob for blob in constant if blob in arriving or blob in reached])
+    idle = {blob: g for blob, g in zip(op.outputs, g_output, strict=True) if blob not in (*do.outputs, *constant)}
     if not active:
-        return [], [None] * len(nesting.read)
+        return [], [idle.get(blob) for blob in nesting.read]
     summed = [blob for blob in reached if blob not in carried and blob not in constant]
     results = {blob: nesting.result_name(blob, arriving.values()) for blob in (*active, *summed)}
     body = gradient_do(
@@ -56,7 +67,7 @@ def while_gradient(op: Operator, g_output: Gradients, nesting: Nesting | None = 
         in_place=True,
     )
     _check_scopes(op, nesting, body)
-    g_input = [results.get(blob) for blob in nesting.read]
+    g_input = [results.get(blob, idle.get(blob)) for blob in nesting.read]
     return [*copies, *_gradient_loop(op, nesting, body, results, arriving)], g_input
 
 
@@ -147,8 +158,8 @@ def _start(blob: str, name: str, arriving: str | None) -> Operator:
 def written_by_condition(op: Operator) -> list[str]:
     """The condition of a loop, and what the net of the condition writes."""
     net = nested_nets(op).get("cond_net")
-    written = [name for nested in net.ops for name in nested.outputs] if net else []
-    return list(dict.fromkeys([op.inputs[0], *written]))
+    written = set().union(*map(possibly_written, net.ops)) if net else set()
+    return [op.inputs[0], *(name for name in op.outputs if name in written and name != op.inputs[0])]
 
 
 def _check_condition(op: Operator, nesting: Nesting, reached: Sequence[str]) -> None:

@@ -110,6 +110,16 @@ def _rule_of(op: Operator, index: int) -> str:
     return f"The gradient rule of {describe(op, index)}{where}"
 
 
+def scope_as_y(y: str) -> GradientError:
+    """What is to be differentiated is no number."""
+    return GradientError(
+        f"{y} holds a stack of workspaces, which has no gradient.",
+        kind="bad_ys",
+        blobs=[y],
+        ways_out=["Name blobs of numbers as ys: the outputs of the operators that use the stack."],
+    )
+
+
 def shared_scope(op: Operator, index: int, scope: str, later: int, other: Operator) -> GradientError:
     """A scope is not, for the backward pass of an operator, what it left: a later operator changed the stack for good.
 

@@ -28,7 +28,7 @@ def rows(trace: Trace, lines: Sequence[Line], position: int) -> Iterator[Row]:
     """The lines of one half of the program at `position`, in their order, at most MOST_ROWS of them."""
     event = trace.events[position - 1] if position else None
     new = set(event.lines) if event is not None else set()
-    visited = f"f{event.forward}" if event is not None and event.forward is not None else None
+    visited = f"f{event.forward}" if event is not None and event.subnet is None else None
     for line in lines[:MOST_ROWS]:
         mark = "*" if line.id in new else ">" if line.id == visited else " "
         # The net is there from the start; only what differentiation makes comes about.

@@ -268,6 +268,14 @@ def _written_by(net: NetDef) -> set[str]:
     return set().union(*map(surely_written, net.ops))
 
 
+def possibly_written(op: Operator) -> set[str]:
+    """The outputs that `op` writes under some conditions at least; others it lists for nothing."""
+    if op.type not in NETS:
+        return set(op.outputs)
+    inside = {name for net in nested_nets(op).values() for nested in net.ops for name in possibly_written(nested)}
+    return {name for name in outside(op, inside) if name in op.outputs} | {*scopes_of(op)}
+
+
 def _unlisted_inputs(op: Operator) -> list[str]:
     """The outputs of `op` that its nets may read before they write them, and that it does not list as inputs."""
     if op.type not in NETS:
@@ -281,9 +289,11 @@ def _unlisted_inputs(op: Operator) -> list[str]:
 def _bindings(op: Operator) -> Iterator[tuple[str, str]]:
     """The inner names of a Do, each with the outer blob it stands for, as far as `op` is built as it must be."""
     candidates = [*op.inputs[:-1], *op.outputs[:-1]]
-    for inner, place in zip(op.args.get("inner_blobs", ()), op.args.get("outer_blobs_idx", ()), strict=False):
-        if 0 <= place < len(candidates):
-            yield inner, candidates[place]
+    inner_names, places = op.args.get("inner_blobs"), op.args.get("outer_blobs_idx")
+    if _is_list_of(inner_names, str) and _is_list_of(places, int):
+        for inner, place in zip(inner_names, places, strict=False):
+            if 0 <= place < len(candidates):
+                yield inner, candidates[place]
 
 
 def renamed(op: Operator, reads: Mapping[str, str], writes: Mapping[str, str]) -> Operator:

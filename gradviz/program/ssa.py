@@ -82,12 +82,13 @@ def number(operators: Iterable[Operator], initial: Iterable[str] = ()) -> list[S
 
     So is an output that an If or While may leave as it is, though it does not list it as an input.
     """
-    from .control_flow import kept_inputs  # it knows nets, which are numbered here
+    from .control_flow import NETS, kept_inputs  # it knows nets, which are numbered here
 
     blobs = {name: [BlobVersion(name, 0)] for name in initial}
     numbered = []
     for op in operators:
-        for name in kept_inputs(op, op.outputs):
-            blobs.setdefault(name, [BlobVersion(name, 0)])
+        if op.type in NETS:
+            for name in kept_inputs(op, op.outputs):
+                blobs.setdefault(name, [BlobVersion(name, 0)])
         numbered.append(play(op, blobs, BlobVersion))
     return numbered

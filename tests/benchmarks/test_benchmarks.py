@@ -1,4 +1,4 @@
-"""The benchmarks run, measure everything they name, and generation grows in proportion to the program."""
+"""The benchmarks run, measure everything they name, and generation and eager passes grow in proportion."""
 
 import json
 import subprocess
@@ -18,6 +18,11 @@ NAMES = {
     "run tiny operators, forward + backward",
     "MLP forward + backward",
     "LeNet forward + backward",
+    *(f"eager {what}, forward + backward" for what in ("chain", "MLP", "LeNet")),
+    "growth of eager chain",
+    "run a loop, forward",
+    "run a loop, forward + backward",
+    "memory of a loop",
     "record MLP",
     "document of chain",
 }
@@ -66,9 +71,9 @@ def test_the_report_names_the_machine() -> None:
     assert report()["machine"].keys() == {"processor", "cores", "load", "python", "numpy", "gradviz", "date"}
 
 
-def test_generation_grows_in_proportion_to_the_program() -> None:
+def test_generation_and_eager_passes_grow_in_proportion_to_the_program() -> None:
     growth = {figure["name"]: figure["ratio"] for figure in report()["figures"] if figure["name"].startswith("growth")}
-    assert len(growth) == len(SHAPES)
+    assert len(growth) == len(SHAPES) + 1
     assert all(ratio < MOST_GROWTH for ratio in growth.values()), growth
 
 
@@ -83,4 +88,7 @@ def test_names_choose_what_is_measured_and_the_table_shows_it() -> None:
 def test_an_unknown_name_is_answered_with_those_there_are() -> None:
     finished = run("speed")
     assert finished.returncode == 2
-    assert "there is no benchmark speed; there are generation, execution, mlp, convnet, recording" in finished.stderr
+    assert (
+        "there is no benchmark speed; there are generation, execution, mlp, convnet, eager, control_flow, recording"
+        in finished.stderr
+    )

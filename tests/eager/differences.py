@@ -41,7 +41,7 @@ def differences(function: Callable[..., Any], arrays: Sequence[Array], position:
     return result
 
 
-def assert_close(actual: Array, expected: Array) -> None:
+def assert_close(actual: Array, expected: Array, tolerance: float = 1e-6) -> None:
     """The same shape, and the same numbers as closely as differences tell."""
     assert actual.shape == expected.shape
-    assert np.linalg.norm(actual - expected) <= 1e-6 * max(np.linalg.norm(expected), 1e-3)
+    assert np.linalg.norm(actual - expected) <= tolerance * max(np.linalg.norm(expected), 1e-2)

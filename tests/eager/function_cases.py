@@ -213,7 +213,7 @@ INDEXING = [
     *[chosen(index) for index in (0, -1, slice(1, None), slice(None, None, -1), slice(None, None, 2), ..., None)],
     *[
         chosen(index)
-        for index in ((0, 1), (0, 1, 2), (slice(None), 1), (..., 0), (None, 1, ..., None), (1, slice(0, 2)))
+        for index in ((0, 1), (0, 1, 2), (slice(None), 1), (), (..., 0), (None, 1, ..., None), (1, slice(0, 2)))
     ],
     *[
         chosen(index)

@@ -100,6 +100,14 @@ def test_what_requires_no_gradient_gets_none_and_lets_none_through() -> None:
     assert gradients(w, y) == [None, None]
 
 
+def test_a_leaf_that_is_frozen_after_the_forward_run_gets_none() -> None:
+    x, w = Variable(2.0), Variable(3.0)
+    y = x * w
+    w.requires_grad = False
+    y.backward()
+    assert gradients(x, w) == [3, None]
+
+
 def test_outputs_that_nobody_holds_have_no_gradient_and_count_as_zeros() -> None:
     x = Variable(floats(2, 4))
     left, _ = functions.split_axis(x, 2, 1)

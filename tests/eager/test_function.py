@@ -117,6 +117,29 @@ def test_may_return_what_it_was_given() -> None:
     assert not np.shares_memory(x.data, y.data)
 
 
+def test_what_a_backward_method_returns_is_never_handed_out_itself() -> None:
+    class Cached(Function):
+        gradient = np.ones(2)
+
+        def forward(self, xs: tuple[Array, ...]) -> Any:
+            return xs[0] * 1
+
+        def backward(self, xs: tuple[Array, ...], gys: tuple[Array | None, ...]) -> Any:
+            return self.gradient
+
+    x = Variable([1.0, 2.0])
+    Cached()(x).sum().backward()
+    x.grad[:] = 7
+    np.testing.assert_array_equal(Cached.gradient, [1, 1])
+
+
+def test_gets_the_gradient_of_a_table_as_an_array() -> None:
+    table = Variable(floats(3, 2))
+    doubled = SumAndProduct()(table, table)[0]
+    functions.embed_id([0, 0], doubled).backward(gradient=np.ones((2, 2)))
+    np.testing.assert_array_equal(table.grad, [[4, 4], [0, 0], [0, 0]])
+
+
 def test_array_and_number_inputs_are_constants() -> None:
     x = Variable([2.0, 3.0])
     total, product = SumAndProduct()(x, np.array([5.0, 7.0]))

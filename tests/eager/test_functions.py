@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradviz import Variable
+from gradviz import Variable, grad
 from gradviz import functions as F
 from tests.eager import function_cases, image_cases
 from tests.eager.differences import assert_close, differences, floats
@@ -41,6 +41,20 @@ def test_gradients_are_those_of_central_differences(case: Case) -> None:
     _, weight, inputs = backward(case)
     for position, x in enumerate(inputs):
         assert_close(x.grad, differences(case.function, case.arrays, position, weight))
+
+
+@EVERY_CASE
+def test_gradients_of_gradients_are_those_of_central_differences(case: Case) -> None:
+    def slopes(*inputs: Variable) -> Variable:
+        y = case.function(*inputs)
+        made = grad([y], inputs, [floats(*y.shape, seed=7)], create_graph=True)
+        terms = [F.sum(g * floats(*g.shape, seed=20 + at)) for at, g in enumerate(made)]
+        return sum(terms[1:], terms[0])
+
+    inputs = [Variable(array) for array in case.arrays]
+    for position, second in enumerate(grad([slopes(*inputs)], inputs)):
+        expected = differences(slopes, case.arrays, position, np.ones(()))
+        assert_close(np.zeros(expected.shape) if second is None else second, expected, 3e-6)
 
 
 @EVERY_CASE

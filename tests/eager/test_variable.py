@@ -61,7 +61,9 @@ OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operato
 
 
 @pytest.mark.parametrize("operation", OPERATORS)
-@pytest.mark.parametrize("other", [2.0, 3, np.float64(1.5), positive(2, 3, seed=1), positive(3), [1.0, 2.0, 3.0]])
+@pytest.mark.parametrize(
+    "other", [2.0, 3, np.float64(1.5), positive(2, 3, seed=1), positive(3), [1.0, 2.0, 3.0], [1, 2, 3]]
+)
 def test_arithmetic_with_what_is_no_variable_on_either_side(operation: Any, other: Any) -> None:
     array = positive(2, 3)
     x = Variable(array)
@@ -100,6 +102,7 @@ def test_matrix_products() -> None:
     x, w = floats(2, 3), floats(3, 4, seed=1)
     for made in (Variable(x) @ w, x @ Variable(w), Variable(x) @ Variable(w)):
         np.testing.assert_allclose(made.data, x @ w)
+    np.testing.assert_allclose((Variable(x) @ [[1], [2], [3]]).data, x @ [[1], [2], [3]])
 
 
 def test_in_place_operators_make_a_new_variable() -> None:
@@ -245,6 +248,7 @@ def test_detach_shares_the_data_and_passes_no_gradient() -> None:
     x = Variable(A)
     y = x.detach()
     assert y.data is x.data
+    assert np.shares_memory(x.T.detach().data, x.data)
     assert not y.requires_grad
     (x * y).sum().backward()
     np.testing.assert_array_equal(x.grad, A)

@@ -122,6 +122,7 @@ def test_values_ranks_and_the_order_of_calls(case):
     assert [function.rank for function in run.calls.functions] == [f["rank"] for f in recorded(case)["functions"]]
 
 
+@pytest.mark.filterwarnings("ignore:.*requires no gradient")
 @EVERY_CASE
 def test_gradients_are_true_and_functions_run_in_the_recorded_order(case):
     run = Run(case)

@@ -27,11 +27,11 @@ from .activations import (
 )
 from .applying import apply
 from .arithmetic import abs, add, div, mul, neg, pow, reciprocal, scale, square, sub
+from .conversion import cast, stop_gradient
 from .elementwise import (
     arccos,
     arcsin,
     arctan,
-    cast,
     cbrt,
     ceil,
     clip,
@@ -51,7 +51,6 @@ from .elementwise import (
     sin,
     sinh,
     sqrt,
-    stop_gradient,
     tan,
     tanh,
 )

@@ -3,6 +3,7 @@
 from ..call import Call
 from ..variable import Operand, Variable
 from .calling import call, unary, variable
+from .conversion import floating
 
 _add, _sub, _mul, _div = Call("add", "Add"), Call("sub", "Sub"), Call("mul", "Mul"), Call("div", "Div")
 _pow = Call("pow", "Pow")
@@ -35,13 +36,13 @@ def mul(x: Operand, y: Operand) -> Variable:
 
 def div(x: Operand, y: Operand) -> Variable:
     """x / y, element by element, of floating-point arrays; shapes broadcast as numpy's do."""
-    return _div(x, y)
+    return _div(*floating(x, y))
 
 
 def pow(x: Operand, y: Operand) -> Variable:
     """x to the power of y, a number or an array; shapes broadcast as numpy's do."""
     if type(y) not in _NUMBERS:
-        return _pow(x, y)
+        return _pow(*floating(x, y))
     if y == 2:
         return square(x)
     return call("pow", "Pow", exponent=float(y))(x)

@@ -8,7 +8,7 @@ from ...operators import lookup
 from ..call import Call
 from ..variable import Operand, Variable, placed
 
-MOST_CALLS = 1024
+MOST_CALLS = 512
 """Calls are kept for the next time, so many of them: arguments may be numbers of any value."""
 
 

@@ -1,9 +1,6 @@
 """Functions of each element: exponentials, trigonometry, roots, and the parts of numbers."""
 
 from math import log as natural_log
-from typing import Any
-
-import numpy as np
 
 from ..variable import Operand, Variable
 from .arithmetic import scale
@@ -56,18 +53,7 @@ def ceil(x: Operand) -> Variable:
     return _ceil(variable(x).detach())
 
 
-def stop_gradient(x: Operand) -> Variable:
-    """x, through which no gradient passes."""
-    return variable(x).detach()
-
-
 def clip(x: Operand, min: float | None = None, max: float | None = None) -> Variable:
     """Each element kept from `min` to `max`, None: without a bound; the slope is 0 at the bounds and beyond."""
     bounds = {name: float(bound) for name, bound in (("min", min), ("max", max)) if bound is not None}
     return call("clip", "Clip", **bounds)(x)
-
-
-def cast(x: Operand, dtype: Any) -> Variable:
-    """x in another dtype, numpy's or its name; gradients come back in the dtype of x. x itself where it has it."""
-    old, wanted = variable(x), np.dtype(dtype)
-    return old if old.dtype == wanted else call("cast", "Cast", to=wanted.name)(old)

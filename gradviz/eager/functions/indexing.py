@@ -9,7 +9,7 @@ from ...runtime.devices import current, device_of, moved
 from ..call import Call
 from ..variable import Operand, Variable, as_variables, plain
 from .calling import call, variable
-from .elementwise import cast
+from .conversion import cast
 from .shaping import axis_of, broadcast, flatten, refused
 
 _gather, _where = Call("embed_id", "Gather"), Call("where", "Where")
@@ -28,7 +28,7 @@ def get_item(x: Operand, index: Any) -> Variable:
         word, found = _word(x, part, len(arrays))
         words.append(word)
         arrays += found
-    return call("get_item", "GetItem", index=", ".join(words))(x, *arrays)
+    return call("get_item", "GetItem", index=", ".join(words) or "...")(x, *arrays)
 
 
 def _word(x: Variable, part: Any, place: int) -> tuple[str, list[Any]]:

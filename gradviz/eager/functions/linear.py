@@ -1,8 +1,9 @@
 """Products of matrices, and what is linear in each of its inputs."""
 
 from ..call import Call
-from ..variable import Operand, Variable, as_variables
+from ..variable import Operand, Variable
 from .calling import call
+from .conversion import floating
 from .shaping import expand_dims, squeeze
 
 _fc, _without_bias = Call("linear", "FC"), Call("linear", "MatMul", {"trans_b": 1})
@@ -14,7 +15,7 @@ def matmul(a: Operand, b: Operand, transa: bool = False, transb: bool = False) -
     Args:
         transa, transb: whether the last two dimensions of a or b are exchanged first.
     """
-    a, b = as_variables((a, b))
+    a, b = floating(a, b)
     args = {"trans_a": int(transa), "trans_b": int(transb)}
     if a.ndim == b.ndim == 2:
         return call("matmul", "MatMul", **args)(a, b)

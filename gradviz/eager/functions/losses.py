@@ -6,7 +6,7 @@ from ..call import Call
 from ..variable import Operand, Variable
 from .arithmetic import abs, scale, square
 from .calling import call, variable
-from .elementwise import cast
+from .conversion import cast
 from .indexing import minimum
 from .reductions import mean
 from .shaping import moveaxis

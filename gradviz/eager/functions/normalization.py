@@ -6,7 +6,7 @@ from ...runtime.devices import moved
 from ..call import Call
 from ..variable import Operand, Variable
 from .calling import call, variable
-from .elementwise import cast
+from .conversion import cast
 from .shaping import reshape
 
 

@@ -228,7 +228,14 @@ class Frame:
         outer: Container[str],
         rng: random.Random,
     ) -> None:
-        """Append an If or While of `nets`, which need not say that it reads what it also writes."""
+        """Append an If or While of `nets`, which need not say that it reads what it also writes.
+
+        It may list an output that its nets only read.
+        """
+        idle = [name for name in reads if name in outer and name not in writes]
+        if idle and rng.random() < 0.3:
+            self._lowered.words.add("idle output")
+            writes = [*writes, rng.choice(idle)]
         listed = [name for name in dict.fromkeys(reads) if name != flag and (name not in writes or rng.random() < 0.6)]
         kept = [name for name in writes if name in outer and name not in sure]
         self.record([flag, *reads, *kept], writes, sure)
@@ -262,6 +269,10 @@ class Frame:
         outer = {*body.outer, *around, *CONSTANTS, PASSED_DOWN}
         writes = [name for name in frame.writes if name in outer]
         reads = [name for name in frame.reads if name in outer]
+        idle = [name for name in reads if name in body.outer and name not in writes]
+        if idle and rng.random() < 0.2:
+            words.add("idle output")
+            writes.append(rng.choice(idle))
         listed = [name for name in reads if name not in writes or rng.random() < 0.6]
         candidates = [*listed, *writes]
         bound = list(dict.fromkeys(candidates))
@@ -274,6 +285,9 @@ class Frame:
             "inner_blobs": [frame.name(name) for name in bound],
             "outer_blobs_idx": [candidates.index(name) for name in bound],
         }
+        if rng.random() < 0.15:
+            words.add("reused workspace")
+            args["reuse_workspace"] = 1
         kept = [name for name in writes if name not in frame.sure]
         self.record([*reads, *kept, scope], [*writes, scope], [*(n for n in writes if n in frame.sure), scope])
         names = [self.name(name) for name in (*listed, scope)], [self.name(name) for name in (*writes, scope)]

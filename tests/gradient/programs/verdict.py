@@ -79,7 +79,8 @@ def starts(program: Program, lowered: Lowered) -> tuple[dict[str, Gradient | Non
         if array is None:
             ys[y] = None
             continue
-        wanted = rng.choice((f"{y}_grad", f"{rng.choice('abcd')}_grad", "_a_grad_autosplit_0", f"{y}_given"))
+        other = rng.choice("abcd")
+        wanted = rng.choice((f"{y}_grad", f"{other}_grad", "_a_grad_autosplit_0", "loop_net_grad/cond", f"{y}_given"))
         shared = [name for name, other in given.items() if other is array]
         if y in again or wanted in taken or wanted in given:
             wanted = f"{y}_given"
