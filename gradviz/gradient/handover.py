@@ -23,11 +23,14 @@ def dedupe_g_output(op: Operator, g_output: Gradients) -> tuple[list[Operator], 
     """
     copies: list[Operator] = []
     gradients: Gradients = []
+    bound = {*op.inputs, *op.outputs}
     for output, gradient in zip(op.outputs, g_output, strict=True):
-        if gradient is not None and (gradient in gradients or gradient in op.inputs or gradient in op.outputs):
+        if gradient in bound:
             copy = f"{output}_{gradient}_DEDUP"
             copies.append(Operator("Copy", [str(gradient)], [copy]))
             gradient = copy
+        elif gradient is not None:
+            bound.add(str(gradient))
         gradients.append(gradient)
     return copies, gradients
 

@@ -12,6 +12,7 @@ read a forward blob only at the version that the program ends with: an older one
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -186,16 +187,22 @@ class IR(ForwardProgram):
 
     def _leads_nowhere(self, y: Tracked, given: Gradient) -> bool:
         """Whether nobody needs a gradient given for `y`: the operator that wrote it in place passes none on."""
-        for index, ssa in enumerate(self.ssa):
-            if y.name in ssa.op.inputs and y in ssa.writes:
-                if ssa.op.type in NETS:
-                    return False  # asking would differentiate its nets once more
-                try:
-                    answer = ask_rule(ssa.op, index, [given if blob is y else None for blob in ssa.writes])
-                except GradientError:
-                    return False
-                return not any(answer.g_input)
-        return False
+        index = self._writers.get(y) if y.version else None
+        if index is None or y.name not in self.ssa[index].op.inputs:
+            return False
+        ssa = self.ssa[index]
+        if index < self.skip or ssa.op.type in NETS:
+            return False  # nobody asks it, or asking would differentiate its nets once more
+        try:
+            answer = ask_rule(ssa.op, index, [given if blob is y else None for blob in ssa.writes])
+        except GradientError:
+            return False
+        return not any(answer.g_input)
+
+    @cached_property
+    def _writers(self) -> dict[Tracked, int]:
+        """Who wrote each version."""
+        return {blob: index for index, ssa in enumerate(self.ssa) for blob in ssa.writes}
 
     def _fill_with_ones(self, y: str) -> Operator:
         return Operator("ConstantFill", [y], [self.names.free(f"{y}_autogen_grad")], {"value": 1.0})
@@ -304,9 +311,17 @@ class IR(ForwardProgram):
         name = scope.name
         if (later := self.left_on.get(name, index)) > index:
             raise shared_scope(self.ssa[index].op, index, name, later, self.ssa[later].op)
-        for ssa in self.ssa[index + 1 :]:
-            if name in ssa.op.outputs and name not in scopes_of(ssa.op):
-                raise version_overwritten(self.ssa, index, source, scope, self.blobs[name][-1])
+        if self._latest_made.get(name, 0) > scope.version:
+            raise version_overwritten(self.ssa, index, source, scope, self.blobs[name][-1])
+
+    @cached_property
+    def _latest_made(self) -> dict[str, int]:
+        """Name -> its latest version that is no stack of workspaces on which one more was put."""
+        made: dict[str, int] = {}
+        for ssa in self.ssa:
+            stacks = scopes_of(ssa.op) if ssa.op.type in NETS else ()
+            made.update((blob.name, blob.version) for blob in ssa.writes if blob.name not in stacks)
+        return made
 
     def build_gradient_generators(
         self,
@@ -321,7 +336,6 @@ class IR(ForwardProgram):
         """
         ssa = self.ssa[fwd_op_idx]
         gradient_map = self.gradient_map
-        uncut = gradient_map.keys() & ssa.op.inputs if None in g_input else ()
         made = written(gradient_ops, g_input, len(self.gradient_ops) - len(gradient_ops), fwd_op_idx)
         for name, generators in made.items():
             blob = ssa.reads[g_input.index(name)]
@@ -341,9 +355,8 @@ class IR(ForwardProgram):
                 elif gradient not in made:
                     self._pass_through(blob, fwd_op_idx, gradient, g_output)
                 blob.gradient = gradient_map[blob.name] = gradient
-            elif blob.name in ssa.op.outputs or blob.name not in uncut:
-                # Written in place without gradient, or read twice, the second time without: as Caffe2, no entry.
-                gradient_map.pop(blob.name, None)
+            if (gradient is None and blob.name in ssa.op.outputs) or _is_own_index(blob):
+                gradient_map.pop(blob.name, None)  # written in place without gradient, or whole numbers: no entry
 
     def _share(self, name: str, index: int, g_input: Sequence[Gradient | None]) -> None:
         """One gradient that a rule made is that of several inputs: an accumulation may not rename it."""
@@ -448,6 +461,11 @@ class IR(ForwardProgram):
             terms = [generator.contribution() for generator in ([only] if only else blob.generators)]
             made = (total.renames, total.operators, position, total.gradient)
             self.told.append(Accumulated(index, blob.name, blob.version, terms, *made, path=self.path))
+
+
+def _is_own_index(blob: Tracked) -> bool:
+    """Whether `blob` numbers the rows of itself, so that it cannot be differentiated."""
+    return type(blob.gradient) is GradientSlice and blob.gradient.indices == blob.name
 
 
 def _is_of_several(name: str, g_input: Sequence[Gradient | None], reads: Sequence[Tracked]) -> bool:

@@ -69,6 +69,8 @@ class Nesting:
     def __init__(self, ir: "IR", index: int) -> None:
         self._ir = ir
         self._ssa = ir.ssa[index]
+        self._before = {blob.name: blob for blob in self._ssa.reads}
+        self._after = self._before | {blob.name: blob for blob in self._ssa.writes}
         self.index = index
         self.left_on: set[str] = set()
 
@@ -154,29 +156,29 @@ class Nesting:
 
     def still_holds(self, blob: str) -> bool:
         """Whether the blob around it still is, in the backward pass, what it was right after the operator."""
-        versions = [*self._ssa.reads, *self._ssa.writes]
-        meant = next(version for version in reversed(versions) if version.name == blob)
-        return meant is self._ir.blobs[blob][-1] and self._ir.around.still_holds(blob)
+        return self._after[blob] is self._ir.blobs[blob][-1] and self._ir.around.still_holds(blob)
 
     def was_there(self, blob: str) -> bool:
         """Whether the blob around it was there, for sure, before the operator ran."""
-        first = next((version for version in self._ssa.reads if version.name == blob), None)
-        return first is not None and (blob in self._ssa.op.inputs or first.version > 0 or blob not in self._ir.assumed)
+        if blob not in self._before:
+            return False
+        is_assumed = self._before[blob].version == 0 and blob in self._ir.assumed
+        return not is_assumed or blob in self._ssa.op.inputs
 
     def name_before(self, blob: str) -> str:
         """The name under which the backward pass finds the blob around it as it was before the operator ran.
 
         That is the blob's own name where nothing is kept: what has been written since counts for it, then.
         """
-        version = next(version for version in self._ssa.reads if version.name == blob)
+        version = self._before[blob]
         is_kept = self._ir.around.keeps_versions and version is not self._ir.blobs[blob][-1]
         return kept_name(version) if is_kept and self.was_there(blob) else blob
 
     def result_name(self, blob: str, arriving: Container[str]) -> str:
         """A name for the gradient of `blob` as the operator reads it, other than those of the `arriving` ones."""
         name, names = gradient_name(blob), self._ir.names
-        of = next(version for version in self._ssa.reads if version.name == blob)
-        return name if name not in arriving and names.writable(name, of) else names.fresh(name)
+        is_free = name not in arriving and names.writable(name, self._before[blob])
+        return name if is_free else names.fresh(name)
 
     def free_name(self, name: str) -> str:
         """`name`, numbered where it is taken."""

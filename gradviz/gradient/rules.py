@@ -120,8 +120,10 @@ def _is_ambiguous(op: Operator, g_output: Sequence[Gradient | None]) -> bool:
     for name in outputs:
         if name[-5:] == "_grad" and name[:-5] in inputs:
             return True
-    for gradient in g_output:  # noqa: SIM110 (a loop takes half the time of any)
-        if type(gradient) is str and gradient[-5:] == "_grad" and gradient[:-5] in inputs:
+    for gradient in g_output:
+        if type(gradient) is str and (
+            gradient in inputs or gradient in outputs or (gradient[-5:] == "_grad" and gradient[:-5] in inputs)
+        ):
             return True
     return False
 

@@ -305,3 +305,26 @@ def test_a_rule_reads_the_blob_it_means_where_the_user_named_one_like_a_gradient
     ws.run(net)
     assert ws.fetch("squared").item() == 25.0
     assert [ws.fetch(gradients[name]).item() for name in ("y", "y_grad")] == [5.0, 2.0]
+
+
+def test_a_blob_read_in_two_slots_has_a_gradient_where_one_of_them_has():
+    net = Net()
+    net.MatMul(["a", "b", "a"], "y")
+    assert net.add_gradient_operators(["y"]) == {"y": "y_autogen_grad", "a": "a_grad", "b": "b_grad"}
+
+
+def test_a_given_gradient_called_like_an_overwritten_input_is_not_taken_for_it():
+    net = Net()
+    net.Mul(["x", "w"], "y")
+    net.Tanh("v", "w")
+    with pytest.raises(GradientError, match="needs w@0"):
+        net.add_gradient_operators({"y": "w"})
+
+
+def test_a_gradient_given_behind_skipped_operators_is_added():
+    net = Net()
+    net.StopGradient("t", "t")
+    net.Tanh("t", "y")
+    net.add_gradient_operators({"t": "g", "y": None}, skip=1)
+    assert "g" in net.ops[-1].inputs
+    assert net.ops[-1].type == "Sum"

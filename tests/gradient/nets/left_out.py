@@ -28,19 +28,12 @@ CONSTANT_SLOTS: dict[str, Sequence[int]] = {
 
 
 def is_left_out(op: Operator) -> bool:
-    """Whether `op` is one that gradviz differentiates wrongly."""
-    return reads_one_blob_as_constant_too(op) or has_name_of_own_gradient(op)
+    """Whether gradviz differentiates `op` wrongly.
 
-
-def reads_one_blob_as_constant_too(op: Operator) -> bool:
-    """``CrossEntropy(x, x)``: the map has no gradient of x, because its second slot has none."""
+    ``CrossEntropy(x, x)``: the map has no gradient of x, because its second slot has none.
+    """
     constant = {op.inputs[slot] for slot in CONSTANT_SLOTS.get(op.type, ()) if slot < len(op.inputs)}
     return any(op.inputs.count(name) > 1 for name in constant)
-
-
-def has_name_of_own_gradient(op: Operator) -> bool:
-    """``x_grad = Sqrt(x)``: the rule writes its x_grad in two steps, the second of which reads that in place of y."""
-    return any(f"{name}_grad" in (*op.inputs, *op.outputs) for name in op.inputs)
 
 
 def is_given_wrongly(gradient: str, y: str, overwritten: Container[str]) -> bool:

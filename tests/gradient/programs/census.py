@@ -32,6 +32,8 @@ LEAST = {
     "one gradient for two ys": 0.08,
     "renamed": 0.5,
     "unlisted input": 0.5,
+    "idle output": 0.3,
+    "reused workspace": 0.2,
     "bare branch": 0.3,
     "bare condition": 0.1,
     "condition in a Do": 0.15,
