@@ -172,4 +172,4 @@ def _over_nets(
     reads = [condition, *(name for run in runs for name in reads_from_outside(run))]
     writes = [name for net in nets.values() for op in net.ops for name in op.outputs]
     op = Operator(type, in_order(reads), in_order(writes), {**nets, **(args or {})})
-    return msgspec.structs.replace(op, inputs=in_order([*op.inputs, *kept_inputs(op, op.outputs)]))
+    return msgspec.structs.replace(op, inputs=in_order([*op.inputs, *kept_inputs(op)]))

@@ -125,7 +125,7 @@ class Lines:
         """The line of the next forward operator, which joined the net at position `at`."""
         line = GrowingLine(self._id(f"f{len(self.forward)}"), "forward", op, None, at)
         self.forward.append(line)
-        kept = kept_inputs(op, op.outputs)
+        kept = kept_inputs(op)
         self._fill(line, [*op.inputs, *kept], op.outputs, at)
         return line
 

@@ -38,7 +38,7 @@ class Part:
         written: dict[str, int] = {}
         reads: dict[Key, None] = {(name, 0): None for name in initial}
         for ssa in program:
-            kept = [(name, 0) for name in kept_inputs(ssa.op, ssa.op.outputs)]
+            kept = [(name, 0) for name in kept_inputs(ssa.op)]
             for name, version in [*((blob.name, blob.version) for blob in ssa.reads), *kept]:
                 if name not in written:
                     reads[name, version] = None

@@ -51,7 +51,7 @@ class ForwardProgram:
             if not self.around.path:
                 check_depth(op, index, GradientError)
             check_structure(op, index, GradientError)
-            kept = [self._kept(name) for name in kept_inputs(op, op.outputs)]
+            kept = [self._kept(name) for name in kept_inputs(op)]
         ssa = play(op, self.blobs, Tracked)
         ssa.reads.extend(kept)
         if index >= self.skip:

@@ -141,7 +141,7 @@ class IR(ForwardProgram):
             yield Played(index, op, ssa.in_versions, ssa.out_versions, path=self.path)
 
     def _walk(self, seeds: Mapping[str, Gradient | None]) -> Iterator[None]:
-        """Go through the pass; at each yield `_told`, where there is one, holds what has happened since the last."""
+        """Go through the pass; at each yield `told`, where there is one, holds what has happened since the last."""
         self._seed(seeds)
         yield
         for index in range(len(self.ssa) - 1, self.skip - 1, -1):
@@ -355,8 +355,10 @@ class IR(ForwardProgram):
                 elif gradient not in made:
                     self._pass_through(blob, fwd_op_idx, gradient, g_output)
                 blob.gradient = gradient_map[blob.name] = gradient
-            if (gradient is None and blob.name in ssa.op.outputs) or _is_own_index(blob):
-                gradient_map.pop(blob.name, None)  # written in place without gradient, or whole numbers: no entry
+                if type(gradient) is GradientSlice and gradient.indices == blob.name:
+                    del gradient_map[blob.name]  # it numbers the rows of itself: whole numbers have no gradient
+            elif blob.name in ssa.op.outputs:
+                gradient_map.pop(blob.name, None)  # written in place without gradient
 
     def _share(self, name: str, index: int, g_input: Sequence[Gradient | None]) -> None:
         """One gradient that a rule made is that of several inputs: an accumulation may not rename it."""
@@ -461,11 +463,6 @@ class IR(ForwardProgram):
             terms = [generator.contribution() for generator in ([only] if only else blob.generators)]
             made = (total.renames, total.operators, position, total.gradient)
             self.told.append(Accumulated(index, blob.name, blob.version, terms, *made, path=self.path))
-
-
-def _is_own_index(blob: Tracked) -> bool:
-    """Whether `blob` numbers the rows of itself, so that it cannot be differentiated."""
-    return type(blob.gradient) is GradientSlice and blob.gradient.indices == blob.name
 
 
 def _is_of_several(name: str, g_input: Sequence[Gradient | None], reads: Sequence[Tracked]) -> bool:

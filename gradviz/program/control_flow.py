@@ -234,8 +234,8 @@ def reads_from_outside(operators: Iterable[Operator]) -> list[str]:
     return list(reads)
 
 
-def kept_inputs(op: Operator, known: Container[str]) -> list[str]:
-    """The outputs of `op` that it reads and does not list as inputs, of those in `known`.
+def kept_inputs(op: Operator) -> list[str]:
+    """The outputs of `op` that it reads and does not list as inputs.
 
     These are the ones that its nets read, and those that it may leave as they are: an If without a branch that writes
     z, and a While that runs no iteration, keep the z from before.
@@ -244,9 +244,7 @@ def kept_inputs(op: Operator, known: Container[str]) -> list[str]:
         return []
     sure = surely_written(op)
     read = _unlisted_inputs(op)
-    return [
-        name for name in op.outputs if (name not in sure or name in read) and name not in op.inputs and name in known
-    ]
+    return [name for name in op.outputs if (name not in sure or name in read) and name not in op.inputs]
 
 
 def surely_written(op: Operator) -> set[str]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from .net import NetDef, with_nets
+from .net import nested_to_dict, with_nets
 from .operator import Gradient, GradientSlice, Operator
 
 
@@ -242,7 +242,7 @@ AnyEvent = (
 
 def to_dict(event: Event) -> dict[str, Any]:
     """The event's own fields as plain data, with its name under ``"event"``."""
-    data: dict[str, Any] = msgspec.to_builtins(event, enc_hook=_net_to_dict)
+    data: dict[str, Any] = msgspec.to_builtins(event, enc_hook=nested_to_dict)
     return data
 
 
@@ -258,9 +258,3 @@ def from_dict(data: Mapping[str, Any]) -> Event:
     if isinstance(event, RuleApplied):
         return msgspec.structs.replace(event, operators=[with_nets(op) if op.args else op for op in event.operators])
     return event
-
-
-def _net_to_dict(value: object) -> dict[str, Any]:
-    if isinstance(value, NetDef):
-        return value.to_dict()
-    raise NotImplementedError

@@ -78,7 +78,7 @@ class NetDef:
         """The net as plain dicts, lists, strings and numbers; fields at their default are left out."""
         data: dict[str, Any] = msgspec.to_builtins(
             _Document(self.ops, external_inputs=self.external_inputs, external_outputs=self.external_outputs),
-            enc_hook=_nested_to_dict,
+            enc_hook=nested_to_dict,
         )
         return {"name": self.name, **data}
 
@@ -147,7 +147,8 @@ def with_nets(op: Operator) -> Operator:
     return msgspec.structs.replace(op, args=op.args | {name: NetDef.from_dict(net) for name, net in described.items()})
 
 
-def _nested_to_dict(value: Any) -> Any:
+def nested_to_dict(value: object) -> dict[str, Any]:
+    """A nested net among an operator's arguments as plain data: what msgspec asks for where it does not know itself."""
     if isinstance(value, NetDef):
         return value.to_dict()
     raise NotImplementedError

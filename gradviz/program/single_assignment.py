@@ -39,7 +39,7 @@ def _renamed(
         return [msgspec.structs.replace(op, inputs=inputs, outputs=outputs)]
     reads = {blob.name: name_of(blob) for blob in ssa.reads}
     writes = {blob.name: name_of(blob) for blob in ssa.writes}
-    kept = kept_inputs(op, latest)
+    kept = [name for name in kept_inputs(op) if name in latest]
     worked_on = {name: writes[name] for name in op.outputs if name in op.inputs or name in kept}
     copies = [
         Operator("Copy", [name_of(latest[name])], [copy])

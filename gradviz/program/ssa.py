@@ -88,7 +88,7 @@ def number(operators: Iterable[Operator], initial: Iterable[str] = ()) -> list[S
     numbered = []
     for op in operators:
         if op.type in NETS:
-            for name in kept_inputs(op, op.outputs):
+            for name in kept_inputs(op):
                 blobs.setdefault(name, [BlobVersion(name, 0)])
         numbered.append(play(op, blobs, BlobVersion))
     return numbered

@@ -14,7 +14,7 @@ import numpy as np
 from gradviz import Net
 from tests.benchmarks.agreement import check_agreement
 from tests.benchmarks.figures import Answer, Figure, Skipped, Target
-from tests.benchmarks.mlp import Blobs, Step, fed
+from tests.benchmarks.mlp import Blobs, Step, net_step
 from tests.benchmarks.timing import Effort, best_seconds
 
 BATCH = 32
@@ -38,14 +38,14 @@ MOST_RATIO = 1.0
 def measure(effort: Effort) -> Iterator[Answer]:
     """Milliseconds a step, gradviz against PyTorch where it is installed."""
     blobs = make_blobs()
-    steps = {"gradviz": gradviz_step(blobs)}
+    steps = {"gradviz": net_step(lenet(), blobs, LEAVES)}
     if find_spec("torch") is None:
         yield Skipped(NAME, "torch", "torch is not installed")
     else:
         steps["torch"] = torch_step(blobs)
         exact = {name: blob.astype(np.float64) if blob.dtype.kind == "f" else blob for name, blob in blobs.items()}
         # In float32 two elements under a window may tie for one and not for the other, and dy go another way.
-        check_agreement("torch", torch_step(exact)(), gradviz_step(exact)())
+        check_agreement("torch", torch_step(exact)(), net_step(lenet(), exact, LEAVES)())
     milliseconds = {who: 1e3 * seconds for who, seconds in best_seconds(steps, effort).items()}
     ours = milliseconds.pop("gradviz")
     if not milliseconds:
@@ -79,18 +79,6 @@ def lenet() -> Net:
     net.FC(["relu3", "pred_w", "pred_b"], "pred")
     net.SoftmaxWithLoss(["pred", "labels"], ["p", "loss"])
     return net
-
-
-def gradviz_step(blobs: Blobs) -> Step:
-    """The net with its gradient operators, run by a workspace."""
-    workspace, net = fed(blobs), lenet()
-    gradients = net.add_gradient_operators(["loss"])
-
-    def step() -> dict[str, Any]:
-        workspace.run(net)
-        return {name: workspace[str(gradients[name])] for name in LEAVES}
-
-    return step
 
 
 def torch_step(blobs: Blobs) -> Step:

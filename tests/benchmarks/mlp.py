@@ -3,7 +3,7 @@
 Everybody computes the same: the loss, and its gradients with respect to every weight, every bias and the data x.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -31,7 +31,7 @@ NAME = "MLP forward + backward"
 def measure(effort: Effort) -> Iterator[Answer]:
     """Milliseconds a step, gradviz against each peer that is installed."""
     blobs = make_blobs()
-    steps = {"gradviz": gradviz_step(blobs), "numpy by hand": numpy_step(blobs)}
+    steps = {"gradviz": net_step(mlp_net(), blobs, LEAVES), "numpy by hand": numpy_step(blobs)}
     for peer, module, make in (("torch", "torch", torch_step), ("HIPS autograd", "autograd", hips_step)):
         if find_spec(module) is None:
             yield Skipped(NAME, peer, f"{module} is not installed")
@@ -80,14 +80,14 @@ def fed(blobs: Blobs) -> Workspace:
     return workspace
 
 
-def gradviz_step(blobs: Blobs) -> Step:
-    """The net with its gradient operators, run by a workspace."""
-    workspace, net = fed(blobs), mlp_net()
+def net_step(net: Net, blobs: Blobs, leaves: Iterable[str]) -> Step:
+    """`net` with its gradient operators, run by a workspace; a step gives the gradients of `leaves`."""
+    workspace = fed(blobs)
     gradients = net.add_gradient_operators(["loss"])
 
     def step() -> dict[str, Any]:
         workspace.run(net)
-        return {name: workspace[str(gradients[name])] for name in LEAVES}
+        return {name: workspace[str(gradients[name])] for name in leaves}
 
     return step
 

@@ -4,29 +4,13 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from gradviz import GradientSlice, Net, NetError, Workspace, debug, load
+from gradviz import GradientSlice, Net, NetError, debug, load
 from gradviz.debugger import CursorError
 from gradviz.debugger.trace import TraceError, encode
 from gradviz.drawing import LIGHT
 from gradviz.drawing.view import view
 from gradviz.program.events import Completed, Deduplicated
-
-
-def embedding():
-    """Two readings of one table; rows 0 and 1 are read several times."""
-    net = Net("embedding")
-    net.Gather(["table", "i"], "a")
-    net.Gather(["table", "j"], "b")
-    net.Add(["a", "b"], "y")
-    return net
-
-
-def fed():
-    ws = Workspace()
-    ws.feed("table", np.arange(10.0).reshape(5, 2))
-    ws.feed("i", np.array([0, 1, 1]))
-    ws.feed("j", np.array([2, 1, 0]))
-    return ws
+from tests.embedding import embedding, fed
 
 
 def dense(session, gradient):

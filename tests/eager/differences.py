@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradviz import Variable
-
-Array = np.ndarray[Any, Any]
+from tests.central_differences import Array, central_differences
 
 
 def floats(*shape: int, seed: int = 0, low: float = 0.2, high: float = 1.7) -> Array:
@@ -28,17 +27,12 @@ def inside(*shape: int, seed: int = 0) -> Array:
 
 def differences(function: Callable[..., Any], arrays: Sequence[Array], position: int, weight: Array) -> Array:
     """The gradient of Σ weight · function(*arrays) with regard to the array at `position`."""
-    x, result = arrays[position], np.zeros(arrays[position].shape)
-    for index in np.ndindex(x.shape):
-        step = 6e-6 * max(1.0, abs(float(x[index])))
-        sides = []
-        for sign in (1, -1):
-            moved = x.copy()
-            moved[index] += sign * step
-            values = [*arrays[:position], moved, *arrays[position + 1 :]]
-            sides.append(float((np.asarray(function(*map(Variable, values)).data) * weight).sum()))
-        result[index] = (sides[0] - sides[1]) / (2 * step)
-    return result
+
+    def total(x: Array) -> float:
+        values = [*arrays[:position], x, *arrays[position + 1 :]]
+        return float((np.asarray(function(*map(Variable, values)).data) * weight).sum())
+
+    return central_differences(total, arrays[position])
 
 
 def assert_close(actual: Array, expected: Array, tolerance: float = 1e-6) -> None:

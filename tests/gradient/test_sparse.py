@@ -3,23 +3,8 @@
 import numpy as np
 import pytest
 
-from gradviz import GradientError, GradientSlice, Net, NetError, RunError, Workspace, debug, immediate
-
-
-def embedding():
-    net = Net("embedding")
-    net.Gather(["table", "i"], "a")
-    net.Gather(["table", "j"], "b")
-    net.Add(["a", "b"], "y")
-    return net
-
-
-def fed():
-    ws = Workspace()
-    ws.feed("table", np.arange(10.0).reshape(5, 2))
-    ws.feed("i", np.array([0, 1, 1]))
-    ws.feed("j", np.array([2, 1, 0]))
-    return ws
+from gradviz import GradientError, GradientSlice, Net, NetError, RunError, debug, immediate
+from tests.embedding import embedding, fed
 
 
 def dense(ws, gradient, rows):

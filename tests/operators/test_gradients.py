@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import mutually_broadcastable_shapes
 from gradviz.net import Net
 from gradviz.program import Gradient, GradientError, NetDef
 from gradviz.runtime import Workspace
+from tests.central_differences import central_differences
 from tests.operators.cases import CASES, Array, Case, defined_types, floats
 
 APART = {
@@ -68,16 +69,7 @@ def differences(case: Case, values: Mapping[str, Array], name: str) -> Array:
         outputs = case.forward({**values, name: x})
         return sum(float((outputs[y] * weight).sum()) for y, weight in weights.items())
 
-    x, result = values[name], np.zeros(values[name].shape)
-    for index in np.ndindex(x.shape):
-        step = 6e-6 * max(1.0, abs(float(x[index])))
-        sides = []
-        for sign in (1, -1):
-            moved = x.copy()
-            moved[index] += sign * step
-            sides.append(total(moved))
-        result[index] = (sides[0] - sides[1]) / (2 * step)
-    return result
+    return central_differences(total, values[name])
 
 
 def assert_matches_differences(case: Case) -> None:
