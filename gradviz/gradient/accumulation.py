@@ -12,7 +12,8 @@ Sparse: both halves of each are renamed so, and two Concat lay their rows one af
 Mixed: the sparse ones are made dense by scatter-add, in the shape of a dense one, and summed with the others.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -58,34 +59,52 @@ class Total(msgspec.Struct, frozen=True, gc=False):
 
 def add_up(of: Tracked, operators: list[Operator], names: GradientNames) -> Total:
     """Add the gradients of `of`; renamings are applied to `operators`, the gradient operators, in place."""
-    dense: list[Generator] = []
-    sparse: list[Generator] = []
-    for generator in of.generators:
-        (sparse if isinstance(generator.gradient, GradientSlice) else dense).append(generator)
-    if not sparse:
-        return _dense_sum(of, dense, operators, names)
-    if not dense:
-        return _sparse_sum(of, sparse, operators, names)
-    return _mixed_sum(of, dense, sparse, operators, names)
+    kinds = set(map(_is_sparse, of.generators))
+    if kinds == {False}:
+        return _dense_sum(of, of.generators, operators, names)
+    if kinds == {True}:
+        return _sparse_sum(of, of.generators, operators, names)
+    return _mixed_sum(of, operators, names)
+
+
+def _is_sparse(generator: Generator) -> bool:
+    return type(generator.gradient) is GradientSlice
 
 
 def _dense_sum(of: Tracked, generators: Sequence[Generator], operators: list[Operator], names: GradientNames) -> Total:
-    written = [generator for generator in generators if generator.steps]
-    total = str(written[0].gradient) if written else gradient_name(of.name)
-    is_passed = len(written) < len(generators) and any(g.gradient == total and not g.steps for g in generators)
-    if is_passed or not (written or names.writable(total, of)):
-        total = names.fresh(total)
+    total = _name_of_sum(of, generators, names)
     renames: list[Rename] = []
-    number = 0
-    for generator in written[1:]:
-        old = str(generator.gradient)
-        generator.gradient, number = _split_name(old, number, names)
-        renames += _rename(generator.steps, old, generator.gradient, operators)
-    terms = [str(generator.gradient) for generator in generators]
+    terms: list[str] = []
+    number, is_first = 0, True
+    for generator in generators:
+        name: Any = generator.gradient
+        if generator.steps and is_first:
+            is_first = False
+        elif generator.steps:
+            generator.gradient, number = _split_name(name, number, names)
+            renames += _rename(generator.steps, name, generator.gradient, operators)
+            name = generator.gradient
+        terms.append(name)
     if terms[0] != total and total in terms:
         place = terms.index(total)
         terms[0], terms[place] = terms[place], terms[0]
     return Total([Operator("Sum", terms, [total])], renames, total)
+
+
+def _name_of_sum(of: Tracked, generators: Sequence[Generator], names: GradientNames) -> str:
+    """The name of the first gradient that an operator wrote, unless one that was passed through has it too."""
+    for generator in generators:
+        if generator.steps:
+            total: Any = generator.gradient
+            break
+    else:
+        total = gradient_name(of.name)
+        if not names.writable(total, of):
+            return names.fresh(total)
+    for generator in generators:
+        if generator.gradient == total and not generator.steps:
+            return names.fresh(total)
+    return str(total)
 
 
 def _sparse_sum(of: Tracked, generators: Sequence[Generator], operators: list[Operator], names: GradientNames) -> Total:
@@ -100,13 +119,9 @@ def _sparse_sum(of: Tracked, generators: Sequence[Generator], operators: list[Op
     return Total(made, renames, GradientSlice(*totals))
 
 
-def _mixed_sum(
-    of: Tracked,
-    dense: Sequence[Generator],
-    sparse: Sequence[Generator],
-    operators: list[Operator],
-    names: GradientNames,
-) -> Total:
+def _mixed_sum(of: Tracked, operators: list[Operator], names: GradientNames) -> Total:
+    sparse = [generator for generator in of.generators if _is_sparse(generator)]
+    dense = [generator for generator in of.generators if not _is_sparse(generator)]
     renames = _split_halves(sparse, operators, names) if len(sparse) > 1 else []
     total = _dense_sum(of, dense, operators, names)
     shape_like = str(dense[0].gradient)
@@ -156,17 +171,17 @@ def _split_name(name: str, number: int, names: GradientNames) -> tuple[str, int]
     return split, number + 1
 
 
-def _rename(steps: Steps, old: str, new: str, operators: list[Operator]) -> Iterable[Rename]:
-    for step, (position, slot) in enumerate(steps):
-        op = operators[position]
+def _rename(steps: Steps, old: str, new: str, operators: list[Operator]) -> list[Rename]:
+    for number, step in enumerate(steps):
+        op = operators[step.position]
         if op.type in NETS:
-            operators[position] = renamed(op, {old: new} if step else {}, {old: new} if slot >= 0 else {})
-            yield Rename(position, slot, old, new)
-            continue
-        inputs = [new if name == old else name for name in op.inputs] if step else op.inputs
-        outputs = op.outputs
-        if slot >= 0:
-            outputs = outputs.copy()
-            outputs[slot] = new
-        operators[position] = msgspec.structs.replace(op, inputs=inputs, outputs=outputs)
-        yield Rename(position, slot, old, new)
+            made = renamed(op, {old: new} if number else {}, {old: new} if step.slot >= 0 else {})
+        else:
+            inputs = [new if name == old else name for name in op.inputs] if number else op.inputs
+            outputs = op.outputs
+            if step.slot >= 0:
+                outputs = outputs.copy()
+                outputs[step.slot] = new
+            made = msgspec.structs.replace(op, inputs=inputs, outputs=outputs)
+        operators[step.position] = made
+    return [Rename(step.position, step.slot, old, new) for step in steps]

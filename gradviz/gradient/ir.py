@@ -25,7 +25,6 @@ from ..program.events import (
     Checked,
     Completed,
     Event,
-    GeneratorAdded,
     How,
     InputChecked,
     Played,
@@ -36,6 +35,7 @@ from ..program.events import (
     Visited,
 )
 from ..program.operator import parts_of
+from ..program.ssa import Ssa
 from .accumulation import Total, add_up, common_device, densified
 from .forward import ForwardProgram
 from .names import GradientNames
@@ -47,8 +47,8 @@ from .refusals import (
     shared_scope,
     version_overwritten,
 )
-from .rules import BlobRef, ask_rule, plain, plain_gradient
-from .versions import Generator, Tracked, steps_of, written
+from .rules import BlobRef, OutputGradientRef, ask_rule, plain, plain_gradient
+from .versions import Generator, Step, Tracked, steps_of, written
 from .why_none import WhyNone, why_none
 from .ys import Ys, parse_ys
 
@@ -173,7 +173,7 @@ class IR(ForwardProgram):
             position = len(self.gradient_ops)
             self.gradient_ops.append(fill)
             self.names.hold(fill.outputs[0], y, owned=True)
-            generator = Generator(gradient, "seed", None, ((position, 0),))
+            generator = Generator(gradient, "seed", None, (Step(position, 0),))
             event = Seeded(y.name, y.version, gradient, fill, position, path=self.path)
         else:
             gradient = given
@@ -227,7 +227,9 @@ class IR(ForwardProgram):
         if nesting is not None:
             is_passed = all(made.type not in NETS for made in operators)
             self._leave(scopes_of(ssa.op) if is_passed else nesting.left_on, index)
-        checks = self._check_inputs(index, operators, g_output)
+        checks: Sequence[InputChecked] = ()
+        if told is not None or self.around.keeps_versions or not self._is_in_order(ssa, operators, g_output):
+            checks = self._check_inputs(index, operators, g_output)
         if self.around.keeps_versions:
             operators = [_reading(op, check) for op, check in zip(operators, checks, strict=True)]
         if answer.marked:
@@ -239,6 +241,21 @@ class IR(ForwardProgram):
             told.append(RuleApplied(index, answer.source, position, operators, plain_g_input, path=self.path))
             told += checks
         self.build_gradient_generators(index, operators, g_output, g_input)
+
+    def _is_in_order(
+        self, ssa: Ssa[Tracked], operators: Sequence[Operator], g_output: Sequence[Gradient | None]
+    ) -> bool:
+        """Whether a glance tells that all that `operators` read is there: gradients that arrive, and forward blobs
+        that were written once at most."""
+        inputs, outputs, blobs = ssa.op.inputs, ssa.op.outputs, self.blobs
+        for op in operators:
+            for name in op.inputs:
+                if name in g_output:
+                    if type(name) is not str and type(name) is not OutputGradientRef:
+                        return False
+                elif (name not in outputs and name not in inputs) or len(blobs[name]) > 1:
+                    return False
+        return True
 
     def _check_inputs(
         self, index: int, operators: Sequence[Operator], g_output: Sequence[Gradient | None]
@@ -338,26 +355,26 @@ class IR(ForwardProgram):
         gradient_map = self.gradient_map
         made = written(gradient_ops, g_input, len(self.gradient_ops) - len(gradient_ops), fwd_op_idx)
         for name, generators in made.items():
-            blob = ssa.reads[g_input.index(name)]
-            if len(g_input) > 1 and _is_of_several(name, g_input, ssa.reads):
+            if g_input.count(name) > 1 and _is_of_several(name, g_input, ssa.reads):
                 self._share(name, fwd_op_idx, g_input)
                 continue
+            blob = ssa.reads[g_input.index(name)]
             self.names.hold(name, blob, owned=True)
             for generator in generators:
-                self._add_generator(blob, fwd_op_idx, generator)
+                self._add_generator(blob, generator)
         for slot, gradient in enumerate(g_input):
             blob = ssa.reads[slot]
             if gradient is not None:
                 if type(gradient) is GradientSlice:
                     generator = self.append_sparse_generators(fwd_op_idx, blob, gradient, gradient_ops, g_output)
                     gradient = generator.gradient
-                    self._add_generator(blob, fwd_op_idx, generator)
+                    self._add_generator(blob, generator)
                 elif gradient not in made:
                     self._pass_through(blob, fwd_op_idx, gradient, g_output)
                 blob.gradient = gradient_map[blob.name] = gradient
                 if type(gradient) is GradientSlice and gradient.indices == blob.name:
                     del gradient_map[blob.name]  # it numbers the rows of itself: whole numbers have no gradient
-            elif blob.name in ssa.op.outputs:
+            elif blob.name in ssa.op.outputs and blob.gradient is None:
                 gradient_map.pop(blob.name, None)  # written in place without gradient
 
     def _share(self, name: str, index: int, g_input: Sequence[Gradient | None]) -> None:
@@ -367,7 +384,7 @@ class IR(ForwardProgram):
         )
         for blob in sharing:
             self.names.hold(name, blob, owned=False)
-            self._add_generator(blob, index, Generator(name, "passed", index, (), self.ssa[index].op.device))
+            self._add_generator(blob, Generator(name, "passed", index, (), self.ssa[index].op.device))
 
     def append_sparse_generators(
         self,
@@ -389,7 +406,7 @@ class IR(ForwardProgram):
             name = str(half) if steps else self.check_gradient_operator_input(half, g_output, fwd_op_idx, ()).name
             self.names.hold(name, blob, owned=bool(steps))
             if steps:
-                device = gradient_ops[steps[-1][0] - first].device
+                device = gradient_ops[steps[-1].position - first].device
             names.append(name)
             halves.append(steps)
         how: How = "generated" if any(halves) else "passed"
@@ -426,15 +443,12 @@ class IR(ForwardProgram):
             raise out_of_scope(op, index, gradient)
         assert isinstance(gradient, str)
         self.names.hold(gradient, blob, owned=False)
-        self._add_generator(blob, index, Generator(gradient, "passed", index, (), op.device))
+        self._add_generator(blob, Generator(gradient, "passed", index, (), op.device))
 
-    def _add_generator(self, blob: Tracked, index: int, generator: Generator) -> None:
-        count = blob.receive(generator)
+    def _add_generator(self, blob: Tracked, generator: Generator) -> None:
+        blob.receive(generator)
         if self.told is not None:
-            gradient, how, position = generator.gradient, generator.how, generator.position
-            self.told.append(
-                GeneratorAdded(index, blob.name, blob.version, gradient, how, position, count, path=self.path)
-            )
+            self.told.append(generator.added_to(blob, self.path))
 
     def do_gradient_accumulation(self, fwd_op_idx: int) -> None:
         """Add up the gradients of each input of operator `fwd_op_idx` whose first reader it is."""
@@ -467,8 +481,6 @@ class IR(ForwardProgram):
 
 def _is_of_several(name: str, g_input: Sequence[Gradient | None], reads: Sequence[Tracked]) -> bool:
     """Whether `name` is the gradient of more than one blob."""
-    if g_input.count(name) == 1:
-        return False
     return len({blob for blob, gradient in zip(reads, g_input, strict=True) if gradient == name}) > 1
 
 

@@ -96,7 +96,7 @@ class GradientNames:
             self._inside.update(name for gradient_op in operators for name in gradient_op.outputs)
         for gradient_op in operators:
             for name in gradient_op.outputs:
-                if name in scopes or (name not in holders and name not in reserved) or name in conflicts:
+                if (name not in holders and name not in reserved) or name in scopes or name in conflicts:
                     continue
                 wanted = _target(name, ssa, g_input)
                 if wanted is None or not self.writable(name, wanted):
@@ -120,6 +120,8 @@ def _read_after_write(operators: Sequence[Operator]) -> set[str]:
 
 def _target(name: str, ssa: Ssa[Tracked], g_input: Sequence[Gradient | None]) -> Tracked | None:
     """The input whose gradient a rule calls `name`."""
+    if name in g_input:
+        return ssa.reads[g_input.index(name)]
     return next((ssa.reads[slot] for slot, gradient in enumerate(g_input) if name in parts_of(gradient)), None)
 
 

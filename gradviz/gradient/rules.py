@@ -1,7 +1,7 @@
 """Asking an operator's gradient rule, and checking what it answers."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -20,24 +20,28 @@ class BlobRef(str):
     overwritten, or the output. Rules of such operators are given these in place of plain names.
     """
 
-    source: Source
+    __slots__ = ()
+    source: ClassVar[Source]
 
 
 class InputRef(BlobRef):
     """The name of an input."""
 
+    __slots__ = ()
     source = "input"
 
 
 class OutputRef(BlobRef):
     """The name of an output."""
 
+    __slots__ = ()
     source = "output"
 
 
 class OutputGradientRef(BlobRef):
     """The name of an output's gradient."""
 
+    __slots__ = ()
     source = "output gradient"
 
 
@@ -142,7 +146,6 @@ def _checked(answer: Any, op: Operator, index: int, known: OperatorType, marked:
     if not (isinstance(answer, tuple) and len(answer) == 2):
         raise _failed(op, index, known, f"returned {answer!r} instead of (operators, gradients of the inputs)")
     operators, g_input = answer
-    is_ours = known.rule_source.startswith("gradviz/")  # names made of the operator's can be names
     if type(operators) is Operator:
         operators = [operators]
     elif operators is None:
@@ -151,25 +154,32 @@ def _checked(answer: Any, op: Operator, index: int, known: OperatorType, marked:
         operators = list(operators)
     else:
         raise _failed(op, index, known, f"returned {operators!r} as its operators")
-    for made in operators:
-        if not isinstance(made, Operator):
-            raise _failed(op, index, known, f"returned {made!r} among its operators")
-        if not is_ours:
-            _check_names(made, op, index, known)
     if g_input is None or isinstance(g_input, (str, GradientSlice)):
         g_input = [g_input]
-    elif isinstance(g_input, (list, tuple)):
+    elif isinstance(g_input, tuple):
         g_input = list(g_input)
-    else:
+    elif not isinstance(g_input, list):
         raise _failed(op, index, known, f"returned {g_input!r} as the gradients of the inputs")
     if len(g_input) != len(op.inputs):
         raise _failed(
             op, index, known, f"returned {len(g_input)} gradients for {len(op.inputs)} inputs, with None where none is"
         )
+    if not known.is_rule_ours:
+        _check_parts(operators, g_input, op, index, known)
+    return Answer(operators, g_input, known.rule_source, marked)
+
+
+def _check_parts(
+    operators: Sequence[Any], g_input: Sequence[Any], op: Operator, index: int, known: OperatorType
+) -> None:
+    """Refuse what is neither an operator nor a gradient."""
+    for made in operators:
+        if not isinstance(made, Operator):
+            raise _failed(op, index, known, f"returned {made!r} among its operators")
+        _check_names(made, op, index, known)
     for gradient in g_input:
         if not (gradient is None or isinstance(gradient, (str, GradientSlice))):
             raise _failed(op, index, known, f"returned {gradient!r} as a gradient")
-    return Answer(operators, g_input, known.rule_source, marked)
 
 
 def _check_names(made: Operator, op: Operator, index: int, known: OperatorType) -> None:

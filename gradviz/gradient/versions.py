@@ -5,11 +5,19 @@ from collections.abc import Sequence
 import msgspec
 
 from ..program import Device, Gradient, Operator
-from ..program.events import Contribution, How
+from ..program.events import Contribution, GeneratorAdded, How
 from ..program.ssa import BlobVersion
 
-Steps = tuple[tuple[int, int], ...]
-"""(gradient operator, output slot) that write a name, in order; slot -1: a step of the same rule that reads it."""
+
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """A gradient operator that writes a name in an output slot; slot -1: a later one of the same rule that reads it."""
+
+    position: int
+    slot: int
+
+
+Steps = tuple[Step, ...]
+"""Those of one gradient, in order."""
 
 
 class Generator(msgspec.Struct, gc=False):
@@ -34,14 +42,20 @@ class Generator(msgspec.Struct, gc=False):
     @property
     def position(self) -> int | None:
         """The gradient operator that writes its final value, None where none does."""
-        for position, slot in self.steps[::-1]:
-            if slot >= 0:
-                return position
+        for step in self.steps[::-1]:
+            if step.slot >= 0:
+                return step.position
         return None
 
     def contribution(self) -> Contribution:
         """The same for an event."""
         return Contribution(self.gradient, self.how, self.index, self.position)
+
+    def added_to(self, blob: "Tracked", path: tuple[str, ...]) -> GeneratorAdded:
+        """The event that it is the latest gradient of `blob`."""
+        assert self.index is not None
+        count, position = len(blob.generators), self.position
+        return GeneratorAdded(self.index, blob.name, blob.version, self.gradient, self.how, position, count, path=path)
 
 
 class Tracked(BlobVersion, eq=False, gc=False):
@@ -56,7 +70,7 @@ class Tracked(BlobVersion, eq=False, gc=False):
 
     first_use: int = -1
     uses: int = 0
-    generators: list[Generator] | tuple[()] = ()
+    generators: Sequence[Generator] = ()
     gradient: Gradient | None = None
 
     def use(self, index: int) -> None:
@@ -65,13 +79,15 @@ class Tracked(BlobVersion, eq=False, gc=False):
             self.first_use = index
         self.uses += 1
 
-    def receive(self, generator: Generator) -> int:
-        """One more gradient has arrived; says how many there are now."""
-        if self.generators:
-            self.generators.append(generator)
+    def receive(self, generator: Generator) -> None:
+        """One more gradient has arrived."""
+        known = self.generators
+        if not known:
+            self.generators = (generator,)  # most have one: a tuple is smaller
+        elif type(known) is list:
+            known.append(generator)
         else:
-            self.generators = [generator]
-        return len(self.generators)
+            self.generators = [*known, generator]
 
 
 def written(
@@ -92,14 +108,14 @@ def written(
                 continue
             known = made.get(name)
             if known is None:
-                made[name] = [Generator(name, "generated", index, ((position, slot),), device)]
+                made[name] = [Generator(name, "generated", index, (Step(position, slot),), device)]
             elif name in reads or len(known) == g_input.count(name):
-                known[-1].steps += ((position, slot),)
+                known[-1].steps += (Step(position, slot),)
             else:
-                known.append(Generator(name, "generated", index, ((position, slot),), device))
+                known.append(Generator(name, "generated", index, (Step(position, slot),), device))
         for name in reads:
             if name not in op.outputs:
-                made[name][-1].steps += ((position, -1),)
+                made[name][-1].steps += (Step(position, -1),)
     return made
 
 
@@ -108,7 +124,7 @@ def steps_of(name: str, gradient_ops: Sequence[Operator], first: int) -> Steps:
     steps: Steps = ()
     for position, op in enumerate(gradient_ops, first):
         if name in op.outputs:
-            steps += ((position, op.outputs.index(name)),)
+            steps += (Step(position, op.outputs.index(name)),)
         elif steps and name in op.inputs:
-            steps += ((position, -1),)
+            steps += (Step(position, -1),)
     return steps

@@ -78,7 +78,8 @@ class OperatorType(NamedTuple):
     """Everything gradviz knows of one operator type.
 
     A type that a user made with `register_kernel` or `register_gradient` alone has no slots and no inference:
-    any number of inputs is taken, and shapes are known once it has run. One that `runs_nets` has no kernel.
+    any number of inputs is taken, and shapes are known once it has run. One that `runs_nets` has no kernel. What a
+    rule answers is checked, unless `is_rule_ours`: those of this package are held by tests.
     """
 
     type: str
@@ -92,6 +93,7 @@ class OperatorType(NamedTuple):
     derivative: str = ""
     doc: str = ""
     rule_source: str = ""
+    is_rule_ours: bool = False
     constant: bool = False
     runs_nets: bool = False
 
@@ -195,7 +197,10 @@ def register_gradient(type: str) -> Callable[[Rule], Rule]:
 
     def register(rule: Rule) -> Rule:
         _check_callable(rule, f"the gradient rule of {type}")
-        _TABLE[type] = _TABLE.get(type, OperatorType(type))._replace(rule=rule, rule_source=_source(rule))
+        source = source_of(rule)
+        _TABLE[type] = _TABLE.get(type, OperatorType(type))._replace(
+            rule=rule, rule_source=source, is_rule_ours=source.startswith("gradviz/")
+        )
         _tell()
         return rule
 
@@ -238,17 +243,18 @@ def gradient_name(blob: str) -> str:
 def gradient_operator(
     op: Operator,
     type: str,
-    inputs: Sequence[Gradient | None],
+    inputs: Sequence[Any],
     outputs: Sequence[str],
     args: Mapping[str, Any] | None = None,
 ) -> Operator:
     """An operator of `op`'s backward pass: on its device, marked as a gradient.
 
     Args:
+        inputs: names, and gradients of outputs; one that is None is told of when the operator joins the pass.
         args: its arguments; None: those of `op` travel along.
     """
-    reads: list[Any] = list(inputs)
-    return Operator(type, reads, list(outputs), op.args if args is None else dict(args), op.device, "", True, op.engine)
+    args = op.args if args is None else dict(args)
+    return Operator(type, inputs, outputs, args, op.device, "", True, op.engine)  # type: ignore[arg-type]
 
 
 def shape_source(op: Operator, position: int) -> str:
@@ -288,7 +294,8 @@ def _with_checked_arguments(infer: Inference, defaults: Mapping[str, Any] | None
     return check_and_infer
 
 
-def _source(function: Callable[..., Any]) -> str:
+def source_of(function: Callable[..., Any]) -> str:
+    """Where a function is written, ``file:line``; empty where it is not written in Python."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         return ""

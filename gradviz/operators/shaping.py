@@ -158,6 +158,12 @@ def join_axis(op: Operator, shape: tuple[int, ...]) -> int:
     return canonical_axis(op.args.get("axis", 3 if op.args.get("order") == "NHWC" else 1), shape)
 
 
+OF_ONE_RANK = (
+    "Reshape them, so that all have equally many dimensions.",
+    "Sums of sparse gradients join indices: give each Gather of one table indices (n,), or dense_gradient=1.",
+)
+
+
 def concat_spec(op: Operator, *xs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
     """Inference of Concat."""
     first, info = xs[0].shape, ArraySpec((len(xs),), np.dtype(np.int32))
@@ -170,7 +176,8 @@ def concat_spec(op: Operator, *xs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
         if not same:
             raise misfit(
                 f"Concat along {'a new axis' if added else 'axis'} {axis}: input 0 is {first}, "
-                f"input {position} is {x.shape}; all other sizes must be equal."
+                f"input {position} is {x.shape}; all other sizes must be equal.",
+                *([] if len(x.shape) == len(first) else OF_ONE_RANK),
             )
     size = len(xs) if added else sum(x.shape[axis] for x in xs)
     return ArraySpec((*first[:axis], size, *first[axis if added else axis + 1 :]), result_dtype(*xs)), info

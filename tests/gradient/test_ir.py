@@ -168,6 +168,12 @@ def test_an_orphan_stop_gradient_is_refused():
     assert (caught.value.kind, caught.value.operator_index) == ("orphan_stop_gradient", 3)
 
 
+def test_an_operator_in_place_keeps_the_gradient_of_one_slot_where_another_has_none():
+    net = Net()
+    net.CopyOnDeviceLike(["x", "x"], "x")
+    assert net.add_gradient_operators(["x"]) == {"x": "x_grad"}
+
+
 def test_stop_gradient_in_place_cuts_the_flow():
     net = Net()
     net.Tanh("x", "t")

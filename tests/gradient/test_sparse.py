@@ -111,3 +111,18 @@ def test_indices_of_two_dimensions_cannot_be_merged_and_the_way_out_is_told():
     with pytest.raises(RunError, match="FlattenToVec") as caught:
         ws.run(net)
     assert caught.value.kind == "shape_mismatch"
+
+
+def test_indices_of_two_dimensions_beside_one_say_what_to_do_when_the_net_runs():
+    net = Net("tables")
+    net.Gather(["table", "i"], "a")
+    net.Gather(["table", "j"], "b")
+    net.SumElements(["a"], "sum_a")
+    net.SumElements(["b"], "sum_b")
+    net.Add(["sum_a", "sum_b"], "y")
+    net.add_gradient_operators(["y"])
+    ws = fed()
+    ws.feed("j", np.array([[2, 1], [0, 0]]))
+    with pytest.raises(RunError, match="Concat") as raised:
+        ws.run(net)
+    assert "dense_gradient=1" in raised.value.explain()

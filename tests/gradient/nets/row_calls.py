@@ -23,7 +23,7 @@ def gather(pick: Pick) -> Call:
     x = table(pick)
     rows = pick.shape(x)[0]
     if pick.chance(0.15):
-        # Of two dimensions only where the gradient is dense, see left_out.
+        # Of two dimensions only where the gradient is dense: sparse ones cannot be added to others.
         shape = pick.one_of(((3,), (2, 2)))
         return Call("Gather", [x, pick.integers(shape, rows)], {"dense_gradient": 1})
     return Call("Gather", [x, pick.integers((pick.random.randint(1, 4),), rows)])

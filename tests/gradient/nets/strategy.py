@@ -14,7 +14,7 @@ from gradviz.program import Gradient
 
 from .call import Call
 from .draft import Draft
-from .left_out import is_given_wrongly, needs_ones
+from .left_out import may_be_written_over
 from .pick import NothingFits, Pick
 from .themes import FAMILIES, Theme
 
@@ -105,7 +105,7 @@ def grown(theme: Theme, genes: Sequence[Gene], ys_seed: int) -> RandomNet:
     skip = rng.randrange(len(draft.operators)) if rng.random() < theme.skips / 100 else 0
     if rng.random() < theme.plain_ys / 100:
         return net._replace(ys=draft.results() or net.ys, skip=skip)
-    ys, given = draw_ys(draft, rng, skip)
+    ys, given = draw_ys(draft, rng)
     return net._replace(ys=ys, given=given, skip=skip)
 
 
@@ -128,7 +128,7 @@ def add_operator(draft: Draft, theme: Theme, naming: str, seed: int) -> None:
     draft.add(Call("Tanh", [pick.floats()]), pick, naming)
 
 
-def draw_ys(draft: Draft, rng: random.Random, skip: int) -> tuple[Ys, dict[str, np.ndarray]]:
+def draw_ys(draft: Draft, rng: random.Random) -> tuple[Ys, dict[str, np.ndarray]]:
     """One to four ys: results as a rule, intermediate blobs, inputs, and now and then one of integers."""
     names = draft.names() if rng.random() < 0.95 else list(draft.values)
     ys = list(dict.fromkeys(rng.choice(draft.results() or names) for _ in range(rng.randint(1, 3))))
@@ -138,7 +138,7 @@ def draw_ys(draft: Draft, rng: random.Random, skip: int) -> tuple[Ys, dict[str, 
     if rng.random() < 0.3:
         return (ys * 2 if rng.random() < 0.1 else ys), {}
     given: dict[str, np.ndarray] = {}
-    return {y: None if needs_ones(y, skip, draft.overwritten) else start_of(draft, y, rng, given) for y in ys}, given
+    return {y: start_of(draft, y, rng, given) for y in ys}, given
 
 
 def start_of(draft: Draft, y: str, rng: random.Random, given: dict[str, np.ndarray]) -> Gradient | None:
@@ -146,7 +146,7 @@ def start_of(draft: Draft, y: str, rng: random.Random, given: dict[str, np.ndarr
     shape, roll = draft.values[y].shape, rng.random()
     alike = [name for name, array in given.items() if array.shape == shape and array.dtype == np.float64]
     alike += [name for name in draft.names() if name != y and draft.values[name].shape == shape]
-    alike = [name for name in alike if not is_given_wrongly(name, y, draft.overwritten)]
+    alike = [name for name in alike if not may_be_written_over(name, y, draft.overwritten)]
     if roll < 0.3:
         return None
     if roll < 0.4 and alike:
@@ -167,7 +167,7 @@ def new_name(draft: Draft, y: str, rng: random.Random, given: Mapping[str, np.nd
     other = rng.choice(list(draft.values))
     generated = (f"{y}_grad", f"{other}_grad", f"{y}_autogen_grad", f"_{other}_grad_autosplit_0")
     wishes = [f"{name}{half}" for name in ("dy", f"given_{y}", *generated)]
-    name = rng.choice([name for name in wishes if not is_given_wrongly(name, y, draft.overwritten)])
+    name = rng.choice([name for name in wishes if not may_be_written_over(name, y, draft.overwritten)])
     while name in given or name in draft.values:
         name = f"+{name}"
     return name
