@@ -1,4 +1,5 @@
-// Bundles the notebook widget: one ES module and one style sheet, written where the Python package serves them from.
+// Bundles the notebook widget, one ES module and one style sheet, and the same for a page without a server, where the
+// module is a plain script; written where the Python package finds them.
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -7,4 +8,5 @@ const folder = fileURLToPath(new URL("../gradviz/notebook/static/", import.meta.
 const shared = { bundle: true, minify: true, target: "es2021", logLevel: "info", legalComments: "none" };
 
 await build({ ...shared, entryPoints: { widget: "src/widget.ts" }, format: "esm", charset: "utf8", outdir: folder });
-await build({ ...shared, entryPoints: { widget: "src/style.css" }, charset: "utf8", outdir: folder });
+await build({ ...shared, entryPoints: { page: "src/page.ts" }, format: "iife", charset: "utf8", outdir: folder });
+await build({ ...shared, entryPoints: { widget: "src/style.css", page: "src/page.css" }, charset: "utf8", outdir: folder });

@@ -1,16 +1,21 @@
 """gradviz: an interactive debugger for gradients in Jupyter."""
 
+from . import functions
 from .eager import (
     Function,
     FunctionHook,
     NaNGuard,
+    OperatorPool,
     Parameter,
     PrintHook,
+    TensorPool,
     TimerHook,
     Variable,
-    functions,
+    compare,
     grad,
     no_grad,
+    register_buffers,
+    run_gradient_flow,
 )
 from .gradient import IR
 from .net import Net
@@ -33,22 +38,27 @@ __all__ = [
     "Net",
     "NetError",
     "Operator",
+    "OperatorPool",
     "Parameter",
     "PrintHook",
     "RunError",
     "Session",
+    "TensorPool",
     "TimerHook",
     "Variable",
     "Workspace",
     "__version__",
+    "compare",
     "debug",
     "functions",
     "grad",
     "immediate",
     "load",
     "no_grad",
+    "register_buffers",
     "register_gradient",
     "register_kernel",
+    "run_gradient_flow",
 ]
 
 _enable()

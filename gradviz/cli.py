@@ -1,4 +1,5 @@
-"""The command line: `gradviz lab` opens the demo notebooks in JupyterLab, `gradviz operators` lists the operators."""
+"""The command line: `gradviz lab` opens the demo notebooks in JupyterLab, `gradviz html` makes a page of a recording,
+`gradviz operators` lists the operators."""
 
 import argparse
 import importlib.util
@@ -8,11 +9,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gradviz import __version__
+from gradviz import GradvizError, Session, __version__, load
+from gradviz.notebook.files import FileError
+from gradviz.notebook.page import BUDGET, MOST_DOCUMENT, too_large
 from gradviz.operators.table import markdown
 
 FIRST_DEMO = "01-first-backward-pass.ipynb"
 DEFAULT_FOLDER = "gradviz-demos"
+RECORDING = ".gradviz.json"
+REFUSED = 2
+"""The exit status where what was asked for cannot be done."""
 NOT_DEMOS = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
 
 
@@ -81,6 +87,34 @@ def _as_root() -> list[str]:
     return ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
 
 
+def make_page(recording: Path, output: Path | None, title: str | None, budget: int) -> int:
+    """Writes a page that shows `recording` to `output`, by default beside it. Returns an exit status."""
+    try:
+        session = _read(recording)
+        target = output or recording.with_name(recording.name.removesuffix(RECORDING) + ".html")
+        if target.exists() and target.samefile(recording):
+            raise FileError(
+                f"{target} is the recording itself.", kind="not_a_file", ways_out=["Name another file: -o."]
+            )
+        session.to_html(target, budget=budget, title=title)
+        size = target.stat().st_size
+    except (GradvizError, OSError) as error:
+        print(f"gradviz html: {error}", file=sys.stderr)
+        return REFUSED
+    print(f"{target}: {size / 1000:,.0f} KB")
+    return 0
+
+
+def _read(recording: Path) -> Session:
+    """The session in a file, which is looked at before it is read."""
+    if not recording.is_file():
+        problem = "is no file" if recording.exists() else "does not exist"
+        raise FileError(f"{recording} {problem}.", kind="no_file", ways_out=["session.save(path) writes a recording."])
+    if recording.stat().st_size > MOST_DOCUMENT:
+        raise too_large(str(recording), recording.stat().st_size)
+    return load(recording)
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line. Options that it does not know belong to JupyterLab."""
     root = argparse.ArgumentParser(
@@ -96,13 +130,36 @@ def parser() -> argparse.ArgumentParser:
         "there stay as they are, and opens the first one in JupyterLab. Further options go to JupyterLab.",
         allow_abbrev=False,
     )
+    html = commands.add_parser(
+        "html",
+        help="make a page of a recording that any browser shows offline",
+        description="Writes one HTML file that shows a recording, with all views and keys; it needs no server and no "
+        "network. Nothing is written where the recording cannot be read.",
+        allow_abbrev=False,
+    )
+    html.add_argument("recording", type=Path, help=f"a *{RECORDING} file, as session.save writes it")
+    html.add_argument("-o", "--output", type=Path, metavar="PAGE", help="default: beside the recording, as .html")
+    html.add_argument("--title", help="default: the name of the net")
+    html.add_argument(
+        "--budget",
+        type=int,
+        default=BUDGET,
+        metavar="BYTES",
+        help="most bytes for the numbers of values, before compression (default: %(default)s); what does not fit is "
+        "left out, and the page says so",
+    )
     commands.add_parser("operators", help="print the table of all operators in Markdown", allow_abbrev=False)
     return root
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line `argv` (default: this process's own) and returns its exit status."""
-    known, rest = parser().parse_known_args(argv)
+    root = parser()
+    known, rest = root.parse_known_args(argv)
+    if known.command != "lab" and rest:
+        root.error(f"unrecognized arguments: {' '.join(rest)}")
+    if known.command == "html":
+        return make_page(known.recording, known.output, known.title, known.budget)
     if known.command == "operators":
         print(markdown(), end="")
         return 0

@@ -1,20 +1,26 @@
 """Session: what a person debugs with. A cursor over a recording, with every way to look at it."""
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import msgspec
 
 from . import notebook
-from .debugger import Cursor, Recording, document, record
+from .debugger import Cursor, Recording, record
+from .debugger.eager import record_backward
 from .debugger.trace import Trace, decode, encode
 from .drawing import LIGHT, Opened, Theme, digraph, render
+from .eager import Variable
 from .gradient import Ys
 from .net import Net
+from .notebook.cells import write_notebook
 from .notebook.display import mimebundle
-from .program import NetDef
+from .notebook.files import write_whole
+from .notebook.page import BUDGET, page
+from .program import GradientError, NetDef
 from .program.events import Aggregator
 from .runtime import Workspace
 
@@ -31,7 +37,7 @@ class Session(Cursor):
         id: a short string that tells this session from others of the kernel.
     """
 
-    def __init__(self, trace: Trace, recording: Recording | None = None) -> None:
+    def __init__(self, trace: Trace | None, recording: Recording | None = None) -> None:
         super().__init__(trace, recording)
         self.id = token_hex(4)
         notebook.announce(self)
@@ -51,9 +57,33 @@ class Session(Cursor):
         """Write the trace document, picture included, to `path` (by custom ``*.gradviz.json``)."""
         Path(path).write_bytes(encode(self.trace()))
 
+    def to_html(self, path: str | Path, *, budget: int = BUDGET, title: str | None = None) -> None:
+        """Write a page that shows this session in any browser, from a file and offline; it opens at this position.
+
+        Args:
+            budget: the most bytes of JSON for values. Where they are more, fewer elements of each array are in the
+                page, then none, then no statistics either; the page says so.
+            title: None: the net's name.
+
+        Raises:
+            FileError: `path` cannot be written, or the page would be too large for a browser. What was there stays.
+        """
+        write_whole(path, page(self.trace(), self.position, budget=budget, title=title).encode(errors="replace"))
+
+    def to_notebook(self, path: str | Path) -> None:
+        """Write a notebook that runs the recorded program again, one operator a cell, and ends with the same gradients.
+
+        Arrays of more than 64 elements lie in a file beside it, which has its name and ends in ``.npz``.
+
+        Raises:
+            NotebookError: nothing was run, or the session was read from a file and has no arrays.
+            FileError: a file cannot be written. What was there stays.
+        """
+        write_notebook(path, self._trace, self._recording)
+
     def trace(self) -> Trace:
-        """The trace document with its graph: all that the widget shows."""
-        return self._drawn
+        """The trace document with its graph, breakpoints and watches: all that the widget shows."""
+        return msgspec.structs.replace(self._drawn, breakpoints=self.marks.breakpoints, watches=self.marks.watches)
 
     @cached_property
     def _drawn(self) -> Trace:
@@ -85,6 +115,7 @@ class Session(Cursor):
         return mimebundle(self)
 
 
+@overload
 def debug(
     net: NetDef,
     ys: Ys,
@@ -92,8 +123,32 @@ def debug(
     workspace: Workspace | None = None,
     skip: int = 0,
     deduplicate: Aggregator | None = None,
-) -> Session:
-    """Record how the gradients of `ys` come into being and, where the net's inputs are fed, their execution.
+) -> Session: ...
+@overload
+def debug(
+    y: Variable | Sequence[Variable],
+    /,
+    *,
+    gradient: Any = None,
+    schedule: str = "rank",
+    retain_grad: bool = False,
+) -> Session: ...
+@overload
+def debug(
+    *,
+    y: Variable | Sequence[Variable],
+    gradient: Any = None,
+    schedule: str = "rank",
+    retain_grad: bool = False,
+) -> Session: ...
+def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> Session:
+    """Record a backward pass: of a net, ``debug(net, ys)``, or of Variables, ``debug(y)``.
+
+    debug(net, ys, *, workspace=None, skip=0, deduplicate=None) records how the gradients of `ys` come into being and,
+    where the net's inputs are fed, their execution.
+
+    debug(y, *, gradient=None, schedule="rank", retain_grad=False) records what ``y.backward(...)`` does with these
+    arguments. It does not do it: every Variable stays as it is, its ``grad`` too.
 
     Args:
         net: the forward net; it stays as it is.
@@ -102,15 +157,49 @@ def debug(
         skip: the first `skip` operators take no part in the backward pass.
         deduplicate: ``"sum"`` or ``"mean"`` to merge, after the pass, the rows of equal index in each sparse gradient
             of an input of the net, as `Net.deduplicate_gradient_slices` does.
+        y: a Variable, or several from which the pass starts at once.
+        gradient: of y, an array of its shape and dtype; of several a list of them, None among them for 1.
+        schedule: in which order functions are run backward, see `Variable.backward`.
+        retain_grad: whether the Variables on the way keep their gradients too.
 
     Raises:
         NetError: `net` is no net, or `deduplicate` neither ``"sum"`` nor ``"mean"``.
-        GradientError: nothing could be recorded, because `ys` or the net are malformed. A fault met on the way does
-            not raise: it is the last event of the session, so that one can step up to it.
+        GradientError: nothing could be recorded, because `ys` or the net are malformed, or because ``y.backward``
+            would not start. A fault met on the way does not raise: it is the last event of the session, so that one
+            can step up to it.
         RunError: a given gradient holds a NaN, or is a slice whose indices and values do not belong together.
     """
-    recording = record(net, ys, workspace=workspace, skip=skip, deduplicate=deduplicate)
-    return Session(document(recording), recording)
+    if y is None and _are_variables(net):
+        net, y = None, net
+    is_eager = y is not None
+    _check_options(options, is_eager, *([net, ys] if is_eager else []))
+    return Session(None, record_backward(y, **options) if is_eager else record(net, ys, **options))
+
+
+OF_NETS, OF_VARIABLES = ("workspace", "skip", "deduplicate"), ("gradient", "schedule", "retain_grad")
+"""The options of each kind of recording."""
+
+
+def _are_variables(given: Any) -> bool:
+    return isinstance(given, Variable) or (
+        isinstance(given, list | tuple) and any(isinstance(one, Variable) for one in given)
+    )
+
+
+def _check_options(options: Mapping[str, Any], is_eager: bool, *others: Any) -> None:
+    """Raise GradientError ``bad_argument`` for what belongs to the other kind of recording, or to none."""
+    what, known, other = ("Variables", OF_VARIABLES, OF_NETS) if is_eager else ("a net", OF_NETS, OF_VARIABLES)
+    wrong = [name for name in options if name not in known]
+    if any(one is not None for one in others):
+        wrong.append("net, ys")
+    if not wrong:
+        return
+    whose = f"It belongs to {'debug(net, ys)' if is_eager else 'debug(y), y a Variable'}."
+    raise GradientError(
+        f"debug takes no {', '.join(wrong)} where it records the backward pass of {what}.",
+        kind="bad_argument",
+        ways_out=[f"Choose from {', '.join(known)}.", *([whose] if {*wrong} & {*other, "net, ys"} else [])],
+    )
 
 
 def load(path: str | Path) -> Session:

@@ -1,14 +1,17 @@
-"""The command line: the demos it copies, what it refuses, what it hands to JupyterLab."""
+"""The command line: the demos it copies, the pages it makes, what it refuses, what it hands to JupyterLab."""
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gradviz
 from gradviz import cli
+from gradviz.notebook.page import MOST_DOCUMENT
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -104,3 +107,93 @@ def test_lab_without_jupyterlab_says_how_to_get_it(tmp_path: Path) -> None:
     assert finished.returncode == 1
     assert "pip install 'gradviz[lab]'" in finished.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """A saved recording in a folder of its own."""
+    net = gradviz.Net("lesson")
+    net.Tanh("x", "a")
+    net.Sum(["a", "a"], "y")
+    ws = gradviz.Workspace()
+    ws.feed("x", np.ones((2, 3)))
+    path = tmp_path / "lesson.gradviz.json"
+    gradviz.debug(net, ["y"], workspace=ws).save(path)
+    return path
+
+
+def test_html_makes_a_page_of_a_recording(recording: Path) -> None:
+    finished = run("html", "lesson.gradviz.json", "-o", "page.html", "--title", "My lesson", cwd=recording.parent)
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout.startswith("page.html: ")
+    page = (recording.parent / "page.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "<h1>My lesson</h1>" in page
+
+
+def test_html_writes_beside_the_recording(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["html", str(recording)]) == 0
+    assert (recording.parent / "lesson.html").read_text().count("<h1>lesson</h1>") == 1
+    assert "lesson.html" in capsys.readouterr().out
+
+
+def deep() -> str:
+    return '{"format": "gradviz-trace", "version": 1, "net": ' + '{"a": ' * 100_000
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda text: text[: len(text) // 2], "This is not JSON"),
+        (lambda text: "", "This is not JSON"),
+        (lambda text: text.replace('"version":1', '"version":99', 1), "version 99; this gradviz reads up to version 1"),
+        (lambda text: "{}", "not a gradviz trace"),
+        (lambda text: "[]", "not a gradviz trace"),
+        (lambda text: deep(), "nested deeper"),
+        (lambda text: text.replace('"kind":"Played"', '"kind":"<script>"', 1), "not built as version 1 says"),
+        (lambda text: text.replace('"forward":0', '"forward":77', 1), "contradicts itself"),
+    ],
+)
+def test_html_refuses_what_is_no_recording_and_writes_nothing(
+    recording: Path, damage: Callable[[str], str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = recording.parent / "page.html"
+    page.write_text("older")
+    recording.write_text(damage(recording.read_text()))
+    assert cli.main(["html", str(recording), "-o", str(page)]) == 2
+    told = capsys.readouterr()
+    assert told.err.startswith("gradviz html: ")
+    assert words in told.err
+    assert "Traceback" not in told.err
+    assert page.read_text() == "older"
+    assert {path.name for path in recording.parent.iterdir()} == {recording.name, "page.html"}
+
+
+def test_html_refuses_a_huge_file_before_it_reads_it(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with recording.open("r+b") as file:
+        file.truncate(MOST_DOCUMENT + 1)  # a hole: it takes no room
+    assert cli.main(["html", str(recording)]) == 2
+    assert "a page holds at most 256 MB" in capsys.readouterr().err
+    assert not (recording.parent / "lesson.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["missing.gradviz.json"], "does not exist"),
+        (["."], "is no file"),
+        (["lesson.gradviz.json", "-o", "."], "is a folder"),
+        (["lesson.gradviz.json", "-o", "nowhere/page.html"], "There is no folder"),
+        (["lesson.gradviz.json", "-o", "lesson.gradviz.json"], "is the recording itself"),
+        (["lesson.gradviz.json", "--port", "8899"], "unrecognized arguments"),
+        ([], "recording"),
+    ],
+)
+def test_html_says_which_file_is_at_fault(recording: Path, arguments: list[str], words: str) -> None:
+    before = recording.read_bytes()
+    finished = run("html", *arguments, cwd=recording.parent)
+    assert finished.returncode == 2
+    assert words in finished.stderr
+    assert "Traceback" not in finished.stderr
+    assert recording.read_bytes() == before
+    assert [path.name for path in recording.parent.iterdir()] == [recording.name]

@@ -152,13 +152,21 @@ function elementOf(trace: Trace, frame: Frame): string {
   return frame.iteration === null ? element : `${element}[${frame.iteration}]`;
 }
 
-/** The first position after `position` whose event matches the target; null when there is none. */
-export function runTo(trace: Trace, position: number, target: string): number | null {
+/** Every position whose event matches a target. */
+export function occursAt(trace: Trace, target: string): number[] {
   const isPassage = /^\d+\.\w+(\[\d+\])?|^iteration \d+$/.test(target);
-  const index = trace.events.findIndex(
-    (event, number) => number >= position && (event.targets.includes(target) || (isPassage && passes(trace, event, target))),
-  );
-  return index < 0 ? null : index + 1;
+  // Events of a loop share their lists of targets, which are looked through once.
+  const seen = new Map<string[], boolean>();
+  const isNamed = ({ targets }: TraceEvent): boolean => {
+    const known = seen.get(targets) ?? targets.includes(target);
+    seen.set(targets, known);
+    return known;
+  };
+  const positions: number[] = [];
+  trace.events.forEach((event, number) => {
+    if (isNamed(event) || (isPassage && passes(trace, event, target))) positions.push(number + 1);
+  });
+  return positions;
 }
 
 /** Whether an event enters the nested net, the run or the iteration that a target names. */

@@ -12,6 +12,7 @@ export const KINDS = [
   "InputChecked",
   "GeneratorAdded",
   "Accumulated",
+  "GradWritten",
   "Deduplicated",
   "EnteredSubnet",
   "LeftSubnet",
@@ -20,6 +21,8 @@ export const KINDS = [
   "Completed",
 ] as const;
 export const ROLES = ["forward", "seed", "gradient", "accumulation", "deduplication", "duplicate", "handover", "passed"] as const;
+export const ENGINES = ["symbolic", "rank", "tape"] as const;
+export const WRITINGS = ["held", "new", "added", "replaced", "dropped"] as const;
 export const PHASES = ["play", "generate", "run"] as const;
 export const AGGREGATORS = ["sum", "mean"] as const;
 export const ORIGINS = ["generated", "passed", "seed", "given"] as const;
@@ -138,6 +141,8 @@ export interface Value {
   seconds?: number;
   /** For a stack of workspaces, an index into the trace's stacks. */
   stack?: number;
+  /** Elements too small for the precision of their dtype, but not 0; missing: not counted. */
+  subnormal?: number;
 }
 
 export interface Contribution {
@@ -178,13 +183,65 @@ export interface Merge {
   difference: Scalar | null;
 }
 
+/** A stay in the heap of the rank schedule, from one position up to another. */
+export interface Wait {
+  /** An index into the forward lines. */
+  function: number;
+  rank: number;
+  /** Of equal ranks, the lower arrival is next. */
+  arrival: number;
+  since: number;
+  until: number | null;
+}
+
+/** What `grad` of a Variable is from one position on. */
+export interface Grad {
+  variable: string;
+  at: number;
+  /** A blob version; null: no gradient. */
+  value: string | null;
+  how: (typeof WRITINGS)[number];
+}
+
+/** How many names of a pool are in use from one position on, and how many wait to be taken again. */
+export interface Pool {
+  name: string;
+  at: number;
+  in_use: number;
+  free: number;
+}
+
+/** What the schedule of a define-by-run pass held, as its changes. */
+export interface Schedule {
+  /** Of each forward line; null: it is no function that can go backward. */
+  ranks: (number | null)[];
+  waits: Wait[];
+  grads: Grad[];
+  pools: Pool[];
+}
+
+/** A breakpoint: its texts are parsed when it is used, and nothing in them is executed. */
+export interface BreakpointEntry {
+  /** Unique in its list. */
+  id: number;
+  /** A target of "run to", a condition, or "target if condition". */
+  on: string;
+  /** A message with conditions between braces; the breakpoint then tells it and does not stop. */
+  log: string | null;
+  /** So many of the first occurrences do not count. */
+  ignore: number;
+  /** Of those that count, each so many-th. */
+  every: number;
+  enabled: boolean;
+}
+
 export type Graph = { svg: string; dot: string } | { omitted: string };
 
 export interface Trace {
   format: typeof FORMAT;
   version: typeof VERSION;
   producer: string;
-  engine: "symbolic";
+  engine: (typeof ENGINES)[number];
   name: string;
   summary: string;
   net: Record<string, unknown>;
@@ -205,6 +262,11 @@ export interface Trace {
   merges: Merge[];
   gradients: Record<string, GradientName>;
   graph: Graph;
+  /** Null: the pass was not run by a schedule. */
+  schedule: Schedule | null;
+  breakpoints: BreakpointEntry[];
+  /** Expressions about blobs. */
+  watches: string[];
 }
 
 /** Every line: the outermost net's, then those of each nested net, forward before backward. */

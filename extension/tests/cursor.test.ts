@@ -4,7 +4,8 @@ import { test } from "node:test";
 import {
   clamp, currentEvent, formAt, hasRun, lineState, madeCount, namesAt, nextEvent, touchedLines,
 } from "../src/cursor";
-import { backOver, over, runTo } from "../src/places";
+import { runTo } from "../src/occurrences";
+import { backOver, over } from "../src/places";
 import type { Line } from "../src/trace";
 import { residualTrace } from "./fixture";
 

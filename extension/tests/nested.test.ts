@@ -3,7 +3,8 @@ import { test } from "node:test";
 
 import { currentEvent, forwardLine, lineState, touchedLines } from "../src/cursor";
 import { parseTrace } from "../src/document/parse";
-import { backOver, crumbs, into, otherIteration, out, over, pathOf, runTo } from "../src/places";
+import { runTo } from "../src/occurrences";
+import { backOver, crumbs, into, otherIteration, out, over, pathOf } from "../src/places";
 import { allLines, linesById, subnetOf } from "../src/trace";
 import { blobsIn, computedAt, forwardIteration, loopAround, roundsOf, roundText, valueOf, workspacesOn } from "../src/values";
 import { loopDocument, loopTrace, ROUNDS } from "./loop";

@@ -10,43 +10,49 @@ from functools import cached_property
 
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
-from ..program import GradvizError
 from ..program.errors import shorten
-from ..program.events import Event
-from .ledger import LedgerView
-from .merge import MergeView
+from ..program.events import Event, Failed
+from .answers import Questions
+from .document import document
+from .faults import CursorError, no_value
+from .marks import Marks
 from .places import Places
 from .reading import ReadEvents
 from .recording import Recording
-from .scopes import find_ledger, find_value
+from .scopes import find_value
 from .trace import Trace
 
 Observer = Callable[["Cursor"], None]
 
 
-class CursorError(GradvizError):
-    """A place or a blob that the recording does not have."""
-
-
-class Cursor:
+class Cursor(Questions, Marks):
     """Time travel over a recording.
 
     Args:
-        trace: the trace document.
+        trace: the trace document; None: made of the recording when it is needed.
         recording: what it was made of; None for a document read from a file, which has statistics but no arrays.
     """
 
-    def __init__(self, trace: Trace, recording: Recording | None = None) -> None:
-        self._trace = trace
+    def __init__(self, trace: Trace | None, recording: Recording | None = None) -> None:
         self._recording = recording
-        self._places = Places(trace)
+        if trace is not None:
+            self._trace = trace
         self._position = 0
         self._observers: list[Observer] = []
+
+    @cached_property
+    def _trace(self) -> Trace:
+        assert self._recording is not None
+        return document(self._recording)
+
+    @cached_property
+    def _places(self) -> Places:
+        return Places(self._trace)
 
     @property
     def name(self) -> str:
         """The net's name."""
-        return self._trace.name
+        return self._trace.name if self._recording is None else self._recording.net.name
 
     @property
     def position(self) -> int:
@@ -54,7 +60,7 @@ class Cursor:
         return self._position
 
     def __len__(self) -> int:
-        return len(self._trace.events)
+        return len(self.events)
 
     @property
     def event(self) -> Event | None:
@@ -122,31 +128,6 @@ class Cursor:
         """Move to the end: everything has happened."""
         return self.move_to(len(self))
 
-    def run_to(self, target: str | int) -> Event | None:
-        """Move forward to the next event that `target` names.
-
-        Args:
-            target: an operator (``"#3"``) or operator type, a blob (``"x"``) or version (``"x@1"``), an event's name
-                (``"Accumulated"``), ``"NaN"`` or ``"Inf"`` where an operator ran; a nested net (``"2.loop_net"``), a
-                run of it (``"2.loop_net[3]"``, ``"2.loop_net[3]/0.net"``) or an ``"iteration 3"``; or a position.
-                Blobs of nested nets are found by their names there.
-
-        Raises:
-            CursorError: ``not_found``; the position stays.
-        """
-        if isinstance(target, int):
-            if not 0 <= target <= len(self):
-                raise CursorError(
-                    f"There is no position {target}.",
-                    kind="not_found",
-                    ways_out=[f"Positions go from 0 to {len(self)}."],
-                )
-            return self.move_to(target)
-        position = self._places.find(target, self._position)
-        if position is None:
-            raise self._not_found(target)
-        return self.move_to(position)
-
     def move_to(self, position: int) -> Event | None:
         """Move to `position`, or the end nearest to it, and tell the observers."""
         position = min(max(position, 0), len(self))
@@ -160,53 +141,6 @@ class Cursor:
         """Call `observer(self)` after each move; the function returned ends that."""
         self._observers.append(observer)
         return lambda: self._observers.remove(observer)
-
-    def ledger(self, blob: str) -> LedgerView:
-        """What was added up to the gradient of `blob`: each contribution with norm, share, cosine, producer and path.
-
-        Of a blob that every iteration of a loop reads, each iteration contributes.
-
-        Args:
-            blob: a name or a version, or the version of the sum. In a nested net it is looked for there first; a path
-                before a colon, as in `value`, says where. Of several ledgers the last one made by now is meant,
-                before any the first.
-
-        Raises:
-            CursorError: ``not_found`` when no gradients of this blob were added.
-        """
-        places, position = self._places, self._position
-        found = find_ledger(self._trace, blob, places.subnet(position), places.frame(position), position)
-        if found is None:
-            known = ", ".join(dict.fromkeys(ledger.blob for ledger in self._trace.ledgers[:8]))
-            raise CursorError(
-                f"No gradients of {shorten(blob)} were added up.",
-                kind="not_found",
-                blobs=[blob],
-                ways_out=[f"Blobs with a ledger: {known}."] if known else ["In this net no blob has several readers."],
-            )
-        return LedgerView(found)
-
-    def rows(self, blob: str) -> MergeView:
-        """How the rows of equal index in the sparse gradient of `blob` were merged: which repeated, how many are left.
-
-        Args:
-            blob: a name or a version.
-
-        Raises:
-            CursorError: ``not_found`` when no rows of a gradient of this blob were merged.
-        """
-        for merge in self._trace.merges:
-            if blob in (merge.blob, merge.blob.rpartition("@")[0]):
-                return MergeView(merge)
-        known = ", ".join(merge.blob for merge in self._trace.merges[:8])
-        raise CursorError(
-            f"No rows in a gradient of {shorten(blob)} were merged.",
-            kind="not_found",
-            blobs=[blob],
-            ways_out=[f"Blobs whose rows were: {known}."]
-            if known
-            else ['Record it so: gradviz.debug(net, ys, deduplicate="sum"); it merges sparse gradients of inputs.'],
-        )
 
     def value(self, blob: str) -> Array | ScopeStack:
         """The array of a blob, read-only; of a scope blob its stack of workspaces, the last one first.
@@ -222,26 +156,20 @@ class Cursor:
         frame = self._places.frame(self._position)
         found = None if self._recording is None else find_value(self._recording, blob, frame)
         if found is None:
-            reason = "a saved trace keeps statistics, no arrays" if self._recording is None else "it was not computed"
-            raise CursorError(
-                f"There is no value of {shorten(blob)}: {reason}.",
-                kind="not_computed",
-                blobs=[blob],
-                ways_out=["Feed the net's inputs and give the workspace: gradviz.debug(net, ys, workspace=ws)."],
-            )
+            has_stopped = isinstance(self.events[-1], Failed)
+            raise no_value(blob, is_read=self._recording is None, has_stopped=has_stopped)
         return found
 
-    def _not_found(self, target: object) -> CursorError:
+    def _not_found(self, target: object, *, is_back: bool = False) -> CursorError:
         text = str(target)
         known = self._places.words
         ways_out = ["Targets: an operator (#3) or type (FC), a blob (x) or version (x@1), an event (Accumulated)."]
         if text in known:
-            ways_out.insert(0, "It lies behind: restart() first.")
+            ways_out.insert(0, "It lies ahead: run_to." if is_back else "It lies behind: restart() first.")
         elif near := get_close_matches(text, known, n=3):
             ways_out.insert(0, f"Did you mean {' or '.join(near)}?")
-        return CursorError(
-            f"No event after position {self._position} is about {shorten(text)}.", kind="not_found", ways_out=ways_out
-        )
+        where = f"{'before' if is_back else 'after'} position {self._position}"
+        return CursorError(f"No event {where} is about {shorten(text)}.", kind="not_found", ways_out=ways_out)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} at event {self._position} / {len(self)}>\n{self.narration}"

@@ -8,6 +8,8 @@ import msgspec
 
 from ..version import __version__
 from . import narration
+from .eager.document import eager_document, tape_document
+from .eager.recording import EagerRecording
 from .execution import Execution
 from .groups import Groups
 from .loop_sums import loop_ledgers
@@ -22,6 +24,14 @@ from .values import Values
 
 def document(recording: Recording) -> Trace:
     """The trace document of `recording`, its graph not drawn yet."""
+    if isinstance(recording, EagerRecording):
+        by_rank = recording.schedule == "rank"
+        return eager_document(recording) if by_rank else tape_document(_of_net(recording), recording)
+    return _of_net(recording)
+
+
+def _of_net(recording: Recording) -> Trace:
+    """The document of a pass that was generated and then run."""
     program, groups = Program(recording.nets), Groups()
     values = Values(recording, program.ids)
     story = Story(recording, program, groups)

@@ -10,8 +10,10 @@ from typing import Any, cast
 
 import msgspec
 
-from ..program.events import EnteredSubnet, Event, Failed, LeftSubnet, Ran, to_dict
+from ..program.events import EnteredSubnet, Event, Failed, GradWritten, LeftSubnet, Ran, to_dict
+from ..program.operator import parts_of
 from . import narration
+from .eager.narration import known_before, written
 from .groups import Groups
 from .lines import GrowingLine, Lines
 from .nets import Key, Nested
@@ -54,6 +56,8 @@ class Execution:
         match event:
             case Ran():
                 return self._tell_ran(event, at, group)
+            case GradWritten():
+                return self._tell_written(event, group)
             case EnteredSubnet():
                 return self._tell_entered(event, group)
             case LeftSubnet():
@@ -76,7 +80,7 @@ class Execution:
             self.ended[frame, event.position] = at
         keys = [(written.name, written.version) for written in line.outputs]
         found = [(f"{key[0]}@{key[1]}", value) for key in keys if (value := self._value(frame, net, key)) is not None]
-        words = _oddities([value for _, value in found])
+        words = oddities([value for _, value in found])
         known = self._like.get(key := (line.id, words, event.device))
         if known is None:
             blobs = list(map(str, [*line.outputs, *line.inputs]))
@@ -86,8 +90,20 @@ class Execution:
             )
             self._texts[line.id] = narration.running(line)
         described = [(blob, narration.shape(value)) for blob, value in found]
-        text = narration.ran(self._texts[line.id], event.device, event.seconds, described)
+        if event.seconds is None:
+            text = known_before(line, found)
+        else:
+            text = narration.ran(self._texts[line.id], event.device, event.seconds, described)
         return _again(known, text, group, frame, event.seconds)
+
+    def _tell_written(self, event: GradWritten, group: int) -> TraceEvent:
+        lines = self._program.outermost
+        gradient = None if event.gradient is None else lines.latest(parts_of(event.gradient)[-1])
+        maker = next((number for number, line in enumerate(lines.forward) if event.blob in line.op.outputs), None)
+        focus = [event.after, None if gradient is None else str(gradient), f"{event.blob}@0", event.before]
+        blobs = [blob for blob in focus if blob is not None]
+        whole = self._whole(event, lines, maker, [], blobs, [f"{event.blob}.grad"])
+        return _again(whole, written(event, gradient, 1), group, None, None)
 
     def _tell_entered(self, event: EnteredSubnet, group: int) -> TraceEvent:
         around = self._run
@@ -167,11 +183,11 @@ class Execution:
             lines=[line.id for line in about],
             blobs=blobs,
             targets=targets(event, words, forward if is_named else None, blobs),
-            detail=_detail(event),
+            detail=detail_of_run(event),
         )
 
 
-def _detail(event: Event) -> dict[str, Any]:
+def detail_of_run(event: Event) -> dict[str, Any]:
     """The event's own fields, but for those that differ from run to run."""
     detail = to_dict(event)
     for name in ("event", "path", "seconds", "iteration"):
@@ -192,7 +208,7 @@ def _number(line: GrowingLine) -> int:
     return int(line.id.rpartition("f")[2])
 
 
-def _oddities(values: Sequence[Value]) -> tuple[str, ...]:
+def oddities(values: Sequence[Value]) -> tuple[str, ...]:
     """What a person looks for in the outputs of an operator."""
     there = {"NaN": any(value.nan for value in values), "Inf": any(value.inf for value in values)}
     return tuple(word for word, is_there in there.items() if is_there)

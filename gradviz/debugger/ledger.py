@@ -9,7 +9,6 @@ For contributions c_i with the sum t:
 
 import math
 from collections.abc import Sequence
-from html import escape
 from typing import NamedTuple
 
 import numpy as np
@@ -103,77 +102,3 @@ def _compare(part: Array, total: Array) -> tuple[float, float | None, float | No
 
 def _said(value: float | None) -> Number | None:
     return None if value is None else number(value)
-
-
-SHOWN = 30
-"""Contributions that a text or a table shows; a loop can have thousands."""
-
-
-class LedgerView:
-    """A ledger as a person reads it: text in a terminal, a table in a notebook.
-
-    Attributes:
-        ledger: the numbers, as in the trace document.
-    """
-
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
-
-    def _rows(self) -> list[tuple[str, str, str, str, str, str]]:
-        contributions = self.ledger.contributions
-        rows = [
-            (
-                c.gradient,
-                _maker(c),
-                _shown(c.norm),
-                _percent(c.share, c.norm),
-                _shown(c.cosine, c.norm),
-                " → ".join(c.path),
-            )
-            for c in contributions[:SHOWN]
-        ]
-        more = len(contributions) - SHOWN
-        return [*rows, (f"and {more} more", "", "", "", "", "")] if more > 0 else rows
-
-    def __repr__(self) -> str:
-        head = ("gradient", "from", "norm", "share", "cosine", "path")
-        rows = [head, *self._rows()]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return f"{self._title()}\n" + "\n".join(f"  {line}" for line in lines) + f"\n  {self._foot()}"
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{word}</th>" for word in ("gradient", "from", "norm", "share", "cosine", "path"))
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows())
-        return (
-            f"<table><caption>{escape(self._title())}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{body}</tbody><tfoot><tr><td colspan=6>{escape(self._foot())}</td></tr></tfoot></table>"
-        )
-
-    def _title(self) -> str:
-        return f"Gradient of {self.ledger.blob} = sum of {len(self.ledger.contributions)} contributions"
-
-    def _foot(self) -> str:
-        ledger = self.ledger
-        cancellation = _percent(ledger.cancellation, ledger.norm)
-        return f"{ledger.total}: norm {_shown(ledger.norm)}, cancellation {cancellation}"
-
-
-def _maker(contribution: Contribution) -> str:
-    return f"{contribution.producer}, passed through" if contribution.how == "passed" else contribution.producer
-
-
-def _numbers(contribution: Contribution) -> tuple[str, str, str]:
-    norm = contribution.norm
-    return _shown(norm), _percent(contribution.share, norm), _shown(contribution.cosine, norm)
-
-
-def _shown(value: Number | None, norm: Number | None = None) -> str:
-    """A number; where there is none although `norm` is known, it does not exist, as the cosine of zeros."""
-    if value is None:
-        return "not computed" if norm is None else "none"
-    return value if isinstance(value, str) else f"{value:.4g}"
-
-
-def _percent(value: Number | None, norm: Number | None) -> str:
-    return _shown(value, norm) if value is None or isinstance(value, str) else f"{100 * value:.1f} %"

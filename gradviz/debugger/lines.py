@@ -14,7 +14,7 @@ from ..program import Gradient, Operator
 from ..program.control_flow import NETS, RUNNING_SUM, kept_inputs, nested_nets, renamed
 from ..program.events import Accumulated, Deduplicated, RuleApplied, Seeded
 from ..program.operator import parts_of
-from .trace_parts import Line, Revision, Role
+from .trace_parts import Line, Revision, Role, json_safe
 
 DUPLICATE = "_DEDUP"
 """In the name of a gradient's copy for one of several outputs that it arrives at."""
@@ -93,7 +93,7 @@ class GrowingLine:
             type=self.op.type,
             inputs=self.history[-1].inputs,
             outputs=self.history[-1].outputs,
-            args={} if passed else dict(self.arguments),
+            args={} if passed else json_safe(dict(self.arguments)),
             subnets={argument: lines.id for argument, lines in self.subnets.items()},
             device=str(self.op.device) if self.op.device else None,
             name=self.op.name,

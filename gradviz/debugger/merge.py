@@ -1,7 +1,5 @@
 """The merge of a sparse gradient's rows: which indices repeat, how many rows there were and are, what it changed."""
 
-from html import escape
-
 import numpy as np
 
 from ..operators.indexing import added_rows
@@ -62,53 +60,3 @@ def _difference(was: Arrays, became: Arrays) -> Number | None:
     merged = added_rows(np.searchsorted(named, merged_indices), merged_values, len(named))
     with np.errstate(invalid="ignore"):
         return number(float(np.abs(dense - merged).max())) if dense.size else 0.0
-
-
-class MergeView:
-    """A merge as a person reads it: text in a terminal, a table in a notebook.
-
-    Attributes:
-        merge: the numbers, as in the trace document.
-    """
-
-    def __init__(self, merge: Merge) -> None:
-        self.merge = merge
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return [(str(row.index), str(row.times)) for row in self.merge.most_repeated]
-
-    def __repr__(self) -> str:
-        rows = "".join(f"\n  {index.ljust(5)}  {times}" for index, times in [("index", "times"), *self._rows()])
-        return f"{self._title()}{rows if self._rows() else ''}\n  {self._foot()}"
-
-    def _repr_html_(self) -> str:
-        body = "".join(f"<tr><td>{index}</td><td>{times}</td></tr>" for index, times in self._rows())
-        return (
-            f"<table><caption>{escape(self._title())}</caption><thead><tr><th>index</th><th>times</th></tr></thead>"
-            f"<tbody>{body}</tbody><tfoot><tr><td colspan=2>{escape(self._foot())}</td></tr></tfoot></table>"
-        )
-
-    def _title(self) -> str:
-        merge = self.merge
-        said = f"Rows of the gradient of {merge.blob}, equal indices merged by {merge.aggregator}"
-        return f"{said}: {_shown(merge.rows_before)} before, {_shown(merge.rows_after)} after"
-
-    def _foot(self) -> str:
-        merge = self.merge
-        left = 0 if merge.rows_after is None else merge.rows_after - len(merge.most_repeated)
-        more = f"{left} more indices, none more often. " if left > 0 else ""
-        return f"{more}{merge.before.values} → {merge.after.values}: {difference(merge)}"
-
-
-def difference(merge: Merge) -> str:
-    """What the merge did to the gradient as a dense array."""
-    if merge.difference is None:
-        return "difference not computed"
-    if merge.difference == 0:
-        return "the same gradient as a dense array"
-    shown = merge.difference if isinstance(merge.difference, str) else f"{merge.difference:.4g}"
-    return f"as dense arrays they differ by at most {shown}"
-
-
-def _shown(count: int | None) -> str:
-    return "not computed" if count is None else str(count)

@@ -187,9 +187,12 @@ def deduplicated(merge: Merge, made: Sequence[GrowingLine]) -> str:
     return f"{said} Here {rows}; index {most.index} stood there {most.times} times."
 
 
-def completed(event: Completed, operators: int, missing: Sequence[str]) -> str:
+def completed(event: Completed, operators: int, ys: Iterable[str], missing: Sequence[str]) -> str:
     said = f"The backward pass is whole: {count_of(operators, 'gradient operator')}, "
     said += f"gradients of {count_of(len(event.gradients), 'blob')}."
+    if set(event.gradients) <= set(ys):
+        reached = listed([code(blob) for blob in event.gradients])
+        said += f" None goes further back than {reached}; `why_none` says of any other blob what cuts its ways."
     if missing:
         said += f" It is not executed, because {listed([code(blob) for blob in missing])} {was(missing)} not fed."
     return said
@@ -199,9 +202,9 @@ def failed(event: Failed) -> str:
     return f"The pass stops here. {event.message}"
 
 
-def ran(what: str, device: str, seconds: float, outputs: Sequence[tuple[str, str]]) -> str:
+def ran(what: str, device: str, seconds: float | None, outputs: Sequence[tuple[str, str]]) -> str:
     """What an operator did; `outputs` are pairs of a blob version and its shape."""
-    said = f"{what} ran on {device} in {duration(seconds)}"
+    said = f"{what} ran on {device}" + ("" if seconds is None else f" in {duration(seconds)}")
     described = [f"{code(blob)} is {shape}" for blob, shape in outputs]
     return f"{said}: {shortened(described)}." if described else f"{said}."
 

@@ -7,14 +7,26 @@ stays open.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from .trace import Trace
 from .trace_parts import Frame, TraceEvent
 
 NOWHERE = -1
+
+
+def after(positions: Sequence[int], position: int) -> int | None:
+    """The first of sorted positions that lies behind `position`; None: there is none."""
+    at = bisect_right(positions, position)
+    return positions[at] if at < len(positions) else None
+
+
+def before(positions: Sequence[int], position: int) -> int | None:
+    """The last of sorted positions that lies before `position`; None: there is none."""
+    at = bisect_left(positions, position)
+    return positions[at - 1] if at else None
 
 
 class Places:
@@ -109,9 +121,11 @@ class Places:
 
     def find(self, target: str, position: int) -> int | None:
         """The first position behind `position` whose event is about `target`; None: there is none."""
-        found = self.words.get(target, ())
-        at = bisect_right(found, position)
-        return found[at] if at < len(found) else None
+        return after(self.words.get(target, ()), position)
+
+    def find_back(self, target: str, position: int) -> int | None:
+        """The last position before `position` whose event is about `target`; None: there is none."""
+        return before(self.words.get(target, ()), position)
 
     @cached_property
     def words(self) -> dict[str, list[int]]:

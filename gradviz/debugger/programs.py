@@ -41,9 +41,9 @@ class Program:
         """The lines of `net`."""
         return self._lines[net.path]
 
-    def play(self, index: int, op: Operator, at: int) -> GrowingLine:
+    def play(self, index: int, at: int) -> GrowingLine:
         """The outermost net's line for its forward operator `index`, which joined it at position `at`."""
-        return self._play(self._net, index, op, at)
+        return self._play(self._net, index, self._net.forward[index], at)
 
     def apply(self, event: RuleApplied, at: int) -> list[GrowingLine]:
         """The backward lines that a rule made; the nested nets of its operators get theirs."""

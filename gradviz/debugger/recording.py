@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,16 @@ from .nets import Key, Nested, nets_of
 from .running import Recorder, Run
 
 
+class Contents(NamedTuple):
+    """What happened, and on what: attributes of a `Recording`."""
+
+    operators: tuple[Operator, ...]
+    generation: tuple[Event, ...]
+    execution: tuple[Event, ...]
+    events: tuple[Event, ...]
+    values: Mapping[Key, Array]
+
+
 class Recording:
     """What happened, in order, and the value of every blob version. Immutable once made.
 
@@ -32,7 +43,6 @@ class Recording:
         events: what happened, first to last; a last event `Failed` says that and why it stopped.
         generation: those of the pass.
         execution: the others: those of running the whole program.
-        nets: the outermost net, with the nested ones inside.
         values: (name, version) -> array of everything around the nested nets that was fed or computed, on the device
             where it lies; those of numpy are read-only. Not there: not computed.
         runs: each run of a nested net, with the values in it.
@@ -40,33 +50,44 @@ class Recording:
         missing: blobs that were not fed, so that nothing was executed; empty when it was, or no workspace was given.
     """
 
-    def __init__(
-        self,
-        net: NetDef,
-        ys: Ys,
-        skip: int,
-        operators: Sequence[Operator],
-        generation: Sequence[Event],
-        execution: Sequence[Event],
-        nets: Nested,
-        recorder: Recorder | None,
-        missing: Sequence[str] = (),
-        deduplicate: Aggregator | None = None,
-    ) -> None:
-        self.net = net
-        self.ys = ys
-        self.skip = skip
-        self.operators = tuple(operators)
-        self.generation = tuple(generation)
-        self.execution = tuple(execution)
-        self.events = self.generation + self.execution
-        self.nets = nets
-        self.values: Mapping[Key, Array] = recorder.values if recorder else {}
-        self.runs: Sequence[Run] = recorder.runs if recorder else ()
-        self.left_by = {id(run.blobs): number for number, run in enumerate(self.runs) if run.net.argument == "net"}
-        self.missing = tuple(missing)
-        self.deduplicate = deduplicate
-        self._rounds = Counter(map(_loop, self.runs))
+    net: NetDef
+    ys: Ys
+    skip: int = 0
+    deduplicate: Aggregator | None = None
+    runs: Sequence[Run] = ()
+    left_by: Mapping[int, int] = {}
+    missing: Sequence[str] = ()
+
+    @cached_property
+    def contents(self) -> Contents:
+        """The attributes that take time to make."""
+        raise NotImplementedError
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        return self.contents.operators
+
+    @property
+    def generation(self) -> tuple[Event, ...]:
+        return self.contents.generation
+
+    @property
+    def execution(self) -> tuple[Event, ...]:
+        return self.contents.execution
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return self.contents.events
+
+    @property
+    def values(self) -> Mapping[Key, Array]:
+        return self.contents.values
+
+    @cached_property
+    def nets(self) -> Nested:
+        """The outermost net, with the nested ones inside."""
+        count = len(self.net.ops)
+        return nets_of(self.operators[:count], self.operators[count:], self.generation)
 
     def run_at(self, path: str) -> Run | None:
         """The run at a path, ``"2.loop_net[3]/0.net"``; None: there was none."""
@@ -79,6 +100,37 @@ class Recording:
     def rounds(self, run: Run) -> int | None:
         """How often the loop that `run` belongs to ran its net; None for what is no loop."""
         return None if run.iteration is None else self._rounds[_loop(run)]
+
+    @cached_property
+    def _rounds(self) -> Counter[tuple[int | None, int, str]]:
+        return Counter(map(_loop, self.runs))
+
+
+class NetRecording(Recording):
+    """The recording of a net: its pass was generated, and then the whole program run."""
+
+    def __init__(
+        self,
+        net: NetDef,
+        ys: Ys,
+        skip: int,
+        operators: Sequence[Operator],
+        generation: Sequence[Event],
+        recorder: Recorder | None = None,
+        missing: Sequence[str] = (),
+        deduplicate: Aggregator | None = None,
+    ) -> None:
+        self.net = net
+        self.ys = ys
+        self.skip = skip
+        made, ran = tuple(generation), tuple(recorder.events) if recorder else ()
+        self.contents = Contents(tuple(operators), made, ran, made + ran, recorder.values if recorder else {})
+        self.runs = recorder.runs if recorder else ()
+        self.left_by = {id(run.blobs): number for number, run in enumerate(self.runs) if run.net.argument == "net"}
+        self.missing = tuple(missing)
+        self.deduplicate = deduplicate
+        if recorder is not None:
+            self.nets = recorder.net
 
 
 def _loop(run: Run) -> tuple[int | None, int, str]:
@@ -121,7 +173,7 @@ def record(
     except GradvizError as error:
         if not events:
             raise
-        events.append(_stopped(error, events))
+        events.append(stopped(error, events))
     if workspace is not None:
         _check_seeds(events, workspace)
     operators = [*net.ops, *ir.gradient_ops]
@@ -130,13 +182,11 @@ def record(
         merges = list(deduplication_events(outermost, operators, deduplicate))
         events += merges
         operators += [op for merge in merges for op in merge.operators]
-    nets = nets_of(net.ops, operators[len(net.ops) :], events)
     missing = _missing(operators, workspace)
     recorder = None
     if workspace is not None and not missing and not isinstance(events[-1], Failed):
-        recorder = _run(nets, operators, workspace, events)
-    ran = recorder.events if recorder else ()
-    return Recording(net, ys, skip, operators, events, ran, nets, recorder, missing, deduplicate)
+        recorder = _run(nets_of(net.ops, operators[len(net.ops) :], events), operators, workspace, events)
+    return NetRecording(net, ys, skip, operators, events, recorder, missing, deduplicate)
 
 
 def _check_arguments(net: object, ys: object, workspace: object) -> None:
@@ -165,11 +215,18 @@ def _run(net: Nested, operators: list[Operator], workspace: Workspace, generatio
     recorder = Recorder(net)
     try:
         ready = _planned(operators, blobs, workspace.device, fit)
-        recorder.values.update({(name, 0): blobs[name] for name in ready.external})
+        recorder.values.update({(name, 0): blobs[name] for name in (*ready.external, *_given(generation, operators))})
         recorder.run(ready.steps, blobs, fit)
     except GradvizError as error:
         recorder.fail(fit.told(error))
     return recorder
+
+
+def _given(generation: Sequence[Event], operators: Sequence[Operator]) -> list[str]:
+    """The gradients that the pass was given and nobody writes; it may be that nobody reads them."""
+    written = {name for op in operators for name in op.outputs}
+    seeds = [event for event in generation if isinstance(event, Seeded) and event.operator is None and not event.path]
+    return [name for event in seeds for name in parts_of(event.gradient) if name not in written]
 
 
 def _planned(operators: list[Operator], blobs: dict[str, Array], device: Device, fit: Fit) -> Plan:
@@ -182,7 +239,7 @@ def _planned(operators: list[Operator], blobs: dict[str, Array], device: Device,
         raise
 
 
-def _stopped(error: GradvizError, events: Sequence[Event]) -> Failed:
+def stopped(error: GradvizError, events: Sequence[Event]) -> Failed:
     """The event for an error that the pass has met; it names the innermost net that it happened in."""
     path: tuple[str, ...] = ()
     visited: dict[tuple[str, ...], int] = {}
@@ -194,7 +251,7 @@ def _stopped(error: GradvizError, events: Sequence[Event]) -> Failed:
         elif isinstance(event, Visited):
             visited[event.path] = event.index
     index = visited.get(path) if path else error.operator_index
-    return Failed(error.kind, error.message, error.explain(), index, list(error.blobs), path=path)
+    return Failed(error.kind, error.message, error.explain(), index, list(map(str, error.blobs)), path=path)
 
 
 def _missing(operators: Sequence[Operator], workspace: Workspace | None) -> list[str]:

@@ -65,6 +65,7 @@ class Recorder:
     """Runs a program.
 
     Attributes:
+        net: the outermost net.
         events: what has happened.
         values: blob version -> array of the outermost net.
         runs: those of nested nets, in the order in which they began.
@@ -74,7 +75,7 @@ class Recorder:
         self.events: list[Event] = []
         self.values: Values = {}
         self.runs: list[Run] = []
-        self._net = net
+        self.net = net
         self._current: int | None = None
         self._failed: tuple[tuple[str, ...], int | None] | None = None
 
@@ -83,7 +84,7 @@ class Recorder:
 
         Raises GradvizError where an operator fails.
         """
-        net = self._net
+        net = self.net
         forward, backward = net.part(False), net.part(True)
         values = self.values
         fit.check(-1, values)
@@ -129,7 +130,7 @@ class Recorder:
         """While it lasts, we are in a run of a nested net; it is left by its end only, not by an error."""
         around = self._current
         outside = None if around is None else self.runs[around]
-        net, path = self._net if outside is None else outside.net, () if outside is None else outside.path
+        net, path = self.net if outside is None else outside.net, () if outside is None else outside.path
         place, count = parent.position, 0 if path else len(net.forward)
         is_backward = place >= count if outside is None else outside.is_backward
         inner = net.inside[is_backward, place - count * is_backward, argument]

@@ -85,7 +85,7 @@ def _measured(
         flat = table.reshape(len(arrays), first.size)
         corner = table.reshape(len(arrays), rows, columns)[:, : preview[0], : preview[1]]
         measured = zip(_numbers(flat, told), _counts(flat), _previews(moved(corner, CPU)), strict=True)
-    for numbers, (nan, inf, zero), shown in measured:
+    for numbers, (nan, inf, zero, subnormal), shown in measured:
         yield Value(
             shape=shape,
             dtype=dtype,
@@ -103,6 +103,7 @@ def _measured(
             rows=rows,
             columns=columns,
             seconds=seconds,
+            subnormal=subnormal,
         )
 
 
@@ -126,13 +127,14 @@ def _numbers(flat: Array, told: Callable[[float], Number]) -> list[list[Number |
     ]
 
 
-def _counts(flat: Array) -> list[tuple[int, int, int]]:
-    """NaN, infinities and zeros of each row."""
-    zero = (flat == 0).sum(axis=1).tolist()
+def _counts(flat: Array) -> list[tuple[int, int, int, int]]:
+    """NaN, infinities, zeros and subnormal numbers of each row."""
+    zero = (flat == 0).sum(axis=1)
     if flat.dtype.kind != "f":
-        return [(0, 0, zeros) for zeros in zero]
-    nan, inf = np.isnan(flat).sum(axis=1).tolist(), np.isinf(flat).sum(axis=1).tolist()
-    return list(zip(nan, inf, zero, strict=True))
+        return [(0, 0, zeros, 0) for zeros in zero.tolist()]
+    tiny = np.abs(flat) < np.finfo(flat.dtype).smallest_normal
+    counts = [np.isnan(flat).sum(axis=1), np.isinf(flat).sum(axis=1), zero, tiny.sum(axis=1) - zero]
+    return list(zip(*(count.tolist() for count in counts), strict=True))
 
 
 def _previews(corners: Array) -> list[list[list[Number]]]:

@@ -31,7 +31,7 @@ from ..program.operator import parts_of
 from ..runtime.devices import CPU, moved
 from . import control_narration, narration
 from .groups import Groups
-from .lines import GrowingLine, Written
+from .lines import GrowingLine, Lines, Written
 from .merge import Arrays, merge
 from .programs import Program
 from .recording import Recording
@@ -41,7 +41,7 @@ from .trace_parts import Kind, Merge, TraceEvent, json_safe
 Focus = Iterable[Written | str | None]
 
 
-class _Told(msgspec.Struct):
+class Told(msgspec.Struct):
     """An event with what is said of it; `focus` and `lines` get their final names at the end."""
 
     event: Event
@@ -77,9 +77,9 @@ class Story:
 
     def events(self) -> list[TraceEvent]:
         """The events under their final names."""
-        return [_finished(told) for told in self._told]
+        return [finished(told) for told in self._told]
 
-    def _tell(self, event: Event, at: int) -> _Told:
+    def _tell(self, event: Event, at: int) -> Told:
         """Grow the lines by one event and say what happened."""
         match event:
             case Played():
@@ -108,16 +108,16 @@ class Story:
                 return self._tell_failed(event)
         raise TypeError(f"{event.kind} is no event of a symbolic pass")
 
-    def _tell_played(self, event: Played, at: int) -> _Told:
+    def _tell_played(self, event: Played, at: int) -> Told:
         lines = self._program.lines(event)
-        line = lines.forward[event.index] if event.path else self._program.play(event.index, event.op, at)
+        line = lines.forward[event.index] if event.path else self._program.play(event.index, at)
         if event.path or event.index >= self._recording.skip:
             for name, number in zip(event.op.inputs, event.in_versions, strict=True):
                 self._readers[event.path, name, number].append(narration.name(line))
         focus = [*line.outputs, *line.inputs]
         return self._say(event, narration.played(event, line), event.index, [line], focus, [event.op.type])
 
-    def _tell_seeded(self, event: Seeded, at: int) -> _Told:
+    def _tell_seeded(self, event: Seeded, at: int) -> Told:
         self._readers[event.path, event.y, event.version].append("the y itself" if not event.path else "what follows")
         self._ys[event.path].append(event.y)
         line = self._program.lines(event).seed(event, at)
@@ -125,18 +125,18 @@ class Story:
         focus: Focus = [gradient, f"{event.y}@{event.version}"]
         return self._say(event, narration.seeded(event, line), None, [line] if line else [], focus)
 
-    def _tell_visited(self, event: Visited) -> _Told:
+    def _tell_visited(self, event: Visited) -> Told:
         line = self._line(event, event.index)
         gradients = [self._gradient(event, gradient) for gradient in event.g_output]
         text = narration.visited(event, line, gradients)
         return self._say(event, text, event.index, [], [*gradients, *line.outputs], [line.op.type])
 
-    def _tell_skipped(self, event: Skipped) -> _Told:
+    def _tell_skipped(self, event: Skipped) -> Told:
         line = self._line(event, event.index)
         text = narration.skipped(event, line)
         return self._say(event, text, event.index, [], line.outputs, [line.op.type])
 
-    def _tell_rule_applied(self, event: RuleApplied, at: int) -> _Told:
+    def _tell_rule_applied(self, event: RuleApplied, at: int) -> Told:
         line = self._line(event, event.index)
         made = self._program.apply(event, at)
         focus = [written for new in made for written in (new.inputs if new.role == "passed" else new.outputs)]
@@ -144,20 +144,20 @@ class Story:
         words = [line.op.type, *(new.op.type for new in made)]
         return self._say(event, tell(event, line, made), event.index, made, focus, words)
 
-    def _tell_input_checked(self, event: InputChecked) -> _Told:
+    def _tell_input_checked(self, event: InputChecked) -> Told:
         lines = self._program.lines(event)
         gradient_line = lines.operator(event.position)
         text = narration.input_checked(event, self._line(event, event.index), gradient_line, lines)
         return self._say(event, text, event.index, [gradient_line], gradient_line.inputs)
 
-    def _tell_generator_added(self, event: GeneratorAdded) -> _Told:
+    def _tell_generator_added(self, event: GeneratorAdded) -> Told:
         gradient = self._generated(event)
         readers = self._readers[event.path, event.blob, event.version]
         lines = [gradient.line] if gradient.line and event.position is not None else []
         text = narration.generator_added(event, gradient, readers)
         return self._say(event, text, event.index, lines, [gradient, f"{event.blob}@{event.version}"])
 
-    def _tell_accumulated(self, event: Accumulated, at: int) -> _Told:
+    def _tell_accumulated(self, event: Accumulated, at: int) -> Told:
         all_lines = self._program.lines(event)
         before = {rename: str(all_lines.operator(rename.position).outputs[rename.slot]) for rename in event.renames}
         lines = all_lines.accumulate(event, at)
@@ -165,7 +165,7 @@ class Story:
         read = [written for line in lines for written in line.inputs]
         terms = [self._parts(event, contribution.gradient, read) for contribution in event.contributions]
         total = self._parts(event, event.gradient, [written for line in lines for written in line.outputs])
-        producers = [self._producer(event, contribution) for contribution in event.contributions]
+        producers = [producer(all_lines, contribution) for contribution in event.contributions]
         self.sums.append(Sum(event, at, total, terms, producers, all_lines, self._ys[event.path]))
         readers = self._readers[event.path, event.blob, event.version]
         text = narration.accumulated(event, self._line(event, event.index), lines, readers, dict.fromkeys(renamed))
@@ -175,7 +175,7 @@ class Story:
         told.ledger = len(self.sums) - 1
         return told
 
-    def _tell_deduplicated(self, event: Deduplicated, at: int) -> _Told:
+    def _tell_deduplicated(self, event: Deduplicated, at: int) -> Told:
         lines = self._program.outermost.merge(event, at)
         was = self._parts(event, event.before, [written for line in lines for written in line.inputs])
         became = self._parts(event, event.after, [written for line in lines for written in line.outputs])
@@ -192,7 +192,7 @@ class Story:
         indices, values = (None if array is None else moved(array, CPU) for array in arrays)
         return indices, values
 
-    def _tell_passage(self, event: EnteredSubnet | LeftSubnet) -> _Told:
+    def _tell_passage(self, event: EnteredSubnet | LeftSubnet) -> Told:
         line = self._line(event, event.index)
         inner = line.subnets[event.argument]
         if isinstance(event, LeftSubnet):
@@ -201,20 +201,16 @@ class Story:
         told.subnet = inner.id
         return told
 
-    def _tell_completed(self, event: Completed) -> _Told:
+    def _tell_completed(self, event: Completed) -> Told:
         lines = self._program.lines(event)
         operators = sum(line.role != "passed" for line in lines.backward)
         if event.path:
             return self._say(event, control_narration.completed(event, operators), None, [], [])
-        self.gradients = {
-            blob: GradientSlice(str(lines.latest(g.indices)), str(lines.latest(g.values)))
-            if isinstance(g, GradientSlice)
-            else str(lines.latest(g))
-            for blob, g in event.gradients.items()
-        }
-        return self._say(event, narration.completed(event, operators, self._recording.missing), None, [], [])
+        self.gradients = versions_of(event, lines)
+        text = narration.completed(event, operators, self._recording.ys, self._recording.missing)
+        return self._say(event, text, None, [], [])
 
-    def _tell_failed(self, event: Failed) -> _Told:
+    def _tell_failed(self, event: Failed) -> Told:
         return self._say(event, narration.failed(event), event.index, [], [], [event.error])
 
     def _say(
@@ -225,10 +221,10 @@ class Story:
         lines: Sequence[GrowingLine],
         focus: Focus,
         words: Sequence[str] = (),
-    ) -> _Told:
+    ) -> Told:
         shown = [blob for blob in focus if blob is not None]
         subnet = self._program.lines(event).id
-        return _Told(event, text, self._groups.of(event), subnet, forward, list(lines), shown, None, list(words))
+        return Told(event, text, self._groups.of(event), subnet, forward, list(lines), shown, None, list(words))
 
     def _line(self, event: Event, index: int) -> GrowingLine:
         """A forward line of the net in which an event happened."""
@@ -249,23 +245,34 @@ class Story:
         lines = self._program.lines(event)
         return [found.get(name) or lines.latest(name) for name in parts_of(gradient)]
 
-    def _producer(self, event: Event, contribution: Contribution) -> str:
-        """``FCGradient #2``, ``Mul of Sqr #7`` or, where the gradient passed through, ``Sum #4``."""
-        if contribution.index is None:
-            return "seed" if contribution.how == "seed" else "given"
-        lines = self._program.lines(event)
-        forward = lines.forward[contribution.index]
-        if contribution.position is None:
-            return narration.name(forward)
-        maker = lines.operator(contribution.position).op.type
-        if maker == f"{forward.op.type}Gradient":
-            return f"{maker} #{contribution.index}"
-        if forward.subnets:
-            return f"backward pass of {narration.name(forward)}"
-        return f"{maker} of {narration.name(forward)}"
+
+def versions_of(event: Completed, lines: Lines) -> dict[str, Gradient]:
+    """The map of a pass with the versions of the gradients."""
+    return {
+        blob: GradientSlice(str(lines.latest(g.indices)), str(lines.latest(g.values)))
+        if isinstance(g, GradientSlice)
+        else str(lines.latest(g))
+        for blob, g in event.gradients.items()
+    }
 
 
-def _finished(told: _Told) -> TraceEvent:
+def producer(lines: Lines, contribution: Contribution) -> str:
+    """``FCGradient #2``, ``Mul of Sqr #7`` or, where the gradient passed through, ``Sum #4``."""
+    if contribution.index is None:
+        return "seed" if contribution.how == "seed" else "given"
+    forward = lines.forward[contribution.index]
+    if contribution.position is None:
+        return narration.name(forward)
+    maker = lines.operator(contribution.position).op.type
+    if maker == f"{forward.op.type}Gradient":
+        return f"{maker} #{contribution.index}"
+    if forward.subnets:
+        return f"backward pass of {narration.name(forward)}"
+    return f"{maker} of {narration.name(forward)}"
+
+
+def finished(told: Told) -> TraceEvent:
+    """The event with the names that its blobs have now."""
     blobs = list(dict.fromkeys(str(blob) for blob in told.focus))
     detail = to_dict(told.event)
     del detail["event"]

@@ -6,12 +6,11 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 import msgspec
-import numpy as np
 
 from ..operators.registry import Array
 from ..program.events import Accumulated
 from ..runtime.devices import CPU, current, device_of, moved
-from .fit import are_rows
+from .dense import dense
 from .ledger import Term, ledger
 from .lines import GrowingLine, Lines, Written
 from .nets import Key
@@ -49,11 +48,14 @@ def ledgers(sums: Sequence[Sum], recording: Recording) -> list[Ledger]:
     for number, run in enumerate(recording.runs):
         if run.is_backward:
             runs.setdefault(run.net.path, []).append(number)
+    ways: dict[tuple[str, ...], Hops] = {}
     first, more = [], []
     for one in sums:
         path = one.event.path
         frames = runs.get(path, [])
-        hops = _hops(one.lines, one.ys)
+        if path not in ways:
+            ways[path] = _hops(one.lines, one.ys)
+        hops = ways[path]
         if not path:
             first.append(_ledger(one, hops, recording.values, None))
         elif len(frames) == 1:
@@ -89,13 +91,7 @@ def _dense(parts: Sequence[Written], event: Accumulated, known: Known) -> Array 
     if len(parts) == 1 or values is None:
         return values
     table, indices = known.get((event.blob, event.version)), known.get((parts[0].name, parts[0].version))
-    if table is None or indices is None or not are_rows(indices, values, table):
-        return None
-    device = device_of(values)
-    with current(device):
-        whole = np.zeros_like(moved(table, device), dtype=values.dtype)
-        np.add.at(whole, moved(indices, device), values)
-    return whole
+    return None if table is None or indices is None else dense(indices, values, table)
 
 
 def _path(index: int | None, blob: str, hops: Hops) -> list[str]:

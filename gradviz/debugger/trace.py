@@ -12,6 +12,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 
 from ..program import Gradient, GradientSlice
+from .trace_breakpoints import BreakpointEntry
 from .trace_check import TraceError, check, too_deep
 from .trace_parts import (
     Contribution,
@@ -33,8 +34,10 @@ from .trace_parts import (
     number,
 )
 from .trace_rows import Again, Arrays, as_rows, as_values, lengthened, shortened
+from .trace_schedule import Schedule
 
 __all__ = [
+    "BreakpointEntry",
     "Contribution",
     "Frame",
     "Graph",
@@ -72,7 +75,9 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     version: Literal[1] = VERSION
     producer: str
     """Who wrote it, "gradviz 0.1.0"."""
-    engine: Literal["symbolic"] = "symbolic"
+    engine: Literal["symbolic", "rank", "tape"] = "symbolic"
+    """Who made the pass: rules asked for a net, or functions that ran backward, in the order of their ranks or of a
+    tape."""
     name: str
     summary: str = ""
     """What the recording is about, in a sentence or two: shown before anything has happened."""
@@ -100,6 +105,11 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     merges: list[Merge] = []
     gradients: dict[str, Gradient] = {}
     """Blob to the version of its gradient, "x_grad@0"."""
+    schedule: Schedule | None = None
+    """What the schedule of a define-by-run pass held; None: the pass was not run by one."""
+    breakpoints: list[BreakpointEntry] = []
+    watches: list[str] = []
+    """Expressions; as those of breakpoints they are parsed when they are used, and never executed."""
     graph: Graph = Graph(omitted="not drawn")
 
 

@@ -16,6 +16,12 @@ MAX_DEPTH = 200
 """Nesting of nets, arguments and details. Deeper ones could exhaust the stack of whoever walks them."""
 
 PREVIEW_ROWS, PREVIEW_COLUMNS = 6, 16
+MOST_MARKS = 1000
+"""Breakpoints and watches together."""
+
+LONGEST_MARK = 1000
+"""Characters of a text of theirs."""
+
 MERGED_ROWS = 8
 """Indices of a merge that a document lists."""
 
@@ -46,6 +52,8 @@ def check(trace: Trace) -> None:
         _check_value(trace, f"values[{shorten(version)}]", value)
     for index, value in enumerate(trace.arrays):
         _check_value(trace, f"arrays[{index}]", value)
+    _check_schedule(trace)
+    _check_breakpoints(trace)
     graph = trace.graph
     drawn = graph.svg is not None and graph.dot is not None
     if drawn == (graph.omitted is not None) or (graph.svg is None) != (graph.dot is None):
@@ -196,6 +204,34 @@ def _check_merge(trace: Trace, index: int, merge: Merge) -> None:
     if any(count is not None and count < 0 for count in counts):
         _wrong(where, "a count is negative")
     _check_json(where, [merge.difference])
+
+
+def _check_schedule(trace: Trace) -> None:
+    schedule, end = trace.schedule, len(trace.events)
+    if schedule is None:
+        return
+    if len(schedule.ranks) != len(trace.forward):
+        _wrong("schedule.ranks", f"it has {len(schedule.ranks)} ranks for {len(trace.forward)} forward operators")
+    for index, wait in enumerate(schedule.waits):
+        where = f"schedule.waits[{index}]"
+        _check_index(where, wait.function, len(trace.forward), "forward operators")
+        if not 0 <= wait.since <= (end if wait.until is None else wait.until) <= end:
+            _wrong(where, f"it lasts from {wait.since} to {wait.until}; the recording goes from 0 to {end}")
+    for part, times in (("grads", schedule.grads), ("pools", schedule.pools)):
+        for index, at in enumerate(row.at for row in times):
+            if not 0 <= at <= end:
+                _wrong(f"schedule.{part}[{index}]", f"position {at} is outside the recording, 0 to {end}")
+
+
+def _check_breakpoints(trace: Trace) -> None:
+    for index, entry in enumerate(trace.breakpoints):
+        if any(entry.id == other.id for other in trace.breakpoints[:index]):
+            _wrong(f"breakpoints[{index}].id", f"another one is number {entry.id}, too")
+    texts = [*trace.watches, *(text for entry in trace.breakpoints for text in (entry.on, entry.log or ""))]
+    if len(trace.breakpoints) + len(trace.watches) > MOST_MARKS:
+        _wrong("breakpoints", f"with the watches they are more than {MOST_MARKS}")
+    if any(len(text) > LONGEST_MARK for text in texts):
+        _wrong("breakpoints", f"a text of theirs, or of watches, has more than {LONGEST_MARK} characters")
 
 
 def _check_value(trace: Trace, where: str, value: Value) -> None:

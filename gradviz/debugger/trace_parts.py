@@ -22,6 +22,7 @@ Kind = Literal[
     "InputChecked",
     "GeneratorAdded",
     "Accumulated",
+    "GradWritten",
     "Deduplicated",
     "EnteredSubnet",
     "LeftSubnet",
@@ -161,7 +162,8 @@ class Workspaces(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Statistics of an array; seen as (rows, last axis) where rows and columns are meant. NaN and infinities are
-    left out of min, max and the means; these are None for an array that is empty or not numeric."""
+    left out of min, max and the means. These and the norm are None for an array that is empty, and where the numbers
+    were left out to keep a page small."""
 
     shape: list[int]
     dtype: str
@@ -176,13 +178,15 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     inf: int
     zero: int
     preview: list[list[Number]]
-    """The first 6 rows and 16 columns at most; a scalar is [[v]]."""
+    """The first 6 rows and 16 columns at most, in a page that is to be small fewer; a scalar is [[v]]."""
     rows: int
     columns: int
     seconds: float | None = None
     """How long the operator that made it took; in a nested net its event says it."""
     stack: int | None = None
     """For a stack of workspaces (dtype "workspaces"): an index into the trace's stacks."""
+    subnormal: int | None = None
+    """Elements that are too small for the precision of their dtype, but not 0; None: not counted."""
 
 
 class Contribution(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -39,7 +39,7 @@ class Measured(msgspec.Struct, frozen=True, array_like=True, gc=False):
     numbers: list[Number | None] = []
     """min, max, mean, mean_abs, norm."""
     counts: list[int] = []
-    """nan, inf, zero."""
+    """nan, inf, zero, and subnormal where it was counted."""
     stack: int | None = None
 
 
@@ -140,7 +140,8 @@ def as_rows(values: Sequence[Value]) -> Arrays:
             rows.append(Measured(kind, value.preview))
             continue
         found = [value.min, value.max, value.mean, value.mean_abs, value.norm]
-        rows.append(Measured(kind, value.preview, found, [value.nan, value.inf, value.zero], value.stack))
+        counts = [value.nan, value.inf, value.zero, *([] if value.subnormal is None else [value.subnormal])]
+        rows.append(Measured(kind, value.preview, found, counts, value.stack))
     return Arrays([(list(shape), dtype, device) for shape, dtype, device in numbers], rows)
 
 
@@ -161,9 +162,9 @@ def _value(arrays: Arrays, row: Measured, where: str) -> Value:
         one = row.preview[0][0] if row.preview and row.preview[0] else None
         if not isinstance(one, int | float):
             raise _wrong(where, "it has neither statistics nor a number")
-        numbers, counts = [one, one, one, abs(one), abs(one)], [0, 0, int(one == 0)]
-    if len(numbers) != 5 or len(counts) != 3:
-        raise _wrong(where, "it has 5 statistics and 3 counts, or none")
+        numbers, counts = [one, one, one, abs(one), abs(one)], [0, 0, int(one == 0), _is_subnormal(one, dtype)]
+    if len(numbers) != 5 or len(counts) not in (3, 4):
+        raise _wrong(where, "it has 5 statistics and 3 or 4 counts, or none")
     rows, columns = rows_and_columns(shape)
     return Value(
         shape=shape,
@@ -182,6 +183,7 @@ def _value(arrays: Arrays, row: Measured, where: str) -> Value:
         rows=0 if row.stack is not None else rows,
         columns=0 if row.stack is not None else columns,
         stack=row.stack,
+        subnormal=counts[3] if len(counts) == 4 else None,
     )
 
 
@@ -193,7 +195,17 @@ def _is_one_number(value: Value) -> bool:
     if isinstance(one, str):
         return False
     told = [value.min, value.max, value.mean, value.mean_abs, value.norm, value.nan, value.inf, value.zero]
-    return told == [one, one, one, abs(one), abs(one), 0, 0, int(one == 0)]
+    tiny = _is_subnormal(one, value.dtype)
+    return told == [one, one, one, abs(one), abs(one), 0, 0, int(one == 0)] and value.subnormal == tiny
+
+
+SMALLEST = {"float16": 2.0**-14, "float32": 2.0**-126, "float64": 2.0**-1022}
+"""The smallest number that a dtype has at its full precision."""
+
+
+def _is_subnormal(one: float, dtype: str) -> int:
+    """1 where a number is too small for the precision of its dtype, else 0."""
+    return int(0 < abs(one) < SMALLEST.get(dtype, 0.0))
 
 
 def rows_and_columns(shape: Sequence[int]) -> tuple[int, int]:

@@ -5,11 +5,14 @@ from .variable import Parameter, Variable
 
 # isort: split
 from . import functions
+from .compare import compare
+from .flow import run_gradient_flow
 from .function import Function
 from .hooks import FunctionHook, NaNGuard, PrintHook, TimerHook
 from .layer import Layer, Linear
 from .mode import no_grad
 from .passes import grad
+from .pools import OperatorPool, TensorPool, register_buffers
 
 __all__ = [
     "Function",
@@ -17,11 +20,16 @@ __all__ = [
     "Layer",
     "Linear",
     "NaNGuard",
+    "OperatorPool",
     "Parameter",
     "PrintHook",
+    "TensorPool",
     "TimerHook",
     "Variable",
+    "compare",
     "functions",
     "grad",
     "no_grad",
+    "register_buffers",
+    "run_gradient_flow",
 ]

@@ -84,6 +84,15 @@ class OperatorFunction(Function):
     def label(self) -> str:
         return self.signature.op.type
 
+    def as_operator(self, inputs: list[str], outputs: list[str], name: str = "") -> Operator:
+        op, args = self.signature.op, self.signature.op.args
+        if op.type == "Gather" and self.arrays[1].ndim != 1:  # the IR joins the rows of several uses by vectors alone
+            args = {**args, "dense_gradient": 1}
+        known = lookup(op.type)
+        if known is not None and known.args is not None and "seed" in known.args:
+            args = {**args, "drawn_for": op.outputs[0]}
+        return Operator(op.type, inputs, outputs, args, name=name)
+
     def run(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         signature = self.signature
         try:
@@ -97,20 +106,20 @@ class OperatorFunction(Function):
 
     def input_gradients(self, gys: Sequence[Array | None], wanted: int) -> Sequence[Gradient | None]:
         try:
-            return self._plan(gys, wanted).run(self.arrays, gys)
+            return self.plan(gys, wanted).run(self.arrays, gys)
         except Exception as error:
-            raise self._explained(error) from error
+            raise self.explained(error) from error
 
     def input_gradient_variables(self, gys: Sequence[Variable | None], wanted: int) -> Sequence[Variable | None]:
         for x, array in zip(self.inputs, self.arrays, strict=False):
             if x.data is not array:
                 raise data_replaced(self, x)
         try:
-            return self._run_on_variables(self._plan(gys, wanted), gys)
+            return self._run_on_variables(self.plan(gys, wanted), gys)
         except Exception as error:
-            raise self._explained(error) from error
+            raise self.explained(error) from error
 
-    def _plan(self, gys: Sequence[Any], wanted: int) -> Plan:
+    def plan(self, gys: Sequence[Any], wanted: int) -> Plan:
         """How to come from the gradients `gys` to those that are wanted."""
         signature = self.signature
         key = wanted if signature.single else (wanted, *[gy is not None for gy in gys])
@@ -128,11 +137,10 @@ class OperatorFunction(Function):
             values += call.several(*step.pick(values))
         return [at if at is None else _gradient(values, at, x) for at, x in zip(plan.answers, self.inputs, strict=True)]
 
-    def _explained(self, error: Exception) -> Exception:
-        """`error`, met on the way back, said of this call."""
-        call = self.signature.called(self.in_data)
+    def explained(self, error: Exception, op: Operator | None = None, index: int = 0) -> Exception:
+        call, own = self.signature.called(self.in_data), self.signature.op
         if isinstance(error, GradientError):
-            return rule_failed(error, self.signature.op, call)
+            return rule_failed(error, op or own, index, own, call)
         return call_failed(error, f"The gradient of {call}")
 
 

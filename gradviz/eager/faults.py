@@ -1,5 +1,6 @@
 """Why define-by-run code is refused: the errors, each with what was called on which arrays, and the ways out."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -87,10 +88,19 @@ def bad_gradient(x: "Variable", what: str, *ways_out: str) -> GradientError:
     )
 
 
-def cycle(function: "Function") -> GradientError:
-    """A gradient that comes back to a function which has sent its own on."""
+def cannot_add(error: Exception) -> GradientError:
+    """Gradients of one Variable that do not fit each other."""
     return GradientError(
-        f"{function.label} depends on its own output: a gradient reached it after it had been run backward.",
+        f"The gradients of a Variable cannot be added up: it got data of another shape while it was in use ({error}).",
+        kind="bad_gradient",
+        ways_out=["Replace data after the last backward pass.", "Make a new Variable of the new data."],
+    )
+
+
+def cycle(function: "Function", why: str = "a gradient reached it after it had been run backward") -> GradientError:
+    """A function that comes before itself."""
+    return GradientError(
+        f"{function.label} depends on its own output: {why}.",
         kind="cycle",
         ways_out=["Do not change function.inputs by hand: what a function returns comes after what it reads."],
     )
@@ -128,16 +138,37 @@ def data_replaced(function: "Function", x: "Variable") -> GradientError:
     )
 
 
-def rule_failed(error: GradientError, op: Operator, call: str) -> GradientError:
-    """An error of the rules, which speak of operators of a net, said of `call`, which is run as `op`."""
+def rule_failed(error: GradientError, op: Operator, index: int, own: Operator, call: str) -> GradientError:
+    """An error of the rules, which speak of operators of a net, said of `call`.
+
+    Args:
+        op, index: the operator that the error speaks of, and its number there.
+        own: the same operator, whose blobs have the names by which `call` speaks of them.
+    """
+    names = dict(zip([*op.inputs, *op.outputs], [*own.inputs, *own.outputs], strict=True))
+    any_name = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    in_error = re.compile(rf"(?<!\w)(?:{any_name})(?!\w)")
+
+    def said(text: str) -> str:
+        return in_error.sub(lambda name: names[name.group()], text) if op is not own else text
+
     ways_out = [
         f"Take it out of what is differentiated: functions.stop_gradient(...) around {call.partition('(')[0]}(...)."
         if way.startswith("Put StopGradient")
-        else way
+        else said(way)
         for way in error.ways_out
     ]
-    message = error.message.replace(describe(op, 0), call)
-    return GradientError(message, kind=error.kind, blobs=error.blobs, ways_out=ways_out)
+    message = said(error.message.replace(describe(op, index), call))
+    return GradientError(message, kind=error.kind, blobs=list(map(said, error.blobs)), ways_out=ways_out)
+
+
+def no_buffers(schedule: str) -> GradientError:
+    """Shared buffers are asked for where there are none."""
+    return GradientError(
+        f"The schedule {schedule!r} has no gradient buffers to share: it lets each gradient go when it has been used.",
+        kind="bad_argument",
+        ways_out=['Choose schedule="tape".', "Leave share_grads out."],
+    )
 
 
 def bad_schedule(schedule: Any, known: Iterable[str]) -> GradientError:

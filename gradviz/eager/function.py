@@ -2,21 +2,25 @@
 
 from collections.abc import Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from itertools import count
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ..operators.registry import Array
+from ..program import Operator
 from ..runtime.devices import copied, device_of, is_on_gpu
 from .faults import called, common_device, differentiable_once, wrong_count, wrong_results
 from .gradients import Gradient, checked_array, read_only
 from .mode import current_mode
+from .own_types import python_operator
 from .variable import Variable, as_variables
 
 if TYPE_CHECKING:
     from .variable import Operand
 
 _new = object.__new__
+_uids = count()
 
 
 class Function:
@@ -30,6 +34,7 @@ class Function:
         arrays: the data of the inputs and then of the outputs, as they were.
         count: how many outputs it has.
         rank: the greatest rank among its inputs.
+        uid: a number that grows from call to call.
         wanted: which inputs want a gradient: bit i stands for input i; 0 where nobody will run it backward.
         returned_tuple: whether `forward` returned several outputs, or one in a tuple.
 
@@ -43,12 +48,13 @@ class Function:
         >>> y = Cube()(x)
     """
 
-    __slots__ = ("arrays", "count", "inputs", "rank", "returned_tuple", "wanted")
+    __slots__ = ("__weakref__", "arrays", "count", "inputs", "rank", "returned_tuple", "uid", "wanted")
 
     arrays: tuple[Array, ...]
     count: int
     inputs: tuple[Variable, ...]
     rank: int
+    uid: int
     wanted: int
     returned_tuple: bool
 
@@ -119,6 +125,7 @@ class Function:
                 rank = x.rank
             bit <<= 1
         self.inputs = inputs
+        self.uid = next(_uids)
         self.rank = rank
         self.wanted = wanted if records and passes else 0
         for hook in hooks:
@@ -149,6 +156,18 @@ class Function:
             y.requires_grad = False
         return y
 
+    def as_operator(self, inputs: list[str], outputs: list[str], name: str = "") -> Operator:
+        """This call as the operator `name` on blobs of these names."""
+        return python_operator(self, inputs, outputs, name)
+
+    def run_again(self, arrays: tuple[Array, ...]) -> Self:
+        """The same call on other arrays; no Variable knows of it."""
+        function = copy(self)
+        outputs = function.run(arrays)
+        function.arrays = arrays + outputs
+        function.count = len(outputs)
+        return function
+
     def run(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         """The outputs, one read-only array each."""
         call = called(self.label, _numbers(arrays), arrays)
@@ -176,6 +195,14 @@ class Function:
             None if gx is None or not wanted >> at & 1 else read_only(checked_array(x, gx, self.arrays[at]))
             for at, (x, gx) in enumerate(zip(self.inputs, made, strict=True))
         ]
+
+    def explained(self, error: Exception, op: Operator | None = None, index: int = 0) -> Exception:
+        """`error`, met on the way back, said of this call.
+
+        Args:
+            op, index: the operator that the error speaks of, as which this call is run; None: that of a single call.
+        """
+        return error
 
     def input_gradient_variables(self, gys: Sequence[Variable | None], wanted: int) -> Sequence[Variable | None]:
         """The same as Variables that can be differentiated again; here they refuse to be."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..operators.registry import Array
-from ..program import Device
+from ..program import Device, Operator
 from ..runtime.devices import device_of, moved
 from .function import Function
 from .gradients import Gradient
@@ -17,6 +17,9 @@ class Move(Function):
 
     def __init__(self, device: Device) -> None:
         self.device = device
+
+    def as_operator(self, inputs: list[str], outputs: list[str], name: str = "") -> Operator:
+        return Operator("Copy", inputs, outputs, {}, self.device, name)
 
     def run(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         return (moved(arrays[0], self.device),)

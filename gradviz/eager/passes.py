@@ -3,53 +3,87 @@
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..program import GradientError
 from ..runtime.devices import current
 from . import gradients
-from .faults import bad_gradient, bad_schedule, described, named, no_seed
+from .faults import bad_gradient, bad_schedule, described, named, no_buffers, no_seed
 from .function import Function
 from .gradients import HandedOut, dense
 from .mode import current_mode, recorded
 from .rank import ADD, Arrived, run_by_rank
+from .sharing import Sharing
+from .tape import run_by_tape
 from .variable import Variable, checked_gradient, plain
 
-SCHEDULES: Mapping[str, Callable[..., Arrived]] = {"rank": run_by_rank}
+SCHEDULES: Mapping[str, Callable[..., Arrived]] = {"rank": run_by_rank, "tape": run_by_tape}
 """The orders in which functions can be run backward."""
 
 QUIET: dict[str, Any] = {"all": "ignore"}
 """What numpy warns of during a pass: numbers that are not finite are there for people to see."""
 
 
-def backward(root: Variable, gradient: Any, retain_grad: bool, schedule: str, create_graph: bool) -> None:
+def backward(
+    root: Variable, gradient: Any, retain_grad: bool, schedule: str, create_graph: bool, share_grads: bool
+) -> Sharing | None:
     """See `Variable.backward`."""
-    if schedule not in SCHEDULES:
+    if not isinstance(schedule, str) or schedule not in SCHEDULES:
         raise bad_schedule(schedule, SCHEDULES)
+    if share_grads and schedule != "tape":
+        raise no_buffers(schedule)
     if not root.requires_grad:
         _warn(f"{named(root)} requires no gradient, nor does anything that it was computed from: none is computed.")
-        return
+        return None
     if root._creator is not None and root._creator.is_cut:
         _warn(
             f"{named(root)} has been cut off, by unchain, from what it was computed from: nothing else gets a gradient."
         )
-    is_given = gradient is not None or root._grad_is_given
-    is_own = gradient is None and root._grad_is_given
-    seed = _start(seed_of(root, gradient), create_graph)
-    if root.creator is None and is_own:
-        return
-    handed = HandedOut([seed], bool(current_mode().hooks))
+    told: list[Sharing] = []
+    run = partial(run_by_tape, tell_sharing=told.append) if share_grads else SCHEDULES[schedule]
+    for x, changed, is_given in changes([(root, gradient)], run, retain_grad, create_graph):
+        x._grad, x._grad_is_given = changed, is_given
+    return told[0] if told else None
+
+
+class Change(NamedTuple):
+    """What a pass makes of ``grad`` of a Variable: `gradient`; `is_given`: by hand, as that of a root can be."""
+
+    x: Variable
+    gradient: Any
+    is_given: bool = False
+
+
+def changes(
+    roots: Sequence[tuple[Variable, Any]], run: Callable[..., Arrived], retain_grad: bool, create_graph: bool = False
+) -> list[Change]:
+    """What a pass backward from `roots`, each with the gradient that is given for it, makes of every ``grad``.
+
+    Nothing is changed.
+
+    Args:
+        run: a schedule.
+    """
+    starts = [(y, _start(seed_of(y, g), create_graph)) for y, g in roots if not _starts_at_itself(y, g)]
+    handed = HandedOut([seed for _, seed in starts], bool(current_mode().hooks))
+    keep = {id(y.creator) for y, _ in roots if y.creator is not None} if len(roots) > 1 else ()
     with np.errstate(**QUIET), recorded() if create_graph else nullcontext():
-        arrived = SCHEDULES[schedule]([(root, seed)], create_graph=create_graph, retain=retain_grad)
-        changes = [(x, _added(x, g, handed)) for x, g in arrived.leaves.items() if x.requires_grad]
-    met = [x for x in dict.fromkeys(arrived.met) if x is not root]
-    changes += [(x, _kept(x, arrived, handed) if retain_grad else None) for x in met]
-    for x, changed in changes:
-        x._grad, x._grad_is_given = changed, False
-    if root.creator is not None:
-        root._grad, root._grad_is_given = seed, is_given
+        arrived = run(starts, create_graph=create_graph, retain=retain_grad, keep=keep)
+        made = [Change(x, _added(x, g, handed)) for x, g in arrived.leaves.items() if x.requires_grad]
+    given = {y: g is not None or y._grad_is_given for y, g in roots if y.creator is not None}
+    met = [x for x in dict.fromkeys(arrived.met) if x not in given]
+    made += [Change(x, _kept(x, arrived, handed) if retain_grad else None) for x in met]
+    seeds = dict(starts)
+    made += [Change(y, _kept(y, arrived, handed) if keep else seeds[y], is_given) for y, is_given in given.items()]
+    return made
+
+
+def _starts_at_itself(y: Variable, gradient: Any) -> bool:
+    """Whether y is a leaf whose own gradient, set by hand, would be added to itself."""
+    return y.creator is None and gradient is None and y._grad_is_given
 
 
 def grad(

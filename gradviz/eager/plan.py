@@ -5,8 +5,9 @@ of the same shapes and dtypes, in which the same outputs have a gradient and the
 numbered: inputs, outputs, gradients of the outputs (None where there is none), then what the steps make.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,12 +17,14 @@ from ..gradient.rules import ask_rule
 from ..operators import lookup, similar
 from ..operators.registry import Array, gradient_name
 from ..program import Device, GradientError, GradientSlice, Operator, RunError
-from ..runtime.devices import CPU, current, device_of, is_on_gpu, running_on
+from ..runtime.devices import CPU, current, device_of, finish, is_on_gpu, running_on
 from .gradients import Gradient, Rows, flat_rows
 
 Answer = int | tuple[int, int] | None
 """The number of a gradient, those of the two halves of a sparse one, or None where there is none."""
 
+Observer = Callable[[tuple[Array, ...], float], None]
+"""Is told what a step has made, and in how many seconds."""
 
 _ONLY_ARRAYS = {np.ndarray}
 
@@ -61,19 +64,56 @@ class Plan:
             ValueError: an operator makes too little, or a gradient of another shape than its input.
         """
         values: list[Any] = [*arrays, *gys]
-        for kernel, op, pick, count in self.steps:
-            made = kernel(op, *pick(values))
-            if type(made) is np.ndarray:
-                values.append(made)
-            elif type(made) is tuple and len(made) == count and set(map(type, made)) == _ONLY_ARRAYS:
-                values += made
-            else:
-                values += _as_arrays(made, count)
+        run_steps(self.steps, values)
         values.append(None)
         gradients = self._choose(values)
         if self.casts is None:
             self.casts = _checked(gradients, arrays)
         return _cast(gradients, arrays, self.casts) if self.casts else gradients
+
+    def observed(self, observe: Observer) -> "Plan":
+        """This plan, telling `observe` of each step that has run."""
+        return Plan([observed(step, observe) for step in self.steps], self.answers)
+
+
+def run_steps(steps: Iterable[Step], values: list[Any]) -> None:
+    """Run `steps` in order on `values`, which grow by what they make.
+
+    Raises:
+        ValueError: an operator makes too little.
+    """
+    for kernel, op, pick, count in steps:
+        made = kernel(op, *pick(values))
+        if type(made) is np.ndarray:
+            values.append(made)
+        else:
+            values += as_outputs(made, count)
+
+
+def as_outputs(made: Any, count: int) -> Sequence[Array]:
+    """What a kernel returned, as one array for each of `count` outputs. Raises ValueError where it is too little."""
+    if type(made) is tuple and len(made) == count and set(map(type, made)) == _ONLY_ARRAYS:
+        return made
+    return _as_arrays(made, count)
+
+
+def observed(step: Step, observe: Observer) -> Step:
+    """`step`, telling `observe` when it has run."""
+    kernel, count = step.kernel, step.outputs
+
+    def run(op: Operator, *arrays: Array) -> tuple[Array, ...]:
+        start = perf_counter()
+        made = kernel(op, *arrays)
+        if type(made) is np.ndarray and count == 1:
+            outputs: tuple[Array, ...] = (made,)
+        else:
+            outputs = tuple(_as_arrays(made, count))
+            for output in outputs:
+                finish(device_of(output))
+        observe(outputs, perf_counter() - start)
+        return outputs
+
+    return step._replace(kernel=run)
 
 
 def _chooser(answers: Sequence[Answer]) -> Callable[[Sequence[Any]], Sequence[Any]]:
@@ -143,20 +183,22 @@ def make_plan(op: Operator, given: Sequence[bool], wanted: int, device: Device) 
     return _only_needed(steps, answers, len(names), device)
 
 
-class _Numbered(NamedTuple):
+class Numbered(NamedTuple):
+    """A gradient operator with the numbers of the values that it reads and writes."""
+
     op: Operator
     reads: tuple[int, ...]
     writes: range
 
 
-def _numbered(op: Operator, made: Sequence[Operator], numbers: dict[str, int], first: int) -> list[_Numbered]:
+def _numbered(op: Operator, made: Sequence[Operator], numbers: dict[str, int], first: int) -> list[Numbered]:
     """The rule's operators with the numbers of their values; a name that is written again gets a new number."""
     steps = []
     for step in made:
         reads = tuple([_find(op, name, numbers) for name in step.inputs])
         writes = range(first, first + len(step.outputs))
         numbers.update(zip(step.outputs, writes, strict=True))
-        steps.append(_Numbered(step, reads, writes))
+        steps.append(Numbered(step, reads, writes))
         first = writes.stop
     return steps
 
@@ -179,22 +221,24 @@ def _find(op: Operator, name: str | None, numbers: dict[str, int]) -> int:
     return numbers[name]
 
 
-def _only_needed(steps: Sequence[_Numbered], answers: Sequence[Answer], given: int, device: Device) -> Plan:
+def _only_needed(steps: Sequence[Numbered], answers: Sequence[Answer], given: int, device: Device) -> Plan:
     """The plan of those steps, with those outputs, from which the answers come; the first `given` values are there."""
-    needed = {number for at in answers for number in _halves(at)}
-    kept: list[_Numbered] = []
+    needed = {number for at in answers for number in halves(at)}
+    kept: list[Numbered] = []
     for step in reversed(steps):
         if not needed.isdisjoint(step.writes):
-            kept.append(_trimmed(step, needed))
+            kept.append(trimmed(step, needed))
             needed.update(step.reads)
     kept.reverse()
     values = [*range(given), *[number for step in kept for number in step.writes]]
     place = {number: at for at, number in enumerate(values)}
-    ready = []
-    for op, reads, _ in kept:
-        pick = _picker([place[number] for number in reads])
-        ready.append(Step(_kernel(op, device), op, pick, len(op.outputs)))
-    return Plan(ready, [_placed(at, place) for at in answers])
+    return Plan([ready(step, place, device) for step in kept], [_placed(at, place) for at in answers])
+
+
+def ready(step: Numbered, place: Mapping[int, int], device: Device) -> Step:
+    """The step, ready to run on `device`, when the value of each number lies at its `place`."""
+    pick = _picker([place[number] for number in step.reads])
+    return Step(_kernel(step.op, device), step.op, pick, len(step.op.outputs))
 
 
 def _placed(at: Answer, place: dict[int, int]) -> Answer:
@@ -203,11 +247,11 @@ def _placed(at: Answer, place: dict[int, int]) -> Answer:
     return place[at[0]], place[at[1]]
 
 
-def _halves(at: Answer) -> tuple[int, ...]:
+def halves(at: Answer) -> tuple[int, ...]:
     return () if at is None else (at,) if isinstance(at, int) else at
 
 
-def _trimmed(step: _Numbered, needed: set[int]) -> _Numbered:
+def trimmed(step: Numbered, needed: set[int]) -> Numbered:
     """The step without its last outputs, as far as its type lets them be left out and nobody needs them."""
     known = lookup(step.op.type)
     if known is None or known.outputs is None or known.outputs.most is None:
@@ -215,7 +259,7 @@ def _trimmed(step: _Numbered, needed: set[int]) -> _Numbered:
     count = len(step.writes)
     while count > known.outputs.least and step.writes[count - 1] not in needed:
         count -= 1
-    return _Numbered(msgspec.structs.replace(step.op, outputs=step.op.outputs[:count]), step.reads, step.writes[:count])
+    return Numbered(msgspec.structs.replace(step.op, outputs=step.op.outputs[:count]), step.reads, step.writes[:count])
 
 
 def _kernel(op: Operator, device: Device) -> Callable[..., Any]:

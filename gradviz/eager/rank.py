@@ -45,6 +45,9 @@ class Arrived(NamedTuple):
 class Pass:
     """One pass backward from `seeds`.
 
+    Attributes:
+        is_watched: whether `_watched` is told of every function, also where no hook is in force.
+
     Args:
         seeds: Variables and their gradients.
         create_graph: whether gradients are Variables.
@@ -52,6 +55,8 @@ class Pass:
         keep: ids of functions whose outputs keep their gradients in any case.
         follow: id of a function -> the inputs to follow, as in `Function.wanted`; None: all that want a gradient.
     """
+
+    is_watched = False
 
     def __init__(
         self,
@@ -77,7 +82,7 @@ class Pass:
         """Run every function that gradients reach backward."""
         heap, reached, receive, follow = self._heap, self._reached, self._receive, self._follow
         keeps = self._retain or self._keep
-        is_plain = not self._create_graph and not current_mode().hooks
+        is_plain = not (self._create_graph or self.is_watched or current_mode().hooks)
         while heap:
             function = heappop(heap)[2]
             name = id(function)
@@ -90,7 +95,7 @@ class Pass:
                 continue
             for gy in gys:
                 if type(gy) is Rows:
-                    gys = _dense(gys, function.out_data)
+                    gys = dense_all(gys, function.out_data)
                     break
             gxs = function.input_gradients(gys, wanted) if is_plain else self._watched(function, gys, wanted)
             inputs = function.inputs
@@ -105,11 +110,11 @@ class Pass:
         hooks, in_data = current_mode().hooks, function.in_data
         if not hooks:
             return run(gys, wanted)
-        out_grad = _shown(gys, function.out_data)
+        out_grad = shown(gys, function.out_data)
         for hook in hooks:
             hook.backward_preprocess(function, in_data, out_grad)
         gxs = run(gys, wanted)
-        in_grad = _shown(gxs, in_data)
+        in_grad = shown(gxs, in_data)
         for hook in hooks:
             hook.backward_result(function, in_data, in_grad)
         for hook in hooks:
@@ -135,14 +140,14 @@ class Pass:
         gys[x.place] = gradient if old is None else self._sum(old, gradient)
 
 
-def _dense(given: Sequence[Any], like: Sequence[Array]) -> list[Any]:
+def dense_all(given: Sequence[Any], like: Sequence[Array]) -> list[Any]:
     """Gradients of the arrays `like`, none of them sparse."""
     return [None if g is None else gradients.dense(g, x.shape) for g, x in zip(given, like, strict=False)]
 
 
-def _shown(given: Sequence[Any], like: Sequence[Array]) -> tuple[Array | None, ...]:
+def shown(given: Sequence[Any], like: Sequence[Array]) -> tuple[Array | None, ...]:
     """Gradients of the arrays `like` for hooks to look at: read-only arrays."""
-    return tuple([None if g is None else gradients.read_only(plain(g)) for g in _dense(given, like)])
+    return tuple([None if g is None else gradients.read_only(plain(g)) for g in dense_all(given, like)])
 
 
 def run_by_rank(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:

@@ -133,22 +133,28 @@ class Variable:
         retain_grad: bool = False,
         schedule: str = "rank",
         create_graph: bool = False,
-    ) -> None:
+        share_grads: bool = False,
+    ) -> "Sharing | None":
         """Compute the gradients of this Variable with regard to every leaf that it depends on, and add them to theirs.
 
         Args:
             gradient: where to start: an array of the shape and dtype of ``data``. None: the gradient that was set here
                 by hand, else 1 where there is one element.
             retain_grad: whether the Variables on the way keep their gradients too; else theirs are dropped.
-            schedule: in which order functions are run backward: ``"rank"``, see `gradviz.eager.rank`.
+            schedule: in which order functions are run backward: ``"rank"``, see `gradviz.eager.rank`, or ``"tape"``,
+                see `gradviz.eager.tape`. The gradients are the same.
             create_graph: whether gradients are Variables that can be differentiated again.
+            share_grads: whether the gradients on the way, of a tape, take turns in shared buffers.
+
+        Returns:
+            What sharing has saved, with `share_grads`.
 
         Raises:
             GradientError: ``missing_output_gradient`` where there is nothing to start with, ``bad_gradient`` for a
-                gradient of another shape, dtype or device, ``no_gradient_rule``, ``rule_failed``, ``cycle``. Every
-                gradient is then as it was.
+                gradient of another shape, dtype or device, ``no_gradient_rule``, ``rule_failed``, ``cycle``,
+                ``bad_argument`` for an unknown schedule. Every gradient is then as it was.
         """
-        passes.backward(self, gradient, retain_grad, schedule, create_graph)
+        return passes.backward(self, gradient, retain_grad, schedule, create_graph, share_grads)
 
     def cleargrad(self) -> None:
         """Forget the gradient."""
@@ -432,3 +438,4 @@ def placed(value: Operand, like: Variable | None) -> Variable:
 # A Variable's methods are functions, and functions make Variables: each needs the other, here at the end.
 from . import functions, gradients, moving, passes  # noqa: E402
 from .function import CUT, Function  # noqa: E402
+from .sharing import Sharing  # noqa: E402

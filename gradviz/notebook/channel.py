@@ -4,9 +4,10 @@ A panel opens a comm of the target "gradviz"; it may do so at any time, several 
 
     {"type": "session", "id", "name", "position", "trace": JSON text}    the session displayed or created last
     {"type": "position", "id", "position"}                               it moved
+    {"type": "marks", "id", "breakpoints", "watches"}                    other things are marked in it
     {"type": "none"}                                                     there is no session (any more)
 
-and the panel sends {"type": "position", "id", "position"}. So that a panel need not knock at kernels that know
+and the panel sends messages of the types position and marks. So that a panel need not knock at kernels that know
 nothing of gradviz, the kernel opens one empty comm of the same target with its first session, as a sign.
 """
 
@@ -16,13 +17,14 @@ import logging
 import weakref
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import comm
 import msgspec
 from comm.base_comm import BaseComm
 
 from ..debugger.trace import encode
+from ..debugger.trace_breakpoints import BreakpointEntry, Marked
 from .shown import Shown, clamp, follow
 
 __all__ = ["TARGET", "Channel", "kernel_channel"]
@@ -32,12 +34,19 @@ logger = logging.getLogger(__name__)
 TARGET = "gradviz"
 
 
-class Move(msgspec.Struct, frozen=True):
+class Move(msgspec.Struct, frozen=True, tag_field="type", tag="position"):
     """What a panel may say: take this session to this position."""
 
-    type: Literal["position"]
     id: str
     position: int
+
+
+class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="marks"):
+    """What a panel may say: this is marked in this session now."""
+
+    id: str
+    breakpoints: list[BreakpointEntry]
+    watches: list[str]
 
 
 class Channel:
@@ -49,7 +58,7 @@ class Channel:
     def __init__(self) -> None:
         self._panels: dict[str, BaseComm] = {}
         self._session: weakref.ref[Shown] | None = None
-        self._unobserve: Callable[[], None] | None = None
+        self._ends: list[Callable[[], None]] = []
         self._sign: BaseComm | None = None
         self._told: str | None = None
         self._speaking: BaseComm | None = None
@@ -62,10 +71,10 @@ class Channel:
     def announce(self, session: Shown) -> None:
         """Make `session` the newest one; panels hear of it with the next `tell`."""
         if self._current() is not session:
-            if self._unobserve is not None:
-                self._unobserve()
+            for end in self._ends:
+                end()
             self._session = weakref.ref(session)
-            self._unobserve = follow(session, self._moved)
+            self._ends = [follow(session.observe, self._moved), follow(session.observe_marks, self._marked)]
         if self._sign is None:
             self._sign = comm.create_comm(target_name=TARGET)
 
@@ -97,30 +106,39 @@ class Channel:
     def _heard(self, panel: BaseComm, message: dict[str, Any]) -> None:
         data = message.get("content", {}).get("data")
         try:
-            move = msgspec.convert(data, Move)
+            said = msgspec.convert(data, Move | Mark)
         except msgspec.ValidationError as error:
             logger.warning("A message of the gradviz panel was not understood and is ignored: %s", error)
             return
         session = self._current()
-        if session is None or session.id != move.id:
+        if session is None or session.id != said.id:
             # The panel still shows a session that is gone or was replaced while its message was on the way.
             panel.send(_introduction(session))
             return
         self._speaking = panel
         try:
-            session.move_to(clamp(move.position, len(session)))
+            if isinstance(said, Mark):
+                session.marks = Marked(breakpoints=said.breakpoints, watches=said.watches)
+            else:
+                session.move_to(clamp(said.position, len(session)))
         finally:
             self._speaking = None
-        if session.position != move.position:
+        if isinstance(said, Move) and session.position != said.position:
             panel.send(_whereabouts(session))
 
     def _moved(self, session: Shown) -> None:
+        self._tell_others(session, _whereabouts(session))
+
+    def _marked(self, session: Shown) -> None:
+        self._tell_others(session, {"type": "marks", "id": session.id, **session.marks.to_dict()})
+
+    def _tell_others(self, session: Shown, message: dict[str, Any]) -> None:
         if session.id != self._told:
             return
         for panel in self._panels.values():
             # An echo would arrive late and take a panel that steps quickly back in time.
             if panel is not self._speaking:
-                panel.send(_whereabouts(session))
+                panel.send(message)
 
 
 @cache

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from ..debugger.trace import Trace
+from ..debugger.trace_breakpoints import Marked
 
 __all__ = ["Shown", "clamp", "follow"]
 
@@ -41,6 +42,18 @@ class Shown(Protocol):
         """Call `callback(session)` after each move, until the returned function is called."""
         ...
 
+    @property
+    def marks(self) -> Marked:
+        """Its breakpoints and watches; may be set."""
+        ...
+
+    @marks.setter
+    def marks(self, marks: Marked, /) -> None: ...
+
+    def observe_marks(self, callback: Callable[[Any], None], /) -> Callable[[], None]:
+        """Call `callback(session)` after each change of the marks, until the returned function is called."""
+        ...
+
     def trace(self) -> Trace:
         """The whole recording, drawing included."""
         ...
@@ -51,9 +64,13 @@ def clamp(position: int, length: int) -> int:
     return max(0, min(position, length))
 
 
-def follow(session: Shown, callback: Callable[[Any], None]) -> Callable[[], None]:
-    """Observe `session` without keeping it alive; the function returned ends it, once or more often."""
-    follower = weakref.ref(_Follower(session, callback))
+Observe = Callable[[Callable[[Any], None]], Callable[[], None]]
+"""`observe` or `observe_marks` of a session."""
+
+
+def follow(observe: Observe, callback: Callable[[Any], None]) -> Callable[[], None]:
+    """Observe a session without keeping it alive; the function returned ends it, once or more often."""
+    follower = weakref.ref(_Follower(observe, callback))
 
     def stop() -> None:
         following = follower()
@@ -66,9 +83,9 @@ def follow(session: Shown, callback: Callable[[Any], None]) -> Callable[[], None
 class _Follower:
     """An observer that lives as long as the session that it observes, since nothing else holds it."""
 
-    def __init__(self, session: Shown, callback: Callable[[Any], None]) -> None:
+    def __init__(self, observe: Observe, callback: Callable[[Any], None]) -> None:
         self._callback = callback
-        self._unobserve = session.observe(self)
+        self._unobserve = observe(self)
 
     def __call__(self, session: Shown) -> None:
         self._callback(session)

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import anywidget
+import msgspec
 import traitlets
 
 from ..debugger.trace import encode
+from ..debugger.trace_breakpoints import Marked
 from .shown import Shown, clamp, follow
 
 __all__ = ["DebuggerWidget"]
@@ -32,20 +34,28 @@ class DebuggerWidget(anywidget.AnyWidget):
     position = traitlets.Int().tag(sync=True)
     """How many events have happened, 0 to the length of the session; anything else is clamped."""
 
+    marks = traitlets.Dict().tag(sync=True)
+    """The breakpoints and watches as the document has them; of malformed ones the session's stay."""
+
     def __init__(self, session: Shown, **traits: Any) -> None:
         self._length = len(session)
         self._session = weakref.ref(session)
-        super().__init__(trace=encode(session.trace()).decode(), position=session.position, **traits)
-        self._unobserve = follow(session, self._follow)
+        marks = session.marks.to_dict()
+        super().__init__(trace=encode(session.trace()).decode(), position=session.position, marks=marks, **traits)
+        self._ends = [follow(session.observe, self._follow), follow(session.observe_marks, self._follow_marks)]
 
     def close(self) -> None:
         """Stop following the session and remove the widget from every output."""
         # The base class also closes in its finalizer, which may run for a widget that was never built to its end.
-        getattr(self, "_unobserve", lambda: None)()
+        for end in getattr(self, "_ends", ()):
+            end()
         super().close()
 
     def _follow(self, session: Shown) -> None:
         self.position = session.position
+
+    def _follow_marks(self, session: Shown) -> None:
+        self.marks = session.marks.to_dict()
 
     @traitlets.validate("position")
     def _clamp(self, proposal: dict[str, Any]) -> int:
@@ -56,3 +66,13 @@ class DebuggerWidget(anywidget.AnyWidget):
         session = self._session()
         if session is not None and session.position != change["new"]:
             session.move_to(change["new"])
+
+    @traitlets.observe("marks")
+    def _mark(self, change: dict[str, Any]) -> None:
+        session = self._session()
+        if session is None:
+            return
+        try:
+            session.marks = msgspec.convert(change["new"], Marked)
+        except msgspec.ValidationError:
+            self._follow_marks(session)

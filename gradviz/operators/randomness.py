@@ -17,13 +17,16 @@ _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4
 def uniform(op: Operator, shape: tuple[int, ...], like: Array | None = None, stream: int = 0) -> Array:
     """Numbers in [0, 1), float64: those of the argument `seed` of `op` (default 0) and the name of its output.
 
+    The argument `drawn_for` stands for that name where an operator shall draw what another one has drawn.
+
     Source: the generator SplitMix64 of Steele, Lea, Flood, Fast splittable pseudorandom number generators (2014).
 
     Args:
         like: an array on the device where they are wanted.
         stream: which of several independent arrays of numbers.
     """
-    start = _scrambled_number(op.args.get("seed", 0), crc32(op.outputs[0].encode()), stream)
+    name = op.args.get("drawn_for", op.outputs[0])
+    start = _scrambled_number(op.args.get("seed", 0), crc32(name.encode()), stream)
     counter = np.arange(1, prod(shape) + 1, dtype=np.uint64, like=like)
     bits = _scrambled(counter * _STEP + np.uint64(start))
     return ((bits >> np.uint64(11)) * 2.0**-53).reshape(shape)

@@ -58,7 +58,7 @@ class GradientError(GradvizError):
 
     ``kind`` is one of ``version_overwritten``, ``gradient_version``, ``no_gradient_rule``,
     ``missing_output_gradient``, ``bad_net``, ``bad_ys``, ``device_conflict``, ``orphan_stop_gradient``,
-    ``rule_failed``, ``control_flow_structure``.
+    ``rule_failed``, ``control_flow_structure``, ``bad_gradient``, ``cycle``, ``bad_argument``.
     """
 
 

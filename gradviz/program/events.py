@@ -29,14 +29,31 @@ class Event(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag=True, 
         return type(self).__name__
 
 
+class Waiting(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A function that waits in the heap of the rank schedule to run backward; the greatest rank is next.
+
+    Attributes:
+        index: of its forward operator.
+        arrival: which was the first gradient to reach it, counted from 1: of equal ranks the earlier is next.
+    """
+
+    index: int
+    rank: int
+    arrival: int
+
+
 class Played(Event, frozen=True, gc=False):
-    """Forward operator `index` joined the net: its inputs were read, its outputs got versions."""
+    """Forward operator `index` joined the net: its inputs were read, its outputs got versions.
+
+    `rank`: that of a function that ran when it was called.
+    """
 
     changes = ("ssa", "input_usages", "frontier", "in_version_history", "out_version_history")
     index: int
     op: Operator
     in_versions: tuple[int, ...]
     out_versions: tuple[int, ...]
+    rank: int | None = None
 
 
 class Seeded(Event, frozen=True, gc=False):
@@ -48,13 +65,20 @@ class Seeded(Event, frozen=True, gc=False):
     gradient: Gradient
     operator: Operator | None = None
     position: int | None = None
+    queued: Waiting | None = None
 
 
 class Visited(Event, frozen=True, gc=False):
-    """Forward operator `index` is reached; `g_output` holds the gradient of each output, None where there is none."""
+    """Forward operator `index` is reached; `g_output` holds the gradient of each output, None where there is none.
+
+    By the rank schedule it was taken from a heap, in which `waits` functions are left; `waiting` are the next of them.
+    """
 
     index: int
     g_output: list[Gradient | None]
+    rank: int | None = None
+    waits: int = 0
+    waiting: list[Waiting] = []
 
 
 class Skipped(Event, frozen=True, gc=False):
@@ -106,6 +130,7 @@ class GeneratorAdded(Event, frozen=True, gc=False):
     """`gradient` is one gradient of `blob` at `version`, the `count`-th so far.
 
     `index` is the forward operator it came through; `position` the gradient operator that writes it (None: passed).
+    `queued`: by the rank schedule, the function that joins the heap because of it.
     """
 
     changes = ("gradient_generators", "gradient_frontier")
@@ -116,6 +141,7 @@ class GeneratorAdded(Event, frozen=True, gc=False):
     how: How
     position: int | None
     count: int
+    queued: Waiting | None = None
 
 
 class Contribution(msgspec.Struct, frozen=True, gc=False):
@@ -140,7 +166,10 @@ class Rename(msgspec.Struct, frozen=True, gc=False):
 
 
 class Accumulated(Event, frozen=True, gc=False):
-    """All gradients of `blob` at `version` are in, so `operators` add them up into `gradient`."""
+    """Gradients of `blob` at `version` are added up by `operators` into `gradient`.
+
+    In a pass that is generated all are in by now. In one that runs, each is added when it arrives: `so_far` have.
+    """
 
     changes = ("gradient_generators",)
     index: int
@@ -151,6 +180,24 @@ class Accumulated(Event, frozen=True, gc=False):
     operators: list[Operator]
     position: int
     gradient: Gradient
+    so_far: int | None = None
+
+
+Writing = Literal["new", "added", "replaced", "dropped"]
+"""What became of ``grad`` of a Variable: there was none, another pass had left one, or it keeps none."""
+
+
+class GradWritten(Event, frozen=True, gc=False):
+    """``grad`` of the Variable `blob` becomes `after`, where it was `before`: blobs, None where there is none.
+
+    `gradient` is what the pass brought.
+    """
+
+    blob: str
+    how: Writing
+    gradient: Gradient | None
+    before: str | None
+    after: str | None
 
 
 class Completed(Event, frozen=True, gc=False):
@@ -211,14 +258,17 @@ class Failed(Event, frozen=True, gc=False):
 
 
 class Ran(Event, frozen=True, gc=False):
-    """Operator `position` of the whole program (forward, then gradient operators) was executed in `seconds`."""
+    """Operator `position` of the whole program (forward, then gradient operators) was executed in `seconds`.
+
+    Of what had run before the recording began, no time is known.
+    """
 
     position: int
     op: Operator
     in_versions: tuple[int, ...]
     out_versions: tuple[int, ...]
     device: str
-    seconds: float
+    seconds: float | None
 
 
 AnyEvent = (
@@ -230,6 +280,7 @@ AnyEvent = (
     | InputChecked
     | GeneratorAdded
     | Accumulated
+    | GradWritten
     | Completed
     | Deduplicated
     | EnteredSubnet

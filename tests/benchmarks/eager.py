@@ -1,16 +1,19 @@
 """Define by run: what recording a program while it runs and differentiating it takes, beside others that do the same.
 
-Everybody computes gradients of the same leaves, and they agree.
+The schedule is that by rank; that of tapes is measured beside it. Everybody computes gradients of the same leaves, and
+they agree.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradviz import Variable, functions
+from gradviz.eager.tape_cache import PLANS
 from tests.benchmarks import convnet, mlp
 from tests.benchmarks.agreement import check_agreement
 from tests.benchmarks.figures import Answer, Figure, Skipped, Target
@@ -18,10 +21,19 @@ from tests.benchmarks.mlp import Blobs, Step
 from tests.benchmarks.timing import Effort, best_seconds
 
 CHAIN, MLP, LENET = (f"eager {what}, forward + backward" for what in ("chain", "MLP", "LeNet"))
+TAPE = "gradviz by tape"
 LENGTH = 1_000
 ELEMENTS = 16
 MOST_RATIO_TO_HIPS = 1.0
 MOST_GROWTH = 1.5
+
+
+class Program(NamedTuple):
+    """Code to differentiate: its leaves, and what computes a Variable of one element from them."""
+
+    leaves: Mapping[str, Variable]
+    forward: Callable[[], Variable]
+
 
 Make = Callable[[Blobs], Step]
 Peers = Mapping[str, tuple[str, Make]]
@@ -31,24 +43,33 @@ Peers = Mapping[str, tuple[str, Make]]
 def measure(effort: Effort) -> Iterator[Answer]:
     """Microseconds an operation of a chain of tiny ones, and milliseconds a training step."""
     peers = {
-        CHAIN: {"torch": ("torch", torch_chain), "HIPS autograd": ("autograd", hips_chain)},
+        CHAIN: {
+            TAPE: ("gradviz", partial(step_of, code_chain, schedule="tape")),
+            "torch": ("torch", torch_chain),
+            "HIPS autograd": ("autograd", hips_chain),
+        },
         MLP: {
+            TAPE: ("gradviz", partial(step_of, perceptron, schedule="tape")),
             "numpy by hand": ("numpy", mlp.numpy_step),
             "torch": ("torch", mlp.torch_step),
             "HIPS autograd": ("autograd", mlp.hips_step),
         },
-        LENET: {"torch": ("torch", convnet.torch_step)},
+        LENET: {
+            TAPE: ("gradviz", partial(step_of, lenet, schedule="tape")),
+            "torch": ("torch", convnet.torch_step),
+        },
     }
     hips = {"HIPS autograd": Target("ratio", MOST_RATIO_TO_HIPS)}
-    steps, skipped = contenders(CHAIN, chain_step, peers[CHAIN], chain_blobs())
+    steps, skipped = contenders(CHAIN, partial(step_of, code_chain), peers[CHAIN], chain_blobs())
     yield from skipped
     yield from figures(CHAIN, f"{LENGTH:,} operations", "us/operation", 1e6 / LENGTH, steps, effort, hips)
-    yield growth(effort)
-    for name, size, make, blobs in (
-        (MLP, mlp.SIZE, mlp_step, mlp.make_blobs()),
-        (LENET, convnet.SIZE, lenet_step, convnet.make_blobs()),
+    yield growth(effort, "rank")
+    yield growth(effort, "tape")
+    for name, size, program, blobs in (
+        (MLP, mlp.SIZE, perceptron, mlp.make_blobs()),
+        (LENET, convnet.SIZE, lenet, convnet.make_blobs()),
     ):
-        steps, skipped = contenders(name, make, peers[name], blobs)
+        steps, skipped = contenders(name, partial(step_of, program), peers[name], blobs)
         yield from skipped
         yield from figures(name, size, "ms", 1e3, steps, effort, {})
 
@@ -77,14 +98,16 @@ def figures(
         yield Figure(name, size, gradviz, unit, peer, theirs, targets.get(peer))
 
 
-def growth(effort: Effort) -> Figure:
-    """How the time of an operation grows with the length of a chain."""
+def growth(effort: Effort, schedule: str) -> Figure:
+    """How the time of an operation grows with the length of a chain, for which every tape makes its plan anew."""
     *_, short, long = effort.operators
     blobs = chain_blobs()
-    steps = {length: chain_step(blobs, length) for length in (short, long)}
+    steps = {
+        length: planned_anew(step_of(partial(code_chain, length=length), blobs, schedule)) for length in (short, long)
+    }
     each = {length: 1e6 * taken / length for length, taken in best_seconds(steps, effort.for_length(long)).items()}
     return Figure(
-        "growth of eager chain",
+        "growth of eager chain" if schedule == "rank" else "growth of eager chain by tape",
         f"{long:,} operations",
         each[long],
         "us/operation",
@@ -94,21 +117,70 @@ def growth(effort: Effort) -> Figure:
     )
 
 
+def planned_anew(step: Step) -> Step:
+    """The step, which finds no plan of an earlier one."""
+
+    def run() -> dict[str, Any]:
+        PLANS.clear()
+        return step()
+
+    return run
+
+
 def chain_blobs() -> Blobs:
     """What a chain starts with, and what it multiplies by."""
     random = np.random.default_rng(0)
     return {"x": random.random(ELEMENTS, np.float32), "w": random.random(ELEMENTS, np.float32) + np.float32(0.5)}
 
 
-def chain_step(blobs: Blobs, length: int = LENGTH) -> Step:
+def code_chain(blobs: Blobs, length: int = LENGTH) -> Program:
     """Tanh and a product in turn, on so few elements that what counts is the work around the kernels."""
     leaves, w = {"x": Variable(blobs["x"])}, Variable(blobs["w"], requires_grad=False)
 
-    def step() -> dict[str, Any]:
+    def forward() -> Variable:
         y = leaves["x"]
         for _ in range(length // 2):
             y = functions.tanh(y) * w
-        functions.sum(y).backward()
+        return functions.sum(y)
+
+    return Program(leaves, forward)
+
+
+def perceptron(blobs: Blobs) -> Program:
+    """The network of `tests.benchmarks.mlp`."""
+    leaves, labels = {name: Variable(blobs[name]) for name in mlp.LEAVES}, Variable(blobs["labels"])
+
+    def forward() -> Variable:
+        x = leaves["x"]
+        for layer in mlp.LAYERS:
+            x = functions.linear(x, leaves[f"w{layer}"], leaves[f"b{layer}"])
+            x = x if layer == mlp.LAYERS[-1] else functions.relu(x)
+        return functions.softmax_cross_entropy(x, labels)
+
+    return Program(leaves, forward)
+
+
+def lenet(blobs: Blobs) -> Program:
+    """The network of `tests.benchmarks.convnet`."""
+    leaves, labels = {name: Variable(blobs[name]) for name in convnet.LEAVES}, Variable(blobs["labels"])
+
+    def forward() -> Variable:
+        x = leaves["x"]
+        for layer in ("conv1", "conv2"):
+            x = functions.max_pooling_2d(functions.convolution_2d(x, leaves[f"{layer}_w"], leaves[f"{layer}_b"]), 2)
+        x = functions.relu(functions.linear(x, leaves["fc3_w"], leaves["fc3_b"]))
+        x = functions.linear(x, leaves["pred_w"], leaves["pred_b"])
+        return functions.softmax_cross_entropy(x, labels)
+
+    return Program(leaves, forward)
+
+
+def step_of(make: Callable[[Blobs], Program], blobs: Blobs, schedule: str = "rank") -> Step:
+    """A program forward and backward; a step gives the gradients of its leaves."""
+    leaves, forward = make(blobs)
+
+    def step() -> dict[str, Any]:
+        forward().backward(schedule=schedule)
         return taken(leaves)
 
     return step
@@ -148,34 +220,3 @@ def hips_chain(blobs: Blobs) -> Step:
 
     slope = grad(total)
     return lambda: {"x": slope(blobs["x"])}
-
-
-def mlp_step(blobs: Blobs) -> Step:
-    """The network of `tests.benchmarks.mlp`."""
-    leaves, labels = {name: Variable(blobs[name]) for name in mlp.LEAVES}, Variable(blobs["labels"])
-
-    def step() -> dict[str, Any]:
-        x = leaves["x"]
-        for layer in mlp.LAYERS:
-            x = functions.linear(x, leaves[f"w{layer}"], leaves[f"b{layer}"])
-            x = x if layer == mlp.LAYERS[-1] else functions.relu(x)
-        functions.softmax_cross_entropy(x, labels).backward()
-        return taken(leaves)
-
-    return step
-
-
-def lenet_step(blobs: Blobs) -> Step:
-    """The network of `tests.benchmarks.convnet`."""
-    leaves, labels = {name: Variable(blobs[name]) for name in convnet.LEAVES}, Variable(blobs["labels"])
-
-    def step() -> dict[str, Any]:
-        x = leaves["x"]
-        for layer in ("conv1", "conv2"):
-            x = functions.max_pooling_2d(functions.convolution_2d(x, leaves[f"{layer}_w"], leaves[f"{layer}_b"]), 2)
-        x = functions.relu(functions.linear(x, leaves["fc3_w"], leaves["fc3_b"]))
-        x = functions.linear(x, leaves["pred_w"], leaves["pred_b"])
-        functions.softmax_cross_entropy(x, labels).backward()
-        return taken(leaves)
-
-    return step

@@ -1,18 +1,22 @@
 """Recording: what keeping every event and value adds to a run, and what telling the events takes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from gradviz import Net, Workspace
+from gradviz import Net, Variable, Workspace
 from gradviz.debugger import document, record
+from gradviz.debugger.eager import record_backward
+from tests.benchmarks import convnet, mlp
+from tests.benchmarks.eager import LENGTH, chain_blobs, code_chain, lenet, perceptron
 from tests.benchmarks.execution import ELEMENTS
-from tests.benchmarks.figures import Figure
+from tests.benchmarks.figures import Figure, Target
 from tests.benchmarks.generation import chain
 from tests.benchmarks.mlp import SIZE, fed, make_blobs, mlp_net
 from tests.benchmarks.timing import Effort, best_seconds
 
 YS = ["loss"]
+MOST_RATIO_TO_PASS = 2.0
 
 
 def measure(effort: Effort) -> Iterator[Figure]:
@@ -33,6 +37,7 @@ def measure(effort: Effort) -> Iterator[Figure]:
     for peer, theirs in seconds.items():
         yield Figure("record MLP", SIZE, ours, "ms", peer, 1e3 * theirs)
     yield telling(effort, effort.operators[-2])
+    yield from eager(effort)
 
 
 def generate_and_run(net: Net, workspace: Workspace) -> None:
@@ -53,3 +58,29 @@ def telling(effort: Effort, operators: int) -> Figure:
     return Figure(
         "document of chain", f"{operators:,} operators, {events:,} events", 1e6 * seconds / events, "us/event"
     )
+
+
+def eager(effort: Effort) -> Iterator[Figure]:
+    """What it takes to run code and record its backward pass, against forward and backward alone.
+
+    A recording notes what it needs, and makes events of the notes when it is looked at.
+    """
+    for name, size, unit, factor, program in (
+        ("chain", f"{LENGTH:,} functions", "us/function", 1e6 / LENGTH, code_chain(chain_blobs())),
+        ("MLP", mlp.SIZE, "ms", 1e3, perceptron(mlp.make_blobs())),
+        ("LeNet", convnet.SIZE, "ms", 1e3, lenet(convnet.make_blobs())),
+    ):
+        seconds = best_seconds(ways(program.forward), effort)
+        taken = {who: factor * found for who, found in seconds.items()}
+        peer, target = ("forward + backward", taken["pass"]), Target("ratio", MOST_RATIO_TO_PASS)
+        yield Figure(f"record eager {name}", size, taken["record"], unit, *peer, target)
+        yield Figure(f"record eager {name}, with events", size, taken["with events"], unit, *peer)
+
+
+def ways(forward: Callable[[], Variable]) -> dict[str, Callable[[], object]]:
+    """To record the pass from what `forward` computes, also with its events, and the pass alone."""
+    return {
+        "record": lambda: record_backward(forward()),
+        "with events": lambda: record_backward(forward()).events,
+        "pass": lambda: forward().backward(),
+    }

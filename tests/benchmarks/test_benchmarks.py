@@ -20,10 +20,12 @@ NAMES = {
     "LeNet forward + backward",
     *(f"eager {what}, forward + backward" for what in ("chain", "MLP", "LeNet")),
     "growth of eager chain",
+    "growth of eager chain by tape",
     "run a loop, forward",
     "run a loop, forward + backward",
     "memory of a loop",
     "record MLP",
+    *(f"record eager {what}{how}" for what in ("chain", "MLP", "LeNet") for how in ("", ", with events")),
     "document of chain",
 }
 # Ten times the operators: what is linear stays near 1, what is quadratic tends to 10.
@@ -73,7 +75,7 @@ def test_the_report_names_the_machine() -> None:
 
 def test_generation_and_eager_passes_grow_in_proportion_to_the_program() -> None:
     growth = {figure["name"]: figure["ratio"] for figure in report()["figures"] if figure["name"].startswith("growth")}
-    assert len(growth) == len(SHAPES) + 1
+    assert len(growth) == len(SHAPES) + 2
     assert all(ratio < MOST_GROWTH for ratio in growth.values()), growth
 
 

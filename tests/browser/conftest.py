@@ -1,15 +1,16 @@
-"""Fixtures of the browser tests: one JupyterLab server and one browser for the run, one fresh page for each test."""
+"""Fixtures of the browser tests: one server and one browser for the run, a page for each host, fresh ones for tests."""
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.chromium import FLAGS, find_chromium
+from tests.browser.hosts import WIDE, Host, JupyterHost, PageHost
 from tests.browser.jupyter_server import REPOSITORY, JupyterServer
-from tests.browser.lab_page import LabPage, file_name
+from tests.browser.lab_page import LabPage, NotebookPage, file_name
 
 ARTIFACTS = REPOSITORY / "tests" / "artifacts"
 CALL_FAILED = pytest.StashKey[bool]()
@@ -44,19 +45,27 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def page_over(server: JupyterServer, browser: Browser, request: pytest.FixtureRequest) -> Iterator[LabPage]:
+def fresh_page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport=WIDE, reduced_motion="reduce")
+    ARTIFACTS.mkdir(exist_ok=True)
+    yield context.new_page()
+    context.close()
+
+
+@contextmanager
+def page_over(
+    server: JupyterServer, browser: Browser, request: pytest.FixtureRequest, kind: type[LabPage] = LabPage
+) -> Iterator[LabPage]:
     """A fresh page; the test that uses it fails if the page reports an error.
 
     When the test fails, a picture of the page and the server's log stay in tests/artifacts.
     """
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    ARTIFACTS.mkdir(exist_ok=True)
-    opened = LabPage(server, context.new_page(), file_name(request.node.name), ARTIFACTS)
-    yield opened
-    if request.node.stash.get(CALL_FAILED, True) or opened.errors:
-        log = opened.shot("failure").with_suffix(".log")
-        log.write_text("\n".join([*opened.errors, "", server.log.read_text()]))
-    context.close()
+    with fresh_page(browser) as page:
+        opened = kind(server, page, file_name(request.node.name), ARTIFACTS)
+        yield opened
+        if request.node.stash.get(CALL_FAILED, True) or opened.errors:
+            log = opened.shot("failure").with_suffix(".log")
+            log.write_text("\n".join([*opened.errors, "", server.log.read_text()]))
     opened.close()
     assert not opened.errors, "the page reported errors:\n" + "\n".join(opened.errors)
 
@@ -76,3 +85,28 @@ def gradviz_lab(
     folder = tmp_path_factory.mktemp("gradviz-lab")
     with JupyterServer(folder, ("-m", "gradviz", "lab")) as server, page_over(server, browser, request) as page:
         yield page
+
+
+@pytest.fixture(scope="session", params=["jupyterlab", "notebook", "page"])
+def host_of_run(
+    request: pytest.FixtureRequest, browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Host]:
+    """The page of one host, which lives as long as tests need that host."""
+    with fresh_page(browser) as page:
+        if request.param == "page":
+            yield PageHost(page, tmp_path_factory.mktemp("pages"))
+            return
+        kind = LabPage if request.param == "jupyterlab" else NotebookPage
+        opened = kind(request.getfixturevalue("server"), page, request.param, ARTIFACTS)
+        yield JupyterHost(opened)
+    opened.close()
+
+
+@pytest.fixture
+def host(request: pytest.FixtureRequest, host_of_run: Host) -> Iterator[Host]:
+    """JupyterLab, Notebook 7 and a page without a server in turn; an error that one reports fails the test."""
+    host_of_run.reset()
+    yield host_of_run
+    if request.node.stash.get(CALL_FAILED, True) or host_of_run.errors:
+        host_of_run.page.screenshot(path=ARTIFACTS / f"{file_name(request.node.name)}-failure.png")
+    assert not host_of_run.errors, "the page reported errors:\n" + "\n".join(host_of_run.errors)

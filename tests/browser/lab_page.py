@@ -28,6 +28,7 @@ class LabPage:
         self.errors: list[str] = []
         self._name = name
         self._artifacts = artifacts
+        self._others = self._sessions()
         page.on("console", self._on_console)
         page.on("pageerror", self._on_page_error)
 
@@ -52,8 +53,11 @@ class LabPage:
         shutil.copyfile(notebook, folder / notebook.name)
         path = f"{folder.name}/{notebook.name}"
         self.server.start_session(path)
-        self.page.goto(f"{self.server.url}/lab/workspaces/{folder.name}/tree/{path}?token={self.server.token}")
+        self.page.goto(f"{self.server.url}/{self._address(folder.name, path)}?token={self.server.token}")
         self.wait_until_ready()
+
+    def _address(self, workspace: str, path: str) -> str:
+        return f"lab/workspaces/{workspace}/tree/{path}"
 
     def wait_until_ready(self) -> None:
         """Returns when a notebook is on the screen and its kernel, connected to the page, is idle."""
@@ -104,9 +108,12 @@ class LabPage:
         return path
 
     def close(self) -> None:
-        """Ends the kernels that run on the server, so that the next test finds none."""
-        for session in self.server.request("GET", "/api/sessions"):
-            self.server.request("DELETE", f"/api/sessions/{session['id']}")
+        """Ends the kernels that run on the server since this page, so that the next test finds none."""
+        for session in self._sessions() - self._others:
+            self.server.request("DELETE", f"/api/sessions/{session}")
+
+    def _sessions(self) -> set[str]:
+        return {session["id"] for session in self.server.request("GET", "/api/sessions")}
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -114,6 +121,13 @@ class LabPage:
 
     def _on_page_error(self, error: Error) -> None:
         self.errors.append(f"uncaught: {error}")
+
+
+class NotebookPage(LabPage):
+    """The same in Notebook 7, which the server serves beside JupyterLab."""
+
+    def _address(self, workspace: str, path: str) -> str:
+        return f"notebooks/{path}"
 
 
 def file_name(test: str) -> str:

@@ -1,16 +1,9 @@
-"""gradviz in a real JupyterLab: a notebook imports it, and `gradviz lab` opens the first demo."""
+"""`gradviz lab` opens the first demo in a real JupyterLab."""
 
 from playwright.sync_api import expect
 
-import gradviz
 from gradviz.cli import FIRST_DEMO
 from tests.browser.lab_page import LabPage
-
-
-def test_a_notebook_imports_gradviz_and_prints_its_version(lab: LabPage) -> None:
-    lab.open_cells("import gradviz", "print(gradviz.__version__)")
-    lab.run_cells(2)
-    expect(lab.output(2)).to_have_text(gradviz.__version__)
 
 
 def test_gradviz_lab_opens_the_first_demo(gradviz_lab: LabPage) -> None:

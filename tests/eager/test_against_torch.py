@@ -1,6 +1,6 @@
 """Random programs against PyTorch: values, gradients, and gradients of gradients."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gradviz import Variable, grad
 from gradviz import functions as F
+from gradviz.eager.passes import SCHEDULES
 from tests.eager.differences import floats
 
 torch = pytest.importorskip("torch")
@@ -172,6 +173,25 @@ def total(values: list[Any], weights: list[Any]) -> Any:
     return sum(terms[1:], terms[0])
 
 
+def assert_gradients(y: Variable, schedule: str, leaves: list[Variable], expected: Any) -> None:
+    """A pass from y brings each leaf the gradient that is expected."""
+    for leaf in leaves:
+        leaf.cleargrad()
+    y.backward(schedule=schedule)
+    for leaf, gradient in zip(leaves, expected, strict=True):
+        assert_close(leaf.grad, gradient)
+
+
+def graphs(y: Variable, leaves: list[Variable]) -> Iterator[list[Any]]:
+    """The gradients of y as Variables that can be differentiated again: by `grad`, and by a pass of each schedule."""
+    yield grad(y, leaves, create_graph=True)
+    for schedule in SCHEDULES:
+        for leaf in leaves:
+            leaf.cleargrad()
+        y.backward(schedule=schedule, create_graph=True)
+        yield [leaf.grad for leaf in leaves]
+
+
 @settings(max_examples=1000, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(programs)
 def test_values_and_gradients_of_first_and_second_order(program: Any) -> None:
@@ -179,20 +199,24 @@ def test_values_and_gradients_of_first_and_second_order(program: Any) -> None:
     for x, y in zip(ours, theirs, strict=True):
         assert_close(x.data, y)
     weights = [floats(*x.shape, seed=7) for x in ours]
-    first = grad(total(ours, weights), our_leaves, create_graph=True)
     loss = total(theirs, [torch.tensor(weight) for weight in weights])
     expected = torch.autograd.grad(loss, their_leaves, create_graph=True, allow_unused=True)
-    for x, y in zip(first, expected, strict=True):
-        assert_close(None if x is None else x.data, y)
-    total(ours, weights).backward()
-    for leaf, y in zip(our_leaves, expected, strict=True):
-        assert_close(leaf.grad, y)
+    for schedule in SCHEDULES:
+        assert_gradients(total(ours, weights), schedule, our_leaves, expected)
+    for first in graphs(total(ours, weights), our_leaves):
+        for x, y in zip(first, expected, strict=True):
+            assert_close(None if x is None else x.data, y)
+        assert_second_order(first, expected, our_leaves, their_leaves)
+
+
+def assert_second_order(first: list[Any], expected: Any, our_leaves: list[Variable], their_leaves: Any) -> None:
+    """Gradients of a sum over the gradients of first order."""
     slopes = [(x, y) for x, y in zip(first, expected, strict=True) if x is not None and y is not None]
     pairs = [(x, y) for x, y in slopes if x.requires_grad and y.requires_grad]
     if not pairs:
         return
-    second = grad(total([x for x, _ in pairs], [floats(*x.shape, seed=8) for x, _ in pairs]), our_leaves)
     bend = total([y for _, y in pairs], [torch.tensor(floats(*y.shape, seed=8)) for _, y in pairs])
-    curvature = torch.autograd.grad(bend, their_leaves, allow_unused=True)
-    for x, y in zip(second, curvature, strict=True):
-        assert_close(x, y)
+    curvature = torch.autograd.grad(bend, their_leaves, allow_unused=True, retain_graph=True)
+    weights = [floats(*x.shape, seed=8) for x, _ in pairs]
+    for schedule in SCHEDULES:
+        assert_gradients(total([x for x, _ in pairs], weights), schedule, our_leaves, curvature)

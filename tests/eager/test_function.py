@@ -31,7 +31,7 @@ class SumAndProduct(Function):
         return of_sum + of_product * xs[1], of_sum + of_product * xs[0]
 
 
-def test_takes_part_like_any_other() -> None:
+def test_takes_part_like_any_other(schedule: str) -> None:
     x, y = floats(3), floats(3, seed=1)
 
     def program(a: Variable, b: Variable) -> Variable:
@@ -40,18 +40,18 @@ def test_takes_part_like_any_other() -> None:
 
     variables = [Variable(x), Variable(y)]
     z, weight = program(*variables), floats(3, seed=2)
-    z.backward(gradient=weight)
+    z.backward(gradient=weight, schedule=schedule)
     for position, v in enumerate(variables):
         assert_close(v.grad, differences(program, [x, y], position, weight))
 
 
-def test_has_none_for_an_output_without_gradient() -> None:
+def test_has_none_for_an_output_without_gradient(schedule: str) -> None:
     x, y = Variable(2.0), Variable(3.0)
-    SumAndProduct()(x, y)[1].backward()
+    SumAndProduct()(x, y)[1].backward(schedule=schedule)
     assert [v.grad for v in (x, y)] == [3, 2]
 
 
-def test_may_keep_what_it_likes_for_each_call() -> None:
+def test_may_keep_what_it_likes_for_each_call(schedule: str) -> None:
     class Masked(Function):
         def __init__(self, least: float) -> None:
             self.least = least
@@ -65,12 +65,12 @@ def test_may_keep_what_it_likes_for_each_call() -> None:
 
     masked = Masked(0.0)
     x, y = Variable([1.0, -1.0]), Variable([-1.0, 1.0])
-    (masked(x) + masked(y)).sum().backward()
+    (masked(x) + masked(y)).sum().backward(schedule=schedule)
     np.testing.assert_array_equal([v.grad for v in (x, y)], [[1, 0], [0, 1]])
     assert masked(x).creator.mask.tolist() == [True, False]
 
 
-def test_may_be_a_dataclass() -> None:
+def test_may_be_a_dataclass(schedule: str) -> None:
     @dataclass
     class Scaled(Function):
         factor: float
@@ -82,11 +82,11 @@ def test_may_be_a_dataclass() -> None:
             return [gys[0] * self.factor]
 
     x = Variable(1.0)
-    Scaled(3.0)(Scaled(3.0)(x)).backward()
+    Scaled(3.0)(Scaled(3.0)(x)).backward(schedule=schedule)
     assert x.grad == 9
 
 
-def test_gets_arrays_that_it_cannot_write_into() -> None:
+def test_gets_arrays_that_it_cannot_write_into(schedule: str) -> None:
     class Careless(Function):
         def forward(self, xs: tuple[Array, ...]) -> Any:
             return xs[0] * 2
@@ -97,11 +97,11 @@ def test_gets_arrays_that_it_cannot_write_into() -> None:
 
     x = Variable([1.0])
     with pytest.raises(ValueError, match="read-only"):
-        Careless()(x).backward()
+        Careless()(x).backward(schedule=schedule)
     assert x.grad is None
 
 
-def test_may_return_what_it_was_given() -> None:
+def test_may_return_what_it_was_given(schedule: str) -> None:
     class Same(Function):
         def forward(self, xs: tuple[Array, ...]) -> Any:
             return xs[0]
@@ -111,13 +111,13 @@ def test_may_return_what_it_was_given() -> None:
 
     x = Variable([1.0, 2.0])
     y = Same()(x)
-    y.backward(gradient=np.ones(2))
+    y.backward(gradient=np.ones(2), schedule=schedule)
     x.grad[:] = 5
     np.testing.assert_array_equal(y.grad, [1, 1])
     assert not np.shares_memory(x.data, y.data)
 
 
-def test_what_a_backward_method_returns_is_never_handed_out_itself() -> None:
+def test_what_a_backward_method_returns_is_never_handed_out_itself(schedule: str) -> None:
     class Cached(Function):
         gradient = np.ones(2)
 
@@ -128,22 +128,22 @@ def test_what_a_backward_method_returns_is_never_handed_out_itself() -> None:
             return self.gradient
 
     x = Variable([1.0, 2.0])
-    Cached()(x).sum().backward()
+    Cached()(x).sum().backward(schedule=schedule)
     x.grad[:] = 7
     np.testing.assert_array_equal(Cached.gradient, [1, 1])
 
 
-def test_gets_the_gradient_of_a_table_as_an_array() -> None:
+def test_gets_the_gradient_of_a_table_as_an_array(schedule: str) -> None:
     table = Variable(floats(3, 2))
     doubled = SumAndProduct()(table, table)[0]
-    functions.embed_id([0, 0], doubled).backward(gradient=np.ones((2, 2)))
+    functions.embed_id([0, 0], doubled).backward(gradient=np.ones((2, 2)), schedule=schedule)
     np.testing.assert_array_equal(table.grad, [[4, 4], [0, 0], [0, 0]])
 
 
-def test_array_and_number_inputs_are_constants() -> None:
+def test_array_and_number_inputs_are_constants(schedule: str) -> None:
     x = Variable([2.0, 3.0])
     total, product = SumAndProduct()(x, np.array([5.0, 7.0]))
-    (total + product).sum().backward()
+    (total + product).sum().backward(schedule=schedule)
     np.testing.assert_array_equal(x.grad, [6, 8])
 
 
@@ -157,7 +157,9 @@ def test_array_and_number_inputs_are_constants() -> None:
         (np.ones(2, np.float32), r"got float32 \(2,\)", "bad_gradient"),
     ],
 )
-def test_a_backward_method_that_returns_what_does_not_fit_is_refused(made: Any, words: str, kind: str) -> None:
+def test_a_backward_method_that_returns_what_does_not_fit_is_refused(
+    made: Any, words: str, kind: str, schedule: str
+) -> None:
     class Wrong(Function):
         def forward(self, xs: tuple[Array, ...]) -> Any:
             return xs[0] * 2
@@ -168,7 +170,7 @@ def test_a_backward_method_that_returns_what_does_not_fit_is_refused(made: Any, 
     x, w = Variable([1.0, 2.0]), Variable([1.0, 2.0])
     y = Wrong()(x) * w
     with pytest.raises(GradientError, match=words) as caught:
-        y.backward(gradient=np.ones(2))
+        y.backward(gradient=np.ones(2), schedule=schedule)
     assert caught.value.kind == kind
     assert [v.grad for v in (x, w, y)] == [None, None, None]
 

@@ -1,11 +1,12 @@
 """Every function of gradviz.functions: its values are numpy's, its gradients those of central differences."""
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gradviz import Variable, grad
+from gradviz import Variable, compare, grad
 from gradviz import functions as F
 from tests.eager import function_cases, image_cases
 from tests.eager.differences import assert_close, differences, floats
@@ -19,12 +20,14 @@ CASES = [*function_cases.CASES, *image_cases.CASES]
 EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=str)
 
 
-def backward(case: Case, dtype: Any = np.float64) -> tuple[Variable, np.ndarray, list[Variable]]:
+def backward(
+    case: Case, dtype: Any = np.float64, schedule: str = "rank"
+) -> tuple[Variable, np.ndarray, list[Variable]]:
     """What the function gives, a gradient of it, and the inputs after the backward pass from there."""
     inputs = [Variable(array.astype(dtype)) for array in case.arrays]
     y = case.function(*inputs)
     weight = floats(*y.shape, seed=7).astype(dtype)
-    y.backward(gradient=weight)
+    y.backward(gradient=weight, schedule=schedule)
     return y, weight, inputs
 
 
@@ -41,6 +44,25 @@ def test_gradients_are_those_of_central_differences(case: Case) -> None:
     _, weight, inputs = backward(case)
     for position, x in enumerate(inputs):
         assert_close(x.grad, differences(case.function, case.arrays, position, weight))
+
+
+@EVERY_CASE
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_tape_gives_the_same_gradients(case: Case, dtype: Any) -> None:
+    (*_, expected), (*_, inputs) = backward(case, dtype), backward(case, dtype, "tape")
+    for x, y in zip(inputs, expected, strict=True):
+        assert x.grad.dtype == y.grad.dtype
+        np.testing.assert_array_equal(x.grad, y.grad)
+
+
+@EVERY_CASE
+def test_run_as_a_net_it_gives_the_same_gradients(case: Case) -> None:
+    def program(*inputs: Variable) -> Variable:
+        return F.identity(case.function(*inputs))
+
+    gradient = floats(*program(*map(Variable, case.arrays)).shape, seed=7)
+    found = compare(program, *case.arrays, gradient=gradient)
+    assert found.agree, str(found)
 
 
 @EVERY_CASE
@@ -65,6 +87,11 @@ def test_float32_stays_float32(case: Case) -> None:
     for x, y in zip(inputs, expected, strict=True):
         assert x.grad.dtype == np.float32
         np.testing.assert_allclose(x.grad, y.grad, rtol=2e-4, atol=2e-5)
+
+
+def test_the_functions_are_a_module_to_import() -> None:
+    assert import_module("gradviz.functions") is F
+    assert F.tanh is import_module("gradviz.eager.functions").tanh
 
 
 def test_every_function_has_a_case() -> None:

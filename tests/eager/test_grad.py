@@ -80,9 +80,9 @@ class TestGrad:
 class TestDoubleBackward:
     """Gradients that are Variables."""
 
-    def test_gradients_are_variables_that_can_be_differentiated_again(self) -> None:
+    def test_gradients_are_variables_that_can_be_differentiated_again(self, schedule: str) -> None:
         x = Variable([1.0, 2.0])
-        (x * x * x).sum().backward(create_graph=True)
+        (x * x * x).sum().backward(create_graph=True, schedule=schedule)
         assert isinstance(x.grad, Variable)
         np.testing.assert_array_equal(x.grad.data, [3, 12])
         np.testing.assert_array_equal(grad(x.grad.sum(), x), [6, 12])
@@ -99,14 +99,14 @@ class TestDoubleBackward:
         (dx,) = grad([functions.log(x)], [x], [v], create_graph=True)
         np.testing.assert_allclose(grad(dx.sum(), v), 1 / x.data)
 
-    def test_of_a_penalty_on_gradients(self) -> None:
+    def test_of_a_penalty_on_gradients(self, schedule: str) -> None:
         def penalty(x: Variable, w: Variable, b: Variable) -> Variable:
             y = functions.tanh(functions.linear(x, w, b)).sum()
             return functions.square(grad(y, x, create_graph=True)).sum()
 
         arrays = [floats(2, 3), floats(4, 3, seed=1), floats(4, seed=2)]
         variables = [Variable(array) for array in arrays]
-        penalty(*variables).backward()
+        penalty(*variables).backward(schedule=schedule)
         for position, x in enumerate(variables):
             assert_close(x.grad, differences(penalty, arrays, position, np.ones(())))
 
@@ -132,27 +132,27 @@ class TestDoubleBackward:
             slope = grad(y, x, create_graph=True)
         assert grad(slope, x) == 2
 
-    def test_without_a_rule_of_second_order_says_which(self) -> None:
+    def test_without_a_rule_of_second_order_says_which(self, schedule: str) -> None:
         x = Variable([1.0, -2.0])
         y = Cubed()(x).sum()
         slope = grad(y, x, create_graph=True)
         np.testing.assert_array_equal(slope.data, [3, 12])
         with pytest.raises(GradientError, match="Cubed works on arrays") as caught:
-            slope.sum().backward()
+            slope.sum().backward(schedule=schedule)
         assert caught.value.kind == "no_gradient_rule"
 
-    def test_refuses_where_data_were_replaced_since(self) -> None:
+    def test_refuses_where_data_were_replaced_since(self, schedule: str) -> None:
         x = Variable(2.0, name="x")
         y = x * x
         x.data = 3.0
         with pytest.raises(GradientError, match="x got other data after Mul read it") as caught:
-            y.backward(create_graph=True)
+            y.backward(create_graph=True, schedule=schedule)
         assert caught.value.kind == "version_overwritten"
 
-    def test_a_plain_pass_adds_to_a_gradient_that_is_a_variable(self) -> None:
+    def test_a_plain_pass_adds_to_a_gradient_that_is_a_variable(self, schedule: str) -> None:
         x = Variable(2.0)
-        (x * x).backward(create_graph=True)
-        (x * x).backward()
+        (x * x).backward(create_graph=True, schedule=schedule)
+        (x * x).backward(schedule=schedule)
         assert x.grad == 8
-        (x * x).backward(create_graph=True)
+        (x * x).backward(create_graph=True, schedule=schedule)
         assert x.grad.data == 12

@@ -38,21 +38,21 @@ class Diary(FunctionHook):
         return [f"{what} {label}" for what, label, *_ in self.notes]
 
 
-def test_a_hook_is_told_before_and_after_each_run_forward_and_backward() -> None:
+def test_a_hook_is_told_before_and_after_each_run_forward_and_backward(schedule: str) -> None:
     x = Variable([1.0, 2.0])
     with Diary() as diary:
         y = functions.tanh(x * x).sum()
-        y.backward()
+        y.backward(schedule=schedule)
     forward = [f"{what} {label}" for label in ("Mul", "Tanh", "ReduceSum") for what in ("forward", "did forward")]
     told = ("backward", "gave", "did backward")
     backward = [f"{what} {label}" for label in ("ReduceSum", "Tanh", "Mul") for what in told]
     assert diary.calls == forward + backward
 
 
-def test_a_hook_sees_data_and_gradients() -> None:
+def test_a_hook_sees_data_and_gradients(schedule: str) -> None:
     x, w = Variable([1.0, 2.0]), Variable([3.0, 4.0], requires_grad=False)
     with Diary() as diary:
-        (x * w).backward(gradient=np.array([1.0, 10.0]))
+        (x * w).backward(gradient=np.array([1.0, 10.0]), schedule=schedule)
     (_, _, read), (_, _, _, made), (_, _, _, out_grad), (_, _, _, in_grad), _ = diary.notes
     assert (read[0] is x.data, read[1] is w.data) == (True, True)
     np.testing.assert_array_equal(made[0], [3, 8])
@@ -61,16 +61,16 @@ def test_a_hook_sees_data_and_gradients() -> None:
     assert in_grad[1] is None
 
 
-def test_outputs_without_gradient_are_none() -> None:
+def test_outputs_without_gradient_are_none(schedule: str) -> None:
     x = Variable(np.ones(4))
     with Diary() as diary:
-        functions.split_axis(x, 2, 0)[1].sum().backward()
+        functions.split_axis(x, 2, 0)[1].sum().backward(schedule=schedule)
     (out_grad,) = [note[3] for note in diary.notes if note[:2] == ("backward", "Split")]
     assert out_grad[0] is None
     np.testing.assert_array_equal(out_grad[1], [1, 1])
 
 
-def test_what_a_hook_gets_it_cannot_write_into() -> None:
+def test_what_a_hook_gets_it_cannot_write_into(schedule: str) -> None:
     class Scribbler(FunctionHook):
         def backward_preprocess(self, function: Function, in_data: Any, out_grad: Any) -> None:
             out_grad[0][:] = 0
@@ -78,7 +78,7 @@ def test_what_a_hook_gets_it_cannot_write_into() -> None:
     x = Variable([1.0, 2.0])
     y = x * x
     with Scribbler(), pytest.raises(ValueError, match="read-only"):
-        y.backward(gradient=np.ones(2))
+        y.backward(gradient=np.ones(2), schedule=schedule)
     assert x.grad is None
 
 
@@ -118,7 +118,7 @@ def test_hooks_of_one_thread_do_not_see_another() -> None:
     assert diary.calls == []
 
 
-def test_hooks_see_functions_of_ones_own_and_those_that_gradients_are_made_of() -> None:
+def test_hooks_see_functions_of_ones_own_and_those_that_gradients_are_made_of(schedule: str) -> None:
     class Doubled(Function):
         def forward(self, xs: tuple[Array, ...]) -> Any:
             return 2 * xs[0]
@@ -128,7 +128,7 @@ def test_hooks_see_functions_of_ones_own_and_those_that_gradients_are_made_of() 
 
     x = Variable(3.0)
     with Diary() as diary:
-        Doubled()(x).backward()
+        Doubled()(x).backward(schedule=schedule)
         grad(functions.tanh(x), x, create_graph=True)
     assert [call for call in diary.calls if call.startswith("did")] == [
         *("did forward Doubled", "did backward Doubled", "did forward Tanh"),
@@ -136,10 +136,10 @@ def test_hooks_see_functions_of_ones_own_and_those_that_gradients_are_made_of() 
     ]
 
 
-def test_a_timer_adds_up_the_time_of_each_function() -> None:
+def test_a_timer_adds_up_the_time_of_each_function(schedule: str) -> None:
     x = Variable(np.ones((50, 50)))
     with TimerHook() as timer:
-        (x @ x @ x).sum().backward()
+        (x @ x @ x).sum().backward(schedule=schedule)
     assert [(label, direction) for label, direction, _ in timer.call_history] == [
         *[("MatMul", "forward")] * 2,
         *[("ReduceSum", "forward"), ("ReduceSum", "backward")],
@@ -165,10 +165,10 @@ def test_a_timer_goes_on_after_a_function_has_failed() -> None:
     assert seconds < 0.5
 
 
-def test_a_print_hook_prints_a_line_for_each_run() -> None:
+def test_a_print_hook_prints_a_line_for_each_run(schedule: str) -> None:
     file = io.StringIO()
     with PrintHook(file):
-        (Variable(np.ones((2, 3), np.float32)) * np.ones(3, np.float32)).sum().backward()
+        (Variable(np.ones((2, 3), np.float32)) * np.ones(3, np.float32)).sum().backward(schedule=schedule)
     assert file.getvalue().splitlines() == [
         "Mul: float32 (2, 3), float32 (3,) -> float32 (2, 3)",
         "ReduceSum: float32 (2, 3) -> float32 ()",
@@ -196,11 +196,11 @@ class TestNaNGuard:
         assert caught.value.kind == "bad_value"
         assert "from finite numbers" in str(caught.value)
 
-    def test_stops_the_backward_run_and_gradients_stay_as_they_were(self) -> None:
+    def test_stops_the_backward_run_and_gradients_stay_as_they_were(self, schedule: str) -> None:
         x = Variable([0.0, 4.0])
         y = (functions.sqrt(x) * 2).sum()
         with NaNGuard(), pytest.raises(RunError, match=r"Sqrt gave 1 number .* in gradient of input 0.*from finite"):
-            y.backward()
+            y.backward(schedule=schedule)
         assert x.grad is None
 
     def test_says_when_it_came_from_before(self) -> None:
@@ -214,7 +214,7 @@ class TestNaNGuard:
             with pytest.raises(RunError, match="Sub gave"):
                 y - y
 
-    def test_lets_integers_and_finite_numbers_pass(self) -> None:
+    def test_lets_integers_and_finite_numbers_pass(self, schedule: str) -> None:
         with NaNGuard():
             x = Variable(np.arange(4.0))
-            (x[[0, 1]] * functions.argmax(x)).sum().backward()
+            (x[[0, 1]] * functions.argmax(x)).sum().backward(schedule=schedule)

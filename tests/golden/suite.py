@@ -20,6 +20,12 @@ def cases(suite: str) -> list[Case]:
         return json.load(file)["cases"]
 
 
+def facts(name: str) -> dict[str, Any]:
+    """Single facts that were observed, by what was tried."""
+    with gzip.open(DATA / f"{name}.json.gz", "rt", encoding="utf-8") as file:
+        return json.load(file)["facts"]
+
+
 def array(data: dict[str, Any]) -> np.ndarray:
     """An array from its JSON form: dtype, shape, data in row-major order."""
     return np.array(data["data"], dtype=data["dtype"]).reshape(data["shape"])

@@ -51,6 +51,17 @@ def test_a_panel_that_goes_too_far_is_told_where_the_session_stands(shown: Kerne
     assert said == [{"type": "position", "id": identity, "position": end}]
 
 
+def test_breakpoints_set_in_a_panel_and_in_python_are_the_same(shown: Kernel) -> None:
+    first, second = Panel(shown), Panel(shown)
+    entry = {"id": 1, "on": "Sum", "log": None, "ignore": 0, "every": 1, "enabled": True}
+    mark = {"type": "marks", "id": first.greeting[0]["id"], "breakpoints": [entry], "watches": ["norm(a)"]}
+    messages = first.say(mark)
+    assert value(shown, "[one.on for one in session.breakpoints]") == ["Sum"]
+    assert (first.heard(messages)[:1], second.heard(messages)[-1]) == ([], mark)
+    said = first.heard(shown.run("session.watches[0].remove()"))
+    assert said == [{**mark, "watches": []}]
+
+
 def test_a_session_that_is_only_created_is_shown_when_its_cell_is_done(shown: Kernel) -> None:
     panel = Panel(shown)
     said = panel.heard(shown.run("first = debug(); second = debug()"))

@@ -8,6 +8,10 @@ from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree
 
+import nbformat
+import pytest
+from nbconvert import HTMLExporter
+
 import gradviz
 from gradviz.debugger import trace
 from gradviz.drawing import svg
@@ -32,6 +36,48 @@ def test_an_output_has_the_widget_and_forms_for_where_none_lives(kernel: Kernel)
     assert data[SESSION_TYPE]["position"] == 1
     assert ElementTree.fromstring(data["image/svg+xml"]).tag.endswith("svg")
     assert "a@0 = Tanh(x@0)" in data["text/plain"]
+
+
+def saved(data: dict[str, Any]) -> dict[str, Any]:
+    """What a notebook keeps of a bundle once JupyterLab or Notebook has shown the widget."""
+    return {kind: content for kind, content in data.items() if kind != WIDGET}
+
+
+def test_a_viewer_without_widgets_shows_picture_and_text(kernel: Kernel) -> None:
+    data = bundle(kernel.run("session = debug(); session.run_to('Accumulated'); session"))
+    cell = nbformat.v4.new_code_cell("session")
+    cell.outputs = [nbformat.v4.new_output("execute_result", saved(data), execution_count=1)]
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    nbformat.validate(notebook)
+    page, _ = HTMLExporter(template_name="basic").from_notebook_node(notebook)
+    shown = Tags(page)
+    assert {"svg", "pre", "code"} <= shown.elements
+    assert "script" not in shown.elements
+    assert "a_grad@0" in page
+    assert "is read twice" in page or "are added" in page
+
+
+@pytest.mark.parametrize("kind", ["image/svg+xml", "text/html", "text/plain"])
+def test_each_form_alone_tells_where_the_session_stands(kernel: Kernel, kind: str) -> None:
+    data = bundle(kernel.run("session = debug(); session.run_to('Accumulated'); session"))
+    text = re.sub(r"<[^>]+>", "", data[kind])
+    for words in ("Tanh", "Sum", "x_grad"):
+        assert words in text
+
+
+def test_a_large_picture_is_left_out_and_the_text_stays(kernel: Kernel) -> None:
+    data = bundle(
+        kernel.run(
+            "long = gradviz.Net('long')\n"
+            "for number in range(1000): long.Tanh(f'x{number}', f'x{number + 1}')\n"
+            "gradviz.debug(long, ['x1000'])"
+        )
+    )
+    assert "image/svg+xml" not in data
+    assert "<svg" not in data["text/html"]
+    assert "x1@0 = Tanh(x0@0)" in data["text/plain"]
+    assert "… and 800 more" in data["text/plain"]
+    assert sum(len(str(data[kind])) for kind in ("text/html", "text/plain")) < 100_000
 
 
 def test_showing_a_session_again_shows_the_same_widget(kernel: Kernel) -> None:

@@ -69,3 +69,34 @@ def test_a_widget_keeps_no_recording_alive_and_steps_without_it(session: gradviz
     assert gone() is None
     from_front_end(widget, 1)
     assert widget.position == 1
+
+
+def test_breakpoints_and_watches_are_the_same_on_both_sides(session: gradviz.Session) -> None:
+    session.break_on("FC")
+    widget, other = DebuggerWidget(session), DebuggerWidget(session)
+    assert [one["on"] for one in widget.marks["breakpoints"]] == ["FC"]
+    session.watch("norm(a)")
+    assert widget.marks["watches"] == ["norm(a)"]
+    entry = {"id": 2, "on": "norm > 1", "log": None, "ignore": 0, "every": 1, "enabled": True}
+    widget.set_state({"marks": {"breakpoints": [*widget.marks["breakpoints"], entry], "watches": []}})
+    assert [one.on for one in session.breakpoints] == ["FC", "norm > 1"]
+    assert list(session.watches) == []
+    assert other.marks == widget.marks
+
+
+def test_a_change_in_the_front_end_keeps_the_breakpoint_that_it_changes(session: gradviz.Session) -> None:
+    point = session.break_on("FC")
+    widget = DebuggerWidget(session)
+    entry = {**widget.marks["breakpoints"][0], "enabled": False}
+    widget.set_state({"marks": {"breakpoints": [entry], "watches": []}})
+    assert session.breakpoints[0] is point
+    assert not point.enabled
+
+
+def test_marks_that_are_none_are_put_back(session: gradviz.Session) -> None:
+    session.break_on("FC")
+    widget = DebuggerWidget(session)
+    known = widget.marks
+    widget.set_state({"marks": {"breakpoints": [{"id": 0}]}})
+    assert len(session.breakpoints) == 1
+    assert widget.marks == known

@@ -1,8 +1,8 @@
 // Reads a trace document from text.
 
-import { choice, dictionary, list, record, refuse, text, whole, type Reader } from "../json";
-import { FORMAT, VERSION, type Trace } from "../trace";
-import { event, frame, gradientName, graph, ledger, line, merge, subnet, value, workspaces, ys, type Sizes } from "./parts";
+import { choice, dictionary, list, optional, record, refuse, text, whole, type Reader } from "../json";
+import { ENGINES, FORMAT, VERSION, type Trace } from "../trace";
+import { breakpoint, event, frame, gradientName, graph, ledger, line, merge, schedule, subnet, value, workspaces, ys, type Sizes } from "./parts";
 import { checkReferences } from "./references";
 import { arrays, readEvents } from "./rows";
 
@@ -25,7 +25,7 @@ export function parseTrace(source: string): Trace {
     format: FORMAT,
     version: VERSION,
     producer: field("producer", text),
-    engine: field("engine", choice(["symbolic"] as const)),
+    engine: field("engine", choice(ENGINES)),
     name: field("name", text),
     summary: field("summary", text),
     net: field("net", record),
@@ -43,6 +43,9 @@ export function parseTrace(source: string): Trace {
     stacks: later("stacks", list(workspaces), []),
     gradients: field("gradients", dictionary(gradientName)),
     graph: field("graph", graph),
+    schedule: later("schedule", optional(schedule(sizes)), null),
+    breakpoints: later("breakpoints", list(breakpoint), []),
+    watches: later("watches", list(text), []),
   };
   checkReferences(trace);
   return trace;

@@ -1,25 +1,32 @@
 // Readers of the parts of a trace document.
 
 import { choice, dictionary, list, optional, real, record, refuse, text, whole, type Reader } from "../json";
+import type { Marks } from "../marks";
 import {
   AGGREGATORS,
   KINDS,
   ORIGINS,
   PHASES,
   ROLES,
+  WRITINGS,
+  type BreakpointEntry,
   type Contribution,
   type Frame,
+  type Grad,
   type GradientName,
   type Graph,
   type Ledger,
   type Line,
   type Merge,
+  type Pool,
+  type Schedule,
   type Scalar,
   type SliceName,
   type Subnet,
   type Trace,
   type TraceEvent,
   type Value,
+  type Wait,
   type Workspaces,
 } from "../trace";
 
@@ -169,6 +176,8 @@ export const value: Reader<Value> = fields((field, later) => {
   if (seconds !== null) read.seconds = seconds;
   const stack = later("stack", index, null);
   if (stack !== null) read.stack = stack;
+  const subnormal = later("subnormal", index, null);
+  if (subnormal !== null) read.subnormal = subnormal;
   return read;
 });
 
@@ -214,6 +223,72 @@ export const merge = (sizes: Sizes): Reader<Merge> =>
     most_repeated: field("most_repeated", list(fields((row) => ({ index: row("index", real), times: row("times", whole(0)) })))),
     difference: field("difference", optional(scalar)),
   }));
+
+/** A stay in the heap is written as a row of its fields. */
+const wait =
+  (sizes: Sizes): Reader<Wait> =>
+  (found, path) => {
+    if (!Array.isArray(found)) return refuse(path, "is no row of a stay in the heap");
+    const [function_, rank, arrival, since, until] = found as unknown[];
+    const position = whole(0, sizes.events);
+    return {
+      function: whole(0)(function_, `${path}[0]`),
+      rank: whole(0)(rank, `${path}[1]`),
+      arrival: whole(0)(arrival, `${path}[2]`),
+      since: position(since, `${path}[3]`),
+      until: optional(position)(until, `${path}[4]`),
+    };
+  };
+
+/** So is what `grad` of a Variable becomes. */
+const grad =
+  (sizes: Sizes): Reader<Grad> =>
+  (found, path) => {
+    if (!Array.isArray(found)) return refuse(path, "is no row of a gradient that was written");
+    const [variable, at, value, how] = found as unknown[];
+    return {
+      variable: text(variable, `${path}[0]`),
+      at: whole(0, sizes.events)(at, `${path}[1]`),
+      value: name(value, `${path}[2]`),
+      how: choice(WRITINGS)(how, `${path}[3]`),
+    };
+  };
+
+/** And how full a pool of names is. */
+const pool =
+  (sizes: Sizes): Reader<Pool> =>
+  (found, path) => {
+    if (!Array.isArray(found)) return refuse(path, "is no row of a pool of names");
+    const [name_, at, inUse, free] = found as unknown[];
+    return {
+      name: text(name_, `${path}[0]`),
+      at: whole(0, sizes.events)(at, `${path}[1]`),
+      in_use: whole(0)(inUse, `${path}[2]`),
+      free: whole(0)(free, `${path}[3]`),
+    };
+  };
+
+export const schedule = (sizes: Sizes): Reader<Schedule> =>
+  fields((field) => ({
+    ranks: field("ranks", list(index)),
+    waits: field("waits", list(wait(sizes))),
+    grads: field("grads", list(grad(sizes))),
+    pools: field("pools", list(pool(sizes))),
+  }));
+
+const flag: Reader<boolean> = (found, path) => (typeof found === "boolean" ? found : refuse(path, "is neither true nor false"));
+
+export const breakpoint: Reader<BreakpointEntry> = fields((field, later) => ({
+  id: field("id", whole(1)),
+  on: field("on", text),
+  log: later("log", name, null),
+  ignore: later("ignore", whole(0), 0),
+  every: later("every", whole(1), 1),
+  enabled: later("enabled", flag, true),
+}));
+
+/** Breakpoints and watches as a kernel tells them apart from a document. */
+export const marks: Reader<Marks> = fields((field) => ({ breakpoints: field("breakpoints", list(breakpoint)), watches: field("watches", texts) }));
 
 export const graph: Reader<Graph> = (found, path) => {
   const entry = record(found, path);

@@ -8,6 +8,7 @@ export function checkReferences(trace: Trace): void {
   const ids = checkIds(trace);
   checkSubnets(trace, ids);
   checkForward(trace);
+  checkSchedule(trace);
   trace.merges.forEach(({ at }, index) => {
     if (trace.events[at - 1]?.kind !== "Deduplicated") refuse(`merges[${index}].at`, `is ${at}, and there is no Deduplicated event`);
   });
@@ -67,6 +68,14 @@ function checkSubnets(trace: Trace, lines: Set<string>): void {
   for (const value of [...Object.values(trace.values), ...trace.arrays]) {
     if (value.stack !== undefined && value.stack >= trace.stacks.length) refuse("values", `name stack ${value.stack}, and there are ${trace.stacks.length}`);
   }
+}
+
+function checkSchedule({ schedule, forward }: Trace): void {
+  if (!schedule) return;
+  if (schedule.ranks.length !== forward.length) refuse("schedule.ranks", `has ${schedule.ranks.length} ranks for ${forward.length} forward lines`);
+  schedule.waits.forEach((wait, index) => {
+    if (wait.function >= forward.length) refuse(`schedule.waits[${index}][0]`, `is ${wait.function}, and there are ${forward.length} forward lines`);
+  });
 }
 
 function checkForward(trace: Trace): void {

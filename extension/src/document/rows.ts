@@ -60,25 +60,29 @@ function measured(found: unknown, kinds: Kind[], path: string): Value {
   const described = isCount(number) ? kinds[number] : undefined;
   if (!described) return refuse(`${path}[0]`, `is no kind, of which there are ${kinds.length}`);
   const seen = preview(shown, `${path}[1]`);
-  const value = { ...described, preview: seen, ...statistics(seen, numbers, counts, path) };
+  const value = { ...described, preview: seen, ...statistics(seen, described.dtype, numbers, counts, path) };
   if (stack === null) return value;
   return { ...value, rows: 0, columns: 0, stack: whole(0)(stack, `${path}[4]`) };
 }
 
-type Statistics = Pick<Value, "min" | "max" | "mean" | "mean_abs" | "norm" | "nan" | "inf" | "zero">;
+type Statistics = Pick<Value, "min" | "max" | "mean" | "mean_abs" | "norm" | "nan" | "inf" | "zero" | "subnormal">;
 
-function statistics(seen: Scalar[][], numbers: unknown, counts: unknown, path: string): Statistics {
+/** The smallest number that a dtype has at its full precision. */
+const SMALLEST: Record<string, number> = { float16: 2 ** -14, float32: 2 ** -126, float64: 2 ** -1022 };
+
+function statistics(seen: Scalar[][], dtype: string, numbers: unknown, counts: unknown, path: string): Statistics {
   if (!Array.isArray(numbers) || !Array.isArray(counts)) return refuse(path, "has no statistics and counts");
   if (numbers.length === 0) {
     const one = seen[0]?.[0];
     if (typeof one !== "number") return refuse(path, "has neither statistics nor a number");
-    return { min: one, max: one, mean: one, mean_abs: Math.abs(one), norm: Math.abs(one), nan: 0, inf: 0, zero: Number(one === 0) };
+    const subnormal = Number(one !== 0 && Math.abs(one) < (SMALLEST[dtype] ?? 0));
+    return { min: one, max: one, mean: one, mean_abs: Math.abs(one), norm: Math.abs(one), nan: 0, inf: 0, zero: Number(one === 0), subnormal };
   }
   if (numbers.length !== 5 || !numbers.every(isScalarOrNone)) return refuse(`${path}[2]`, "is no list of 5 statistics");
-  if (counts.length !== 3 || !counts.every(isCount)) return refuse(`${path}[3]`, "is no list of 3 counts");
+  if ((counts.length !== 3 && counts.length !== 4) || !counts.every(isCount)) return refuse(`${path}[3]`, "is no list of 3 or 4 counts");
   const [min, max, mean, mean_abs, norm] = numbers as [Scalar, Scalar, Scalar, Scalar, Scalar];
-  const [nan, inf, zero] = counts as [number, number, number];
-  return { min, max, mean, mean_abs, norm, nan, inf, zero };
+  const [nan, inf, zero, subnormal] = counts as [number, number, number, number?];
+  return { min, max, mean, mean_abs, norm, nan, inf, zero, ...(subnormal === undefined ? {} : { subnormal }) };
 }
 
 function isScalarOrNone(found: unknown): boolean {

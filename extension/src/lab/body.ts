@@ -2,6 +2,7 @@
 
 import { Widget } from "@lumino/widgets";
 
+import type { Marks } from "../marks";
 import type { Trace } from "../trace";
 import { createDebugger, type DebuggerView } from "../views/debugger";
 
@@ -9,11 +10,13 @@ export class DebuggerBody extends Widget {
   private view: DebuggerView | null = null;
   private trace: Trace | null = null;
   private readonly onPosition: (position: number) => void;
+  private readonly onMarks: (marks: Marks) => void;
 
-  /** `onPosition` hears of every move that a person makes here, by hand or by command. */
-  constructor(onPosition: (position: number) => void = () => undefined) {
+  /** `onPosition` hears of every move that a person makes here, by hand or by command; `onMarks` of other marks. */
+  constructor(onPosition: (position: number) => void = () => undefined, onMarks: (marks: Marks) => void = () => undefined) {
     super();
     this.onPosition = onPosition;
+    this.onMarks = onMarks;
     this.addClass("gradviz-lab-Body");
   }
 
@@ -26,7 +29,7 @@ export class DebuggerBody extends Widget {
     }
     const root = document.createElement("div");
     this.node.replaceChildren(root);
-    this.view = createDebugger(root, trace, position, { onPosition: this.onPosition });
+    this.view = createDebugger(root, trace, position, { onPosition: this.onPosition, onMarks: this.onMarks });
   }
 
   /** Shows elements instead of a debugger. */
@@ -47,6 +50,11 @@ export class DebuggerBody extends Widget {
   /** Follows a move that was made elsewhere. */
   setPosition(position: number): void {
     this.view?.setPosition(position);
+  }
+
+  /** Follows a change of breakpoints or watches that was made elsewhere. */
+  setMarks(marks: Marks): void {
+    this.view?.setMarks(marks);
   }
 
   /** Where the debugger stands; null while there is none. */

@@ -4,7 +4,8 @@ import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { InputDialog, Notification, type ICommandPalette } from "@jupyterlab/apputils";
 
 import { clamp } from "../cursor";
-import { backOver, into, out, over, runTo } from "../places";
+import { runTo } from "../occurrences";
+import { backOver, into, out, over } from "../places";
 import type { Trace } from "../trace";
 import type { DebuggerBody } from "./body";
 import { gradvizIcon } from "./icon";

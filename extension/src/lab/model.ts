@@ -5,10 +5,13 @@
 
 import type { ISessionContext } from "@jupyterlab/apputils";
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
+import type { JSONValue } from "@lumino/coreutils";
 import type { IDisposable } from "@lumino/disposable";
 import { Signal, type ISignal } from "@lumino/signaling";
 
 import { parseTrace } from "../document/parse";
+import { marks as readMarks } from "../document/parts";
+import { marksOf, type Marks } from "../marks";
 import type { Trace } from "../trace";
 
 const TARGET = "gradviz";
@@ -17,12 +20,14 @@ export interface Session {
   readonly id: string;
   readonly trace: Trace;
   position: number;
+  marks: Marks;
 }
 
 /** What the kernel says; see gradviz/notebook/channel.py. */
 type Message =
   | { type: "session"; id: string; name: string; position: number; trace: string }
   | { type: "position"; id: string; position: number }
+  | { type: "marks"; id: string; breakpoints: unknown; watches: unknown }
   | { type: "none" };
 
 export class SessionModel implements IDisposable {
@@ -37,6 +42,7 @@ export class SessionModel implements IDisposable {
   private disposed = false;
   private readonly _changed = new Signal<this, void>(this);
   private readonly _moved = new Signal<this, number>(this);
+  private readonly _marked = new Signal<this, Marks>(this);
 
   constructor(context: ISessionContext) {
     this.context = context;
@@ -55,6 +61,11 @@ export class SessionModel implements IDisposable {
     return this._moved;
   }
 
+  /** Other things are marked in the session. */
+  get marked(): ISignal<this, Marks> {
+    return this._marked;
+  }
+
   get isDisposed(): boolean {
     return this.disposed;
   }
@@ -64,6 +75,13 @@ export class SessionModel implements IDisposable {
     if (this.session === null) return;
     this.session.position = position;
     this.comm?.send({ type: "position", id: this.session.id, position });
+  }
+
+  /** Marks breakpoints and watches of the session in the kernel. */
+  mark(marks: Marks): void {
+    if (this.session === null) return;
+    this.session.marks = marks;
+    this.comm?.send({ type: "marks", id: this.session.id, ...marks } as unknown as JSONValue);
   }
 
   dispose(): void {
@@ -120,12 +138,14 @@ export class SessionModel implements IDisposable {
     const said = message.content.data as unknown as Message;
     if (said.type === "session") this.introduce(said);
     else if (said.type === "position") this.follow(said.id, said.position);
+    else if (said.type === "marks") this.followMarks(said);
     else if (said.type === "none") this.show(null);
   }
 
   private introduce(said: Message & { type: "session" }): void {
     try {
-      this.show({ id: said.id, trace: parseTrace(said.trace), position: said.position });
+      const trace = parseTrace(said.trace);
+      this.show({ id: said.id, trace, position: said.position, marks: marksOf(trace) });
     } catch (error) {
       this.show(null, error instanceof Error ? error.message : String(error));
     }
@@ -135,6 +155,12 @@ export class SessionModel implements IDisposable {
     if (this.session?.id !== id) return;
     this.session.position = position;
     this._moved.emit(position);
+  }
+
+  private followMarks(said: Message & { type: "marks" }): void {
+    if (this.session?.id !== said.id) return;
+    this.session.marks = readMarks(said, "marks");
+    this._marked.emit(this.session.marks);
   }
 
   private show(session: Session | null, problem = ""): void {

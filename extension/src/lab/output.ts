@@ -8,8 +8,12 @@ import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import { JSONExt, type ReadonlyPartialJSONValue } from "@lumino/coreutils";
 import { Panel, Widget } from "@lumino/widgets";
 
+import { KERNEL_LOST } from "../lost";
+
 const SESSION = "application/vnd.gradviz.session+json";
 const WIDGET = "application/vnd.jupyter.widget-view+json";
+/** What a kernel is when its memory, and the session in it, is gone. */
+const ENDED = ["restarting", "autorestarting", "terminating", "dead"];
 /** Renderers of a lower rank come first; the one of widgets has -10. */
 const RANK = -20;
 
@@ -35,6 +39,8 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
     this.rendermime = rendermime;
     // The renderer of widgets is exchanged for one that finds them once the notebook's session is ready.
     context?.statusChanged.connect(this.enliven, this);
+    context?.statusChanged.connect((_, status) => ENDED.includes(status) && this.mourn());
+    context?.kernelChanged.connect((_, { oldValue }) => oldValue && this.mourn());
     this.addClass("gradviz-lab-Output");
     this.picture.addClass("gradviz-lab-Picture");
     this.addWidget(this.picture);
@@ -70,6 +76,11 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
     this.observer.observe(live.node, { childList: true, subtree: true });
     // It waits for the kernel, perhaps for ever.
     void live.renderModel(new MimeModel({ data: { [WIDGET]: widget }, trusted: true }));
+  }
+
+  /** Tells the widget that its kernel is gone: on its own it would not notice. */
+  private mourn(): void {
+    this.live?.node.querySelector(".gradviz")?.dispatchEvent(new Event(KERNEL_LOST, { bubbles: true }));
   }
 
   /** Shows the widget if it is there, which its view says by the class of its root. */

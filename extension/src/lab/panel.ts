@@ -3,9 +3,10 @@
 import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
 import { PanelLayout, Widget } from "@lumino/widgets";
 
+import type { Marks } from "../marks";
 import { DebuggerBody } from "./body";
 import { gradvizIcon } from "./icon";
-import { SessionModel } from "./model";
+import { SessionModel, type Session } from "./model";
 
 const EXAMPLE = "session = gradviz.debug(net, ys, workspace=ws)";
 
@@ -22,7 +23,7 @@ export class DebuggerPanel extends Widget {
     this.title.caption = "Gradients (gradviz)";
     this.node.setAttribute("role", "region");
     this.node.setAttribute("aria-label", "Gradients of the current notebook");
-    this.body = new DebuggerBody((position) => this.model?.moveTo(position));
+    this.body = new DebuggerBody((position) => this.model?.moveTo(position), (marks) => this.model?.mark(marks));
     const layout = (this.layout = new PanelLayout());
     layout.addWidget(this.body);
     // Every notebook gets its model at once, not when it is looked at: the sign of its kernel comes only once.
@@ -52,9 +53,11 @@ export class DebuggerPanel extends Widget {
     if (model !== null && model === this.model) return;
     this.model?.changed.disconnect(this.refresh, this);
     this.model?.moved.disconnect(this.follow, this);
+    this.model?.marked.disconnect(this.followMarks, this);
     this.model = model;
     model?.changed.connect(this.refresh, this);
     model?.moved.connect(this.follow, this);
+    model?.marked.connect(this.followMarks, this);
     this.refresh();
   }
 
@@ -62,12 +65,21 @@ export class DebuggerPanel extends Widget {
     this.body.setPosition(position);
   }
 
+  private followMarks(_: SessionModel, marks: Marks): void {
+    this.body.setMarks(marks);
+  }
+
   private refresh(): void {
     const session = this.model?.session ?? null;
-    if (session !== null) this.body.debug(session.trace, session.position);
+    if (session !== null) this.debug(session);
     else if (this.model?.problem) this.body.complain(`The session of this notebook cannot be shown: ${this.model.problem}.`);
     else if (this.model === null) this.body.explain("Open a notebook: the gradients that it debugs are shown here.");
     else this.explainHowToStart();
+  }
+
+  private debug({ trace, position, marks }: Session): void {
+    this.body.debug(trace, position);
+    this.body.setMarks(marks);
   }
 
   private explainHowToStart(): void {

@@ -1,8 +1,12 @@
 // The debugger: all views of one trace around one position.
 
-import { clamp, touchedLines } from "../cursor";
-import { backOver, into, otherIteration, out, over, runTo } from "../places";
-import type { Trace } from "../trace";
+import { continueFrom, reverseContinueFrom, stopAt } from "../breakpoints";
+import { otherClock } from "../clocks";
+import { clamp, currentEvent, forwardLine, touchedLines } from "../cursor";
+import { marksOf, sameMarks, toggledAt, type Marks } from "../marks";
+import { backOver, into, otherIteration, out, over } from "../places";
+import { linesById, type Trace } from "../trace";
+import { runToTarget } from "./breakpoints";
 import { createCrumbs } from "./crumbs";
 import { element } from "./dom";
 import { createGraph } from "./graph";
@@ -18,13 +22,17 @@ import { createToolbar } from "./toolbar";
 export interface Host {
   /** The person moved to another position in this view. Not called for `setPosition`. */
   onPosition(position: number): void;
+  /** The person changed breakpoints or watches in this view. Not called for `setMarks`. */
+  onMarks?(marks: Marks): void;
 }
 
 export interface DebuggerView {
   /** Moves to a position, clamped to 0..number of events. */
   setPosition(position: number): void;
-  /** Shows another trace. */
+  /** Shows another trace, with the marks that it brings. */
   setTrace(trace: Trace, position: number): void;
+  /** Shows other breakpoints and watches. */
+  setMarks(marks: Marks): void;
   readonly position: number;
   /** Empties the root and lets go of every listener. */
   dispose(): void;
@@ -34,6 +42,7 @@ export interface DebuggerView {
 export function createDebugger(root: HTMLElement, trace: Trace, position: number, host: Host): DebuggerView {
   const chosen: { tab: Tab | null } = { tab: null };
   let at = clamp(trace, position);
+  let marks = marksOf(trace);
   let panes: Panes;
 
   function move(to: number, isOwn: boolean): void {
@@ -48,6 +57,21 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     // What had the focus may be gone, and the keys must not go with it.
     if (hadFocus && !root.contains(document.activeElement)) root.focus({ preventScroll: true });
     if (isOwn) host.onPosition(at);
+  }
+
+  function setMarks(next: Marks, isOwn: boolean): void {
+    if (sameMarks(marks, next)) return;
+    marks = next;
+    panes.mark();
+    if (isOwn) host.onMarks?.(marks);
+  }
+
+  /** Moves, and says what stopped it there. */
+  function run(to: number): void {
+    go(to);
+    const stop = stopAt(trace, marks.breakpoints, at);
+    const end = at === 0 ? "The start: no breakpoint before." : "The end: no breakpoint ahead.";
+    panes.say(stop ? `Breakpoint: ${[stop.entry.on, stop.value].filter(Boolean).join(", ")}` : end);
   }
 
   const go = (to: number): void => move(to, true);
@@ -65,6 +89,20 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     finish: () => go(trace.events.length),
     runTo: (target) => runToTarget(trace, at, target, go),
     select: (line) => panes.select(line),
+    continue: () => run(continueFrom(trace, marks.breakpoints, at)),
+    reverseContinue: () => run(reverseContinueFrom(trace, marks.breakpoints, at)),
+    otherClock: () => {
+      const to = otherClock(trace, at);
+      if (to === null) panes.say("No operator here was both made and run.");
+      else go(to);
+    },
+    marks: () => marks,
+    mark: (next) => setMarks(next, true),
+    toggleBreakpoint: (id) => {
+      const line = linesById(trace).get(id);
+      const breakpoints = line ? toggledAt(line, marks.breakpoints) : null;
+      if (breakpoints) setMarks({ ...marks, breakpoints }, true);
+    },
   };
 
   function build(): void {
@@ -82,10 +120,12 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       return at;
     },
     setPosition: (to) => move(to, false),
+    setMarks: (next) => setMarks(next, false),
     setTrace(other, to) {
       panes.dispose();
       trace = other;
       at = clamp(other, to);
+      marks = marksOf(other);
       build();
     },
     dispose() {
@@ -96,20 +136,19 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   };
 }
 
-/** Runs to the target; says where it is instead when it does not come any more. */
-function runToTarget(trace: Trace, at: number, target: string, go: (to: number) => void): string | null {
-  const found = runTo(trace, at, target);
-  if (found !== null) {
-    go(found);
-    return null;
-  }
-  const before = runTo(trace, 0, target);
-  return before === null ? `Nothing matches “${target}”.` : `No “${target}” after event ${at}; the first is event ${before}.`;
-}
-
 interface Panes {
   show(position: number): void;
   select(line: string | null): void;
+  /** Shows the breakpoints and watches that there are. */
+  mark(): void;
+  /** Says what became of a run. */
+  say(text: string): void;
+  /** Shows a tab of the inspector. */
+  open(tab: Tab): void;
+  /** The blob that the inspector is about; undefined: none. */
+  blob(): string | undefined;
+  /** The line that has the focus, else the one that the event is about. */
+  line(): string | undefined;
   fit(): void;
   search(): void;
   help: HTMLElement;
@@ -141,9 +180,26 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     for (const view of [toolbar, timeline, crumbs, program, graph, inspector, narration]) view.show(position, lines);
   }
 
+  function mark(): void {
+    program.mark(navigation.marks().breakpoints);
+    inspector.mark();
+  }
+  mark();
+
+  function line(): string | undefined {
+    const focused = root.querySelector<HTMLElement>(".gv-line:focus")?.dataset["line"];
+    const event = currentEvent(trace, shown ?? 0);
+    return focused ?? event?.lines[event.lines.length - 1] ?? forwardLine(event);
+  }
+
   return {
     show,
     select,
+    mark,
+    say: narration.say,
+    open: inspector.open,
+    blob: inspector.blob,
+    line,
     fit: graph.fit,
     search: toolbar.search,
     help,
@@ -159,6 +215,16 @@ function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes):
   const keyboard: Keyboard = {
     ...navigation,
     fit: () => panes().fit(),
+    breakpoint: () => {
+      const line = panes().line();
+      if (line !== undefined) navigation.toggleBreakpoint(line);
+    },
+    watch: () => {
+      const { watches, breakpoints } = navigation.marks();
+      const blob = panes().blob();
+      if (blob !== undefined && !watches.includes(blob)) navigation.mark({ breakpoints, watches: [...watches, blob] });
+      panes().open("Watch");
+    },
     search: () => panes().search(),
     toggleHelp: () => (panes().help.hidden = !panes().help.hidden),
     closeHelp: () => (panes().help.hidden = true),

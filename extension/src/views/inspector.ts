@@ -3,30 +3,44 @@
 import { currentEvent, namesAt } from "../cursor";
 import { linesById, subnetOf, type Merge, type Trace } from "../trace";
 import { roundsOf } from "../values";
+import { breakpointCards } from "./breakpoints";
 import { element } from "./dom";
 import { ledgerCard, ledgerList, ledgersFor } from "./ledger";
 import { mergeCard, mergeFor } from "./merge";
 import type { Navigation } from "./navigation";
 import { roundChoice } from "./rounds";
+import { stateCards } from "./state";
 import { blobChoice, valueCard } from "./value";
+import { watchCards } from "./watch";
 
-export const TABS = ["Value", "Ledger"] as const;
+const TABS = ["Value", "Ledger", "State", "Breakpoints", "Watch"] as const;
 export type Tab = (typeof TABS)[number];
+
+/** The kinds of events that are about the state of a schedule. */
+const OF_STATE = ["Visited", "GradWritten"];
 
 export interface Inspector {
   element: HTMLElement;
   show(position: number): void;
   /** Shows the blobs of one line instead of the event's; null goes back to the event. */
   select(line: string | null): void;
+  /** Shows the breakpoints and watches that there are. */
+  mark(): void;
+  /** Shows a tab, as if a person had chosen it. */
+  open(tab: Tab): void;
+  /** The blob that is shown, or would be in the Value tab. */
+  blob(): string | undefined;
 }
 
 /** `chosen` holds the tab that the person chose; while there is none, the tab follows the event. */
 export function createInspector(trace: Trace, navigation: Navigation, chosen: { tab: Tab | null }): Inspector {
   const panel = element("div", { class: "gv-inside", role: "tabpanel", tabindex: 0 });
-  const tabs = createTabs((tab) => {
+  const offered = TABS.filter((tab) => tab !== "State" || trace.schedule !== null);
+  const open = (tab: Tab): void => {
     chosen.tab = tab;
     draw();
-  });
+  };
+  const tabs = createTabs(offered, open);
   const pane = element("div", { class: "gv-pane gv-inspector", role: "region", "aria-label": "Inspector" }, tabs.element, panel);
   let position = 0;
   let selected: string | null = null;
@@ -45,10 +59,19 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
     const own = selected === null ? currentEvent(trace, position)?.ledger : null;
     const found = [...new Set(blobs())];
     const merge = mergeFor(trace, position, selected === null ? null : found);
-    const tab = chosen.tab ?? ((own ?? merge ?? null) === null ? "Value" : "Ledger");
+    const tab = offered.find((one) => one === chosen.tab) ?? ((own ?? merge ?? null) === null ? following() : "Ledger");
     tabs.show(tab);
     panel.setAttribute("aria-label", tab);
-    panel.replaceChildren(...(tab === "Value" ? valueTab(found) : ledgerTab(own, merge, found)));
+    if (tab === "State") panel.replaceChildren(...stateCards(trace, position, navigation));
+    else if (tab === "Breakpoints") panel.replaceChildren(...breakpointCards(trace, position, navigation));
+    else if (tab === "Watch") panel.replaceChildren(...watchCards(trace, position, navigation));
+    else panel.replaceChildren(...(tab === "Value" ? valueTab(found) : ledgerTab(own, merge, found)));
+  }
+
+  /** The tab that goes with the event where it is about no ledger. */
+  function following(): Tab {
+    const isOfState = selected === null && trace.schedule !== null && OF_STATE.includes(currentEvent(trace, position)?.kind ?? "");
+    return isOfState ? "State" : "Value";
   }
 
   /** The nested net that the blobs belong to, and the run of it that we are in. */
@@ -60,7 +83,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
   }
 
   function valueTab(found: string[]): HTMLElement[] {
-    const shown = blob !== null && found.includes(blob) ? blob : found[0];
+    const shown = inFocus(found);
     if (shown === undefined) return [element("p", { class: "gv-quiet" }, nothingInFocus(position))];
     const choice = blobChoice(found, shown, (other) => {
       blob = other;
@@ -73,6 +96,20 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
     const chosen = rounds.find((one) => one.frame === (round ?? frame)) ?? (frame === null ? rounds[0] : undefined);
     const turning = chosen && rounds.length > 1 ? [roundChoice(trace, rounds, chosen, look)] : [];
     return [choice, ...turning, valueCard(trace, { blob: shown, subnet, frame: chosen?.frame ?? frame }, position)];
+  }
+
+  function inFocus(found: string[]): string | undefined {
+    return blob !== null && found.includes(blob) ? blob : found[0];
+  }
+
+  /** Draws the marks anew; what had the focus has it again, or what stands first in the tab. */
+  function mark(): void {
+    if (chosen.tab !== "Breakpoints" && chosen.tab !== "Watch") return;
+    const focus = panel.contains(document.activeElement) ? (document.activeElement?.getAttribute("aria-label") ?? "") : null;
+    draw();
+    if (focus === null) return;
+    const same = [...panel.querySelectorAll<HTMLElement>("[aria-label]")].find((one) => one.getAttribute("aria-label") === focus);
+    (same ?? panel.querySelector<HTMLElement>("input"))?.focus({ preventScroll: true });
   }
 
   function look(chosen: { frame: number }): void {
@@ -91,6 +128,9 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
 
   return {
     element: pane,
+    mark,
+    open,
+    blob: () => inFocus(blobs()),
     show(to) {
       position = to;
       blob = null;
@@ -112,8 +152,8 @@ function nothingInFocus(position: number): string {
 }
 
 /** A list of tabs; while one has the focus, the arrow keys move between them. */
-function createTabs(choose: (tab: Tab) => void) {
-  const buttons = TABS.map((tab) => {
+function createTabs(offered: readonly Tab[], choose: (tab: Tab) => void) {
+  const buttons = offered.map((tab) => {
     const button = element("button", { type: "button", role: "tab" }, tab);
     button.addEventListener("click", () => choose(tab));
     return button;
@@ -122,18 +162,18 @@ function createTabs(choose: (tab: Tab) => void) {
   list.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     const step = event.key === "ArrowRight" ? 1 : -1;
-    const index = (buttons.findIndex((one) => one === document.activeElement) + step + TABS.length) % TABS.length;
+    const index = (buttons.findIndex((one) => one === document.activeElement) + step + offered.length) % offered.length;
     event.preventDefault();
     event.stopPropagation();
     buttons[index]?.focus();
-    const tab = TABS[index];
+    const tab = offered[index];
     if (tab) choose(tab);
   });
 
   function show(tab: Tab): void {
     buttons.forEach((button, index) => {
-      button.setAttribute("aria-selected", String(TABS[index] === tab));
-      button.tabIndex = TABS[index] === tab ? 0 : -1;
+      button.setAttribute("aria-selected", String(offered[index] === tab));
+      button.tabIndex = offered[index] === tab ? 0 : -1;
     });
   }
 

@@ -5,6 +5,10 @@ import type { Navigation } from "./navigation";
 
 export interface Keyboard extends Navigation {
   fit(): void;
+  /** Sets or takes away a breakpoint at the line with the focus, or the event's. */
+  breakpoint(): void;
+  /** Watches the blob in focus. */
+  watch(): void;
   search(): void;
   toggleHelp(): void;
   closeHelp(): void;
@@ -18,6 +22,10 @@ const HELP: [keys: string[], meaning: string][] = [
   [["Enter", "F11"], "into the next operator's nested net"],
   [["⇧ F11"], "out of the nested net"],
   [["[", "]"], "the same place an iteration before, or on"],
+  [["⇧ →", "⇧ ←"], "continue to the next breakpoint, or back to the last one"],
+  [["b"], "breakpoint at this line, on or off"],
+  [["w"], "watch the blob in focus"],
+  [["c"], "other clock: from where an operator was made to where it ran, and back"],
   [["Home"], "restart"],
   [["End"], "finish"],
   [["/"], "run to …"],
@@ -46,6 +54,11 @@ type Command =
   | "nextIteration"
   | "restart"
   | "finish"
+  | "continue"
+  | "reverseContinue"
+  | "otherClock"
+  | "breakpoint"
+  | "watch"
   | "fit"
   | "search"
   | "toggleHelp"
@@ -59,6 +72,9 @@ const COMMANDS = new Map<string, Command>([
   ["]", "nextIteration"],
   ["Home", "restart"],
   ["End", "finish"],
+  ["b", "breakpoint"],
+  ["w", "watch"],
+  ["c", "otherClock"],
   [" ", "fit"],
   ["/", "search"],
   ["?", "toggleHelp"],
@@ -71,6 +87,8 @@ function commandOf(event: KeyboardEvent): Command | undefined {
   // Space and Enter press what has the focus and can be pressed.
   const isPress = event.key === " " || event.key === "Enter";
   if (isPress && event.target instanceof Element && event.target.matches("button, summary, [role=button]")) return undefined;
+  if (event.shiftKey && event.key === "ArrowRight") return "continue";
+  if (event.shiftKey && event.key === "ArrowLeft") return "reverseContinue";
   // On many keyboards "?" and "/" are typed with Shift.
   if (event.shiftKey && event.key !== "?" && event.key !== "/") return undefined;
   return COMMANDS.get(event.key);

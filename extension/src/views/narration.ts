@@ -10,17 +10,21 @@ import { counted } from "./numbers";
 export interface Narration {
   element: HTMLElement;
   show(position: number): void;
+  /** Says what became of a run, until the next move. */
+  say(text: string): void;
 }
 
 export function createNarration(trace: Trace): Narration {
   const kind = element("b", { class: "gv-kind" });
   const sentence = element("span", { class: "gv-sentence" });
+  const outcome = element("span", { class: "gv-outcome" });
   const next = element("span", { class: "gv-next" });
-  const spoken = element("div", { class: "gv-spoken", "aria-live": "polite" }, kind, sentence);
+  const spoken = element("div", { class: "gv-spoken", "aria-live": "polite" }, outcome, kind, sentence);
   const bar = element("div", { class: "gv-narration", role: "group", "aria-label": "Narration", tabindex: 0 }, spoken, next);
 
   function show(position: number): void {
     const event = currentEvent(trace, position);
+    outcome.replaceChildren();
     if (event) {
       const { label, tone } = look(event.kind);
       kind.className = `gv-kind gv-tone-${tone}`;
@@ -35,7 +39,7 @@ export function createNarration(trace: Trace): Narration {
     next.replaceChildren(...(coming ? ["next: ", ...subject(trace, coming), " ", element("kbd", {}, "→")] : ["the end"]));
   }
 
-  return { element: bar, show };
+  return { element: bar, show, say: (text) => outcome.replaceChildren(text) };
 }
 
 /** Text between backticks becomes code. */
@@ -51,6 +55,7 @@ function subject(trace: Trace, event: TraceEvent): Child[] {
   const lines = linesById(trace);
   const line = lines.get(event.lines[event.lines.length - 1] ?? "");
   if (event.kind === "EnteredSubnet" || event.kind === "LeftSubnet") return [`${label} ${passage(trace, event)}`];
+  if (event.kind === "GradWritten") return [`${label} `, code(String(event.detail["blob"] ?? ""))];
   if (event.phase === "run" && line) return [`${label} ${line.type}`];
   const forward = lines.get(forwardLine(event) ?? "");
   if (forward) return [`${label} ${forward.type} #${event.forward}`];

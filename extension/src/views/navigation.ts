@@ -1,5 +1,7 @@
 // What the views ask of the debugger.
 
+import type { Marks } from "../marks";
+
 export interface Navigation {
   /** Moves to a position and tells the host. */
   go(position: number): void;
@@ -16,6 +18,16 @@ export interface Navigation {
   finish(): void;
   /** Moves to the next event that matches; returns what to tell the person, or null when it moved. */
   runTo(target: string): string | null;
+  /** Moves to the next breakpoint or the end, or back to the last one or the start; the narration says why it stopped. */
+  continue(): void;
+  reverseContinue(): void;
+  /** Moves from where an operator was made to where it ran, or back. */
+  otherClock(): void;
+  marks(): Marks;
+  /** Changes the marks and tells the host. */
+  mark(marks: Marks): void;
+  /** Sets or takes away a breakpoint at a line. */
+  toggleBreakpoint(line: string): void;
   /** Looks at one line until the next move; null looks at the event again. */
   select(line: string | null): void;
 }

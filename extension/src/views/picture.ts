@@ -16,7 +16,7 @@ export function note(text: string): HTMLElement {
 /** One number in full size, more as a heat map, none in words. */
 export function picture(blob: string, value: Value): HTMLElement {
   const first = value.preview[0]?.[0];
-  if (first === undefined) return note(value.size === 0 ? "It has no elements." : "It is not numeric.");
+  if (first === undefined) return note(value.size === 0 ? "It has no elements." : "Its elements were left out to keep this recording small.");
   if (value.size === 1) return element("div", { class: "gv-single" }, quantity(first));
   return element("div", { class: "gv-picture" }, note(extent(value)), heatmap(blob, value), scale());
 }

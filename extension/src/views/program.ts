@@ -2,14 +2,14 @@
 
 import { currentEvent, madeCount } from "../cursor";
 import { crumbs } from "../places";
-import type { Line, Subnet, Trace } from "../trace";
+import type { BreakpointEntry, Line, Subnet, Trace } from "../trace";
 import { roundText } from "../values";
 import { element } from "./dom";
 import { isSum } from "./kinds";
 import type { Navigation } from "./navigation";
 import { createNest, nestedIn, type Nest, type Part } from "./nests";
 import { counted } from "./numbers";
-import { createRow, updateRow, type Row } from "./rows";
+import { createRow, markRow, updateRow, type Row } from "./rows";
 
 /** Lines are rendered in blocks, and blocks only while they are in sight: a program can have thousands of lines. */
 const BLOCK = 40;
@@ -20,6 +20,8 @@ export interface Program {
   show(position: number, touched: Set<string>): void;
   /** Outlines one line and brings it into view; null outlines none. */
   select(line: string | null): void;
+  /** Marks the lines at which breakpoints stand. */
+  mark(breakpoints: readonly BreakpointEntry[]): void;
 }
 
 /** What all parts of the program share: the rows that are there by now, and the nests by the line that opens them. */
@@ -28,10 +30,11 @@ interface Shared {
   rows: Map<string, Row>;
   nests: Map<string, Nest>;
   position: number;
+  breakpoints: readonly BreakpointEntry[];
 }
 
 export function createProgram(trace: Trace, navigation: Navigation): Program {
-  const shared: Shared = { trace, rows: new Map(), nests: new Map(), position: 0 };
+  const shared: Shared = { trace, rows: new Map(), nests: new Map(), position: 0, breakpoints: [] };
   const { rows, nests } = shared;
   const sections = (["forward", "backward"] as const).map((part) => createSection(part, shared));
   const pane = element("div", { class: "gv-pane gv-program", role: "region", "aria-label": "Program" });
@@ -40,7 +43,8 @@ export function createProgram(trace: Trace, navigation: Navigation): Program {
 
   pane.addEventListener("click", (event) => {
     const row = rowOf(event.target);
-    if (row) navigation.go(row.line.made);
+    if (row && event.target instanceof Element && event.target.matches(".gv-gutter")) navigation.toggleBreakpoint(row.line.id);
+    else if (row) navigation.go(row.line.made);
   });
   pane.addEventListener("keydown", (event) => {
     const row = rowOf(event.target);
@@ -102,7 +106,12 @@ export function createProgram(trace: Trace, navigation: Navigation): Program {
     nests.get(owner)?.setOpen(true);
   }
 
-  return { element: pane, show, select };
+  function mark(breakpoints: readonly BreakpointEntry[]): void {
+    shared.breakpoints = breakpoints;
+    for (const row of rows.values()) markRow(row, breakpoints);
+  }
+
+  return { element: pane, show, select, mark };
 }
 
 function createSection(part: Part, shared: Shared) {
@@ -144,6 +153,7 @@ function createRows(lines: Line[], part: Part, shared: Shared): HTMLElement[] {
       for (const { id } of net[part]) {
         const filled = rows.get(id);
         if (filled) updateRow(filled, trace, shared.position);
+        if (filled) markRow(filled, shared.breakpoints);
       }
       return made;
     });

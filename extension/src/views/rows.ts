@@ -1,7 +1,8 @@
 // One line of the program as a row of text: how it reads and how it looks at a position.
 
 import { formAt, hasRun, lineState, type LineState } from "../cursor";
-import type { Line, Trace } from "../trace";
+import { breakpointsAt } from "../marks";
+import type { BreakpointEntry, Line, Trace } from "../trace";
 import { element, version, type Child } from "./dom";
 
 export interface Row {
@@ -45,6 +46,15 @@ export function updateRow(row: Row, trace: Trace, position: number): void {
     row.ran = ran;
     row.element.classList.toggle("gv-ran", ran);
   }
+}
+
+/** Shows whether a breakpoint stands at the line. */
+export function markRow({ line, element: row }: Row, breakpoints: readonly BreakpointEntry[]): void {
+  const there = breakpointsAt(line, breakpoints);
+  row.classList.toggle("gv-stops", there.length > 0);
+  row.classList.toggle("gv-off", there.length > 0 && !there.some(({ enabled }) => enabled));
+  if (there.length > 0) row.setAttribute("aria-description", "breakpoint");
+  else row.removeAttribute("aria-description");
 }
 
 /** "y@0 = FC(x@0, w@0)", and for a gradient that passes "∂v@0, ∂a@0 := s_grad@0 passed through". */

@@ -26,6 +26,11 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const into = button("Into", "Into: into the next operator's nested net (Enter, F11)", () => navigation.into(), "In");
   const out = button("Out", "Out: to where the nested net is left (Shift+F11)", () => navigation.out(), "Out");
   const finish = button("Finish", "Finish (End)", () => navigation.finish(), icon("M13 3v10M3 3l7 5-7 5z"));
+  const reverse = button("Reverse continue", "Reverse continue: back to the last breakpoint (Shift+←)", () => navigation.reverseContinue(), icon("M8 3 2 8l6 5zM14 3 8 8l6 5z"));
+  const onward = button("Continue", "Continue: to the next breakpoint (Shift+→)", () => navigation.continue(), icon("M2 3l6 5-6 5zM8 3l6 5-6 5z"));
+  const clock = button("Other clock", "Other clock: from where an operator was made to where it ran, and back (c)", () => navigation.otherClock(), icon("M3 5h10l-3-3M13 11H3l3 3"));
+  clock.classList.add("gv-stroked");
+  const isRun = trace.events.some(({ kind }) => kind === "Ran");
   step.classList.add("gv-primary");
   const keys = button("Keys", "Keys (?)", help.toggle, "?");
   keys.setAttribute("aria-expanded", "false");
@@ -37,12 +42,12 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const position = element("span", { class: "gv-position" }, "event ", where, ` / ${trace.events.length}`);
   const separator = (): HTMLElement => element("span", { class: "gv-separator" });
   const bar = element("div", { class: "gv-toolbar", role: "group", "aria-label": "Stepping" });
-  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), runTo.element, position, keys);
+  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, position, keys);
 
   function show(to: number): void {
     where.textContent = String(to);
-    for (const one of [restart, back, backOver]) one.setAttribute("aria-disabled", String(to === 0));
-    for (const one of [step, over, into, out, finish]) one.setAttribute("aria-disabled", String(to === trace.events.length));
+    for (const one of [restart, back, backOver, reverse]) one.setAttribute("aria-disabled", String(to === 0));
+    for (const one of [step, over, into, out, finish, onward]) one.setAttribute("aria-disabled", String(to === trace.events.length));
     runTo.clear();
   }
 
@@ -62,7 +67,7 @@ function createRunTo(trace: Trace, navigation: Navigation) {
   const input = element("input", {
     type: "text",
     "aria-label": "Run to",
-    title: "Run to the next event of a blob, an operator type, #index, a kind of event, a nested net or an iteration (Enter)",
+    title: "Run to the next event of a blob, an operator type, #index, a kind of event, a nested net, an iteration, NaN, or a condition: norm > 10 (Enter)",
     placeholder: "Run to…  blob, op, #2",
     list: list.id,
     spellcheck: "false",

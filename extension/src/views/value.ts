@@ -35,9 +35,14 @@ export function valueCard(trace: Trace, place: Place, position: number): HTMLEle
   else if (value.stack !== undefined) card.append(workspacesCard(trace, value.stack), ...origin(trace, maker, position, value, frame));
   else {
     const head = element("div", {}, element("b", {}, describe(value)), ...origin(trace, maker, position, value, frame));
-    card.append(head, picture(blob, value), statistics(value));
+    card.append(head, ...(isLeftOut(value) ? [note("Its numbers were left out to keep this recording small.")] : [picture(blob, value), statistics(value)]));
   }
   return card;
+}
+
+/** Whether there is an array of which the document keeps only what it is: a page has room for so many numbers. */
+function isLeftOut(value: Value): boolean {
+  return value.norm === null && value.size > 0;
 }
 
 /** The line of a net that writes a blob version, if one does. */
@@ -60,6 +65,7 @@ function notComputed(trace: Trace, { blob, subnet, frame }: Place, maker: Line |
 
 function origin(trace: Trace, maker: Line | undefined, position: number, value: Value, frame: number | null): HTMLElement[] {
   if (!maker) return [note(frame === null ? "fed" : "from around the nested net")];
+  if (trace.schedule !== null && maker.role === "forward") return [note(`computed when ${maker.type} was called`)];
   const at = frame === null ? maker.ran : computedAt(trace, frame, maker.id);
   if (at === null) return frame === null ? [] : [note(`found there; ${maker.type} made it`)];
   const seconds = frame === null ? (value.seconds ?? null) : (trace.events[at - 1]?.seconds ?? null);
@@ -79,6 +85,7 @@ function statistics(value: Value): HTMLElement {
   const rows: [string, string, boolean][] = [
     known("min", value.min), known("max", value.max), known("mean", value.mean), known("mean |·|", value.mean_abs),
     known("norm ‖·‖", value.norm), counted("zeros", value.zero, false), counted("NaN", value.nan, true), counted("infinite", value.inf, true),
+    ...(value.subnormal ? [counted("subnormal", value.subnormal, true)] : []),
   ];
   const table = element("div", { class: "gv-statistics", role: "list" });
   for (const [label, shown, isBad] of rows) {

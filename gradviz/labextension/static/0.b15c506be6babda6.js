@@ -1,4 +1,4 @@
-"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[0],{19(r,e,a){var o=a(20),g=a.n(o),t=a(21),i=(a.n(t))()(g());i.push([r.id,`/* src/style.css */
+"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[0],{19(r,a,e){var o=e(20),g=e.n(o),t=e(21),i=(e.n(t))()(g());i.push([r.id,`/* src/style.css */
 .gradviz {
   color-scheme: light dark;
   --gv-bg: var(--jp-layout-color0, light-dark(#ffffff, #14171a));
@@ -96,6 +96,12 @@
   border-left: 4px solid var(--gv-wrong);
   background: var(--gv-bg);
   overflow-wrap: anywhere;
+}
+.gv-lost:not(:empty) {
+  margin-bottom: 6px;
+  padding: 6px 12px;
+  border-left: 4px solid light-dark(#b84a00, #f2a064);
+  font: 13px/1.45 var(--jp-ui-font-family, system-ui, "Segoe UI", Helvetica, Arial, sans-serif);
 }
 .gv-frame {
   position: relative;
@@ -533,7 +539,11 @@
 }
 .gv-gutter {
   flex: none;
+  align-self: flex-start;
   width: 15px;
+  height: 15px;
+  margin-top: 2px;
+  line-height: 15px;
   color: var(--gv-right);
   font-size: 10px;
   text-align: center;
@@ -1075,6 +1085,182 @@
 .gradviz .gv-link:hover {
   background: var(--gv-hover);
 }
+.gv-toolbar .gv-stroked .gv-icon {
+  fill: none;
+}
+.gv-outcome:not(:empty) {
+  margin-right: 10px;
+  padding-left: 8px;
+  border-left: 3px solid var(--gv-wrong);
+}
+.gv-wrong {
+  color: var(--gv-wrong);
+}
+.gv-line .gv-gutter:hover {
+  border-radius: 50%;
+  background: color-mix(in srgb, var(--gv-wrong) 30%, var(--gv-bg));
+}
+.gradviz .gv-stops .gv-gutter {
+  border-radius: 50%;
+  background: var(--gv-wrong);
+  color: var(--gv-bg);
+}
+.gradviz .gv-stops.gv-off .gv-gutter {
+  background: none;
+  box-shadow: inset 0 0 0 1.5px var(--gv-wrong);
+  color: var(--gv-wrong);
+}
+.gv-add {
+  display: flex;
+  flex-direction: column;
+  gap: 4px;
+}
+.gv-field {
+  display: flex;
+  gap: 6px;
+}
+.gv-field input {
+  flex: 1;
+  min-width: 0;
+  height: 28px;
+  margin: 0;
+  padding: 0 8px;
+  border: 1px solid var(--gv-border);
+  border-radius: 6px;
+  background: var(--gv-bg);
+  color: var(--gv-fg);
+  font: 12px var(--gv-mono);
+}
+.gv-field input[aria-invalid] {
+  border-color: var(--gv-wrong);
+}
+.gv-field input::placeholder {
+  color: var(--gv-muted);
+  opacity: 1;
+}
+.gradviz .gv-misread {
+  padding: 4px 8px;
+  border-left: 3px solid var(--gv-wrong);
+  overflow-wrap: anywhere;
+}
+.gradviz.gradviz .gv-misread pre {
+  margin: 0;
+  padding: 0;
+  border: 0;
+  background: none;
+  color: inherit;
+  font: 12px/1.4 var(--gv-mono);
+  overflow-x: auto;
+}
+.gv-breakpoints,
+.gv-messages,
+.gv-history {
+  display: flex;
+  flex: none;
+  flex-direction: column;
+  gap: 4px;
+}
+.gv-entry {
+  display: flex;
+  gap: 8px;
+  align-items: baseline;
+  min-width: 0;
+}
+.gv-entry input[type=checkbox] {
+  flex: none;
+  align-self: flex-start;
+  width: 14px;
+  height: 14px;
+  margin: 3px 0 0;
+  accent-color: var(--gv-wrong);
+}
+.gv-entry > .gv-turn {
+  flex: none;
+  align-self: flex-start;
+}
+.gv-entry-text {
+  flex: 1;
+  min-width: 0;
+  overflow-wrap: anywhere;
+}
+.gv-entry.gv-off code {
+  color: var(--gv-muted);
+}
+.gv-entry .gv-hits {
+  flex: none;
+}
+.gradviz .gv-entry .gv-link {
+  align-self: baseline;
+  min-width: 76px;
+  font-variant-numeric: tabular-nums;
+  text-align: left;
+}
+.gradviz .gv-entry .gv-link[aria-current] {
+  border-color: var(--gv-accumulation);
+  font-weight: 600;
+}
+.gv-watch {
+  padding-top: 8px;
+  border-top: 1px solid var(--gv-border);
+}
+.gv-state > b > .gv-note,
+.gv-heap .gv-note {
+  font-weight: 400;
+}
+.gradviz .gv-heap {
+  display: flex;
+  flex-direction: column;
+  margin: 0;
+  padding: 0;
+  list-style: none;
+}
+.gv-heap > li {
+  border-bottom: 1px solid var(--gv-border);
+}
+.gv-taken {
+  min-height: 26px;
+}
+.gradviz :is(.gv-heap, .gv-taken) button {
+  display: flex;
+  gap: 7px;
+  align-items: baseline;
+  width: 100%;
+  padding: 3px 4px 3px 7px;
+  border-radius: 0;
+  font-size: 12px;
+  text-align: left;
+}
+.gradviz .gv-taken button {
+  border: 1px dashed var(--gv-border);
+  border-radius: 5px;
+}
+.gradviz :is(.gv-heap, .gv-taken, .gv-grads) button:hover {
+  background: var(--gv-hover);
+}
+.gv-rank {
+  flex: none;
+  min-width: 44px;
+  color: var(--gv-forward);
+}
+.gv-says {
+  margin-left: auto;
+  color: var(--gv-backward);
+}
+.gradviz .gv-grads td > button {
+  padding: 0 2px;
+  color: var(--gv-muted);
+}
+.gradviz :is(li, tr).gv-changed {
+  background: var(--gv-backward-tint);
+  box-shadow: inset 3px 0 0 var(--gv-backward);
+}
+.gradviz .gv-grads .gv-changed td > button {
+  color: var(--gv-backward);
+  font-weight: 600;
+}
+.gradviz .gv-grads :is(th, td):first-child {
+  padding-left: 6px;
+}
 @container gradviz (min-width: 561px) and (max-width: 900px) {
   .gv-value {
     display: grid;
@@ -1131,9 +1317,14 @@
   max-width: 34%;
   color: var(--gv-muted);
 }
+@container gradviz (max-width: 760px) {
+  .gv-narration {
+    height: 78px;
+  }
+}
 @container gradviz (max-width: 560px) {
   .gv-narration {
-    height: 96px;
+    height: 116px;
   }
   .gv-separator {
     display: none;
@@ -1220,4 +1411,4 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   font: var(--jp-code-font-size) / 1.5 var(--jp-code-font-family);
   color: var(--jp-content-font-color1);
 }
-`,""]),a.d(e,{},{A:i})},21(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",o=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),o&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),o&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,o,g,t){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==t&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=t),a&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=a),g&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=g):l[4]="".concat(g)),e.push(l))}},e}},20(r){r.exports=function(r){return r[1]}},12(r,e,a){a.r(e);var o=a(13),g=a.n(o),t=a(14),i=a.n(t),v=a(15),n=a.n(v),d=a(16),l=a.n(d),p=a(17),s=a.n(p),c=a(18),h=a.n(c),u=a(19),b={};b.styleTagTransform=h(),b.setAttributes=l(),b.insert=n().bind(null,"head"),b.domAPI=i(),b.insertStyleElement=s(),g()(u.A,b);let x=u.A&&u.A.locals?u.A.locals:void 0;a.d(e,{},{default:x})},13(r){var e=[];function a(r){for(var a=-1,o=0;o<e.length;o++)if(e[o].identifier===r){a=o;break}return a}function o(r,o){for(var g={},t=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=g[n]||0,l="".concat(n," ").concat(d);g[n]=d+1;var p=a(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)e[p].references++,e[p].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,o);o.byIndex=i,e.splice(i,0,{identifier:l,updater:c,references:1})}t.push(l)}return t}r.exports=function(r,g){var t=o(r=r||[],g=g||{});return function(r){r=r||[];for(var i=0;i<t.length;i++){var v=a(t[i]);e[v].references--}for(var n=o(r,g),d=0;d<t.length;d++){var l=a(t[d]);0===e[l].references&&(e[l].updater(),e.splice(l,1))}t=n}}},15(r){var e={};r.exports=function(r,a){var o=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(a)}},17(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},16(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var o,g,t;o="",a.supports&&(o+="@supports (".concat(a.supports,") {")),a.media&&(o+="@media ".concat(a.media," {")),(g=void 0!==a.layer)&&(o+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),o+=a.css,g&&(o+="}"),a.media&&(o+="}"),a.supports&&(o+="}"),(t=a.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(o,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);
+`,""]),e.d(a,{},{A:i})},21(r){r.exports=function(r){var a=[];return a.toString=function(){return this.map(function(a){var e="",o=void 0!==a[5];return a[4]&&(e+="@supports (".concat(a[4],") {")),a[2]&&(e+="@media ".concat(a[2]," {")),o&&(e+="@layer".concat(a[5].length>0?" ".concat(a[5]):""," {")),e+=r(a),o&&(e+="}"),a[2]&&(e+="}"),a[4]&&(e+="}"),e}).join("")},a.i=function(r,e,o,g,t){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==t&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=t),e&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=e),g&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=g):l[4]="".concat(g)),a.push(l))}},a}},20(r){r.exports=function(r){return r[1]}},12(r,a,e){e.r(a);var o=e(13),g=e.n(o),t=e(14),i=e.n(t),v=e(15),n=e.n(v),d=e(16),l=e.n(d),p=e(17),s=e.n(p),c=e(18),h=e.n(c),u=e(19),x={};x.styleTagTransform=h(),x.setAttributes=l(),x.insert=n().bind(null,"head"),x.domAPI=i(),x.insertStyleElement=s(),g()(u.A,x);let b=u.A&&u.A.locals?u.A.locals:void 0;e.d(a,{},{default:b})},13(r){var a=[];function e(r){for(var e=-1,o=0;o<a.length;o++)if(a[o].identifier===r){e=o;break}return e}function o(r,o){for(var g={},t=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=g[n]||0,l="".concat(n," ").concat(d);g[n]=d+1;var p=e(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)a[p].references++,a[p].updater(s);else{var c=function(r,a){var e=a.domAPI(a);return e.update(r),function(a){a?(a.css!==r.css||a.media!==r.media||a.sourceMap!==r.sourceMap||a.supports!==r.supports||a.layer!==r.layer)&&e.update(r=a):e.remove()}}(s,o);o.byIndex=i,a.splice(i,0,{identifier:l,updater:c,references:1})}t.push(l)}return t}r.exports=function(r,g){var t=o(r=r||[],g=g||{});return function(r){r=r||[];for(var i=0;i<t.length;i++){var v=e(t[i]);a[v].references--}for(var n=o(r,g),d=0;d<t.length;d++){var l=e(t[d]);0===a[l].references&&(a[l].updater(),a.splice(l,1))}t=n}}},15(r){var a={};r.exports=function(r,e){var o=function(r){if(void 0===a[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}a[r]=e}return a[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(e)}},17(r){r.exports=function(r){var a=document.createElement("style");return r.setAttributes(a,r.attributes),r.insert(a,r.options),a}},16(r,a,e){r.exports=function(r){var a=e.nc;a&&r.setAttribute("nonce",a)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var a=r.insertStyleElement(r);return{update:function(e){var o,g,t;o="",e.supports&&(o+="@supports (".concat(e.supports,") {")),e.media&&(o+="@media ".concat(e.media," {")),(g=void 0!==e.layer)&&(o+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),o+=e.css,g&&(o+="}"),e.media&&(o+="}"),e.supports&&(o+="}"),(t=e.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(o,a,r.options)},remove:function(){var r;null===(r=a).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,a){if(a.styleSheet)a.styleSheet.cssText=r;else{for(;a.firstChild;)a.removeChild(a.firstChild);a.appendChild(document.createTextNode(r))}}}}]);

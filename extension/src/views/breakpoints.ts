@@ -1,0 +1,75 @@
+// The inspector's Breakpoints tab: the list, a field that adds to it, and what log points have said.
+
+import { hitsOf, logBy, meaningOf, remarks, withBreakpoint } from "../breakpoints";
+import { after, runTo } from "../occurrences";
+import type { BreakpointEntry, Trace } from "../trace";
+import { element, icon } from "./dom";
+import { entryForm } from "./entry";
+import type { Navigation } from "./navigation";
+import { counted } from "./numbers";
+
+/** Messages of log points that are shown, the last ones. */
+const MESSAGES = 20;
+
+export function breakpointCards(trace: Trace, position: number, navigation: Navigation): HTMLElement[] {
+  const { breakpoints } = navigation.marks();
+  const set = (entries: BreakpointEntry[]): void => navigation.mark({ ...navigation.marks(), breakpoints: entries });
+  const form = entryForm("Stop at", "FC, x@1, NaN, norm > 10 …", (on) => {
+    const { problem } = meaningOf(trace, { on, log: null });
+    if (problem) return problem;
+    set(withBreakpoint(breakpoints, on));
+    return null;
+  });
+  const list = element("div", { class: "gv-breakpoints", role: "list", "aria-label": "Breakpoints" });
+  for (const entry of breakpoints) list.append(item(trace, position, entry, breakpoints, set));
+  const empty = element("p", { class: "gv-quiet" }, "No breakpoints. Click left of a line, press b, or write what to stop at.");
+  const messages = messagesCard(trace, position, breakpoints, navigation);
+  return [form, breakpoints.length > 0 ? list : empty, ...messages];
+}
+
+function item(trace: Trace, position: number, entry: BreakpointEntry, all: BreakpointEntry[], set: (entries: BreakpointEntry[]) => void): HTMLElement {
+  const isWrong = meaningOf(trace, entry).problem !== null;
+  const check = element("input", { type: "checkbox", "aria-label": `Stop at ${entry.on}`, disabled: isWrong });
+  check.checked = entry.enabled;
+  check.addEventListener("change", () => set(all.map((one) => (one.id === entry.id ? { ...one, enabled: check.checked } : one))));
+  const remove = element("button", { type: "button", class: "gv-turn", "aria-label": `Remove ${entry.on}`, title: "Remove" }, icon("M4 4l8 8M12 4l-8 8"));
+  remove.addEventListener("click", () => set(all.filter((one) => one.id !== entry.id)));
+  const said = remarks(trace, entry);
+  const remark = said === "" ? [] : [element("div", { class: isWrong ? "gv-wrong" : "gv-note" }, said)];
+  const text = element("div", { class: "gv-entry-text" }, element("code", {}, entry.on), ...remark);
+  const count = element("span", { class: "gv-note gv-hits" }, isWrong ? "" : hitText(hitsOf(trace, entry), position));
+  return element("div", { role: "listitem", class: `gv-entry${entry.enabled ? "" : " gv-off"}` }, check, text, count, remove);
+}
+
+/** "hit 2 of 5", "5 hits" where it is not one of them, "no hit". */
+function hitText(hits: readonly number[], position: number): string {
+  const here = hits.indexOf(position);
+  if (here >= 0) return `hit ${here + 1} of ${hits.length}`;
+  if (hits.length === 0) return "no hit";
+  return after(hits, position) === null ? `${counted(hits.length, "hit")}, none ahead` : counted(hits.length, "hit");
+}
+
+function messagesCard(trace: Trace, position: number, breakpoints: BreakpointEntry[], navigation: Navigation): HTMLElement[] {
+  if (!breakpoints.some(({ log, enabled }) => log !== null && enabled)) return [];
+  const said = logBy(trace, breakpoints, position).slice(-MESSAGES);
+  const list = element("div", { class: "gv-messages", role: "list", "aria-label": "Messages" });
+  for (const { position: at, message } of said) {
+    const go = element("button", { type: "button", class: "gv-link" }, String(at));
+    go.addEventListener("click", () => navigation.go(at));
+    list.append(element("div", { role: "listitem", class: "gv-entry" }, go, element("span", { class: "gv-entry-text" }, message)));
+  }
+  return [element("b", {}, "Messages"), said.length > 0 ? list : element("p", { class: "gv-quiet" }, "None by now.")];
+}
+
+/** Runs to the target; says where it is instead when it does not come any more, or what is wrong with it. */
+export function runToTarget(trace: Trace, at: number, target: string, go: (to: number) => void): string | null {
+  const found = runTo(trace, at, target);
+  if (found !== null) {
+    go(found);
+    return null;
+  }
+  const first = runTo(trace, 0, target);
+  if (first !== null) return `No “${target}” after event ${at}; the first is event ${first}.`;
+  const { problem } = meaningOf(trace, { on: target, log: null });
+  return problem && /[<>=]/.test(target) ? problem.message : `Nothing matches “${target}”.`;
+}

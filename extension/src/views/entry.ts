@@ -1,0 +1,46 @@
+// A field that adds a text to a list, and says where a text that means nothing is at fault.
+
+import type { ConditionError } from "../conditions/tokens";
+import { element } from "./dom";
+
+let forms = 0;
+
+/** `add` gives what is wrong with the text, null when it was added. */
+export function entryForm(label: string, placeholder: string, add: (text: string) => ConditionError | null): HTMLElement {
+  const id = `gv-fault-${++forms}`;
+  const input = element("input", { type: "text", "aria-label": label, placeholder, spellcheck: "false", autocomplete: "off" });
+  const submit = element("button", { type: "submit", class: "gv-link" }, "Add");
+  const fault = element("div", { class: "gv-misread", id, role: "alert", hidden: true });
+  const form = element("form", { class: "gv-add" }, element("span", { class: "gv-field" }, input, submit), fault);
+
+  function clear(): void {
+    input.removeAttribute("aria-invalid");
+    input.removeAttribute("aria-describedby");
+    fault.replaceChildren();
+    fault.hidden = true;
+  }
+
+  function complain(error: ConditionError): void {
+    input.setAttribute("aria-invalid", "true");
+    input.setAttribute("aria-describedby", id);
+    const line = element("pre", { "aria-hidden": "true" }, `${error.text.replace(/\s/g, " ")}\n${" ".repeat(error.position)}^`);
+    fault.replaceChildren(line, error.message);
+    fault.hidden = false;
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const text = input.value.trim();
+    if (text === "") return;
+    clear();
+    const error = add(text);
+    if (error) complain(error);
+  });
+  input.addEventListener("input", clear);
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") input.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
+    // What is typed belongs to the field, but for the keys that mean nothing in it.
+    if (event.key !== "F10" && event.key !== "F11") event.stopPropagation();
+  });
+  return form;
+}

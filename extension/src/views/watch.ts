@@ -1,0 +1,64 @@
+// The inspector's Watch tab: expressions about blobs, what they are here, and what they were at every event that changed them.
+
+import { shown } from "../conditions/evaluate";
+import type { Trace } from "../trace";
+import { watched, type Watched } from "../watches";
+import { behind } from "../writings";
+import { element, icon } from "./dom";
+import { entryForm } from "./entry";
+import type { Navigation } from "./navigation";
+import { columns } from "./rounds";
+
+/** A chart says nothing of two numbers, and of more than these not more. */
+const WORTHWHILE = 3;
+const MOST_COLUMNS = 300;
+/** Values of the history that can be gone to, around the one that counts. */
+const LISTED = 5;
+
+export function watchCards(trace: Trace, position: number, navigation: Navigation): HTMLElement[] {
+  const { watches } = navigation.marks();
+  const set = (list: string[]): void => navigation.mark({ ...navigation.marks(), watches: list });
+  const form = entryForm("Blob or expression", "x, norm(x@1), h.max / 2 …", (on) => {
+    const { problem } = watched(trace, on);
+    if (problem === null && !watches.includes(on)) set([...watches, on]);
+    return problem;
+  });
+  const cards = watches.map((on) => card(trace, position, on, navigation, () => set(watches.filter((one) => one !== on))));
+  if (cards.length > 0) return [form, ...cards];
+  return [form, element("p", { class: "gv-quiet" }, "Nothing is watched. Press w for the blob in focus, or write a blob.")];
+}
+
+function card(trace: Trace, position: number, on: string, navigation: Navigation, drop: () => void): HTMLElement {
+  const watch = watched(trace, on);
+  const remove = element("button", { type: "button", class: "gv-turn", "aria-label": `Stop watching ${on}`, title: "Remove" }, icon("M4 4l8 8M12 4l-8 8"));
+  remove.addEventListener("click", drop);
+  const value = watch.at(position);
+  const className = watch.problem ? "gv-wrong" : value === null ? "gv-not-computed" : "";
+  const text = element("span", className ? { class: className } : {}, watch.text(position));
+  const head = element("div", { class: "gv-entry" }, element("div", { class: "gv-entry-text" }, element("code", {}, on), " ", text), remove);
+  return element("div", { class: "gv-card gv-watch", role: "group", "aria-label": `Watch ${on}` }, head, ...history(watch, position, on, navigation));
+}
+
+function history(watch: Watched, position: number, on: string, navigation: Navigation): HTMLElement[] {
+  const all = watch.history;
+  if (all.length === 0) return [];
+  const here = behind(all.map((one) => one.position), position) - 1;
+  const numbers = all.map(({ value }) => (typeof value === "number" ? value : null));
+  const start = Math.max(0, Math.min(here - (MOST_COLUMNS >> 1), all.length - MOST_COLUMNS));
+  const isChart = all.length >= WORTHWHILE && numbers.some((one) => one !== null);
+  const chart = isChart ? [columns(numbers.slice(start, start + MOST_COLUMNS), here - start, `|${on}|`)] : [];
+  return [...chart, list(all, here, navigation)];
+}
+
+/** The values around the one that counts here; each leads to where it came about. */
+function list(all: Watched["history"], here: number, navigation: Navigation): HTMLElement {
+  const first = Math.max(0, Math.min(here - (LISTED >> 1), all.length - LISTED));
+  const rows = all.slice(first, first + LISTED).map(({ position, value }, index) => {
+    const go = element("button", { type: "button", class: "gv-link" }, position === 0 ? "fed" : `event ${position}`);
+    if (first + index === here) go.setAttribute("aria-current", "step");
+    go.addEventListener("click", () => navigation.go(position));
+    return element("div", { role: "listitem", class: "gv-entry" }, go, element("span", {}, shown(value)));
+  });
+  const more = all.length > LISTED ? [element("div", { role: "listitem", class: "gv-note" }, `${all.length} values in all`)] : [];
+  return element("div", { class: "gv-history", role: "list", "aria-label": "History" }, ...rows, ...more);
+}

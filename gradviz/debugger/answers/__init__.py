@@ -1,0 +1,27 @@
+"""Answers: what a recording tells when it is asked, as frozen data with a text, an HTML form and a form for JSON."""
+
+from .check import CheckView
+from .diff import DiffView
+from .forms import Answer
+from .ledger import LedgerView
+from .paths import PathsView
+from .provenance import ProvenanceView
+from .questions import Questions
+from .rows import MergeView
+from .state import StateView
+from .versions import VersionsView
+from .why_none import WhyNoneView
+
+__all__ = [
+    "Answer",
+    "CheckView",
+    "DiffView",
+    "LedgerView",
+    "MergeView",
+    "PathsView",
+    "ProvenanceView",
+    "Questions",
+    "StateView",
+    "VersionsView",
+    "WhyNoneView",
+]

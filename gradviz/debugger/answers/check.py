@@ -1,0 +1,179 @@
+"""Whether gradients are right: those of an operator's rule, or of a whole program, against finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ...operators.registry import Array
+from ...program import GradvizError
+from ..trace_parts import Line
+from .comparison import MOST, SEED, Checked, Verdict, compared
+from .finding import find, scene_at, scenes
+from .flow import Flow
+from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
+from .recorded import Recorded
+from .rerun import NotCheckable, ProgramRun, as_double, check_repeats, operator_run, recorded_inputs
+from .scene import Scene
+from .wording import number, text_of
+
+HEAD = ("gradient of", "verdict", "elements", "relative error", "at", "gradient", "difference", "method", "step")
+
+
+class CheckView(Answer, frozen=True):
+    """Whether a gradient is that of the function.
+
+    Attributes:
+        subject: the operator or blob version, in a nested net behind the path to it.
+        verdict: over all blobs. "kink": where differences from both sides disagree, no gradient is right or wrong.
+        checks: for each blob whose gradient was checked.
+        seed: from which the checked elements were drawn where there are many.
+        notes: what was not checked and why, and what was held as it was.
+    """
+
+    answer = "check"
+    subject: str
+    verdict: Verdict
+    checks: list[Checked]
+    seed: int
+    notes: list[str]
+
+    def blocks(self) -> Iterator[Block]:
+        said = {
+            "agrees": "agrees with differences",
+            "differs": "differs from differences",
+            "kink": "lies on a kink, where no gradient is right or wrong",
+            "not checkable": "cannot be checked",
+        }
+        yield Paragraph(f"{self.subject} {said[self.verdict]}.", is_title=True)
+        if self.checks:
+            yield Grid("With the actual gradient arriving and the recorded values", HEAD, list(map(_row, self.checks)))
+        if any(one.checked < one.size for one in self.checks):
+            yield Paragraph(f"Of large blobs {MOST} elements were drawn, from seed {self.seed}.")
+        if self.notes:
+            yield Bullets(self.notes)
+
+
+def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> CheckView:
+    """Check the operator (``"#3"``) or blob that `word` means; raises CursorError ``not_found``, ``not_computed``."""
+    scene, line = _operator(recorded, subnet, frame, word)
+    if line is not None:
+        return _check_operator(scene, line)
+    scene, blob = find(recorded, subnet, frame, word)
+    return _check_blob(scene, blob)
+
+
+def _operator(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> tuple[Scene, Line | None]:
+    """The scene and the line that ``"#3"`` means, perhaps behind a path and a colon; None where it is no number."""
+    here = next(scenes(recorded, subnet, frame))
+    if not isinstance(word, str):
+        return here, None
+    path, _, last = word.rpartition(":")
+    inside = scene_at(recorded, path) if path else None
+    scene, last = (inside, last) if inside is not None else (here, word)
+    return scene, scene.line(last) if last[:1] == "#" and last[1:].isdigit() else None
+
+
+def _check_operator(scene: Scene, line: Line) -> CheckView:
+    flow, index = Flow(scene), number(line)
+    subject = scene.named(f"#{index} {text_of(line)}")
+    asked, arriving = flow.asked.get(index), flow.arriving.get(index, [])
+    if asked is None or not any(asked.gives):
+        why = "The pass did not ask its rule" if asked is None else "Its rule gives no input a gradient"
+        return _not_checkable(subject, f"{why}, so there is nothing to check.")
+    slots = [slot for slot, parts in enumerate(arriving) if parts is not None]
+    weights = [as_double(flow.array(line.outputs[slot], arriving[slot] or ())) for slot in slots]
+    if not all(np.isfinite(weight).all() for weight in weights):
+        return _not_checkable(subject, "The gradient that arrives is not finite: session.provenance says why.")
+    inputs = recorded_inputs(scene, line)
+    checks, notes = [], _notes(line, inputs, asked.gives)
+    try:
+        run = operator_run(scene, line)
+        check_repeats(scene, line, run)
+        for blob in dict.fromkeys(line.inputs):
+            places = [slot for slot, gives in enumerate(asked.gives) if gives and line.inputs[slot] == blob]
+            if not places or inputs[places[0]].dtype.kind != "f":
+                continue
+            if not np.isfinite(inputs[places[0]]).all():
+                notes.append(f'{blob} is not checked: it is not finite. session.provenance("{blob}") says why.')
+                continue
+
+            def moved(x: Array, places: Sequence[int] = places) -> list[Array]:
+                outputs = run([x if slot in places else array for slot, array in enumerate(inputs)])
+                return [outputs[slot] for slot in slots]
+
+            gradient = flow.added(blob, index)
+            assert gradient is not None
+            checks.append(compared(blob, moved, inputs[places[0]], weights, gradient, is_analytic=not line.subnets))
+    except NotCheckable as reason:
+        return _not_checkable(subject, str(reason), *notes)
+    except GradvizError as error:
+        return _not_checkable(subject, f"It cannot be run again: {error.message}", *notes)
+    return CheckView(subject, _overall(checks), checks, SEED, notes)
+
+
+def _check_blob(scene: Scene, word: str) -> CheckView:
+    flow = Flow(scene)
+    blob = flow.meant(word)
+    subject = f"The gradient of {scene.named(blob)}"
+    sent = flow.gradient(blob)
+    if sent is None:
+        return _not_checkable(subject, f'It has none: session.why_none("{scene.named(blob)}") says why.')
+    gradient, x = flow.array(blob, sent.parts), as_double(scene.needed(blob))
+    if x.dtype.kind != "f":
+        return _not_checkable(subject, f"It holds {x.dtype}, which has no differences.")
+    if not np.isfinite(x).all():
+        return _not_checkable(subject, f'It is not finite: session.provenance("{scene.named(blob)}") says why.')
+    try:
+        program = ProgramRun(scene, flow, blob)
+        ys = [y for y in flow.seeds if y in program.reached]
+        weights = [as_double(flow.array(y, flow.seeds[y].parts)) for y in ys]
+        checked = compared(blob, lambda x: program(x, ys), x, weights, gradient, is_analytic=False)
+    except NotCheckable as reason:
+        return _not_checkable(subject, str(reason))
+    except GradvizError as error:
+        return _not_checkable(subject, f"The program cannot be run again: {error.message}")
+    return CheckView(subject, checked.verdict, [checked], SEED, program.held)
+
+
+def _notes(line: Line, inputs: Sequence[Array], gives: Sequence[bool]) -> list[str]:
+    """What is not checked of the inputs, and what chance does to them."""
+    notes = []
+    pairs = list(zip(line.inputs, inputs, gives, strict=True))
+    given = {blob for blob, _, gets in pairs if gets}
+    without = list(dict.fromkeys(blob for blob, _, _ in pairs if blob not in given))
+    if without:
+        notes.append(f"Not checked, because the rule gives no gradient: {', '.join(without)}.")
+    for blob in dict.fromkeys(blob for blob, array, gets in pairs if gets and array.dtype.kind != "f"):
+        notes.append(f"Not checked, because it holds no floating-point numbers, which could be moved: {blob}.")
+    if line.type == "Dropout":
+        notes.append("What Dropout drops is drawn from its seed and name, the same at every run: it is held.")
+    return notes
+
+
+def _not_checkable(subject: str, *notes: str) -> CheckView:
+    return CheckView(subject, "not checkable", [], SEED, list(notes))
+
+
+def _overall(checks: Sequence[Checked]) -> Verdict:
+    verdicts = {one.verdict for one in checks}
+    order: tuple[Verdict, ...] = ("differs", "kink", "agrees")
+    return next((verdict for verdict in order if verdict in verdicts), "not checkable")
+
+
+def _row(one: Checked) -> tuple[str, ...]:
+    elements = str(one.size) if one.checked == one.size else f"{one.checked} of {one.size}"
+    if one.kinks:
+        elements += f", {one.kinks} on a kink"
+    return (
+        one.blob,
+        one.verdict,
+        elements,
+        digits(one.error, "none"),
+        str(one.index),
+        digits(one.gradient, "none"),
+        digits(one.difference, "none"),
+        one.method,
+        digits(one.step),
+    )

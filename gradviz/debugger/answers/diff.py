@@ -1,0 +1,190 @@
+"""What changed between two positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from ...program import Gradient
+from ...program.events import GeneratorAdded, Ran
+from ..faults import bad_argument
+from ..narration import shape
+from ..trace_parts import Line, Number
+from .changes import changes, shown
+from .engine_state import state_at
+from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of
+from .recorded import Recorded
+from .scene import Scene
+from .wording import revision, text_of, told
+
+SHOWN = 40
+"""Rows of a list or table that a text or HTML shows."""
+
+
+class Rewritten(msgspec.Struct, frozen=True):
+    """A line that reads otherwise than before."""
+
+    before: str
+    after: str
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """An entry of the map of gradients; None: there was, or is, none."""
+
+    blob: str
+    before: str | None
+    after: str | None
+
+
+class Computed(msgspec.Struct, frozen=True):
+    """A value that an operator computed."""
+
+    blob: str
+    shape: str
+    norm: Number | None
+
+
+class DiffView(Answer, frozen=True):
+    """What happened from one position to a later one. Blobs of nested nets stand behind the path to them.
+
+    Attributes:
+        first, last: the positions.
+        played: forward operators that joined.
+        made: gradient operators that were made, as they read at `last`.
+        rewritten: lines made before that were renamed.
+        gradients: blob version and gradient, for each gradient that arrived.
+        map: what changed in the map of gradients of the outermost net.
+        state: the same and all else that changed in the engine's state of the outermost net, in words.
+        ledgers: blobs whose gradients were added up, each with the sum.
+        merged: blobs of whose sparse gradients rows were merged.
+        computed: values that operators computed.
+        stopped: what the pass or the run stopped with; empty where it did not.
+    """
+
+    answer = "diff"
+    first: int
+    last: int
+    played: list[str]
+    made: list[str]
+    rewritten: list[Rewritten]
+    gradients: list[tuple[str, str]]
+    map: list[Entry]
+    state: list[str]
+    ledgers: list[tuple[str, str]]
+    merged: list[str]
+    computed: list[Computed]
+    stopped: str
+
+    def blocks(self) -> Iterator[Block]:
+        yield Paragraph(f"From event {self.first} to event {self.last}", is_title=True)
+        if not any(len(part) for part in self._parts()):
+            yield Paragraph("Nothing changed." if self.first == self.last else "Nothing was made, changed or computed.")
+        for title, items in (
+            ("Operators that joined the program:", self.played),
+            ("Gradient operators made:", self.made),
+            ("Renamed:", [f"{one.before} became {one.after}" for one in self.rewritten]),
+            ("Gradients that arrived:", [f"{gradient} for {blob}" for blob, gradient in self.gradients]),
+            ("Map of gradients:", [_entry(one) for one in self.map]),
+            ("Added up:", [f"{total}, the gradient of {blob}" for blob, total in self.ledgers]),
+            ("Rows merged:", self.merged),
+        ):
+            if items:
+                yield Paragraph(title)
+                yield Bullets([row[0] for row in first_of([(item,) for item in items], SHOWN)])
+        if self.computed:
+            rows = [(one.blob, one.shape, digits(one.norm, "none")) for one in self.computed]
+            yield Grid("Computed", ("blob", "shape", "norm"), first_of(rows, SHOWN))
+        if self.stopped:
+            yield Paragraph(f"It stopped: {self.stopped}")
+
+    def _parts(self) -> Iterator[Sequence[object]]:
+        yield from (self.played, self.made, self.rewritten, self.gradients, self.map, self.ledgers, self.merged)
+        yield from (self.computed, self.stopped)
+
+
+def answer(recorded: Recorded, a: int, b: int | None) -> DiffView:
+    """What changed between positions `a` and `b`, in whichever order; raises CursorError ``bad_argument``."""
+    count = len(recorded.trace.events)
+    b = recorded.position if b is None else b
+    for name, value in (("a", a), ("b", b)):
+        if type(value) is not int or not 0 <= value <= count:
+            raise bad_argument(name, value, f"a position from 0 to {count}")
+    first, last = min(a, b), max(a, b)
+    trace = recorded.trace
+    scenes = [Scene(recorded, None, None), *(Scene(recorded, net, None) for net in trace.subnets)]
+    outermost = scenes[0]
+    before, after = state_at(outermost, first), state_at(outermost, last)
+    events = list(enumerate(trace.events, 1))[first:last]
+    failed = [event.detail for _, event in events if event.kind == "Failed"]
+    names = dict.fromkeys([*before.gradients, *after.gradients])
+    return DiffView(
+        first=first,
+        last=last,
+        played=[scene.named(told(line)) for scene, line in _lines(scenes, first, last) if line.role == "forward"],
+        made=[
+            scene.named(text_of(line, last))
+            for scene, line in _lines(scenes, first, last)
+            if line.role != "forward" and line.kind == "operator"
+        ],
+        rewritten=[
+            Rewritten(scene.named(text_of(line, first)), scene.named(text_of(line, last)))
+            for scene in scenes
+            for line in (*scene.forward, *scene.backward)
+            if line.made <= first and revision(line, first) != revision(line, last)
+        ],
+        gradients=[
+            (scene.named(f"{event.blob}@{event.version}"), shown(event.gradient))
+            for scene in scenes
+            for at, event in scene.events
+            if first < at <= last and isinstance(event, GeneratorAdded)
+        ],
+        map=[
+            Entry(name, _said(before.gradients.get(name)), _said(after.gradients.get(name)))
+            for name in names
+            if before.gradients.get(name) != after.gradients.get(name)
+        ],
+        state=list(changes(before, after)),
+        ledgers=[(one.blob, one.total) for one in trace.ledgers if first < one.at <= last],
+        merged=[one.blob for one in trace.merges if first < one.at <= last],
+        computed=list(_computed(recorded, scenes, first, last)),
+        stopped=str(failed[0]["message"]) if failed else "",
+    )
+
+
+def _lines(scenes: Sequence[Scene], first: int, last: int) -> Iterator[tuple[Scene, Line]]:
+    """The lines that were made in between."""
+    for scene in scenes:
+        for line in (*scene.forward, *scene.backward):
+            if first < line.made <= last:
+                yield scene, line
+
+
+def _computed(recorded: Recorded, scenes: Sequence[Scene], first: int, last: int) -> Iterator[Computed]:
+    """What operators that ran in between wrote, in the order of their running."""
+    trace = recorded.trace
+    lines = {line.id: line for scene in scenes for line in (*scene.forward, *scene.backward)}
+    nets = {net.id: net for net in trace.subnets}
+    inside: dict[int, Scene] = {}
+    for event in trace.events[first:last]:
+        if event.kind != Ran.__name__:
+            continue
+        scene = scenes[0]
+        if event.frame is not None:
+            net = nets[trace.frames[event.frame].subnet]
+            scene = inside.setdefault(event.frame, Scene(recorded, net, event.frame))
+        for blob in (blob for id in event.lines for blob in lines[id].outputs):
+            if (value := scene.value(blob)) is not None:
+                yield Computed(scene.named(blob), shape(value), value.norm)
+
+
+def _said(gradient: Gradient | None) -> str | None:
+    return None if gradient is None else shown(gradient)
+
+
+def _entry(entry: Entry) -> str:
+    if entry.before is None:
+        return f"{entry.blob} = {entry.after}, new"
+    if entry.after is None:
+        return f"{entry.blob} has none any more, before {entry.before}"
+    return f"{entry.blob} = {entry.after}, before {entry.before}"

@@ -1,0 +1,211 @@
+"""Which paths a gradient takes from the ys to a blob, and how much flows along each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ...operators.registry import Array
+from ..faults import bad_argument
+from ..trace_parts import Number, number
+from .finding import find
+from .flow import Flow
+from .forms import Answer, Block, Grid, Paragraph, digits, percent, way
+from .recorded import Recorded
+from .scene import Scene
+from .ways import Part, Ways, as_vector
+
+LONG = 13
+"""Blobs and operators of a path that are shown before it is shortened."""
+
+
+class Path(msgspec.Struct, frozen=True):
+    """One path, written from x to where its gradient starts.
+
+    Attributes:
+        blobs: the blob versions on it, x first.
+        operators: the forward operators between them.
+        slots: which input of each operator it passes.
+        steps: all of it as words; of an operator that reads a blob several times, which of its inputs is meant.
+        norm, share, cosine: of what flows along it, share and cosine with the sum over all paths; None: not computed,
+            or, of share and cosine, there is none, as of zeros.
+    """
+
+    blobs: list[str]
+    operators: list[int]
+    slots: list[int]
+    steps: list[str]
+    norm: Number | None
+    share: Number | None
+    cosine: Number | None
+
+
+class PathsView(Answer, frozen=True):
+    """The paths that carry the most of a gradient.
+
+    Attributes:
+        x: the blob version, in a nested net behind the path to it.
+        starts: where the paths start, each with the gradient that starts there: ``["loss@0", "loss_autogen_grad@0"]``.
+        count: how many paths there are, exactly.
+        paths: those that carry the most, the greatest first.
+        is_complete: whether these are all.
+        is_proven: whether no other path carries more than these; else they were found by following, at each blob, as
+            many as time allows.
+        norm: of what flows along all paths.
+        difference: the largest difference of an element between that and the recorded gradient of x; None: they are
+            not the same, because not all ys were asked for, or not computed.
+        parts: what flows along each of `paths`, as arrays like x. None where values are not known.
+    """
+
+    answer = "paths"
+    x: str
+    starts: list[tuple[str, str]]
+    count: int
+    paths: list[Path]
+    is_complete: bool
+    is_proven: bool
+    norm: Number | None
+    difference: Number | None
+    parts: tuple[Array | None, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As of every answer, without the arrays."""
+        data = super(PathsView, msgspec.structs.replace(self, parts=())).to_dict()
+        del data["parts"]
+        return data
+
+    def blocks(self) -> Iterator[Block]:
+        starts = ", ".join(f"{blob} ({gradient})" for blob, gradient in self.starts)
+        if not self.count:
+            yield Paragraph(f"No gradient flows from {starts} to {self.x}.", is_title=True)
+            yield Paragraph(f'session.why_none("{self.x}") says what cuts each way.')
+            return
+        paths = "1 path" if self.count == 1 else f"{self.count:,} paths"
+        rows = [
+            (text, digits(path.norm), percent(path.share, _absent(path)), digits(path.cosine, _absent(path)))
+            for text, path in zip(_told_apart([path.steps for path in self.paths]), self.paths, strict=True)
+        ]
+        yield Grid(
+            f"The gradient of {self.x} comes along {paths} from {starts}",
+            ("path", "norm", "share", "cosine"),
+            rows,
+            self._foot(),
+        )
+        yield Paragraph(self._reach())
+
+    def _foot(self) -> str:
+        said = f"all paths together: norm {digits(self.norm)}"
+        if self.difference is None:
+            return said
+        return f"{said}; that is the recorded gradient, within {digits(self.difference)}"
+
+    def _reach(self) -> str:
+        if self.norm is None:
+            return "Values are not known here, so the shortest paths are shown. Not computed is not zero."
+        if self.is_complete:
+            return "These are all; their parts add up to the gradient."
+        shares = [path.share for path in self.paths if isinstance(path.share, int | float)]
+        carried = sum(shares) if len(shares) == len(self.paths) else None
+        said = f"The other {self.count - len(self.paths):,} paths"
+        said += "" if carried is None else f" carry {percent(1 - carried)} of it together"
+        if self.is_proven:
+            return f"{said}; none of them has a greater norm." if carried is not None else f"{said} are not greater."
+        said = said if carried is not None else f"{said} were not all followed"
+        return f"{said}. Not all were followed: it is not proven that these are the greatest."
+
+
+def answer(recorded: Recorded, subnet: str | None, frame: int | None, y: str | None, x: str, k: int) -> PathsView:
+    """The `k` greatest paths from `y`, or all ys, to `x`; raises CursorError ``not_found``, ``bad_argument``."""
+    if type(k) is not int or k < 1:
+        raise bad_argument("k", k, "a number of paths, 1 at least: paths(x, k=5)")
+    scene, blob = find(recorded, subnet, frame, x)
+    flow = Flow(scene)
+    blob = flow.meant(blob)
+    starts = _starts(scene, flow, y)
+    known = {start: None if parts is None else _array(scene, flow, start, parts) for start, parts in starts.items()}
+    has_values = recorded.recording is not None and all(array is not None for array in known.values())
+    ways = Ways(scene, flow, known if has_values else dict.fromkeys(known), blob)
+    found, is_proven = ways.greatest(k)
+    whole = ways.whole() if has_values and ways.count else None
+    gradient = flow.gradient(blob) if starts.keys() == flow.seeds.keys() else None
+    difference = None
+    if whole is not None and gradient is not None:
+        was = as_vector(flow.array(blob, gradient.parts))
+        difference = float(np.abs(was - as_vector(whole)).max()) if was.size else 0.0
+    return PathsView(
+        x=scene.named(blob),
+        starts=[(start, ", ".join(parts) if parts else "none") for start, parts in starts.items()],
+        count=ways.count,
+        paths=[_path(scene, part, whole) for part in found],
+        is_complete=len(found) == ways.count,
+        is_proven=is_proven,
+        norm=None if whole is None else number(float(np.linalg.norm(as_vector(whole)))),
+        difference=None if difference is None else number(difference),
+        parts=tuple(part.array for part in found),
+    )
+
+
+def _starts(scene: Scene, flow: Flow, y: str | None) -> Mapping[str, tuple[str, ...] | None]:
+    """Where the paths start, each with its gradient: the seed of a y, else all of the gradient that arrives there."""
+    if y is None:
+        return {blob: sent.parts for blob, sent in flow.seeds.items()}
+    other, blob = find(scene.recorded, scene.id, scene.frame, y)
+    if other.where != scene.where:
+        raise bad_argument("y", y, "two blobs of one net; ask in the nested net for the paths there")
+    if blob in scene.versions:
+        seeded = [seed for seed in flow.seeds if seed.rpartition("@")[0] == blob]
+        blob = seeded[0] if seeded else f"{blob}@{scene.versions[blob][-1]}"
+    if blob in flow.seeds:
+        return {blob: flow.seeds[blob].parts}
+    sent = flow.gradient(blob)
+    return {blob: sent.parts if sent else None}
+
+
+def _array(scene: Scene, flow: Flow, blob: str, parts: Sequence[str]) -> Array | None:
+    if any(scene.array(part) is None for part in (blob, *parts)):
+        return None
+    return flow.array(blob, tuple(parts))
+
+
+def _path(scene: Scene, part: Part, whole: Array | None) -> Path:
+    hops = part.hops[::-1]
+    blobs = [scene.forward[hop.operator].inputs[hop.slot] for hop in hops]
+    norm = share = cosine = None
+    if part.array is not None and whole is not None:
+        vector, total = as_vector(part.array), as_vector(whole)
+        length, product, square = float(np.linalg.norm(vector)), float(vector @ total), float(total @ total)
+        norm = number(length)
+        share = number(product / square) if square else None
+        cosine = number(product / (length * square**0.5)) if length and square else None
+    operators, slots = [hop.operator for hop in hops], [hop.slot for hop in hops]
+    steps = [blobs[0] if blobs else part.start]
+    for operator, slot, after in zip(operators, slots, [*blobs[1:], part.start], strict=False):
+        inputs = scene.forward[operator].inputs
+        several = f" (input {slot})" if inputs.count(inputs[slot]) > 1 else ""
+        steps += [f"#{operator}{several}", after]
+    return Path([*blobs, part.start], operators, slots, steps, norm, share, cosine)
+
+
+def _told_apart(paths: Sequence[Sequence[str]]) -> list[str]:
+    """The paths as text; of long ones, what others pass too is left out between the ends."""
+    common = set(paths[0]).intersection(*paths[1:]) if len(paths) > 1 else set()
+    return [way(path if len(path) <= LONG else list(_differing(path, common)), LONG + 1) for path in paths]
+
+
+def _differing(path: Sequence[str], common: set[str]) -> Iterator[str]:
+    is_left_out = False
+    for place, step in enumerate(path):
+        if step in common and 0 < place < len(path) - 1:
+            if not is_left_out:
+                yield "…"
+            is_left_out = True
+        else:
+            is_left_out = False
+            yield step
+
+
+def _absent(path: Path) -> str:
+    return "not computed" if path.norm is None else "none"

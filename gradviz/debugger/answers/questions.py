@@ -1,0 +1,157 @@
+"""The questions that can be put to a recording at a position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ...program.events import Event
+from ..recording import Recording
+from . import check, diff, ledger, paths, provenance, rows, state, versions, why_none
+from .check import CheckView
+from .diff import DiffView
+from .ledger import LedgerView
+from .paths import PathsView
+from .provenance import FACTOR, ProvenanceView
+from .recorded import Recorded
+from .rows import MergeView
+from .state import StateView
+from .versions import VersionsView
+from .why_none import WhyNoneView
+
+if TYPE_CHECKING:
+    from ..places import Places
+    from ..trace import Trace
+
+
+class Questions:
+    """What a cursor can be asked; each answer is frozen data with a text, an HTML form, and `to_dict` for JSON.
+
+    A blob is asked for by its name or a version (``"x@1"``). In a nested net it is looked for there first, then around
+    it; a path before a colon says which net or which run of it is meant: ``"2.loop_net[3]/0.net:x@1"``.
+    """
+
+    _recording: Recording | None
+    _position: int
+
+    if TYPE_CHECKING:
+
+        @cached_property
+        def _trace(self) -> Trace: ...
+        @cached_property
+        def _places(self) -> Places: ...
+        @cached_property
+        def events(self) -> Sequence[Event]: ...
+
+    @property
+    def _recorded(self) -> Recorded:
+        return Recorded(self._trace, self._recording, self.events, self._position)
+
+    @property
+    def _here(self) -> tuple[str | None, int | None]:
+        """The nested net that we are in, and the run of it."""
+        return self._places.subnet(self._position), self._places.frame(self._position)
+
+    def ledger(self, blob: str) -> LedgerView:
+        """What was added up to the gradient of `blob`: each contribution with norm, share, cosine, producer and path.
+
+        Of a blob that every iteration of a loop reads, each iteration contributes.
+
+        Args:
+            blob: a name or a version, or the version of the sum. Of several ledgers the last one made by now is meant,
+                before any the first.
+
+        Raises:
+            CursorError: ``not_found`` when no gradients of this blob were added.
+        """
+        return ledger.answer(self._recorded, *self._here, blob)
+
+    def rows(self, blob: str) -> MergeView:
+        """How the rows of equal index in the sparse gradient of `blob` were merged: which repeated, how many are left.
+
+        Args:
+            blob: a name or a version.
+
+        Raises:
+            CursorError: ``not_found`` when no rows of a gradient of this blob were merged.
+        """
+        return rows.answer(self._trace, blob)
+
+    def why_none(self, blob: str) -> WhyNoneView:
+        """Why `blob` has no gradient: what cuts each way from it to a y; that none is there yet; or where it has one.
+
+        Args:
+            blob: a version; of a name the earliest version that gets a gradient, else its first one.
+
+        Raises:
+            CursorError: ``not_found`` when there is no such blob.
+        """
+        return why_none.answer(self._recorded, *self._here, blob)
+
+    def paths(self, y: str, x: str | None = None, k: int = 5) -> PathsView:
+        """How a gradient comes from `y` to `x`: how many paths there are, and the `k` along which the most flows.
+
+        What flows along a path is the gradient that would arrive at x if it were the only one. The parts of all paths
+        add up to the gradient. Operators with nested nets count as one step; ask in the nested net for the paths there.
+
+        Args:
+            y: where the paths start: a y, from its seed, or another blob, from the gradient that arrives there. With
+                one blob alone, as in ``paths("x")``, that is x, and the paths start from all ys.
+            x: a version; of a name the earliest version that gets a gradient.
+
+        Raises:
+            CursorError: ``not_found``, ``bad_argument``.
+        """
+        start, end = (None, y) if x is None else (y, x)
+        return paths.answer(self._recorded, *self._here, start, end, k)
+
+    def provenance(self, blob: str, what: str | None = None, *, factor: float = FACTOR) -> ProvenanceView:
+        """Where a fault of `blob` was born: the first operator that made it of inputs that were fine.
+
+        Args:
+            blob: a version; of a name the last one that was computed.
+            what: ``"nan"``, ``"inf"``, ``"zero"`` (all elements), ``"explosion"`` (a norm that grew); None: the first
+                of these that is there.
+            factor: by how much a norm must have grown on the way to count as an explosion.
+
+        Raises:
+            CursorError: ``not_found``, ``not_computed``, ``bad_argument``.
+        """
+        return provenance.answer(self._recorded, *self._here, blob, what, factor)
+
+    def check(self, op_or_blob: str) -> CheckView:
+        """Whether a gradient is right, by finite differences with the gradients and values that were recorded.
+
+        Of an operator, what its rule sent to each input is held against differences of its kernel, with the gradient
+        that arrived at its outputs; by a complex step where the kernel is analytic. Of a blob, its whole gradient is
+        held against running the program again from there to the ys.
+
+        Args:
+            op_or_blob: ``"#3"``, in a nested net ``"2.loop_net[3]/0.net:#3"``; or a version, of a name the earliest
+                version that gets a gradient.
+
+        Raises:
+            CursorError: ``not_found``, ``not_computed``.
+        """
+        return check.answer(self._recorded, *self._here, op_or_blob)
+
+    def versions(self, blob: str) -> VersionsView:
+        """Of each version of `blob` who wrote it, who reads it, who still needs it, and what its gradient is by now.
+
+        Raises:
+            CursorError: ``not_found`` when there is no such blob.
+        """
+        return versions.answer(self._recorded, *self._here, blob)
+
+    def diff(self, a: int, b: int | None = None) -> DiffView:
+        """What changed between positions `a` and `b`, None: this one: operators, names, gradients, the map, values.
+
+        Raises:
+            CursorError: ``bad_argument`` when there is no such position.
+        """
+        return diff.answer(self._recorded, a, b)
+
+    def state(self) -> StateView:
+        """The state of the engine here, in the nested net that we are in, and what the last event changed in it."""
+        return state.answer(self._recorded, *self._here)

@@ -1,0 +1,112 @@
+"""The state of the engine at a position, as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...program import Gradient
+from ..schedule import ScheduleState, schedule_at
+from .changes import changes, operators_of, shown
+from .engine_state import Generator, state_at
+from .finding import scenes
+from .forms import Answer, Block, Bullets, Grid, Paragraph, first_of
+from .recorded import Recorded
+from .schedule import schedule_blocks
+from .wording import text_of
+
+SHOWN = 40
+"""Rows of a table that a text or a table shows."""
+
+
+class StateView(Answer, frozen=True):
+    """The state of the pass over one net.
+
+    Attributes:
+        position: where this was asked.
+        net: the path to the net, empty for the outermost one.
+        ssa: the forward operators played so far, as text with versions.
+        input_usages: name -> version -> the operators that read it; being a y counts as the operator after the last.
+        frontier: name -> the version that it stands for.
+        gradient_frontier: name -> the version that its gradient belongs to, the earliest that has any.
+        gradient_generators: name -> version -> the gradients that have arrived.
+        gradients: name -> its gradient so far: the map.
+        gradient_ops: the gradient operators so far, as they read now.
+        changed: what the last event changed, in words.
+        schedule: of a pass that runs as it goes, what its schedule holds.
+    """
+
+    answer = "state"
+    position: int
+    net: str
+    ssa: list[str]
+    input_usages: dict[str, list[list[int]]]
+    frontier: dict[str, int]
+    gradient_frontier: dict[str, int]
+    gradient_generators: dict[str, list[list[Generator]]]
+    gradients: dict[str, Gradient]
+    gradient_ops: list[str]
+    changed: list[str]
+    schedule: ScheduleState | None = None
+
+    def blocks(self) -> Iterator[Block]:
+        where = f" of {self.net}" if self.net else ""
+        operators, gradient_operators = len(self.ssa), len(self.gradient_ops)
+        yield Paragraph(
+            f"The state{where} at event {self.position}: {operators} operators played, "
+            f"{gradient_operators} gradient operators made.",
+            is_title=True,
+        )
+        if self.changed:
+            yield Paragraph("The last event changed:")
+            yield Bullets(self.changed)
+        rows = [
+            (
+                name,
+                str(self.frontier[name]),
+                ", ".join(self._uses(name)) or "nobody",
+                "; ".join(self._generators(name)) or "none",
+                shown(self.gradients.get(name)),
+            )
+            for name in self.frontier
+        ]
+        head = ("blob", "version", "read by", "gradients that arrived", "gradient")
+        if rows:
+            yield Grid("Blobs", head, first_of(rows, SHOWN))
+        if self.gradient_ops:
+            made = [(str(place), text) for place, text in enumerate(self.gradient_ops)]
+            yield Grid("Gradient operators", ("", "operator"), first_of(made, SHOWN))
+        if self.schedule is not None:
+            yield from schedule_blocks(self.schedule)
+
+    def _uses(self, name: str) -> Iterator[str]:
+        count = len(self.ssa)
+        for version, uses in enumerate(self.input_usages.get(name, ())):
+            if uses:
+                readers = ", ".join("a y" if index == count else f"#{index}" for index in uses)
+                yield f"@{version}: {readers}"
+
+    def _generators(self, name: str) -> Iterator[str]:
+        for version, generators in enumerate(self.gradient_generators.get(name, ())):
+            if generators:
+                yield f"@{version}: " + ", ".join(shown(one.gradient) for one in generators)
+
+
+def answer(recorded: Recorded, subnet: str | None, frame: int | None) -> StateView:
+    """The state of the net that we are in."""
+    scene = next(scenes(recorded, subnet, frame))
+    state = state_at(scene, recorded.position)
+    before = state_at(scene, recorded.position - 1) if recorded.position else None
+    forward = scene.forward[: len(state.ssa)]
+    return StateView(
+        position=recorded.position,
+        net="/".join(scene.path),
+        ssa=[text_of(line) for line in forward],
+        input_usages=state.input_usages,
+        frontier=state.frontier,
+        gradient_frontier=state.gradient_frontier,
+        gradient_generators=state.generators,
+        gradients=state.gradients,
+        gradient_ops=operators_of(state),
+        changed=[] if before is None else list(changes(before, state)),
+        schedule=schedule_at(recorded.trace, recorded.position),
+    )

@@ -1,0 +1,191 @@
+"""The versions of a blob: who wrote and who reads each, who still needs it, and which one is there now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from ...program.control_flow import kept_name
+from ...program.events import Failed, Ran
+from ...program.ssa import BlobVersion
+from ..trace_parts import Line
+from .finding import find
+from .flow import Flow
+from .forms import Answer, Block, Bullets, Grid, Paragraph
+from .recorded import Recorded
+from .scene import Scene
+from .wording import name_of, revision, split
+
+
+class Version(msgspec.Struct, frozen=True):
+    """One version of a blob.
+
+    Attributes:
+        blob: the version.
+        writer: who writes it; empty: it is there from the start.
+        is_there: whether it has been written by this position.
+        is_current: whether the name stands for it at this position.
+        overwritten_by: who writes the next one; empty: nobody.
+        readers: the forward operators that read it.
+        gradient_readers: the gradient operators that read it, as far as they are made.
+        needed_by: those of all gradient operators, made or to be made, that read it and have not run.
+        is_kept: whether a workspace keeps it for them under another name.
+        is_lost: whether the pass stopped because a gradient operator would read it, and it is overwritten.
+        gradients: the versions of its gradient that are there by now, the one that counts last.
+    """
+
+    blob: str
+    writer: str
+    is_there: bool
+    is_current: bool
+    overwritten_by: str
+    readers: list[str]
+    gradient_readers: list[str]
+    needed_by: list[str]
+    is_kept: bool
+    is_lost: bool
+    gradients: list[str]
+
+
+class VersionsView(Answer, frozen=True):
+    """The versions of a blob at a position.
+
+    Attributes:
+        name: the blob, in a nested net behind the path to it.
+        position: where this was asked.
+        versions: oldest first.
+    """
+
+    answer = "versions"
+    name: str
+    position: int
+    versions: list[Version]
+
+    def blocks(self) -> Iterator[Block]:
+        count = "1 version" if len(self.versions) == 1 else f"{len(self.versions)} versions"
+        head = (
+            "version",
+            "written by",
+            "now",
+            "read by",
+            "read in the backward pass by",
+            "still needed by",
+            "gradient",
+        )
+        rows = [
+            (
+                one.blob,
+                one.writer or "outside",
+                _now(one),
+                ", ".join(one.readers) or "nobody",
+                ", ".join(dict.fromkeys(one.gradient_readers)) or "nobody",
+                ", ".join(dict.fromkeys(one.needed_by)) or "nobody",
+                ", ".join(one.gradients) or "none yet",
+            )
+            for one in self.versions
+        ]
+        yield Grid(f"{self.name} has {count}; at event {self.position}", head, rows)
+        lost = [one for one in self.versions if one.is_lost]
+        if lost:
+            yield Bullets(
+                [f"{one.blob} is needed in the backward pass, and {one.overwritten_by} overwrites it." for one in lost]
+            )
+        kept = [one for one in self.versions if one.is_kept]
+        if kept:
+            yield Bullets(
+                [f"{one.blob} is overwritten, and the workspace keeps it for the backward pass." for one in kept]
+            )
+        if not any(one.is_current for one in self.versions):
+            yield Paragraph("None of them is there yet.")
+
+
+def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> VersionsView:
+    """The versions of the blob that `word` means; raises CursorError ``not_found``."""
+    scene, blob = find(recorded, subnet, frame, word)
+    name = blob if blob in scene.versions else split(blob)[0]
+    flow, lost = Flow(scene), _lost(scene, name)
+    there = _there(scene)
+    blobs = [f"{name}@{version}" for version in scene.versions[name]]
+    current = [one for one in blobs if one in there][-1:]
+    versions = [_version(scene, flow, one, there, current, one == lost) for one in blobs]
+    return VersionsView(scene.named(name), scene.position, versions)
+
+
+def _version(scene: Scene, flow: Flow, blob: str, there: set[str], current: Sequence[str], is_lost: bool) -> Version:
+    name, version = split(blob)
+    kept = f"{kept_name(BlobVersion(name, version))}@0"
+    readers = scene.readers.get(blob, [])
+    keeping = scene.readers.get(kept, [])
+    gradient_readers = [line for line in (*readers, *keeping) if line.role != "forward"]
+    after = scene.writers.get(f"{name}@{version + 1}")
+    gradients = [*flow.sent.get(blob, ()), *flow.sums.get(blob, ())]
+    return Version(
+        blob=blob,
+        writer=_told(scene.writers.get(blob)),
+        is_there=blob in there,
+        is_current=blob in current,
+        overwritten_by=_told(after),
+        readers=[name_of(line) for line in readers if line.role == "forward"],
+        gradient_readers=[name_of(line) for line in gradient_readers if line.made <= scene.position],
+        needed_by=[name_of(line) for line in gradient_readers if not _has_run(scene, line)],
+        is_kept=bool(keeping),
+        is_lost=is_lost,
+        gradients=[
+            _then(scene, part) for sent in sorted(gradients) if sent.at <= scene.position for part in sent.parts
+        ],
+    )
+
+
+def _there(scene: Scene) -> set[str]:
+    """The versions that are there: once the program runs, those of operators that have run, before that all played."""
+    ran = _running(scene)
+    lines = [*scene.forward, *scene.operators]
+    written = {blob for line in lines for blob in line.outputs}
+    there = {f"{name}@{version}" for name, versions in scene.versions.items() for version in versions} - written
+    done = [line for line in lines if (_has_run(scene, line) if ran else line.made <= scene.position)]
+    return there | {blob for line in done for blob in line.outputs}
+
+
+def _running(scene: Scene) -> bool:
+    """Whether the program has begun to run by this position."""
+    events = scene.recorded.trace.events[: scene.position]
+    return any(event.phase == "run" and event.kind == Ran.__name__ for event in events)
+
+
+def _has_run(scene: Scene, line: Line) -> bool:
+    run = scene.runs[line.role != "forward"]
+    if run is None:
+        return line.ran is not None and line.ran <= scene.position
+    events = scene.recorded.trace.events[: scene.position]
+    return any(event.frame == run and event.kind == Ran.__name__ and line.id in event.lines for event in events)
+
+
+def _lost(scene: Scene, name: str) -> str:
+    """The version for want of which the pass has stopped by this position; empty: there is none."""
+    for at, event in scene.events:
+        is_it = isinstance(event, Failed) and event.error == "version_overwritten" and name in event.blobs
+        if is_it and at <= scene.position and isinstance(event, Failed) and event.index is not None:
+            line = scene.forward[event.index]
+            touched = [blob for blob in (*line.outputs, *line.inputs) if split(blob)[0] == name]
+            said = [blob for blob in touched if f"needs {blob}," in event.message]
+            return (said or touched or [""])[0]
+    return ""
+
+
+def _told(line: Line | None) -> str:
+    return "" if line is None else name_of(line)
+
+
+def _then(scene: Scene, blob: str) -> str:
+    """What a version of a gradient is called at this position."""
+    line = scene.writers.get(blob)
+    if line is None or line.role == "forward":
+        return blob
+    return revision(line, scene.position).outputs[line.outputs.index(blob)]
+
+
+def _now(version: Version) -> str:
+    if version.is_current:
+        return "current"
+    return "overwritten" if version.is_there else "not written yet"

@@ -1,0 +1,192 @@
+"""Recordings of define-by-run passes: from Variables to everything that their ``backward`` would do."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+from ...eager.expression import Expression, expression
+from ...eager.faults import bad_schedule, named
+from ...eager.mode import current_mode, mode
+from ...eager.passes import changes
+from ...eager.rank import Arrived
+from ...eager.variable import Variable
+from ...gradient import Ys
+from ...operators.registry import gradient_name
+from ...program import GradientError, NetDef
+from ...program.collection import uncollected
+from ...program.events import Ran
+from ...runtime.devices import copied, device_of
+from ..nets import Nested, nets_of
+from ..recording import Contents, Recording
+from .lending import Lending
+from .shown import shown
+from .tape import TapeLog, watched_tape
+from .telling import Notes, Seed, told
+from .watched import WatchedPass
+
+Roots = list[tuple[Variable, Any]]
+"""Where a pass starts: Variables, and the gradients that are given for them."""
+
+Schedule = Literal["rank", "tape"]
+
+SCHEDULES: tuple[Schedule, ...] = ("rank", "tape")
+"""The orders of which a recording can be made."""
+
+
+class EagerRecording(Recording):
+    """What a pass did that ran while it was recorded.
+
+    Attributes:
+        schedule: in which order functions were run backward.
+        held: the Variables that held a gradient before the pass -> its version.
+        lendings: what a tape takes from the pools of names while it is run backward.
+        ranks: of each forward operator; 0 where it is no function.
+        wanted: for each forward operator the inputs that want a gradient, as in `Function.wanted`.
+    """
+
+    schedule: Schedule
+    lendings: Sequence[Lending] = ()
+
+    def __init__(self, expression: Expression, held: dict[str, str]) -> None:
+        name = " + ".join(expression.roots[:2]) + (" + …" if len(expression.roots) > 2 else "")
+        self.net = NetDef(f"{name}.backward()", external_inputs=expression.leaves, external_outputs=expression.roots)
+        self.net.ops = list(expression.operators)  # their names are legal, and need no check
+        self.held = held
+        self.ranks = [0 if function is None else function.rank for function in expression.functions]
+        self.wanted = [-1 if function is None else function.wanted for function in expression.functions]
+
+    @cached_property
+    def nets(self) -> Nested:
+        """The program as it is shown."""
+        operators, count = list(map(shown, self.operators)), len(self.net.ops)
+        return nets_of(operators[:count], operators[count:], ())
+
+
+class RankRecording(EagerRecording):
+    """What the rank schedule did: generating and running take turns, and `events` has them as they did.
+
+    It is told from notes when it is looked at.
+    """
+
+    schedule = "rank"
+
+    def __init__(self, expression: Expression, notes: Notes) -> None:
+        super().__init__(expression, notes.grads.held)
+        self.ys = _ys({seed.blob: gradient_name(seed.blob) if seed.is_given else None for seed in notes.seeds})
+        self._expression = expression
+        self._notes = notes
+
+    @cached_property
+    def contents(self) -> Contents:
+        with uncollected():
+            log = told(self._expression, self._notes)
+        events = tuple(log.events)
+        generation = tuple([event for event in events if not isinstance(event, Ran)])
+        execution = tuple([event for event in events if isinstance(event, Ran)])
+        return Contents((*self._expression.operators, *log.operators), generation, execution, events, log.values)
+
+
+class TapeRecording(EagerRecording):
+    """What the tape schedule did: the pass was generated, and then its operators ran."""
+
+    schedule = "tape"
+
+    def __init__(self, expression: Expression, log: TapeLog) -> None:
+        super().__init__(expression, log.grads.held)
+        self.ys = _ys(log.ys)
+        operators = (*expression.operators, *log.operators)
+        made, ran = tuple(log.generation), tuple(log.execution)
+        self.contents = Contents(operators, made, ran, made + ran, log.values)
+        self.lendings = log.lendings
+
+
+def record_backward(
+    y: Variable | Sequence[Variable], *, gradient: Any = None, schedule: str = "rank", retain_grad: bool = False
+) -> EagerRecording:
+    """Run backward from y and keep what happens; every Variable stays as it is, its ``grad`` too.
+
+    Hooks in force are not told.
+
+    Args:
+        y: where to start; from several, what they send to a Variable is added.
+        gradient: that of y, as `Variable.backward` takes it; for several a list.
+        retain_grad: as `Variable.backward` takes it.
+
+    Raises:
+        GradientError: as `Variable.backward` does before it starts; ``bad_ys``: y is no Variable that requires a
+            gradient, or there is none. A fault met on the way is recorded as the last event, `Failed`.
+    """
+    by = next((known for known in SCHEDULES if known == schedule), None)
+    if by is None:
+        raise bad_schedule(schedule, SCHEDULES)
+    roots = _roots(y, gradient)
+    with uncollected():
+        made = expression([root for root, _ in roots])
+    if len(set(made.roots)) < len(roots):
+        raise _bad_ys("A Variable is there twice.", "Give each y once.")
+    given = {root for root, own in roots if own is not None or root._grad_is_given}
+    token = mode.set(current_mode()._replace(hooks=()))
+    try:
+        with uncollected():
+            return (_by_tape if by == "tape" and made.operators else _by_rank)(made, roots, given, retain_grad)
+    finally:
+        mode.reset(token)
+
+
+def _by_rank(made: Expression, roots: Roots, given: set[Variable], retain_grad: bool) -> EagerRecording:
+    notes = Notes(made)
+
+    def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
+        own = [(y, copied(gradient, device_of(gradient))) for y, gradient in seeds]
+        notes.seeds += [Seed(str(made.name_of(y)), gradient, y in given) for y, gradient in own]
+        notes.has_begun = True
+        return WatchedPass(notes.passed, own, **options).run()
+
+    try:
+        notes.written = list(notes.grads.written(changes(roots, run, retain_grad)))
+    except Exception as error:
+        if not notes.has_begun:
+            raise
+        notes.error = error
+    return RankRecording(made, notes)
+
+
+def _by_tape(made: Expression, roots: Roots, given: set[Variable], retain_grad: bool) -> EagerRecording:
+    log = TapeLog(made)
+    try:
+        log.written(changes(roots, watched_tape(log, made, given), retain_grad))
+    except Exception as error:
+        if not log.has_begun:
+            raise
+        log.failed(error)
+    return TapeRecording(made, log)
+
+
+def _roots(y: Any, gradient: Any) -> list[tuple[Variable, Any]]:
+    """Each y with the gradient that is given for it."""
+    ys = [y] if isinstance(y, Variable) else list(y)
+    for one in ys:
+        if not isinstance(one, Variable):
+            raise _bad_ys(f"{one!r} is no Variable.", "Give one Variable or a list of them: gradviz.debug(loss).")
+        if not one.requires_grad:
+            raise _bad_ys(
+                f"{named(one)} requires no gradient, nor does anything that it was computed from.",
+                "Make leaves that require one: gradviz.Variable(array, requires_grad=True).",
+                "Compute it outside of no_grad().",
+            )
+    gradients = [gradient] if isinstance(y, Variable) else [None] * len(ys) if gradient is None else list(gradient)
+    if not ys or len(gradients) != len(ys):
+        raise _bad_ys(
+            f"{len(gradients)} gradients are given for {len(ys)} Variables." if ys else "There is nothing to start at.",
+            "Give one gradient for each, None for 1." if ys else "Give one Variable or a list of them.",
+        )
+    return list(zip(ys, gradients, strict=True))
+
+
+def _bad_ys(message: str, *ways_out: str) -> GradientError:
+    return GradientError(message, kind="bad_ys", ways_out=ways_out)
+
+
+def _ys(ys: Mapping[str, str | None]) -> Ys:
+    """What the pass started from, as nets are told: names, or with the names of the gradients that were given."""
+    return dict(ys) if any(ys.values()) else list(ys)

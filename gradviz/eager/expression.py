@@ -1,0 +1,256 @@
+"""Expression: what Variables were computed from, as a program: an operator for each function, with names for its blobs.
+
+The functions are found from the creators, without recursion, and come in the order in which they were called, which is
+an order in which each follows all that it reads.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+from ..operators.registry import Array
+from ..program import NetDef, NetError, Operator
+from ..program.operator import check_name
+from .faults import cycle
+from .function import Function
+from .variable import Variable
+
+Key = Any
+"""What a name stands for: the number and place of an output, or a leaf and the array that was read from it."""
+
+
+class Naming(Protocol):
+    """Names for the blobs of an expression; no two of them alike."""
+
+    def of_leaf(self, x: Variable, requires_grad: bool) -> str:
+        """The name of a leaf; `requires_grad`: whether its gradient is wanted."""
+
+    def of_output(self, function: Function, place: int, x: Variable | None) -> str:
+        """The name of an output of `function`; x: a Variable that stands for it, where one is known."""
+
+    def of_operator(self, function: Function) -> str:
+        """The name of the operator that stands for `function`, after those of its outputs; it may be empty."""
+
+
+class Readable:
+    """A Variable's own name where it has a legal one that is unused, else one that tells what it is: x, c, mul, mul_1.
+
+    Args:
+        taken: names that are given to nothing else than the Variables that have them.
+    """
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._reserved = set(taken)
+        self._used: set[str] = set()
+        self._numbers: defaultdict[str, int] = defaultdict(int)
+
+    def of_leaf(self, x: Variable, requires_grad: bool) -> str:
+        return self._own(x) or self._made("x" if requires_grad else "c")
+
+    def of_output(self, function: Function, place: int, x: Variable | None) -> str:
+        return (x is not None and self._own(x)) or self._made(_base_name(function.label))
+
+    def of_operator(self, function: Function) -> str:
+        return ""
+
+    def _own(self, x: Variable) -> str | None:
+        if x.name is None or x.name not in self._reserved or x.name in self._used:
+            return None
+        self._used.add(x.name)
+        return x.name
+
+    def _made(self, base: str) -> str:
+        name = base
+        while name in self._used or name in self._reserved:
+            self._numbers[base] += 1
+            name = f"{base}_{self._numbers[base]}"
+        self._used.add(name)
+        return name
+
+
+@lru_cache(maxsize=256)
+def _base_name(label: str) -> str:
+    return re.sub(r"\W", "_", label.lower())
+
+
+class Expression(NamedTuple):
+    """A program that computes `roots`, and what is known of its blobs.
+
+    Attributes:
+        roots: the names of the Variables that it was made for.
+        operators: in the order of creation.
+        functions: the function that each operator stands for; None where a Variable was given new data.
+        values: every name -> its array, as it was when it was computed or read.
+        leaves: the names that no operator writes -> their Variables. Numbers and arrays that functions were called
+            with are among them.
+        wanted: those leaves to which gradients flow.
+        variables: the names for which a Variable is known -> that Variable; leaves too.
+    """
+
+    roots: tuple[str, ...]
+    operators: list[Operator]
+    functions: list[Function | None]
+    values: dict[str, Array]
+    leaves: dict[str, Variable]
+    wanted: frozenset[str]
+    variables: dict[str, Variable]
+    names: dict[Key, str]
+
+    def name_of(self, x: Variable) -> str | None:
+        """The name of a Variable: of what was read from it first; None where it takes no part."""
+        return self.names.get(_identity(x))
+
+    def net(self, name: str = "expression") -> NetDef:
+        """The operators as a net."""
+        return NetDef(name, self.operators, external_inputs=self.leaves, external_outputs=self.roots)
+
+
+def recorded(roots: Iterable[Variable]) -> list[Function]:
+    """The functions to which gradients flow from `roots`, in the order of creation.
+
+    Raises:
+        GradientError: ``cycle``, one of them reads what was computed after it.
+    """
+    found: dict[int, Function] = {}
+    waiting = [creator for root in roots if (creator := root.creator) is not None]
+    while waiting:
+        function = waiting.pop()
+        if function.uid in found:
+            continue
+        found[function.uid] = function
+        for x in wanted_inputs(function):
+            creator = x.creator
+            if creator is None:
+                continue
+            if creator.uid >= function.uid:
+                raise cycle(function, "it reads what was computed after it")
+            waiting.append(creator)
+    return [found[uid] for uid in sorted(found)]
+
+
+def wanted_inputs(function: Function) -> Iterator[Variable]:
+    """The inputs to which gradients flow."""
+    wanted = function.wanted
+    for x in function.inputs:
+        if wanted & 1:
+            yield x
+        wanted >>= 1
+
+
+def expression(roots: Sequence[Variable], naming: Naming | None = None) -> Expression:
+    """The program that computed `roots`.
+
+    A Variable whose creator was cut off is a leaf; so is one that an input was not to send a gradient to.
+
+    Args:
+        naming: None: `Readable` names.
+
+    Raises:
+        GradientError: ``cycle``.
+    """
+    functions = recorded(roots)
+    return written(functions, roots, naming or Readable(_legal_names(functions, roots)))
+
+
+def written(functions: Sequence[Function], roots: Sequence[Variable], naming: Naming) -> Expression:
+    """The program that consists of `functions`, which are those recorded for `roots`."""
+    return _Writer(functions, naming).write(roots)
+
+
+def _legal_names(functions: Iterable[Function], roots: Iterable[Variable]) -> set[str]:
+    return {x.name for group in (roots, *[f.inputs for f in functions]) for x in group if x.name and _is_legal(x.name)}
+
+
+def _is_legal(name: object) -> bool:
+    try:
+        check_name(name, "Variable")
+    except NetError:
+        return False
+    return True
+
+
+def _identity(x: Variable) -> Key:
+    """What stands for x among the keys: its creator and place, or itself."""
+    creator = x._creator
+    return id(x) if creator is None or creator.is_cut else (creator.uid, x.place)
+
+
+class _Writer:
+    """Writes an expression function by function."""
+
+    def __init__(self, functions: Sequence[Function], naming: Naming) -> None:
+        self._functions = functions
+        self._naming = naming
+        self._names: dict[Key, str] = {}
+        self._wanted: set[str] = set()
+        self._made = Expression((), [], [], {}, {}, frozenset(), {}, {})
+        self._stand_for: dict[Key, Variable] = {}
+
+    def write(self, roots: Sequence[Variable]) -> Expression:
+        for group in (roots, *[function.inputs for function in self._functions]):
+            for x in group:
+                self._stand_for.setdefault(_identity(x), x)
+        for function in self._functions:
+            self._append(function)
+        names = tuple([self._base(root, root.data) for root in roots])
+        return self._made._replace(roots=names, wanted=frozenset(self._wanted))
+
+    def _append(self, function: Function) -> None:
+        inputs = [
+            self._read(x, array) if function.wanted >> at & 1 else self._constant(x, array)
+            for at, (x, array) in enumerate(zip(function.inputs, function.arrays, strict=False))
+        ]
+        outputs = []
+        for place, array in enumerate(function.out_data):
+            key = (function.uid, place)
+            x = self._stand_for.get(key)
+            name = self._naming.of_output(function, place, x)
+            self._hold(key, name, array, x)
+            outputs.append(name)
+        self._made.operators.append(function.as_operator(inputs, outputs, self._naming.of_operator(function)))
+        self._made.functions.append(function)
+
+    def _read(self, x: Variable, array: Array) -> str:
+        """The name under which a function reads `array` from x, to which it sends a gradient."""
+        base = self._base(x, array)
+        if self._made.values[base] is array:
+            return base
+        key = (base, id(array))
+        if key not in self._names:
+            data = self._constant(x, array)
+            name = self._naming.of_leaf(x, True)
+            self._hold(key, name, array, None)
+            self._made.operators.append(Operator("NewData", [base, data], [name]))
+            self._made.functions.append(None)
+        return self._names[key]
+
+    def _base(self, x: Variable, array: Array) -> str:
+        """The name of x itself, of which `array` was read; a leaf is what was read from it first."""
+        key = _identity(x)
+        if key not in self._names:
+            name = self._naming.of_leaf(x, True)
+            self._hold(key, name, array, x)
+            self._made.leaves[name] = x
+            self._wanted.add(name)
+        return self._names[key]
+
+    def _constant(self, x: Variable, array: Array) -> str:
+        """The name of an array that was read from x without sending it a gradient."""
+        key = ("constant", id(x), id(array))
+        if key not in self._names:
+            name = self._naming.of_leaf(x, False)
+            self._hold(key, name, array, x)
+            self._made.leaves[name] = x
+        return self._names[key]
+
+    def _hold(self, key: Key, name: str, array: Array, x: Variable | None) -> None:
+        made = self._made
+        self._names[key] = name
+        made.values[name] = array
+        if x is not None:
+            made.variables[name] = x
+            identity = _identity(x)
+            if identity == key or identity not in made.names:
+                made.names[identity] = name

@@ -1,0 +1,110 @@
+"""A recording as one HTML file: the widget, the document and nothing that would have to be fetched.
+
+The page holds the same module as the notebook widget, and the document as base64 of gzip. Its policy lets that one
+script run, by its hash, and nothing else: whatever the names in a recording are, they are text.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from base64 import b64encode
+from html import escape
+from pathlib import Path
+
+from ..debugger.trace import Trace, encode
+from ..version import __version__
+from . import still
+from .budget import within
+from .files import FileError
+
+__all__ = ["BUDGET", "MOST_DOCUMENT", "page"]
+
+STATIC = Path(__file__).parent / "static"
+
+BUDGET = 6_000_000
+"""Bytes of JSON that the values in a page may take, before compression."""
+
+MOST_DOCUMENT = 256_000_000
+"""Bytes of JSON that a browser is asked to take in at once."""
+
+MOST_PRODUCER = 40
+"""Characters that a document may take to say who recorded it."""
+
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230072b2' "
+    "fill-rule='evenodd' d='M1 2h14L8.9 14.5H7.1zm3.6 2L8.6 12.2 12.4 4z'/%3E%3C/svg%3E"
+)
+
+
+def page(trace: Trace, position: int = 0, *, budget: int = BUDGET, title: str | None = None) -> str:
+    """The HTML of a page that shows `trace`, opened at `position`; it works from a file, without any request.
+
+    Args:
+        budget: the most bytes of JSON for values. Where they are more, fewer elements of each array are in the page,
+            then none, then not even statistics; the page says so, and what is left out is never shown as a number.
+        title: None: the name of the net.
+
+    Raises:
+        FileError: ``too_large``: no browser would take the document.
+        TraceError: the document contradicts itself.
+    """
+    kept, left_out = within(trace, budget)
+    document = encode(kept)
+    if len(document) > MOST_DOCUMENT:
+        raise too_large("The document", len(document))
+    script, style = ((STATIC / name).read_text("utf-8") for name in ("page.js", "page.css"))
+    name = escape(title if title is not None else trace.name or "A backward pass")
+    told = f"{len(trace.events)} events of a backward pass, recorded by {trace.producer[:MOST_PRODUCER]}."
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="gradviz {__version__}">
+<title>{name} · gradviz</title>
+<link rel="icon" href="{ICON}">
+<style>{style}</style>
+</head>
+<body>
+<header>
+<h1>{name}</h1>
+<p>{escape(" ".join(filter(None, [told, left_out])))}</p>
+<button type="button" id="gv-colours" aria-pressed="false" hidden>Dark colours</button>
+</header>
+<main>
+<noscript>
+<p>Stepping needs scripts, which are switched off here. This is where the recording opens, as text.</p>
+{still.html(trace, position, "")}
+</noscript>
+</main>
+<footer><p>Made by gradviz {__version__}. Everything is in this file: it needs no server and no network.</p></footer>
+<script type="text/plain" id="gv-recording" data-position="{position}">{_packed(document)}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def too_large(what: str, size: int) -> FileError:
+    """The error for a document that a page cannot hold."""
+    return FileError(
+        f"{what} has {size / 1e6:,.0f} MB; a page holds at most {MOST_DOCUMENT / 1e6:,.0f} MB.",
+        kind="too_large",
+        ways_out=["Record a smaller net, or fewer iterations.", "Step through it in Python: gradviz.load(path)."],
+    )
+
+
+def _policy(script: str) -> str:
+    """What the page may do: run this script, be styled, show its icon. It can reach nothing outside of itself."""
+    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _packed(document: bytes) -> str:
+    # No time stamp: the same recording gives the same page.
+    return b64encode(gzip.compress(document, compresslevel=9, mtime=0)).decode()

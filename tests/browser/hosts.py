@@ -1,0 +1,168 @@
+"""Where the widget lives: JupyterLab, Notebook 7, and a page without a server. Each shows recordings in one page."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+import gradviz
+from tests.browser.lab_page import START, LabPage
+from tests.browser.view import View
+
+Build = Callable[[], tuple[gradviz.Net, list[str], gradviz.Workspace]]
+"""A function of a module, which gives a net, what to differentiate, and what to run it on."""
+
+WIDE = {"width": 1440, "height": 900}
+
+RUN = """async ([cell, source]) => {
+  const app = window.jupyterapp;
+  const notebook = app.shell.currentWidget.content;
+  if (cell === 0) await app.commands.execute("notebook:clear-all-cell-outputs");
+  notebook.activeCellIndex = cell;
+  notebook.activeCell.model.sharedModel.setSource(source);
+  await app.commands.execute("notebook:run-cell");
+}"""
+
+with_kernels = pytest.mark.parametrize("host_of_run", ["jupyterlab", "notebook"], indirect=True)
+"""For tests that talk to the kernel too."""
+
+CONTEXT = "window.jupyterapp.shell.currentWidget.sessionContext"
+
+IS_AT = f"""async position => {{
+  const asked = {{ code: "", user_expressions: {{ position: "session.position" }} }};
+  const reply = await {CONTEXT}.session.kernel.requestExecute(asked).done;
+  return reply.content.user_expressions.position.data["text/plain"] === String(position);
+}}"""
+
+CHANGE_THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
+
+
+@cache
+def recorded(build: Build) -> gradviz.Session:
+    """The recording that every host shows; nobody may move it."""
+    net, ys, ws = build()
+    return gradviz.debug(net, ys, workspace=ws)
+
+
+class Host(ABC):
+    """A page that shows one recording after the other."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.errors: list[str] = []
+
+    @abstractmethod
+    def show(self, build: Build) -> View:
+        """A new widget over a new recording, at its start."""
+
+    @abstractmethod
+    def set_dark(self, is_dark: bool) -> None:
+        """Change to the dark or the light theme."""
+
+    def set_width(self, width: int) -> None:
+        """Make the window so many pixels wide."""
+        self.page.set_viewport_size({"width": width, "height": WIDE["height"]})
+
+    def reset(self) -> None:
+        """As it was at first."""
+        self.page.set_viewport_size(WIDE)
+        self.set_dark(False)
+        self.errors.clear()
+
+
+class JupyterHost(Host):
+    """A notebook of two cells: one is run anew for each recording, the other shows it once more."""
+
+    def __init__(self, opened: LabPage) -> None:
+        super().__init__(opened.page)
+        self._opened = opened
+        opened.open_cells("", "")
+        # What Notebook 7 itself reports while it loads is not ours.
+        opened.errors.clear()
+        self.errors = opened.errors
+
+    def show(self, build: Build) -> View:
+        return self._run_cell(
+            0,
+            f"import gradviz\nfrom {build.__module__} import {build.__name__}\n"
+            f"net, ys, ws = {build.__name__}()\nsession = gradviz.debug(net, ys, workspace=ws)\nsession",
+        )
+
+    def show_again(self) -> View:
+        """A second widget over the same session."""
+        return self._run_cell(1, "session")
+
+    def _run_cell(self, cell: int, source: str) -> View:
+        self.page.evaluate(RUN, [cell, source])
+        failed = [output for output in self._opened.outputs(cell + 1) if output["output_type"] == "error"]
+        assert not failed, f"the cell failed: {failed[0]['ename']}: {failed[0]['evalue']}"
+        root = self._opened.output(cell + 1).locator(".gradviz")
+        expect(root).to_be_visible()
+        root.scroll_into_view_if_needed()
+        return View(self.page, root)
+
+    def run(self, source: str) -> None:
+        """Run code in the kernel, without a cell; AssertionError if it fails."""
+        done = f"{CONTEXT}.session.kernel.requestExecute({{ code }}).done"
+        reply = self.page.evaluate(f"async code => (await {done}).content", source)
+        assert reply["status"] == "ok", f"{reply['ename']}: {reply['evalue']}"
+
+    def expect_python_at(self, position: int) -> None:
+        """Return once the session in the kernel is there: widgets tell quick steps with a delay."""
+        self.page.wait_for_function(IS_AT, arg=position, polling=50)
+
+    def keep_busy(self) -> None:
+        """Let the kernel run code that ends when it is interrupted; returns once it does."""
+        code = "import threading; threading.Event().wait()"
+        self.page.evaluate(f"code => void {CONTEXT}.session.kernel.requestExecute({{ code }})", code)
+        self.page.wait_for_function(f"{CONTEXT}.session.kernel.status === 'busy'")
+
+    def interrupt(self) -> None:
+        """End what the kernel is doing."""
+        self.page.evaluate(f"{CONTEXT}.session.kernel.interrupt()")
+
+    def lost(self) -> Locator:
+        """What the widget says when its kernel is gone."""
+        return self._opened.output(1).get_by_role("status").filter(has_text="The kernel behind this is gone.")
+
+    def end_kernel(self, how: str) -> None:
+        """Let the kernel "restart", "crash", or be "exchange"d for another one; afterwards it knows nothing."""
+        if how == "crash":
+            self.page.evaluate(f"void {CONTEXT}.session.kernel.requestExecute({{ code: 'import os; os._exit(1)' }})")
+            self.page.get_by_role("dialog").get_by_role("button", name="Ok").click(timeout=START)
+        elif how == "restart":
+            self.page.evaluate(f"void {CONTEXT}.session.kernel.restart()")
+        else:
+            self.page.evaluate(f"void {CONTEXT}.changeKernel({{ name: 'python3' }})")
+
+    def wait_for_kernel(self) -> None:
+        """Return when there is a kernel, and it is idle."""
+        self._opened.wait_until_ready()
+
+    def set_dark(self, is_dark: bool) -> None:
+        self.page.evaluate(CHANGE_THEME, "JupyterLab Dark" if is_dark else "JupyterLab Light")
+        expect(self.page.locator("body")).to_have_attribute("data-jp-theme-light", str(not is_dark).lower())
+
+
+class PageHost(Host):
+    """Pages that `Session.to_html` writes, opened from the file."""
+
+    def __init__(self, page: Page, folder: Path) -> None:
+        super().__init__(page)
+        self._folder = folder
+        page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error}"))
+        page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
+
+    def show(self, build: Build) -> View:
+        path = self._folder / f"{build.__name__}.html"
+        recorded(build).to_html(path)
+        self.page.goto(path.as_uri())
+        root = self.page.locator(".gradviz")
+        expect(root).to_be_visible()
+        return View(self.page, root)
+
+    def set_dark(self, is_dark: bool) -> None:
+        self.page.emulate_media(color_scheme="dark" if is_dark else "light")

@@ -1,0 +1,66 @@
+"""What axe finds in the widget, wherever it lives, and in the page without a server as a whole."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import fresh_page
+from tests.browser.hosts import Host, recorded
+from tests.browser.programs import skip_connection
+from tests.drawing.nested import loop
+
+
+def violations(page: Page, context: str) -> list[Any]:
+    """What axe says is wrong inside of the element that `context` selects, with the elements at fault."""
+    found = Axe().run(page, context=context).response["violations"]
+    return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_in_the_widget(host: Host, is_dark: bool) -> None:
+    host.set_dark(is_dark)
+    view = host.show(skip_connection)
+    assert violations(host.page, ".gradviz") == []
+    view.run_to("Accumulated")
+    expect(view.inspector).to_contain_text("sum of 2 contributions")
+    assert violations(host.page, ".gradviz") == []
+    view.inspector.get_by_role("tab", name="Value").click()
+    view.press("?")
+    assert violations(host.page, ".gradviz") == []
+
+
+def test_axe_finds_nothing_in_an_open_loop(host: Host) -> None:
+    view = host.show(loop)
+    view.run_to("iteration 1")
+    view.press("ArrowRight", "ArrowRight")
+    expect(view.way).to_contain_text("iteration 1 of")
+    assert violations(host.page, ".gradviz") == []
+
+
+@pytest.fixture
+def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    recorded(skip_connection).to_html(tmp_path / "page.html")
+    with fresh_page(browser) as fresh:
+        fresh.goto((tmp_path / "page.html").as_uri())
+        expect(fresh.locator(".gradviz")).to_be_visible()
+        yield fresh
+
+
+@pytest.mark.parametrize("width", [800, 1920])
+def test_axe_finds_nothing_in_the_whole_page(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    for _ in ("light", "dark"):
+        assert violations(page, "html") == []
+        page.get_by_role("button", name="Dark colours").click()
+
+
+def test_the_page_has_its_landmarks_title_and_one_heading(page: Page) -> None:
+    expect(page).to_have_title("skip connection · gradviz")
+    expect(page.get_by_role("banner")).to_contain_text("skip connection")
+    expect(page.get_by_role("main").get_by_role("region", name="gradviz debugger: skip connection")).to_be_visible()
+    expect(page.get_by_role("contentinfo")).to_contain_text("Made by gradviz")
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)

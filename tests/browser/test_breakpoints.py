@@ -1,0 +1,151 @@
+"""Breakpoints and watches in the widget: set by key, by mouse, by text and from Python; runs that stop at them."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+import gradviz
+from tests.browser.hosts import Host, JupyterHost, recorded
+from tests.browser.programs import gated, skip_connection
+from tests.browser.test_accessibility import violations
+from tests.browser.view import View
+
+END = len(recorded(skip_connection))
+
+
+def hits(on: str) -> tuple[int, ...]:
+    """Where Python says that a breakpoint stops."""
+    net, ys, ws = skip_connection()
+    return gradviz.debug(net, ys, workspace=ws).break_on(on).hits
+
+
+def open_tab(view: View, name: str) -> None:
+    view.inspector.get_by_role("tab", name=name, exact=True).click()
+
+
+def add(view: View, on: str, label: str = "Stop at") -> None:
+    """Write a breakpoint, or what to watch, into the field of its tab."""
+    field = view.inspector.get_by_label(label, exact=True)
+    field.fill(on)
+    field.press("Enter")
+
+
+def test_a_run_stops_where_python_says_in_both_directions(host: Host) -> None:
+    view = host.show(skip_connection)
+    open_tab(view, "Breakpoints")
+    add(view, "FC if norm > 3")
+    forward = [*hits("FC if norm > 3"), END]
+    for position in forward:
+        view.press("Shift+ArrowRight")
+        view.expect_at(position)
+    expect(view.narration).to_contain_text("The end")
+    for position in [*forward[-2::-1], 0]:
+        view.button("Reverse continue").click()
+        view.expect_at(position)
+    view.button("Continue").click()
+    expect(view.narration).to_contain_text(re.compile(r"FC if norm > 3, norm of h@0 = [\d.]+"))
+
+
+def test_the_gutter_and_the_key_b_set_and_take_away(host: Host) -> None:
+    view = host.show(skip_connection)
+    row = view.program.locator("[data-line=f1]")
+    row.locator(".gv-gutter").click()
+    expect(row).to_have_class(re.compile("gv-stops"))
+    view.expect_at(0)
+    view.press("Shift+ArrowRight")
+    view.expect_at(hits("a@0")[0])
+    view.press("b")
+    expect(row).not_to_have_class(re.compile("gv-stops"))
+    row.focus()
+    view.page.keyboard.press("b")
+    expect(row).to_have_attribute("aria-description", "breakpoint")
+
+
+def test_the_list_disables_and_removes_and_counts(host: Host) -> None:
+    view = host.show(skip_connection)
+    open_tab(view, "Breakpoints")
+    add(view, "Accumulated")
+    add(view, "norm > 1e9")
+    listed = view.inspector.get_by_role("list", name="Breakpoints").get_by_role("listitem")
+    expect(listed).to_have_text([re.compile(r"Accumulated.*1 hit"), re.compile("norm > 1e9.*no hit")])
+    listed.first.get_by_role("checkbox").uncheck()
+    view.press("Shift+ArrowRight")
+    view.expect_at(END)
+    listed.first.get_by_role("checkbox").check()
+    view.press("Shift+ArrowLeft")
+    expect(listed.first).to_contain_text("hit 1 of 1")
+    view.button("Remove Accumulated").click()
+    expect(listed).to_have_count(1)
+
+
+def test_a_malformed_condition_is_shown_with_its_place(host: Host) -> None:
+    view = host.show(skip_connection)
+    open_tab(view, "Breakpoints")
+    add(view, "norm >> 3")
+    expect(view.inspector.get_by_role("alert")).to_contain_text("makes no sense here, at character 7")
+    expect(view.inspector.locator("pre")).to_have_text("norm >> 3\n      ^")
+    expect(view.inspector.get_by_role("list", name="Breakpoints")).to_have_count(0)
+    assert violations(host.page, ".gradviz") == []
+
+
+def test_watches_follow_the_position_and_lead_to_where_they_changed(host: Host) -> None:
+    view = host.show(gated)
+    open_tab(view, "Watch")
+    add(view, "norm(h)", "Blob or expression")
+    card = view.inspector.get_by_role("group", name="Watch norm(h)")
+    expect(card).to_contain_text("1.118")
+    view.press("End")
+    session = recorded(gated)
+    position, _ = session.watch("norm(h)").history[-1]
+    card.get_by_role("button", name=f"event {position}", exact=True).click()
+    view.expect_at(position)
+    view.button("Stop watching norm(h)").click()
+    expect(card).to_have_count(0)
+
+
+def test_the_key_w_watches_the_blob_in_focus_and_c_changes_the_clock(host: Host) -> None:
+    view = host.show(skip_connection)
+    view.press("ArrowRight", "w")
+    expect(view.inspector.get_by_role("group", name="Watch h@0")).to_contain_text("not computed")
+    view.press("c")
+    net, ys, ws = skip_connection()
+    session = gradviz.debug(net, ys, workspace=ws)
+    session.step()
+    session.other_clock()
+    view.expect_at(session.position)
+    expect(view.inspector.get_by_role("group", name="Watch h@0")).to_contain_text("norm")
+    view.button("Other clock").click()
+    view.expect_at(1)
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_in_the_lists(host: Host, is_dark: bool) -> None:
+    host.set_dark(is_dark)
+    view = host.show(skip_connection)
+    open_tab(view, "Breakpoints")
+    add(view, "FC if norm > 3")
+    view.program.locator("[data-line=f1] .gv-gutter").click()
+    assert violations(host.page, ".gradviz") == []
+    view.press("End", "w")
+    assert violations(host.page, ".gradviz") == []
+
+
+def test_python_and_the_widget_have_the_same_breakpoints(host: Host) -> None:
+    view = host.show(skip_connection)
+    if not isinstance(host, JupyterHost):
+        return
+    host.run("session.break_on('Accumulated'); session.watch('loss')")
+    open_tab(view, "Breakpoints")
+    expect(view.inspector.get_by_role("list", name="Breakpoints")).to_contain_text("Accumulated")
+    view.program.locator("[data-line=f1] .gv-gutter").click()
+    add(view, "norm > 1e9")
+    expect(view.inspector.get_by_role("listitem")).to_have_count(3)
+    host.run(
+        "assert [one.on for one in session.breakpoints] == ['Accumulated', 'a@0', 'norm > 1e9'], session.breakpoints"
+    )
+    host.run("session.breakpoints[1].remove(); session.continue_(); assert session.event.kind == 'Accumulated'")
+    expect(view.inspector.get_by_role("listitem")).to_have_count(2)
+    view.expect_at(hits("Accumulated")[0])
+    open_tab(view, "Watch")
+    expect(view.inspector.get_by_role("group", name="Watch loss")).to_be_visible()

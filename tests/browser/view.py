@@ -1,0 +1,65 @@
+"""The widget in a page, wherever it is shown: its parts, and what a person does with it."""
+
+from playwright.sync_api import Locator, Page, expect
+
+
+class View:
+    """One widget.
+
+    Attributes:
+        root: the element that takes the keys.
+    """
+
+    def __init__(self, page: Page, root: Locator) -> None:
+        self.page = page
+        self.root = root
+        self.graph = root.locator(".gv-graph")
+        self.inspector = root.get_by_role("region", name="Inspector")
+        self.narration = root.locator(".gv-narration")
+        self.position = root.locator(".gv-position")
+        self.program = root.locator(".gv-program")
+        self.timeline = root.get_by_role("slider", name="Position")
+        self.way = root.get_by_role("navigation", name="Nested nets that we are in")
+
+    def press(self, *keys: str) -> None:
+        """Press keys, with the focus in the widget as a click of a person brings it there."""
+        self.narration.click()
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def button(self, name: str) -> Locator:
+        return self.root.get_by_role("button", name=name, exact=True)
+
+    def run_to(self, target: str) -> None:
+        field = self.root.get_by_label("Run to")
+        field.fill(target)
+        field.press("Enter")
+
+    def step_to(self, position: int) -> None:
+        """Step forward to a position, seeing each on the way."""
+        self.narration.click()
+        for at in range(self.now() + 1, position + 1):
+            self.page.keyboard.press("ArrowRight")
+            self.expect_at(at)
+
+    def now(self) -> int:
+        """The position that it shows."""
+        return int((self.position.text_content() or "").split()[1])
+
+    def expect_at(self, position: int) -> None:
+        expect(self.position).to_contain_text(f"event {position} /")
+
+    def mark(self, action: str, name: str) -> Locator:
+        """What opens or closes a cluster of the graph."""
+        return self.graph.get_by_role("button", name=f"{action} {name}", exact=True)
+
+    def net(self, title: str) -> Locator:
+        """The title of an open nested net in the graph."""
+        return self.graph.locator("g.net > text.title", has_text=title)
+
+
+def box(element: Locator) -> tuple[float, float, float, float]:
+    """Left, top, width and height of an element on the screen."""
+    area = element.bounding_box()
+    assert area is not None
+    return area["x"], area["y"], area["width"], area["height"]

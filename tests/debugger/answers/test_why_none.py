@@ -1,0 +1,152 @@
+"""Why a blob has no gradient, at any position, and where it has one."""
+
+import pytest
+
+from gradviz import IR, Net, debug, load
+from gradviz.debugger import CursorError
+from tests.debugger.answers.nets import overwritten, random_programs, random_sessions, recorded
+from tests.debugger.conftest import fed_workspace, skip_net
+from tests.debugger.loops import fed, gated
+
+
+def test_what_is_never_made_is_told_at_every_position(session):
+    for position in range(len(session) + 1):
+        session.move_to(position)
+        view = session.why_none("label")
+        assert view.status == "none"
+        assert [cut.reason for cut in view.cuts] == ["no_gradient_for_input"]
+        assert view.position == position
+
+
+def test_a_gradient_is_not_yet_there_until_its_event(session):
+    made = next(
+        at for at, event in enumerate(session.events, 1) if event.kind == "GeneratorAdded" and event.blob == "a"
+    )
+    session.move_to(made - 1)
+    view = session.why_none("a")
+    assert view.status == "not yet"
+    assert f"event {made - 1}" in str(view)
+    assert "Not computed yet is not zero" in str(view)
+    session.step()
+    view = session.why_none("a")
+    assert view.status == "has one"
+    assert [one.gradient for one in view.gradients] == ["s_grad@0"]
+
+
+def test_a_blob_with_a_gradient_says_where_each_came_from(session):
+    session.finish()
+    view = session.why_none("a@0")
+    assert [(one.gradient, one.origin) for one in view.gradients] == [
+        ("s_grad@0", "passed through Sum #4"),
+        ("a_grad@0", "FCGradient of FC #2"),
+        ("a_grad@1", "Sum, when all had come"),
+    ]
+    assert [session.events[one.at - 1].kind for one in view.gradients] == [
+        "GeneratorAdded",
+        "GeneratorAdded",
+        "Accumulated",
+    ]
+    assert "a seed of ones" in str(session.why_none("loss"))
+
+
+def test_versions_are_asked_for_one_by_one():
+    net = Net()
+    net.Tanh("x", "t")
+    net.Sigmoid("w", "t")
+    net.SumElements("t", "loss")
+    session = recorded(net, x=[1.0], w=[1.0])
+    session.finish()
+    assert session.why_none("t").blob == "t@1"
+    assert session.why_none("t@0").status == "none"
+    assert "overwritten" in str(session.why_none("t@0"))
+    assert "overwritten" in str(session.why_none("x"))
+
+
+def test_a_pass_that_stopped_before_says_why_and_the_ways_out():
+    session = overwritten()
+    session.finish()
+    view = session.why_none("x")
+    assert view.status == "stopped"
+    assert "needs y@0" in view.reason
+    assert any("Copy y" in way for way in view.ways_out)
+    assert all(way in view._repr_html_() for way in view.ways_out)
+
+
+def test_where_the_pass_stopped_does_not_matter_if_every_way_was_cut():
+    net = Net()
+    net.StopGradient("p", "s")
+    net.Sigmoid("x", "y")
+    net.Scale("y", "y", scale=2.0)
+    net.Add(["y", "s"], "loss")
+    session = recorded(net, x=[1.0], p=[2.0])
+    assert session.finish().kind == "Failed"
+    assert session.why_none("p").status == "none"
+    assert session.why_none("x").status == "stopped"
+
+
+def test_skipped_operators_cut():
+    net = Net()
+    net.Tanh("raw", "x")
+    net.Sigmoid("x", "y")
+    view = recorded(net, ["y"], skip=1, raw=[1.0]).why_none("raw")
+    assert [cut.reason for cut in view.cuts] == ["skipped"]
+
+
+def test_blobs_of_nested_nets_are_asked_for_there_or_by_their_path():
+    session = debug(gated(), ["loss"], workspace=fed(2))
+    assert session.why_none("2.loop_net/0.net:zero").status == "none"
+    assert session.why_none("n").status == "none"
+    session.run_to("2.loop_net[1]/0.net")
+    view = session.why_none("low")
+    assert view.blob == "2.loop_net[1]/0.net:low@0"
+    assert view.status == "none"
+
+
+def test_it_answers_without_values_and_from_a_file(tmp_path):
+    session = debug(skip_net(), ["loss"])
+    session.finish()
+    session.save(tmp_path / "s.gradviz.json")
+    again = load(tmp_path / "s.gradviz.json")
+    again.finish()
+    for blob in ("label", "a", "p"):
+        assert again.why_none(blob) == session.why_none(blob)
+
+
+@pytest.mark.parametrize(("blob", "near"), [("lable", "label"), ("lss", "loss"), ("zzz", "There are"), (None, "x@1")])
+def test_an_unknown_blob_is_answered_with_those_called_alike(session, blob, near):
+    with pytest.raises(CursorError) as caught:
+        session.why_none(blob)
+    assert caught.value.kind == "not_found"
+    assert near in " ".join(caught.value.ways_out)
+
+
+def proofs_agree(session, ys, skip, operators) -> int:
+    """Hold each proof against the one that the IR gives; says how many there were."""
+    ir = IR(operators, skip)
+    ir.get_backward_pass(ys)
+    session.finish()
+    proven = 0
+    for name in ir.blobs:
+        view = session.why_none(name)
+        if name in ir.gradient_map:
+            assert view.status == "has one"
+        elif view.status == "none":
+            assert view.cuts == ir.why_none(name).cuts
+            proven += 1
+    return proven
+
+
+def test_proofs_of_random_nets_are_those_of_the_ir():
+    pytest.importorskip("torch", reason="random nets are drawn with PyTorch")
+    sessions = [(case, session) for case, session in random_sessions(90, seed=3) if session.events[-1].kind != "Failed"]
+    assert sum(proofs_agree(session, case.ys, case.skip, case.net.ops) for case, session in sessions) > 200
+
+
+def test_proofs_of_random_programs_are_those_of_the_ir():
+    pytest.importorskip("torch", reason="random programs are compared with PyTorch")
+    programs = [one for one in random_programs(25, seed=4) if one[2].events[-1].kind != "Failed"]
+    assert sum(proofs_agree(session, ys, lowered.skip, lowered.net.ops) for lowered, ys, session in programs) > 50
+
+
+def test_the_skip_net_needs_no_workspace_to_be_asked():
+    assert debug(skip_net(), ["loss"], workspace=fed_workspace()).why_none("x").status == "not yet"

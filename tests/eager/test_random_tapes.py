@@ -1,0 +1,117 @@
+"""Random programs of everything that a tape can meet: both schedules give the same gradients, twice in a row.
+
+Functions of one's own that return None, data that are replaced, leaves that are frozen or cut off on the way, rows of
+tables, dtypes that meet, several outputs.
+"""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradviz import Function, GradvizError, OperatorPool, TensorPool, Variable, functions
+from tests.eager.differences import Array
+
+SHAPE = (4, 3)
+ROWS = range(0, 400, 40)
+
+
+class Scaled(Function):
+    """Each input times a number; `without`: the inputs, as bits, for which there is no gradient."""
+
+    def __init__(self, without: int) -> None:
+        self.without = without
+
+    def forward(self, xs: tuple[Array, ...]) -> Any:
+        return tuple(x * (at + 2) for at, x in enumerate(xs))
+
+    def backward(self, xs: tuple[Array, ...], gys: tuple[Array | None, ...]) -> Any:
+        return tuple([None if gy is None or self.without >> at & 1 else gy * (at + 2) for at, gy in enumerate(gys)])
+
+
+class Draft:
+    """A program that is written at random; the same seed gives the same one."""
+
+    def __init__(self, seed: int) -> None:
+        self.choose = random.Random(seed)
+        self.numbers = np.random.default_rng(seed)
+        dtypes = self.choose.choices([np.float64, np.float32], [3, 1], k=3)
+        self.known = [Variable(self.array(dtype), self.choose.random() < 0.8) for dtype in dtypes]
+        for _ in range(self.choose.randint(3, 14)):
+            self.step()
+        ends = [self.choose.choice(self.known).mean(), *[x.sum() for x in self.known[-3:]]]
+        self.root = sum(ends[1:], ends[0])
+        self.retain, self.create_graph = self.choose.random() < 0.5, self.choose.random() < 0.3
+
+    def array(self, dtype: Any) -> Array:
+        """Numbers of the shape that all Variables have."""
+        return self.numbers.normal(size=SHAPE).astype(dtype)
+
+    def rows(self, *shape: int) -> Array:
+        """Numbers of rows."""
+        return self.numbers.integers(0, SHAPE[0], size=shape)
+
+    def step(self) -> None:
+        """One more function, or something that is done to a Variable."""
+        a, b = self.choose.choice(self.known), self.choose.choice(self.known)
+        match self.choose.randint(0, 12):
+            case 0:
+                self.known.append(a * b)
+            case 1:
+                self.known.append(a + b)
+            case 2:
+                self.known.append(functions.tanh(a))
+            case 3:
+                self.known.append(functions.concat(functions.split_axis(a, [2], 0)[::-1], 0))
+            case 4:
+                self.known.append(functions.embed_id(self.rows(4), a))
+            case 5:
+                self.known.append(functions.embed_id(self.rows(4, 1), a).reshape(SHAPE))
+            case 6 | 7:
+                self.known += Scaled(self.choose.randint(0, 3))(a, b)
+            case 8 if self.choose.random() < 0.5:
+                a.data = self.array(a.dtype)
+            case 9 if self.choose.random() < 0.3:
+                a.requires_grad = not a.requires_grad
+            case 10:
+                self.known.append(functions.dropout(a, 0.5, seed=3))
+            case 11 if self.choose.random() < 0.3:
+                a.unchain()
+            case _:
+                self.known.append(a[[1, 0, 0, 2]] - b * 0.5)
+
+
+def gradients(seed: int, schedule: str) -> tuple[list[Array | None], str | None]:
+    """The gradients of all Variables of a program after two passes, and the kind of the error that ended them."""
+    draft, kind = Draft(seed), None
+    try:
+        for _ in range(2):
+            draft.root.backward(retain_grad=draft.retain, schedule=schedule, create_graph=draft.create_graph)
+    except GradvizError as error:
+        kind = error.kind
+    return [None if x.grad is None else np.asarray(x.grad) for x in draft.known], kind
+
+
+@pytest.mark.filterwarnings("ignore:.*requires no gradient")
+@pytest.mark.filterwarnings("ignore:.*has been cut off")
+@pytest.mark.parametrize("first", ROWS)
+def test_both_schedules_give_the_same(first: int) -> None:
+    for seed in range(first, first + ROWS.step):
+        (expected, kind), (found, other_kind) = gradients(seed, "rank"), gradients(seed, "tape")
+        assert kind == other_kind, seed
+        for x, y in zip(found, expected, strict=True):
+            assert (x is None) == (y is None), seed
+            if x is not None and y is not None:
+                assert x.dtype == y.dtype, seed
+                tolerance = 1e-4 if x.dtype == np.float32 else 1e-9
+                np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance, err_msg=str(seed))
+
+
+@pytest.mark.filterwarnings("ignore:.*requires no gradient")
+@pytest.mark.filterwarnings("ignore:.*has been cut off")
+def test_no_name_stays_in_use_after_any_of_them() -> None:
+    for seed in range(40):
+        gradients(seed, "tape")
+    assert len(OperatorPool.current()) == 0
+    assert all(scope.in_use == 0 for name, scope in TensorPool.current().occupancy().items() if name == "join")

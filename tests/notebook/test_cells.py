@@ -1,0 +1,236 @@
+"""A recording as a notebook: it runs from top to bottom and ends with the recorded gradients."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+import pytest
+from hypothesis import given, note, settings
+from nbclient import NotebookClient
+
+import gradviz
+from gradviz.notebook.cells import INLINE, NotebookError
+from tests.drawing.nested import loop, three_deep, two_branches
+from tests.gradient.nets.strategy import RandomNet, random_nets
+from tests.gradient.nets.themes import THEMES
+from tests.notebook.conftest import REPOSITORY
+
+
+def code_of(path: Path) -> str:
+    """All code cells of a notebook, as one program that runs in the notebook's folder."""
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    return "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+
+
+def run(path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Run the code cells in this process; returns their variables."""
+    monkeypatch.chdir(path.parent)
+    variables: dict[str, Any] = {}
+    exec(code_of(path), variables)
+    return variables
+
+
+def test_it_runs_from_top_to_bottom_in_a_kernel(session: gradviz.Session, tmp_path: Path) -> None:
+    path = tmp_path / "lesson.ipynb"
+    session.to_notebook(path)
+    notebook = nbformat.read(path, as_version=4)
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY), "IPYTHONDIR": str(tmp_path)}
+    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    client.execute(env=environment)
+    assert "are as recorded" in notebook.cells[-1].outputs[0].text
+
+
+def test_each_operator_has_its_cell_and_its_story(session: gradviz.Session, tmp_path: Path) -> None:
+    session.to_notebook(tmp_path / "lesson.ipynb")
+    cells = nbformat.read(tmp_path / "lesson.ipynb", as_version=4).cells
+    steps = [number for number, cell in enumerate(cells) if "run_operator" in cell.source and cell.cell_type == "code"]
+    assert len(steps) == len(session.net.ops)
+    for number, op in zip(steps, session.net.ops, strict=True):
+        assert f'gradviz.Operator("{op.type}"' in cells[number].source
+        assert cells[number - 1].cell_type == "markdown"
+        assert f"= {op.type}(" in cells[number - 1].source
+    story = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    accumulated = next(event for event in session.trace().events if event.kind == "Accumulated")
+    assert accumulated.narration in story
+    assert "pass on unchanged" in story
+
+
+def test_a_wrong_gradient_is_noticed(session: gradviz.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "lesson.ipynb"
+    session.to_notebook(path)
+    path.write_text(path.read_text().replace('ReluGradient\\"', 'TanhGradient\\"'))
+    with pytest.raises(AssertionError, match=r"a_grad|w_grad|b_grad|x_grad"):
+        run(path, monkeypatch)
+
+
+@pytest.mark.parametrize("build", [two_branches, loop, three_deep])
+def test_branches_and_loops_run_as_one_operator(
+    build: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net, ys, workspace = build()
+    session = gradviz.debug(net, ys, workspace=workspace)
+    session.to_notebook(tmp_path / "nested.ipynb")
+    variables = run(tmp_path / "nested.ipynb", monkeypatch)
+    assert "w_grad" in variables["gradients"]
+
+
+def test_small_arrays_stand_in_the_cells_and_large_ones_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = gradviz.Net("sizes")
+    net.Mul(["file", "small"], "y")  # numpy.savez has an argument of this name
+    ws = gradviz.Workspace()
+    ws.feed("file", np.random.default_rng(0).normal(size=(INLINE + 1, 1)))
+    ws.feed("small", np.array([[np.nan, np.inf, -np.inf, 1 / 3]]))
+    gradviz.debug(net, ["y"], workspace=ws).to_notebook(tmp_path / "sizes.ipynb")
+    code = code_of(tmp_path / "sizes.ipynb")
+    assert 'np.load("sizes.npz")' in code
+    assert 'ws.feed("small", np.array([[' in code
+    found = run(tmp_path / "sizes.ipynb", monkeypatch)["ws"]
+    for name in ("file", "small"):
+        np.testing.assert_array_equal(found[name], ws[name], strict=True)
+    assert {path.name for path in tmp_path.iterdir()} == {"sizes.ipynb", "sizes.npz"}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64", "bool"])
+def test_an_array_in_a_cell_is_the_same_to_the_last_bit(
+    dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = np.random.default_rng(0).normal(size=(3, 5)) * 100
+    for array in (made.astype(dtype), made.astype(dtype)[0, 0], made.astype(dtype)[:0], made.astype(dtype).T):
+        net = gradviz.Net("dtypes")
+        net.Copy("x", "y")
+        net.Copy("ones", "loss")
+        ws = gradviz.Workspace()
+        ws.feed("x", array)
+        ws.feed("ones", np.ones(2))
+        gradviz.debug(net, ["loss"], workspace=ws).to_notebook(tmp_path / "dtypes.ipynb")
+        np.testing.assert_array_equal(run(tmp_path / "dtypes.ipynb", monkeypatch)["ws"]["x"], array, strict=True)
+
+
+@pytest.mark.parametrize("schedule", ["rank", "tape"])
+def test_a_pass_of_code_as_it_ran_becomes_a_program(
+    schedule: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, w = gradviz.Variable(np.linspace(-1, 1, 5)), gradviz.Variable(np.full(5, 0.5))
+    y = gradviz.functions.sum(gradviz.functions.tanh(x) * x * w)
+    gradviz.debug(y, schedule=schedule).to_notebook(tmp_path / "eager.ipynb")
+    found = run(tmp_path / "eager.ipynb", monkeypatch)
+    y.backward(schedule=schedule)
+    for wanted in (x.grad, w.grad):
+        assert any(np.allclose(wanted, gradient) for gradient in found["gradients"].values())
+    assert not [name for name in found["ws"] if ".grad" in name]
+
+
+@gradviz.register_kernel("TestCube")
+def cube(op: gradviz.Operator, x: Any) -> Any:
+    return x**3
+
+
+@gradviz.register_gradient("TestCube")
+def cube_rule(op: gradviz.Operator, g_output: Any) -> Any:
+    x, dx = op.inputs[0], op.inputs[0] + "_grad"
+    square = gradviz.Operator("Sqr", [x], [dx + "_square"])
+    scaled = gradviz.Operator("Scale", [dx + "_square"], [dx + "_slope"], {"scale": 3.0})
+    return [square, scaled, gradviz.Operator("Mul", [dx + "_slope", g_output[0]], [dx])], [dx]
+
+
+def test_an_operator_of_a_users_own_is_given_as_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = gradviz.Net("own")
+    net.TestCube("x", "y")
+    ws = gradviz.Workspace()
+    ws.feed("x", np.array([1.0, -2.0]))
+    gradviz.debug(net, ["y"], workspace=ws).to_notebook(tmp_path / "own.ipynb")
+    story = json.dumps(json.loads((tmp_path / "own.ipynb").read_text())["cells"])
+    assert "The kernel of TestCube is not part of gradviz" in story
+    found = run(tmp_path / "own.ipynb", monkeypatch)["ws"]
+    np.testing.assert_array_equal(found["x_grad"], [3.0, 12.0])
+
+
+def test_a_recording_that_failed_is_told_up_to_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = gradviz.Net("failing")
+    net.Tanh("x", "a")
+    net.MatMul(["a", "w"], "y")
+    ws = gradviz.Workspace()
+    ws.feed("x", np.ones((2, 3)))
+    ws.feed("w", np.ones((3, 1)))
+
+    @gradviz.register_kernel("TestFails")
+    def fails(op: gradviz.Operator, x: Any) -> Any:
+        raise ValueError("on purpose")
+
+    @gradviz.register_gradient("TestFails")
+    def passes(op: gradviz.Operator, g_output: Any) -> Any:
+        return [], [g_output[0]]
+
+    net.TestFails("y", "z")
+    session = gradviz.debug(net, ["z"], workspace=ws)
+    session.to_notebook(tmp_path / "failing.ipynb")
+    found = run(tmp_path / "failing.ipynb", monkeypatch)["ws"]
+    assert "y" in found
+    assert "z" not in found
+    last = nbformat.read(tmp_path / "failing.ipynb", as_version=4).cells[-1].source
+    assert "Where it ends" in last
+    assert "on purpose" in last
+
+
+def test_odd_names_of_files_and_variables_stay_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = gradviz.Net('odd "net" \\ <b>')
+    net.Tanh("x", "y")
+    ws = gradviz.Workspace()
+    ws.feed("x", np.ones((INLINE, 2)))
+    session = gradviz.debug(net, ["y"], workspace=ws)
+    session.to_notebook(tmp_path / 'it\'s "odd".ipynb')
+    run(tmp_path / 'it\'s "odd".ipynb', monkeypatch)
+    with pytest.raises(NotebookError, match=r"end in \.ipynb"):
+        session.to_notebook(tmp_path / "lesson.npz")
+
+
+def test_without_values_there_is_nothing_to_run(session: gradviz.Session, tmp_path: Path) -> None:
+    session.save(tmp_path / "saved.gradviz.json")
+    read = gradviz.load(tmp_path / "saved.gradviz.json")
+    unfed = gradviz.debug(session.net, ["s"])
+    for one, why in ((read, "a saved trace keeps statistics"), (unfed, "nothing was run")):
+        with pytest.raises(NotebookError, match=why) as raised:
+            one.to_notebook(tmp_path / "none.ipynb")
+        assert raised.value.kind == "no_values"
+        assert raised.value.ways_out
+    assert not (tmp_path / "none.ipynb").exists()
+
+
+def test_the_same_recording_gives_the_same_notebook(session: gradviz.Session, tmp_path: Path) -> None:
+    for name in ("one.ipynb", "other.ipynb"):
+        session.to_notebook(tmp_path / name)
+    assert (tmp_path / "one.ipynb").read_bytes() == (tmp_path / "other.ipynb").read_bytes()
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+def test_random_programs_end_with_their_gradients(theme: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """In-place operators, sparse gradients, given ones, several ys: the same names at the end hold the same arrays."""
+    folder = tmp_path_factory.mktemp("random")
+    ran = 0
+
+    @settings(max_examples=25, derandomize=True, deadline=None, database=None)
+    @given(random_nets(theme))
+    def ends_alike(case: RandomNet) -> None:
+        nonlocal ran
+        note(repr(case))
+        ws = gradviz.Workspace()
+        for name, array in {**case.feeds, **case.given}.items():
+            ws.feed(name, array)
+        try:
+            session = gradviz.debug(case.net, case.ys, workspace=ws, skip=case.skip)
+        except gradviz.GradvizError:
+            return
+        if not session.trace().values:
+            return
+        session.to_notebook(folder / "random.ipynb")
+        with pytest.MonkeyPatch.context() as patch:
+            run(folder / "random.ipynb", patch)
+        ran += 1
+
+    ends_alike()
+    assert ran >= 10
