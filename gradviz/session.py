@@ -54,8 +54,12 @@ class Session(Cursor):
         return cls(decode(Path(path).read_bytes()))
 
     def save(self, path: str | Path) -> None:
-        """Write the trace document, picture included, to `path` (by custom ``*.gradviz.json``)."""
-        Path(path).write_bytes(encode(self.trace()))
+        """Write the trace document, picture included, to `path` (by custom ``*.gradviz.json``), whole or not at all.
+
+        Raises:
+            FileError: it cannot be written.
+        """
+        write_whole(path, encode(self.trace()))
 
     def to_html(self, path: str | Path, *, budget: int = BUDGET, title: str | None = None) -> None:
         """Write a page that shows this session in any browser, from a file and offline; it opens at this position.

@@ -209,7 +209,7 @@ def _refused(error: GradvizError, op: Operator, index: int, known: OperatorType)
         told.message,
         kind=error.kind if isinstance(error, GradientError) else told.kind,
         operator_index=index,
-        blobs=error.blobs or told.blobs,
+        blobs=list(map(str, error.blobs)) or told.blobs,
         ways_out=error.ways_out or told.ways_out,
     )
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradviz import Variable, functions
 from gradviz.eager.tape_cache import PLANS
-from tests.benchmarks import convnet, mlp
+from tests.benchmarks import chainer_peer, convnet, mlp
 from tests.benchmarks.agreement import check_agreement
 from tests.benchmarks.figures import Answer, Figure, Skipped, Target
 from tests.benchmarks.mlp import Blobs, Step
@@ -24,7 +24,7 @@ CHAIN, MLP, LENET = (f"eager {what}, forward + backward" for what in ("chain", "
 TAPE = "gradviz by tape"
 LENGTH = 1_000
 ELEMENTS = 16
-MOST_RATIO_TO_HIPS = 1.0
+MOST_RATIO = 1.0
 MOST_GROWTH = 1.5
 
 
@@ -53,13 +53,15 @@ def measure(effort: Effort) -> Iterator[Answer]:
             "numpy by hand": ("numpy", mlp.numpy_step),
             "torch": ("torch", mlp.torch_step),
             "HIPS autograd": ("autograd", mlp.hips_step),
+            "Chainer": ("chainer", chainer_peer.perceptron),
         },
         LENET: {
             TAPE: ("gradviz", partial(step_of, lenet, schedule="tape")),
             "torch": ("torch", convnet.torch_step),
+            "Chainer": ("chainer", chainer_peer.lenet),
         },
     }
-    hips = {"HIPS autograd": Target("ratio", MOST_RATIO_TO_HIPS)}
+    hips = {"HIPS autograd": Target("ratio", MOST_RATIO)}
     steps, skipped = contenders(CHAIN, partial(step_of, code_chain), peers[CHAIN], chain_blobs())
     yield from skipped
     yield from figures(CHAIN, f"{LENGTH:,} operations", "us/operation", 1e6 / LENGTH, steps, effort, hips)
@@ -71,7 +73,7 @@ def measure(effort: Effort) -> Iterator[Answer]:
     ):
         steps, skipped = contenders(name, partial(step_of, program), peers[name], blobs)
         yield from skipped
-        yield from figures(name, size, "ms", 1e3, steps, effort, {})
+        yield from figures(name, size, "ms", 1e3, steps, effort, {"Chainer": Target("ratio", MOST_RATIO)})
 
 
 def contenders(name: str, ours: Make, peers: Peers, blobs: Blobs) -> tuple[dict[str, Step], list[Skipped]]:

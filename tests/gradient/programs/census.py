@@ -41,7 +41,7 @@ LEAST = {
     "common scope": 0.15,
     "scope passed down": 0.25,
 }
-"""Word -> the share of the programs that must have it: well below what is drawn, which any change of the code shifts."""
+"""Word -> the share of the programs that must have it: well below what is drawn, which changes of the code shift."""
 
 
 def words(program: Program, reference: Reference, lowered: Lowered) -> set[str]:
