@@ -1,78 +1,16 @@
-"""The cursor: a position in a recording, the verbs that move it, and questions about what is there.
-
-Position p means that p events have happened; the current event is the p-th, and at 0 nothing has happened yet.
-Moving never runs anything again.
-"""
-
-from collections.abc import Callable, Sequence
-from difflib import get_close_matches
-from functools import cached_property
+"""The cursor: a position in a recording, the verbs that move it, and questions about what is there."""
 
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
-from ..program.errors import shorten
 from ..program.events import Event, Failed
 from .answers import Questions
-from .document import document
-from .faults import CursorError, no_value
+from .faults import no_value
 from .marks import Marks
-from .places import Places
-from .reading import ReadEvents
-from .recording import Recording
 from .scopes import find_value
-from .trace import Trace
-
-Observer = Callable[["Cursor"], None]
 
 
 class Cursor(Questions, Marks):
-    """Time travel over a recording.
-
-    Args:
-        trace: the trace document; None: made of the recording when it is needed.
-        recording: what it was made of; None for a document read from a file, which has statistics but no arrays.
-    """
-
-    def __init__(self, trace: Trace | None, recording: Recording | None = None) -> None:
-        self._recording = recording
-        if trace is not None:
-            self._trace = trace
-        self._position = 0
-        self._observers: list[Observer] = []
-
-    @cached_property
-    def _trace(self) -> Trace:
-        assert self._recording is not None
-        return document(self._recording)
-
-    @cached_property
-    def _places(self) -> Places:
-        return Places(self._trace)
-
-    @property
-    def name(self) -> str:
-        """The net's name."""
-        return self._trace.name if self._recording is None else self._recording.net.name
-
-    @property
-    def position(self) -> int:
-        """How many events have happened, from 0 to ``len(self)``."""
-        return self._position
-
-    def __len__(self) -> int:
-        return len(self.events)
-
-    @property
-    def event(self) -> Event | None:
-        """The event that happened last, None at the start."""
-        return self.events[self._position - 1] if self._position else None
-
-    @cached_property
-    def events(self) -> Sequence[Event]:
-        """Every event, first to last."""
-        if self._recording is not None:
-            return self._recording.events
-        return ReadEvents(self._trace)
+    """Time travel over a recording; its arguments are those of `Placed`."""
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -128,20 +66,6 @@ class Cursor(Questions, Marks):
         """Move to the end: everything has happened."""
         return self.move_to(len(self))
 
-    def move_to(self, position: int) -> Event | None:
-        """Move to `position`, or the end nearest to it, and tell the observers."""
-        position = min(max(position, 0), len(self))
-        if position != self._position:
-            self._position = position
-            for observer in tuple(self._observers):
-                observer(self)
-        return self.event
-
-    def observe(self, observer: Observer) -> Callable[[], None]:
-        """Call `observer(self)` after each move; the function returned ends that."""
-        self._observers.append(observer)
-        return lambda: self._observers.remove(observer)
-
     def value(self, blob: str) -> Array | ScopeStack:
         """The array of a blob, read-only; of a scope blob its stack of workspaces, the last one first.
 
@@ -159,17 +83,6 @@ class Cursor(Questions, Marks):
             has_stopped = isinstance(self.events[-1], Failed)
             raise no_value(blob, is_read=self._recording is None, has_stopped=has_stopped)
         return found
-
-    def _not_found(self, target: object, *, is_back: bool = False) -> CursorError:
-        text = str(target)
-        known = self._places.words
-        ways_out = ["Targets: an operator (#3) or type (FC), a blob (x) or version (x@1), an event (Accumulated)."]
-        if text in known:
-            ways_out.insert(0, "It lies ahead: run_to." if is_back else "It lies behind: restart() first.")
-        elif near := get_close_matches(text, known, n=3):
-            ways_out.insert(0, f"Did you mean {' or '.join(near)}?")
-        where = f"{'before' if is_back else 'after'} position {self._position}"
-        return CursorError(f"No event {where} is about {shorten(text)}.", kind="not_found", ways_out=ways_out)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} at event {self._position} / {len(self)}>\n{self.narration}"

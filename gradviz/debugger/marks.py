@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
+from ..program.errors import shorten
 from ..program.events import Event
 from .breakpoints import Breakpoint, Breakpoints
 from .clocks import other_clock
 from .conditions import ConditionError
 from .faults import CursorError, bad_argument
 from .occurrences import Finder, Occurrences
+from .placed import Placed
 from .trace_breakpoints import BreakpointEntry, Marked
 from .watches import Watch, Watches
 from .writings import Writings
-
-if TYPE_CHECKING:
-    from .places import Places
-    from .trace import Trace
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -56,20 +55,8 @@ class Log(list[tuple[int, str]]):
         return f"<table><caption>Messages</caption><tbody>{rows}</tbody></table>" if rows else f"<p>{self!r}</p>"
 
 
-class Marks:
+class Marks(Placed):
     """Breakpoints, watches and the verbs that move to what they or a text mean."""
-
-    _position: int
-
-    if TYPE_CHECKING:
-
-        @cached_property
-        def _trace(self) -> Trace: ...
-        @cached_property
-        def _places(self) -> Places: ...
-        def __len__(self) -> int: ...
-        def move_to(self, position: int) -> Event | None: ...
-        def _not_found(self, target: object, *, is_back: bool = False) -> CursorError: ...
 
     @cached_property
     def _finder(self) -> Finder:
@@ -233,3 +220,14 @@ class Marks:
             CursorError: ``not_found`` where the event is about no operator; ``not_computed`` where it was never run.
         """
         return self.move_to(other_clock(self._trace, self._position))
+
+    def _not_found(self, target: object, *, is_back: bool = False) -> CursorError:
+        text = str(target)
+        known = self._places.words
+        ways_out = ["Targets: an operator (#3) or type (FC), a blob (x) or version (x@1), an event (Accumulated)."]
+        if text in known:
+            ways_out.insert(0, "It lies ahead: run_to." if is_back else "It lies behind: restart() first.")
+        elif near := get_close_matches(text, known, n=3):
+            ways_out.insert(0, f"Did you mean {' or '.join(near)}?")
+        where = f"{'before' if is_back else 'after'} position {self._position}"
+        return CursorError(f"No event {where} is about {shorten(text)}.", kind="not_found", ways_out=ways_out)

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
-
-from ...program.events import Event
-from ..recording import Recording
+from ..placed import Placed
 from . import check, diff, ledger, paths, provenance, rows, state, versions, why_none
 from .check import CheckView
 from .diff import DiffView
@@ -20,29 +15,13 @@ from .state import StateView
 from .versions import VersionsView
 from .why_none import WhyNoneView
 
-if TYPE_CHECKING:
-    from ..places import Places
-    from ..trace import Trace
 
-
-class Questions:
+class Questions(Placed):
     """What a cursor can be asked; each answer is frozen data with a text, an HTML form, and `to_dict` for JSON.
 
     A blob is asked for by its name or a version (``"x@1"``). In a nested net it is looked for there first, then around
     it; a path before a colon says which net or which run of it is meant: ``"2.loop_net[3]/0.net:x@1"``.
     """
-
-    _recording: Recording | None
-    _position: int
-
-    if TYPE_CHECKING:
-
-        @cached_property
-        def _trace(self) -> Trace: ...
-        @cached_property
-        def _places(self) -> Places: ...
-        @cached_property
-        def events(self) -> Sequence[Event]: ...
 
     @property
     def _recorded(self) -> Recorded:
