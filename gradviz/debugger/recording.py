@@ -194,7 +194,7 @@ def _check_arguments(net: object, ys: object, workspace: object) -> None:
         raise NetError(
             f"There is no net to debug in {net!r}.",
             kind="bad_net",
-            ways_out=["Give a gradviz.Net as the first argument."],
+            ways_out=["Give a gradviz.Net and its ys, or a gradviz.Variable that code has computed."],
         )
     if workspace is not None and not isinstance(workspace, Workspace):
         raise RunError(
