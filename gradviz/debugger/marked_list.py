@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Generic, TypeVar, overload
@@ -19,17 +20,17 @@ class MarkedList(Sequence[M], Generic[M, E]):
         self._entries = list(entries)
         self._observers: list[Observer] = []
 
+    @abstractmethod
     def made(self, entry: E) -> M:
         """The mark that an entry describes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def entry_of(self, mark: M) -> E:
         """The entry that describes a mark."""
-        raise NotImplementedError
 
+    @abstractmethod
     def kept(self, entry: E) -> M | None:
         """The mark of the list that goes on under `entry`; None: there is none."""
-        raise NotImplementedError
 
     @cached_property
     def _list(self) -> list[M]:

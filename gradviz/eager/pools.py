@@ -12,6 +12,7 @@ lead there any more: to read by it is an error, until the name is taken again. I
 back first is taken first.
 """
 
+from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from itertools import count
@@ -61,7 +62,7 @@ class _Holder(ref[Variable]):
     key: int
 
 
-class _Pool:
+class _Pool(ABC):
     """Names in scopes, and who holds them."""
 
     what: ClassVar[str]
@@ -82,8 +83,9 @@ class _Pool:
         known = self._scopes.get(scope)
         return known if known is not None else self._scopes.setdefault(scope, _Scope(self._prefix(scope)))
 
+    @abstractmethod
     def _prefix(self, scope: str) -> str:
-        raise NotImplementedError
+        """What the names of a scope begin with."""
 
     def take_for(self, scope: str, holders: Iterable[Any]) -> list[str]:
         """A name for each of `holders`."""

@@ -214,10 +214,17 @@ def conv_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) 
     need_floats(op, (x, w, dy))
     check_outputs(op)
     layer = convolution(op, x.shape, w.shape)
-    expected = shape_of_images(op, x.shape[0], layer.windows.places, layer.outputs)
+    return gradient_specs(op, x, w, dy, layer.windows.places, layer.outputs)
+
+
+def gradient_specs(
+    op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec, places: Sizes, channels: int
+) -> tuple[ArraySpec, ...]:
+    """Specs of the gradients of w, b and x that are asked for, where y has `channels` channels of `places`."""
+    expected = shape_of_images(op, x.shape[0], places, channels)
     if dy.shape != expected:
         raise misfit(f"dy must have the shape {expected} of y, got {described(dy)}.")
-    dw, db = ArraySpec(w.shape, result_dtype(dy, x)), ArraySpec((layer.outputs,), dy.dtype)
+    dw, db = ArraySpec(w.shape, result_dtype(dy, x)), ArraySpec((channels,), dy.dtype)
     dx, (with_bias, with_x) = ArraySpec(x.shape, result_dtype(dy, w)), gradients_asked(op)
     return (dw, *[db] * with_bias, *[dx] * with_x)
 

@@ -16,10 +16,11 @@ from .convolution import (
     filters_gradient_rule,
     filters_of,
     filters_rule,
+    gradient_specs,
     gradients_asked,
     groups_of,
 )
-from .inference import described, misfit, need_floats, result_dtype
+from .inference import misfit, need_floats, result_dtype
 from .registry import Array, ArraySpec, operator, register_gradient
 from .windows import (
     Sizes,
@@ -100,12 +101,7 @@ def transposed_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: Array
     need_floats(op, (x, w, dy))
     check_outputs(op)
     layer = transposed(op, x.shape, w.shape)
-    expected = shape_of_images(op, x.shape[0], layer.windows.image, layer.channels)
-    if dy.shape != expected:
-        raise misfit(f"dy must have the shape {expected} of y, got {described(dy)}.")
-    dw, db = ArraySpec(w.shape, result_dtype(dy, x)), ArraySpec((layer.channels,), dy.dtype)
-    dx, (with_bias, with_x) = ArraySpec(x.shape, result_dtype(dy, w)), gradients_asked(op)
-    return (dw, *[db] * with_bias, *[dx] * with_x)
+    return gradient_specs(op, x, w, dy, layer.windows.image, layer.channels)
 
 
 @operator(
