@@ -1,4 +1,4 @@
-"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[0],{19(r,a,e){var o=e(20),g=e.n(o),t=e(21),i=(e.n(t))()(g());i.push([r.id,`/* src/style.css */
+"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[0],{19(r,e,a){var o=a(20),g=a.n(o),t=a(21),i=(a.n(t))()(g());i.push([r.id,`/* src/styles/look.css */
 .gradviz {
   color-scheme: light dark;
   --gv-bg: var(--jp-layout-color0, light-dark(#ffffff, #14171a));
@@ -133,6 +133,8 @@
   stroke-linejoin: round;
   stroke-linecap: round;
 }
+
+/* src/styles/toolbar.css */
 .gv-toolbar {
   display: flex;
   flex-wrap: wrap;
@@ -230,6 +232,8 @@
   display: flex;
   gap: 4px;
 }
+
+/* src/styles/timeline.css */
 .gv-timeline {
   contain: strict;
   flex: none;
@@ -350,6 +354,8 @@
 .gv-track .gv-mark:not(.gv-past) {
   --gv-tone: var(--gv-border);
 }
+
+/* src/styles/crumbs.css */
 .gv-crumbs {
   flex: none;
   height: 29px;
@@ -415,6 +421,8 @@
 .gv-turn .gv-icon {
   fill: none;
 }
+
+/* src/styles/panes.css */
 .gv-body {
   display: grid;
   grid-template: "program graph inspector" 590px / minmax(240px, 26%) minmax(0, 1fr) minmax(260px, 29%);
@@ -458,6 +466,8 @@
     border-bottom: 1px solid var(--gv-border);
   }
 }
+
+/* src/styles/program.css */
 .gv-program {
   display: flex;
   flex-direction: column;
@@ -602,6 +612,8 @@
   font-weight: 600;
   white-space: nowrap;
 }
+
+/* src/styles/graph.css */
 .gv-graph {
   position: relative;
 }
@@ -728,6 +740,8 @@
   stroke-width: 2;
   stroke-dasharray: none;
 }
+
+/* src/styles/clusters.css */
 .gv-graph .cluster > .frame {
   fill: var(--gv-bg);
   stroke: var(--gv-border);
@@ -813,6 +827,8 @@
 .gv-graph .edge.saved.future path {
   stroke-dasharray: 2 4;
 }
+
+/* src/styles/inspector.css */
 .gv-inspector {
   display: flex;
   flex-direction: column;
@@ -915,6 +931,8 @@
       var(--gv-wrong) 0 2px,
       var(--gv-bg) 2px 4px);
 }
+
+/* src/styles/rounds.css */
 .gv-over-rounds {
   display: flex;
   flex: none;
@@ -986,6 +1004,8 @@
       var(--gv-hover),
       var(--gv-backward));
 }
+
+/* src/styles/value.css */
 .gv-statistics {
   display: grid;
   grid-template-columns: repeat(auto-fit, minmax(130px, 1fr));
@@ -1004,6 +1024,18 @@
   color: var(--gv-wrong);
   font-weight: 600;
 }
+@container gradviz (min-width: 561px) and (max-width: 900px) {
+  .gv-value {
+    display: grid;
+    grid-template: "head picture" auto "statistics picture" 1fr / minmax(0, 1fr) minmax(0, 1fr);
+    gap: 8px 20px;
+  }
+  .gv-value > :is(.gv-picture, .gv-single) {
+    grid-area: picture;
+  }
+}
+
+/* src/styles/ledger.css */
 .gradviz .gv-ledger {
   width: 100%;
   margin: 0;
@@ -1085,6 +1117,8 @@
 .gradviz .gv-link:hover {
   background: var(--gv-hover);
 }
+
+/* src/styles/marks.css */
 .gv-toolbar .gv-stroked .gv-icon {
   fill: none;
 }
@@ -1203,6 +1237,8 @@
   padding-top: 8px;
   border-top: 1px solid var(--gv-border);
 }
+
+/* src/styles/schedule.css */
 .gv-state > b > .gv-note,
 .gv-heap .gv-note {
   font-weight: 400;
@@ -1261,16 +1297,8 @@
 .gradviz .gv-grads :is(th, td):first-child {
   padding-left: 6px;
 }
-@container gradviz (min-width: 561px) and (max-width: 900px) {
-  .gv-value {
-    display: grid;
-    grid-template: "head picture" auto "statistics picture" 1fr / minmax(0, 1fr) minmax(0, 1fr);
-    gap: 8px 20px;
-  }
-  .gv-value > :is(.gv-picture, .gv-single) {
-    grid-area: picture;
-  }
-}
+
+/* src/styles/narration.css */
 .gv-narration {
   contain: strict;
   display: flex;
@@ -1330,6 +1358,8 @@
     display: none;
   }
 }
+
+/* src/styles/contrast.css */
 @media (forced-colors: active) {
   .gv-mark,
   .gv-playhead,
@@ -1338,6 +1368,8 @@
     forced-color-adjust: none;
   }
 }
+
+/* src/style.css */
 
 /* src/lab/style.css */
 .gradviz-lab-Panel,
@@ -1411,4 +1443,4 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   font: var(--jp-code-font-size) / 1.5 var(--jp-code-font-family);
   color: var(--jp-content-font-color1);
 }
-`,""]),e.d(a,{},{A:i})},21(r){r.exports=function(r){var a=[];return a.toString=function(){return this.map(function(a){var e="",o=void 0!==a[5];return a[4]&&(e+="@supports (".concat(a[4],") {")),a[2]&&(e+="@media ".concat(a[2]," {")),o&&(e+="@layer".concat(a[5].length>0?" ".concat(a[5]):""," {")),e+=r(a),o&&(e+="}"),a[2]&&(e+="}"),a[4]&&(e+="}"),e}).join("")},a.i=function(r,e,o,g,t){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==t&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=t),e&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=e),g&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=g):l[4]="".concat(g)),a.push(l))}},a}},20(r){r.exports=function(r){return r[1]}},12(r,a,e){e.r(a);var o=e(13),g=e.n(o),t=e(14),i=e.n(t),v=e(15),n=e.n(v),d=e(16),l=e.n(d),p=e(17),s=e.n(p),c=e(18),h=e.n(c),u=e(19),x={};x.styleTagTransform=h(),x.setAttributes=l(),x.insert=n().bind(null,"head"),x.domAPI=i(),x.insertStyleElement=s(),g()(u.A,x);let b=u.A&&u.A.locals?u.A.locals:void 0;e.d(a,{},{default:b})},13(r){var a=[];function e(r){for(var e=-1,o=0;o<a.length;o++)if(a[o].identifier===r){e=o;break}return e}function o(r,o){for(var g={},t=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=g[n]||0,l="".concat(n," ").concat(d);g[n]=d+1;var p=e(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)a[p].references++,a[p].updater(s);else{var c=function(r,a){var e=a.domAPI(a);return e.update(r),function(a){a?(a.css!==r.css||a.media!==r.media||a.sourceMap!==r.sourceMap||a.supports!==r.supports||a.layer!==r.layer)&&e.update(r=a):e.remove()}}(s,o);o.byIndex=i,a.splice(i,0,{identifier:l,updater:c,references:1})}t.push(l)}return t}r.exports=function(r,g){var t=o(r=r||[],g=g||{});return function(r){r=r||[];for(var i=0;i<t.length;i++){var v=e(t[i]);a[v].references--}for(var n=o(r,g),d=0;d<t.length;d++){var l=e(t[d]);0===a[l].references&&(a[l].updater(),a.splice(l,1))}t=n}}},15(r){var a={};r.exports=function(r,e){var o=function(r){if(void 0===a[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}a[r]=e}return a[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(e)}},17(r){r.exports=function(r){var a=document.createElement("style");return r.setAttributes(a,r.attributes),r.insert(a,r.options),a}},16(r,a,e){r.exports=function(r){var a=e.nc;a&&r.setAttribute("nonce",a)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var a=r.insertStyleElement(r);return{update:function(e){var o,g,t;o="",e.supports&&(o+="@supports (".concat(e.supports,") {")),e.media&&(o+="@media ".concat(e.media," {")),(g=void 0!==e.layer)&&(o+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),o+=e.css,g&&(o+="}"),e.media&&(o+="}"),e.supports&&(o+="}"),(t=e.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(o,a,r.options)},remove:function(){var r;null===(r=a).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,a){if(a.styleSheet)a.styleSheet.cssText=r;else{for(;a.firstChild;)a.removeChild(a.firstChild);a.appendChild(document.createTextNode(r))}}}}]);
+`,""]),a.d(e,{},{A:i})},21(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",o=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),o&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),o&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,o,g,t){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==t&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=t),a&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=a),g&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=g):l[4]="".concat(g)),e.push(l))}},e}},20(r){r.exports=function(r){return r[1]}},12(r,e,a){a.r(e);var o=a(13),g=a.n(o),t=a(14),i=a.n(t),v=a(15),n=a.n(v),d=a(16),l=a.n(d),p=a(17),s=a.n(p),c=a(18),h=a.n(c),u=a(19),x={};x.styleTagTransform=h(),x.setAttributes=l(),x.insert=n().bind(null,"head"),x.domAPI=i(),x.insertStyleElement=s(),g()(u.A,x);let b=u.A&&u.A.locals?u.A.locals:void 0;a.d(e,{},{default:b})},13(r){var e=[];function a(r){for(var a=-1,o=0;o<e.length;o++)if(e[o].identifier===r){a=o;break}return a}function o(r,o){for(var g={},t=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=g[n]||0,l="".concat(n," ").concat(d);g[n]=d+1;var p=a(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)e[p].references++,e[p].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,o);o.byIndex=i,e.splice(i,0,{identifier:l,updater:c,references:1})}t.push(l)}return t}r.exports=function(r,g){var t=o(r=r||[],g=g||{});return function(r){r=r||[];for(var i=0;i<t.length;i++){var v=a(t[i]);e[v].references--}for(var n=o(r,g),d=0;d<t.length;d++){var l=a(t[d]);0===e[l].references&&(e[l].updater(),e.splice(l,1))}t=n}}},15(r){var e={};r.exports=function(r,a){var o=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(a)}},17(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},16(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var o,g,t;o="",a.supports&&(o+="@supports (".concat(a.supports,") {")),a.media&&(o+="@media ".concat(a.media," {")),(g=void 0!==a.layer)&&(o+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),o+=a.css,g&&(o+="}"),a.media&&(o+="}"),a.supports&&(o+="}"),(t=a.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(o,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);
