@@ -148,25 +148,36 @@ def _checked(answer: Any, op: Operator, index: int, known: OperatorType, marked:
     operators, g_input = answer
     if type(operators) is Operator:
         operators = [operators]
-    elif operators is None:
-        operators = []
-    elif isinstance(operators, (list, tuple)):
-        operators = list(operators)
-    else:
-        raise _failed(op, index, known, f"returned {operators!r} as its operators")
-    if g_input is None or isinstance(g_input, (str, GradientSlice)):
-        g_input = [g_input]
-    elif isinstance(g_input, tuple):
-        g_input = list(g_input)
-    elif not isinstance(g_input, list):
-        raise _failed(op, index, known, f"returned {g_input!r} as the gradients of the inputs")
+    elif type(operators) is not list:
+        operators = _as_operators(operators, op, index, known)
+    if type(g_input) is not list:
+        g_input = _as_gradients(g_input, op, index, known)
     if len(g_input) != len(op.inputs):
         raise _failed(
             op, index, known, f"returned {len(g_input)} gradients for {len(op.inputs)} inputs, with None where none is"
         )
     if not known.is_rule_ours:
+        operators = operators.copy()  # a list that its maker may still change
         _check_parts(operators, g_input, op, index, known)
     return Answer(operators, g_input, known.rule_source, marked)
+
+
+def _as_operators(operators: Any, op: Operator, index: int, known: OperatorType) -> list[Any]:
+    """What a rule returned in place of a list of operators, as one."""
+    if operators is None:
+        return []
+    if isinstance(operators, (list, tuple)):
+        return list(operators)
+    raise _failed(op, index, known, f"returned {operators!r} as its operators")
+
+
+def _as_gradients(g_input: Any, op: Operator, index: int, known: OperatorType) -> list[Any]:
+    """What a rule returned in place of a list of gradients, as one."""
+    if g_input is None or isinstance(g_input, (str, GradientSlice)):
+        return [g_input]
+    if isinstance(g_input, (list, tuple)):
+        return list(g_input)
+    raise _failed(op, index, known, f"returned {g_input!r} as the gradients of the inputs")
 
 
 def _check_parts(

@@ -12,7 +12,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 SHAPES = ("chain", "layers", "branching", "fan-out", "in place")
 NAMES = {
-    *(f"{verb} {shape}" for verb in ("generate", "record", "growth of", "memory of") for shape in SHAPES),
+    *(
+        f"{verb} {shape}"
+        for verb in ("play", "generate", "pass", "record", "growth of", "memory of")
+        for shape in SHAPES
+    ),
     "load JSON",
     "run tiny operators, forward",
     "run tiny operators, forward + backward",
