@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from ...program import GradvizError
 
+FORM = ('Write a comparison, such as norm > 10, x.nan > 0 or op == "Relu" and n > 1.',)
+
 
 class ConditionError(GradvizError):
     """A condition that says nothing: its text, and where it stops making sense.
@@ -23,7 +25,7 @@ class ConditionError(GradvizError):
         super().__init__(
             f"{problem[:1].upper()}{problem[1:]}, at character {position + 1}:\n    {line}\n    {' ' * position}^",
             kind=kind,
-            ways_out=ways_out,
+            ways_out=ways_out or FORM,
         )
         self.text = text
         self.position = position
