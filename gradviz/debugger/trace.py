@@ -13,7 +13,7 @@ import msgspec
 
 from ..program import Gradient, GradientSlice
 from .trace_breakpoints import BreakpointEntry
-from .trace_check import TraceError, check, too_deep
+from .trace_check import TraceError, check, check_details, too_deep
 from .trace_parts import (
     Contribution,
     Frame,
@@ -163,6 +163,7 @@ def decode(data: bytes | str) -> Trace:
     fields |= {"events": lengthened(written.events), "arrays": as_values(written.arrays)}
     trace = Trace(**fields)
     check(trace)
+    check_details(trace)
     return trace
 
 

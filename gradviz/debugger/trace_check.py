@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import msgspec
+
 from ..program.errors import GradvizError, shorten
+from ..program.events import from_dict
 
 if TYPE_CHECKING:
     from .trace import Trace
-    from .trace_parts import Frame, Ledger, Line, Merge, Subnet, TraceEvent, Value
+    from .trace_parts import Frame, Ledger, Line, Merge, Revision, Subnet, TraceEvent, Value
 
 MAX_DEPTH = 200
 """Nesting of nets, arguments and details. Deeper ones could exhaust the stack of whoever walks them."""
@@ -24,6 +28,13 @@ LONGEST_MARK = 1000
 
 MERGED_ROWS = 8
 """Indices of a merge that a document lists."""
+
+
+VERSION = re.compile(r".+@\d{1,9}", re.DOTALL)
+"""How a blob version is written."""
+
+NUMBERS = ("index", "position", "version", "in_versions", "out_versions")
+"""Fields of events that count operators or versions."""
 
 
 class TraceError(GradvizError):
@@ -82,6 +93,8 @@ class _Lines:
             for owner in (net.owner, net.backward_owner):
                 if owner is not None and owner not in self.ids:
                     _wrong(f"subnets[{index}]", f"there is no line {shorten(owner)} before it that could run it")
+            if not net.path:
+                _wrong(f"subnets[{index}].path", "it is empty: there is one element for each net around and itself")
             self.nets[net.id] = net
             self._add(net.id, f"subnets[{index}].", net.forward, net.backward)
         for line in self._all():
@@ -124,6 +137,13 @@ class _Lines:
         times = [revision.at for revision in line.history]
         if not times or times[0] != line.made or times != sorted(set(times)) or times[-1] > end:
             _wrong(f"{where}.history", f"its times {times!r:.80} have to rise from {line.made}, at most to {end}")
+        parts: list[Line | Revision] = [line, *line.history]
+        for part in parts:
+            if len(part.inputs) != len(line.inputs) or len(part.outputs) != len(line.outputs):
+                _wrong(f"{where}.history", "it reads or writes more blobs, or fewer, than the line does in the end")
+            for blob in (*part.inputs, *part.outputs):
+                if not VERSION.fullmatch(blob):
+                    _wrong(where, f'"{shorten(blob)}" is no blob version as x@0 is')
         _check_json(f"{where}.args", line.args)
 
 
@@ -149,15 +169,50 @@ def _check_event(trace: Trace, lines: _Lines, where: str, event: TraceEvent) -> 
     _check_json(f"{where}.detail", [event.seconds, event.detail])
 
 
+def check_details(trace: Trace) -> None:
+    """Raise TraceError where the detail of an event is not what events of its kind have."""
+    nets: list[Trace | Subnet] = [trace, *trace.subnets]
+    most = sum(len(net.forward) + len(net.backward) for net in nets)
+    checked: set[int] = set()
+    for index, event in enumerate(trace.events):
+        if id(event.detail) not in checked:
+            checked.add(id(event.detail))
+            _check_detail(f"events[{index}].detail", event, most)
+
+
+def _check_detail(where: str, event: TraceEvent, most: int) -> None:
+    """`most` lines there are: no operator, position or version has a greater number."""
+    try:
+        made = from_dict({"seconds": None, **event.detail, "event": event.kind})
+    except (msgspec.ValidationError, GradvizError) as error:
+        raise TraceError(
+            f"The trace is not built as {event.kind} events are, at {where}: {error}.",
+            kind="bad_structure",
+            ways_out=["The file may be damaged: save the session again."],
+        ) from None
+    for field in NUMBERS:
+        given = getattr(made, field, None)
+        for number in given if isinstance(given, tuple) else (given,):
+            _check_index(f"{where}.{field}", number, most + 1, "lines")
+
+
 def _check_groups(trace: Trace) -> None:
-    """Groups are contiguous, but that those of nested nets may lie inside."""
+    """Groups are contiguous, but that those of nested nets may lie inside; events are in the net last entered."""
     open_: list[int | None] = [None]
+    inside: list[tuple[str | None, int | None]] = [(None, None)]
     known: set[int] = set()
     for index, event in enumerate(trace.events):
         if event.kind == "LeftSubnet":
             if len(open_) == 1:
                 _wrong(f"events[{index}]", "it leaves a nested net that was not entered")
             open_.pop()
+            inside.pop()
+        if event.kind == "EnteredSubnet":
+            if event.subnet is None:
+                _wrong(f"events[{index}].subnet", "it enters a nested net, and does not say which")
+            inside.append((event.subnet, event.frame))
+        if inside[-1] != (event.subnet, event.frame) and event.kind != "Failed":
+            _wrong(f"events[{index}]", f"it is in {event.subnet}, frame {event.frame}, and {inside[-1]} was entered")
         if open_[-1] != event.group:
             if event.group in known:
                 _wrong(f"events[{index}].group", f"group {event.group} had already ended; groups are contiguous")

@@ -1,18 +1,31 @@
 """Reading and writing the trace document: what goes out comes in again, and every fault says what is wrong."""
 
+import contextlib
+import copy
 import json
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+import gradviz
 from gradviz.debugger.trace import Trace, TraceError, Value, decode, encode, number
 from gradviz.program.errors import GradvizError
-from tests.drawing.examples import SKIP_CONNECTION, trace
+from tests.drawing.examples import SKIP_CONNECTION
 
-DOCUMENT = trace(SKIP_CONNECTION)
+
+def recorded() -> Trace:
+    net = gradviz.Net("skip connection")
+    for type, inputs, outputs in SKIP_CONNECTION:
+        net.add(type, inputs, outputs)
+    return gradviz.debug(net, ["loss"]).trace()
+
+
+DOCUMENT = recorded()
 
 
 def changed(**fields: object) -> str:
@@ -24,6 +37,12 @@ def inside(part: str, index: int, **fields: object) -> str:
     document = json.loads(encode(DOCUMENT))
     document[part][index] |= fields
     return json.dumps(document)
+
+
+def detail(number: int, /, **fields: object) -> object:
+    """The detail of an event with fields of it changed."""
+    found: dict[str, object] = json.loads(encode(DOCUMENT))["events"][number]["detail"]
+    return found | fields
 
 
 def value(**fields: object) -> Value:
@@ -80,6 +99,14 @@ def test_what_was_not_computed_stays_absent():
         (inside("ledgers", 0, at=-1), "bad_reference"),
         (changed(graph={}), "bad_reference"),
         (changed(graph={"svg": "<svg/>"}), "bad_reference"),
+        (inside("forward", 0, outputs=["h"]), "bad_reference"),
+        (inside("forward", 0, outputs=["h@0", "k@0"]), "bad_reference"),
+        (inside("forward", 0, outputs=["h@" + 30 * "9"]), "bad_reference"),
+        (inside("events", 0, subnet="s0"), "bad_reference"),
+        (inside("events", 0, detail={}), "bad_structure"),
+        (inside("events", 0, detail=detail(0, index="<script>")), "bad_structure"),
+        (inside("events", 0, detail=detail(0, index=10**6)), "bad_reference"),
+        (inside("events", 0, detail=detail(0, in_versions=[2**31, 0, 0])), "bad_reference"),
         (b"[" * 100_000, "too_deep"),
         (changed(net={"ops": None}).replace("null", "[" * 400 + "]" * 400, 1), "too_deep"),
     ],
@@ -136,3 +163,37 @@ def test_any_json_is_a_trace_or_a_clear_error(content: object):
 
 def test_decoding_gives_the_documented_types():
     assert isinstance(decode(encode(DOCUMENT)), Trace)
+
+
+def places(content: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+    """The way to each thing in a JSON document."""
+    yield path
+    children = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    for key, child in children:
+        yield from places(child, (*path, key))
+
+
+WRITTEN = json.loads(encode(DOCUMENT))
+PLACES = [path for path in places(WRITTEN) if path]
+DAMAGE = [None, -1, 2**40, 1e308, "", "x@0", "<script>", "f99", [], {}, [[[0]]]]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(PLACES), st.sampled_from(DAMAGE))
+def test_a_damaged_document_is_refused_or_stepped_and_answers(path: tuple[Any, ...], damage: object):
+    document = copy.deepcopy(WRITTEN)
+    part = document
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = damage
+    try:
+        session = gradviz.Session(decode(json.dumps(document)))
+    except TraceError:
+        return
+    for _ in range(len(session)):
+        assert session.step() is not None
+        assert session.narration is not None
+    blob = session.trace().forward[0].outputs[0] if session.trace().forward else "x"
+    for question in (session.why_none, session.versions, session.ledger, session.provenance, session.check):
+        with contextlib.suppress(GradvizError):
+            str(question(blob))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
 from ..placed import Placed
+from ..trace_check import TraceError
 from . import check, diff, ledger, paths, provenance, rows, state, versions, why_none
 from .check import CheckView
 from .diff import DiffView
@@ -14,6 +19,27 @@ from .rows import MergeView
 from .state import StateView
 from .versions import VersionsView
 from .why_none import WhyNoneView
+
+Question = TypeVar("Question", bound=Callable[..., Any])
+
+
+def asked(question: Question) -> Question:
+    """A question of `Questions`. A document from a file may contradict itself in ways that only an answer meets."""
+
+    @wraps(question)
+    def ask(questions: Questions, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return question(questions, *args, **kwargs)
+        except (AssertionError, LookupError, TypeError, ValueError) as error:
+            if questions._recording is not None:
+                raise
+            raise TraceError(
+                f"The trace contradicts itself: {question.__name__} cannot be answered ({error!r}).",
+                kind="bad_reference",
+                ways_out=["The file may be damaged: save the session again."],
+            ) from error
+
+    return cast(Question, ask)
 
 
 class Questions(Placed):
@@ -32,6 +58,7 @@ class Questions(Placed):
         """The nested net that we are in, and the run of it."""
         return self._places.subnet(self._position), self._places.frame(self._position)
 
+    @asked
     def ledger(self, blob: str) -> LedgerView:
         """What was added up to the gradient of `blob`: each contribution with norm, share, cosine, producer and path.
 
@@ -46,6 +73,7 @@ class Questions(Placed):
         """
         return ledger.answer(self._recorded, *self._here, blob)
 
+    @asked
     def rows(self, blob: str) -> MergeView:
         """How the rows of equal index in the sparse gradient of `blob` were merged: which repeated, how many are left.
 
@@ -57,6 +85,7 @@ class Questions(Placed):
         """
         return rows.answer(self._trace, blob)
 
+    @asked
     def why_none(self, blob: str) -> WhyNoneView:
         """Why `blob` has no gradient: what cuts each way from it to a y; that none is there yet; or where it has one.
 
@@ -68,6 +97,7 @@ class Questions(Placed):
         """
         return why_none.answer(self._recorded, *self._here, blob)
 
+    @asked
     def paths(self, y: str, x: str | None = None, k: int = 5) -> PathsView:
         """How a gradient comes from `y` to `x`: how many paths there are, and the `k` along which the most flows.
 
@@ -85,6 +115,7 @@ class Questions(Placed):
         start, end = (None, y) if x is None else (y, x)
         return paths.answer(self._recorded, *self._here, start, end, k)
 
+    @asked
     def provenance(self, blob: str, what: str | None = None, *, factor: float = FACTOR) -> ProvenanceView:
         """Where a fault of `blob` was born: the first operator that made it of inputs that were fine.
 
@@ -99,6 +130,7 @@ class Questions(Placed):
         """
         return provenance.answer(self._recorded, *self._here, blob, what, factor)
 
+    @asked
     def check(self, op_or_blob: str) -> CheckView:
         """Whether a gradient is right, by finite differences with the gradients and values that were recorded.
 
@@ -115,6 +147,7 @@ class Questions(Placed):
         """
         return check.answer(self._recorded, *self._here, op_or_blob)
 
+    @asked
     def versions(self, blob: str) -> VersionsView:
         """Of each version of `blob` who wrote it, who reads it, who still needs it, and what its gradient is by now.
 
@@ -123,6 +156,7 @@ class Questions(Placed):
         """
         return versions.answer(self._recorded, *self._here, blob)
 
+    @asked
     def diff(self, a: int, b: int | None = None) -> DiffView:
         """What changed between positions `a` and `b`, None: this one: operators, names, gradients, the map, values.
 
@@ -131,6 +165,7 @@ class Questions(Placed):
         """
         return diff.answer(self._recorded, a, b)
 
+    @asked
     def state(self) -> StateView:
         """The state of the engine here, in the nested net that we are in, and what the last event changed in it."""
         return state.answer(self._recorded, *self._here)
