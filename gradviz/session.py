@@ -4,22 +4,25 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, overload
 
 import msgspec
 
 from . import notebook
 from .debugger import Cursor, Recording, record
 from .debugger.eager import record_backward
+from .debugger.terms import Budget, Folder
 from .debugger.trace import Trace, decode, encode
 from .drawing import LIGHT, Opened, Theme, digraph, render
 from .eager import Variable
 from .gradient import Ys
 from .net import Net
+from .notebook.answered import ANSWERS
 from .notebook.cells import write_notebook
 from .notebook.display import mimebundle
 from .notebook.files import write_whole
 from .notebook.page import BUDGET, page
+from .notebook.progress import shown_progress
 from .program import GradientError, NetDef
 from .program.events import Aggregator
 from .runtime import Workspace
@@ -61,18 +64,23 @@ class Session(Cursor):
         """
         write_whole(path, encode(self.trace()))
 
-    def to_html(self, path: str | Path, *, budget: int = BUDGET, title: str | None = None) -> None:
+    def to_html(
+        self, path: str | Path, *, budget: int = BUDGET, answers: int = ANSWERS, title: str | None = None
+    ) -> None:
         """Write a page that shows this session in any browser, from a file and offline; it opens at this position.
 
         Args:
             budget: the most bytes of JSON for values. Where they are more, fewer elements of each array are in the
                 page, then none, then no statistics either; the page says so.
+            answers: the most bytes of JSON for answers to what the reader may ask, which are put into the page within
+                a few seconds. Where there is none the page says what to call in Python.
             title: None: the net's name.
 
         Raises:
             FileError: `path` cannot be written, or the page would be too large for a browser. What was there stays.
         """
-        write_whole(path, page(self.trace(), self.position, budget=budget, title=title).encode(errors="replace"))
+        html = page(self.trace(), self.position, questions=self, budget=budget, most_answers=answers, title=title)
+        write_whole(path, html.encode(errors="replace"))
 
     def to_notebook(self, path: str | Path) -> None:
         """Write a notebook that runs the recorded program again, one operator a cell, and ends with the same gradients.
@@ -108,7 +116,8 @@ class Session(Cursor):
 
         Args:
             opened: operators to draw with their nested nets, by the ids of their lines (``"f2"``) or nets (``"s0"``),
-                or ``"all"``; None: those that the position is in.
+                and groups of a large net to draw with what they hold (``"g3"``), or ``"all"``; None: the nets that
+                the position is in.
 
         Raises:
             DrawingError: something that cannot open is named.
@@ -119,40 +128,37 @@ class Session(Cursor):
         return mimebundle(self)
 
 
+class _Keeping(TypedDict, total=False):
+    budget: Budget
+    spill: Folder
+
+
+class _OfNets(_Keeping, total=False):
+    workspace: Workspace | None
+    skip: int
+    deduplicate: Aggregator | None
+
+
+class _OfVariables(_Keeping, total=False):
+    gradient: Any
+    schedule: str
+    retain_grad: bool
+
+
 @overload
-def debug(
-    net: NetDef,
-    ys: Ys,
-    *,
-    workspace: Workspace | None = None,
-    skip: int = 0,
-    deduplicate: Aggregator | None = None,
-) -> Session: ...
+def debug(net: NetDef, ys: Ys, **options: Unpack[_OfNets]) -> Session: ...
 @overload
-def debug(
-    y: Variable | Sequence[Variable],
-    /,
-    *,
-    gradient: Any = None,
-    schedule: str = "rank",
-    retain_grad: bool = False,
-) -> Session: ...
+def debug(y: Variable | Sequence[Variable], /, **options: Unpack[_OfVariables]) -> Session: ...
 @overload
-def debug(
-    *,
-    y: Variable | Sequence[Variable],
-    gradient: Any = None,
-    schedule: str = "rank",
-    retain_grad: bool = False,
-) -> Session: ...
+def debug(*, y: Variable | Sequence[Variable], **options: Unpack[_OfVariables]) -> Session: ...
 def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> Session:
     """Record a backward pass: of a net, ``debug(net, ys)``, or of Variables, ``debug(y)``.
 
-    debug(net, ys, *, workspace=None, skip=0, deduplicate=None) records how the gradients of `ys` come into being and,
-    where the net's inputs are fed, their execution.
+    debug(net, ys, *, workspace=None, skip=0, deduplicate=None, budget=None, spill=None) records how the gradients of
+    `ys` come into being and, where the net's inputs are fed, their execution.
 
-    debug(y, *, gradient=None, schedule="rank", retain_grad=False) records what ``y.backward(...)`` does with these
-    arguments. It does not do it: every Variable stays as it is, its ``grad`` too.
+    debug(y, *, gradient=None, schedule="rank", retain_grad=False, budget=None, spill=None) records what
+    ``y.backward(...)`` does with these arguments. It does not do it: every Variable stays as it is, its ``grad`` too.
 
     Args:
         net: the forward net; it stays as it is.
@@ -165,8 +171,12 @@ def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> 
         gradient: of y, an array of its shape and dtype; of several a list of them, None among them for 1.
         schedule: in which order functions are run backward, see `Variable.backward`.
         retain_grad: whether the Variables on the way keep their gradients too.
+        budget: the most bytes that what operators make may take, ``"1 GB"`` or a number of them: what does not fit is
+            dropped, and made again when it is asked for. None: all is kept. `Session.store` tells what became of it.
+        spill: a folder for arrays that do not fit, or True for one of the system's; they go with the session.
 
     Raises:
+        StoreError: `budget` or `spill` cannot be used.
         NetError: `net` is no net, or `deduplicate` neither ``"sum"`` nor ``"mean"``.
         GradientError: nothing could be recorded, because `ys` or the net are malformed, or because ``y.backward``
             would not start. A fault met on the way does not raise: it is the last event of the session, so that one
@@ -177,11 +187,10 @@ def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> 
         net, y = None, net
     is_eager = y is not None
     _check_options(options, is_eager, *([net, ys] if is_eager else []))
-    return Session(None, record_backward(y, **options) if is_eager else record(net, ys, **options))
-
-
-OF_NETS, OF_VARIABLES = ("workspace", "skip", "deduplicate"), ("gradient", "schedule", "retain_grad")
-"""The options of each kind of recording."""
+    with shown_progress() as progress:
+        if is_eager:
+            return Session(None, record_backward(y, **options, progress=progress))
+        return Session(None, record(net, ys, **options, progress=progress))
 
 
 def _are_variables(given: Any) -> bool:
@@ -192,7 +201,8 @@ def _are_variables(given: Any) -> bool:
 
 def _check_options(options: Mapping[str, Any], is_eager: bool, *others: Any) -> None:
     """Raise GradientError ``bad_argument`` for what belongs to the other kind of recording, or to none."""
-    what, known, other = ("Variables", OF_VARIABLES, OF_NETS) if is_eager else ("a net", OF_NETS, OF_VARIABLES)
+    of_nets, of_variables = _OfNets.__annotations__, _OfVariables.__annotations__
+    what, known, other = ("Variables", of_variables, of_nets) if is_eager else ("a net", of_nets, of_variables)
     wrong = [name for name in options if name not in known]
     if any(one is not None for one in others):
         wrong.append("net, ys")

@@ -2,6 +2,7 @@
 //
 // At position p, p events have happened and the current one is events[p - 1]; at 0 nothing has.
 
+import { behind } from "./sorted";
 import { allLines, type Line, type Names, type Trace, type TraceEvent } from "./trace";
 
 /** future: not made yet (a forward operator never is: the net is there before anything happens); current: the forward operator being visited; new: made, changed or run by the current event. */
@@ -51,10 +52,10 @@ export function namesAt(line: Line, position: number): Names {
   return line.history[formAt(line, position)] ?? line;
 }
 
-/** How many of the lines that are operators exist at the position. */
-export function madeCount(lines: readonly Line[], position: number): { made: number; all: number } {
-  const operators = lines.filter((line) => line.kind === "operator");
-  return { made: operators.filter((line) => line.made <= position).length, all: operators.length };
+/** How many of the lines are operators, and how many of these exist by a position. */
+export function linesMade(lines: readonly Line[]): { all: number; by(position: number): number } {
+  const made = lines.filter((line) => line.kind === "operator").map((line) => line.made).sort((a, b) => a - b);
+  return { all: made.length, by: (position) => behind(made, position) };
 }
 
 /** Tells which lines can look different after a move, by their ids; `from` is null before anything was shown. */
@@ -62,11 +63,11 @@ export type Touched = (from: number | null, to: number) => Set<string>;
 
 /** A step touches few of the lines: views that look only at these stay quick in long programs. */
 export function touchedLines(trace: Trace): Touched {
-  const changes: string[][] = Array.from({ length: trace.events.length + 1 }, () => []);
+  const changes: string[][] = [];
   const lines = allLines(trace);
   for (const line of lines) {
     for (const position of new Set([line.made, line.ran ?? line.made, ...line.history.map((form) => form.at)])) {
-      changes[position]?.push(line.id);
+      (changes[position] ??= []).push(line.id);
     }
   }
   const marked = (position: number): string[] => {

@@ -2,9 +2,29 @@
 
 export type Reader<T> = (value: unknown, path: string) => T;
 
+/** What is wrong with a document, and where: the path is put together on the way out, since almost nothing is wrong. */
+class Damage extends Error {
+  readonly path: string;
+  readonly problem: string;
+
+  constructor(path: string, problem: string) {
+    super(`this gradviz trace is damaged: ${path} ${problem}`);
+    this.name = "Error";
+    this.path = path;
+    this.problem = problem;
+  }
+}
+
 /** Throws: the field at `path` is not what it has to be. */
 export function refuse(path: string, problem: string): never {
-  throw new Error(`this gradviz trace is damaged: ${path} ${problem}`);
+  throw new Damage(path, problem);
+}
+
+/** The same error, its path being one inside of `path`. */
+export function within(path: string, error: unknown): unknown {
+  if (!(error instanceof Damage) || path === "") return error;
+  const point = error.path === "" || error.path.startsWith("[") ? "" : ".";
+  return new Damage(path + point + error.path, error.problem);
 }
 
 function described(value: unknown): string {
@@ -41,10 +61,18 @@ export function choice<T extends string>(choices: readonly T[]): Reader<T> {
 }
 
 export function list<T>(item: Reader<T>): Reader<T[]> {
-  return (value, path) =>
-    Array.isArray(value)
-      ? value.map((entry, index) => item(entry, `${path}[${index}]`))
-      : refuse(path, `${described(value)}, not a list`);
+  return (value, path) => {
+    if (!Array.isArray(value)) return refuse(path, `${described(value)}, not a list`);
+    const read = new Array<T>(value.length);
+    for (let index = 0; index < value.length; index++) {
+      try {
+        read[index] = item(value[index], "");
+      } catch (error) {
+        throw within(`${path}[${index}]`, error);
+      }
+    }
+    return read;
+  };
 }
 
 export function optional<T>(reader: Reader<T>): Reader<T | null> {
@@ -56,7 +84,11 @@ export function dictionary<T>(item: Reader<T>): Reader<Record<string, T>> {
   return (value, path) => {
     const entries = Object.create(null) as Record<string, T>;
     for (const [key, entry] of Object.entries(record(value, path))) {
-      entries[key] = item(entry, `${path}[${JSON.stringify(key)}]`);
+      try {
+        entries[key] = item(entry, "");
+      } catch (error) {
+        throw within(`${path}[${JSON.stringify(key)}]`, error);
+      }
     }
     return entries;
   };

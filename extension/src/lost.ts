@@ -13,17 +13,21 @@ export interface LostNotice {
   readonly isLost: boolean;
   /** The kernel is lost. */
   tell(): void;
+  /** Calls back when it is. */
+  whenLost(listener: () => void): void;
   dispose(): void;
 }
 
 /** A notice that speaks when `tell` is called, or the event happens inside of `host`. */
 export function createLostNotice(host: HTMLElement): LostNotice {
   const notice = element("div", { class: "gv-lost", role: "status" });
+  const listeners: (() => void)[] = [];
   let isLost = false;
 
   function tell(): void {
     isLost = true;
     notice.textContent = WORDS;
+    for (const listener of listeners) listener();
   }
 
   host.addEventListener(KERNEL_LOST, tell);
@@ -33,6 +37,7 @@ export function createLostNotice(host: HTMLElement): LostNotice {
       return isLost;
     },
     tell,
+    whenLost: (listener) => void listeners.push(listener),
     dispose: () => host.removeEventListener(KERNEL_LOST, tell),
   };
 }

@@ -7,8 +7,9 @@ import { parse, truth } from "./conditions/parser";
 import { ConditionError } from "./conditions/tokens";
 import { kept } from "./kept";
 import { occursAt } from "./places";
+import { behind } from "./sorted";
 import { KINDS, type Trace } from "./trace";
-import { behind, rowContext, writingsOf, type Row, type Writings } from "./writings";
+import { rowContext, writingsOf, type Row, type Writings } from "./writings";
 
 /** What stands for a condition. */
 export const PHRASES = new Map<string, string>([

@@ -1,41 +1,83 @@
 // The page that needs no server: the notebook widget over a document that the page itself holds.
 
-import widget, { type Model, type State } from "./widget";
+import type { Question } from "./asking";
+import { missing, readHeld, type Answering } from "./held";
+import { createPatience } from "./patience";
+import widget, { SHOWN, type Model, type State } from "./widget";
 
-/** A model without a kernel: nobody else moves it, and nobody listens. */
-function loneModel(state: State): Model {
+/** A document has about so many characters for each that it takes in the page. */
+const UNPACKED = 7;
+
+/** A model without a kernel: nobody else moves it, and what is asked is answered from what the page holds. */
+function loneModel(state: State, answering: Answering): Model {
+  let hear: (message?: unknown) => void = () => undefined;
   return {
     get: (name) => state[name],
     set: (name, value) => void (state[name] = value),
-    on: () => undefined,
+    on: (name, listener) => void (name === "msg:custom" && (hear = listener)),
     off: () => undefined,
     save_changes: () => undefined,
+    send: (message) => queueMicrotask(() => hear({ id: message["id"], ...replyTo(answering, message as unknown as Question) })),
   };
 }
 
-/** The document, which the page holds as base64 of gzip. */
+function replyTo(answering: Answering, question: Question): Record<string, unknown> {
+  try {
+    return answering(question);
+  } catch (error) {
+    return { problem: damaged(error), ways_out: [] };
+  }
+}
+
+function damaged(error: unknown): string {
+  return `The answers in this page are damaged: ${error instanceof Error ? error.message : String(error)}.`;
+}
+
+/** The answers of the page; where there are none, or they cannot be read, it says so when it is asked. */
+async function readAnswers(answers: HTMLElement | null): Promise<Answering> {
+  if (answers === null) return missing;
+  try {
+    return readHeld(await unpack(answers.textContent ?? ""));
+  } catch (error) {
+    return () => ({ problem: damaged(error), ways_out: [] });
+  } finally {
+    answers.remove();
+  }
+}
+
+/** What the page holds as base64 of gzip. */
 async function unpack(packed: string): Promise<string> {
   if (typeof DecompressionStream === "undefined") {
     throw new Error("This page needs a newer browser: Chrome or Edge 80, Firefox 113, Safari 16.4, or later ones.");
   }
-  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+  const binary = atob(packed);
+  const bytes = new Uint8Array(binary.length);
+  for (let index = 0; index < bytes.length; index++) bytes[index] = binary.charCodeAt(index);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).text();
 }
 
-async function open(main: HTMLElement, recording: HTMLElement): Promise<void> {
+async function open(main: HTMLElement, recording: HTMLElement, answers: HTMLElement | null): Promise<void> {
+  const packed = recording.textContent ?? "";
+  const patience = createPatience(main, packed.length * UNPACKED);
+  // The keys work at once, unless the reader has been quicker.
+  main.addEventListener(SHOWN, () => {
+    if (document.activeElement === document.body) main.querySelector<HTMLElement>("[role=region].gradviz")?.focus({ preventScroll: true });
+  });
   try {
-    const trace = await unpack(recording.textContent ?? "");
+    await patience.say("Opening …");
+    const trace = await unpack(packed);
     recording.remove();
-    widget.render({ model: loneModel({ trace, position: Number(recording.dataset["position"]), marks: null }), el: main });
+    const state = { trace, position: Number(recording.dataset["position"]), marks: null };
+    widget.render({ model: loneModel(state, await readAnswers(answers)), el: main });
   } catch (error) {
     const alert = document.createElement("p");
     alert.setAttribute("role", "alert");
     alert.textContent = `This recording cannot be shown. ${error instanceof Error ? error.message : String(error)}`;
     main.replaceChildren(alert);
+  } finally {
+    patience.end();
   }
-  // The keys work at once, unless the reader has been quicker.
-  if (document.activeElement === document.body) main.querySelector<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
 }
 
 /** The page follows the system's colours until the reader chooses. */
@@ -53,6 +95,6 @@ function offerColours(button: HTMLButtonElement): void {
   button.hidden = false;
 }
 
-const [main, recording, button] = ["main", "#gv-recording", "#gv-colours"].map((one) => document.querySelector<HTMLElement>(one));
+const [main, recording, answers, button] = ["main", "#gv-recording", "#gv-answers", "#gv-colours"].map((one) => document.querySelector<HTMLElement>(one));
 if (button instanceof HTMLButtonElement) offerColours(button);
-if (main && recording) void open(main, recording);
+if (main && recording) void open(main, recording, answers ?? null);

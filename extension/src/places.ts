@@ -136,8 +136,8 @@ export function crumbs(trace: Trace, position: number): Crumb[] {
   return found.reverse();
 }
 
-/** "2.loop_net[3]/0.net" for a nested net that an event enters. */
-export function pathOf(trace: Trace, event: TraceEvent): string {
+/** "2.loop_net[3]/0.net" for the nested net of an event, or one that it enters; without a run "2.loop_net/0.net". */
+export function pathOf(trace: Trace, event: Pick<TraceEvent, "subnet" | "frame">): string {
   const { subnets } = placesOf(trace);
   if (event.frame === null) return (event.subnet ? subnets.get(event.subnet)?.path : undefined)?.join("/") ?? "";
   const path: string[] = [];

@@ -143,6 +143,8 @@ export interface Value {
   stack?: number;
   /** Elements too small for the precision of their dtype, but not 0; missing: not counted. */
   subnormal?: number;
+  /** How many finite elements lie in each of so many equal bins from min to max; missing: not counted. */
+  histogram?: number[];
 }
 
 export interface Contribution {
@@ -235,7 +237,30 @@ export interface BreakpointEntry {
   enabled: boolean;
 }
 
-export type Graph = { svg: string; dot: string } | { omitted: string };
+/** Neighbours of a large net that the drawing shows as one node in each lane until it opens. */
+export interface NodeGroup {
+  /** "g0", in a nested net "s0.g0". */
+  id: string;
+  /** The group that it lies in, one before it. */
+  around: string | null;
+  /** The lines that are in it and in no group inside of it. */
+  lines: string[];
+  /** What it shows when it opens, an index into the graph's shapes, and what the shape says here. */
+  shape: number;
+  words: string[];
+}
+
+export type Graph = { svg: string; dot: string; groups: NodeGroup[]; shapes: string[] } | { omitted: string };
+/** What an operator type computes, in plain text about the names of its inputs and outputs. */
+export interface Formula {
+  formula: string;
+  /** Empty: not known. */
+  derivative: string;
+  /** As in a signature: "b?" may be left out, "xs..." stands for any number. */
+  inputs: string[];
+  outputs: string[];
+}
+
 
 export interface Trace {
   format: typeof FORMAT;
@@ -264,6 +289,8 @@ export interface Trace {
   graph: Graph;
   /** Null: the pass was not run by a schedule. */
   schedule: Schedule | null;
+  /** By operator type. */
+  formulas: Record<string, Formula>;
   breakpoints: BreakpointEntry[];
   /** Expressions about blobs. */
   watches: string[];

@@ -1,7 +1,14 @@
 // Which value a blob version has: around all nested nets there is one, in a nested net one for each run.
 
 import { placesOf } from "./places";
-import type { Frame, Trace, Value } from "./trace";
+import type { Frame, Line, Trace, Value } from "./trace";
+
+/** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
+export interface Place {
+  blob: string;
+  subnet: string | null;
+  frame: number | null;
+}
 
 /** A blob version of a nested net in one of its runs. */
 export interface Round {
@@ -78,6 +85,40 @@ export function roundText(trace: Trace, round: Frame | null | undefined): string
   const count = round.iterations === null ? "" : ` of ${round.iterations}`;
   const isTest = placesOf(trace).subnets.get(round.subnet)?.argument === "cond_net";
   return isTest ? `test ${round.iteration}${count}` : `iteration ${forwardIteration(round)}${count}`;
+}
+
+const makers = new WeakMap<Trace, Map<string, Line>>();
+
+/** The line of a net that writes a blob version, if one does. */
+export function makerOf(trace: Trace, blob: string, subnet: string | null): Line | undefined {
+  const found = makers.get(trace) ?? findMakers(trace);
+  makers.set(trace, found);
+  return found.get(`${subnet ?? ""} ${blob}`);
+}
+
+function findMakers(trace: Trace): Map<string, Line> {
+  const found = new Map<string, Line>();
+  for (const net of [{ id: "", forward: trace.forward, backward: trace.backward }, ...trace.subnets]) {
+    for (const line of [...net.backward, ...net.forward].reverse()) {
+      if (line.kind === "operator") for (const blob of line.outputs) found.set(`${net.id} ${blob}`, line);
+    }
+  }
+  return found;
+}
+
+/** What a blob version is at a position; undefined: it was not computed yet, or never will be. */
+export function valueAt(trace: Trace, { blob, subnet, frame }: Place, position: number): Value | undefined {
+  if (subnet !== null && frame === null) return undefined;
+  const value = valueOf(trace, frame, blob);
+  const maker = value && makerOf(trace, blob, subnet);
+  if (!value || !maker) return value;
+  const since = frame !== null ? computedAt(trace, frame, maker.id) : ranAt(trace, maker);
+  return since !== null && since <= position ? value : undefined;
+}
+
+/** Functions of a define-by-run pass had run when they were called; what never ran here was found computed. */
+function ranAt(trace: Trace, maker: Line): number {
+  return trace.schedule !== null && maker.role === "forward" ? maker.made : (maker.ran ?? 0);
 }
 
 /** The workspaces on a stack, the last one first: the runs that left them, null for one from before the recording. */

@@ -1,11 +1,15 @@
 // The notebook widget: an anywidget module around the debugger.
 
+import { createLine } from "./asking";
 import { parseTrace } from "./document/parse";
 import { marks as readMarks } from "./document/parts";
 import { createLostNotice, type LostNotice } from "./lost";
 import type { Marks } from "./marks";
+import { createPatience, type Patience } from "./patience";
+import { allLines } from "./trace";
 import { createDebugger, type DebuggerView } from "./views/debugger";
 import { element } from "./views/dom";
+import { counted } from "./views/numbers";
 
 /** What the model holds: the traits of the same names in Python. */
 export interface State {
@@ -14,36 +18,62 @@ export interface State {
   marks: Marks | null;
 }
 
+/** The event that tells the element of the widget that it shows a debugger now. */
+export const SHOWN = "gradviz-shown";
+
 /** What this module uses of an anywidget model. */
 export interface Model {
   get<K extends keyof State>(name: K): State[K];
   set<K extends keyof State>(name: K, value: State[K]): void;
-  on(name: string, listener: () => void): void;
-  off(name: string, listener: () => void): void;
+  on(name: string, listener: (content?: unknown) => void): void;
+  off(name: string, listener: (content?: unknown) => void): void;
   save_changes(): void;
+  /** Sends a message to the kernel. */
+  send(message: Record<string, unknown>): void;
 }
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const lost = createLostNotice(el);
   const report = reportPosition(model, lost);
+  const line = createLine((message) => {
+    if (lost.isLost) throw new Error("the kernel is gone");
+    model.send(message);
+  });
+  lost.whenLost(line.cut);
   let view: DebuggerView | null = null;
 
-  function showTrace(): void {
+  /** Counts the documents: one that takes long is not shown any more when another one has come. */
+  let turn = 0;
+
+  async function showTrace(): Promise<void> {
+    const document = model.get("trace");
+    const own = ++turn;
+    const patience = createPatience(el, document.length);
     try {
-      const trace = parseTrace(model.get("trace"));
-      if (view) view.setTrace(trace, model.get("position"));
-      else {
-        const root = element("div");
-        el.replaceChildren(lost.element, root);
-        view = createDebugger(root, trace, model.get("position"), { onPosition: report.later, onMarks: reportMarks });
-      }
-      showMarks();
+      await patience.say(`Opening a recording of ${Math.round(document.length / 1e6)} MB …`);
+      if (own === turn) await show(document, patience, () => own === turn);
     } catch (error) {
       view?.dispose();
       view = null;
       const message = error instanceof Error ? error.message : String(error);
       el.replaceChildren(element("div", { class: "gradviz gv-error", role: "alert" }, message));
+    } finally {
+      patience.end();
     }
+  }
+
+  async function show(document: string, patience: Patience, isDue: () => boolean): Promise<void> {
+    const trace = parseTrace(document);
+    await patience.say(`Opening ${counted(allLines(trace).length, "operator")} …`);
+    if (!isDue()) return;
+    if (view) view.setTrace(trace, model.get("position"));
+    else {
+      const root = element("div");
+      el.replaceChildren(lost.element, root);
+      view = createDebugger(root, trace, model.get("position"), { onPosition: report.later, onMarks: reportMarks, ask: line.ask });
+    }
+    showMarks();
+    el.dispatchEvent(new Event(SHOWN));
   }
 
   function reportMarks(marks: Marks): void {
@@ -62,14 +92,18 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   }
 
   const showPosition = (): void => view?.setPosition(model.get("position"));
-  model.on("change:trace", showTrace);
+  const onTrace = (): void => void showTrace();
+  model.on("change:trace", onTrace);
   model.on("change:position", showPosition);
   model.on("change:marks", showMarks);
-  showTrace();
+  model.on("msg:custom", line.hear);
+  onTrace();
   return () => {
-    model.off("change:trace", showTrace);
+    turn++;
+    model.off("change:trace", onTrace);
     model.off("change:position", showPosition);
     model.off("change:marks", showMarks);
+    model.off("msg:custom", line.hear);
     report.cancel();
     lost.dispose();
     view?.dispose();

@@ -6,6 +6,7 @@ import { bare, type Context, type Result } from "./conditions/evaluate";
 import { isBlob } from "./conditions/nodes";
 import { forwardLine } from "./cursor";
 import { pathOf } from "./places";
+import { behind } from "./sorted";
 import { allLines, linesById, subnetOf, type Line, type Trace, type TraceEvent, type Value } from "./trace";
 import { loopAround, valueOf } from "./values";
 
@@ -101,17 +102,6 @@ function blobsIn(trace: Trace, rows: Row[]): Set<string> {
   const versions = allLines(trace).flatMap((line) => [line, ...line.history].flatMap(({ inputs, outputs }) => [...inputs, ...outputs]));
   versions.push(...Object.keys(trace.values), ...rows.map((row) => row.blob).filter((blob) => blob !== ""));
   return new Set(versions.flatMap((version) => [version, bare(version)]));
-}
-
-/** The index behind the last of sorted numbers that are at most `limit`. */
-export function behind(sorted: ArrayLike<number>, limit: number): number {
-  let [low, high] = [0, sorted.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] ?? 0) <= limit) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** The version and the value of a blob that were computed last, by a position. */

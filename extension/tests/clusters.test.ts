@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { around, fold, foldPath, without, type Cluster, type Plan } from "../src/views/folds";
-import { createOpening } from "../src/views/opening";
+import { fold, foldPath, without, type Cluster, type Plan } from "../src/views/folds";
+import { clustersFrom, createOpening, type Tree } from "../src/views/opening";
 
 const cluster = (around: string | null, depth: number, from: number, to: number, alone: string[] = []): Cluster => ({
   around,
@@ -28,6 +28,12 @@ const plan: Plan = {
     { depth: 2, width: { from: 30, to: 40 } },
     { depth: 1, width: { from: 200, to: 220 } },
   ],
+};
+
+const tree: Tree = {
+  around: (cluster) => plan.clusters.get(cluster)?.around ?? null,
+  showing: (net) => plan.nets.get(net) ?? null,
+  alone: (cluster) => plan.clusters.get(cluster)?.alone ?? [],
 };
 
 test("what lies behind a span that is taken out moves up, what lies in it meets at its beginning", () => {
@@ -68,13 +74,12 @@ test("with everything open nothing moves", () => {
 });
 
 test("the clusters around a net go from the innermost outwards; a net that is not drawn has none", () => {
-  assert.deepEqual(around(plan, "s1"), ["s0.f0", "f1"]);
-  assert.deepEqual(around(plan, "s9"), []);
-  assert.deepEqual(around(plan, null), []);
+  assert.deepEqual(clustersFrom(tree, tree.showing("s1")), ["s0.f0", "f1"]);
+  assert.deepEqual(clustersFrom(tree, tree.showing("s9")), []);
 });
 
 test("a position opens the nets that it enters, and they close when it has left the outermost", () => {
-  const opening = createOpening(plan);
+  const opening = createOpening(tree);
   opening.enter("s1");
   assert.deepEqual([...opening.open].sort(), ["f1", "s0.f0"]);
   opening.enter("s0");
@@ -86,7 +91,7 @@ test("a position opens the nets that it enters, and they close when it has left 
 });
 
 test("leaving does not close what was opened by hand", () => {
-  const opening = createOpening(plan);
+  const opening = createOpening(tree);
   opening.toggle("f3");
   opening.enter("s2");
   opening.enter(null);
@@ -94,7 +99,7 @@ test("leaving does not close what was opened by hand", () => {
 });
 
 test("what was closed by hand stays closed until the position comes back from outside", () => {
-  const opening = createOpening(plan);
+  const opening = createOpening(tree);
   opening.enter("s0");
   opening.toggle("f1");
   opening.enter("s0");
@@ -105,7 +110,7 @@ test("what was closed by hand stays closed until the position comes back from ou
 });
 
 test("opening a net that is one operator with nets of its own opens that, too", () => {
-  const opening = createOpening(plan);
+  const opening = createOpening(tree);
   opening.toggle("f1");
   assert.deepEqual([...opening.open].sort(), ["f1", "s0.f0"]);
   opening.toggle("s0.f0");

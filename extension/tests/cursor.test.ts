@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  clamp, currentEvent, formAt, hasRun, lineState, madeCount, namesAt, nextEvent, touchedLines,
+  clamp, currentEvent, formAt, hasRun, lineState, linesMade, namesAt, nextEvent, touchedLines,
 } from "../src/cursor";
 import { runTo } from "../src/occurrences";
 import { backOver, over } from "../src/places";
@@ -110,9 +110,9 @@ test("a line has run from its event on, and one that was not executed never", ()
 });
 
 test("operators are counted as they are made, what passes through is none", () => {
-  assert.deepEqual(madeCount(trace.backward, 0), { made: 0, all: 8 });
-  assert.deepEqual(madeCount(trace.backward, last), { made: 8, all: 8 });
-  assert.deepEqual(madeCount(trace.backward, line("p4").made), { made: 3, all: 8 });
+  const made = linesMade(trace.backward);
+  assert.equal(made.all, 8);
+  assert.deepEqual([0, line("p4").made, last].map(made.by), [0, 3, 8]);
 });
 
 test("a move touches every line that looks different after it", () => {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import { currentEvent, forwardLine, lineState, touchedLines } from "../src/cursor";
 import { parseTrace } from "../src/document/parse";
+import { MOST_TOLD } from "../src/document/rows";
 import { runTo } from "../src/occurrences";
 import { backOver, crumbs, into, otherIteration, out, over, pathOf } from "../src/places";
 import { allLines, linesById, subnetOf } from "../src/trace";
@@ -171,4 +172,15 @@ test("what contradicts itself is refused", () => {
   refusal((d) => (d.events[0].subnet = "s9"), /is in "s9", and there is no such nested net/);
   refusal((d) => (d.events[0].kind = "LeftSubnet"), /leaves a nested net that was not entered/);
   refusal((d) => (d.values["W@1"].stack = 9), /name stack 9/);
+});
+
+test("rows that repeat a long narration too often are refused", () => {
+  const long = 10_000_000;
+  const row = (loopDocument()["events"] as unknown[]).findIndex((event) => Array.isArray(event));
+  const repeat = (d: any): void => {
+    d.events[d.events[row][0]].narration = `x ${"y".repeat(long)}`;
+    d.events[row].splice(4, 3, 0, 1, "z");
+    d.events.splice(row, 0, ...Array(Math.ceil(MOST_TOLD / long)).fill(d.events[row]));
+  };
+  refusal(repeat, /brings the narrations of repeated events to more than 200000000 characters/);
 });

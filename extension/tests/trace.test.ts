@@ -137,3 +137,12 @@ test("a merge that contradicts the document is refused", () => {
   refusal(damaged((merge) => (merge["rows_before"] = -1)), /merges\[0\]\.rows_before is -1/);
   refusal(damaged((merge) => delete merge["after"]), /merges\[0\]\.after is missing/);
 });
+
+test("a histogram is read as it was written, and one that does not count the elements is refused", () => {
+  const counts = Array.from({ length: 20 }, (_, bin) => (bin === 0 ? 2048 - 19 : 1));
+  const withCounts = (histogram: number[]): string => document((copy) => (copy.values["x@0"].histogram = histogram));
+  assert.deepEqual(parseTrace(withCounts(counts)).values["x@0"]?.histogram, counts);
+  for (const wrong of [[1, 2], [2049, -1], new Array<number>(2048).fill(1)]) {
+    assert.throws(() => parseTrace(withCounts(wrong)), /histogram|outside/);
+  }
+});

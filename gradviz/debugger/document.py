@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from ..program.collection import uncollected
 from ..version import __version__
 from . import narration
 from .eager.document import eager_document, tape_document
@@ -18,12 +19,19 @@ from .recording import Recording
 from .story import Story
 from .sums import ledgers
 from .trace import Trace
+from .trace_formulas import formulas_of
 from .trace_parts import Subnet, json_safe
 from .values import Values
 
 
 def document(recording: Recording) -> Trace:
     """The trace document of `recording`, its graph not drawn yet."""
+    with uncollected():
+        trace = _of(recording)
+        return msgspec.structs.replace(trace, formulas=formulas_of(trace))
+
+
+def _of(recording: Recording) -> Trace:
     if isinstance(recording, EagerRecording):
         by_rank = recording.schedule == "rank"
         return eager_document(recording) if by_rank else tape_document(_of_net(recording), recording)
@@ -39,7 +47,7 @@ def _of_net(recording: Recording) -> Trace:
     return Trace(
         producer=f"gradviz {__version__}",
         name=recording.net.name,
-        summary=narration.summary(recording),
+        summary=narration.summary(recording) + narration.stored(recording),
         net=json_safe(recording.net.to_dict()),
         ys=_ys(recording.ys),
         skip=recording.skip,

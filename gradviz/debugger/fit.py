@@ -23,6 +23,7 @@ from ..program import GradientError, GradvizError, RunError
 from ..program.events import Event, Played, RuleApplied, Seeded
 from ..program.ssa import BlobVersion, Ssa
 from ..runtime.planning import infer, spec_of
+from ..runtime.shelf import Shelf
 from .nets import Key
 from .promises import Promise, promises
 
@@ -53,13 +54,14 @@ class Fit:
             GradientError: ``rule_failed``: a rule made a gradient that does not fit.
             RunError: ``shape_mismatch``: one that was given does not fit.
         """
+        known: Known = values.specs if isinstance(values, Shelf) else values
         for promise in self._due.get(position, ()):
-            self._check_shapes(promise, values)
-            blob, indices = values.get(promise.blob), values.get(promise.parts[0])
-            if len(promise.parts) == 2 and blob is not None and indices is not None:
-                outside = first_outside(indices, len(blob))
+            self._check_shapes(promise, known)
+            blob = known.get(promise.blob)
+            if len(promise.parts) == 2 and blob is not None and promise.parts[0] in values:
+                outside = first_outside(values[promise.parts[0]], blob.shape[0])
                 if outside:
-                    raise self._misfit(promise, values, f"index {outside}")
+                    raise self._misfit(promise, known, f"index {outside}")
 
     def foresee(self, stopped: int, fed: Mapping[str, Array]) -> None:
         """Check what shapes alone tell of the gradients made before operator `stopped`, which cannot run.

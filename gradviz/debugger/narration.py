@@ -22,6 +22,7 @@ from ..program.events import (
     Skipped,
     Visited,
 )
+from ..runtime.byte_counts import written
 from .lines import GrowingLine, Lines, Written
 from .recording import Recording
 from .statistics import WORKSPACES
@@ -46,6 +47,24 @@ def summary(recording: Recording) -> str:
     if recording.deduplicate is None or any(isinstance(event, Deduplicated) for event in recording.events):
         return said
     return f"{said} No input of the net has a sparse gradient, so no rows are merged."
+
+
+def stored(recording: Recording) -> str:
+    """What is not in memory, because of a budget; empty where all is."""
+    if recording.store is None:
+        return ""
+    contents = recording.store.contents
+    gone = contents.dropped.arrays + contents.spilled.arrays
+    if not gone:
+        return "".join(f" {refusal}" for refusal in contents.refused)
+    ways = [
+        f"{count.arrays:,} {how}"
+        for count, how in ((contents.dropped, "made again"), (contents.spilled, "read from files"))
+        if count.arrays
+    ]
+    said = f" To keep within {written(contents.budget)}, {gone:,} of {gone + contents.kept.arrays:,} values that "
+    said += f"operators made are not in memory: {listed(ways)} when they are asked for."
+    return said + "".join(f" {refusal}" for refusal in contents.refused)
 
 
 def played(event: Played, line: GrowingLine) -> str:

@@ -30,6 +30,9 @@ class Placed:
         self._recording = recording
         if trace is not None:
             self._trace = trace
+        elif recording is not None and recording.store is not None:
+            # Its numbers are read while what they are made of can still be had: files may be lost later on.
+            self._trace = document(recording)
         self._position = 0
         self._observers: list[Callable[[Any], None]] = []
 

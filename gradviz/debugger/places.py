@@ -8,6 +8,7 @@ stays open.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
@@ -130,20 +131,11 @@ class Places:
     @cached_property
     def words(self) -> dict[str, list[int]]:
         """Every target and the positions whose events are about it."""
-        alike: dict[int, tuple[list[str], list[int]]] = {}
+        found: defaultdict[str, list[int]] = defaultdict(list)
         for position, event in enumerate(self._events, 1):
-            alike.setdefault(id(event.targets), (event.targets, []))[1].append(position)
-        words: dict[str, list[int]] = {}
-        shared: set[str] = set()
-        for targets, positions in alike.values():
-            for word in targets:
-                if word in words:
-                    words[word] = words[word] + positions
-                    shared.add(word)
-                else:
-                    words[word] = positions
-        for word in shared:
-            words[word] = sorted(words[word])
+            for word in event.targets:
+                found[word].append(position)
+        words = dict(found)
         for word, positions in self._passages().items():
             words[word] = sorted([*words.get(word, ()), *positions])
         return words

@@ -1,8 +1,10 @@
 """Recording: everything that happened while a backward pass was generated and run, kept for looking at."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +18,17 @@ from ..program.events import Aggregator, EnteredSubnet, Event, Failed, LeftSubne
 from ..program.operator import parts_of
 from ..runtime import Workspace
 from ..runtime.planning import Plan, plan
+from ..runtime.store import Store
 from .fit import Fit
+from .interrupts import INTERRUPTED, interrupted
 from .nets import Key, Nested, nets_of
+from .progress import Progress
 from .running import Recorder, Run
+from .storing import StoringRecorder
+from .terms import Budget, Folder, Terms, agreed
+
+AT_ONCE = 256
+"""Events of a pass between two looks at the clock."""
 
 
 class Contents(NamedTuple):
@@ -44,7 +54,9 @@ class Recording:
         generation: those of the pass.
         execution: the others: those of running the whole program.
         values: (name, version) -> array of everything around the nested nets that was fed or computed, on the device
-            where it lies; those of numpy are read-only. Not there: not computed.
+            where it lies; those of numpy are read-only. Not there: not computed. With a store, to read one may take
+            making it again, or reading a file; ``StoreError`` says that it cannot be had.
+        store: keeps the values within a budget; None: they are kept by references.
         runs: each run of a nested net, with the values in it.
         left_by: the identity of a workspace on a stack -> the number of the run that left it.
         missing: blobs that were not fed, so that nothing was executed; empty when it was, or no workspace was given.
@@ -54,6 +66,7 @@ class Recording:
     ys: Ys
     skip: int = 0
     deduplicate: Aggregator | None = None
+    store: Store | None = None
     runs: Sequence[Run] = ()
     left_by: Mapping[int, int] = {}
     missing: Sequence[str] = ()
@@ -119,6 +132,7 @@ class NetRecording(Recording):
         recorder: Recorder | None = None,
         missing: Sequence[str] = (),
         deduplicate: Aggregator | None = None,
+        store: Store | None = None,
     ) -> None:
         self.net = net
         self.ys = ys
@@ -129,6 +143,7 @@ class NetRecording(Recording):
         self.left_by = {id(run.blobs): number for number, run in enumerate(self.runs) if run.net.argument == "net"}
         self.missing = tuple(missing)
         self.deduplicate = deduplicate
+        self.store = store
         if recorder is not None:
             self.nets = recorder.net
 
@@ -144,6 +159,9 @@ def record(
     workspace: Workspace | None = None,
     skip: int = 0,
     deduplicate: Aggregator | None = None,
+    budget: Budget = None,
+    spill: Folder = None,
+    progress: Progress | None = None,
 ) -> Recording:
     """Generate the backward pass of `ys` and, where the net's inputs are fed, run it all; keep what happens.
 
@@ -152,8 +170,17 @@ def record(
     Args:
         deduplicate: ``"sum"`` or ``"mean"`` to merge, after the pass, the rows of equal index in each sparse gradient
             of an input of the net.
+        budget: the most bytes that what operators make may take, as a number or as text (``"1 GB"``); what does not
+            fit is dropped and made again when it is asked for, see `gradviz.runtime.store`. None: all is kept.
+        spill: a folder where arrays may be written that do not fit, or True for one of the system's; the files go with
+            the recording.
+        progress: is told how far the recording is, every now and then if it takes long.
+
+    An interrupt (Ctrl+C) ends the recording with a last event `Failed` of the kind ``interrupted``; a second one raises
+    KeyboardInterrupt.
 
     Raises:
+        StoreError: ``bad_budget``, ``bad_spill``.
         NetError: `net` is no net, or `deduplicate` neither ``"sum"`` nor ``"mean"``.
         GradientError: ``bad_ys``, ``bad_skip``, ``bad_net``, ``orphan_stop_gradient``: there is nothing to record. A
             fault met on the way is recorded as the last event, `Failed`.
@@ -163,13 +190,23 @@ def record(
     _check_arguments(net, ys, workspace)
     if deduplicate is not None:
         check_aggregator(deduplicate)
-    net = net.copy()
+    with agreed(budget, spill, progress) as terms:
+        return _recorded(net.copy(), ys, workspace, skip, deduplicate, terms)
+
+
+def _recorded(
+    net: NetDef,
+    ys: Ys,
+    workspace: Workspace | None,
+    skip: int,
+    deduplicate: Aggregator | None,
+    terms: Terms,
+) -> Recording:
     ir = IR(net.ops, skip)
     events: list[Event] = []
     try:
         with uncollected():
-            for event in ir.backward_events(ys):
-                events.append(event)
+            _generate(ir.backward_events(ys), events, terms)
     except GradvizError as error:
         if not events:
             raise
@@ -185,8 +222,23 @@ def record(
     missing = _missing(operators, workspace)
     recorder = None
     if workspace is not None and not missing and not isinstance(events[-1], Failed):
-        recorder = _run(nets_of(net.ops, operators[len(net.ops) :], events), operators, workspace, events)
-    return NetRecording(net, ys, skip, operators, events, recorder, missing, deduplicate)
+        terms.pace.before = len(events)
+        nets = nets_of(net.ops, operators[len(net.ops) :], events)
+        recorder = Recorder(nets, terms) if terms.store is None else StoringRecorder(nets, terms, terms.store)
+        _run(recorder, operators, workspace, events)
+    return NetRecording(net, ys, skip, operators, events, recorder, missing, deduplicate, terms.store)
+
+
+def _generate(generator: Iterator[Event], events: list[Event], terms: Terms) -> None:
+    """Let a pass be generated; `events` gets what happens."""
+    count = -1
+    while count < len(events):
+        count = len(events)
+        events.extend(islice(generator, AT_ONCE))
+        if terms.interrupts.is_asked:
+            raise interrupted(f"after event {len(events)}, while the pass was generated")
+        if (now := perf_counter()) > terms.pace.due:
+            terms.pace.tell(now, len(events))
 
 
 def _check_arguments(net: object, ys: object, workspace: object) -> None:
@@ -208,18 +260,16 @@ def _check_arguments(net: object, ys: object, workspace: object) -> None:
         )
 
 
-def _run(net: Nested, operators: list[Operator], workspace: Workspace, generation: Sequence[Event]) -> Recorder:
-    """Run `operators`, all of `net`, on the blobs of `workspace`."""
+def _run(recorder: Recorder, operators: list[Operator], workspace: Workspace, generation: Sequence[Event]) -> None:
+    """Run `operators`, all of the net that `recorder` records, on the blobs of `workspace`."""
     blobs = {name: workspace.fetch(name, device=None) for name in workspace}
-    fit = Fit(generation, net.program)
-    recorder = Recorder(net)
+    fit = Fit(generation, recorder.net.program)
     try:
         ready = _planned(operators, blobs, workspace.device, fit)
-        recorder.values.update({(name, 0): blobs[name] for name in (*ready.external, *_given(generation, operators))})
-        recorder.run(ready.steps, blobs, fit)
+        fed = {name: blobs[name] for name in (*ready.external, *_given(generation, operators))}
+        recorder.run(ready.steps, recorder.start(blobs, fed), fit)
     except GradvizError as error:
-        recorder.fail(fit.told(error))
-    return recorder
+        recorder.fail(error if error.kind == INTERRUPTED else fit.told(error))
 
 
 def _given(generation: Sequence[Event], operators: Sequence[Operator]) -> list[str]:

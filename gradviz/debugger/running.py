@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 
@@ -15,12 +15,15 @@ from ..program.events import EnteredSubnet, Event, Failed, LeftSubnet, Ran
 from ..runtime.devices import finish
 from ..runtime.executor import run_step
 from ..runtime.nested import Nested as Runnable
+from ..runtime.shelf import Shelf
 from ..runtime.step import Step
 from .fit import Fit
+from .interrupts import interrupted
 from .nets import Key, Nested, Numbered
+from .terms import Terms
 
 Blobs = MutableMapping[str, Array]
-Values = dict[Key, Array]
+Values = MutableMapping[Key, Array]
 
 
 class Run:
@@ -56,9 +59,18 @@ class Run:
         self.is_backward = is_backward
         self.path = path
         self.blobs = blobs
-        self.values: Values = {
-            (name, version): blobs[name] for name, version in net.part(is_backward).reads if name in blobs
-        }
+        self.values = _versions(net.part(is_backward).reads, blobs)
+
+
+def _versions(reads: Sequence[Key], blobs: Blobs) -> Values:
+    """Those of `blobs` that are there, as the versions that are read."""
+    if type(blobs) is not Shelf:
+        return {(name, version): blobs[name] for name, version in reads if name in blobs}
+    found: Shelf[Key] = Shelf(blobs.store)
+    for key in reads:
+        if key[0] in blobs:
+            found.share(key, blobs, key[0])
+    return found
 
 
 class Recorder:
@@ -69,15 +81,25 @@ class Recorder:
         events: what has happened.
         values: blob version -> array of the outermost net.
         runs: those of nested nets, in the order in which they began.
+
+    Args:
+        terms: on which it is recorded.
     """
 
-    def __init__(self, net: Nested) -> None:
+    def __init__(self, net: Nested, terms: Terms) -> None:
         self.events: list[Event] = []
         self.values: Values = {}
         self.runs: list[Run] = []
         self.net = net
+        self._terms = terms
+        self._done = self._count = 0
         self._current: int | None = None
         self._failed: tuple[tuple[str, ...], int | None] | None = None
+
+    def start(self, blobs: Blobs, fed: Mapping[str, Array]) -> Blobs:
+        """Note what is fed, of which `blobs` has more; returns what to run on."""
+        self.values.update({(name, 0): array for name, array in fed.items()})
+        return blobs
 
     def run(self, steps: Sequence[Step], blobs: Blobs, fit: Fit) -> None:
         """Run the whole program on `blobs`, holding its gradients against their blobs after each operator.
@@ -87,31 +109,41 @@ class Recorder:
         net = self.net
         forward, backward = net.part(False), net.part(True)
         values = self.values
+        self._count = len(steps)
         fit.check(-1, values)
         with np.errstate(all="ignore"):
             for position, (step, played) in enumerate(zip(steps, [*forward.steps, *backward.steps], strict=True)):
                 self._step(step, played, blobs, values, ())
                 fit.check(position, values)
+                self._done = position + 1
 
     def fail(self, error: GradvizError) -> None:
         """Tell of an error that `run` or planning has raised, and of the innermost net that it happened in."""
         path, index = self._failed or ((), error.operator_index)
         self.events.append(Failed(error.kind, error.message, error.explain(), index, list(error.blobs), path=path))
 
-    def _step(
-        self, step: Step, played: Numbered, blobs: Blobs, values: dict[Key, Array], path: tuple[str, ...]
-    ) -> None:
-        op, in_versions, out_versions, written = played
+    def _step(self, step: Step, played: Numbered, blobs: Blobs, values: Values, path: tuple[str, ...]) -> None:
+        op, in_versions, out_versions, _ = played
         start = perf_counter()
         run_step(step, blobs, self._run_nested)
         finish(step.device)
-        seconds = round(perf_counter() - start, 8)
-        for key in written:
+        end = perf_counter()
+        seconds = round(end - start, 8)
+        self._keep(step, played, blobs, values, seconds)
+        device = str(step.device)
+        self.events.append(Ran(step.position, op, in_versions, out_versions, device, seconds, path=path))
+        terms = self._terms
+        if end > terms.pace.due:
+            terms.pace.tell(end, len(self.events), self._done, self._count)
+        if terms.interrupts.is_asked:
+            raise interrupted(f"after operator #{step.position} {op}", step.position)
+
+    def _keep(self, step: Step, played: Numbered, blobs: Blobs, values: Values, seconds: float) -> None:
+        """Keep what a step has written, which took so many seconds."""
+        for key in played[3]:
             array = blobs.get(key[0])
             if array is not None:
                 values[key] = array
-        device = str(step.device)
-        self.events.append(Ran(step.position, op, in_versions, out_versions, device, seconds, path=path))
 
     def _run_nested(
         self, parent: Runnable, argument: str, steps: Sequence[Step], values: Blobs, iteration: int | None

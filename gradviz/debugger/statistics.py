@@ -5,11 +5,14 @@ table, which takes a tenth of the time that measuring them one by one takes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from math import isfinite
 
 import numpy as np
+from msgspec.structs import replace
 
 from ..operators.registry import Array
 from ..runtime.devices import CPU, current, device_of, moved
+from .histogram import histograms
 from .trace_check import PREVIEW_COLUMNS, PREVIEW_ROWS
 from .trace_parts import Number, Value, number
 from .trace_rows import rows_and_columns
@@ -22,7 +25,7 @@ WORKSPACES = "workspaces"
 
 
 def statistics(array: Array, seconds: float | None = None) -> Value:
-    """Range, means, norm, counts of NaN, infinities and zeros, and the first elements of `array`.
+    """Range, means, norm, histogram, counts of NaN, infinities and zeros, and the first elements of `array`.
 
     They are computed where it lies.
 
@@ -46,6 +49,16 @@ def all_statistics(arrays: Sequence[Array], preview: tuple[int, int]) -> list[Va
             measured = _measured([arrays[place] for place in some], preview, None, _rounded)
             found.update(zip(some, measured, strict=True))
     return [found[place] for place in range(len(arrays))]
+
+
+def smaller(value: Value, preview: tuple[int, int]) -> Value:
+    """What `all_statistics` says of an array, made of what `statistics` said of it."""
+    numbers = {
+        name: _rounded(known) if isinstance(known := getattr(value, name), float) else known
+        for name in ("min", "max", "mean", "mean_abs", "norm")
+    }
+    corner = [row[: preview[1]] for row in value.preview[: preview[0]]]
+    return replace(value, preview=corner, **numbers)
 
 
 def of_stack(index: int, count: int, seconds: float | None = None) -> Value:
@@ -84,8 +97,10 @@ def _measured(
         table = np.abs(stack) if stack.dtype.kind == "c" else stack
         flat = table.reshape(len(arrays), first.size)
         corner = table.reshape(len(arrays), rows, columns)[:, : preview[0], : preview[1]]
-        measured = zip(_numbers(flat, told), _counts(flat), _previews(moved(corner, CPU)), strict=True)
-    for numbers, (nan, inf, zero, subnormal), shown in measured:
+        # Of what the preview shows whole, a view counts itself.
+        is_counted = corner.shape[1:] != (rows, columns)
+        measured = zip(_numbers(flat, told, is_counted), _counts(flat), previews(moved(corner, CPU)), strict=True)
+    for (numbers, histogram), (nan, inf, zero, subnormal), shown in measured:
         yield Value(
             shape=shape,
             dtype=dtype,
@@ -104,13 +119,19 @@ def _measured(
             columns=columns,
             seconds=seconds,
             subnormal=subnormal,
+            histogram=histogram,
         )
 
 
-def _numbers(flat: Array, told: Callable[[float], Number]) -> list[list[Number | None]]:
-    """min, max, mean, mean of the absolute values, and norm of each row; NaN and infinities count in the norm alone."""
+def _numbers(
+    flat: Array, told: Callable[[float], Number], is_counted: bool
+) -> list[tuple[list[Number | None], list[int]]]:
+    """min, max, mean, mean of the absolute values, and norm of each row; NaN and infinities count in the norm alone.
+
+    And where it `is_counted`, the histogram.
+    """
     if flat.shape[1] == 0:
-        return [[None] * 5 for _ in range(len(flat))]
+        return [([None] * 5, []) for _ in range(len(flat))]
     whole = flat.astype(np.float64)
     norm = np.sqrt((whole * whole).sum(axis=1))
     finite = np.isfinite(whole)
@@ -119,12 +140,11 @@ def _numbers(flat: Array, told: Callable[[float], Number]) -> list[list[Number |
         least, most, part = whole, whole, whole
     else:
         least, most, part = (np.where(finite, whole, other) for other in (np.inf, -np.inf, 0.0))
-    columns = [least.min(axis=1), most.max(axis=1), part.sum(axis=1) / count, np.abs(part).sum(axis=1) / count, norm]
-    table = np.stack(columns, axis=1).tolist()
-    return [
-        [*(map(told, row[:4]) if some else [None] * 4), told(row[4])]
-        for row, some in zip(table, count.tolist(), strict=True)
-    ]
+    low, high = least.min(axis=1), most.max(axis=1)
+    columns = [low, high, part.sum(axis=1) / count, np.abs(part).sum(axis=1) / count, norm]
+    counted = histograms(whole, low, high) if is_counted else [[] for _ in flat]
+    rows = zip(*(column.tolist() for column in (*columns, count)), counted, strict=True)
+    return [([*(map(told, row[:4]) if row[5] else [None] * 4), told(row[4])], row[6]) for row in rows]
 
 
 def _counts(flat: Array) -> list[tuple[int, int, int, int]]:
@@ -132,12 +152,17 @@ def _counts(flat: Array) -> list[tuple[int, int, int, int]]:
     zero = (flat == 0).sum(axis=1)
     if flat.dtype.kind != "f":
         return [(0, 0, zeros, 0) for zeros in zero.tolist()]
-    tiny = np.abs(flat) < np.finfo(flat.dtype).smallest_normal
-    counts = [np.isnan(flat).sum(axis=1), np.isinf(flat).sum(axis=1), zero, tiny.sum(axis=1) - zero]
+    tiny = (np.abs(flat) < np.finfo(flat.dtype).smallest_normal).sum(axis=1) - zero
+    if bool(np.isfinite(flat).all()):
+        return [(0, 0, zeros, few) for zeros, few in zip(zero.tolist(), tiny.tolist(), strict=True)]
+    counts = [np.isnan(flat).sum(axis=1), np.isinf(flat).sum(axis=1), zero, tiny]
     return list(zip(*(count.tolist() for count in counts), strict=True))
 
 
-def _previews(corners: Array) -> list[list[list[Number]]]:
+def previews(corners: Array) -> list[list[list[Number]]]:
+    """The numbers of tables of one shape, to 6 digits; those of complex numbers are their absolute values."""
+    if corners.dtype.kind == "c":
+        corners = np.abs(corners)
     if corners.dtype.kind != "f":
         kind = int if corners.dtype.kind == "b" else corners.dtype
         return corners.astype(kind).tolist() if corners.size else [[] for _ in corners]
@@ -147,4 +172,5 @@ def _previews(corners: Array) -> list[list[list[Number]]]:
 
 
 def _rounded(value: float) -> Number:
-    return number(float(f"{value:.6g}"))
+    rounded = float(f"{value:.6g}")
+    return rounded if isfinite(rounded) else number(rounded)

@@ -12,8 +12,10 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 
 from ..program import Gradient, GradientSlice
+from ..program.collection import uncollected
 from .trace_breakpoints import BreakpointEntry
 from .trace_check import TraceError, check, check_details, too_deep
+from .trace_formulas import Formula
 from .trace_parts import (
     Contribution,
     Frame,
@@ -23,6 +25,7 @@ from .trace_parts import (
     Line,
     Merge,
     MergedRow,
+    NodeGroup,
     Number,
     Revision,
     Role,
@@ -39,6 +42,7 @@ from .trace_schedule import Schedule
 __all__ = [
     "BreakpointEntry",
     "Contribution",
+    "Formula",
     "Frame",
     "Graph",
     "Kind",
@@ -46,6 +50,7 @@ __all__ = [
     "Line",
     "Merge",
     "MergedRow",
+    "NodeGroup",
     "Number",
     "Revision",
     "Role",
@@ -107,6 +112,8 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     """Blob to the version of its gradient, "x_grad@0"."""
     schedule: Schedule | None = None
     """What the schedule of a define-by-run pass held; None: the pass was not run by one."""
+    formulas: dict[str, Formula] = {}
+    """By operator type, of those that occur and have one."""
     breakpoints: list[BreakpointEntry] = []
     watches: list[str] = []
     """Expressions; as those of breakpoints they are parsed when they are used, and never executed."""
@@ -142,6 +149,11 @@ def decode(data: bytes | str) -> Trace:
 
     Raises TraceError: kinds "not_json", "too_deep", "not_a_trace", "newer_version", "bad_structure", "bad_reference".
     """
+    with uncollected():
+        return _decoded(data)
+
+
+def _decoded(data: bytes | str) -> Trace:
     try:
         document = msgspec.json.decode(data)
     except RecursionError:

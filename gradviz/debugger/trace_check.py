@@ -14,12 +14,16 @@ from ..program.events import from_dict
 
 if TYPE_CHECKING:
     from .trace import Trace
-    from .trace_parts import Frame, Ledger, Line, Merge, Revision, Subnet, TraceEvent, Value
+    from .trace_parts import Frame, Graph, Ledger, Line, Merge, Revision, Subnet, TraceEvent, Value
 
 MAX_DEPTH = 200
 """Nesting of nets, arguments and details. Deeper ones could exhaust the stack of whoever walks them."""
 
 PREVIEW_ROWS, PREVIEW_COLUMNS = 6, 16
+
+MOST_BINS = 64
+"""Of a histogram."""
+
 MOST_MARKS = 1000
 """Breakpoints and watches together."""
 
@@ -69,6 +73,7 @@ def check(trace: Trace) -> None:
     drawn = graph.svg is not None and graph.dot is not None
     if drawn == (graph.omitted is not None) or (graph.svg is None) != (graph.dot is None):
         _wrong("graph", "it has to be either svg and dot, or the reason why it was omitted")
+    _check_node_groups(graph, lines)
     _check_json("net", trace.net)
 
 
@@ -289,6 +294,27 @@ def _check_breakpoints(trace: Trace) -> None:
         _wrong("breakpoints", f"a text of theirs, or of watches, has more than {LONGEST_MARK} characters")
 
 
+def _check_node_groups(graph: Graph, lines: _Lines) -> None:
+    """Each lies in one before it, if in any, and no line in two: so they are trees, of a depth that is bounded."""
+    depths: dict[str, int] = {}
+    held: set[str] = set()
+    for index, group in enumerate(graph.groups):
+        where = f"graph.groups[{index}]"
+        net, _, own = group.id.rpartition(".")
+        if group.id in depths or not own.startswith("g") or (net or None) not in lines.forward:
+            _wrong(f"{where}.id", f"{shorten(group.id)} has to be a new one, in a net that there is")
+        if group.around is not None and (group.around not in depths or group.around.rpartition(".")[0] != net):
+            _wrong(f"{where}.around", f"there is no group {shorten(group.around)} of its net before it")
+        depths[group.id] = 1 + depths.get(group.around or "", 0)
+        if depths[group.id] > MAX_DEPTH:
+            raise too_deep(where)
+        for line in group.lines:
+            if line not in lines.ids or line in held or line.rpartition(".")[0] != net:
+                _wrong(f"{where}.lines", f"there is no line {shorten(line)} of its net, or it is in another group")
+            held.add(line)
+        _check_index(f"{where}.shape", group.shape, len(graph.shapes), "shapes")
+
+
 def _check_value(trace: Trace, where: str, value: Value) -> None:
     _check_index(f"{where}.stack", value.stack, len(trace.stacks), "stacks")
     if min(value.size, value.rows, value.columns, value.nan, value.inf, value.zero, *value.shape) < 0:
@@ -297,6 +323,10 @@ def _check_value(trace: Trace, where: str, value: Value) -> None:
         _wrong(f"{where}.size", f"shape {value.shape!r:.80} does not hold {value.size} numbers")
     if len(value.preview) > PREVIEW_ROWS or any(len(row) > PREVIEW_COLUMNS for row in value.preview):
         _wrong(f"{where}.preview", f"it is larger than {PREVIEW_ROWS} rows and {PREVIEW_COLUMNS} columns")
+    if len(value.histogram) > MOST_BINS or min(value.histogram, default=0) < 0:
+        _wrong(f"{where}.histogram", f"it has more than {MOST_BINS} bins, or a negative count")
+    if value.histogram and sum(value.histogram) != value.size - value.nan - value.inf:
+        _wrong(f"{where}.histogram", "its counts are not those of the finite elements")
     statistics = [value.min, value.max, value.mean, value.mean_abs, value.norm, value.seconds]
     _check_json(where, [statistics, *value.preview])
 

@@ -187,6 +187,9 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """For a stack of workspaces (dtype "workspaces"): an index into the trace's stacks."""
     subnormal: int | None = None
     """Elements that are too small for the precision of their dtype, but not 0; None: not counted."""
+    histogram: list[int] = []
+    """How many finite elements lie in each of so many equal bins from min to max; empty: not counted, because the
+    preview shows them all, or all are equal."""
 
 
 class Contribution(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -249,12 +252,33 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Largest difference of an element between the gradient before and after, as dense arrays."""
 
 
+class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Neighbours of a large net that the drawing shows as one node in each lane until it opens."""
+
+    id: str
+    """"g0", "g1", ..., in a nested net behind the id of the net: "s0.g0"."""
+    around: str | None = None
+    """The group that it lies in, one before it; None: it is on the outermost level of its net."""
+    lines: list[str]
+    """Ids of the lines of its net that are in it and in no group inside of it."""
+    shape: int
+    """What it shows when it opens: an index into the graph's shapes."""
+    words: list[str]
+    """What the shape says here."""
+
+
 class Graph(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The drawing, laid out once with everything made: either `svg` and `dot`, or why it was `omitted`."""
+    """The drawing, laid out once with everything made: either `svg` and `dot`, or why it was `omitted`.
+
+    Of a large net it shows groups, each of which can open: see `NodeGroup`.
+    """
 
     svg: str | None = None
     dot: str | None = None
     omitted: str | None = None
+    groups: list[NodeGroup] = []
+    shapes: list[str] = []
+    """SVG text. U+20000 stands for the first word, the characters behind it for the others."""
 
 
 def number(value: float) -> Number:
@@ -266,12 +290,17 @@ def number(value: float) -> Number:
     return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
 
 
+_AS_IT_IS = frozenset({str, int, bool, type(None)})
+
+
 def json_safe(value: Any) -> Any:
     """`value` with every number in it as JSON can carry it."""
+    if type(value) in _AS_IT_IS:
+        return value
     if isinstance(value, float):
         return number(value)
     if isinstance(value, dict):
-        return {key: json_safe(item) for key, item in value.items()}
+        return {key: item if type(item) in _AS_IT_IS else json_safe(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [json_safe(item) for item in value]
+        return [item if type(item) in _AS_IT_IS else json_safe(item) for item in value]
     return value

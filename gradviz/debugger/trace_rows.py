@@ -14,6 +14,9 @@ import msgspec
 from .trace_check import TraceError
 from .trace_parts import Number, TraceEvent, Value
 
+MOST_TOLD = 200_000_000
+"""Characters that the narrations of all rows may have together. A row is short, and what it repeats need not be."""
+
 
 class Again(NamedTuple):
     """An event that is the same as event number `like` but for these fields.
@@ -41,6 +44,7 @@ class Measured(msgspec.Struct, frozen=True, array_like=True, gc=False):
     counts: list[int] = []
     """nan, inf, zero, and subnormal where it was counted."""
     stack: int | None = None
+    histogram: list[int] = []
 
 
 class Arrays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -91,9 +95,11 @@ def _difference(known: str, text: str) -> tuple[int, int, str]:
 def lengthened(rows: Sequence[TraceEvent | Again]) -> list[TraceEvent]:
     """The events that `rows` stand for.
 
-    Raises TraceError where a row refers to no event before it.
+    Raises TraceError where a row refers to no event before it, or where their narrations become too long.
     """
     events: list[TraceEvent] = []
+    words: dict[int, list[str]] = {}
+    told = 0
     for number, row in enumerate(rows):
         if isinstance(row, TraceEvent):
             events.append(row)
@@ -101,28 +107,41 @@ def lengthened(rows: Sequence[TraceEvent | Again]) -> list[TraceEvent]:
         known = rows[row.like] if 0 <= row.like < number else None
         if not isinstance(known, TraceEvent):
             raise _wrong(f"events[{number}]", f"event {row.like}, which it is like, is no whole event before it")
-        events.append(
-            TraceEvent(
-                kind=known.kind,
-                narration=_told(known.narration, row, number),
-                group=row.group,
-                phase=known.phase,
-                subnet=known.subnet,
-                frame=row.frame,
-                forward=known.forward,
-                lines=known.lines,
-                blobs=known.blobs,
-                ledger=known.ledger,
-                targets=known.targets,
-                seconds=row.seconds,
-                detail=known.detail,
-            )
-        )
+        if row.like not in words:
+            words[row.like] = known.narration.split(" ")
+        narration = _told(known.narration, words[row.like], row, number)
+        if narration is not known.narration:
+            told += len(narration)
+            if told > MOST_TOLD:
+                raise TraceError(
+                    f"events[{number}]: up to it the narrations of repeated events have more than {MOST_TOLD:,} "
+                    "characters.",
+                    kind="bad_structure",
+                    ways_out=["A recording that gradviz saved is shorter: save the session again."],
+                )
+        events.append(_event(known, row, narration))
     return events
 
 
-def _told(known: str, row: Again, number: int) -> str:
-    words = known.split(" ")
+def _event(known: TraceEvent, row: Again, narration: str) -> TraceEvent:
+    return TraceEvent(
+        kind=known.kind,
+        narration=narration,
+        group=row.group,
+        phase=known.phase,
+        subnet=known.subnet,
+        frame=row.frame,
+        forward=known.forward,
+        lines=known.lines,
+        blobs=known.blobs,
+        ledger=known.ledger,
+        targets=known.targets,
+        seconds=row.seconds,
+        detail=known.detail,
+    )
+
+
+def _told(known: str, words: list[str], row: Again, number: int) -> str:
     if row.before < 0 or row.behind < 0 or row.before + row.behind > len(words):
         raise _wrong(f"events[{number}]", f"its narration keeps more words than the {len(words)} of event {row.like}")
     if row.before + row.behind == len(words):
@@ -141,7 +160,7 @@ def as_rows(values: Sequence[Value]) -> Arrays:
             continue
         found = [value.min, value.max, value.mean, value.mean_abs, value.norm]
         counts = [value.nan, value.inf, value.zero, *([] if value.subnormal is None else [value.subnormal])]
-        rows.append(Measured(kind, value.preview, found, counts, value.stack))
+        rows.append(Measured(kind, value.preview, found, counts, value.stack, value.histogram))
     return Arrays([(list(shape), dtype, device) for shape, dtype, device in numbers], rows)
 
 
@@ -184,6 +203,7 @@ def _value(arrays: Arrays, row: Measured, where: str) -> Value:
         columns=0 if row.stack is not None else columns,
         stack=row.stack,
         subnormal=counts[3] if len(counts) == 4 else None,
+        histogram=row.histogram,
     )
 
 

@@ -2,16 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
 
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program.events import Ran
+from ..runtime.held import Held
+from ..runtime.shelf import Shelf
 from .nets import Key, Nested
 from .recording import Recording
-from .statistics import all_statistics, of_stack, statistics
+from .statistics import all_statistics, of_stack, smaller, statistics
 from .trace_check import PREVIEW_COLUMNS, PREVIEW_ROWS
 from .trace_parts import Frame, Value, Workspaces
+
+
+class Seen(NamedTuple):
+    """A value as far as it is there.
+
+    Attributes:
+        identity: the same for the same value.
+        array: itself, None where it was given up.
+        facts: its statistics where it was given up.
+    """
+
+    identity: int
+    array: Array | ScopeStack | None
+    facts: Value | None = None
+
+
+def seen(values: Mapping[Key, Array]) -> Iterator[tuple[Key, Seen]]:
+    """Everything in `values`, of which nothing is fetched that was given up."""
+    if not isinstance(values, Shelf):
+        for key, array in values.items():
+            yield key, Seen(id(array), array)
+        return
+    for key in values:
+        held = values.held(key)
+        if isinstance(held, Held):
+            yield key, Seen(id(held), held.array, held.facts if held.array is None else None)
+        else:
+            yield key, Seen(id(held), held)
+
 
 PREVIEWED = 400_000
 """Numbers that the previews of all values in nested nets may have together: where there are many they are smaller."""
@@ -35,7 +69,7 @@ class Values:
         self._left_by = recording.left_by
         self.outermost = self._outermost(recording)
         self._numbers: dict[int, int] = {}
-        self._arrays: list[Array | ScopeStack] = []
+        self._arrays: list[Seen] = []
         self.blobs = {net.path: _blobs(net) for net in recording.nets}
         self.frames = list(self._frames(recording, ids))
         self.arrays = self._measured()
@@ -54,19 +88,21 @@ class Values:
             if isinstance(event, Ran) and not event.path
             for name, version in zip(event.op.outputs, event.out_versions, strict=True)
         }
-        return {
-            f"{name}@{version}": self._stack(array, seconds.get((name, version)))
-            if isinstance(array, ScopeStack)
-            else statistics(array, seconds.get((name, version)))
-            for (name, version), array in recording.values.items()
-        }
+        return {f"{key[0]}@{key[1]}": self._measure(found, seconds.get(key)) for key, found in seen(recording.values)}
+
+    def _measure(self, found: Seen, seconds: float | None) -> Value:
+        if isinstance(found.array, ScopeStack):
+            return self._stack(found.array, seconds)
+        if found.facts is not None:
+            return msgspec.structs.replace(found.facts, seconds=seconds)
+        return statistics(found.array, seconds)
 
     def _frames(self, recording: Recording, ids: Mapping[tuple[str, ...], str]) -> Iterable[Frame]:
         for run in recording.runs:
             slots = self.blobs[run.net.path]
             values: list[int | None] = [None] * len(slots)
-            for key, array in run.values.items():
-                values[slots[key]] = self._number(array)
+            for key, found in seen(run.values):
+                values[slots[key]] = self._number(found)
             while values and values[-1] is None:
                 values.pop()
             yield Frame(
@@ -79,18 +115,26 @@ class Values:
                 values,
             )
 
-    def _number(self, array: Array | ScopeStack) -> int:
+    def _number(self, found: Seen) -> int:
         """The number of an array among all; one that several runs see has one."""
-        number = self._numbers.setdefault(id(array), len(self._arrays))
+        number = self._numbers.setdefault(found.identity, len(self._arrays))
         if number == len(self._arrays):
-            self._arrays.append(array)
+            self._arrays.append(found)
         return number
 
     def _measured(self) -> list[Value]:
-        plain = [array for array in self._arrays if not isinstance(array, ScopeStack)]
-        preview = next((size for size in PREVIEWS if size[0] * size[1] * len(plain) <= PREVIEWED), PREVIEWS[-1])
-        measured = iter(all_statistics(plain, preview))
-        return [self._stack(array) if isinstance(array, ScopeStack) else next(measured) for array in self._arrays]
+        count = sum(not isinstance(found.array, ScopeStack) for found in self._arrays)
+        preview = next((size for size in PREVIEWS if size[0] * size[1] * count <= PREVIEWED), PREVIEWS[-1])
+        there = [found.array for found in self._arrays if found.array is not None]
+        measured = iter(all_statistics([array for array in there if not isinstance(array, ScopeStack)], preview))
+        return [
+            self._stack(found.array)
+            if isinstance(found.array, ScopeStack)
+            else next(measured)
+            if found.facts is None
+            else smaller(found.facts, preview)
+            for found in self._arrays
+        ]
 
     def _stack(self, stack: ScopeStack, seconds: float | None = None) -> Value:
         number = self._stack_number(stack)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import graphviz
 
+from .assembly import view
 from .errors import DrawingError
 from .layout import layout
 from .look import edge_look, node_look, node_size, node_text
@@ -21,7 +22,7 @@ from .picture import dressed
 from .scaffold import BACKWARD, FORWARD, LANE_ID, UPRIGHT, Scaffold, drawn_ends, scaffold
 from .state import State, state_at
 from .theme import LIGHT, Theme
-from .view import Edge, Node, View, edge_class, node_class, view
+from .view import Edge, Node, View, edge_class, node_class
 from .words import MAX_TITLE, fit, label
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def digraph(
     Args:
         position: shows how far things are; None shows everything made and nothing marked.
         opened: the operators whose nested nets are shown, as clusters: the ids of their lines (`"f3"`, `"s1.f0"`) or of
-            the nets (`"s1"`), with all around them, or `"all"`. None: those that the position is in.
+            the nets (`"s1"`), with all around them, or `"all"`; and so the groups of a large net (`"g3"`, `"s1.g0"`).
+            None: the nets that the position is in.
 
     Raises:
         IndexError: the recording has no such position.

@@ -5,6 +5,12 @@ It has the ids, classes and looks of the other picture. Every slot is a row. An 
 ``cluster-<line>`` that holds all of its nets, each a group ``net-<id>``. To close it, a front end leaves these out, and
 the height of its rectangle ``fold``, with all that lies there: nothing else does. Where no cluster of a depth is open,
 it also leaves out the widths of the rectangles ``shell depth-<n>``.
+
+A group that is closed takes part in a picture as one node in each lane; what it holds is a picture of its own, laid out
+as if it were open below these nodes. To open it, a front end puts the second picture into the first: its axis on the
+axis of the lane, the top of its rectangle ``level`` to the lower border of the nodes. What lies below moves down by the
+height of that rectangle. What lies beside the width of the rectangle ``level`` that the first picture has moves out, so
+far that the frame of the second has room.
 """
 
 from __future__ import annotations
@@ -21,27 +27,64 @@ from .taps import Box, line_height
 from .theme import Theme
 from .view import Cluster, Edge, Node, Section, View, edge_class, node_class
 from .ways import Ways, arrow
-from .words import fit, label
+from .words import MAX_NET_TITLE, fit, label
 
-MAX_NET_TITLE = 40
 MARK = 3.5
 """Half the size of the mark that tells whether an operator is open."""
 
 
-def lanes(drawn: View, state: State, theme: Theme, titles: Mapping[str, str], background: str | None = None) -> str:
-    """SVG text of a view in a state; `titles` are tool tips by the id of node or edge."""
-    placed = place(drawn, theme)
+def lanes(
+    drawn: View,
+    state: State,
+    theme: Theme,
+    titles: Mapping[str, str],
+    background: str | None = None,
+    widest: tuple[float, float] | None = None,
+) -> str:
+    """SVG text of a view in a state.
+
+    `titles` are tool tips by the id of node or edge; `widest`, as `halves` gives it, keeps the lanes as far apart as
+    they are in other pictures.
+    """
+    placed = place(drawn, theme, widest)
     width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
     parts = [f'<svg xmlns="{SVG}" width="{width}px" height="{height}px" viewBox="0 0 {width} {height}" role="img">']
     if background is not None:
         parts.append(f'<rect class="background" width="{width}" height="{height}" fill="{background}"/>')
     parts.append('<g class="graph">')
     parts += _headings(placed, theme)
-    for depth, shell in placed.shells:
-        parts.append(f'<rect class="shell depth-{depth}" {_area(shell)} fill="none"/>')
+    parts += _shells(placed, 1)
+    if any(node.role == "group" for net in drawn.nets() for node in net.nodes):
+        parts += _level(placed, 0, Rectangle(0, 0, 0, 0))
     parts += _Lanes(placed, Ways(placed, theme), state, theme, titles).net(drawn)
     parts.append("</g></svg>")
     return "\n".join(parts)
+
+
+def inside(drawn: View, theme: Theme, widest: tuple[float, float]) -> str:
+    """SVG text of what an open group shows; `drawn` is its nodes, which are not in the text, and its cluster."""
+    placed = place(drawn, theme, widest)
+    [cluster] = drawn.clusters
+    parts = [f'<svg xmlns="{SVG}">']
+    parts += _shells(placed, 2)
+    parts += _level(placed, 1, placed.folds[cluster.owner])
+    parts += _Lanes(placed, Ways(placed, theme), State(), theme, {}).cluster(cluster)
+    parts.append("</svg>")
+    return "\n".join(parts)
+
+
+def _shells(placed: Placement, depth: int) -> Iterator[str]:
+    """Those of a depth and of deeper ones."""
+    for at, shell in placed.shells:
+        if at >= depth:
+            yield f'<rect class="shell depth-{at}" {_area(shell)} fill="none"/>'
+
+
+def _level(placed: Placement, depth: int, fold: Rectangle) -> Iterator[str]:
+    """Where a group's picture, or one with groups, meets others."""
+    left, right = placed.inner[depth]
+    yield f'<rect class="level" {_area(Rectangle(left, fold.y, right - left, fold.height))} fill="none"/>'
+    yield f'<line class="axis" x1="{placed.forward_x:.1f}" x2="{placed.forward_x:.1f}" y1="0" y2="0"/>'
 
 
 @dataclass(frozen=True)
@@ -64,8 +107,10 @@ class _Lanes:
         edges = sorted(drawn.edges, key=lambda edge: -edge.made)
         behind = {edge.number for edge in edges if edge.kind == "saved" and edge.rise}
         yield from self._edges(edge for edge in edges if edge.number in behind)
+        if any(node.role == "group" for node in drawn.nodes):
+            yield '<g class="groups"></g>'
         for cluster in drawn.clusters:
-            yield from self._cluster(cluster)
+            yield from self.cluster(cluster)
         yield from self._edges(edge for edge in edges if edge.number not in behind)
         yield f'<g font-family="{escape(theme.sans)}" text-anchor="middle" stroke-width="{theme.pen:g}">'
         for node in drawn.nodes:
@@ -84,7 +129,8 @@ class _Lanes:
             yield from _edge(edge, self.ways, self.state, theme, self.titles.get(edge.id))
         yield "</g>"
 
-    def _cluster(self, cluster: Cluster) -> Iterator[str]:
+    def cluster(self, cluster: Cluster) -> Iterator[str]:
+        """What is open: its frame, and its nets."""
         theme, placed = self.theme, self.placed
         frame, fold = placed.frames[cluster.owner], placed.folds[cluster.owner]
         first = placed.strips[cluster.sections[0].id]  # hides the lower corners of the bar

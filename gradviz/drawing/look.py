@@ -1,5 +1,6 @@
 """How a node and an edge look in a state: pens, fills and dashes from the theme, the same for every layout."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from .state import State
@@ -33,11 +34,11 @@ def node_look(node: Node, state: State, theme: Theme) -> Look:
         return Look(pen, pen, pen, theme.pen, False)
     if state.is_future(node):
         return Look(theme.future, theme.fill, theme.future_text, theme.pen, True)
-    is_new = node.id in state.new
-    width = theme.strong_pen if is_new or node.id == state.current else theme.pen
+    is_new, is_current = state.is_new(node), state.is_current(node)
+    width = theme.strong_pen if is_new or is_current else theme.pen
     if node.role == "accumulation":
         return Look(theme.accumulation, theme.accumulation, theme.background, width, False)
-    if node.id == state.current:
+    if is_current:
         return Look(theme.forward, theme.current_fill, theme.text, width, dashed)
     if node.is_forward:
         return Look(theme.forward, theme.fill, theme.text, width, dashed)
@@ -57,10 +58,22 @@ def edge_look(edge: Edge, state: State, theme: Theme) -> Look:
 
 def node_text(node: Node, state: State) -> tuple[str, str]:
     """The two lines of a node; the second one of an accumulation is empty."""
-    detail = node.detail
+    title, detail = fit(node.title, MAX_TITLE), node.detail
+    if node.role == "group":
+        return title, _group_detail(node, state)
     if detail and state.is_future(node):
         detail += NOT_MADE
-    return fit(node.title, MAX_TITLE), detail
+    return title, detail
+
+
+def _group_detail(node: Node, state: State) -> str:
+    """Where we are, if that is in the group; else which operators it has, or how many of them are made."""
+    here = state.new & node.holds or node.holds & {state.current}
+    if here and node.is_forward:
+        return f"here: #{min(here).rpartition('.')[2][1:]}"
+    made = len(node.mades) if state.position is None else bisect_right(node.mades, state.position)
+    progress = f"{made} of {len(node.mades)} made" if made < len(node.mades) else node.detail
+    return f"here · {progress}" if here else progress
 
 
 def node_size(node: Node, theme: Theme) -> tuple[float, float]:
@@ -69,7 +82,7 @@ def node_size(node: Node, theme: Theme) -> tuple[float, float]:
         return 2 * theme.sum_radius, 2 * theme.sum_radius
     if node.role == "port":
         return theme.port_width, theme.port_height
-    detail = node.detail if node.is_forward else node.detail + NOT_MADE
+    detail = node.detail if node.is_forward or node.role == "group" else node.detail + NOT_MADE
     width = max(
         title_width(fit(node.title, MAX_TITLE), theme.title_size) + NODE_PADDING,
         label_width([detail], theme.detail_size) + DETAIL_PADDING,

@@ -1,4 +1,4 @@
-"""Which operators can open, and the nested nets that each then shows."""
+"""Which operators and groups can open, and what each then shows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..program.errors import shorten
 from .errors import DrawingError
 from .flows import Program, programs
+from .groups import Group, groups, holding
 
 if TYPE_CHECKING:
     from ..debugger.trace import Line, Subnet, Trace
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
 MAX_DEPTH = 50
 """Nets within nets that can be shown."""
 
+MOST_NAMED = 40
+"""Of what can open, in an error."""
+
 Opened = Iterable[str] | str
-"""Ids of lines or of nested nets, one or several, or "all"."""
+"""Ids of lines, of nested nets or of groups, one or several, or "all"."""
 
 
 class Nesting:
@@ -24,15 +28,20 @@ class Nesting:
 
     Attributes:
         nets: every net by its id, "" the outermost, an outer one before those inside of it.
+        groups: those in which a large net is drawn, by the net's id: the outermost ones.
         opener: line id -> the id under which the operator opens: the forward operator's, where there is one.
         shown: that id -> the nets that it shows, from top to bottom; at least one.
     """
 
     def __init__(self, trace: Trace) -> None:
         self.nets: dict[str, Program] = programs(trace)
+        self.groups: dict[str, tuple[Group, ...]] = {id: groups(net) for id, net in self.nets.items()}
         self.opener: dict[str, str] = {}
         self.shown: dict[str, list[Subnet]] = {}
         self._subnets = {subnet.id: subnet for subnet in trace.subnets}
+        self._of: dict[str, int | None] = {}
+        every = (inner for outermost in self.groups.values() for group in outermost for inner in group.nested())
+        self._group = {group.id: group for group in every}
         self._claimed: dict[str, str] = {}
         self._order = {net: order for order, net in enumerate(self.nets)}
         self._depth = {"": 0}
@@ -44,27 +53,35 @@ class Nesting:
         """What has to be open for a net to be seen, the innermost first."""
         found: list[str] = []
         while net in self._claimed:
-            found.append(self._claimed[net])
-            net = found[-1].rpartition(".")[0]
+            owner = self._claimed[net]
+            net, _, own = owner.rpartition(".")
+            index = int(own[1:]) if own.startswith("f") else self._of[owner]
+            found += [owner, *(group.id for group in reversed(holding(self.groups[net], index)))]
         return found
 
     def chosen(self, opened: Opened) -> set[str]:
-        """What has to be open for `opened` to be: ids of lines or of nets, or all that can open.
+        """What has to be open for `opened` to be: ids of lines, nets or groups, or all that can open.
 
         Raises DrawingError, kind ``not_found``, where one of them cannot open.
         """
         if opened == "all":
-            return set(self.shown)
+            return {*self.shown, *self._group}
         found: set[str] = set()
         for name in [opened] if isinstance(opened, str) else opened:
-            if name not in self.opener and name not in self._claimed:
+            if name in self._group:
+                net = name.rpartition(".")[0]
+                way = [group.id for group in holding(self.groups[net], self._group[name].first)]
+                found |= {*way[: way.index(name) + 1], *self.around(net)}
+            elif name in self.opener or name in self._claimed:
+                first = self.opener.get(name) or self._claimed[name]
+                found |= {*self.around(self.shown[first][0].id)}
+            else:
+                can = ", ".join([*self.shown, *self._group][:MOST_NAMED])
                 raise DrawingError(
-                    f"There is no operator {shorten(name)} that can open.",
+                    f"There is no operator {shorten(name)} that can open, and no such group.",
                     kind="not_found",
-                    ways_out=[f"Of this trace these can: {', '.join(self.shown) or 'none, it has no nested nets'}."],
+                    ways_out=[f"Of this trace these can: {can or 'none, it has no nested nets'}."],
                 )
-            first = self.opener.get(name) or self._claimed[name]
-            found |= {first, *self.around(first.rpartition(".")[0])}
         return found
 
     def _claim(self, net: Program, lines: list[Line]) -> None:
@@ -78,6 +95,7 @@ class Nesting:
                 is_new = inner not in self._claimed and self._order.get(inner, 0) > self._order[net.id]
                 if is_new and program and (program.forward or program.backward):
                     self._claimed[inner] = first
+                    self._of[first] = lines[0].of
                     self._depth[inner] = depth
                     self.shown.setdefault(first, []).append(self._subnets[inner])
         if first in self.shown:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .look import node_size
-from .sides import MARGIN, Side, side
+from .sides import CORNER_ROOM, MARGIN, Side, side
 from .stack import STRIP, Stack
 from .taps import LABEL_DISTANCE, Box, Tap, detour_taps, meetings, passing, side_taps
 from .theme import Theme
 from .tracks import Trunk, trunks
-from .view import View
+from .view import Node, View
 from .words import label, label_width
 
 
@@ -41,6 +41,7 @@ class Placement:
         folds: what vanishes of a cluster when it closes, by the operator's id.
         shells: what vanishes on both sides when no cluster of a depth is open, with the depth.
         track_x: where a trunk runs, by `id(trunk)`: left of the forward lane, or right of the backward lane.
+        inner: for each depth, from where to where its nodes and their labels reach; beyond it are its tracks.
     """
 
     boxes: dict[str, Box]
@@ -51,22 +52,29 @@ class Placement:
     folds: dict[str, Rectangle]
     shells: list[tuple[int, Rectangle]]
     track_x: dict[int, float]
+    inner: list[tuple[float, float]]
     forward_x: float
     backward_x: float
     width: float
     height: float
 
 
-def place(drawn: View, theme: Theme) -> Placement:
-    """Both lanes, their tracks, and room for the labels of the edges."""
+def halves(nodes: Iterable[Node], theme: Theme) -> tuple[float, float]:
+    """Half the width of the widest node of the forward lane and of that of the backward lane."""
+    widest = [0.0, 0.0]
+    for node in nodes:
+        lane = 0 if node.is_forward else 1
+        widest[lane] = max(widest[lane], node_size(node, theme)[0])
+    return widest[0] / 2, widest[1] / 2
+
+
+def place(drawn: View, theme: Theme, widest: tuple[float, float] | None = None) -> Placement:
+    """Both lanes, their tracks, and room for the labels of the edges. `widest`: as `halves` gives it, of more nodes."""
     nets = list(drawn.nets())
     nodes = {node.id: node for net in nets for node in net.nodes}
     left, right = ([trunk for net in nets for trunk in trunks(net, kind)] for kind in ("forward", "backward"))
     beside = [_beside(nets, depth, theme) for depth in range(1 + max(net.depth for net in nets))]
-    forward_half, backward_half = (
-        max((node_size(node, theme)[0] for node in nodes.values() if node.is_forward == lane), default=0.0) / 2
-        for lane in (True, False)
-    )
+    forward_half, backward_half = widest or halves(nodes.values(), theme)
     left_side = side(left, [0.0] * len(beside), theme)
     forward_x = left_side.reach + forward_half
     backward_x = forward_x + max(theme.lane_distance, forward_half + backward_half + theme.lane_gap)
@@ -74,7 +82,7 @@ def place(drawn: View, theme: Theme) -> Placement:
     found = meetings([*left, *right], nodes)
     stack = Stack(theme, found, forward_x, backward_x)
     stack.net(drawn)
-    most = max((box.x + box.width / 2 for box in stack.boxes.values()), default=backward_x)
+    most = max([backward_x + backward_half, *(box.x + box.width / 2 for box in stack.boxes.values())])
     # What stands beside the backward lane stays inside of tracks and frames.
     over = [backward_x + LABEL_DISTANCE + width - most for width in beside]
     right_side = side(right, over, theme)
@@ -93,6 +101,7 @@ def place(drawn: View, theme: Theme) -> Placement:
         *areas.of_clusters(drawn),
         [shell for depth in range(1, len(beside)) for shell in areas.of_shells(depth, height)],
         {id(trunk): areas.track_x(trunk) for trunk in (*left, *right)},
+        [areas.inner(depth) for depth in range(len(beside))],
         forward_x,
         backward_x,
         width,
@@ -137,6 +146,11 @@ class _Areas:
             yield depth, Rectangle(self.left - end, 0, end - start, height)
         for start, end in self.right_side.shells(depth):
             yield depth, Rectangle(self.right + start, 0, end - start, height)
+
+    def inner(self, depth: int) -> tuple[float, float]:
+        """From the end of the tracks of a depth on one side to their beginning on the other."""
+        left, right = (max(side.starts[depth] - CORNER_ROOM, 0.0) for side in (self.left_side, self.right_side))
+        return self.left - left, self.right + right
 
     def track_x(self, trunk: Trunk) -> float:
         if trunk.side < 0:

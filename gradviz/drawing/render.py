@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
 
-from ..debugger.trace import Graph, Line, Trace
+from ..debugger.trace import Graph, Line, NodeGroup, Trace
+from .assembly import view, views
 from .dot import draw
 from .errors import DrawingError
 from .flows import programs
-from .lanes import lanes
+from .lanes import inside, lanes
 from .layout import SECONDS, layout
 from .nesting import Nesting
 from .picture import dressed
+from .place import halves
+from .shapes import abstract, shape_of
 from .state import State, state_at
 from .theme import LIGHT, Theme
 from .tracks import tangled
-from .view import View, view
+from .view import Node, View
 from .words import fit
 
 MAX_FOR_GRAPHVIZ = 400
@@ -23,24 +27,63 @@ MAX_LENGTH_FOR_GRAPHVIZ = 800
 """Forward operators, and these together with the slots that all edges around a lane pass: half a second of layout."""
 MAX_TITLE = 240
 """Characters of a tool tip."""
-MAX_IN_DOCUMENT = 3000
-"""Forward operators, nested ones too; a picture of 3000 has about 6 MB."""
+MAX_IN_DOCUMENT = 20_000
+"""Forward operators, nested ones too."""
+MAX_SHAPES = 25_000_000
+"""Characters of what groups show when they open, but for their words."""
+SECONDS_FOR_LANES = 10.0
+"""For all groups of a document; those of 10 000 operators that repeat themselves take a second or two."""
 MAX_DEPTH_FOR_GRAPHVIZ = 3
 """Edges side by side around a lane. Graphviz routes more of them, and those that cross, through the middle."""
 
 
-def render(trace: Trace, *, theme: Theme = LIGHT, seconds: float = SECONDS) -> Graph:
+def render(
+    trace: Trace, *, theme: Theme = LIGHT, seconds: float = SECONDS, seconds_for_lanes: float = SECONDS_FOR_LANES
+) -> Graph:
     """What fills `trace.graph`: everything made, nothing marked; a front end marks it by ids and classes.
 
-    Omitted where a page could not show it: beyond MAX_IN_DOCUMENT operators.
+    Nets of more than a few hundred nodes are drawn in groups. Omitted, with the reason, where a page could not show it,
+    beyond MAX_IN_DOCUMENT operators, and where plain lanes are not laid out in time. Graphviz has `seconds`; where it
+    needs more, there are plain lanes.
     """
+    nesting = Nesting(trace)
     if len(trace.forward) > MAX_IN_DOCUMENT:
         return Graph(omitted=f"{len(trace.forward)} operators are too many for one picture in a page")
-    drawn = view(trace, _fitting(trace))
+    try:
+        return _rendered(trace, nesting, theme, seconds, seconds_for_lanes)
+    except DrawingError as error:
+        return Graph(omitted=str(error).splitlines()[0].rstrip("."))
+
+
+def _rendered(trace: Trace, nesting: Nesting, theme: Theme, seconds: float, seconds_for_lanes: float) -> Graph:
+    until = time.monotonic() + seconds_for_lanes
+    drawn, contents = views(nesting, _fitting(nesting))
+    widest = halves([*_nodes(drawn), *(node for content in contents for node in _nodes(content.view))], theme)
+    shapes: dict[View, int] = {}
+    pictures: list[str] = []
+    found: list[NodeGroup] = []
+    size = 0
+    for group, around, lines, content in contents:
+        view, words = abstract(content)
+        if view not in shapes:
+            if time.monotonic() > until:
+                raise DrawingError(f"It was not laid out within {seconds_for_lanes:g} seconds.", kind="too_slow")
+            shapes[view] = len(pictures)
+            pictures.append(shape_of(inside(view, theme, widest)))
+            size += len(pictures[-1])
+            if size > MAX_SHAPES:
+                raise DrawingError("Its parts are too many, and too different, for one page.", kind="too_large")
+        found.append(NodeGroup(id=group.id, around=around, lines=list(lines), shape=shapes[view], words=words))
     return Graph(
-        svg=_picture(trace, drawn, State(), theme, seconds),
+        svg=_picture(trace, drawn, State(), theme, seconds, widest=widest if contents else None),
         dot=draw(drawn, State(), theme).source,
+        groups=found,
+        shapes=pictures,
     )
+
+
+def _nodes(drawn: View) -> Iterator[Node]:
+    return (node for net in drawn.nets() for node in net.nodes)
 
 
 def svg(trace: Trace, position: int | None = None, theme: Theme = LIGHT, *, seconds: float = SECONDS) -> str:
@@ -64,22 +107,27 @@ def suits_graphviz(drawn: View) -> bool:
     return not tangled(drawn.edges, {node.id: node for node in drawn.nodes}, MAX_DEPTH_FOR_GRAPHVIZ)
 
 
-def _fitting(trace: Trace) -> set[str]:
+def _fitting(nesting: Nesting) -> set[str]:
     """The operators whose nested nets a document shows when they open: all, or the outer ones as far as they fit."""
-    nesting = Nesting(trace)
-    room = MAX_IN_DOCUMENT - len(trace.forward)
+    room = MAX_IN_DOCUMENT - len(nesting.nets[""].forward)
     fitting: set[str] = set()
     for opener, nets in nesting.shown.items():
         around = opener.rpartition(".")[0]
         size = sum(max(len(net.forward), len(net.backward)) for net in nets)
-        if size <= room and set(nesting.around(around)) <= fitting:
+        if size <= room and set(nesting.around(around)) & set(nesting.shown) <= fitting:
             fitting.add(opener)
             room -= size
     return fitting
 
 
 def _picture(
-    trace: Trace, drawn: View, state: State, theme: Theme, seconds: float, background: str | None = None
+    trace: Trace,
+    drawn: View,
+    state: State,
+    theme: Theme,
+    seconds: float,
+    background: str | None = None,
+    widest: tuple[float, float] | None = None,
 ) -> str:
     """Graphviz' picture, or plain lanes where the net is too large for it or it cannot be had."""
     titles = dict(_titles(trace, drawn))
@@ -88,7 +136,7 @@ def _picture(
             return dressed(layout(draw(drawn, state, theme).source, seconds=seconds), theme, titles, background)
         except DrawingError:
             pass  # too slow today, or no engine on this machine: the other picture says the same
-    return lanes(drawn, state, theme, titles, background)
+    return lanes(drawn, state, theme, titles, background, widest)
 
 
 def _titles(trace: Trace, drawn: View) -> Iterable[tuple[str, str]]:
@@ -99,6 +147,10 @@ def _titles(trace: Trace, drawn: View) -> Iterable[tuple[str, str]]:
             names[line.id] = _name(line)
             made = f"{names[line.id]}: {', '.join(line.outputs)} from {', '.join(line.inputs)}"
             yield f"node-{line.id}", fit(made, MAX_TITLE)
+    for node in _nodes(drawn):
+        if node.role == "group":
+            names[node.id] = node.title
+            yield f"node-{node.id}", f"{node.title}: {node.detail}"
     for edge in (edge for net in drawn.nets() for edge in net.edges):
         saved = "saved for " if edge.kind == "saved" else ""
         source, target = (names.get(end, "around") for end in (edge.source, edge.target))

@@ -23,8 +23,11 @@ Anchor = tuple[float, ...]
 """Sorts from top to bottom: the index of a forward operator, then what is above it (-) and below it (+)."""
 
 
-def rows(program: Program, flows: Sequence[Flow]) -> list[list[Line]]:
-    """The lines of each row from top to bottom, forward before backward and in the order of emission."""
+def rows(program: Program, flows: Sequence[Flow]) -> list[tuple[int, list[Line]]]:
+    """The lines of each row from top to bottom, forward before backward and in the order of emission.
+
+    Each with the index of the forward operator that it stands by.
+    """
     anchors: dict[str, Anchor] = {line.id: (index, 0) for index, line in enumerate(program.forward)}
     _anchor_gradients(program, anchors)
     sources: dict[str, list[str]] = {}
@@ -44,7 +47,7 @@ def rows(program: Program, flows: Sequence[Flow]) -> list[list[Line]]:
     found: dict[Anchor, list[Line]] = {anchor: [] for anchor in sorted(set(anchors.values()))}
     for line in (*program.forward, *program.backward):
         found[anchors[line.id]].append(line)
-    return list(found.values())
+    return [(int(anchor[0]), lines) for anchor, lines in found.items()]
 
 
 def _anchor_gradients(program: Program, anchors: dict[str, Anchor]) -> None:

@@ -36,6 +36,14 @@ class State:
         """Whether `thing` is not made yet."""
         return self.position is not None and thing.made > self.position
 
+    def is_new(self, node: Node) -> bool:
+        """Whether the current event made, changed or ran it, or something in it."""
+        return node.id in self.new or not self.new.isdisjoint(node.holds)
+
+    def is_current(self, node: Node) -> bool:
+        """Whether it is the forward operator visited, or holds it."""
+        return self.current is not None and (node.id == self.current or self.current in node.holds)
+
     def is_hot(self, edge: Edge) -> bool:
         """Whether `edge` brings what the current event worked on."""
         return edge.kind == "backward" and edge.target in self.new and not self.is_future(edge)

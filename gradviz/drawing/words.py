@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ..program.control_flow import INNER_GRADIENT, INNER_RESULT, RUNNING_SUM
 
 MAX_TITLE = 34
+MAX_NET_TITLE = 40
 MAX_LABEL = 26
 MAX_LABEL_LINES = 3
 

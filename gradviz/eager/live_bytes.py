@@ -9,6 +9,7 @@ from weakref import ref
 import numpy as np
 
 from ..operators.registry import Array
+from ..runtime.held import owner_of
 
 
 class LiveBytes:
@@ -26,7 +27,7 @@ class LiveBytes:
 
     def __init__(self, known: Iterable[Array]) -> None:
         self.now = self.peak = 0
-        self._known = {id(owner): owner for owner in map(_owner, known)}
+        self._known = {id(owner): owner for owner in map(owner_of, known)}
         self._alive: dict[int, ref[Any]] = {}
         self._before: Callable[..., Any] | None = None
 
@@ -42,7 +43,7 @@ class LiveBytes:
         if event == "return":
             for array in value if type(value) in (tuple, list) else (value,):
                 if isinstance(array, np.ndarray):
-                    self._count(_owner(array))
+                    self._count(owner_of(array))
 
     def _count(self, array: Array) -> None:
         key = id(array)
@@ -55,10 +56,3 @@ class LiveBytes:
     def _gone(self, key: int, size: int) -> None:
         if self._alive.pop(key, None) is not None:
             self.now -= size
-
-
-def _owner(array: Array) -> Array:
-    """What `array` is a view of, or itself."""
-    while isinstance(getattr(array, "base", None), np.ndarray):
-        array = array.base
-    return array

@@ -60,4 +60,4 @@ def _bare(value: Value) -> Value:
     """Without elements and statistics. What has no numbers of its own, as a stack of workspaces, stays."""
     if value.norm is None:
         return value
-    return replace(value, min=None, max=None, mean=None, mean_abs=None, norm=None, preview=[])
+    return replace(value, min=None, max=None, mean=None, mean_abs=None, norm=None, preview=[], histogram=[])

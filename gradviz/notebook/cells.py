@@ -211,8 +211,9 @@ class _Cells:
         read = {version for line in self._lines() for version in line.inputs}
         read |= set(self._gradient_versions())
         read |= {f"{name}@0" for op in self._recording.operators for name in kept_inputs(op)}
-        values = {f"{name}@{number}": (name, array) for (name, number), array in self._recording.values.items()}
-        return {name: _on_cpu(array) for version, (name, array) in values.items() if version in read - written}
+        fed = read - written
+        keys = [key for key in self._recording.values if f"{key[0]}@{key[1]}" in fed]
+        return {key[0]: _on_cpu(self._recording.values[key]) for key in keys}
 
     def _lines(self) -> list[Line]:
         return [line for line in (*self._trace.forward, *self._trace.backward) if line.kind == "operator"]

@@ -7,7 +7,8 @@ A panel opens a comm of the target "gradviz"; it may do so at any time, several 
     {"type": "marks", "id", "breakpoints", "watches"}                    other things are marked in it
     {"type": "none"}                                                     there is no session (any more)
 
-and the panel sends messages of the types position and marks. So that a panel need not knock at kernels that know
+and the panel sends messages of the types position and marks, and {"type": "ask", "id", "question"}: a question about
+this session, whose answer only that panel hears; see `asking`. So that a panel need not knock at kernels that know
 nothing of gradviz, the kernel opens one empty comm of the same target with its first session, as a sign.
 """
 
@@ -25,6 +26,7 @@ from comm.base_comm import BaseComm
 
 from ..debugger.trace import encode
 from ..debugger.trace_breakpoints import BreakpointEntry, Marked
+from .asking import Question, reply
 from .shown import Shown, clamp, follow
 
 __all__ = ["TARGET", "Channel", "kernel_channel"]
@@ -47,6 +49,13 @@ class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="marks"):
     id: str
     breakpoints: list[BreakpointEntry]
     watches: list[str]
+
+
+class Ask(msgspec.Struct, frozen=True, tag_field="type", tag="ask"):
+    """What a panel may say: ask this session."""
+
+    id: str
+    question: Question
 
 
 class Channel:
@@ -106,11 +115,14 @@ class Channel:
     def _heard(self, panel: BaseComm, message: dict[str, Any]) -> None:
         data = message.get("content", {}).get("data")
         try:
-            said = msgspec.convert(data, Move | Mark)
+            said = msgspec.convert(data, Move | Mark | Ask)
         except msgspec.ValidationError as error:
             logger.warning("A message of the gradviz panel was not understood and is ignored: %s", error)
             return
         session = self._current()
+        if isinstance(said, Ask):
+            panel.send(reply(session if session is not None and session.id == said.id else None, said.question))
+            return
         if session is None or session.id != said.id:
             # The panel still shows a session that is gone or was replaced while its message was on the way.
             panel.send(_introduction(session))

@@ -12,9 +12,13 @@ from base64 import b64encode
 from html import escape
 from pathlib import Path
 
+import msgspec
+
+from ..debugger.answers import Questions
 from ..debugger.trace import Trace, encode
 from ..version import __version__
 from . import still
+from .answered import ANSWERS, answers
 from .budget import within
 from .files import FileError
 
@@ -37,12 +41,22 @@ ICON = (
 )
 
 
-def page(trace: Trace, position: int = 0, *, budget: int = BUDGET, title: str | None = None) -> str:
+def page(
+    trace: Trace,
+    position: int = 0,
+    *,
+    questions: Questions | None = None,
+    budget: int = BUDGET,
+    most_answers: int = ANSWERS,
+    title: str | None = None,
+) -> str:
     """The HTML of a page that shows `trace`, opened at `position`; it works from a file, without any request.
 
     Args:
         budget: the most bytes of JSON for values. Where they are more, fewer elements of each array are in the page,
             then none, then not even statistics; the page says so, and what is left out is never shown as a number.
+        questions: answers what the page's reader may ask; None: the page has no answers.
+        most_answers: the most bytes of JSON for them. What does not fit, or takes long, the page says how to ask.
         title: None: the name of the net.
 
     Raises:
@@ -81,7 +95,7 @@ def page(trace: Trace, position: int = 0, *, budget: int = BUDGET, title: str | 
 </main>
 <footer><p>Made by gradviz {__version__}. Everything is in this file: it needs no server and no network.</p></footer>
 <script type="text/plain" id="gv-recording" data-position="{position}">{_packed(document)}</script>
-<script>{script}</script>
+{_block_of_answers(questions, trace, most_answers)}<script>{script}</script>
 </body>
 </html>
 """
@@ -94,6 +108,13 @@ def too_large(what: str, size: int) -> FileError:
         kind="too_large",
         ways_out=["Record a smaller net, or fewer iterations.", "Step through it in Python: gradviz.load(path)."],
     )
+
+
+def _block_of_answers(questions: Questions | None, trace: Trace, budget: int) -> str:
+    if questions is None:
+        return ""
+    packed = _packed(msgspec.json.encode(answers(questions, trace, budget=budget)))
+    return f'<script type="text/plain" id="gv-answers">{packed}</script>\n'
 
 
 def _policy(script: str) -> str:

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from ..debugger.answers import Questions
 from ..debugger.trace import Trace
 from ..debugger.trace_breakpoints import Marked
 
@@ -52,6 +53,10 @@ class Shown(Protocol):
 
     def observe_marks(self, callback: Callable[[Any], None], /) -> Callable[[], None]:
         """Call `callback(session)` after each change of the marks, until the returned function is called."""
+        ...
+
+    def at(self, position: int, /) -> Questions:
+        """Its questions at a position; it stays where it is."""
         ...
 
     def trace(self) -> Trace:

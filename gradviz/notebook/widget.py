@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import weakref
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ import traitlets
 
 from ..debugger.trace import encode
 from ..debugger.trace_breakpoints import Marked
+from .asking import Question, reply
 from .shown import Shown, clamp, follow
 
 __all__ = ["DebuggerWidget"]
+
+logger = logging.getLogger(__name__)
 
 STATIC = Path(__file__).parent / "static"
 
@@ -43,6 +47,7 @@ class DebuggerWidget(anywidget.AnyWidget):
         marks = session.marks.to_dict()
         super().__init__(trace=encode(session.trace()).decode(), position=session.position, marks=marks, **traits)
         self._ends = [follow(session.observe, self._follow), follow(session.observe_marks, self._follow_marks)]
+        self.on_msg(self._hear)
 
     def close(self) -> None:
         """Stop following the session and remove the widget from every output."""
@@ -56,6 +61,14 @@ class DebuggerWidget(anywidget.AnyWidget):
 
     def _follow_marks(self, session: Shown) -> None:
         self.marks = session.marks.to_dict()
+
+    def _hear(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        try:
+            question = msgspec.convert(content, Question)
+        except msgspec.ValidationError as error:
+            logger.warning("A message of the gradviz widget was not understood and is ignored: %s", error)
+        else:
+            self.send(reply(self._session(), question))
 
     @traitlets.validate("position")
     def _clamp(self, proposal: dict[str, Any]) -> int:

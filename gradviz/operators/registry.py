@@ -65,6 +65,13 @@ class Slots(NamedTuple):
         endless = any(name.endswith("...") for name in names)
         return cls(tuple(name.rstrip("?.") for name in names), least, None if endless else len(names))
 
+    def written(self) -> list[str]:
+        """The names as a signature has them: ``b?``, ``xs...``."""
+        names = list(self.names)
+        optional = range(self.least, len(names) - (self.most is None))
+        written = [f"{name}?" if place in optional else name for place, name in enumerate(names)]
+        return [*written[:-1], f"{written[-1]}..."] if self.most is None else written
+
     def admit(self, count: int) -> bool:
         return self.least <= count and (self.most is None or count <= self.most)
 
@@ -79,7 +86,8 @@ class OperatorType(NamedTuple):
 
     A type that a user made with `register_kernel` or `register_gradient` alone has no slots and no inference:
     any number of inputs is taken, and shapes are known once it has run. One that `runs_nets` has no kernel. What a
-    rule answers is checked, unless `is_rule_ours`: those of this package are held by tests.
+    rule answers is checked, unless `is_rule_ours`: those of this package are held by tests. `is_repeatable`: on the
+    CPU the kernel makes the same of the same every time, bit for bit.
     """
 
     type: str
@@ -96,6 +104,7 @@ class OperatorType(NamedTuple):
     is_rule_ours: bool = False
     constant: bool = False
     runs_nets: bool = False
+    is_repeatable: bool = False
 
 
 _TABLE: dict[str, OperatorType] = {}
@@ -139,6 +148,7 @@ def operator(
             derivative=derivative,
             doc=inspect.getdoc(kernel) or "",
             constant=constant,
+            is_repeatable=True,
         )
         return kernel
 
@@ -160,8 +170,12 @@ def structure(type: str, signature: str, *, formula: str, derivative: str, args:
     )
 
 
-def register_kernel(type: str) -> Callable[[Kernel], Kernel]:
+def register_kernel(type: str, *, repeatable: bool = False) -> Callable[[Kernel], Kernel]:
     """Give the operator type `type` a kernel of your own; a later registration replaces an earlier one.
+
+    Args:
+        repeatable: whether it makes the same of the same every time, bit for bit, and reads nothing else: a recording
+            with a budget then may drop what it made, and run it again.
 
     Example:
         >>> @register_kernel("Cosine")
@@ -173,7 +187,7 @@ def register_kernel(type: str) -> Callable[[Kernel], Kernel]:
     def register(kernel: Kernel) -> Kernel:
         _check_callable(kernel, f"the kernel of {type}")
         _TABLE[type] = _TABLE.get(type, OperatorType(type))._replace(
-            kernel=kernel, infer=None, inputs=None, outputs=None, args=None
+            kernel=kernel, infer=None, inputs=None, outputs=None, args=None, is_repeatable=repeatable
         )
         _tell()
         return kernel

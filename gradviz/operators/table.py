@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .registry import OperatorType, Slots, types
+from .registry import OperatorType, types
 
 HEAD = """# Operators
 
@@ -26,21 +26,13 @@ def _rows() -> Iterator[str]:
             continue  # a user's own
         cells = [
             known.type,
-            f"{_slots(known.inputs)} → {_slots(known.outputs)}",
+            f"{', '.join(known.inputs.written())} → {', '.join(known.outputs.written())}",
             known.formula,
             known.derivative,
             _arguments(known),
             known.doc.partition("\n\n")[0],
         ]
         yield f"| {' | '.join(_cell(cell) for cell in cells)} |"
-
-
-def _slots(slots: Slots) -> str:
-    names = list(slots.names)
-    if slots.most is None:
-        names[-1] += "..."
-    optional = range(slots.least, len(names) - (slots.most is None))
-    return ", ".join(f"{name}?" if place in optional else name for place, name in enumerate(names))
 
 
 def _arguments(known: OperatorType) -> str:

@@ -66,7 +66,8 @@ class RunError(GradvizError):
     """An operator that cannot be executed on the values it was given.
 
     ``kind`` is one of ``unknown_operator``, ``bad_arity``, ``bad_argument``, ``undefined_blob``, ``bad_value``,
-    ``shape_mismatch``, ``kernel_failed``, ``bad_device``, ``control_flow_structure``, ``too_many_iterations``.
+    ``shape_mismatch``, ``kernel_failed``, ``bad_device``, ``control_flow_structure``, ``too_many_iterations``,
+    ``interrupted``.
     """
 
 

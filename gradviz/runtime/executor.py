@@ -14,6 +14,7 @@ from .devices import is_on_gpu
 from .faults import kernel_failed, located, undefined
 from .nested import Nested, Runner, Values
 from .planning import infer, spec_of
+from .shelf import share
 from .step import Step
 
 _freeze: Any = np.ndarray.setflags
@@ -66,7 +67,7 @@ def run_step(step: Step, values: Values, run_nested: Runner = _run_nested) -> No
     """
     for name, kept in step.keeps:
         if name in values:
-            values[kept] = values[name]
+            share(kept, values, values, name)
     if step.nested is not None:
         step.nested.run(values, run_nested)
         return

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program import Operator, RunError
+from .shelf import beside, share
 from .step import Step
 
 Values = MutableMapping[str, Array]
@@ -47,14 +48,15 @@ class Scoped(NamedTuple):
         stack = _stack(self.op, self.position, values, self.scope)
         if self.pops and stack.top is None:
             raise _no_workspace(self.op, self.position, self.scope)
-        workspace = dict(stack.top) if stack.top is not None and (self.pops or self.reuses) else {}
+        left = stack.top if self.pops or self.reuses else None
+        workspace = beside(values, {} if left is None else left)
         for name, blob in self.bound:
             if blob in values:
-                workspace[name] = values[blob]
+                share(name, workspace, values, blob)
         runner(self, "net", self.steps(workspace), workspace, None)
         for name, blob in self.written:
             if name in workspace:
-                values[blob] = workspace[name]
+                share(blob, values, workspace, name)
         values[self.scope] = stack.below if self.pops else stack.push(workspace)
 
 

@@ -3,7 +3,7 @@
 Everybody computes the same: the loss, and its gradients with respect to every weight, every bias and the data x.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -46,15 +46,15 @@ def measure(effort: Effort) -> Iterator[Answer]:
         yield Figure(NAME, SIZE, gradviz, "ms", peer, theirs)
 
 
-def make_blobs() -> Blobs:
+def make_blobs(rows: int = ROWS, widths: Sequence[int] = WIDTHS) -> Blobs:
     """Data, labels, and the weights (m, k) and biases (m,) of each layer; float32, the labels int32."""
     random = np.random.default_rng(0)
     blobs: Blobs = {
-        "x": random.normal(size=(ROWS, WIDTHS[0])).astype(np.float32),
-        "labels": random.integers(WIDTHS[-1], size=ROWS, dtype=np.int32),
+        "x": random.normal(size=(rows, widths[0])).astype(np.float32),
+        "labels": random.integers(widths[-1], size=rows, dtype=np.int32),
     }
     for layer in LAYERS:
-        k, m = WIDTHS[layer - 1 : layer + 1]
+        k, m = widths[layer - 1 : layer + 1]
         blobs[f"w{layer}"] = random.normal(scale=np.sqrt(2 / k), size=(m, k)).astype(np.float32)
         blobs[f"b{layer}"] = random.normal(scale=0.1, size=m).astype(np.float32)
     return blobs

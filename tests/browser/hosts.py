@@ -15,6 +15,9 @@ from tests.browser.view import View
 Build = Callable[[], tuple[gradviz.Net, list[str], gradviz.Workspace]]
 """A function of a module, which gives a net, what to differentiate, and what to run it on."""
 
+SHOWN = ".gradviz:not(.gv-opening)"
+"""The widget, once it has opened its recording."""
+
 WIDE = {"width": 1440, "height": 900}
 
 RUN = """async ([cell, source]) => {
@@ -91,6 +94,15 @@ class JupyterHost(Host):
             f"net, ys, ws = {build.__name__}()\nsession = gradviz.debug(net, ys, workspace=ws)\nsession",
         )
 
+    def show_forgotten(self, build: Build) -> View:
+        """A widget over a session that nobody in the kernel refers to any more."""
+        return self._run_cell(
+            0,
+            f"import gc, gradviz\nfrom {build.__module__} import {build.__name__}\ndef show():\n"
+            f"    net, ys, ws = {build.__name__}()\n    display(gradviz.debug(net, ys, workspace=ws))\nshow()\n"
+            "gc.collect();",
+        )
+
     def show_again(self) -> View:
         """A second widget over the same session."""
         return self._run_cell(1, "session")
@@ -99,7 +111,7 @@ class JupyterHost(Host):
         self.page.evaluate(RUN, [cell, source])
         failed = [output for output in self._opened.outputs(cell + 1) if output["output_type"] == "error"]
         assert not failed, f"the cell failed: {failed[0]['ename']}: {failed[0]['evalue']}"
-        root = self._opened.output(cell + 1).locator(".gradviz")
+        root = self._opened.output(cell + 1).locator(SHOWN)
         expect(root).to_be_visible()
         root.scroll_into_view_if_needed()
         return View(self.page, root)
@@ -164,7 +176,7 @@ class PageHost(Host):
         path = self._folder / f"{build.__name__}.html"
         recorded(build).to_html(path)
         self.page.goto(path.as_uri())
-        root = self.page.locator(".gradviz")
+        root = self.page.locator(SHOWN)
         expect(root).to_be_visible()
         return View(self.page, root)
 

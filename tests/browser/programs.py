@@ -1,10 +1,13 @@
 """What the browser tests record."""
 
+from threading import Event
+from typing import Any
+
 import numpy as np
 
 import gradviz
 from tests.debugger import loops
-from tests.drawing.nested import Built, workspace
+from tests.drawing.nested import Built, loop, workspace
 
 
 def skip_connection() -> Built:
@@ -22,6 +25,80 @@ def skip_connection() -> Built:
     return net, ["loss"], workspace(fed | {"labels": numbers.integers(0, 3, 8)})
 
 
+def neuron() -> Built:
+    """A neuron with two inputs, of numbers alone: f = sigmoid(w0 x0 + w1 x1 + w2)."""
+    net = gradviz.Net("neuron")
+    net.Mul(["w0", "x0"], "a")
+    net.Mul(["w1", "x1"], "b")
+    net.Add(["a", "b"], "c")
+    net.Add(["c", "w2"], "z")
+    net.Sigmoid("z", "f")
+    fed = {"w0": 2.0, "x0": -1.0, "w1": -3.0, "x1": -2.0, "w2": -3.0}
+    return net, ["f"], workspace({name: np.float64(number) for name, number in fed.items()})
+
+
 def gated() -> Built:
     """A loop of five iterations with a branch inside."""
     return loops.gated(), ["loss"], loops.fed(rounds=5)
+
+
+def large() -> Built:
+    """Sixty blocks of four operators, each added to what it began from; the blocks have scopes from #200 on."""
+    net = gradviz.Net("large")
+    for block in range(60):
+        scope = f"end/block{block}/" if block >= 50 else ""
+        for name, (kind, inputs, output) in {
+            "tanh": ("Tanh", [f"x{block}"], f"t{block}"),
+            "scale": ("Scale", [f"t{block}"], f"s{block}"),
+            "sin": ("Sin", [f"s{block}"], f"u{block}"),
+            "sum": ("Sum", [f"u{block}", f"x{block}"], f"x{block + 1}"),
+        }.items():
+            net.add(kind, inputs, output, name=f"{scope}{name}" if scope else "")
+    net.SumElements("x60", "loss")
+    return net, ["loss"], workspace({"x0": np.linspace(-1, 1, 4)})
+
+
+def large_loop() -> Built:
+    """A loop of two iterations over 400 operators."""
+    return loop(operators=400)
+
+
+def negative_logarithm() -> Built:
+    """The logarithm of a number below zero: a NaN is born in the forward pass."""
+    net = gradviz.Net("negative logarithm")
+    net.Sub(["x", "one"], "d")
+    net.Log("d", "l")
+    net.SumElements("l", "loss")
+    fed = {"x": np.array([3.0, 0.5, 4.0], np.float32), "one": np.ones(3, np.float32)}
+    return net, ["loss"], workspace(fed)
+
+
+def wide() -> Built:
+    """Numbers from 0 to 799 in 40 rows, more than a view shows of its own."""
+    net = gradviz.Net("wide")
+    net.Copy("x", "y")
+    net.SumElements("y", "loss")
+    return net, ["loss"], workspace({"x": np.arange(800, dtype=np.float32).reshape(40, 20)})
+
+
+gate = Event()
+gate.set()
+
+
+def behind_a_gate() -> Built:
+    """Twice x, computed by a kernel that waits until the gate is open."""
+    net = gradviz.Net("behind a gate")
+    net.add("Gated", "x", "y")
+    net.SumElements("y", "loss")
+    return net, ["loss"], workspace({"x": np.ones(3, np.float32)})
+
+
+@gradviz.register_kernel("Gated")
+def _gated(op: gradviz.Operator, x: np.ndarray) -> np.ndarray:
+    gate.wait()
+    return x * 2
+
+
+@gradviz.register_gradient("Gated")
+def _gated_gradient(op: gradviz.Operator, g_output: list[Any]) -> tuple[gradviz.Operator, list[Any]]:
+    return gradviz.Operator("Scale", [g_output[0]], ["x_grad"], args={"scale": 2.0}), ["x_grad"]

@@ -13,6 +13,16 @@ from tests.browser.hosts import Host, recorded
 from tests.browser.programs import skip_connection
 from tests.drawing.nested import loop
 
+ANSWERS = [
+    ("Value", "Table", "5 · float32"),
+    ("Why", "", "a@0 has a gradient"),
+    ("Versions", "", "a_grad has 2 versions"),
+    ("Check", "Check the rule of FC #2", "agree"),
+    ("State", "Compare", "From event"),
+    ("Ledger", "Paths of the gradient of a@0", "comes along 2 paths"),
+]
+"""Tabs, what to press there, and what it brings."""
+
 
 def violations(page: Page, context: str) -> list[Any]:
     """What axe says is wrong inside of the element that `context` selects, with the elements at fault."""
@@ -31,6 +41,19 @@ def test_axe_finds_nothing_in_the_widget(host: Host, is_dark: bool) -> None:
     view.inspector.get_by_role("tab", name="Value").click()
     view.press("?")
     assert violations(host.page, ".gradviz") == []
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_in_the_answers(host: Host, is_dark: bool) -> None:
+    host.set_dark(is_dark)
+    view = host.show(skip_connection)
+    view.run_to("Accumulated")
+    for tab, button, said in ANSWERS:
+        panel = view.open_tab(tab)
+        if button:
+            view.press_button(button)
+        expect(panel).to_contain_text(said)
+        assert violations(host.page, ".gradviz") == [], tab
 
 
 def test_axe_finds_nothing_in_an_open_loop(host: Host) -> None:

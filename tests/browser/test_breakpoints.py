@@ -1,23 +1,27 @@
 """Breakpoints and watches in the widget: set by key, by mouse, by text and from Python; runs that stop at them."""
 
 import re
+from pathlib import Path
 
+import msgspec
+import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 import gradviz
+from tests.browser.conftest import fresh_page
 from tests.browser.hosts import Host, JupyterHost, recorded
 from tests.browser.programs import gated, skip_connection
 from tests.browser.test_accessibility import violations
 from tests.browser.view import View
+from tests.drawing.nested import workspace
 
 END = len(recorded(skip_connection))
 
 
-def hits(on: str) -> tuple[int, ...]:
+def hits(on: str, ignore: int = 0, every: int = 1) -> tuple[int, ...]:
     """Where Python says that a breakpoint stops."""
-    net, ys, ws = skip_connection()
-    return gradviz.debug(net, ys, workspace=ws).break_on(on).hits
+    return gradviz.Session(recorded(skip_connection).trace()).break_on(on, ignore=ignore, every=every).hits
 
 
 def open_tab(view: View, name: str) -> None:
@@ -104,6 +108,68 @@ def test_watches_follow_the_position_and_lead_to_where_they_changed(host: Host) 
     expect(card).to_have_count(0)
 
 
+KINDS = (
+    "Exp",  # an operator's type
+    "e",  # a blob
+    "#1",
+    "x_grad@0",  # the writing of a version
+    "Accumulated",
+    "accumulation",
+    "n > 1",
+    "sparse meets dense",
+    "device change",
+    "NaN",
+    "NaN appears",
+    "Inf",
+    "Inf appears",
+    "subnormal",
+    "subnormal appears",
+    "norm > 5",
+    "max > 2",
+    "min < -1",
+    "Exp if inf > 0",
+    "op == 'Mul' and event == 'Ran' and step > 3",
+    "g.norm >= 0",
+    "norm(e) > 1e300",
+)
+
+
+def extremes() -> gradviz.Session:
+    """A recording in which all of them happen; one value lies on another device."""
+    net = gradviz.Net("extremes")
+    net.Gather(["w", "ids"], "rows")
+    net.MatMul(["rows", "w"], "m")
+    net.Exp("x", "e")
+    net.Mul(["x", "e"], "p")
+    net.Log("x", "l")
+    net.Add(["p", "l"], "s")
+    net.Sum(["s", "m"], "y")
+    fed = {"w": np.eye(2), "ids": np.array([0, 1]), "x": np.array([[800.0, -740.0], [1.0, 2.0]])}
+    document = gradviz.debug(net, ["y"], workspace=workspace(fed)).trace()
+    values = dict(document.values)
+    values["l@0"] = msgspec.structs.replace(values["l@0"], device="cuda:0")
+    return gradviz.Session(msgspec.structs.replace(document, values=values))
+
+
+def test_each_kind_of_breakpoint_is_set_and_hit(browser: Browser, tmp_path: Path) -> None:
+    session = extremes()
+    session.to_html(tmp_path / "page.html")
+    with fresh_page(browser) as page:
+        page.goto((tmp_path / "page.html").as_uri())
+        view = View(page, page.locator(".gradviz"))
+        open_tab(view, "Breakpoints")
+        for on in KINDS:
+            expected = session.break_on(on).hits
+            assert expected, f"{on} happens nowhere"
+            add(view, on)
+            expect(view.inspector.get_by_role("listitem")).to_contain_text(on)
+            view.press("Home")
+            for position in expected:
+                page.keyboard.press("Shift+ArrowRight")
+                view.expect_at(position)
+            view.button(f"Remove {on}").click()
+
+
 def test_the_key_w_watches_the_blob_in_focus_and_c_changes_the_clock(host: Host) -> None:
     view = host.show(skip_connection)
     view.press("ArrowRight", "w")
@@ -117,6 +183,38 @@ def test_the_key_w_watches_the_blob_in_focus_and_c_changes_the_clock(host: Host)
     expect(view.inspector.get_by_role("group", name="Watch h@0")).to_contain_text("norm")
     view.button("Other clock").click()
     view.expect_at(1)
+
+
+def test_which_hits_count_and_what_is_logged_are_set_by_keyboard(host: Host) -> None:
+    view = host.show(skip_connection)
+    keyboard = view.page.keyboard
+    open_tab(view, "Breakpoints")
+    add(view, "FC")
+    view.button("Which hits of FC count, and what it logs").focus()
+    for key in ("Enter", "Tab", "Tab"):  # over the button that removes it
+        keyboard.press(key)
+    keyboard.type("1")
+    keyboard.press("Tab")
+    keyboard.type("2")
+    keyboard.press("Enter")
+    entry = view.inspector.get_by_role("list", name="Breakpoints").get_by_role("listitem")
+    expect(entry).to_contain_text("ignores the first 1, one in 2")
+    for position in [*hits("FC", ignore=1, every=2), END]:
+        view.press("Shift+ArrowRight")
+        view.expect_at(position)
+    log = view.inspector.get_by_label("Log and do not stop: FC", exact=True)
+    log.fill("norm of {x} is {norm")
+    log.press("Enter")
+    expect(view.inspector.get_by_role("alert")).to_contain_text("never closed")
+    assert violations(host.page, ".gradviz") == []
+    log.fill("norm of {x} is {norm}")
+    log.press("Enter")
+    expect(log).to_be_focused()
+    messages = view.inspector.get_by_role("list", name="Messages").get_by_role("listitem")
+    expect(messages).to_have_count(len(hits("FC", ignore=1, every=2)))
+    expect(messages.last).to_contain_text(re.compile(r"norm of \w+@0 is [\d.]+"))
+    view.press("Home", "Shift+ArrowRight")
+    view.expect_at(END)
 
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])

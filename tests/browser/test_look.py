@@ -1,13 +1,18 @@
 """The look, wherever the widget lives: themes, widths from 800 to 1 920 pixels, and panes that stay where they are."""
 
+import math
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.hosts import Host
+from tests.browser.hosts import Host, recorded
 from tests.browser.programs import skip_connection
 from tests.browser.view import View, box
+
+END = len(recorded(skip_connection))
+NARROW = 560
+"""Pixels of a widget that is too narrow for all narrations."""
 
 PANES = ("Program", "Graph", "Inspector")
 BRIGHTNESS = """element => {
@@ -97,3 +102,19 @@ def test_colour_does_not_stand_alone(host: Host) -> None:
     expect(view.graph.locator("g.node.accumulation text")).to_have_text("Σ")
     dashed = view.graph.locator("g.node.future path, g.node.future polygon, g.node.future rect").first
     assert re.search(r"\d", dashed.evaluate("one => getComputedStyle(one).strokeDasharray"))
+
+
+@pytest.mark.parametrize("width", [1440, 800])
+def test_every_narration_is_whole_and_the_bar_keeps_its_height(host: Host, width: int) -> None:
+    host.set_width(width)
+    view = host.show(skip_connection)
+    view.narration.click()
+    height = box(view.narration)[3]
+    # A pane of a notebook beside its file browser is narrower: there the longest narrations scroll.
+    most_hidden = 1 if box(view.narration)[2] > NARROW else math.inf
+    hidden = "bar => bar.scrollHeight - bar.clientHeight"
+    for _ in range(END):
+        view.page.keyboard.press("ArrowRight")
+        assert view.narration.evaluate(hidden) <= most_hidden, view.narration.text_content()
+        assert box(view.narration)[3] == height
+    expect(view.position).to_have_text(f"event {END} / {END}")

@@ -30,6 +30,25 @@ class View:
     def button(self, name: str) -> Locator:
         return self.root.get_by_role("button", name=name, exact=True)
 
+    def open_tab(self, name: str) -> Locator:
+        """The panel of a tab of the inspector, reached by keys alone."""
+        tabs = self.inspector.get_by_role("tab")
+        expect(tabs.first).to_be_visible()
+        names = tabs.all_text_contents()
+        tabs.and_(self.root.locator("[aria-selected=true]")).focus()
+        chosen = tabs.evaluate_all("tabs => tabs.findIndex((tab) => tab === document.activeElement)")
+        for _ in range((names.index(name) - chosen) % len(names)):
+            self.page.keyboard.press("ArrowRight")
+        panel = self.inspector.get_by_role("tabpanel", name=name)
+        expect(panel).to_be_visible()
+        return panel
+
+    def press_button(self, name: str) -> None:
+        """Press a button of the inspector by a key."""
+        button = self.inspector.get_by_role("button", name=name)
+        button.focus()
+        button.press("Enter")
+
     def run_to(self, target: str) -> None:
         field = self.root.get_by_label("Run to")
         field.fill(target)

@@ -8,7 +8,7 @@ from gradviz import GradientSlice, Net, NetError, debug, load
 from gradviz.debugger import CursorError
 from gradviz.debugger.trace import TraceError, encode
 from gradviz.drawing import LIGHT
-from gradviz.drawing.view import view
+from gradviz.drawing.assembly import view
 from gradviz.program.events import Completed, Deduplicated
 from tests.embedding import embedding, fed
 

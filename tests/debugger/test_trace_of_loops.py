@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from gradviz import debug
 from gradviz.debugger.statistics import all_statistics, statistics
 from gradviz.debugger.trace import TraceError, decode, encode
+from gradviz.debugger.trace_rows import MOST_TOLD
 from tests.debugger.loops import fed, gated, recurrent
 
 TRACE = debug(gated(), ["loss"], workspace=fed(3)).trace()
@@ -122,6 +123,17 @@ def test_faults_are_named(data, kind):
     with pytest.raises(TraceError) as caught:
         decode(data)
     assert caught.value.kind == kind
+
+
+def test_rows_that_repeat_a_long_narration_too_often_are_refused():
+    document = json.loads(encode(TRACE))
+    at = row()
+    like = document["events"][at][0]
+    document["events"][like]["narration"] = "x " + "y" * 10_000_000
+    document["events"][at:at] = [[like, *document["events"][at][1:4], 0, 1, "z"]] * (MOST_TOLD // 10_000_000 + 1)
+    with pytest.raises(TraceError, match="narrations of repeated events have more than 200,000,000 char") as caught:
+        decode(json.dumps(document))
+    assert caught.value.kind == "bad_structure"
 
 
 def test_leaving_what_was_not_entered_is_refused():

@@ -5,8 +5,9 @@ from msgspec.structs import replace
 
 from gradviz.debugger.trace import Line, Subnet, Trace, TraceError
 from gradviz.drawing import DrawingError
+from gradviz.drawing.assembly import view
 from gradviz.drawing.nesting import MAX_DEPTH, Nesting
-from gradviz.drawing.view import Edge, Node, View, view
+from gradviz.drawing.view import Edge, Node, View
 from tests.drawing.examples import chain
 from tests.drawing.examples import trace as plain
 from tests.drawing.nested import NETS, all_lines, loop, shared_gradient, three_deep, trace, two_branches

@@ -131,7 +131,8 @@ def test_names_are_text_wherever_they_stand(session: gradviz.Session) -> None:
 
 
 def test_two_hundred_operators_take_less_than_a_megabyte() -> None:
-    html = page(chain(200).trace())
+    session = chain(200)
+    html = page(session.trace(), questions=session)
     assert len(html.encode()) <= 1_000_000
     assert "To keep the page small" not in html
 
@@ -181,7 +182,9 @@ def test_a_document_that_no_browser_would_take_is_refused(
 def test_a_session_writes_its_page(session: gradviz.Session, tmp_path: Path) -> None:
     session.run_to("Accumulated")
     session.to_html(tmp_path / "page.html", title="Lesson")
-    assert (tmp_path / "page.html").read_text() == page(session.trace(), session.position, title="Lesson")
+    assert (tmp_path / "page.html").read_text() == page(
+        session.trace(), session.position, questions=session, title="Lesson"
+    )
 
 
 def test_the_script_has_nothing_that_would_end_it_early() -> None:

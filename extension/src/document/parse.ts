@@ -2,7 +2,7 @@
 
 import { choice, dictionary, list, optional, record, refuse, text, whole, type Reader } from "../json";
 import { ENGINES, FORMAT, VERSION, type Trace } from "../trace";
-import { breakpoint, event, frame, gradientName, graph, ledger, line, merge, schedule, subnet, value, workspaces, ys, type Sizes } from "./parts";
+import { breakpoint, event, formulas, frame, gradientName, graph, ledger, line, merge, schedule, subnet, value, workspaces, ys, type Sizes } from "./parts";
 import { checkReferences } from "./references";
 import { arrays, readEvents } from "./rows";
 
@@ -44,6 +44,7 @@ export function parseTrace(source: string): Trace {
     gradients: field("gradients", dictionary(gradientName)),
     graph: field("graph", graph),
     schedule: later("schedule", optional(schedule(sizes)), null),
+    formulas: later("formulas", formulas, formulas({}, "formulas")),
     breakpoints: later("breakpoints", list(breakpoint), []),
     watches: later("watches", list(text), []),
   };

@@ -1,6 +1,6 @@
 // Readers of the parts of a trace document.
 
-import { choice, dictionary, list, optional, real, record, refuse, text, whole, type Reader } from "../json";
+import { choice, dictionary, list, optional, real, record, refuse, text, whole, within, type Reader } from "../json";
 import type { Marks } from "../marks";
 import {
   AGGREGATORS,
@@ -11,6 +11,7 @@ import {
   WRITINGS,
   type BreakpointEntry,
   type Contribution,
+  type Formula,
   type Frame,
   type Grad,
   type GradientName,
@@ -18,6 +19,7 @@ import {
   type Ledger,
   type Line,
   type Merge,
+  type NodeGroup,
   type Pool,
   type Schedule,
   type Scalar,
@@ -63,10 +65,14 @@ type Field = <F>(name: string, reader: Reader<F>) => F;
 function fields<T>(build: (field: Field, later: <F>(name: string, reader: Reader<F>, missing: F) => F) => T): Reader<T> {
   return (found, path) => {
     const entry = record(found, path);
-    return build(
-      (name, reader) => reader(entry[name], `${path}.${name}`),
-      (name, reader, missing) => (name in entry ? reader(entry[name], `${path}.${name}`) : missing),
-    );
+    try {
+      return build(
+        (name, reader) => reader(entry[name], name),
+        (name, reader, missing) => (name in entry ? reader(entry[name], name) : missing),
+      );
+    } catch (error) {
+      throw within(path, error);
+    }
   };
 }
 
@@ -154,6 +160,15 @@ export const event = (sizes: Sizes): Reader<TraceEvent> =>
     detail: field("detail", record),
   }));
 
+const MOST_BINS = 64;
+
+/** The counts of a histogram. */
+export const histogram: Reader<number[]> = (found, path) => {
+  const counts = list(whole(0))(found, path);
+  return counts.length <= MOST_BINS ? counts : refuse(path, `has ${counts.length} bins, more than ${MOST_BINS}`);
+};
+
+
 export const value: Reader<Value> = fields((field, later) => {
   const read: Value = {
     shape: field("shape", list(whole(0))),
@@ -178,6 +193,8 @@ export const value: Reader<Value> = fields((field, later) => {
   if (stack !== null) read.stack = stack;
   const subnormal = later("subnormal", index, null);
   if (subnormal !== null) read.subnormal = subnormal;
+  const counts = later("histogram", histogram, []);
+  if (counts.length > 0) read.histogram = counts;
   return read;
 });
 
@@ -290,8 +307,30 @@ export const breakpoint: Reader<BreakpointEntry> = fields((field, later) => ({
 /** Breakpoints and watches as a kernel tells them apart from a document. */
 export const marks: Reader<Marks> = fields((field) => ({ breakpoints: field("breakpoints", list(breakpoint)), watches: field("watches", texts) }));
 
+const nodeGroup: Reader<NodeGroup> = fields((field, later) => ({
+  id: field("id", text),
+  around: later("around", name, null),
+  lines: field("lines", texts),
+  shape: field("shape", whole(0)),
+  words: field("words", texts),
+}));
+
+const formula: Reader<Formula> = fields((field, later) => ({
+  formula: field("formula", text),
+  derivative: later("derivative", text, ""),
+  inputs: later("inputs", texts, []),
+  outputs: later("outputs", texts, []),
+}));
+
+export const formulas = dictionary(formula);
+
 export const graph: Reader<Graph> = (found, path) => {
   const entry = record(found, path);
   if ("omitted" in entry) return { omitted: text(entry["omitted"], `${path}.omitted`) };
-  return { svg: text(entry["svg"], `${path}.svg`), dot: text(entry["dot"], `${path}.dot`) };
+  return {
+    svg: text(entry["svg"], `${path}.svg`),
+    dot: text(entry["dot"], `${path}.dot`),
+    groups: "groups" in entry ? list(nodeGroup)(entry["groups"], `${path}.groups`) : [],
+    shapes: "shapes" in entry ? texts(entry["shapes"], `${path}.shapes`) : [],
+  };
 };

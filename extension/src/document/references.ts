@@ -1,7 +1,10 @@
 // Whether what a trace document refers to is there.
 
 import { refuse } from "../json";
-import { allLines, type Line, type Trace } from "../trace";
+import { allLines, subnetOf, type Line, type Trace } from "../trace";
+
+/** Groups of the drawing that one can lie in. */
+const MOST_AROUND = 200;
 
 /** Throws at the first reference that leads nowhere. */
 export function checkReferences(trace: Trace): void {
@@ -23,6 +26,7 @@ export function checkReferences(trace: Trace): void {
     if (unknown !== undefined) refuse(`events[${index}].lines`, `names "${unknown}", and there is no such line`);
   });
   checkGroups(trace);
+  checkNodeGroups(trace, ids);
 }
 
 function checkIds(trace: Trace): Set<string> {
@@ -66,6 +70,7 @@ function checkSubnets(trace: Trace, lines: Set<string>): void {
     if (stack.frame !== null && stack.frame >= trace.frames.length) refuse(`stacks[${index}].frame`, "is no frame");
   });
   for (const value of [...Object.values(trace.values), ...trace.arrays]) {
+    if (value.histogram && value.histogram.reduce((sum, one) => sum + one, 0) !== value.size - value.nan - value.inf) refuse("values", "have a histogram that does not count their elements");
     if (value.stack !== undefined && value.stack >= trace.stacks.length) refuse("values", `name stack ${value.stack}, and there are ${trace.stacks.length}`);
   }
 }
@@ -93,6 +98,26 @@ function checkForward(trace: Trace): void {
   for (const net of [{ id: null, backward: trace.backward }, ...trace.subnets]) {
     net.backward.forEach((line) => check(line.of, net.id, `line ${line.id}.of`));
   }
+}
+
+/** Each lies in one before it, if in any, and no line in two: so they are trees, of a depth that is bounded. */
+function checkNodeGroups({ graph }: Trace, ids: Set<string>): void {
+  if ("omitted" in graph) return;
+  const depths = new Map<string, number>();
+  const held = new Set<string>();
+  graph.groups.forEach(({ id, around, lines, shape }, index) => {
+    const path = `graph.groups[${index}]`;
+    if (depths.has(id) || !/^(?:s\d+\.)?g\d+$/.test(id)) refuse(`${path}.id`, `is "${id}", no id or that of another group`);
+    const depth = around === null ? 0 : depths.get(around);
+    if (depth === undefined || (around !== null && subnetOf(around) !== subnetOf(id))) refuse(`${path}.around`, `is "${around}", no group of its net before it`);
+    if (depth >= MOST_AROUND) refuse(path, `lies in more than ${MOST_AROUND} others`);
+    depths.set(id, depth + 1);
+    for (const line of lines) {
+      if (!ids.has(line) || held.has(line) || subnetOf(line) !== subnetOf(id)) refuse(`${path}.lines`, `names "${line}", no line of its net or one in another group`);
+      held.add(line);
+    }
+    if (shape >= graph.shapes.length) refuse(`${path}.shape`, `is ${shape}, and there are ${graph.shapes.length} shapes`);
+  });
 }
 
 /** Groups are contiguous, but that those of nested nets may lie inside: `over` has to know where each ends. */

@@ -2,19 +2,28 @@
 //
 // An event that is told like an earlier one is a row [like, group, frame, seconds, before, behind, words]: of the
 // other's narration, cut at spaces, it has the first `before` words, then `words`, then the last `behind`.
-// Arrays of one shape, dtype and device name that once; the row of each is [kind, preview, numbers, counts, stack].
+// Arrays of one shape, dtype and device name that once; the row of each is [kind, preview, numbers,
+// counts, stack, histogram].
 
 import { list, refuse, text, whole, type Reader } from "../json";
 import type { Scalar, TraceEvent, Value } from "../trace";
-import { preview } from "./parts";
+import { histogram, preview } from "./parts";
+
+/** Characters that the narrations of all rows may have together. A row is short, and what it repeats need not be. */
+export const MOST_TOLD = 200_000_000;
 
 export function readEvents(whole: Reader<TraceEvent>): Reader<TraceEvent[]> {
   return (found, path) => {
     if (!Array.isArray(found)) refuse(path, "is no list");
     const events: TraceEvent[] = [];
     const words = new Map<TraceEvent, string[]>();
+    let told = 0;
     found.forEach((entry: unknown, index) => {
-      events.push(Array.isArray(entry) ? again(entry, events, words, `${path}[${index}]`) : whole(entry, `${path}[${index}]`));
+      const event = Array.isArray(entry) ? again(entry, events, words, `${path}[${index}]`) : whole(entry, `${path}[${index}]`);
+      events.push(event);
+      if (!Array.isArray(entry) || event.narration === events[entry[0] as number]?.narration) return;
+      told += event.narration.length;
+      if (told > MOST_TOLD) refuse(`${path}[${index}]`, `brings the narrations of repeated events to more than ${MOST_TOLD} characters`);
     });
     return events;
   };
@@ -56,11 +65,13 @@ const kind: Reader<Kind> = (found, path) => {
 
 function measured(found: unknown, kinds: Kind[], path: string): Value {
   if (!Array.isArray(found)) return refuse(path, "is no row of an array");
-  const [number, shown, numbers = [], counts = [], stack = null] = found as unknown[];
+  const [number, shown, numbers = [], counts = [], stack = null, bins = []] = found as unknown[];
   const described = isCount(number) ? kinds[number] : undefined;
   if (!described) return refuse(`${path}[0]`, `is no kind, of which there are ${kinds.length}`);
   const seen = preview(shown, `${path}[1]`);
-  const value = { ...described, preview: seen, ...statistics(seen, described.dtype, numbers, counts, path) };
+  const value: Value = { ...described, preview: seen, ...statistics(seen, described.dtype, numbers, counts, path) };
+  const counted = histogram(bins, `${path}[5]`);
+  if (counted.length > 0) value.histogram = counted;
   if (stack === null) return value;
   return { ...value, rows: 0, columns: 0, stack: whole(0)(stack, `${path}[4]`) };
 }

@@ -2,6 +2,7 @@
 
 import { Widget } from "@lumino/widgets";
 
+import type { Ask } from "../asking";
 import type { Marks } from "../marks";
 import type { Trace } from "../trace";
 import { createDebugger, type DebuggerView } from "../views/debugger";
@@ -11,12 +12,14 @@ export class DebuggerBody extends Widget {
   private trace: Trace | null = null;
   private readonly onPosition: (position: number) => void;
   private readonly onMarks: (marks: Marks) => void;
+  private readonly ask: Ask | undefined;
 
-  /** `onPosition` hears of every move that a person makes here, by hand or by command; `onMarks` of other marks. */
-  constructor(onPosition: (position: number) => void = () => undefined, onMarks: (marks: Marks) => void = () => undefined) {
+  /** `onPosition` hears of every move that a person makes here, by hand or by command; `onMarks` of other marks; `ask` answers questions. */
+  constructor(onPosition: (position: number) => void = () => undefined, onMarks: (marks: Marks) => void = () => undefined, ask?: Ask) {
     super();
     this.onPosition = onPosition;
     this.onMarks = onMarks;
+    this.ask = ask;
     this.addClass("gradviz-lab-Body");
   }
 
@@ -29,7 +32,7 @@ export class DebuggerBody extends Widget {
     }
     const root = document.createElement("div");
     this.node.replaceChildren(root);
-    this.view = createDebugger(root, trace, position, { onPosition: this.onPosition, onMarks: this.onMarks });
+    this.view = createDebugger(root, trace, position, { onPosition: this.onPosition, onMarks: this.onMarks, ...(this.ask && { ask: this.ask }) });
   }
 
   /** Shows elements instead of a debugger. */
@@ -67,6 +70,16 @@ export class DebuggerBody extends Widget {
     if (this.view === null || this.view.position === position) return;
     this.view.setPosition(position);
     this.onPosition(position);
+  }
+
+  /** Runs to the next breakpoint. */
+  continue(): void {
+    this.view?.continue();
+  }
+
+  /** Runs back to the last breakpoint. */
+  reverseContinue(): void {
+    this.view?.reverseContinue();
   }
 
   override dispose(): void {

@@ -18,19 +18,28 @@ const RUN_TO = "gradviz:run-to";
 interface Move {
   id: string;
   label: string;
-  to(trace: Trace, position: number): number;
+  act(body: DebuggerBody): void;
 }
 
 const MOVES: Move[] = [
-  { id: "gradviz:step", label: "Step", to: (_, position) => position + 1 },
-  { id: "gradviz:back", label: "Step Back", to: (_, position) => position - 1 },
-  { id: "gradviz:over", label: "Step Over", to: over },
-  { id: "gradviz:back-over", label: "Step Back Over", to: backOver },
-  { id: "gradviz:into", label: "Step Into", to: into },
-  { id: "gradviz:out", label: "Step Out", to: out },
-  { id: "gradviz:restart", label: "Restart", to: () => 0 },
-  { id: "gradviz:finish", label: "Finish", to: (trace) => trace.events.length },
+  { id: "gradviz:step", label: "Step", act: to((_, position) => position + 1) },
+  { id: "gradviz:back", label: "Step Back", act: to((_, position) => position - 1) },
+  { id: "gradviz:over", label: "Step Over", act: to(over) },
+  { id: "gradviz:back-over", label: "Step Back Over", act: to(backOver) },
+  { id: "gradviz:into", label: "Step Into", act: to(into) },
+  { id: "gradviz:out", label: "Step Out", act: to(out) },
+  { id: "gradviz:continue", label: "Continue", act: (body) => body.continue() },
+  { id: "gradviz:reverse-continue", label: "Reverse Continue", act: (body) => body.reverseContinue() },
+  { id: "gradviz:restart", label: "Restart", act: to(() => 0) },
+  { id: "gradviz:finish", label: "Finish", act: to((trace) => trace.events.length) },
 ];
+
+/** Moves to where a function of the trace and the position leads. */
+function to(target: (trace: Trace, position: number) => number): Move["act"] {
+  return (body) => {
+    if (body.place) body.moveTo(clamp(body.place.trace, target(body.place.trace, body.place.position)));
+  };
+}
 
 /** Adds the commands; `current` gives the debugger in use, `showPanel` brings up the side panel. */
 export function addCommands(
@@ -41,10 +50,10 @@ export function addCommands(
 ): void {
   const { commands } = app;
   const isEnabled = (): boolean => current()?.place != null;
-  for (const { id, label, to } of MOVES) {
+  for (const { id, label, act } of MOVES) {
     const execute = (): void => {
       const body = current();
-      if (body?.place) body.moveTo(clamp(body.place.trace, to(body.place.trace, body.place.position)));
+      if (body) act(body);
     };
     commands.addCommand(id, { label, caption: `${label} in the recording of the gradients`, isEnabled, execute });
   }

@@ -9,6 +9,7 @@ import type { JSONValue } from "@lumino/coreutils";
 import type { IDisposable } from "@lumino/disposable";
 import { Signal, type ISignal } from "@lumino/signaling";
 
+import { createLine } from "../asking";
 import { parseTrace } from "../document/parse";
 import { marks as readMarks } from "../document/parts";
 import { marksOf, type Marks } from "../marks";
@@ -28,13 +29,16 @@ type Message =
   | { type: "session"; id: string; name: string; position: number; trace: string }
   | { type: "position"; id: string; position: number }
   | { type: "marks"; id: string; breakpoints: unknown; watches: unknown }
-  | { type: "none" };
+  | { type: "none" }
+  | { type: "answer" };
 
 export class SessionModel implements IDisposable {
   /** The session, null while there is none. */
   session: Session | null = null;
   /** Why the session that the kernel sent cannot be shown, empty if it can. */
   problem = "";
+  /** Questions about the session go out here. */
+  readonly line = createLine((question) => this.put(question));
 
   private readonly context: ISessionContext;
   private kernel: Kernel.IKernelConnection | null = null;
@@ -84,6 +88,11 @@ export class SessionModel implements IDisposable {
     this.comm?.send({ type: "marks", id: this.session.id, ...marks } as unknown as JSONValue);
   }
 
+  private put(question: Record<string, unknown>): void {
+    if (this.session === null || this.comm === null) throw new Error("the kernel is gone");
+    this.comm.send({ type: "ask", id: this.session.id, question } as unknown as JSONValue);
+  }
+
   dispose(): void {
     if (this.disposed) return;
     this.disposed = true;
@@ -131,6 +140,7 @@ export class SessionModel implements IDisposable {
   private drop(): void {
     this.comm?.dispose();
     this.comm = null;
+    this.line.cut();
     this.show(null);
   }
 
@@ -139,6 +149,7 @@ export class SessionModel implements IDisposable {
     if (said.type === "session") this.introduce(said);
     else if (said.type === "position") this.follow(said.id, said.position);
     else if (said.type === "marks") this.followMarks(said);
+    else if (said.type === "answer") this.line.hear(said);
     else if (said.type === "none") this.show(null);
   }
 

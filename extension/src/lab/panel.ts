@@ -3,6 +3,7 @@
 import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
 import { PanelLayout, Widget } from "@lumino/widgets";
 
+import { KERNEL_GONE, type Question, type Reply } from "../asking";
 import type { Marks } from "../marks";
 import { DebuggerBody } from "./body";
 import { gradvizIcon } from "./icon";
@@ -23,7 +24,7 @@ export class DebuggerPanel extends Widget {
     this.title.caption = "Gradients (gradviz)";
     this.node.setAttribute("role", "region");
     this.node.setAttribute("aria-label", "Gradients of the current notebook");
-    this.body = new DebuggerBody((position) => this.model?.moveTo(position), (marks) => this.model?.mark(marks));
+    this.body = new DebuggerBody((position) => this.model?.moveTo(position), (marks) => this.model?.mark(marks), (question) => this.ask(question));
     const layout = (this.layout = new PanelLayout());
     layout.addWidget(this.body);
     // Every notebook gets its model at once, not when it is looked at: the sign of its kernel comes only once.
@@ -59,6 +60,10 @@ export class DebuggerPanel extends Widget {
     model?.moved.connect(this.follow, this);
     model?.marked.connect(this.followMarks, this);
     this.refresh();
+  }
+
+  private ask(question: Question): Promise<Reply> {
+    return this.model?.line.ask(question) ?? Promise.resolve(KERNEL_GONE);
   }
 
   private follow(_: SessionModel, position: number): void {

@@ -5,6 +5,7 @@ import { after, runTo } from "../occurrences";
 import type { BreakpointEntry, Trace } from "../trace";
 import { element, icon } from "./dom";
 import { entryForm } from "./entry";
+import { howForm, isUnfolded, setUnfolded } from "./hits";
 import type { Navigation } from "./navigation";
 import { counted } from "./numbers";
 
@@ -21,24 +22,40 @@ export function breakpointCards(trace: Trace, position: number, navigation: Navi
     return null;
   });
   const list = element("div", { class: "gv-breakpoints", role: "list", "aria-label": "Breakpoints" });
-  for (const entry of breakpoints) list.append(item(trace, position, entry, breakpoints, set));
+  for (const entry of breakpoints) list.append(item(trace, position, entry, navigation, set));
   const empty = element("p", { class: "gv-quiet" }, "No breakpoints. Click left of a line, press b, or write what to stop at.");
   const messages = messagesCard(trace, position, breakpoints, navigation);
   return [form, breakpoints.length > 0 ? list : empty, ...messages];
 }
 
-function item(trace: Trace, position: number, entry: BreakpointEntry, all: BreakpointEntry[], set: (entries: BreakpointEntry[]) => void): HTMLElement {
+function item(trace: Trace, position: number, entry: BreakpointEntry, navigation: Navigation, set: (entries: BreakpointEntry[]) => void): HTMLElement {
+  const all = navigation.marks().breakpoints;
+  const change = (other: BreakpointEntry): void => set(all.map((one) => (one.id === entry.id ? other : one)));
   const isWrong = meaningOf(trace, entry).problem !== null;
-  const check = element("input", { type: "checkbox", "aria-label": `Stop at ${entry.on}`, disabled: isWrong });
+  const check = element("input", { type: "checkbox", "aria-label": `${entry.log === null ? "Stop" : "Log"} at ${entry.on}`, disabled: isWrong });
   check.checked = entry.enabled;
-  check.addEventListener("change", () => set(all.map((one) => (one.id === entry.id ? { ...one, enabled: check.checked } : one))));
-  const remove = element("button", { type: "button", class: "gv-turn", "aria-label": `Remove ${entry.on}`, title: "Remove" }, icon("M4 4l8 8M12 4l-8 8"));
-  remove.addEventListener("click", () => set(all.filter((one) => one.id !== entry.id)));
+  check.addEventListener("change", () => change({ ...entry, enabled: check.checked }));
+  const form = howForm(trace, entry, change);
+  const how = button(`Which hits of ${entry.on} count, and what it logs`, "M3 5h10M3 11h10M6 3v4M10 9v4", () => unfold(form.hidden));
+  const unfold = (isOpen: boolean): void => {
+    setUnfolded(navigation, entry.id, isOpen);
+    form.hidden = !isOpen;
+    how.setAttribute("aria-expanded", String(isOpen));
+  };
+  unfold(!isWrong && isUnfolded(navigation, entry.id));
+  const remove = button(`Remove ${entry.on}`, "M4 4l8 8M12 4l-8 8", () => set(all.filter((one) => one.id !== entry.id)));
   const said = remarks(trace, entry);
   const remark = said === "" ? [] : [element("div", { class: isWrong ? "gv-wrong" : "gv-note" }, said)];
   const text = element("div", { class: "gv-entry-text" }, element("code", {}, entry.on), ...remark);
   const count = element("span", { class: "gv-note gv-hits" }, isWrong ? "" : hitText(hitsOf(trace, entry), position));
-  return element("div", { role: "listitem", class: `gv-entry${entry.enabled ? "" : " gv-off"}` }, check, text, count, remove);
+  const row = element("div", { class: "gv-entry" }, check, text, count, ...(isWrong ? [] : [how]), remove);
+  return element("div", { role: "listitem", class: entry.enabled ? "" : "gv-off" }, row, form);
+}
+
+function button(label: string, path: string, act: () => void): HTMLElement {
+  const made = element("button", { type: "button", class: "gv-turn", "aria-label": label, title: label }, icon(path));
+  made.addEventListener("click", act);
+  return made;
 }
 
 /** "hit 2 of 5", "5 hits" where it is not one of them, "no hit". */

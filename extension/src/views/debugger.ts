@@ -1,19 +1,24 @@
 // The debugger: all views of one trace around one position.
 
+import { createAnswers, type Answers } from "../answers";
+import type { Ask } from "../asking";
 import { continueFrom, reverseContinueFrom, stopAt } from "../breakpoints";
 import { otherClock } from "../clocks";
 import { clamp, currentEvent, forwardLine, touchedLines } from "../cursor";
 import { marksOf, sameMarks, toggledAt, type Marks } from "../marks";
 import { backOver, into, otherIteration, out, over } from "../places";
+import { Lesson } from "../teaching/lesson";
 import { linesById, type Trace } from "../trace";
 import { runToTarget } from "./breakpoints";
 import { createCrumbs } from "./crumbs";
 import { element } from "./dom";
-import { createGraph } from "./graph";
-import { createInspector, type Tab } from "./inspector";
+import { createFormula } from "./formula";
+import { createGraph, type GraphView } from "./graph";
+import { createInspector, type Chosen, type Tab } from "./inspector";
 import { act, helpCard, type Keyboard } from "./keys";
 import { createNarration } from "./narration";
 import type { Navigation } from "./navigation";
+import { createPredict } from "./predict";
 import { createProgram } from "./program";
 import { keepShortcutsAway } from "./shortcuts";
 import { createTimeline } from "./timeline";
@@ -24,6 +29,8 @@ export interface Host {
   onPosition(position: number): void;
   /** The person changed breakpoints or watches in this view. Not called for `setMarks`. */
   onMarks?(marks: Marks): void;
+  /** Answers questions about the recording; without it there is nobody to ask. */
+  ask?: Ask;
 }
 
 export interface DebuggerView {
@@ -33,6 +40,9 @@ export interface DebuggerView {
   setTrace(trace: Trace, position: number): void;
   /** Shows other breakpoints and watches. */
   setMarks(marks: Marks): void;
+  /** Runs to the next breakpoint, or back to the last one, as if the person had asked for it here. */
+  continue(): void;
+  reverseContinue(): void;
   readonly position: number;
   /** Empties the root and lets go of every listener. */
   dispose(): void;
@@ -40,7 +50,8 @@ export interface DebuggerView {
 
 /** Builds the debugger inside `root` (which gets the class `gradviz` and takes the keys while it has the focus). */
 export function createDebugger(root: HTMLElement, trace: Trace, position: number, host: Host): DebuggerView {
-  const chosen: { tab: Tab | null } = { tab: null };
+  const chosen: Chosen = { tab: null, isTable: false };
+  const lesson = new Lesson();
   let at = clamp(trace, position);
   let marks = marksOf(trace);
   let panes: Panes;
@@ -52,6 +63,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       return;
     }
     at = next;
+    lesson.moved(trace, at);
     const hadFocus = root.contains(document.activeElement);
     panes.show(at);
     // What had the focus may be gone, and the keys must not go with it.
@@ -88,6 +100,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     restart: () => go(0),
     finish: () => go(trace.events.length),
     runTo: (target) => runToTarget(trace, at, target, go),
+    focus: () => panes.graph.toggleFocus(panes.line()),
     select: (line) => panes.select(line),
     continue: () => run(continueFrom(trace, marks.breakpoints, at)),
     reverseContinue: () => run(reverseContinueFrom(trace, marks.breakpoints, at)),
@@ -96,6 +109,11 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       if (to === null) panes.say("No operator here was both made and run.");
       else go(to);
     },
+    teach: () => {
+      lesson.isOn = !lesson.isOn;
+      panes.teach();
+    },
+    answer: (key) => lesson.isOn && panes.answer(key),
     marks: () => marks,
     mark: (next) => setMarks(next, true),
     toggleBreakpoint: (id) => {
@@ -108,7 +126,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   function build(): void {
     const hadFocus = root.contains(document.activeElement);
     root.setAttribute("aria-label", `gradviz debugger${trace.name ? `: ${trace.name}` : ""}`);
-    panes = createPanes(root, trace, navigation, chosen);
+    panes = createPanes(root, trace, navigation, chosen, lesson, createAnswers(host.ask ?? null));
     panes.show(at);
     if (hadFocus) root.focus({ preventScroll: true });
   }
@@ -121,11 +139,14 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     },
     setPosition: (to) => move(to, false),
     setMarks: (next) => setMarks(next, false),
+    continue: () => navigation.continue(),
+    reverseContinue: () => navigation.reverseContinue(),
     setTrace(other, to) {
       panes.dispose();
       trace = other;
       at = clamp(other, to);
       marks = marksOf(other);
+      lesson.clear();
       build();
     },
     dispose() {
@@ -143,29 +164,39 @@ interface Panes {
   mark(): void;
   /** Says what became of a run. */
   say(text: string): void;
+  /** Shows teaching mode, or lets it go. */
+  teach(): void;
+  /** Takes a key as a part of a prediction. */
+  answer(key: string): boolean;
+  /** Whether a prediction waits to be revealed. */
+  isAnswered(): boolean;
   /** Shows a tab of the inspector. */
   open(tab: Tab): void;
   /** The blob that the inspector is about; undefined: none. */
   blob(): string | undefined;
   /** The line that has the focus, else the one that the event is about. */
   line(): string | undefined;
-  fit(): void;
+  graph: GraphView;
+  /** Shows numbers as a table or as a heat map. */
+  numbers(): void;
   search(): void;
   help: HTMLElement;
   dispose(): void;
 }
 
-function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, chosen: { tab: Tab | null }): Panes {
+function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, chosen: Chosen, lesson: Lesson, answers: Answers): Panes {
   const help = helpCard();
   const toolbar = createToolbar(trace, navigation, { card: help, toggle: () => (help.hidden = !help.hidden) });
   const timeline = createTimeline(trace, navigation);
   const crumbs = createCrumbs(trace, navigation);
   const program = createProgram(trace, navigation);
   const graph = createGraph(trace, navigation);
-  const inspector = createInspector(trace, navigation, chosen);
+  const inspector = createInspector(trace, navigation, chosen, answers);
+  const formula = createFormula(trace);
+  const predict = createPredict(trace, navigation, lesson);
   const narration = createNarration(trace);
   const body = element("div", { class: "gv-body" }, program.element, graph.element, inspector.element);
-  root.replaceChildren(element("div", { class: "gv-frame" }, toolbar.element, help, timeline.element, crumbs.element, body, narration.element));
+  root.replaceChildren(element("div", { class: "gv-frame" }, toolbar.element, help, timeline.element, crumbs.element, body, predict.element, formula.element, narration.element));
 
   function select(line: string | null): void {
     for (const view of [program, graph, inspector]) view.select(line);
@@ -177,14 +208,22 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     const lines = touched(shown, position);
     shown = position;
     select(null);
-    for (const view of [toolbar, timeline, crumbs, program, graph, inspector, narration]) view.show(position, lines);
+    for (const view of [toolbar, timeline, crumbs, program, graph, inspector, predict, formula, narration]) view.show(position, lines);
   }
 
   function mark(): void {
-    program.mark(navigation.marks().breakpoints);
+    for (const view of [program, graph]) view.mark(navigation.marks().breakpoints);
     inspector.mark();
   }
   mark();
+
+  function teach(): void {
+    root.classList.toggle("gv-teaching", lesson.isOn);
+    toolbar.teach(lesson.isOn);
+    graph.teach(lesson.isOn);
+    predict.show(shown ?? 0);
+  }
+  teach();
 
   function line(): string | undefined {
     const focused = root.querySelector<HTMLElement>(".gv-line:focus")?.dataset["line"];
@@ -197,13 +236,17 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     select,
     mark,
     say: narration.say,
+    teach,
+    answer: predict.answer,
+    isAnswered: predict.isAnswered,
     open: inspector.open,
     blob: inspector.blob,
     line,
-    fit: graph.fit,
+    graph,
+    numbers: inspector.toggleTable,
     search: toolbar.search,
     help,
-    dispose: () => [toolbar, timeline, graph].forEach((view) => view.dispose()),
+    dispose: () => [toolbar, timeline, program, graph, narration].forEach((view) => view.dispose()),
   };
 }
 
@@ -214,7 +257,11 @@ function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes):
   root.setAttribute("role", "region");
   const keyboard: Keyboard = {
     ...navigation,
-    fit: () => panes().fit(),
+    fit: () => panes().graph.fit(),
+    find: () => panes().graph.find(),
+    table: () => panes().graph.toggleTable(),
+    group: () => panes().graph.toggleGroup(panes().line()),
+    into: () => (panes().isAnswered() ? navigation.step() : navigation.into()),
     breakpoint: () => {
       const line = panes().line();
       if (line !== undefined) navigation.toggleBreakpoint(line);
@@ -226,8 +273,12 @@ function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes):
       panes().open("Watch");
     },
     search: () => panes().search(),
+    numbers: () => panes().numbers(),
     toggleHelp: () => (panes().help.hidden = !panes().help.hidden),
-    closeHelp: () => (panes().help.hidden = true),
+    escape: () => {
+      if (panes().help.hidden) panes().graph.endFocus();
+      panes().help.hidden = true;
+    },
   };
   const down = (event: KeyboardEvent): void => {
     if (!act(event, keyboard)) return;

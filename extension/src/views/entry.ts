@@ -5,13 +5,16 @@ import { element } from "./dom";
 
 let forms = 0;
 
-/** `add` gives what is wrong with the text, null when it was added. */
-export function entryForm(label: string, placeholder: string, add: (text: string) => ConditionError | null): HTMLElement {
+/** Where a form says what is wrong with the text in a field of it. */
+export interface Fault {
+  element: HTMLElement;
+  clear(): void;
+  complain(error: ConditionError): void;
+}
+
+export function createFault(input: HTMLInputElement): Fault {
   const id = `gv-fault-${++forms}`;
-  const input = element("input", { type: "text", "aria-label": label, placeholder, spellcheck: "false", autocomplete: "off" });
-  const submit = element("button", { type: "submit", class: "gv-link" }, "Add");
   const fault = element("div", { class: "gv-misread", id, role: "alert", hidden: true });
-  const form = element("form", { class: "gv-add" }, element("span", { class: "gv-field" }, input, submit), fault);
 
   function clear(): void {
     input.removeAttribute("aria-invalid");
@@ -28,19 +31,33 @@ export function entryForm(label: string, placeholder: string, add: (text: string
     fault.hidden = false;
   }
 
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const text = input.value.trim();
-    if (text === "") return;
-    clear();
-    const error = add(text);
-    if (error) complain(error);
-  });
   input.addEventListener("input", clear);
+  return { element: fault, clear, complain };
+}
+
+/** Lets a field have the keys that are typed in it; Escape leads back to the debugger. */
+export function keepKeys(input: HTMLInputElement): void {
   input.addEventListener("keydown", (event) => {
     if (event.key === "Escape") input.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
     // What is typed belongs to the field, but for the keys that mean nothing in it.
     if (event.key !== "F10" && event.key !== "F11") event.stopPropagation();
+  });
+}
+
+/** `add` gives what is wrong with the text, null when it was added. */
+export function entryForm(label: string, placeholder: string, add: (text: string) => ConditionError | null): HTMLElement {
+  const input = element("input", { type: "text", "aria-label": label, placeholder, spellcheck: "false", autocomplete: "off" });
+  const submit = element("button", { type: "submit", class: "gv-link" }, "Add");
+  const fault = createFault(input);
+  const form = element("form", { class: "gv-add" }, element("span", { class: "gv-field" }, input, submit), fault.element);
+  keepKeys(input);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const text = input.value.trim();
+    if (text === "") return;
+    fault.clear();
+    const error = add(text);
+    if (error) fault.complain(error);
   });
   return form;
 }

@@ -34,17 +34,16 @@ export interface Fold {
   y(at: number): number;
 }
 
-/** The clusters that a drawing says it has. */
-export function findPlan(root: Element): Plan {
+/** The clusters that a drawing says it has, but for the one that is all of it. */
+export function findPlan(root: Element, whole: string | null = null): Plan {
   const clusters = new Map<string, Cluster>();
   const nets = new Map<string, string>();
   const shells: Plan["shells"] = [];
   for (const shell of root.querySelectorAll("rect.shell")) shells.push({ depth: depth(shell), width: span(shell, "x", "width") });
   for (const group of root.querySelectorAll('g.cluster[id^="cluster-"]')) {
     const fold = [...group.children].find((child) => child.getAttribute("class") === "fold");
-    const above = group.parentElement?.closest('g.cluster[id^="cluster-"]') ?? null;
-    if (!fold) continue;
-    clusters.set(name(group), { around: above && name(above), depth: depth(group), height: span(fold, "y", "height"), alone: [] });
+    if (!fold || name(group) === whole) continue;
+    clusters.set(name(group), { around: clusterAt(group.parentElement, whole), depth: depth(group), height: span(fold, "y", "height"), alone: [] });
     for (const net of [...group.children].filter((child) => child.classList.contains("net"))) {
       nets.set(net.id.slice("net-".length), name(group));
     }
@@ -52,10 +51,17 @@ export function findPlan(root: Element): Plan {
   for (const node of root.querySelectorAll("g.node.forward")) {
     const inner = node.id.slice("node-".length);
     const around = clusters.get(inner)?.around;
+    if (!around) continue;
     const neighbours = [...(node.parentElement?.children ?? [])].filter((other) => other.matches("g.node.forward"));
-    if (around && neighbours.length === 1) clusters.get(around)?.alone.push(inner);
+    if (neighbours.length === 1) clusters.get(around)?.alone.push(inner);
   }
   return { clusters, nets, shells };
+}
+
+/** The cluster that an element of a drawing lies in; null where that is all of the drawing. */
+export function clusterAt(element: Element | null, whole: string | null): string | null {
+  const found = element?.closest('g.cluster[id^="cluster-"]') ?? null;
+  return found === null || name(found) === whole ? null : name(found);
 }
 
 function name(cluster: Element): string {
@@ -66,24 +72,13 @@ function depth(element: Element): number {
   return Number([...element.classList].find((word) => /^depth-\d+$/.test(word))?.slice("depth-".length) ?? 0);
 }
 
-function span(element: Element, start: string, size: string): Span {
+export function span(element: Element, start: string, size: string): Span {
   const [from, length] = [start, size].map((name) => Number(element.getAttribute(name)) || 0);
   return { from: from ?? 0, to: (from ?? 0) + Math.max(length ?? 0, 0) };
 }
 
-/** The clusters around a nested net, from the innermost; none where the drawing does not show it. */
-export function around(plan: Plan, net: string | null): string[] {
-  const found: string[] = [];
-  let cluster = net === null ? null : (plan.nets.get(net) ?? null);
-  while (cluster !== null) {
-    found.push(cluster);
-    cluster = plan.clusters.get(cluster)?.around ?? null;
-  }
-  return found;
-}
-
-/** Leaves out all clusters but those that are `open` and lie in open ones. */
-export function fold(plan: Plan, open: ReadonlySet<string>): Fold {
+/** Leaves out all clusters but those that are `open` and lie in open ones, and the heights `gone`. */
+export function fold(plan: Plan, open: ReadonlySet<string>, gone: Span[] = []): Fold {
   const seen = new Set<string>();
   for (const [name, cluster] of plan.clusters) {
     if (open.has(name) && (cluster.around === null || seen.has(cluster.around))) seen.add(name);
@@ -93,7 +88,7 @@ export function fold(plan: Plan, open: ReadonlySet<string>): Fold {
   return {
     isLeftOut: (cluster) => plan.clusters.has(cluster) && !seen.has(cluster),
     x: without(plan.shells.filter((shell) => shell.depth > deepest).map((shell) => shell.width)),
-    y: without(closed.map(([, cluster]) => cluster.height)),
+    y: without([...gone, ...closed.map(([, cluster]) => cluster.height)]),
   };
 }
 

@@ -1,19 +1,22 @@
 // The inspector: what is known of the blobs in focus, in tabs.
 
 import { currentEvent, namesAt } from "../cursor";
+import type { Answers } from "../answers";
 import { linesById, subnetOf, type Merge, type Trace } from "../trace";
-import { roundsOf } from "../values";
+import { roundsOf, type Place } from "../values";
 import { breakpointCards } from "./breakpoints";
 import { element } from "./dom";
 import { ledgerCard, ledgerList, ledgersFor } from "./ledger";
 import { mergeCard, mergeFor } from "./merge";
 import type { Navigation } from "./navigation";
+import { changesSince, checkCards, pathsCard, stateAnswer, versionsCards, whyCards } from "./questions";
 import { roundChoice } from "./rounds";
 import { stateCards } from "./state";
-import { blobChoice, valueCard } from "./value";
+import type { Corner } from "./table";
+import { blobChoice, valueCard, type Seen } from "./value";
 import { watchCards } from "./watch";
 
-const TABS = ["Value", "Ledger", "State", "Breakpoints", "Watch"] as const;
+const TABS = ["Value", "Ledger", "Why", "Versions", "Check", "State", "Breakpoints", "Watch"] as const;
 export type Tab = (typeof TABS)[number];
 
 /** The kinds of events that are about the state of a schedule. */
@@ -28,25 +31,36 @@ export interface Inspector {
   mark(): void;
   /** Shows a tab, as if a person had chosen it. */
   open(tab: Tab): void;
+  /** Shows numbers as a table or as a heat map, whichever they were not. */
+  toggleTable(): void;
   /** The blob that is shown, or would be in the Value tab. */
   blob(): string | undefined;
 }
 
-/** `chosen` holds the tab that the person chose; while there is none, the tab follows the event. */
-export function createInspector(trace: Trace, navigation: Navigation, chosen: { tab: Tab | null }): Inspector {
+/** What the person chose, which stays when another trace is shown. */
+export interface Chosen {
+  /** While there is none, the tab follows the event. */
+  tab: Tab | null;
+  /** Whether numbers stand in a table and not in a heat map. */
+  isTable: boolean;
+}
+
+export function createInspector(trace: Trace, navigation: Navigation, chosen: Chosen, answers: Answers): Inspector {
+  const asking = { trace, answers, navigation };
   const panel = element("div", { class: "gv-inside", role: "tabpanel", tabindex: 0 });
-  const offered = TABS.filter((tab) => tab !== "State" || trace.schedule !== null);
   const open = (tab: Tab): void => {
     chosen.tab = tab;
     draw();
   };
-  const tabs = createTabs(offered, open);
+  const tabs = createTabs(TABS, open);
   const pane = element("div", { class: "gv-pane gv-inspector", role: "region", "aria-label": "Inspector" }, tabs.element, panel);
   let position = 0;
   let selected: string | null = null;
   let blob: string | null = null;
   /** The run in which a person looks at the blob; null: the one that we are in. */
   let round: number | null = null;
+  /** The page of numbers that a person has turned to; null: what the document has. */
+  let corner: Corner | null = null;
 
   function blobs(): string[] {
     const line = selected === null ? undefined : linesById(trace).get(selected);
@@ -59,14 +73,22 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
     const own = selected === null ? currentEvent(trace, position)?.ledger : null;
     const found = [...new Set(blobs())];
     const merge = mergeFor(trace, position, selected === null ? null : found);
-    const tab = offered.find((one) => one === chosen.tab) ?? ((own ?? merge ?? null) === null ? following() : "Ledger");
+    const tab = chosen.tab ?? ((own ?? merge ?? null) === null ? following() : "Ledger");
     tabs.show(tab);
     panel.setAttribute("aria-label", tab);
-    if (tab === "State") panel.replaceChildren(...stateCards(trace, position, navigation));
-    else if (tab === "Breakpoints") panel.replaceChildren(...breakpointCards(trace, position, navigation));
-    else if (tab === "Watch") panel.replaceChildren(...watchCards(trace, position, navigation));
-    else panel.replaceChildren(...(tab === "Value" ? valueTab(found) : ledgerTab(own, merge, found)));
+    panel.replaceChildren(...CONTENTS[tab](found, own, merge));
   }
+
+  const CONTENTS: Record<Tab, (found: string[], own: number | null | undefined, merge: Merge | undefined) => HTMLElement[]> = {
+    Value: (found) => blobTab(found, inFocus(found), (place, turning) => [...turning, valueCard(asking, place, position, seen())]),
+    Ledger: (found, own, merge) => ledgerTab(own, merge, found),
+    Why: (found) => blobTab(found, subject(found), (place) => whyCards(asking, place, position)),
+    Versions: (found) => blobTab(found, inFocus(found), (place) => versionsCards(asking, place, position)),
+    Check: checkTab,
+    State: stateTab,
+    Breakpoints: () => breakpointCards(trace, position, navigation),
+    Watch: () => watchCards(trace, position, navigation),
+  };
 
   /** The tab that goes with the event where it is about no ledger. */
   function following(): Tab {
@@ -82,24 +104,41 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
     return { subnet, frame: subnet !== null && event?.subnet === subnet ? event.frame : null };
   }
 
-  function valueTab(found: string[]): HTMLElement[] {
-    const shown = inFocus(found);
+  /** The blobs in focus to choose from, and what `cards` shows of the one that is shown; `turning` chooses its run. */
+  function blobTab(found: string[], shown: string | undefined, cards: (place: Place, turning: HTMLElement[]) => HTMLElement[]): HTMLElement[] {
     if (shown === undefined) return [element("p", { class: "gv-quiet" }, nothingInFocus(position))];
     const choice = blobChoice(found, shown, (other) => {
       blob = other;
+      corner = null;
       draw();
       panel.querySelector<HTMLElement>("[aria-pressed=true]")?.focus();
     });
     const { subnet, frame } = where();
-    if (subnet === null) return [choice, valueCard(trace, { blob: shown, subnet, frame }, position)];
+    if (subnet === null) return [choice, ...cards({ blob: shown, subnet, frame }, [])];
     const rounds = roundsOf(trace, subnet, shown, frame);
     const chosen = rounds.find((one) => one.frame === (round ?? frame)) ?? (frame === null ? rounds[0] : undefined);
     const turning = chosen && rounds.length > 1 ? [roundChoice(trace, rounds, chosen, look)] : [];
-    return [choice, ...turning, valueCard(trace, { blob: shown, subnet, frame: chosen?.frame ?? frame }, position)];
+    return [choice, ...cards({ blob: shown, subnet, frame: chosen?.frame ?? frame }, turning)];
+  }
+
+  function checkTab(found: string[]): HTMLElement[] {
+    const shown = subject(found);
+    if (shown === undefined) return checkCards(asking, null, selected, position);
+    return blobTab(found, shown, (place) => checkCards(asking, place, selected, position));
+  }
+
+  function stateTab(): HTMLElement[] {
+    const own = trace.schedule === null ? stateAnswer(asking, position) : stateCards(trace, position, navigation);
+    return [...changesSince(asking, position), ...own];
   }
 
   function inFocus(found: string[]): string | undefined {
     return blob !== null && found.includes(blob) ? blob : found[0];
+  }
+
+  /** The same, but of itself a blob of the net: it is these that have gradients. */
+  function subject(found: string[]): string | undefined {
+    return blob !== null && found.includes(blob) ? blob : (found.find((one) => isOfNet(trace, where().subnet, one)) ?? found[0]);
   }
 
   /** Draws the marks anew; what had the focus has it again, or what stands first in the tab. */
@@ -112,29 +151,59 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
     (same ?? panel.querySelector<HTMLElement>("input"))?.focus({ preventScroll: true });
   }
 
+  function seen(): Seen {
+    return {
+      isTable: chosen.isTable,
+      corner,
+      toggle: toggleTable,
+      turn(to) {
+        corner = to;
+        redraw();
+      },
+    };
+  }
+
+  function toggleTable(): void {
+    if ((chosen.tab ?? "Value") === "Value") chosen.isTable = !chosen.isTable;
+    else chosen.tab = "Value";
+    redraw();
+  }
+
+  /** Draws anew; what had the focus has it again. */
+  function redraw(): void {
+    const focus = panel.contains(document.activeElement) ? document.activeElement?.getAttribute("aria-label") : null;
+    draw();
+    if (focus === null || focus === undefined) return;
+    const same = [...panel.querySelectorAll<HTMLElement>("[aria-label]")].find((one) => one.getAttribute("aria-label") === focus);
+    (same ?? panel).focus({ preventScroll: true });
+  }
+
   function look(chosen: { frame: number }): void {
     round = chosen.frame;
-    const focus = document.activeElement?.getAttribute("aria-label");
-    draw();
-    panel.querySelector<HTMLElement>(`[aria-label="${focus ?? ""}"]`)?.focus({ preventScroll: true });
+    redraw();
   }
 
   function ledgerTab(own: number | null | undefined, merge: Merge | undefined, found: string[]): HTMLElement[] {
     const { subnet, frame } = where();
     const ledgers = ledgersFor(trace, own, found, subnet, frame);
     const cards = [...(merge ? [mergeCard(trace, merge)] : []), ...ledgers.map((ledger) => ledgerCard(trace, ledger, navigation.go))];
-    return cards.length > 0 ? cards : [ledgerList(trace, navigation.go)];
+    const added = ledgers[0];
+    const about = added ? { blob: added.blob, subnet: added.subnet, frame: added.frame } : { blob: subject(found), subnet, frame };
+    const paths = about.blob === undefined ? [] : [pathsCard(asking, { ...about, blob: about.blob }, position)];
+    return [...(cards.length > 0 ? cards : [ledgerList(trace, navigation.go)]), ...paths];
   }
 
   return {
     element: pane,
     mark,
     open,
+    toggleTable,
     blob: () => inFocus(blobs()),
     show(to) {
       position = to;
       blob = null;
       round = null;
+      corner = null;
       draw();
     },
     select(line) {
@@ -142,6 +211,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
       selected = line;
       blob = null;
       round = null;
+      corner = null;
       draw();
     },
   };
@@ -149,6 +219,12 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: { 
 
 function nothingInFocus(position: number): string {
   return position === 0 ? "Step to see the blobs of an event." : "This event is about no blob.";
+}
+
+/** Whether a blob is there without the backward pass. */
+function isOfNet(trace: Trace, subnet: string | null, blob: string): boolean {
+  const net = subnet === null ? trace : trace.subnets.find(({ id }) => id === subnet);
+  return net?.forward.some(({ inputs, outputs }) => inputs.includes(blob) || outputs.includes(blob)) ?? false;
 }
 
 /** A list of tabs; while one has the focus, the arrow keys move between them. */

@@ -9,9 +9,18 @@ export interface Keyboard extends Navigation {
   breakpoint(): void;
   /** Watches the blob in focus. */
   watch(): void;
+  /** Shows the numbers of the blob in focus as a table or as a heat map. */
+  numbers(): void;
   search(): void;
+  /** Puts the focus into the graph's search field. */
+  find(): void;
+  /** Shows the graph, or the table of the operators. */
+  table(): void;
+  /** Opens or closes the group around what is looked at. */
+  group(): void;
   toggleHelp(): void;
-  closeHelp(): void;
+  /** Closes the help and ends the graph's focus. */
+  escape(): void;
 }
 
 const HELP: [keys: string[], meaning: string][] = [
@@ -25,12 +34,19 @@ const HELP: [keys: string[], meaning: string][] = [
   [["⇧ →", "⇧ ←"], "continue to the next breakpoint, or back to the last one"],
   [["b"], "breakpoint at this line, on or off"],
   [["w"], "watch the blob in focus"],
+  [["n"], "numbers as a table or as a heat map"],
   [["c"], "other clock: from where an operator was made to where it ran, and back"],
+  [["t"], "teaching: values and gradients at the wires, a question before each step"],
+  [["1", "4"], "predict what comes; → or Enter reveals it"],
   [["Home"], "restart"],
   [["End"], "finish"],
   [["/"], "run to …"],
   [["↑", "↓"], "walk through the lines; Enter runs to where one was made, + and − unfold it"],
   [["Space"], "fit the graph"],
+  [["s"], "search the graph; Enter goes to the next match"],
+  [["f"], "focus on what is near the operator, or show all again"],
+  [["o"], "open or close the group around the operator"],
+  [["g"], "graph or table"],
   [["?"], "these keys"],
 ];
 
@@ -38,7 +54,7 @@ const HELP: [keys: string[], meaning: string][] = [
 export function act(event: KeyboardEvent, keyboard: Keyboard): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const command = commandOf(event);
-  if (!command) return false;
+  if (!command) return keyboard.answer(event.key);
   keyboard[command]();
   return true;
 }
@@ -57,12 +73,18 @@ type Command =
   | "continue"
   | "reverseContinue"
   | "otherClock"
+  | "teach"
   | "breakpoint"
   | "watch"
+  | "numbers"
   | "fit"
   | "search"
+  | "find"
+  | "focus"
+  | "table"
+  | "group"
   | "toggleHelp"
-  | "closeHelp";
+  | "escape";
 
 const COMMANDS = new Map<string, Command>([
   ["ArrowRight", "step"],
@@ -74,11 +96,17 @@ const COMMANDS = new Map<string, Command>([
   ["End", "finish"],
   ["b", "breakpoint"],
   ["w", "watch"],
+  ["n", "numbers"],
   ["c", "otherClock"],
+  ["t", "teach"],
   [" ", "fit"],
   ["/", "search"],
+  ["s", "find"],
+  ["f", "focus"],
+  ["g", "table"],
+  ["o", "group"],
   ["?", "toggleHelp"],
-  ["Escape", "closeHelp"],
+  ["Escape", "escape"],
 ]);
 
 function commandOf(event: KeyboardEvent): Command | undefined {

@@ -1,7 +1,9 @@
 // The classes of a drawing's nodes and edges: what they are at a position.
 
 import { currentEvent, hasRun, lineState } from "../cursor";
-import { allLines, type Line, type Trace } from "../trace";
+import { allLines, linesById, type BreakpointEntry, type Line, type Trace } from "../trace";
+import { createGroupMarking } from "./groupmarks";
+import { groupsAround, groupsOf } from "./groups";
 import { isSum } from "./kinds";
 import type { Drawing } from "./svg";
 
@@ -11,6 +13,10 @@ export interface Marking {
   /** Gives the lines the looks that they have at a position; returns what to look at: what is current or new, else where we are. */
   show(position: number, touched: Iterable<string>): Element[];
   node(line: string): SVGElement | undefined;
+  /** The node of a line or a group or, where that is in closed groups, of the innermost group that is drawn. */
+  seen(line: string): SVGElement | undefined;
+  /** Marks the groups in which lines have breakpoints. */
+  mark(breakpoints: readonly BreakpointEntry[]): void;
 }
 
 interface Drawn {
@@ -32,7 +38,8 @@ interface DrawnEdge extends Drawn {
 
 export function createMarking(trace: Trace, drawing: Drawing): Marking {
   const nodes = findNodes(trace, drawing);
-  const edges = findEdges(drawing);
+  const edges = findEdges(trace, drawing);
+  const groups = createGroupMarking(trace, drawing);
   let here: Element | undefined;
 
   function show(position: number, touched: Iterable<string>): Element[] {
@@ -51,6 +58,7 @@ export function createMarking(trace: Trace, drawing: Drawing): Marking {
       const accumulating = state === "new" && isSum(event) ? " accumulating" : "";
       setClasses(node, `node ${node.line.role}${state === "past" ? "" : ` ${state}`}${accumulating}${run}`);
     }
+    marked.push(...groups.show(position, touched, nodes));
     for (const edge of reached) {
       const state = edge.made > position ? " future" : fresh.has(edge.end) ? " hot" : "";
       setClasses(edge, edge.drawn + state);
@@ -65,7 +73,9 @@ export function createMarking(trace: Trace, drawing: Drawing): Marking {
   return {
     byElement: new Map([...nodes.values()].map((node) => [node.element, node.line.id])),
     show,
-    node: (line) => nodes.get(line)?.element,
+    node: (line) => nodes.get(line)?.element ?? groups.node(line),
+    seen: (line) => nodes.get(line)?.element ?? groups.node(line) ?? groupsAround(groupsOf(trace), line).map(({ id }) => groups.node(id)).find(Boolean),
+    mark: groups.mark,
   };
 }
 
@@ -84,20 +94,19 @@ function findNodes(trace: Trace, drawing: Drawing): Map<string, DrawnNode> {
   return nodes;
 }
 
-/** Edges and ports by the lines that they touch; classes say since when each exists and from where to where it goes. */
-function findEdges(drawing: Drawing): Map<string, DrawnEdge[]> {
+/** Edges and ports by the lines that they touch: those at their ends or, at groups, the one that makes an edge exist. */
+function findEdges(trace: Trace, drawing: Drawing): Map<string, DrawnEdge[]> {
+  const lines = linesById(trace);
   const edges = new Map<string, DrawnEdge[]>();
   for (const [id, element] of drawing.byId) {
     if (!id.startsWith("edge-") && !element.classList.contains("port")) continue;
     const drawn = element.getAttribute("class") ?? "";
     const told = (what: string): string => new RegExp(`(?:^|\\s)${what}-(\\S+)`).exec(drawn)?.[1] ?? "";
+    const ends = told("by") ? [told("by")] : [told("from"), told("to")].map((end) => served(drawing, end));
     // The net is there from the beginning, and so are its edges.
-    const made = element.classList.contains("forward") ? 0 : Number(told("made"));
+    const made = element.classList.contains("forward") ? 0 : Math.max(0, ...ends.map((end) => lines.get(end)?.made ?? 0));
     const edge = { element, made, end: told("to"), drawn, classes: drawn };
-    for (const end of new Set([told("from"), edge.end])) {
-      const line = served(drawing, end);
-      edges.set(line, [...(edges.get(line) ?? []), edge]);
-    }
+    for (const line of new Set(ends)) edges.set(line, [...(edges.get(line) ?? []), edge]);
   }
   return edges;
 }

@@ -5,6 +5,7 @@ import { linesById, type Trace, type TraceEvent } from "../trace";
 import { roundText } from "../values";
 import { code, element, version, type Child } from "./dom";
 import { isSum, look, mark } from "./kinds";
+import { marked } from "./marked";
 import { counted } from "./numbers";
 
 export interface Narration {
@@ -12,7 +13,14 @@ export interface Narration {
   show(position: number): void;
   /** Says what became of a run, until the next move. */
   say(text: string): void;
+  dispose(): void;
 }
+
+/** So many lines are shown of a narration, in a bar that is wider than so many pixels; the rest is scrolled to. */
+const MOST_LINES: [width: number, lines: number][] = [[900, 3], [560, 4], [0, 6]];
+const FEWEST_LINES = 2;
+/** The width of a character, of all beside the sentence, and of the part that the next event can take. */
+const TEXT = { character: 7, beside: 150, next: 0.34 };
 
 export function createNarration(trace: Trace): Narration {
   const kind = element("b", { class: "gv-kind" });
@@ -21,6 +29,11 @@ export function createNarration(trace: Trace): Narration {
   const next = element("span", { class: "gv-next" });
   const spoken = element("div", { class: "gv-spoken", "aria-live": "polite" }, outcome, kind, sentence);
   const bar = element("div", { class: "gv-narration", role: "group", "aria-label": "Narration", tabindex: 0 }, spoken, next);
+
+  // As high as the longest narration needs, so that it is whole, and that a step moves nothing.
+  const longest = trace.events.reduce((most, event) => Math.max(most, event.narration.length), trace.summary.length);
+  const resizes = new ResizeObserver(() => bar.style.setProperty("--gv-lines", String(linesFor(longest, bar.clientWidth))));
+  resizes.observe(bar);
 
   function show(position: number): void {
     const event = currentEvent(trace, position);
@@ -39,12 +52,13 @@ export function createNarration(trace: Trace): Narration {
     next.replaceChildren(...(coming ? ["next: ", ...subject(trace, coming), " ", element("kbd", {}, "→")] : ["the end"]));
   }
 
-  return { element: bar, show, say: (text) => outcome.replaceChildren(text) };
+  return { element: bar, show, say: (text) => outcome.replaceChildren(text), dispose: () => resizes.disconnect() };
 }
 
-/** Text between backticks becomes code. */
-function marked(narration: string): Child[] {
-  return narration.split("`").map((part, index) => (index % 2 === 0 ? part : code(part)));
+function linesFor(characters: number, width: number): number {
+  const columns = Math.max(1, (width * (1 - TEXT.next) - TEXT.beside) / TEXT.character);
+  const most = MOST_LINES.find(([least]) => width > least)?.[1] ?? FEWEST_LINES;
+  return Math.max(FEWEST_LINES, Math.min(most, Math.ceil(characters / columns)));
 }
 
 /** "Visit Relu #1", "Run FCGradient": the event in two words. */

@@ -23,11 +23,17 @@ export interface Navigation {
   reverseContinue(): void;
   /** Moves from where an operator was made to where it ran, or back. */
   otherClock(): void;
+  /** Switches teaching mode on or off. */
+  teach(): void;
+  /** Takes a key as a part of a prediction; false where nothing is asked. */
+  answer(key: string): boolean;
   marks(): Marks;
   /** Changes the marks and tells the host. */
   mark(marks: Marks): void;
   /** Sets or takes away a breakpoint at a line. */
   toggleBreakpoint(line: string): void;
+  /** Shows in the graph what lies near the line that is looked at, or all again. */
+  focus(): void;
   /** Looks at one line until the next move; null looks at the event again. */
   select(line: string | null): void;
 }

@@ -1,57 +1,42 @@
 // Nested nets in the program's text: indented below the operator that runs them, folded until somebody looks inside.
 
+import { placesOf } from "../places";
 import type { Line, Subnet, Trace } from "../trace";
-import { element } from "./dom";
 
 export type Part = "forward" | "backward";
 
-/** A row and, where its line runs nested nets, what unfolds them. */
-export interface Nest {
-  element: HTMLElement;
-  /** The nested nets that show lines here. */
-  subnets: Subnet[];
-  /** Where the runs of each are told, once it is open. */
-  rounds: Map<string, HTMLElement>;
-  readonly isOpen: boolean;
-  setOpen(isOpen: boolean): void;
+/** A line of the program, or the title of a nested net above its lines; `depth` nested nets are around it. */
+export type Item =
+  | { key: string; depth: number; line: Line; number: string; nets: Subnet[]; at: number; among: number }
+  | { key: string; depth: number; line: null; net: Subnet };
+
+/** The key of the title that a nested net has below a line. */
+export function titleKey(line: string, net: Subnet): string {
+  return `${line} ${net.id}`;
 }
 
 /** The nested nets of a line that have lines in a part of the program. */
 export function nestedIn(trace: Trace, line: Line, part: Part): Subnet[] {
-  const nets = Object.values(line.subnets).map((id) => trace.subnets.find((net) => net.id === id));
+  const { subnets } = placesOf(trace);
+  const nets = Object.values(line.subnets).map((id) => subnets.get(id));
   return nets.filter((net): net is Subnet => net !== undefined && net[part].length > 0);
 }
 
-/** `fill` makes the rows of a nested net when it is opened for the first time. */
-export function createNest(row: HTMLElement, line: Line, subnets: Subnet[], fill: (net: Subnet) => HTMLElement[]): Nest {
-  const body = element("div", { class: "gv-nest", hidden: true });
-  const label = `Nested nets of ${line.type}`;
-  const toggle = element("button", { type: "button", class: "gv-fold", tabindex: -1, "aria-expanded": "false", "aria-label": label, title: `${label} (+, −)` }, "▸");
-  const rounds = new Map<string, HTMLElement>();
-  const nest: Nest = {
-    element: element("div", { class: "gv-folding" }, row, toggle, body),
-    subnets,
-    rounds,
-    get isOpen() {
-      return !body.hidden;
-    },
-    setOpen(isOpen) {
-      if (isOpen && body.childElementCount === 0) body.append(...subnets.flatMap((net) => [head(net, rounds), ...fill(net)]));
-      body.hidden = !isOpen;
-      toggle.setAttribute("aria-expanded", String(isOpen));
-      toggle.textContent = isOpen ? "▾" : "▸";
-    },
+/** A part of the program from top to bottom; the nested nets of the lines `open` stand below these. */
+export function itemsOf(trace: Trace, part: Part, open: ReadonlySet<string>): Item[] {
+  const items: Item[] = [];
+  const add = (lines: readonly Line[], depth: number): void => {
+    let number = 0;
+    lines.forEach((line, index) => {
+      const nets = nestedIn(trace, line, part);
+      const shown = line.kind === "operator" ? String(number++) : "";
+      items.push({ key: line.id, depth, line, number: shown, nets, at: index + 1, among: lines.length });
+      for (const net of open.has(line.id) ? nets : []) {
+        items.push({ key: titleKey(line.id, net), depth: depth + 1, line: null, net });
+        add(net[part], depth + 1);
+      }
+    });
   };
-  toggle.addEventListener("click", (event) => {
-    event.stopPropagation();
-    nest.setOpen(!nest.isOpen);
-  });
-  return nest;
-}
-
-function head(net: Subnet, rounds: Map<string, HTMLElement>): HTMLElement {
-  const round = element("span", { class: "gv-round" });
-  rounds.set(net.id, round);
-  const title = net.argument === "net" ? net.name : `${net.argument} ${net.name}`;
-  return element("div", { class: "gv-net", title: net.path.join(" / ") }, element("span", {}, title), round);
+  add(trace[part], 0);
+  return items;
 }

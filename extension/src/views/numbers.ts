@@ -8,14 +8,14 @@ const WORDS = { nan: "NaN", inf: "∞", "-inf": "−∞" } as const;
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 /** "0.812", "1.3·10⁻⁷", "NaN"; what is null was not computed, and is said so. */
-export function quantity(value: Scalar | null): string {
+export function quantity(value: Scalar | null, digits = 4): string {
   if (value === null) return NOT_COMPUTED;
   if (typeof value !== "number") return WORDS[value];
   if (Number.isNaN(value)) return WORDS.nan;
   if (!Number.isFinite(value)) return value > 0 ? WORDS.inf : WORDS["-inf"];
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) return scientific(value);
-  return minus(String(Number(value.toPrecision(4))));
+  return minus(String(Number(value.toPrecision(digits))));
 }
 
 function scientific(value: number): string {

@@ -2,32 +2,61 @@
 
 import { formAt, hasRun, lineState, type LineState } from "../cursor";
 import { breakpointsAt } from "../marks";
-import type { BreakpointEntry, Line, Trace } from "../trace";
+import type { BreakpointEntry, Line, Subnet, Trace } from "../trace";
 import { element, version, type Child } from "./dom";
+import type { Item } from "./nests";
 
 export interface Row {
   line: Line;
-  element: HTMLButtonElement;
+  element: HTMLElement;
   code: HTMLElement;
   state: LineState | null;
   form: number;
   ran: boolean;
 }
 
-/** `nets` are the names of the nested nets that the line runs, by argument. */
-export function createRow(line: Line, number: string, nets: ReadonlyMap<string, string>): Row {
+export type LineItem = Extract<Item, { line: Line }>;
+
+export function createRow({ line, number, nets, depth, at, among }: LineItem, names: ReadonlyMap<string, string>): Row {
   const code = element("code");
   const made = element(
     "button",
-    { type: "button", class: `gv-line gv-${line.role}`, "data-line": line.id, tabindex: -1, title: about(line, nets) },
+    {
+      type: "button", role: "treeitem", class: `gv-line gv-${line.role}`, "data-line": line.id, tabindex: -1, title: about(line, names),
+      "aria-level": depth + 1, "aria-posinset": at, "aria-setsize": among,
+    },
     element("span", { class: "gv-gutter", "aria-hidden": "true" }),
     element("span", { class: "gv-number" }, number),
     code,
   );
+  indent(made, depth);
+  if (nets.length > 0) made.append(element("span", { class: "gv-fold", "aria-hidden": "true", title: `Nested nets of ${line.type} (+, −)` }));
   return { line, element: made, code, state: null, form: -1, ran: false };
 }
 
-export function updateRow(row: Row, trace: Trace, position: number): void {
+/** The title of a nested net, above its lines; `round` is where its run is told. */
+export function createTitle(net: Subnet, depth: number): { element: HTMLElement; round: HTMLElement } {
+  const round = element("span", { class: "gv-round" });
+  const title = net.argument === "net" ? net.name : `${net.argument} ${net.name}`;
+  const made = element("div", { class: "gv-net", title: net.path.join(" / ") }, element("span", {}, title), round);
+  indent(made, depth);
+  return { element: made, round };
+}
+
+function indent(made: HTMLElement, depth: number): void {
+  if (depth === 0) return;
+  made.classList.add("gv-nested");
+  made.style.setProperty("--gv-depth", String(depth));
+}
+
+/** About how many characters the text of a line has. */
+export function lengthOf({ inputs, outputs, type, args }: Line): number {
+  const names = [...inputs, ...outputs].reduce((sum, name) => sum + name.length + 2, 0);
+  return names + type.length + 3 + Object.keys(args).reduce((sum, name) => sum + name.length + 6, 0);
+}
+
+/** Whether the text of the row is another one now. */
+export function updateRow(row: Row, trace: Trace, position: number): boolean {
   const state = lineState(trace, row.line, position);
   if (state !== row.state) {
     if (row.state) row.element.classList.remove(`gv-${row.state}`);
@@ -36,16 +65,24 @@ export function updateRow(row: Row, trace: Trace, position: number): void {
     else row.element.removeAttribute("aria-current");
     row.state = state;
   }
-  const form = formAt(row.line, position);
-  if (form !== row.form) {
-    row.form = form;
-    row.code.replaceChildren(...sentence(row.line, form));
-  }
   const ran = hasRun(row.line, position);
   if (ran !== row.ran) {
     row.ran = ran;
     row.element.classList.toggle("gv-ran", ran);
   }
+  const form = formAt(row.line, position);
+  if (form === row.form) return false;
+  row.form = form;
+  row.code.replaceChildren(...sentence(row.line, form));
+  return true;
+}
+
+/** Shows whether the nested nets of the line stand below it. */
+export function foldRow({ element: row }: Row, isOpen: boolean): void {
+  const mark = row.querySelector(".gv-fold");
+  if (!mark || row.getAttribute("aria-expanded") === String(isOpen)) return;
+  row.setAttribute("aria-expanded", String(isOpen));
+  mark.textContent = isOpen ? "▾" : "▸";
 }
 
 /** Shows whether a breakpoint stands at the line. */

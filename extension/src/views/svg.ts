@@ -1,7 +1,9 @@
 // Rebuilds a drawing from untrusted SVG text: only shapes and text, only attributes that say where and how they are.
 
+import type { Graph } from "../trace";
 import { SVG_NAMESPACE } from "./dom";
-import { findPlan, fold, foldPath, round, type Fold, type Plan } from "./folds";
+import { foldPath, round, type Fold } from "./folds";
+import { isBeside, lay, readLevel, spoken, type Laid, type Level } from "./levels";
 
 const ELEMENTS = new Set([
   "svg", "g", "path", "polygon", "polyline", "ellipse", "circle", "rect", "line", "text", "tspan", "title", "defs",
@@ -27,28 +29,48 @@ export interface Drawing {
 
 /** A drawing as it was read, of which pictures are made. */
 export interface Source {
-  plan: Plan;
-  /** The picture in which the clusters `open` are open, as far as they lie in open ones. */
-  draw(open: ReadonlySet<string>): Drawing;
+  /** Nothing in it can open or close, so nothing ever moves. */
+  isFixed: boolean;
+  /** The drawing of a group, null for the outermost; null where there is none. */
+  level(group: string | null): Level | null;
+  /**
+   * The picture in which the clusters and groups `open` are open, as far as they lie in open ones. Where `kept` is given
+   * the nodes of other lines and groups are left out or, in a picture that nothing folds, paled.
+   */
+  draw(open: ReadonlySet<string>, kept: ReadonlySet<string> | null): Drawing;
 }
 
 let drawings = 0;
 
 /** Throws an Error when the text is no SVG. */
-export function read(text: string): Source {
-  const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
-  const root = parsed.documentElement;
-  if (root.localName !== "svg" || parsed.querySelector("parsererror")) {
-    throw new Error("The graph in this trace is no readable SVG.");
+export function read(graph: Exclude<Graph, { omitted: string }>): Source {
+  const outermost = readLevel(graph.svg, null);
+  const places = new Map(graph.groups.map(({ id }, index) => [id, index]));
+  const levels = new Map<string, Level>();
+  function level(group: string | null): Level | null {
+    const place = group === null ? undefined : places.get(group);
+    if (group === null || place === undefined) return group === null ? outermost : null;
+    const found = levels.get(group) ?? readLevel(spoken(graph, place), group);
+    levels.set(group, found);
+    return found;
   }
-  const plan = findPlan(root);
-  return { plan, draw: (open) => draw(root, plan.clusters.size > 0 ? fold(plan, open) : null) };
+  const isFixed = outermost.plan.clusters.size === 0 && graph.groups.length === 0;
+  return {
+    isFixed,
+    level,
+    draw(open, kept) {
+      if (!isFixed) return draw(lay(outermost, open, kept, level), false);
+      const drawing = draw(lay(outermost, open, null, level), true);
+      for (const [id, element] of kept ? drawing.byId : []) if (kept && isBeside(id, element, kept)) element.setAttribute("data-ghost", "");
+      return drawing;
+    },
+  };
 }
 
-/** `folded` is null where nothing can close. */
-function draw(root: Element, folded: Fold | null): Drawing {
+function draw(laid: Laid, isFixed: boolean): Drawing {
   const byId = new Map<string, SVGElement>();
-  const svg = copy(root, { byId, prefix: `gv-drawing-${++drawings}-`, folded }, 0);
+  const prefix = `gv-drawing-${++drawings}-`;
+  const svg = copy(laid.level.root, { byId, prefix, laid, moved: { x: 0, y: 0 }, folded: isFixed ? null : laid.fold }, 0);
   if (!(svg instanceof SVGSVGElement)) throw new Error("The graph in this trace is no readable SVG.");
   return { svg, byId };
 }
@@ -56,13 +78,17 @@ function draw(root: Element, folded: Fold | null): Drawing {
 interface Copying {
   byId: Map<string, SVGElement>;
   prefix: string;
+  laid: Laid;
+  /** How far the drawing that it is in was moved. */
+  moved: { x: number; y: number };
   /** Null inside of what moves as a whole. */
   folded: Fold | null;
 }
 
 function copy(from: Element, copying: Copying, depth: number): SVGElement | null {
   if (!ELEMENTS.has(from.localName) || depth > DEPTH) return null;
-  const { byId, prefix, folded } = copying;
+  const { byId, prefix, folded, laid } = copying;
+  if (laid.kept && isBeside(from.id, from, laid.kept)) return null;
   if (folded && from.id.startsWith("cluster-") && folded.isLeftOut(from.id.slice("cluster-".length))) return null;
   const made = document.createElementNS(SVG_NAMESPACE, from.localName);
   for (const { name, value } of from.attributes) {
@@ -70,7 +96,8 @@ function copy(from: Element, copying: Copying, depth: number): SVGElement | null
     if (safe !== null) made.setAttribute(name, safe);
   }
   if (from.id) {
-    byId.set(from.id, made);
+    // The edges of each drawing are numbered for themselves.
+    byId.set(laid.level.id !== null && from.id.startsWith("edge-") ? `edge-${laid.level.id}-${from.id}` : from.id, made);
     // Only what is referred to keeps an id, one that no other drawing in the page has.
     if (from.localName === "marker" || from.localName === "linearGradient") made.id = prefix + from.id;
   }
@@ -83,7 +110,15 @@ function copy(from: Element, copying: Copying, depth: number): SVGElement | null
       if (copied) made.append(copied);
     }
   }
+  for (const { laid: other, x, y } of laid.inside.get(from) ?? []) made.append(...opened(other, copying, x, y, depth));
   return made;
+}
+
+/** What the drawing of an open group has in it, moved to where it belongs. */
+function opened(laid: Laid, copying: Copying, x: number, y: number, depth: number): SVGElement[] {
+  const moved = { x: copying.moved.x + x, y: copying.moved.y + y };
+  const folded: Fold = { ...laid.fold, x: (at) => laid.fold.x(at) + moved.x, y: (at) => laid.fold.y(at) + moved.y };
+  return [...laid.level.root.children].flatMap((child) => copy(child, { ...copying, laid, moved, folded }, depth + 1) ?? []);
 }
 
 /** Brings an element to where it comes to lie; true when all in it goes along. */

@@ -1,6 +1,7 @@
 // The timeline: every event as a mark, a playhead, and a slider that moves it.
 
 import { currentEvent } from "../cursor";
+import { behind } from "../sorted";
 import type { Trace } from "../trace";
 import { element } from "./dom";
 import { look, mark } from "./kinds";
@@ -24,6 +25,7 @@ export interface Timeline {
 
 export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
   const length = trace.events.length;
+  const weights = Uint8Array.from(trace.events, ({ kind }) => look(kind).weight);
   const marks = element("div", { class: "gv-marks" });
   const playhead = element("b", { class: "gv-playhead" });
   const spans = createSpans(trace);
@@ -35,19 +37,24 @@ export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
   );
   let buckets: Bucket[] = [];
   let shown = 0;
+  /** How many of the marks have happened. */
+  let past = 0;
 
   const place = (position: number): string => `${length === 0 ? 0 : (100 * position) / length}%`;
 
   function draw(width: number): void {
-    buckets = thin(trace, Math.max(1, Math.floor(width / SPACING)));
+    buckets = thin(trace, weights, Math.max(1, Math.floor(width / SPACING)));
     for (const { mark: one, from } of buckets) one.style.left = place(from);
     marks.replaceChildren(...buckets.map((bucket) => bucket.mark));
     spans.draw(width);
+    past = 0;
     markPast();
   }
 
   function markPast(): void {
-    for (const bucket of buckets) bucket.mark.classList.toggle("gv-past", bucket.from <= shown);
+    const by = behind(buckets.map((bucket) => bucket.from), shown);
+    for (let index = Math.min(by, past); index < Math.max(by, past); index++) buckets[index]?.mark.classList.toggle("gv-past", index < by);
+    past = by;
   }
 
   function show(position: number): void {
@@ -73,18 +80,15 @@ export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
 }
 
 /** At most `room` marks; where events share one, it is the weightiest event's, at the place of its own. */
-function thin(trace: Trace, room: number): Bucket[] {
-  const { events } = trace;
-  const size = Math.max(1, Math.ceil(events.length / room));
+function thin(trace: Trace, weights: Uint8Array, room: number): Bucket[] {
+  const { length } = weights;
+  const size = Math.max(1, Math.ceil(length / room));
   const buckets: Bucket[] = [];
-  for (let start = 0; start < events.length; start += size) {
+  for (let start = 0; start < length; start += size) {
     let best = start;
-    const end = Math.min(start + size, events.length);
-    for (let i = start; i < end; i++) {
-      const [one, other] = [events[i], events[best]];
-      if (one && other && look(one.kind).weight > look(other.kind).weight) best = i;
-    }
-    const event = events[best];
+    const end = Math.min(start + size, length);
+    for (let index = start; index < end; index++) if ((weights[index] ?? 0) > (weights[best] ?? 0)) best = index;
+    const event = trace.events[best];
     if (!event) continue;
     const made = mark(event.kind);
     made.title = `${best + 1}: ${look(event.kind).label}`;

@@ -10,6 +10,8 @@ const SUGGESTIONS = 300;
 export interface Toolbar {
   element: HTMLElement;
   show(position: number): void;
+  /** Shows whether teaching mode is on. */
+  teach(isOn: boolean): void;
   /** Puts the focus into the "run to" field. */
   search(): void;
   dispose(): void;
@@ -30,6 +32,7 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const onward = button("Continue", "Continue: to the next breakpoint (Shift+→)", () => navigation.continue(), icon("M2 3l6 5-6 5zM8 3l6 5-6 5z"));
   const clock = button("Other clock", "Other clock: from where an operator was made to where it ran, and back (c)", () => navigation.otherClock(), icon("M3 5h10l-3-3M13 11H3l3 3"));
   clock.classList.add("gv-stroked");
+  const teach = button("Teach", "Teaching: values and gradients at the wires, a question before each step (t)", () => navigation.teach(), "Teach");
   const isRun = trace.events.some(({ kind }) => kind === "Ran");
   step.classList.add("gv-primary");
   const keys = button("Keys", "Keys (?)", help.toggle, "?");
@@ -42,7 +45,7 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const position = element("span", { class: "gv-position" }, "event ", where, ` / ${trace.events.length}`);
   const separator = (): HTMLElement => element("span", { class: "gv-separator" });
   const bar = element("div", { class: "gv-toolbar", role: "group", "aria-label": "Stepping" });
-  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, position, keys);
+  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, teach, position, keys);
 
   function show(to: number): void {
     where.textContent = String(to);
@@ -51,7 +54,8 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
     runTo.clear();
   }
 
-  return { element: bar, show, search: () => runTo.focus(), dispose: () => expansions.disconnect() };
+  const showTeaching = (isOn: boolean): void => teach.setAttribute("aria-pressed", String(isOn));
+  return { element: bar, show, teach: showTeaching, search: () => runTo.focus(), dispose: () => expansions.disconnect() };
 }
 
 /** Where there is nowhere to go the button is marked, not disabled: a disabled one would drop the focus, and the keys with it. */

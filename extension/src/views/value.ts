@@ -1,10 +1,14 @@
 // The inspector's Value tab: the blobs in focus, and what is known of the one that is chosen.
 
 import type { Line, Scalar, Trace, Value } from "../trace";
-import { computedAt, loopAround, roundText, valueOf } from "../values";
+import { computedAt, loopAround, makerOf, roundText, valueAt, valueOf, type Place } from "../values";
+import type { Asking } from "./answer";
 import { element, version, type Child } from "./dom";
+import { histogram } from "./histogram";
 import { count, NOT_COMPUTED, quantity } from "./numbers";
 import { describe, note, picture } from "./picture";
+import { asked } from "./questions";
+import { numbersTable, type Corner } from "./table";
 import { workspacesCard } from "./workspaces";
 
 /** The blobs to choose from; `choose` gets the one that is clicked. */
@@ -18,15 +22,18 @@ export function blobChoice(blobs: readonly string[], chosen: string, choose: (bl
   return choice;
 }
 
-/** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
-export interface Place {
-  blob: string;
-  subnet: string | null;
-  frame: number | null;
+/** How the numbers are looked at. */
+export interface Seen {
+  isTable: boolean;
+  /** The page of the table; null: what the document has. */
+  corner: Corner | null;
+  toggle(): void;
+  turn(corner: Corner): void;
 }
 
 /** What is known of one blob version at a position. */
-export function valueCard(trace: Trace, place: Place, position: number): HTMLElement {
+export function valueCard(asking: Asking, place: Place, position: number, seen: Seen): HTMLElement {
+  const { trace } = asking;
   const { blob, subnet, frame } = place;
   const value = subnet !== null && frame === null ? undefined : valueOf(trace, frame, blob);
   const maker = makerOf(trace, blob, subnet);
@@ -34,8 +41,9 @@ export function valueCard(trace: Trace, place: Place, position: number): HTMLEle
   if (!value) card.append(notComputed(trace, place, maker));
   else if (value.stack !== undefined) card.append(workspacesCard(trace, value.stack), ...origin(trace, maker, position, value, frame));
   else {
-    const head = element("div", {}, element("b", {}, describe(value)), ...origin(trace, maker, position, value, frame));
-    card.append(head, ...(isLeftOut(value) ? [note("Its numbers were left out to keep this recording small.")] : [picture(blob, value), statistics(value)]));
+    const head = element("div", {}, element("b", {}, describe(value)), ...origin(trace, maker, position, value, frame), ...nextReader(trace, place, position));
+    card.classList.toggle("gv-later", valueAt(trace, place, position) === undefined);
+    card.append(head, ...(isLeftOut(value) ? [note("Its numbers were left out to keep this recording small.")] : [numbers(asking, place, value, seen), statistics(value)]));
   }
   return card;
 }
@@ -45,11 +53,30 @@ function isLeftOut(value: Value): boolean {
   return value.norm === null && value.size > 0;
 }
 
-/** The line of a net that writes a blob version, if one does. */
-function makerOf(trace: Trace, blob: string, subnet: string | null): Line | undefined {
-  const net = subnet === null ? trace : trace.subnets.find(({ id }) => id === subnet);
-  const writes = (line: Line): boolean => line.kind === "operator" && line.outputs.includes(blob);
-  return net?.forward.find(writes) ?? net?.backward.find(writes);
+/** The numbers as a heat map or a table, and their histogram. */
+function numbers(asking: Asking, place: Place, value: Value, seen: Seen): HTMLElement {
+  const isPlain = value.size <= 1 || value.preview.length === 0;
+  const name = asked(asking.trace, place);
+  const shown = seen.isTable && !isPlain ? numbersTable(asking, name, value, seen.corner, seen.turn) : picture(place.blob, value);
+  return element("div", { class: "gv-card gv-seen" }, ...(isPlain ? [] : [looks(seen)]), shown, ...histogram(value));
+}
+
+function looks({ isTable, toggle }: Seen): HTMLElement {
+  const button = (label: string, isPressed: boolean): HTMLElement => {
+    const made = element("button", { type: "button", "aria-pressed": String(isPressed), "aria-label": label, title: `${label} (n)` }, label);
+    made.addEventListener("click", () => !isPressed && toggle());
+    return made;
+  };
+  const [map, table] = [button("Heat map", !isTable), button("Table", isTable)];
+  return element("div", { class: "gv-looks", role: "group", "aria-label": "Numbers as" }, map, table);
+}
+
+/** The operator that reads a blob version next, after a position; those in nested nets are told of in other tabs. */
+function nextReader(trace: Trace, { blob, subnet }: Place, position: number): HTMLElement[] {
+  if (subnet !== null) return [];
+  const readers = [...trace.forward, ...trace.backward].filter(({ ran, inputs }) => ran !== null && ran > position && inputs.includes(blob));
+  const next = readers.reduce<Line | null>((first, one) => (first === null || (one.ran ?? 0) < (first.ran ?? 0) ? one : first), null);
+  return next ? [note(`read next at event ${next.ran}, by ${next.type}`)] : [];
 }
 
 function notComputed(trace: Trace, { blob, subnet, frame }: Place, maker: Line | undefined): HTMLElement {

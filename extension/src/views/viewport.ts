@@ -15,6 +15,8 @@ const MARGIN = 8;
 
 export interface Viewport {
   fit(): void;
+  /** As a drawing is shown at first: all of it, or, where that could not be read, the top of it. */
+  begin(): void;
   zoom(factor: number): void;
   /** Pans to have the elements in sight; not at all when they are. */
   follow(elements: Element[]): void;
@@ -58,7 +60,6 @@ export function createViewport(pane: HTMLElement, drawing: SVGSVGElement): Viewp
     untouched = true;
   }
 
-  /** At first: all of it, or, where that could not be read, the top of it. */
   function begin(): void {
     const { across, whole } = fittingScales();
     if (whole >= READABLE) fit();
@@ -108,7 +109,7 @@ export function createViewport(pane: HTMLElement, drawing: SVGSVGElement): Viewp
     pane.scrollLeft = from && to ? pane.scrollLeft + to.left - from.left : at.left;
     pane.scrollTop = from && to ? pane.scrollTop + to.top - from.top : at.top;
     const [outer, inner] = [pane.getBoundingClientRect(), svg.getBoundingClientRect()];
-    pane.scrollLeft += inward(inner.left, inner.right, outer.left, outer.right);
+    pane.scrollLeft += inward(inner.left, inner.right, outer.left, outer.right) || filling(inner.left, inner.right, outer.left, outer.right);
     pane.scrollTop += inward(inner.top, inner.bottom, outer.top, outer.bottom);
     bands.update();
     if (now) follow([now]);
@@ -140,7 +141,7 @@ export function createViewport(pane: HTMLElement, drawing: SVGSVGElement): Viewp
   });
   resizes.observe(pane);
   const zoom = (factor: number): void => zoomAt(factor, pane.clientWidth / 2, pane.clientHeight / 2);
-  return { fit, zoom, follow, replace, dispose: () => resizes.disconnect() };
+  return { fit, begin, zoom, follow, replace, dispose: () => resizes.disconnect() };
 }
 
 /** Lets the window say how large a drawing is. */
@@ -162,6 +163,12 @@ function shift(spans: [low: number, high: number][], from: number, to: number): 
 function inward(low: number, high: number, from: number, to: number): number {
   if (high - low > to - from) return 0;
   return low < from ? low - from : Math.max(high - to, 0);
+}
+
+/** How far to move to leave no room beside a span that is too long to lie between two edges. */
+function filling(low: number, high: number, from: number, to: number): number {
+  if (high - low <= to - from) return 0;
+  return Math.max(low - from, 0) + Math.min(high - to, 0);
 }
 
 /** Reports how far the pointer moved while it is down. A press that moves less than 4 pixels stays a click. */

@@ -3,7 +3,7 @@
 import { shown } from "../conditions/evaluate";
 import type { Trace } from "../trace";
 import { watched, type Watched } from "../watches";
-import { behind } from "../writings";
+import { behind } from "../sorted";
 import { element, icon } from "./dom";
 import { entryForm } from "./entry";
 import type { Navigation } from "./navigation";

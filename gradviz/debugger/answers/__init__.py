@@ -4,11 +4,13 @@ from .check import CheckView
 from .diff import DiffView
 from .forms import Answer
 from .ledger import LedgerView
+from .numbers import NumbersView
 from .paths import PathsView
 from .provenance import ProvenanceView
 from .questions import Questions
 from .rows import MergeView
 from .state import StateView
+from .store import StoreView
 from .versions import VersionsView
 from .why_none import WhyNoneView
 
@@ -18,10 +20,12 @@ __all__ = [
     "DiffView",
     "LedgerView",
     "MergeView",
+    "NumbersView",
     "PathsView",
     "ProvenanceView",
     "Questions",
     "StateView",
+    "StoreView",
     "VersionsView",
     "WhyNoneView",
 ]

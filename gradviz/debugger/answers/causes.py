@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..narration import count_of
 from ..trace_parts import Line, Value
 from .forms import digits
 
@@ -31,13 +32,13 @@ def _negative(inputs: Sequence[tuple[str, Value]]) -> str:
     blob, value = inputs[0]
     if isinstance(value.min, int | float) and value.min < 0:
         return f"{blob} has negative elements, down to {digits(value.min)}."
-    return f"{blob} has {value.zero} zeros." if value.zero else ""
+    return f"{blob} has {count_of(value.zero, 'zero')}." if value.zero else ""
 
 
 def _zeros(place: int) -> Callable[[Sequence[tuple[str, Value]]], str]:
     def tell(inputs: Sequence[tuple[str, Value]]) -> str:
         blob, value = inputs[min(place, len(inputs) - 1)]
-        return f"{blob}, which it divides by, has {value.zero} zeros." if value.zero else ""
+        return f"{blob}, which it divides by, has {count_of(value.zero, 'zero')}." if value.zero else ""
 
     return tell
 

@@ -11,7 +11,7 @@ from ...program import GradvizError
 from ..trace_parts import Line
 from .comparison import MOST, SEED, Checked, Verdict, compared
 from .finding import find, scene_at, scenes
-from .flow import Flow
+from .flow import flow_of
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
 from .recorded import Recorded
 from .rerun import NotCheckable, ProgramRun, as_double, check_repeats, operator_run, recorded_inputs
@@ -69,14 +69,14 @@ def _operator(recorded: Recorded, subnet: str | None, frame: int | None, word: s
     here = next(scenes(recorded, subnet, frame))
     if not isinstance(word, str):
         return here, None
-    path, _, last = word.rpartition(":")
-    inside = scene_at(recorded, path) if path else None
+    path, colon, last = word.rpartition(":")
+    inside = scene_at(recorded, path) if colon else None
     scene, last = (inside, last) if inside is not None else (here, word)
     return scene, scene.line(last) if last[:1] == "#" and last[1:].isdigit() else None
 
 
 def _check_operator(scene: Scene, line: Line) -> CheckView:
-    flow, index = Flow(scene), number(line)
+    flow, index = flow_of(scene), number(line)
     subject = scene.named(f"#{index} {text_of(line)}")
     asked, arriving = flow.asked.get(index), flow.arriving.get(index, [])
     if asked is None or not any(asked.gives):
@@ -114,7 +114,7 @@ def _check_operator(scene: Scene, line: Line) -> CheckView:
 
 
 def _check_blob(scene: Scene, word: str) -> CheckView:
-    flow = Flow(scene)
+    flow = flow_of(scene)
     blob = flow.meant(word)
     subject = f"The gradient of {scene.named(blob)}"
     sent = flow.gradient(blob)

@@ -15,7 +15,7 @@ from .changes import changes, shown
 from .engine_state import state_at
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of
 from .recorded import Recorded
-from .scene import Scene
+from .scene import Scene, scene_of
 from .wording import revision, text_of, told
 
 SHOWN = 40
@@ -112,7 +112,7 @@ def answer(recorded: Recorded, a: int, b: int | None) -> DiffView:
             raise bad_argument(name, value, f"a position from 0 to {count}")
     first, last = min(a, b), max(a, b)
     trace = recorded.trace
-    scenes = [Scene(recorded, None, None), *(Scene(recorded, net, None) for net in trace.subnets)]
+    scenes = [scene_of(recorded, None, None), *(scene_of(recorded, net, None) for net in trace.subnets)]
     outermost = scenes[0]
     before, after = state_at(outermost, first), state_at(outermost, last)
     events = list(enumerate(trace.events, 1))[first:last]
@@ -172,7 +172,7 @@ def _computed(recorded: Recorded, scenes: Sequence[Scene], first: int, last: int
         scene = scenes[0]
         if event.frame is not None:
             net = nets[trace.frames[event.frame].subnet]
-            scene = inside.setdefault(event.frame, Scene(recorded, net, event.frame))
+            scene = inside.setdefault(event.frame, scene_of(recorded, net, event.frame))
         for blob in (blob for id in event.lines for blob in lines[id].outputs):
             if (value := scene.value(blob)) is not None:
                 yield Computed(scene.named(blob), shape(value), value.norm)

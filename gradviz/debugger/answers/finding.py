@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..faults import unknown
-from ..places import path_of
 from .recorded import Recorded
-from .scene import Scene, around_of
+from .scene import Scene, around_of, scene_of
 from .wording import split
 
 FORMS = "A blob is asked for by its name (x), a version (x@1), or one of them in a run (2.loop_net[3]/0.net:x)."
@@ -16,21 +15,23 @@ FORMS = "A blob is asked for by its name (x), a version (x@1), or one of them in
 def scenes(recorded: Recorded, subnet: str | None, frame: int | None) -> Iterator[Scene]:
     """The scene of a net and, where it ran, a run of it, then those around it."""
     if subnet is None:
-        yield Scene(recorded, None, None)
+        yield scene_of(recorded, None, None)
         return
     net = next(net for net in recorded.trace.subnets if net.id == subnet)
-    yield Scene(recorded, net, frame)
+    yield scene_of(recorded, net, frame)
     yield from around_of(recorded, net, frame)
 
 
 def scene_at(recorded: Recorded, path: str) -> Scene | None:
-    """The scene at ``"2.loop_net[3]/0.net"``, or at a net without saying in which run, ``"2.loop_net/0.net"``."""
+    """The scene at ``"2.loop_net[3]/0.net"``; without saying in which run, at ``"2.loop_net/0.net"``; at ``""``."""
     trace = recorded.trace
-    for number, run in enumerate(trace.frames):
-        if "/".join(path_of(trace, number)) == path:
-            net = next(net for net in trace.subnets if net.id == run.subnet)
-            return Scene(recorded, net, number)
-    return next((Scene(recorded, net, None) for net in trace.subnets if "/".join(net.path) == path), None)
+    if not path:
+        return scene_of(recorded, None, None)
+    run = recorded.by_path.get(path)
+    if run is not None:
+        net = next(net for net in trace.subnets if net.id == trace.frames[run].subnet)
+        return scene_of(recorded, net, run)
+    return next((scene_of(recorded, net, None) for net in trace.subnets if "/".join(net.path) == path), None)
 
 
 def find(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> tuple[Scene, str]:
@@ -38,7 +39,8 @@ def find(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -
 
     Args:
         subnet, frame: the net and the run that we are in: what is asked for is looked for there first, then around.
-        word: a name or a version, perhaps behind the path of a net or a run and a colon.
+        word: a name or a version, perhaps behind the path of a net or a run and a colon; a colon alone says the
+            outermost net.
 
     Raises:
         CursorError: ``not_found``.
@@ -46,8 +48,8 @@ def find(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -
     if not isinstance(word, str):
         raise unknown("blob", repr(word), (), [FORMS])
     around = list(scenes(recorded, subnet, frame))
-    path, _, blob = word.rpartition(":")
-    inside = scene_at(recorded, path) if path else None
+    path, colon, blob = word.rpartition(":")
+    inside = scene_at(recorded, path) if colon else None
     if inside is not None:
         around, word = [inside], blob
     for scene in around:

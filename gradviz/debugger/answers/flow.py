@@ -144,6 +144,13 @@ class Flow:
         return whole
 
 
+def flow_of(scene: Scene) -> Flow:
+    """What the pass over the net of `scene` did; it is looked through once."""
+    if scene.flow is None:
+        scene.flow = Flow(scene)
+    return scene.flow
+
+
 def added(first: Array, second: Array) -> Array:
     """The sum of two arrays of one shape, where the first lies; of scalars too it is an array."""
     device = device_of(first)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..trace import Trace
 from ..trace_parts import Line
 from .recorded import Recorded
-from .scene import Scene, bindings
+from .scene import Scene, bindings, scene_of
 from .wording import split
 
 
@@ -63,7 +63,7 @@ class Origins:
     def _around(self, scene: Scene, run: int, blob: str) -> tuple[Scene, str] | None:
         """The same version in the net around, None where it has none there."""
         frame = self._recorded.trace.frames[run]
-        around = Scene(self._recorded, None, None) if frame.around is None else self._scene(frame.around)
+        around = scene_of(self._recorded, None, None) if frame.around is None else self._scene(frame.around)
         line = around.run_operator(frame)
         name = split(blob)[0]
         if line.type == "Do":
@@ -92,7 +92,7 @@ class Origins:
         if frame not in self._scenes:
             trace = self._recorded.trace
             net = next(net for net in trace.subnets if net.id == trace.frames[frame].subnet)
-            self._scenes[frame] = Scene(self._recorded, net, frame)
+            self._scenes[frame] = scene_of(self._recorded, net, frame)
         return self._scenes[frame]
 
 

@@ -12,7 +12,7 @@ from ...operators.registry import Array
 from ..faults import bad_argument
 from ..trace_parts import Number, number
 from .finding import find
-from .flow import Flow
+from .flow import Flow, flow_of
 from .forms import Answer, Block, Grid, Paragraph, digits, percent, way
 from .recorded import Recorded
 from .scene import Scene
@@ -122,7 +122,7 @@ def answer(recorded: Recorded, subnet: str | None, frame: int | None, y: str | N
     if type(k) is not int or k < 1:
         raise bad_argument("k", k, "a number of paths, 1 at least: paths(x, k=5)")
     scene, blob = find(recorded, subnet, frame, x)
-    flow = Flow(scene)
+    flow = flow_of(scene)
     blob = flow.meant(blob)
     starts = _starts(scene, flow, y)
     known = {start: None if parts is None else _array(scene, flow, start, parts) for start, parts in starts.items()}

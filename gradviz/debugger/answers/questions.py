@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, TypeVar, cast
 
+from ..faults import bad_argument
 from ..placed import Placed
 from ..trace_check import TraceError
-from . import check, diff, ledger, paths, provenance, rows, state, versions, why_none
+from . import check, diff, ledger, numbers, paths, provenance, rows, state, store, versions, why_none
 from .check import CheckView
 from .diff import DiffView
 from .ledger import LedgerView
+from .numbers import NumbersView
 from .paths import PathsView
 from .provenance import FACTOR, ProvenanceView
 from .recorded import Recorded
 from .rows import MergeView
 from .state import StateView
+from .store import StoreView
 from .versions import VersionsView
 from .why_none import WhyNoneView
 
@@ -46,12 +49,30 @@ class Questions(Placed):
     """What a cursor can be asked; each answer is frozen data with a text, an HTML form, and `to_dict` for JSON.
 
     A blob is asked for by its name or a version (``"x@1"``). In a nested net it is looked for there first, then around
-    it; a path before a colon says which net or which run of it is meant: ``"2.loop_net[3]/0.net:x@1"``.
+    it; a path before a colon says which net or which run of it is meant: ``"2.loop_net[3]/0.net:x@1"``;
+    a colon alone, the outermost net.
     """
+
+    @cached_property
+    def _kept(self) -> Recorded:
+        return Recorded(self._trace, self._recording, self.events, self._position)
 
     @property
     def _recorded(self) -> Recorded:
-        return Recorded(self._trace, self._recording, self.events, self._position)
+        self._kept.position = self._position
+        return self._kept
+
+    def at(self, position: int) -> Questions:
+        """The same questions, asked at another position: this cursor stays, and no observer is told of a move.
+
+        Raises:
+            CursorError: ``bad_argument`` when there is no such position.
+        """
+        if type(position) is not int or not 0 <= position <= len(self):
+            raise bad_argument("position", position, f"a position from 0 to {len(self)}")
+        elsewhere = Questions(self._trace, self._recording)
+        elsewhere._places, elsewhere._kept, elsewhere._position = self._places, self._kept, position
+        return elsewhere
 
     @property
     def _here(self) -> tuple[str | None, int | None]:
@@ -157,6 +178,19 @@ class Questions(Placed):
         return versions.answer(self._recorded, *self._here, blob)
 
     @asked
+    def numbers(self, blob: str, row: int = 0, column: int = 0) -> NumbersView:
+        """A page of the numbers of `blob`, seen as a table whose rows lie along the last axis.
+
+        Args:
+            blob: a version; of a name the last one that was computed.
+            row, column: where the page begins, from 0.
+
+        Raises:
+            CursorError: ``not_found``, ``not_computed``, ``bad_argument``.
+        """
+        return numbers.answer(self._recorded, *self._here, blob, row, column)
+
+    @asked
     def diff(self, a: int, b: int | None = None) -> DiffView:
         """What changed between positions `a` and `b`, None: this one: operators, names, gradients, the map, values.
 
@@ -164,6 +198,15 @@ class Questions(Placed):
             CursorError: ``bad_argument`` when there is no such position.
         """
         return diff.answer(self._recorded, a, b)
+
+    @asked
+    def store(self) -> StoreView:
+        """Where the values are: in memory, to be made again, or in files; how many, and how many bytes.
+
+        Raises:
+            CursorError: ``not_computed`` when the recording was read from a file.
+        """
+        return store.answer(self._recording)
 
     @asked
     def state(self) -> StateView:

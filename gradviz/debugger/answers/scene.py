@@ -9,17 +9,24 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import Device, Operator
-from ...program.events import EnteredSubnet, Event, LeftSubnet, Ran
+from ...program.events import EnteredSubnet, Event, Failed, LeftSubnet, Ran
 from ..faults import CursorError, no_value, unknown
 from ..places import path_of
 from ..trace_parts import Frame, Line, Subnet, Value
 from .recorded import Recorded
 from .wording import number, split
+
+if TYPE_CHECKING:
+    from .flow import Flow
+
+
+KEPT = 64
+"""Scenes that are kept: a loop can have thousands of runs."""
 
 
 class Scene:
@@ -32,6 +39,7 @@ class Scene:
         forward, backward: its lines.
         runs: its run forward and the run of its backward pass, as numbers among the frames; None: it did not run, or
             it is the outermost net.
+        flow: what the pass over the net did, once `flow_of` has looked.
 
     Args:
         frame: a run forward or backward; the other one is found.
@@ -46,6 +54,7 @@ class Scene:
         self.runs: tuple[int | None, int | None] = (None, None) if frame is None else self._pair(frame)
         self._subnet = subnet
         self.frame = frame
+        self.flow: Flow | None = None
         self._slots = {blob: slot for slot, blob in enumerate(subnet.blobs)} if subnet else {}
 
     def _pair(self, frame: int) -> tuple[int | None, int | None]:
@@ -83,6 +92,11 @@ class Scene:
             and about.kind not in _OF_RUNNING
             and not (about.kind == "Failed" and about.phase == "run")
         ]
+
+    @cached_property
+    def failures(self) -> list[tuple[int, Failed]]:
+        """Where and with what generating its pass has stopped; not more than one."""
+        return [(at, event) for at, event in self.events if isinstance(event, Failed)]
 
     @cached_property
     def versions(self) -> dict[str, list[int]]:
@@ -149,7 +163,7 @@ class Scene:
             if argument == "cond_net":
                 continue
             net = next(net for net in self.recorded.trace.subnets if net.id == id)
-            scene = Scene(self.recorded, net, None)
+            scene = scene_of(self.recorded, net, None)
             body = scene.forward[0] if argument == "loop_net" and len(scene.forward) == 1 else None
             if body is not None and body.type == "Do":
                 yield from ((f"{argument}/0.{way}", inner) for way, inner in scene.inside(body))
@@ -295,6 +309,17 @@ def bindings(line: Line) -> dict[str, str]:
     }
 
 
+def scene_of(recorded: Recorded, subnet: Subnet | None, frame: int | None) -> Scene:
+    """The scene of a net, or of a run of it; the latest ones are kept for the next question."""
+    key = (subnet.id if subnet else None, frame)
+    scene = recorded.scenes.get(key)
+    if scene is None:
+        scene = recorded.scenes[key] = Scene(recorded, subnet, frame)
+        for oldest in list(recorded.scenes)[:-KEPT]:
+            recorded.scenes.pop(oldest, None)
+    return scene
+
+
 def around_of(recorded: Recorded, net: Subnet, frame: int | None) -> Iterator[Scene]:
     """The scenes around a net, or around a run of it, from the inside out."""
     trace, path = recorded.trace, tuple(net.path)
@@ -302,5 +327,5 @@ def around_of(recorded: Recorded, net: Subnet, frame: int | None) -> Iterator[Sc
         around = next((other for other in trace.subnets if tuple(other.path) == path), None)
         frame = None if frame is None else trace.frames[frame].around
         if around is not None:
-            yield Scene(recorded, around, frame)
-    yield Scene(recorded, None, None)
+            yield scene_of(recorded, around, frame)
+    yield scene_of(recorded, None, None)

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from ...program.control_flow import kept_name
-from ...program.events import Failed, Ran
+from ...program.events import Ran
 from ...program.ssa import BlobVersion
 from ..trace_parts import Line
 from .finding import find
-from .flow import Flow
+from .flow import Flow, flow_of
 from .forms import Answer, Block, Bullets, Grid, Paragraph
 from .recorded import Recorded
 from .scene import Scene
@@ -85,7 +85,7 @@ class VersionsView(Answer, frozen=True):
             )
             for one in self.versions
         ]
-        yield Grid(f"{self.name} has {count}; at event {self.position}", head, rows)
+        yield Grid(f"{self.name} has {count}", head, rows)
         lost = [one for one in self.versions if one.is_lost]
         if lost:
             yield Bullets(
@@ -104,9 +104,10 @@ def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str)
     """The versions of the blob that `word` means; raises CursorError ``not_found``."""
     scene, blob = find(recorded, subnet, frame, word)
     name = blob if blob in scene.versions else split(blob)[0]
-    flow, lost = Flow(scene), _lost(scene, name)
-    there = _there(scene)
+    flow, lost = flow_of(scene), _lost(scene, name)
     blobs = [f"{name}@{version}" for version in scene.versions[name]]
+    is_running = scene.recorded.first_run <= scene.position
+    there = {blob for blob in blobs if _is_there(scene, blob, is_running)}
     current = [one for one in blobs if one in there][-1:]
     versions = [_version(scene, flow, one, there, current, one == lost) for one in blobs]
     return VersionsView(scene.named(name), scene.position, versions)
@@ -137,20 +138,10 @@ def _version(scene: Scene, flow: Flow, blob: str, there: set[str], current: Sequ
     )
 
 
-def _there(scene: Scene) -> set[str]:
-    """The versions that are there: once the program runs, those of operators that have run, before that all played."""
-    ran = _running(scene)
-    lines = [*scene.forward, *scene.operators]
-    written = {blob for line in lines for blob in line.outputs}
-    there = {f"{name}@{version}" for name, versions in scene.versions.items() for version in versions} - written
-    done = [line for line in lines if (_has_run(scene, line) if ran else line.made <= scene.position)]
-    return there | {blob for line in done for blob in line.outputs}
-
-
-def _running(scene: Scene) -> bool:
-    """Whether the program has begun to run by this position."""
-    events = scene.recorded.trace.events[: scene.position]
-    return any(event.phase == "run" and event.kind == Ran.__name__ for event in events)
+def _is_there(scene: Scene, blob: str, is_running: bool) -> bool:
+    """Whether a version is there: once the program runs, if its operator has run, before that if it was played."""
+    line = scene.writers.get(blob)
+    return line is None or (_has_run(scene, line) if is_running else line.made <= scene.position)
 
 
 def _has_run(scene: Scene, line: Line) -> bool:
@@ -163,9 +154,9 @@ def _has_run(scene: Scene, line: Line) -> bool:
 
 def _lost(scene: Scene, name: str) -> str:
     """The version for want of which the pass has stopped by this position; empty: there is none."""
-    for at, event in scene.events:
-        is_it = isinstance(event, Failed) and event.error == "version_overwritten" and name in event.blobs
-        if is_it and at <= scene.position and isinstance(event, Failed) and event.index is not None:
+    for at, event in scene.failures:
+        is_it = event.error == "version_overwritten" and name in event.blobs
+        if is_it and at <= scene.position and event.index is not None:
             line = scene.forward[event.index]
             touched = [blob for blob in (*line.outputs, *line.inputs) if split(blob)[0] == name]
             said = [blob for blob in touched if f"needs {blob}," in event.message]

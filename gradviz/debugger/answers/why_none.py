@@ -12,7 +12,7 @@ from ...gradient.why_none import Cut, Passed, cuts, headline
 from ...operators import lookup
 from ...program.events import Failed
 from .finding import find
-from .flow import Flow, Sent
+from .flow import Flow, Sent, flow_of
 from .forms import Answer, Block, Bullets, Grid, Paragraph
 from .recorded import Recorded
 from .scene import Scene
@@ -75,7 +75,7 @@ class WhyNoneView(Answer, frozen=True):
         last = self.gradients[-1]
         if self.status == "not yet":
             yield Paragraph(f"{self.blob} has no gradient yet: {last.gradient} comes with event {last.at}.", True)
-            yield Paragraph(f"You are at event {self.position}. Not computed yet is not zero.")
+            yield Paragraph("Not computed yet is not zero.")
         else:
             yield Paragraph(f"{self.blob} has a gradient: {last.gradient}.", is_title=True)
         rows = [(one.gradient, one.origin, str(one.at)) for one in self.gradients]
@@ -87,7 +87,7 @@ class WhyNoneView(Answer, frozen=True):
 def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> WhyNoneView:
     """Why the blob that `word` means has no gradient; raises CursorError ``not_found``."""
     scene, blob = find(recorded, subnet, frame, word)
-    flow = Flow(scene)
+    flow = flow_of(scene)
     blob = flow.meant(blob)
     named, position = scene.named(blob), scene.position
     coming = flow.gradient(blob)
@@ -97,7 +97,7 @@ def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str)
         status: Status = "not yet" if now is None else "has one"
         arrived = [_arrived(scene, sent) for sent in known]
         return WhyNoneView(named, status, position, arrived, [], _without_value(scene, known[-1]))
-    failed = next((event for _, event in scene.events if isinstance(event, Failed)), None)
+    failed = next((event for _, event in scene.failures), None)
     if failed is not None and _could_arrive(scene, flow, blob):
         ways_out = tuple(line[4:] for line in failed.explanation.splitlines() if line.startswith("  - "))
         return WhyNoneView(named, "stopped", position, [], [], failed.message, ways_out)
@@ -176,7 +176,7 @@ class _PassedScene:
         for way, inside in self._scene.inside(line):
             inner = inside.bound.get(split(blob)[0], "")
             if f"{inner}@0" in inside.from_outside:
-                yield way, _PassedScene(inside, Flow(inside)), f"{inner}@0"
+                yield way, _PassedScene(inside, flow_of(inside)), f"{inner}@0"
 
     def reason(self, index: int) -> str:
         reason = self._flow.passed_by.get(index, "")

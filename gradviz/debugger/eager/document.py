@@ -8,6 +8,7 @@ import msgspec
 
 from ...program.events import GradWritten, Played
 from ...version import __version__
+from ..narration import stored
 from ..sums import ledgers
 from ..trace import Trace
 from ..trace_parts import json_safe
@@ -26,7 +27,7 @@ def eager_document(recording: EagerRecording) -> Trace:
         producer=f"gradviz {__version__}",
         engine=recording.schedule,
         name=recording.net.name,
-        summary=summary(recording.ys, recording.events),
+        summary=summary(recording.ys, recording.events) + stored(recording),
         net=json_safe(recording.net.to_dict()),
         ys=dict(recording.ys) if isinstance(recording.ys, Mapping) else recording.ys,
         forward=[line.finish() for line in story.lines.forward],
@@ -50,6 +51,6 @@ def tape_document(trace: Trace, recording: EagerRecording) -> Trace:
     return msgspec.structs.replace(
         trace,
         engine="tape",
-        summary=tape_summary(recording.ys, recording.events),
+        summary=tape_summary(recording.ys, recording.events) + stored(recording),
         schedule=Schedule(ranks=[*recording.ranks], grads=held + grads, pools=pools),
     )

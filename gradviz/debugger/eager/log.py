@@ -1,6 +1,6 @@
 """The log of a pass that runs: what happens as events, gradients by name, and the value of every blob version."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -33,6 +33,7 @@ from ...program.operator import parts_of
 from ...runtime.devices import device_of
 from ..nets import Key
 from .answer import Converted, Named
+from .keeping import keep_given, remember_operator
 from .names import GradientNames
 from .shown import is_python, shown
 from .watched import InHeap
@@ -93,7 +94,7 @@ class Log:
         names: those in use.
     """
 
-    def __init__(self, expression: Expression, names: GradientNames, values: dict[Key, Array]) -> None:
+    def __init__(self, expression: Expression, names: GradientNames, values: MutableMapping[Key, Array]) -> None:
         self.events: list[Event] = []
         self.operators: list[Operator] = []
         self.values = values
@@ -111,8 +112,7 @@ class Log:
     def played(self) -> None:
         """The functions as they were called, with what they read and returned."""
         expression, values, events = self._expression, self.values, self.events
-        for name, array in expression.values.items():
-            values[name, 0] = array
+        keep_given(values, expression.values)
         for index, (op, function) in enumerate(zip(expression.operators, expression.functions, strict=True)):
             ins, outs = (0,) * len(op.inputs), (0,) * len(op.outputs)
             op = shown(op)
@@ -306,6 +306,7 @@ class Log:
         for op, (outputs, seconds) in zip(operators, runs, strict=False):
             ins = tuple([versions.get(name, 0) for name in op.inputs])
             outs = tuple([self._write(name, array) for name, array in zip(op.outputs, outputs, strict=True)])
+            remember_operator(self.values, op, ins, outs, seconds)
             device = str(device_of(outputs[0])) if outputs else "cpu"
             self.events.append(Ran(position, shown(op), ins, outs, device, seconds))
             position += 1

@@ -1,7 +1,7 @@
 """Recordings of define-by-run passes: from Variables to everything that their ``backward`` would do."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 from ...eager.expression import Expression, expression
@@ -16,12 +16,17 @@ from ...program import GradientError, NetDef
 from ...program.collection import uncollected
 from ...program.events import Ran
 from ...runtime.devices import copied, device_of
+from ...runtime.store import Store
 from ..nets import Nested, nets_of
+from ..progress import Progress
 from ..recording import Contents, Recording
+from ..terms import Budget, Folder, Terms, agreed
+from .keeping import settle
 from .lending import Lending
+from .log import Log
 from .shown import shown
 from .tape import TapeLog, watched_tape
-from .telling import Notes, Seed, told
+from .telling import Notes, Seed, Telling, ToldAtOnce, told
 from .watched import WatchedPass
 
 Roots = list[tuple[Variable, Any]]
@@ -47,7 +52,8 @@ class EagerRecording(Recording):
     schedule: Schedule
     lendings: Sequence[Lending] = ()
 
-    def __init__(self, expression: Expression, held: dict[str, str]) -> None:
+    def __init__(self, expression: Expression, held: dict[str, str], store: Store | None) -> None:
+        self.store = store
         name = " + ".join(expression.roots[:2]) + (" + …" if len(expression.roots) > 2 else "")
         self.net = NetDef(f"{name}.backward()", external_inputs=expression.leaves, external_outputs=expression.roots)
         self.net.ops = list(expression.operators)  # their names are legal, and need no check
@@ -70,20 +76,25 @@ class RankRecording(EagerRecording):
 
     schedule = "rank"
 
-    def __init__(self, expression: Expression, notes: Notes) -> None:
-        super().__init__(expression, notes.grads.held)
+    def __init__(self, expression: Expression, notes: Notes, store: Store | None) -> None:
+        super().__init__(expression, notes.grads.held, store)
         self.ys = _ys({seed.blob: gradient_name(seed.blob) if seed.is_given else None for seed in notes.seeds})
-        self._expression = expression
-        self._notes = notes
+        if isinstance(notes.passed, ToldAtOnce):
+            self.contents = self._contents_of(notes.passed.end())
+        else:
+            self._told = partial(told, expression, notes)
 
     @cached_property
     def contents(self) -> Contents:
         with uncollected():
-            log = told(self._expression, self._notes)
+            return self._contents_of(self._told())
+
+    def _contents_of(self, log: Log) -> Contents:
+        settle(log.values)
         events = tuple(log.events)
         generation = tuple([event for event in events if not isinstance(event, Ran)])
         execution = tuple([event for event in events if isinstance(event, Ran)])
-        return Contents((*self._expression.operators, *log.operators), generation, execution, events, log.values)
+        return Contents((*self.net.ops, *log.operators), generation, execution, events, log.values)
 
 
 class TapeRecording(EagerRecording):
@@ -91,8 +102,8 @@ class TapeRecording(EagerRecording):
 
     schedule = "tape"
 
-    def __init__(self, expression: Expression, log: TapeLog) -> None:
-        super().__init__(expression, log.grads.held)
+    def __init__(self, expression: Expression, log: TapeLog, store: Store | None) -> None:
+        super().__init__(expression, log.grads.held, store)
         self.ys = _ys(log.ys)
         operators = (*expression.operators, *log.operators)
         made, ran = tuple(log.generation), tuple(log.execution)
@@ -101,7 +112,14 @@ class TapeRecording(EagerRecording):
 
 
 def record_backward(
-    y: Variable | Sequence[Variable], *, gradient: Any = None, schedule: str = "rank", retain_grad: bool = False
+    y: Variable | Sequence[Variable],
+    *,
+    gradient: Any = None,
+    schedule: str = "rank",
+    retain_grad: bool = False,
+    budget: Budget = None,
+    spill: Folder = None,
+    progress: Progress | None = None,
 ) -> EagerRecording:
     """Run backward from y and keep what happens; every Variable stays as it is, its ``grad`` too.
 
@@ -111,8 +129,11 @@ def record_backward(
         y: where to start; from several, what they send to a Variable is added.
         gradient: that of y, as `Variable.backward` takes it; for several a list.
         retain_grad: as `Variable.backward` takes it.
+        budget, spill, progress: as in `gradviz.debugger.record`, interrupts too. What the code has computed does not
+            count: its Variables keep it.
 
     Raises:
+        StoreError: ``bad_budget``, ``bad_spill``.
         GradientError: as `Variable.backward` does before it starts; ``bad_ys``: y is no Variable that requires a
             gradient, or there is none. A fault met on the way is recorded as the last event, `Failed`.
     """
@@ -120,27 +141,31 @@ def record_backward(
     if by is None:
         raise bad_schedule(schedule, SCHEDULES)
     roots = _roots(y, gradient)
-    with uncollected():
-        made = expression([root for root, _ in roots])
-    if len(set(made.roots)) < len(roots):
-        raise _bad_ys("A Variable is there twice.", "Give each y once.")
-    given = {root for root, own in roots if own is not None or root._grad_is_given}
-    token = mode.set(current_mode()._replace(hooks=()))
-    try:
+    with agreed(budget, spill, progress) as terms:
         with uncollected():
-            return (_by_tape if by == "tape" and made.operators else _by_rank)(made, roots, given, retain_grad)
-    finally:
-        mode.reset(token)
+            made = expression([root for root, _ in roots])
+        if len(set(made.roots)) < len(roots):
+            raise _bad_ys("A Variable is there twice.", "Give each y once.")
+        given = {root for root, own in roots if own is not None or root._grad_is_given}
+        token = mode.set(current_mode()._replace(hooks=()))
+        try:
+            with uncollected():
+                way = _by_tape if by == "tape" and made.operators else _by_rank
+                return way(made, roots, given, retain_grad, terms)
+        finally:
+            mode.reset(token)
 
 
-def _by_rank(made: Expression, roots: Roots, given: set[Variable], retain_grad: bool) -> EagerRecording:
-    notes = Notes(made)
+def _by_rank(made: Expression, roots: Roots, given: set[Variable], retain_grad: bool, terms: Terms) -> EagerRecording:
+    notes = Notes(made, terms.store)
+    if terms.store is not None:
+        notes.passed = ToldAtOnce(Telling(made, notes), terms.store)
 
     def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
         own = [(y, copied(gradient, device_of(gradient))) for y, gradient in seeds]
         notes.seeds += [Seed(str(made.name_of(y)), gradient, y in given) for y, gradient in own]
         notes.has_begun = True
-        return WatchedPass(notes.passed, own, **options).run()
+        return WatchedPass(notes.passed, terms, own, **options).run()
 
     try:
         notes.written = list(notes.grads.written(changes(roots, run, retain_grad)))
@@ -148,18 +173,19 @@ def _by_rank(made: Expression, roots: Roots, given: set[Variable], retain_grad: 
         if not notes.has_begun:
             raise
         notes.error = error
-    return RankRecording(made, notes)
+    return RankRecording(made, notes, terms.store)
 
 
-def _by_tape(made: Expression, roots: Roots, given: set[Variable], retain_grad: bool) -> EagerRecording:
-    log = TapeLog(made)
+def _by_tape(made: Expression, roots: Roots, given: set[Variable], retain_grad: bool, terms: Terms) -> EagerRecording:
+    log = TapeLog(made, terms)
     try:
         log.written(changes(roots, watched_tape(log, made, given), retain_grad))
     except Exception as error:
         if not log.has_begun:
             raise
         log.failed(error)
-    return TapeRecording(made, log)
+    settle(log.values)
+    return TapeRecording(made, log, terms.store)
 
 
 def _roots(y: Any, gradient: Any) -> list[tuple[Variable, Any]]:

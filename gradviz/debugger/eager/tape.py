@@ -3,7 +3,7 @@
 The plan and its run are those of the schedule, with an eye on each step.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, MutableMapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -24,9 +24,13 @@ from ...operators.registry import Array, gradient_name
 from ...program import GradientError, GradvizError, Operator
 from ...program.events import Completed, Event, Failed, Played, Ran, RuleApplied
 from ...runtime.devices import copied, device_of
+from ...runtime.shelf import Shelf
+from ..interrupts import interrupted
 from ..nets import Key, Nested, nets_of
 from ..recording import stopped
+from ..terms import Terms
 from .grads import Grads
+from .keeping import keep_given, remember_operator, settle
 from .lending import lendings
 from .names import GradientNames
 from .shown import shown
@@ -50,11 +54,12 @@ class TapeLog:
         running: the function that goes backward on its own, by its index; None: none, or all are of the table.
     """
 
-    def __init__(self, expression: Expression) -> None:
+    def __init__(self, expression: Expression, terms: Terms) -> None:
         self.generation: list[Event] = []
         self.execution: list[Event] = []
         self.operators: list[Operator] = []
-        self.values: dict[Key, Array] = {(name, 0): array for name, array in expression.values.items()}
+        self.values: MutableMapping[Key, Array] = {} if terms.store is None else Shelf(terms.store)
+        keep_given(self.values, expression.values)
         self.names = GradientNames(expression.values)
         self.grads = Grads(expression, self.names, self.values)
         self.ys: Ys = {}
@@ -62,6 +67,7 @@ class TapeLog:
         self.has_begun = False
         self.running: int | None = None
         self._expression = expression
+        self._terms = terms
 
     def generate(self, ys: Ys) -> None:
         """The IR makes the backward pass of `ys`.
@@ -74,6 +80,8 @@ class TapeLog:
         try:
             for event in ir.backward_events(ys):
                 self.generation.append(_shown(event))
+                if self._terms.interrupts.is_asked:
+                    raise interrupted(f"after event {len(self.generation)}, while the pass was generated")
         finally:
             self.operators = ir.gradient_ops
 
@@ -93,9 +101,16 @@ class TapeLog:
         for key, array in zip(keys, outputs, strict=False):
             if array is not None:
                 self.values[key] = array
+        remember_operator(self.values, op, ins, outs, seconds)
+        settle(self.values)
         device = str(next((device_of(array) for array in outputs if array is not None), "cpu"))
         at = len(self._expression.operators) + position
         self.execution.append(Ran(at, shown(op), ins, outs, device, seconds))
+        terms = self._terms
+        if (now := perf_counter()) > terms.pace.due:
+            terms.pace.tell(now, len(self.generation) + len(self.execution), position + 1, len(self.operators))
+        if terms.interrupts.is_asked:
+            raise interrupted(f"after gradient operator #{at} {shown(op)}")
 
     def written(self, changes: Iterable[Change]) -> None:
         """What becomes of every ``grad``."""

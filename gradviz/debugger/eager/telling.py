@@ -1,6 +1,6 @@
 """From the notes of a pass by the rank schedule to its log: who is who, and what each gradient is called."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 from ...eager.expression import Expression
@@ -8,12 +8,16 @@ from ...gradient.rules import ask_rule
 from ...operators.registry import Array
 from ...program import Operator
 from ...program.events import GradWritten
+from ...runtime.shelf import Shelf
+from ...runtime.store import Store
 from ..nets import Key
 from .answer import Named, conversions, named_answer
 from .grads import Grads
 from .log import Log, OnItsWay
 from .names import GradientNames
 from .watched import Arrival, Visit
+
+Note = Visit | Arrival
 
 
 class Seed(NamedTuple):
@@ -35,36 +39,84 @@ class Notes:
         has_begun: whether the schedule started.
     """
 
-    def __init__(self, expression: Expression) -> None:
+    def __init__(self, expression: Expression, store: Store | None) -> None:
         self.names = GradientNames(expression.values)
-        self.values: dict[Key, Array] = {}
+        self.values: MutableMapping[Key, Array] = {} if store is None else Shelf(store)
         self.grads = Grads(expression, self.names, self.values)
         self.seeds: list[Seed] = []
-        self.passed: list[Visit | Arrival] = []
+        self.passed: list[Note] = []
         self.written: list[GradWritten] = []
         self.error: Exception | None = None
         self.has_begun = False
 
 
+class Telling:
+    """Writes a log of notes, one after the other.
+
+    Attributes:
+        log: of what was told so far.
+    """
+
+    def __init__(self, expression: Expression, notes: Notes) -> None:
+        self.log = Log(expression, notes.names, notes.values)
+        self.log.played()
+        self._notes = notes
+        self._coming: Iterator[OnItsWay] | None = None
+        self._is_broken = False
+
+    def tell(self, note: Note) -> None:
+        """Write what a note says, which must say all by now."""
+        if self._coming is None:
+            self._coming = (self.log.seed(*seed) for seed in self._notes.seeds)
+        if isinstance(note, Visit):
+            self._is_broken |= note.gxs is None
+            self._coming = iter(_tell_visit(self.log, note))
+        else:
+            _tell_arrival(self.log, next(self._coming), note)
+
+    def end(self) -> Log:
+        """The log, with how the pass ended."""
+        error = self._notes.error
+        if error is None or not self._is_broken:
+            self.log.skipped()
+        self.log.written(self._notes.written)
+        if error is None:
+            self.log.completed()
+        else:
+            self.log.failed(error)
+        return self.log
+
+
 def told(expression: Expression, notes: Notes) -> Log:
     """The log of a pass over `expression`."""
-    log = Log(expression, notes.names, notes.values)
-    log.played()
-    coming: Iterator[OnItsWay] = (log.seed(*seed) for seed in notes.seeds)
+    telling = Telling(expression, notes)
     for note in notes.passed:
-        if isinstance(note, Visit):
-            coming = iter(_tell_visit(log, note))
-        else:
-            _tell_arrival(log, next(coming), note)
-    is_over = notes.error is None or all(not isinstance(note, Visit) or note.gxs is not None for note in notes.passed)
-    if is_over:
-        log.skipped()
-    log.written(notes.written)
-    if notes.error is None:
-        log.completed()
-    else:
-        log.failed(notes.error)
-    return log
+        telling.tell(note)
+    return telling.end()
+
+
+class ToldAtOnce(list[Note]):
+    """Notes that are told and forgotten as the next ones come: what they hold lies in a store."""
+
+    def __init__(self, telling: Telling, store: Store) -> None:
+        super().__init__()
+        self._telling = telling
+        self._store = store
+
+    def append(self, note: Note) -> None:
+        """One note more; the one before says all by now."""
+        self._tell_last()
+        super().append(note)
+
+    def end(self) -> Log:
+        """The log of the whole pass."""
+        self._tell_last()
+        return self._telling.end()
+
+    def _tell_last(self) -> None:
+        if self:
+            self._telling.tell(self.pop())
+            self._store.settle()
 
 
 def _tell_arrival(log: Log, arrival: OnItsWay, note: Arrival) -> None:

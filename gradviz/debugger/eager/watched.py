@@ -15,6 +15,8 @@ from ...eager.rank import Pass
 from ...eager.variable import Variable
 from ...operators.registry import Array
 from ...runtime.devices import copied, device_of
+from ..interrupts import interrupted
+from ..terms import Terms
 
 MOST_WAITING = 8
 """Functions in the heap that a note lists."""
@@ -69,12 +71,16 @@ class WatchedPass(Pass):
 
     Args:
         notes: where what happens is noted, in order.
+        terms: on which it is recorded.
     """
 
     is_watched = True
 
-    def __init__(self, notes: list[Visit | Arrival], seeds: Sequence[tuple[Variable, Any]], **options: Any) -> None:
+    def __init__(
+        self, notes: list[Visit | Arrival], terms: Terms, seeds: Sequence[tuple[Variable, Any]], **options: Any
+    ) -> None:
         self._notes = notes
+        self._terms = terms
         self._waiting: list[tuple[int, int, int, Function]] = []
         self._runs: list[tuple[tuple[Array, ...], float]] = []
         self._observed: dict[int, tuple[Plan, Plan]] = {}
@@ -86,11 +92,20 @@ class WatchedPass(Pass):
         next_ones = [(rank, late, other) for rank, late, _, other in waiting[: -MOST_WAITING - 1 : -1]]
         visit = Visit(function, gys, next_ones, len(waiting))
         self._notes.append(visit)
+        self._look_up(function)
         if type(function) is OperatorFunction:
             visit.gxs = self._run_plan(visit, function, gys, wanted)
         else:
             visit.gxs = self._run_own(visit, function, gys, wanted)
         return visit.gxs
+
+    def _look_up(self, function: Function) -> None:
+        """See whether somebody waits, or wants no more."""
+        terms = self._terms
+        if terms.interrupts.is_asked:
+            raise interrupted(f"before {function.label} went backward")
+        if (now := perf_counter()) > terms.pace.due:
+            terms.pace.tell(now, len(self._notes))
 
     def _run_plan(self, visit: Visit, function: OperatorFunction, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
         """Run a function of the table backward, noting each step."""

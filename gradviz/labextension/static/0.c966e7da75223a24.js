@@ -97,6 +97,11 @@
   background: var(--gv-bg);
   overflow-wrap: anywhere;
 }
+.gradviz.gv-opening {
+  margin: 0;
+  padding: 12px;
+  color: var(--gv-muted);
+}
 .gv-lost:not(:empty) {
   margin-bottom: 6px;
   padding: 6px 12px;
@@ -150,6 +155,10 @@
 }
 .gv-toolbar button:hover {
   background: var(--gv-hover);
+}
+.gv-toolbar button[aria-pressed=true] {
+  background: var(--gv-forward-tint);
+  box-shadow: inset 0 0 0 1px var(--gv-forward);
 }
 .gv-toolbar button[aria-disabled=true] {
   color: var(--gv-ghost);
@@ -492,6 +501,7 @@
   min-height: 0;
   overflow: auto;
   overscroll-behavior: contain;
+  overflow-anchor: none;
 }
 .gv-lines-forward {
   flex: 0 1 auto;
@@ -500,9 +510,8 @@
 .gv-lines-backward {
   flex: 1 1 0;
 }
-.gv-block {
-  content-visibility: auto;
-  contain-intrinsic-size: auto 840px;
+.gv-sheet {
+  display: flow-root;
 }
 .gradviz .gv-line {
   --gv-line-tone: var(--gv-backward);
@@ -575,29 +584,47 @@
 .gv-future .gv-operator {
   font-weight: 400;
 }
-.gv-folding {
+.gradviz .gv-nested {
+  --gv-indent: calc(14px * var(--gv-depth));
   position: relative;
+  width: calc(100% - var(--gv-indent));
+  margin-left: var(--gv-indent);
 }
-.gv-folding > .gv-line {
+.gv-nested::before {
+  content: "";
+  position: absolute;
+  top: 0;
+  bottom: 0;
+  left: calc(11px - var(--gv-indent));
+  width: calc(var(--gv-indent) - 13px);
+  background:
+    repeating-linear-gradient(
+      to right,
+      var(--gv-border) 0 1px,
+      transparent 1px 14px);
+  pointer-events: none;
+}
+.gv-net.gv-nested::before {
+  left: calc(14px - var(--gv-indent));
+}
+.gv-line:has(.gv-fold) {
+  position: relative;
   padding-right: 26px;
 }
-.gradviz .gv-fold {
+.gv-fold {
   position: absolute;
   top: 1px;
   right: 4px;
   width: 20px;
   height: 20px;
-  padding: 0;
+  border-radius: 5px;
   color: var(--gv-muted);
   line-height: 20px;
+  text-align: center;
 }
-.gradviz .gv-fold:hover {
+.gv-fold:hover {
   background: var(--gv-hover);
   color: var(--gv-fg);
-}
-.gv-nest {
-  margin-left: 14px;
-  border-left: 1px solid var(--gv-border);
 }
 .gv-net {
   display: flex;
@@ -740,6 +767,10 @@
   stroke-width: 2;
   stroke-dasharray: none;
 }
+.gv-graph .node.group .stop {
+  fill: var(--gv-wrong);
+  stroke: var(--gv-bg);
+}
 
 /* src/styles/clusters.css */
 .gv-graph .cluster > .frame {
@@ -828,6 +859,155 @@
   stroke-dasharray: 2 4;
 }
 
+/* src/styles/search.css */
+.gv-corner {
+  position: absolute;
+  top: 6px;
+  left: 6px;
+  display: flex;
+  flex-direction: column;
+  gap: 4px;
+  align-items: flex-start;
+  max-width: calc(100% - 12px);
+}
+@container gradviz (max-width: 1100px) {
+  .gv-corner {
+    top: 38px;
+  }
+}
+.gv-corner > div {
+  display: flex;
+  align-items: center;
+  gap: 4px;
+  max-width: 100%;
+  height: 28px;
+  padding-left: 4px;
+  border: 1px solid var(--gv-border);
+  border-radius: 6px;
+  background: var(--gv-bar);
+}
+.gv-corner button {
+  height: 26px;
+  color: var(--gv-muted);
+}
+.gv-corner button[aria-disabled=true] {
+  color: var(--gv-ghost);
+}
+.gv-corner .gv-icon,
+.gv-zoom .gv-icon {
+  fill: none;
+}
+.gv-corner > div > span {
+  overflow: hidden;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.gv-corner button {
+  flex: none;
+}
+.gv-search input {
+  flex: 0 1 130px;
+  min-width: 50px;
+  height: 22px;
+  margin: 0;
+  padding: 0 6px;
+  border: 1px solid var(--gv-border);
+  border-radius: 4px;
+  background: var(--gv-bg);
+  color: var(--gv-fg);
+  font: inherit;
+}
+.gv-search input::placeholder {
+  color: var(--gv-muted);
+  opacity: 1;
+}
+.gv-search .gv-note {
+  min-width: 60px;
+}
+.gv-graph .node[data-match] :is(path, polygon, rect, ellipse):not(.mark, .area) {
+  stroke: var(--gv-right);
+  stroke-width: 3;
+  stroke-dasharray: none;
+}
+.gv-graph :is(.node, .edge)[data-ghost] {
+  opacity: 0.15;
+}
+.gv-zoom button[aria-pressed=true] {
+  background: var(--gv-hover);
+  color: var(--gv-fg);
+}
+
+/* src/styles/operators.css */
+.gv-graph.gv-tabular > :is(.gv-window, .gv-empty, .gv-corner),
+.gv-graph.gv-tabular > .gv-zoom > button:not([aria-pressed]) {
+  display: none;
+}
+.gv-graph.gv-tabular > .gv-zoom {
+  top: auto;
+  right: 14px;
+  bottom: 14px;
+}
+.gv-operators {
+  width: 100%;
+  height: 100%;
+  overflow-x: auto;
+  overflow-y: hidden;
+  background: var(--gv-bg);
+}
+.gv-table {
+  display: flex;
+  flex-direction: column;
+  height: 100%;
+  min-width: 620px;
+}
+.gv-rows {
+  flex: 1;
+  overflow-x: hidden;
+  overflow-y: scroll;
+}
+.gv-record {
+  display: grid;
+  grid-template-columns: 54px minmax(84px, 1.2fr) minmax(80px, 1.6fr) minmax(64px, 1.2fr) minmax(108px, 1.4fr) 92px 66px 66px;
+  align-items: center;
+  width: 100%;
+  height: 26px;
+  border-bottom: 1px solid var(--gv-border);
+}
+.gv-record > * {
+  overflow: hidden;
+  padding: 0 8px;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.gv-record > :is(:nth-child(1), :nth-child(6), :nth-child(7), :nth-child(8)) {
+  text-align: right;
+}
+.gv-record button {
+  max-width: 100%;
+  height: 22px;
+  margin: 0 -7px;
+  overflow: hidden;
+  font-weight: 600;
+  text-overflow: ellipsis;
+}
+.gv-record button:hover {
+  background: var(--gv-hover);
+}
+.gv-record.gv-selected {
+  background: var(--gv-forward-tint);
+}
+.gv-record.gv-heads {
+  background: var(--gv-bar);
+  color: var(--gv-muted);
+  font-weight: 600;
+}
+.gv-heads [aria-sort=ascending] button::after {
+  content: " ↑";
+}
+.gv-heads [aria-sort=descending] button::after {
+  content: " ↓";
+}
+
 /* src/styles/inspector.css */
 .gv-inspector {
   display: flex;
@@ -836,6 +1016,7 @@
 .gv-tabs {
   display: flex;
   flex: none;
+  flex-wrap: wrap;
   padding: 0 4px;
   border-bottom: 1px solid var(--gv-border);
   background: var(--gv-bar);
@@ -1030,9 +1211,104 @@
     grid-template: "head picture" auto "statistics picture" 1fr / minmax(0, 1fr) minmax(0, 1fr);
     gap: 8px 20px;
   }
-  .gv-value > :is(.gv-picture, .gv-single) {
+  .gv-value > .gv-seen {
     grid-area: picture;
   }
+}
+
+/* src/styles/numbers.css */
+.gv-bars {
+  display: flex;
+  gap: 1px;
+  height: 44px;
+  border-bottom: 1px solid var(--gv-border);
+}
+.gv-bars span {
+  display: flex;
+  flex: 1;
+  align-items: flex-end;
+}
+.gv-bars .gv-zero {
+  background: linear-gradient(var(--gv-ghost), var(--gv-ghost)) center / 1px 100% no-repeat;
+}
+.gv-bars i {
+  display: flex;
+  align-items: flex-end;
+  width: 100%;
+  background: color-mix(in srgb, var(--gv-nested) 60%, var(--gv-bg));
+}
+.gv-bars b {
+  width: 100%;
+  background:
+    repeating-linear-gradient(
+      45deg,
+      var(--gv-fg) 0 1px,
+      transparent 1px 4px);
+}
+.gv-axis {
+  display: flex;
+  justify-content: space-between;
+  color: var(--gv-muted);
+  font-size: 11px;
+}
+.gradviz .gv-numbers-table {
+  margin: 0;
+  border: 0;
+  border-collapse: collapse;
+  table-layout: auto;
+  font-size: 12px;
+}
+.gradviz .gv-numbers-table :is(thead, tr) {
+  border: 0;
+  background: none;
+}
+.gradviz .gv-numbers-table :is(th, td) {
+  padding: 2px 6px;
+  border: 0;
+  border-bottom: 1px solid var(--gv-border);
+  background: none;
+  text-align: right;
+  white-space: nowrap;
+}
+.gradviz .gv-numbers-table th {
+  color: var(--gv-muted);
+  font-weight: 400;
+}
+.gradviz .gv-numbers-table tbody th {
+  position: sticky;
+  left: 0;
+  background: var(--gv-bg);
+}
+.gradviz .gv-numbers-table .gv-bad {
+  color: var(--gv-wrong);
+  font-weight: 600;
+}
+.gv-pagers,
+.gv-looks {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 4px 16px;
+  align-items: center;
+}
+.gradviz .gv-looks {
+  gap: 4px;
+}
+.gradviz .gv-looks button {
+  padding: 1px 8px;
+  border: 1px solid var(--gv-border);
+}
+.gradviz .gv-looks button:hover {
+  background: var(--gv-hover);
+}
+.gradviz .gv-looks button[aria-pressed=true] {
+  border-color: var(--gv-fg);
+  background: var(--gv-hover);
+}
+.gv-pager {
+  display: inline-flex;
+  gap: 2px;
+  align-items: center;
+  font-size: 12px;
 }
 
 /* src/styles/ledger.css */
@@ -1116,6 +1392,113 @@
 }
 .gradviz .gv-link:hover {
   background: var(--gv-hover);
+}
+
+/* src/styles/answer.css */
+.gradviz .gv-answer ul {
+  margin: 0;
+  padding-left: 18px;
+}
+.gv-answer li + li {
+  margin-top: 4px;
+}
+.gv-answer :is(p, li, dd) {
+  overflow-wrap: anywhere;
+}
+.gv-asking {
+  animation: gv-appear 0.1s 0.4s both;
+}
+@keyframes gv-appear {
+  from {
+    opacity: 0;
+  }
+}
+.gradviz .gv-answer .gv-name {
+  padding: 0;
+  border-radius: 2px;
+  font: inherit;
+  text-decoration: underline dotted;
+  text-underline-offset: 2px;
+  white-space: normal;
+  overflow-wrap: anywhere;
+}
+.gradviz .gv-answer .gv-name:hover {
+  text-decoration-style: solid;
+}
+.gv-wide {
+  overflow-x: auto;
+}
+.gradviz .gv-answer .gv-wide :is(th, td) {
+  overflow-wrap: break-word;
+}
+.gv-answer summary {
+  width: fit-content;
+  cursor: pointer;
+}
+.gv-row {
+  padding-top: 6px;
+  border-top: 1px solid var(--gv-border);
+}
+.gradviz .gv-row dl {
+  display: grid;
+  grid-template-columns: fit-content(45%) minmax(0, 1fr);
+  gap: 2px 12px;
+  margin: 2px 0 0;
+  font-size: 12px;
+}
+.gradviz .gv-row :is(dt, dd) {
+  float: none;
+  width: auto;
+  margin: 0;
+  padding: 0;
+  font-weight: 400;
+}
+.gv-row dt {
+  color: var(--gv-muted);
+}
+.gv-light {
+  display: flex;
+  gap: 8px;
+  align-items: center;
+  padding: 7px 9px;
+  border: 1px solid var(--gv-border);
+  border-radius: 6px;
+}
+.gv-light i {
+  flex: none;
+  width: 10px;
+  height: 10px;
+  border-radius: 50%;
+  background: var(--gv-right);
+}
+.gv-light.gv-cross i {
+  border-radius: 0;
+  background: var(--gv-wrong);
+  clip-path: polygon(20% 0, 50% 30%, 80% 0, 100% 20%, 70% 50%, 100% 80%, 80% 100%, 50% 70%, 20% 100%, 0 80%, 30% 50%, 0 20%);
+}
+.gv-light.gv-diamond i {
+  border-radius: 0;
+  background: var(--gv-backward);
+  clip-path: polygon(50% 0, 100% 50%, 50% 100%, 0 50%);
+}
+.gv-light.gv-ring i {
+  border: 2px solid var(--gv-muted);
+  background: none;
+}
+.gv-compare {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 6px;
+  align-items: center;
+}
+.gradviz .gv-since {
+  width: 72px;
+  padding: 2px 6px;
+  border: 1px solid var(--gv-border);
+  border-radius: 5px;
+  background: var(--gv-bg);
+  color: inherit;
+  font: inherit;
 }
 
 /* src/styles/marks.css */
@@ -1217,8 +1600,57 @@
   min-width: 0;
   overflow-wrap: anywhere;
 }
-.gv-entry.gv-off code {
+.gv-off .gv-entry code {
   color: var(--gv-muted);
+}
+.gv-entry > .gv-turn[aria-expanded=true] {
+  background: var(--gv-hover);
+}
+.gv-how {
+  display: grid;
+  grid-template-columns: minmax(0, 1fr) auto;
+  gap: 6px;
+  margin: 4px 0 8px 22px;
+  padding-left: 8px;
+  border-left: 2px solid var(--gv-border);
+}
+.gv-how label {
+  display: flex;
+  flex-wrap: wrap;
+  grid-column: 1 / -1;
+  gap: 2px 8px;
+  align-items: center;
+  justify-content: space-between;
+}
+.gv-how input {
+  height: 26px;
+  margin: 0;
+  padding: 0 8px;
+  border: 1px solid var(--gv-border);
+  border-radius: 6px;
+  background: var(--gv-bg);
+  color: var(--gv-fg);
+  font: 12px var(--gv-mono);
+}
+.gv-how input[type=number] {
+  width: 84px;
+}
+.gv-how input[type=text] {
+  flex: 1 1 150px;
+  min-width: 0;
+}
+.gv-how input::placeholder {
+  color: var(--gv-muted);
+  opacity: 1;
+}
+.gv-how input[aria-invalid] {
+  border-color: var(--gv-wrong);
+}
+.gv-how .gv-misread {
+  grid-column: 1 / -1;
+}
+.gradviz .gv-how > .gv-link {
+  grid-column: 2;
 }
 .gv-entry .gv-hits {
   flex: none;
@@ -1298,13 +1730,175 @@
   padding-left: 6px;
 }
 
+/* src/styles/teach.css */
+.gv-graph .edge[data-told] text {
+  display: none;
+}
+.gv-graph .gv-wire[data-hidden] {
+  display: none;
+}
+.gv-graph .gv-wire text {
+  fill: var(--gv-forward);
+  font: 10.5px var(--gv-mono);
+  font-weight: 600;
+  text-rendering: geometricPrecision;
+}
+.gv-graph .gv-wire .gv-gradient {
+  fill: var(--gv-backward);
+}
+.gv-graph .gv-wire .gv-name {
+  font-weight: 400;
+}
+.gv-graph .gv-wire .gv-unknown {
+  fill: var(--gv-muted);
+  font-style: italic;
+  font-weight: 400;
+}
+.gv-graph .gv-crowded text {
+  paint-order: stroke;
+  stroke: var(--gv-bg);
+  stroke-width: 4px;
+}
+.gv-graph .gv-stub {
+  fill: none;
+  stroke: var(--gv-forward);
+  stroke-width: 1;
+}
+.gv-teaching .gv-value.gv-later :is(.gv-single, .gv-picture, .gv-statistics) {
+  display: none;
+}
+.gv-teach {
+  display: grid;
+  grid-template-columns: minmax(0, 3fr) minmax(0, 2fr);
+  height: 136px;
+  border-top: 1px solid var(--gv-border);
+}
+.gv-predict,
+.gv-chain {
+  position: relative;
+  min-width: 0;
+  padding: 8px 14px;
+  overflow: auto;
+}
+.gv-chain {
+  display: flex;
+  flex-direction: column;
+  gap: 4px;
+  border-left: 1px solid var(--gv-border);
+}
+.gv-chain math {
+  font-size: 15px;
+}
+.gv-chain mn {
+  font-family: var(--gv-sans);
+  font-size: 13px;
+}
+.gv-predict > p {
+  min-height: 20px;
+  margin: 0;
+}
+.gv-predicted.gv-right b {
+  color: var(--gv-right);
+}
+.gv-predicted.gv-wrong b {
+  color: var(--gv-wrong);
+}
+.gv-question {
+  min-height: 24px;
+}
+.gv-question math {
+  margin-left: 8px;
+}
+.gv-answers {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 6px;
+  margin-top: 4px;
+}
+.gv-answers button {
+  min-height: 26px;
+  border: 1px solid var(--gv-border);
+  white-space: normal;
+  text-align: left;
+}
+.gv-answers button:hover {
+  background: var(--gv-hover);
+}
+.gv-answers button[aria-pressed=true] {
+  border-color: var(--gv-focus);
+  background: var(--gv-forward-tint);
+}
+.gv-answers input {
+  width: 180px;
+  height: 28px;
+  margin: 0;
+  padding: 0 8px;
+  border: 1px solid var(--gv-border);
+  border-radius: 6px;
+  background: var(--gv-bg);
+  color: var(--gv-fg);
+  font: inherit;
+}
+.gv-answers input::placeholder {
+  color: var(--gv-muted);
+  opacity: 1;
+}
+.gv-score {
+  position: absolute;
+  top: 8px;
+  right: 14px;
+  color: var(--gv-muted);
+}
+@container gradviz (max-width: 900px) {
+  .gv-teach {
+    grid-template-columns: minmax(0, 1fr);
+    grid-template-rows: 152px 84px;
+    height: 236px;
+  }
+  .gv-chain {
+    border-top: 1px solid var(--gv-border);
+    border-left: 0;
+  }
+}
+@container gradviz (max-width: 420px) {
+  .gv-teach {
+    grid-template-rows: 230px 100px;
+    height: 330px;
+  }
+}
+
+/* src/styles/formula.css */
+.gv-formula {
+  contain: strict;
+  display: flex;
+  align-items: center;
+  height: 52px;
+  padding: 0 14px;
+  overflow: auto;
+  border-top: 1px solid var(--gv-border);
+  background: var(--gv-bar);
+}
+.gv-formula math {
+  flex: none;
+  font-size: 16px;
+  line-height: 1.2;
+}
+.gv-formula mtext {
+  font-family: var(--gv-sans);
+  font-size: 13px;
+}
+.gv-formula :is(msub, msup) > mtext:last-child {
+  font-size: 11px;
+}
+
 /* src/styles/narration.css */
 .gv-narration {
   contain: strict;
   display: flex;
   gap: 12px;
-  height: 58px;
+  height: calc(17px + 20px * var(--gv-lines, 2));
   padding: 8px 14px;
+  line-height: 20px;
   overflow: auto;
   border-top: 1px solid var(--gv-border);
   background: var(--gv-bar);
@@ -1345,15 +1939,10 @@
   max-width: 34%;
   color: var(--gv-muted);
 }
-@container gradviz (max-width: 760px) {
-  .gv-narration {
-    height: 78px;
-  }
+.gradviz.gradviz.gradviz .gv-narration code {
+  line-height: 19px;
 }
 @container gradviz (max-width: 560px) {
-  .gv-narration {
-    height: 116px;
-  }
   .gv-separator {
     display: none;
   }
@@ -1443,4 +2032,4 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   font: var(--jp-code-font-size) / 1.5 var(--jp-code-font-family);
   color: var(--jp-content-font-color1);
 }
-`,""]),a.d(e,{},{A:i})},21(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",o=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),o&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),o&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,o,g,t){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==t&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=t),a&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=a),g&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=g):l[4]="".concat(g)),e.push(l))}},e}},20(r){r.exports=function(r){return r[1]}},12(r,e,a){a.r(e);var o=a(13),g=a.n(o),t=a(14),i=a.n(t),v=a(15),n=a.n(v),d=a(16),l=a.n(d),p=a(17),s=a.n(p),c=a(18),h=a.n(c),u=a(19),x={};x.styleTagTransform=h(),x.setAttributes=l(),x.insert=n().bind(null,"head"),x.domAPI=i(),x.insertStyleElement=s(),g()(u.A,x);let b=u.A&&u.A.locals?u.A.locals:void 0;a.d(e,{},{default:b})},13(r){var e=[];function a(r){for(var a=-1,o=0;o<e.length;o++)if(e[o].identifier===r){a=o;break}return a}function o(r,o){for(var g={},t=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=g[n]||0,l="".concat(n," ").concat(d);g[n]=d+1;var p=a(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)e[p].references++,e[p].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,o);o.byIndex=i,e.splice(i,0,{identifier:l,updater:c,references:1})}t.push(l)}return t}r.exports=function(r,g){var t=o(r=r||[],g=g||{});return function(r){r=r||[];for(var i=0;i<t.length;i++){var v=a(t[i]);e[v].references--}for(var n=o(r,g),d=0;d<t.length;d++){var l=a(t[d]);0===e[l].references&&(e[l].updater(),e.splice(l,1))}t=n}}},15(r){var e={};r.exports=function(r,a){var o=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(a)}},17(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},16(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var o,g,t;o="",a.supports&&(o+="@supports (".concat(a.supports,") {")),a.media&&(o+="@media ".concat(a.media," {")),(g=void 0!==a.layer)&&(o+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),o+=a.css,g&&(o+="}"),a.media&&(o+="}"),a.supports&&(o+="}"),(t=a.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(o,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);
+`,""]),a.d(e,{},{A:i})},21(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",o=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),o&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),o&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,o,g,t){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==t&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=t),a&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=a),g&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=g):l[4]="".concat(g)),e.push(l))}},e}},20(r){r.exports=function(r){return r[1]}},12(r,e,a){a.r(e);var o=a(13),g=a.n(o),t=a(14),i=a.n(t),v=a(15),n=a.n(v),d=a(16),l=a.n(d),p=a(17),s=a.n(p),c=a(18),h=a.n(c),x=a(19),b={};b.styleTagTransform=h(),b.setAttributes=l(),b.insert=n().bind(null,"head"),b.domAPI=i(),b.insertStyleElement=s(),g()(x.A,b);let u=x.A&&x.A.locals?x.A.locals:void 0;a.d(e,{},{default:u})},13(r){var e=[];function a(r){for(var a=-1,o=0;o<e.length;o++)if(e[o].identifier===r){a=o;break}return a}function o(r,o){for(var g={},t=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=g[n]||0,l="".concat(n," ").concat(d);g[n]=d+1;var p=a(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)e[p].references++,e[p].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,o);o.byIndex=i,e.splice(i,0,{identifier:l,updater:c,references:1})}t.push(l)}return t}r.exports=function(r,g){var t=o(r=r||[],g=g||{});return function(r){r=r||[];for(var i=0;i<t.length;i++){var v=a(t[i]);e[v].references--}for(var n=o(r,g),d=0;d<t.length;d++){var l=a(t[d]);0===e[l].references&&(e[l].updater(),e.splice(l,1))}t=n}}},15(r){var e={};r.exports=function(r,a){var o=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(a)}},17(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},16(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var o,g,t;o="",a.supports&&(o+="@supports (".concat(a.supports,") {")),a.media&&(o+="@media ".concat(a.media," {")),(g=void 0!==a.layer)&&(o+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),o+=a.css,g&&(o+="}"),a.media&&(o+="}"),a.supports&&(o+="}"),(t=a.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(o,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);

@@ -1,0 +1,61 @@
+// The answers that a debugger has heard, and one question at a time for those that it has not.
+//
+// Stepping goes on while a question is on its way. Of what was asked meanwhile, only what somebody still waits for is
+// asked then, the newest first: a kernel that was busy for a minute is not asked about each step of that minute.
+
+import { inPython, KERNEL_GONE, type Ask, type Question, type Reply } from "./asking";
+
+export interface Answers {
+  /** Whether there is somebody who can be asked. */
+  canAsk: boolean;
+  /** What was answered before; undefined: it was not asked, or there was no answer. */
+  known(question: Question): Reply | undefined;
+  /** Calls `done` with the reply, as soon as it is there and if it `isWanted` then. */
+  ask(question: Question, isWanted: () => boolean, done: (reply: Reply) => void): void;
+}
+
+interface Wish {
+  question: Question;
+  isWanted: () => boolean;
+  done: (reply: Reply) => void;
+}
+
+/** `put` asks; null: there is nobody to ask. */
+export function createAnswers(put: Ask | null): Answers {
+  const heard = new Map<string, Reply>();
+  const key = ({ question, arguments: given, position }: Question): string => JSON.stringify([question, position, ...given]);
+  let wishes: Wish[] = [];
+  let isAsking = false;
+
+  function next(): void {
+    if (isAsking || put === null) return;
+    wishes = wishes.filter((wish) => wish.isWanted());
+    const wish = wishes.pop();
+    if (!wish) return;
+    isAsking = true;
+    void put(wish.question).then((reply) => {
+      isAsking = false;
+      // Another kernel, or a second try, may have an answer where there was a problem.
+      if ("blocks" in reply) heard.set(key(wish.question), reply);
+      if (wish.isWanted()) wish.done(reply);
+      if (reply === KERNEL_GONE) for (const other of wishes.splice(0)) other.done(reply);
+      next();
+    });
+  }
+
+  return {
+    canAsk: put !== null,
+    known: (question) => heard.get(key(question)),
+    ask(question, isWanted, done) {
+      const known = heard.get(key(question));
+      if (known) return done(known);
+      if (put === null) return done(nobody(question));
+      wishes.push({ question, isWanted, done });
+      next();
+    },
+  };
+}
+
+function nobody(question: Question): Reply {
+  return { problem: "There is no kernel behind this recording to ask.", waysOut: [`In Python: session = gradviz.load(path); ${inPython(question)}`] };
+}

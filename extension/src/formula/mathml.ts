@@ -1,0 +1,175 @@
+// A formula as MathML, which browsers draw and screen readers read: a tree of elements that are not in a page yet.
+
+import { isName, parse, FUNCTIONS, type Part } from "./parser";
+import { onTheLine, tokensOf } from "./tokens";
+
+export interface Markup {
+  tag: string;
+  attributes: Record<string, string>;
+  children: (Markup | string)[];
+}
+
+/** What to write for a name of a formula; null: the name itself. */
+export type Naming = (name: string) => Noun | null;
+
+/** A blob, or its gradient. */
+export interface Noun {
+  blob: string;
+  isGradient: boolean;
+}
+
+export function markup(tag: string, ...children: (Markup | string)[]): Markup {
+  return { tag, attributes: {}, children };
+}
+
+const identifier = (text: string): Markup => markup("mi", text);
+export const sign = (text: string): Markup => markup("mo", text);
+const number = (text: string): Markup => markup("mn", text);
+export const words = (text: string): Markup => markup("mtext", text);
+export const row = (...children: Markup[]): Markup => (children.length === 1 && children[0] ? children[0] : markup("mrow", ...children));
+const space = (): Markup => ({ tag: "mspace", attributes: { width: "0.2em" }, children: [] });
+
+/** "a", or "∂a" for its gradient. */
+export function noun({ blob, isGradient }: Noun): Markup {
+  return isGradient ? row(identifier("∂"), identifier(blob)) : identifier(blob);
+}
+
+export const nounText = ({ blob, isGradient }: Noun): string => (isGradient ? `∂${blob}` : blob);
+
+/** A formula in print and in words. */
+export interface Printed {
+  markup: Markup[];
+  text: string;
+}
+
+/** "a", or "∂a": what a blob or its gradient is called. */
+export const named = (one: Noun): Printed => ({ markup: [noun(one)], text: nounText(one) });
+
+/** Sides of an equation, terms of a sum, factors: with a sign between them. */
+export function joinedBy(between: string, parts: readonly Printed[]): Printed {
+  const shown = parts.flatMap((part, index) => (index === 0 ? part.markup : [sign(between), ...part.markup]));
+  return { markup: shown, text: parts.map(({ text }) => text).join(between === ";" ? "; " : ` ${between} `) };
+}
+
+/** The formula that `text` writes about `names`, with what `naming` makes of them; as text where it cannot be read. */
+export function print(text: string, names: ReadonlySet<string>, naming: Naming): Printed {
+  const parts = parse(text, names);
+  if (!parts) return { markup: [words(text)], text };
+  return { markup: printed(parts, withGradients(names, naming)), text: renamed(text, names, naming) };
+}
+
+/** A name that nobody names otherwise: "dx" is the gradient of x, "∂dx" that of dx. */
+function withGradients(names: ReadonlySet<string>, naming: Naming): (name: string) => Noun {
+  return (name) => {
+    const known = naming(name);
+    if (known) return known;
+    if (name.startsWith("∂")) return { blob: name.slice(1), isGradient: true };
+    const isGradient = /^d./.test(name) && (names.has(name) || names.has(name.slice(1)) || /^d[a-z]\d*$/.test(name)) && name !== "dt";
+    return isGradient ? { blob: name.slice(1), isGradient } : { blob: name, isGradient };
+  };
+}
+
+function renamed(text: string, names: ReadonlySet<string>, naming: Naming): string {
+  let told = "";
+  let at = 0;
+  for (const token of tokensOf(text) ?? []) {
+    const shown = token.kind === "sup" ? raised(token.text, naming) : token.kind === "word" && isName(token.text, names) ? naming(token.text) : null;
+    if (!shown) continue;
+    told += text.slice(at, token.start) + (typeof shown === "string" ? shown : nounText(shown));
+    at = token.end;
+  }
+  return told + text.slice(at);
+}
+
+/** "^(−z)" for a power in which names have become others; null where none has. */
+function raised(power: string, naming: Naming): string | null {
+  const shown = onTheLine(power).replace(/[xy]/g, (name) => {
+    const found = naming(name);
+    return found ? nounText(found) : name;
+  });
+  return shown === onTheLine(power) ? null : `^(${shown})`;
+}
+
+function printed(parts: Part[], naming: (name: string) => Noun): Markup[] {
+  const made: Markup[] = [];
+  parts.forEach((part, index) => {
+    const before = parts[index - 1];
+    if (before && needsSpace(before, part)) made.push(space());
+    const isPrefix = part.kind === "sign" && part.text === "-" && (!before || before.kind === "sign");
+    if (part.kind === "word") made.push(word(part.text, before, part, parts[index + 1]));
+    else if (isPrefix) made.push({ ...sign("−"), attributes: { form: "prefix" } });
+    else made.push(one(part, naming));
+  });
+  return joined(made);
+}
+
+/** Factors that stand side by side, and a function and what it is of. Words bring their own space. */
+function needsSpace(before: Part, part: Part): boolean {
+  const isOther = (one: Part): boolean => one.kind === "sign" || (one.kind === "word" && !FUNCTIONS.has(one.text));
+  return part.gap && !isOther(before) && !isOther(part);
+}
+
+/** A word in a sentence; one that is a function of what follows stands close to it. */
+function word(text: string, before: Part | undefined, part: Part, next: Part | undefined): Markup {
+  if (FUNCTIONS.has(text) || (next?.kind === "group" && !next.gap)) return identifier(text);
+  const [left, right] = [before && before.kind !== "sign" && part.gap, next && next.kind !== "sign" && next.gap];
+  return words(`${left ? "\u00a0" : ""}${text}${right ? "\u00a0" : ""}`);
+}
+
+/** Neighbouring words as one text. */
+function joined(made: Markup[]): Markup[] {
+  const shown: Markup[] = [];
+  for (const one of made) {
+    const last = shown[shown.length - 1];
+    if (one.tag === "mtext" && last?.tag === "mtext") {
+      last.children = [`${String(last.children[0])}${String(one.children[0])}`.replace(/\u00a0+/g, "\u00a0")];
+    } else shown.push(one);
+  }
+  return shown;
+}
+
+const SHOWN: Record<string, string> = { "-": "−", "->": "→", "...": "…" };
+
+function one(part: Part, naming: (name: string) => Noun): Markup {
+  switch (part.kind) {
+    case "name":
+      return noun(naming(part.text));
+    case "word":
+      return FUNCTIONS.has(part.text) ? identifier(part.text) : words(part.text);
+    case "number":
+      return number(part.text);
+    case "sign":
+    case "big":
+      return sign(SHOWN[part.text] ?? part.text);
+    case "group":
+      return group(part.open, part.close, printed(part.items, naming));
+    case "root":
+      return part.degree ? markup("mroot", one(part.of, naming), number(part.degree)) : markup("msqrt", one(part.of, naming));
+    case "fraction":
+      return markup("mfrac", row(...printed(part.top, naming)), row(...printed(part.bottom, naming)));
+    case "script":
+      return script(one(part.base, naming), part.sub, part.sup, naming);
+  }
+}
+
+function group(open: string, close: string, inner: Markup[]): Markup {
+  return open === "" ? row(...inner) : markup("mrow", sign(open), ...inner, sign(close));
+}
+
+/** An index is a letter of its own; in a power a letter is what it is elsewhere: "e⁻ˣ". */
+function script(base: Markup, sub: string, sup: string, naming: (name: string) => Noun): Markup {
+  const power = (): Markup => small(sup, (text) => (/^[xy]$/.test(text) ? noun(naming(text)) : letters(text)));
+  if (sup === "") return markup("msub", base, small(sub, identifier));
+  return sub === "" ? markup("msup", base, power()) : markup("msubsup", base, small(sub, identifier), power());
+}
+
+/** What stands in a script: letters, digits, signs. */
+function small(text: string, lettered: (text: string) => Markup): Markup {
+  const parts = text.match(/\d+|[A-Za-zα-ω_]+|[^\dA-Za-zα-ω_\u2009]/g) ?? [text];
+  return row(...parts.map((part) => (/^\d/.test(part) ? number(part) : /^[A-Za-zα-ω_]/.test(part) ? lettered(part) : sign(part))));
+}
+
+/** A transposition stands upright. */
+function letters(text: string): Markup {
+  return text === "T" ? { ...identifier(text), attributes: { mathvariant: "normal" } } : identifier(text);
+}

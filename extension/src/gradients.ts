@@ -1,0 +1,69 @@
+// Which blob a gradient is of, and which gradient a blob has, as the events of a recording tell it.
+
+import type { Trace, TraceEvent } from "./trace";
+
+/** A gradient that a blob version has from one position on; a sparse one has two parts. */
+export interface GradientSince {
+  at: number;
+  parts: string[];
+  /** The forward operator that it comes through, an index into its net's lines; null: it is the whole gradient. */
+  through: number | null;
+}
+
+interface Gradients {
+  /** The blob versions that a gradient version is of, the first one first. */
+  blobs: Map<string, string[]>;
+  /** The gradients of a blob version, as they came. */
+  since: Map<string, GradientSince[]>;
+  /** Behind the event that completes the pass of the outermost net; infinity where none does. */
+  complete: number;
+}
+
+const known = new WeakMap<Trace, Gradients>();
+
+function gradientsIn(trace: Trace): Gradients {
+  const found = known.get(trace) ?? find(trace);
+  known.set(trace, found);
+  return found;
+}
+
+const TELL = new Set<TraceEvent["kind"]>(["Seeded", "GeneratorAdded", "Accumulated"]);
+const keyOf = (subnet: string | null, version: string): string => `${subnet ?? ""} ${version}`;
+
+function find(trace: Trace): Gradients {
+  const completed = trace.events.findIndex(({ kind, subnet }) => kind === "Completed" && subnet === null);
+  const gradients: Gradients = { blobs: new Map(), since: new Map(), complete: completed < 0 ? Infinity : completed + 1 };
+  trace.events.forEach((event, index) => {
+    if (!TELL.has(event.kind)) return;
+    const blob = `${String(event.detail["blob"] ?? event.detail["y"])}@${String(event.detail["version"])}`;
+    const end = event.blobs.indexOf(blob);
+    if (end < 1) return;
+    // Of an accumulation the sum stands first, its terms behind the blob.
+    const parts = event.blobs.slice(0, end);
+    for (const part of parts) push(gradients.blobs, keyOf(event.subnet, part), blob);
+    push(gradients.since, keyOf(event.subnet, blob), { at: index + 1, parts, through: event.kind === "GeneratorAdded" ? event.forward : null });
+  });
+  return gradients;
+}
+
+function push<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
+}
+
+/** The blob version that a gradient version is of, one of `among` where it is of several; undefined: it is no gradient. */
+export function blobOf(trace: Trace, subnet: string | null, gradient: string, among: readonly string[] = []): string | undefined {
+  const blobs = gradientsIn(trace).blobs.get(keyOf(subnet, gradient)) ?? [];
+  return blobs.find((blob) => among.includes(blob)) ?? blobs[0];
+}
+
+/** All gradients that a blob version gets, as they come: contributions, then their sum. */
+export function gradientsOf(trace: Trace, subnet: string | null, blob: string): readonly GradientSince[] {
+  return gradientsIn(trace).since.get(keyOf(subnet, blob)) ?? [];
+}
+
+/** Whether all gradients are made at a position: a blob that has none gets none. */
+export function isComplete(trace: Trace, position: number): boolean {
+  return position >= gradientsIn(trace).complete;
+}

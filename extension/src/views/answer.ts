@@ -1,0 +1,130 @@
+// An answer as its blocks: paragraphs, lists and tables, in which names lead to what they name.
+
+import type { Answers } from "../answers";
+import type { Block, Question, Reply } from "../asking";
+import { linesById, type Trace } from "../trace";
+import { element, type Child } from "./dom";
+import type { Navigation } from "./navigation";
+
+/** A table of more columns than these is read better row by row, if it has not more rows than these. */
+const WIDE = 5;
+const FEW = 6;
+
+/** What a view of answers is about. */
+export interface Asking {
+  trace: Trace;
+  answers: Answers;
+  navigation: Navigation;
+}
+
+/** A place for an answer: it says that it is on its way until it is there. Late, for another position, it is nowhere. */
+export function answerCard(asking: Asking, question: Question, show = shownReply): HTMLElement {
+  const card = element("div", { class: "gv-card gv-answer" });
+  const known = asking.answers.known(question);
+  if (known) {
+    card.append(...show(asking, known));
+    return card;
+  }
+  card.setAttribute("aria-busy", "true");
+  card.append(element("p", { class: "gv-quiet gv-asking" }, "asking the kernel…"));
+  const isWanted = (): boolean => card.isConnected;
+  // The card is on the page once the tab is drawn.
+  queueMicrotask(() => asking.answers.ask(question, isWanted, (reply) => {
+    card.removeAttribute("aria-busy");
+    card.replaceChildren(...show(asking, reply));
+  }));
+  return card;
+}
+
+/** A button that asks, and the answer in its place; at once where it is known. */
+export function onDemand(asking: Asking, label: string, question: Question, show = shownReply): HTMLElement {
+  if (asking.answers.known(question)) return answerCard(asking, question, show);
+  const button = element("button", { type: "button", class: "gv-link" }, label);
+  const place = element("div", { class: "gv-card", "aria-live": "polite" }, button);
+  button.addEventListener("click", () => {
+    const hadFocus = document.activeElement === button;
+    const card = answerCard(asking, question, show);
+    place.replaceChildren(card);
+    if (!hadFocus) return;
+    card.tabIndex = -1;
+    card.focus({ preventScroll: true });
+  });
+  return place;
+}
+
+/** The reply as elements: an answer's blocks, or why there is none. */
+export function shownReply(asking: Asking, reply: Reply): HTMLElement[] {
+  if ("blocks" in reply) return reply.blocks.map((block) => shownBlock(asking, block));
+  const ways = reply.waysOut.length > 0 ? [element("ul", {}, ...reply.waysOut.map((way) => element("li", {}, way)))] : [];
+  return [element("p", { class: "gv-misread" }, reply.problem), ...ways];
+}
+
+export function shownBlock(asking: Asking, block: Block): HTMLElement {
+  const linked = (text: string): Child[] => withLinks(asking, text);
+  if (block.kind === "paragraph") return element("p", {}, ...(block.isTitle ? [element("b", {}, ...linked(block.text))] : linked(block.text)));
+  if (block.kind === "bullets") return element("ul", {}, ...block.items.map((item) => element("li", {}, ...linked(item))));
+  const isCards = block.head.length > WIDE && block.rows.length <= FEW;
+  return isCards ? cards(block, linked) : table(block, linked);
+}
+
+type Grid = Block & { kind: "grid" };
+
+function table({ title, head, rows, foot }: Grid, linked: (text: string) => Child[]): HTMLElement {
+  const made = element("table", { class: "gv-ledger" }, element("caption", {}, ...linked(title)));
+  if (rows.length > 0) {
+    // A row may be named by its first cell, and then the column needs no name.
+    const titles = head.map((name) => (name === "" ? element("td") : element("th", { scope: "col" }, name)));
+    const body = rows.map((row) => element("tr", {}, ...row.map((cell) => element("td", {}, ...linked(cell)))));
+    made.append(element("thead", {}, element("tr", {}, ...titles)), element("tbody", {}, ...body));
+  }
+  if (foot) made.append(element("tfoot", {}, element("tr", {}, element("td", { class: "gv-note", colspan: head.length }, ...linked(foot)))));
+  return element("div", { class: "gv-wide", role: "region", tabindex: 0, "aria-label": title }, made);
+}
+
+/** Each row of a wide table as its first cell with the others below, each behind the name of its column. */
+function cards({ title, head, rows, foot }: Grid, linked: (text: string) => Child[]): HTMLElement {
+  const made = rows.map((row) => {
+    const [first = "", ...rest] = row;
+    const pairs = rest.flatMap((cell, index) => [element("dt", {}, head[index + 1] ?? ""), element("dd", {}, ...linked(cell))]);
+    return element("div", { class: "gv-row" }, element("code", {}, ...linked(first)), element("dl", {}, ...pairs));
+  });
+  const last = foot ? [element("p", { class: "gv-note" }, ...linked(foot))] : [];
+  return element("div", { class: "gv-card" }, element("b", {}, ...linked(title)), ...made, ...last);
+}
+
+const NAMED = /event (\d+)|#(\d+)|[^\s,;:()"]+@\d+/g;
+
+/** A text in which events, operators and blob versions of the outermost net lead there. */
+function withLinks({ trace, navigation }: Asking, text: string): Child[] {
+  const children: Child[] = [];
+  let done = 0;
+  for (const match of text.matchAll(NAMED)) {
+    const [found, event, operator] = match;
+    const link = linkTo(trace, navigation, found, event, operator, text[match.index - 1] === ":");
+    if (link === null) continue;
+    children.push(text.slice(done, match.index), link);
+    done = match.index + found.length;
+  }
+  return [...children, text.slice(done)].filter((child) => child !== "");
+}
+
+function linkTo(trace: Trace, navigation: Navigation, found: string, event: string | undefined, operator: string | undefined, isInside: boolean): HTMLElement | null {
+  const button = (title: string, act: () => void): HTMLElement => {
+    const made = element("button", { type: "button", class: "gv-name", title }, found);
+    made.addEventListener("click", act);
+    return made;
+  };
+  if (event !== undefined) return Number(event) <= trace.events.length ? button("Go to this event", () => navigation.go(Number(event))) : null;
+  if (isInside) return null;
+  const line = operator !== undefined ? linesById(trace).get(`f${operator}`)?.id : writersOf(trace).get(found);
+  return line === undefined ? null : button("Show it in the program and the graph", () => navigation.select(line));
+}
+
+const writers = new WeakMap<Trace, Map<string, string>>();
+
+/** Blob version -> the line of the outermost net that writes it. */
+function writersOf(trace: Trace): Map<string, string> {
+  const known = writers.get(trace) ?? new Map([...trace.forward, ...trace.backward].filter(({ kind }) => kind === "operator").flatMap(({ id, outputs }) => outputs.map((one) => [one, id] as const)));
+  writers.set(trace, known);
+  return known;
+}

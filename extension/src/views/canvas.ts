@@ -1,0 +1,198 @@
+// The drawing in its window. A step changes the classes of its nodes and edges; opening, closing and focusing fold the
+// same drawing in another way.
+
+import { currentEvent, forwardLine } from "../cursor";
+import { allLines, linesById, subnetOf, type BreakpointEntry, type Trace } from "../trace";
+import { clustersOf } from "./clusters";
+import { element, SVG_NAMESPACE } from "./dom";
+import { createMarking, type Marking } from "./marking";
+import type { Navigation } from "./navigation";
+import { clustersFrom, createOpening } from "./opening";
+import type { Drawing, Source } from "./svg";
+import { labelled, type Labels } from "./teach";
+import { dressToggles, type Toggles } from "./toggles";
+import { createViewport, type Viewport } from "./viewport";
+
+export interface Canvas {
+  element: HTMLElement;
+  viewport: Viewport;
+  /** `touched` holds the lines that can look different than before. */
+  show(position: number, touched: Set<string>): void;
+  /** Outlines a line, or the closed group that it is in, and brings it into view; null outlines none. */
+  select(line: string | null): void;
+  /** Marks the groups in which breakpoints stand. */
+  mark(breakpoints: readonly BreakpointEntry[]): void;
+  /** Opens what a line lies in. */
+  reveal(line: string): void;
+  /** Outlines the lines that match a search, or the closed groups that hold some. */
+  match(lines: readonly string[]): void;
+  /** Shows these lines alone, and `still` in sight; null shows all. */
+  keep(lines: ReadonlySet<string> | null, still: string): void;
+  /** Shows what the wires carry, or takes it away. */
+  teach(isOn: boolean): void;
+  /** Opens the group or nested net that stands for a line, or closes the one that the line is in. */
+  toggle(line: string): void;
+}
+
+interface Picture {
+  svg: SVGSVGElement;
+  marking: Marking;
+  toggles: Toggles;
+  /** What the wires carry; null where nobody asked for it. */
+  labels: Labels | null;
+}
+
+export function createCanvas(trace: Trace, source: Source, navigation: Navigation): Canvas {
+  const clusters = clustersOf(trace, source);
+  const opening = createOpening(clusters);
+  const everything = allLines(trace).map((line) => line.id);
+  let shown = 0;
+  let selected: string | null = null;
+  let breakpoints: readonly BreakpointEntry[] = [];
+  let matches: readonly string[] = [];
+  let kept: ReadonlySet<string> | null = null;
+  let isTaught = false;
+  let picture = draw();
+  const scroller = element("div", { class: "gv-window" }, picture.svg);
+  const viewport = createViewport(scroller, picture.svg);
+
+  function draw(): Picture {
+    const open = kept ? new Set([...opening.open, ...kept]) : opening.open;
+    const drawing = source.draw(open, kept);
+    nameNodes(trace, drawing);
+    const marking = createMarking(trace, drawing);
+    const toggles = dressToggles(drawing, clusters.opened, open, toggle);
+    const { svg } = drawing;
+    marking.mark(breakpoints);
+    svg.setAttribute("role", toggles.count > 0 ? "group" : "img");
+    svg.setAttribute("aria-label", `Graph of ${marking.byElement.size} operators, forward and backward; the program lists the same`);
+    svg.addEventListener("click", (event) => {
+      const group = event.target instanceof Element ? event.target.closest("g.node") : null;
+      navigation.select((group && marking.byElement.get(group)) ?? null);
+    });
+    return { svg, marking, toggles, labels: isTaught ? labelled(trace, drawing) : null };
+  }
+
+  /** Draws what is open now. The nodes of the lines `still` stay where they are, as far as both pictures have them. */
+  function redraw(still: string[]): Element[] {
+    const before = picture;
+    picture = draw();
+    const line = still.find((id) => before.marking.seen(id) && picture.marking.seen(id));
+    const [from, to] = [before, picture].map(({ marking }) => (line === undefined ? undefined : marking.seen(line)));
+    const marked = picture.marking.show(shown, everything);
+    tell();
+    const focused = before.toggles.focused();
+    viewport.replace(picture.svg, from ?? null, to ?? null);
+    picture.toggles.focus(focused);
+    outline();
+    outlineMatches();
+    return marked;
+  }
+
+  /** What the wires carry now; those without room of their own are told where the event is. */
+  function tell(): void {
+    const event = currentEvent(trace, shown);
+    picture.labels?.show(shown, new Set([...(event?.lines ?? []), forwardLine(event) ?? "", selected ?? ""]));
+  }
+
+  function toggle(cluster: string, node: string): void {
+    opening.toggle(cluster);
+    redraw([node]);
+  }
+
+  function show(position: number, touched: Set<string>): void {
+    const before = opening.open;
+    const event = currentEvent(trace, position);
+    shown = position;
+    opening.enter(event?.subnet ?? null);
+    const isSame = before.size === opening.open.size && [...before].every((cluster) => opening.open.has(cluster));
+    viewport.follow(isSame ? picture.marking.show(position, touched) : redraw(event?.lines ?? []));
+    tell();
+  }
+
+  function outline(): SVGElement | undefined {
+    const node = selected === null ? undefined : picture.marking.seen(selected);
+    node?.setAttribute("data-selected", "");
+    return node;
+  }
+
+  function select(line: string | null): void {
+    if (selected !== null) picture.marking.seen(selected)?.removeAttribute("data-selected");
+    selected = line;
+    const node = outline();
+    tell();
+    if (node) viewport.follow([node]);
+  }
+
+  function outlineMatches(): void {
+    for (const node of picture.svg.querySelectorAll("[data-match]")) node.removeAttribute("data-match");
+    for (const line of matches) picture.marking.seen(line)?.setAttribute("data-match", "");
+  }
+
+  return {
+    element: scroller,
+    viewport,
+    show,
+    select,
+    mark(entries) {
+      breakpoints = entries;
+      picture.marking.mark(entries);
+    },
+    reveal(line) {
+      const cluster = clusters.holding(line);
+      if (cluster === null || picture.marking.node(line)) return;
+      opening.show(cluster);
+      redraw([line]);
+    },
+    match(lines) {
+      matches = lines;
+      outlineMatches();
+    },
+    keep(lines, still) {
+      kept = lines && withAround(trace, lines, (line) => clustersFrom(clusters, clusters.holding(line)));
+      redraw([still]);
+      if (!source.isFixed) viewport.begin();
+      const node = picture.marking.seen(still);
+      if (node) viewport.follow([node]);
+    },
+    teach(isOn) {
+      if (isOn === isTaught) return;
+      isTaught = isOn;
+      const marked = redraw([]);
+      viewport.begin();
+      viewport.follow(marked);
+    },
+    toggle(line) {
+      const closed = picture.marking.node(line) ? clusters.opened(line) : undefined;
+      const cluster = closed ?? clustersFrom(clusters, clusters.holding(line)).reverse().find((one) => !opening.open.has(one)) ?? clusters.holding(line);
+      if (cluster !== null) toggle(cluster, line);
+    },
+  };
+}
+
+/** Lines, and the nodes of all that they lie in. */
+function withAround(trace: Trace, lines: ReadonlySet<string>, around: (line: string) => string[]): Set<string> {
+  const found = new Set(lines);
+  for (const line of lines) {
+    for (const cluster of around(line)) found.add(cluster).add(`${cluster}.backward`);
+    for (let inner: string | null = line; inner !== null; ) {
+      const net = trace.subnets.find(({ id }) => id === subnetOf(inner ?? ""));
+      for (const owner of [net?.owner, net?.backward_owner]) if (owner) found.add(owner);
+      inner = net?.owner ?? net?.backward_owner ?? null;
+    }
+  }
+  return found;
+}
+
+/** Gives the nodes of groups' drawings the tool tips that the outermost one brings. */
+function nameNodes(trace: Trace, { byId }: Drawing): void {
+  const lines = linesById(trace);
+  for (const [id, node] of byId) {
+    if (!node.classList.contains("node") || node.querySelector("title")) continue;
+    const line = lines.get(id.slice("node-".length));
+    const own = [...node.querySelectorAll("text")].map((text) => text.textContent).join(" ");
+    const title = document.createElementNS(SVG_NAMESPACE, "title");
+    title.textContent = line ? `${own}: ${line.outputs.join(", ")} from ${line.inputs.join(", ")}` : own;
+    node.prepend(title);
+  }
+}

@@ -1,0 +1,174 @@
+// One part of the program, forward or backward: a title with a count, and a tree of its lines.
+
+import { linesMade } from "../cursor";
+import { placesOf } from "../places";
+import type { BreakpointEntry, Trace } from "../trace";
+import { element } from "./dom";
+import { itemsOf, type Item, type Part } from "./nests";
+import { counted } from "./numbers";
+import { createRow, createTitle, foldRow, lengthOf, markRow, updateRow, type LineItem, type Row } from "./rows";
+import { createWindowed } from "./windowed";
+
+/** Of a row of one line of text, in pixels, and of each line more; the width of a character, and of all beside the text. */
+const ROW = { first: 21.2, more: 19.2, character: 7.2, beside: 60, indent: 14 };
+
+/** What the parts of the program share. */
+export interface Shared {
+  trace: Trace;
+  position: number;
+  breakpoints: readonly BreakpointEntry[];
+  selected: string | null;
+  /** The lines whose nested nets are shown. */
+  open: Set<string>;
+  /** By the keys of their titles the runs of the nested nets that we are in. */
+  rounds: Map<string, string>;
+}
+
+export interface Section {
+  head: HTMLElement;
+  body: HTMLElement;
+  has(line: string): boolean;
+  /** Shows the position, and one line where it can be seen. */
+  show(line: string | undefined): void;
+  mark(): void;
+  /** What is open is something else. */
+  fill(): void;
+  /** Moves the focus so many lines on; false: there are no more. */
+  walk(from: string, by: 1 | -1): boolean;
+  enter(at: "first" | "last"): void;
+  dispose(): void;
+}
+
+export function createSection(part: Part, shared: Shared): Section {
+  const { trace } = shared;
+  const title = part === "forward" ? "Forward" : "Backward";
+  const count = element("span", { class: "gv-count" });
+  const head = element("div", { class: "gv-section" }, element("span", {}, title), count);
+  const body = element("div", { class: `gv-lines gv-lines-${part}`, role: "tree", "aria-label": title });
+  const made = linesMade(trace[part]);
+  /** What is in the page, and may have left it. */
+  const rows = new Map<string, Row>();
+  const rounds = new Map<string, HTMLElement>();
+  let items: Item[] = [];
+  let places = new Map<string, number>();
+  /** The line that the Tab key reaches. */
+  let active = "";
+  const list = createWindowed(body, { key: (index) => items[index]?.key ?? "", build, estimate });
+
+  function build(index: number): HTMLElement {
+    const item = items[index];
+    if (item?.line) return buildRow(item);
+    if (!item) return element("div");
+    const net = createTitle(item.net, item.depth);
+    net.round.textContent = shared.rounds.get(item.key) ?? "";
+    rounds.set(item.key, net.round);
+    return net.element;
+  }
+
+  function buildRow(item: LineItem): HTMLElement {
+    const { subnets } = placesOf(trace);
+    const names = new Map(Object.entries(item.line.subnets).map(([argument, id]) => [argument, subnets.get(id)?.name ?? id]));
+    const row = createRow(item, names);
+    rows.set(item.key, row);
+    dress(row);
+    markRow(row, shared.breakpoints);
+    return row.element;
+  }
+
+  /** Whether the row reads otherwise now. */
+  function dress(row: Row): boolean {
+    const { id } = row.line;
+    row.element.classList.toggle("gv-selected", id === shared.selected);
+    row.element.tabIndex = id === active ? 0 : -1;
+    foldRow(row, shared.open.has(id));
+    return updateRow(row, trace, shared.position);
+  }
+
+  function estimate(index: number, width: number): number {
+    const item = items[index];
+    if (!item?.line) return ROW.more + 4;
+    const columns = Math.max(12, (width - ROW.beside - ROW.indent * item.depth) / ROW.character);
+    return ROW.first + ROW.more * (Math.ceil(lengthOf(item.line) / columns) - 1);
+  }
+
+  function show(line: string | undefined): void {
+    count.textContent = part === "forward" ? counted(made.all, "operator") : `${made.by(shared.position)} of ${made.all} made`;
+    dressAll();
+    const at = line === undefined ? undefined : places.get(line);
+    if (at !== undefined) list.reveal(at);
+  }
+
+  function dressAll(): void {
+    let isOther = false;
+    for (const [key, row] of rows) {
+      if (!row.element.parentElement) rows.delete(key);
+      else if (dress(row)) isOther = true;
+    }
+    for (const [key, round] of rounds) {
+      if (!body.contains(round)) rounds.delete(key);
+      else round.textContent = shared.rounds.get(key) ?? "";
+    }
+    if (isOther) list.measure();
+  }
+
+  function fill(): void {
+    const hadFocus = body.contains(document.activeElement);
+    items = itemsOf(trace, part, shared.open);
+    places = new Map(items.map(({ key }, index) => [key, index]));
+    if (!places.has(active)) activate(items[0]?.key ?? "");
+    else list.keep(places.get(active) ?? -1);
+    list.fill(items.length);
+    dressAll();
+    if (hadFocus) rows.get(active)?.element.focus({ preventScroll: true });
+  }
+
+  function activate(line: string): void {
+    const before = rows.get(active);
+    if (before) before.element.tabIndex = -1;
+    active = line;
+    list.keep(places.get(line) ?? -1);
+  }
+
+  function focus(index: number): void {
+    const item = items[index];
+    if (!item?.line) return;
+    activate(item.key);
+    list.reveal(index);
+    list.measure();
+    const row = rows.get(item.key);
+    if (!row) return;
+    row.element.tabIndex = 0;
+    row.element.focus({ preventScroll: true });
+  }
+
+  function next(from: number, by: 1 | -1): number {
+    let index = from + by;
+    while (items[index] && !items[index]?.line) index += by;
+    return index;
+  }
+
+  body.addEventListener("focusin", (event) => {
+    const line = event.target instanceof HTMLElement ? event.target.dataset["line"] : undefined;
+    if (line === undefined || line === active) return;
+    activate(line);
+    if (event.target instanceof HTMLElement) event.target.tabIndex = 0;
+  });
+  fill();
+
+  return {
+    head,
+    body,
+    has: (line) => places.has(line),
+    show,
+    mark: () => rows.forEach((row) => markRow(row, shared.breakpoints)),
+    fill,
+    walk(from, by) {
+      const to = next(places.get(from) ?? 0, by);
+      if (!items[to]) return false;
+      focus(to);
+      return true;
+    },
+    enter: (at) => focus(at === "first" ? 0 : next(items.length, -1)),
+    dispose: list.dispose,
+  };
+}

@@ -1,0 +1,134 @@
+// Where in a drawing the labels of wires can stand.
+
+import { pointsOf, type Box, type Point } from "../teaching/placing";
+import { looseWires, wiresBetween, type Wire } from "../teaching/wires";
+import type { Trace } from "../trace";
+
+/** A spot for a label: whether its text ends at the wire, and what is drawn of the wire where the drawing has none. */
+export interface Spot extends Box {
+  isBefore: boolean;
+  stub: string;
+}
+
+/** A label that stands at wires, where it can: the best spot first. */
+export interface Planned {
+  wires: Wire[];
+  spots: Spot[];
+}
+
+/** How large a label becomes. */
+export type Extent = (wires: Wire[]) => Pick<Box, "width" | "height">;
+
+export const GAP = 6;
+/** How long a wire is that leads nowhere, and how far off the column of those that come from nowhere stands. */
+const STUB = 28;
+const LEAD = 34;
+/** Between wires that enter one node. */
+const ENTRY = 11;
+
+/** What labels must not cover. */
+export interface Scene {
+  nodes: Map<string, Box>;
+  boxes: Box[];
+  paths: Point[][];
+  /** The left edge of all. */
+  left: number;
+}
+
+export function measured(byId: Map<string, SVGElement>): Scene {
+  const scene: Scene = { nodes: new Map(), boxes: [], paths: [], left: 0 };
+  for (const [id, element] of byId) {
+    if (id.startsWith("edge-")) scene.paths.push(pointsOf(pathOf(element)));
+    const box = /^(node|lane)-/.test(id) ? boxOf(element) : null;
+    if (!box) continue;
+    scene.boxes.push(box);
+    if (id.startsWith("node-")) scene.nodes.set(id.slice("node-".length), box);
+  }
+  scene.left = [...scene.boxes.map(({ x }) => x), ...scene.paths.flat().map(([x]) => x)].reduce((least, x) => Math.min(least, x), Infinity);
+  return scene;
+}
+
+const pathOf = (edge: SVGElement): string => edge.querySelector("path")?.getAttribute("d") ?? "";
+
+/** Where a node stands: its outline, moved as its group is; a lane's heading by its letters. */
+function boxOf(group: SVGElement): Box | null {
+  const outline = [...group.children].find(({ localName }) => ["rect", "ellipse", "text"].includes(localName));
+  if (!outline) return null;
+  const at = (name: string): number => Number(outline.getAttribute(name)) || 0;
+  const [dx, dy] = offset(group);
+  if (outline.localName === "rect") return { x: at("x") + dx, y: at("y") + dy, width: at("width"), height: at("height") };
+  if (outline.localName === "ellipse") return { x: at("cx") - at("rx") + dx, y: at("cy") - at("ry") + dy, width: 2 * at("rx"), height: 2 * at("ry") };
+  const [width, height] = [(outline.textContent ?? "").length * 0.6 * at("font-size"), at("font-size")];
+  return { x: at("x") - width / 2 + dx, y: at("y") - height + dy, width, height };
+}
+
+/** How far a group is moved. */
+export function offset(group: Element): Point {
+  const found = /translate\((-?[\d.]+)[ ,]+(-?[\d.]+)\)/.exec(group.getAttribute("transform") ?? "");
+  return [Number(found?.[1] ?? 0), Number(found?.[2] ?? 0)];
+}
+
+/** Labels at the edges that the drawing has, which lose the names that they had; an edge of many blobs tells of two. */
+export function edgeLabels(trace: Trace, byId: Map<string, SVGElement>, extent: Extent): Planned[] {
+  const labels: Planned[] = [];
+  for (const [id, edge] of byId) {
+    if (!id.startsWith("edge-") || edge.classList.contains("saved")) continue;
+    const end = (which: string): string => [...edge.classList].find((one) => one.startsWith(`${which}-`))?.slice(which.length + 1) ?? "";
+    const wires = wiresBetween(trace, end("from"), end("to"), edge.classList.contains("backward")).slice(0, 2);
+    if (wires.length === 0) continue;
+    edge.setAttribute("data-told", "");
+    labels.push({ wires, spots: along(pointsOf(pathOf(edge)), extent(wires)) });
+  }
+  return labels;
+}
+
+/** Spots beside a path, from its middle outward. */
+function along(points: Point[], { width, height }: ReturnType<Extent>): Spot[] {
+  const at = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8].map((share) => points[Math.floor(share * (points.length - 1))]);
+  return at.flatMap((point) => {
+    if (!point) return [];
+    const box = { y: point[1] - height / 2, width, height, stub: "" };
+    return [{ ...box, x: point[0] + GAP, isBefore: false }, { ...box, x: point[0] - GAP - width, isBefore: true }];
+  });
+}
+
+/** Labels of what comes from around the net, in a column before it, and of what nobody reads, at its maker. */
+export function looseLabels(trace: Trace, scene: Scene, extent: Extent): Planned[] {
+  const wires = looseWires(trace);
+  return trace.forward.flatMap(({ id }) => {
+    const node = scene.nodes.get(id);
+    if (!node) return [];
+    const inputs = wires.filter(({ to }) => to === id);
+    const outputs = wires.filter(({ from }) => from === id);
+    return [...inputs.map((wire, index) => inputLabel(scene.left - LEAD, node, wire, index - (inputs.length - 1) / 2, extent)), ...outputs.map((wire) => outputLabel(node, wire, extent))];
+  });
+}
+
+/** `slot` is how many labels it stands below the middle of the node. */
+function inputLabel(end: number, node: Box, wire: Wire, slot: number, extent: Extent): Planned {
+  const { width, height } = extent([wire]);
+  const middle = node.y + node.height / 2;
+  const enters = Math.min(node.y + node.height - 5, Math.max(node.y + 5, middle + slot * ENTRY));
+  const spot = (shift: number): Spot => {
+    const y = middle + slot * (height + 2) + shift;
+    return { x: end - width, y: y - height / 2, width, height, isBefore: true, stub: `M${end + 3},${y}h8L${node.x - 12},${enters}H${node.x - 1}` };
+  };
+  return { wires: [wire], spots: [0, 4, -4, 8, -8, 12, -12].map(spot) };
+}
+
+function outputLabel(node: Box, wire: Wire, extent: Extent): Planned {
+  const size = extent([wire]);
+  const [x, right] = [node.x + node.width / 2, node.x + node.width + GAP];
+  const [bottom, middle] = [node.y + node.height, node.y + node.height / 2];
+  const below = { ...size, y: bottom + GAP, stub: `M${x},${bottom + 1}v${STUB}` };
+  const beside = { ...size, x: right, isBefore: false, stub: "" };
+  return {
+    wires: [wire],
+    spots: [
+      { ...below, x: x + GAP, isBefore: false },
+      { ...below, x: x - GAP - size.width, isBefore: true },
+      { ...beside, y: middle - size.height - 2 },
+      { ...beside, y: middle + 2 },
+    ],
+  };
+}

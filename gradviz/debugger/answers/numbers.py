@@ -1,0 +1,67 @@
+"""The numbers of a blob version, a page at a time, where the preview that the document has is not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...operators.scopes import ScopeStack
+from ...program.errors import shorten
+from ...runtime.devices import CPU, current, device_of, moved
+from ..faults import CursorError, bad_argument
+from ..statistics import previews
+from ..trace_parts import Number
+from ..trace_rows import rows_and_columns
+from .finding import find
+from .forms import Answer, Block, Grid, digits
+from .recorded import Recorded
+
+ROWS, COLUMNS = 24, 16
+"""A page."""
+
+
+class NumbersView(Answer, frozen=True):
+    """A page of the numbers of a blob version, which is seen as a table: the last axis lies along the rows.
+
+    Attributes:
+        blob: the version, in a nested net behind the path to it.
+        rows, columns: of the whole table.
+        row, column: where the page begins, from 0.
+        numbers: the page, to 6 digits; complex numbers by their absolute value.
+    """
+
+    answer = "numbers"
+    blob: str
+    rows: int
+    columns: int
+    row: int
+    column: int
+    numbers: list[list[Number]]
+
+    def blocks(self) -> Iterator[Block]:
+        width = len(self.numbers[0]) if self.numbers else 0
+        head = ("", *(str(self.column + place) for place in range(width)))
+        rows = [(str(self.row + place), *map(digits, row)) for place, row in enumerate(self.numbers)]
+        yield Grid(f"{self.blob}, {self.rows} rows of {self.columns}", head, rows)
+
+
+def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str, row: int, column: int) -> NumbersView:
+    """The page that begins at an element; raises CursorError ``not_found``, ``not_computed``, ``bad_argument``."""
+    scene, blob = find(recorded, subnet, frame, word)
+    if blob in scene.versions:
+        versions = [f"{blob}@{version}" for version in scene.versions[blob]]
+        blob = next((one for one in reversed(versions) if scene.array(one) is not None), versions[-1])
+    array = scene.needed(blob)
+    if isinstance(array, ScopeStack):
+        raise CursorError(
+            f"{shorten(blob)} holds workspaces, no numbers.",
+            kind="bad_argument",
+            blobs=[blob],
+            ways_out=["Ask for a blob in one of them: a path and a colon say which."],
+        )
+    rows, columns = rows_and_columns(array.shape)
+    for name, value, count in (("row", row, rows), ("column", column, columns)):
+        if type(value) is not int or not 0 <= value < max(count, 1):
+            raise bad_argument(name, value, f"a number from 0 to {max(count, 1) - 1}")
+    with current(device_of(array)):
+        corner = array.reshape(rows, columns)[row : row + ROWS, column : column + COLUMNS]
+    return NumbersView(scene.named(blob), rows, columns, row, column, previews(moved(corner, CPU)[None])[0])

@@ -1,0 +1,268 @@
+"""A trace becomes a view: lines become nodes and what flows becomes edges, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from .border import BOTTOM, LANES, LOOPS, TOP, Binding, Lane, Way, binding, crossings, port
+from .flows import EdgeKind, Program, flows
+from .groups import Group
+from .levels import Stretch, gradients, levels, ways
+from .nesting import Nesting
+from .rows import rows
+from .view import Cluster, Edge, Fold, Node, Section, View
+
+if TYPE_CHECKING:
+    from ..debugger.trace import Line, Subnet, Trace
+
+SAYING = {"seed": "seed", "deduplication": "merges rows", "duplicate": "dedup {}", "handover": "hands over"}
+"""What the second line says of a role; {}: the operator that it came from."""
+
+Row = tuple[int, Sequence["Line"]]
+"""The index of a forward operator, and the lines of a row that stands by it."""
+
+
+def view(trace: Trace, opened: Collection[str] = ()) -> View:
+    """The nodes and edges of `trace` in its final state, in time proportional to its size.
+
+    `opened` holds the ids of the operators and groups of which is shown what is in them, as `Nesting.chosen` gives
+    them; one that lies in another which is not open is not shown either. Raises TraceError where a line or a net has an
+    id that none can have.
+    """
+    nesting = Nesting(trace)
+    return _Assembly(nesting, opened).net(nesting.nets[""])
+
+
+class Content(NamedTuple):
+    """What a group shows when it opens.
+
+    Attributes:
+        group: what it is of.
+        around: the id of the group that it lies in; None: it is on the outermost level of its net.
+        lines: those that stand in no group inside of it, by their ids.
+        view: its nodes in the level around it and, in their cluster, what it holds.
+    """
+
+    group: Group
+    around: str | None
+    lines: tuple[str, ...]
+    view: View
+
+
+def views(nesting: Nesting, opened: Collection[str]) -> tuple[View, list[Content]]:
+    """The view of a trace with all groups closed, and what is in each of them, an outer one before those inside."""
+    assembly = _Assembly(nesting, opened, [])
+    return assembly.net(nesting.nets[""]), assembly.apart or []
+
+
+class _Assembly:
+    """Builds views of nets within nets; numbers slots from top to bottom and edges through all of them.
+
+    Attributes:
+        apart: where it is a list, it gets what the groups hold; else those that are open are clusters.
+    """
+
+    def __init__(self, nesting: Nesting, opened: Collection[str], apart: list[Content] | None = None) -> None:
+        self._nesting = nesting
+        self._opened = opened
+        self.apart = apart
+        self._lines = {line.id: line for net in nesting.nets.values() for line in (*net.forward, *net.backward)}
+        self._slots = count()
+        self._edges = count()
+
+    def net(self, program: Program, depth: int = 0, subnet: Subnet | None = None) -> View:
+        """One net, with its ports where it is nested, and with what is open in it."""
+        found = flows(program)
+        crossing = [] if subnet is None else list(crossings(subnet, found, self._bindings(subnet)))
+        placed = rows(program, found.inside)
+        groups = self._nesting.groups[program.id]
+        way = ways(groups)
+        way_of = {line.id: way[index] for index, lines in placed for line in lines if index in way}
+        flowing = levels([*found.inside, *crossing], way_of)
+        return self._level(program.id, flowing[""], placed, groups, flowing, depth)
+
+    def _level(
+        self,
+        home: str,
+        flows: Sequence[Stretch],
+        placed: Sequence[Row],
+        groups: Sequence[Group],
+        flowing: Mapping[str, Sequence[Stretch]],
+        depth: int,
+    ) -> View:
+        """What a net or a group shows; `home` is its id, `placed` its rows, and `flowing` what its groups need."""
+        nodes = self._ports(home, flows, TOP)
+        clusters: list[Cluster] = []
+        for part in _parts(placed, groups):
+            slot = next(self._slots)
+            if isinstance(part, tuple):
+                group, held = part
+                header = [*self._group(group, held, slot)]
+                nodes += header
+                if self.apart is not None:
+                    self._put_apart(group, home, header, held, flowing)
+                elif group.id in self._opened:
+                    clusters.append(self._opened_group(group, held, slot, flowing, depth + 1))
+                continue
+            nodes += [self._node(line, slot) for line in part]
+            opening = next((line for line in part if line.id in self._opened and line.id in self._nesting.shown), None)
+            if opening is not None:
+                clusters.append(self._cluster(opening, slot, depth + 1))
+        nodes += self._ports(home, flows, BOTTOM)
+        filled = {cluster.slot for cluster in clusters}
+        return View(tuple(nodes), tuple(self._connect(flows, nodes, filled)), tuple(clusters), depth)
+
+    def _cluster(self, owner: Line, slot: int, depth: int) -> Cluster:
+        sections = [
+            Section(
+                subnet.id,
+                f"{subnet.argument} · {subnet.name}" if subnet.name else subnet.argument,
+                subnet.argument in LOOPS,
+                self.net(self._nesting.nets[subnet.id], depth, subnet),
+            )
+            for subnet in self._nesting.shown[owner.id]
+        ]
+        return Cluster(owner.id, depth, slot, tuple(sections))
+
+    def _opened_group(
+        self, group: Group, held: Sequence[Row], slot: int, flowing: Mapping[str, Sequence[Stretch]], depth: int
+    ) -> Cluster:
+        inner = self._level(group.id, flowing.get(group.id, ()), held, group.inside, flowing, depth)
+        return Cluster(group.id, depth, slot, (Section(group.id, _range(group), False, inner),))
+
+    def _put_apart(
+        self,
+        group: Group,
+        home: str,
+        header: Sequence[Node],
+        held: Sequence[Row],
+        flowing: Mapping[str, Sequence[Stretch]],
+    ) -> None:
+        """What a group shows as a view of its own, in which it is open."""
+        assert self.apart is not None
+        own = [line.id for part in _parts(held, group.inside) if not isinstance(part, tuple) for line in part]
+        place = len(self.apart)
+        around_it, self._slots = self._slots, count(1)
+        cluster = self._opened_group(group, held, 0, flowing, 1)
+        self._slots = around_it
+        view = View(tuple(replace(node, slot=0, fold="open") for node in header), (), (cluster,))
+        around = home if home.rpartition(".")[2].startswith("g") else None
+        self.apart.insert(place, Content(group, around, tuple(own), view))
+
+    def _bindings(self, subnet: Subnet) -> dict[Lane, Binding]:
+        owners = {"forward": subnet.owner, "backward": subnet.backward_owner}
+        return {lane: binding(self._lines.get(owners[lane] or "")) for lane in LANES}
+
+    def _ports(self, home: str, flows: Iterable[Stretch], sides: Mapping[Lane, Way]) -> list[Node]:
+        """The ports at the top or at the bottom of a net or a group, as far as something crosses there."""
+        lanes = {port(home, lane, way): lane for lane, way in sides.items()}
+        served: dict[str, Line] = {}
+        for stretch in flows:
+            for at in {stretch.source, stretch.target} & lanes.keys():
+                maker = self._maker(stretch)
+                if maker is not None:
+                    served[at] = min(served.get(at, maker), maker, key=_made)
+        slot = next(self._slots) if served else 0
+        return [
+            Node(id, "port", lane == "forward", "", "", None, slot, _made(served[id]), None, serves=served[id].id)
+            for id, lane in lanes.items()
+            if id in served
+        ]
+
+    def _maker(self, stretch: Stretch) -> Line | None:
+        """The line that comes last of those between which something flows: since then it does."""
+        ends = [self._lines[end] for end in (stretch.begin, stretch.end) if end in self._lines]
+        return max(ends, key=_made, default=None)
+
+    def _group(self, group: Group, held: Sequence[Row], slot: int) -> Iterator[Node]:
+        """The nodes of a group, one in each lane where it holds something."""
+        fold: Fold = "open" if self.apart is None and group.id in self._opened else "closed"
+        lines = [line for _, row in held for line in row]
+        forward = frozenset(line.id for line in lines if line.role == "forward")
+        many = f"{group.last - group.first + 1} operators"
+        yield Node(
+            group.id, "group", True, group.title, f"{_range(group)} · {many}", None, slot, 0, None, fold, holds=forward
+        )
+        backward = [line for line in lines if line.role != "forward"]
+        if backward:
+            mades = tuple(sorted(line.made for line in backward))
+            title = f"∂ {group.title}"
+            yield Node(
+                gradients(group.id), "group", False, title, f"{len(mades)} made", None, slot, mades[0], None, fold,
+                holds=frozenset(line.id for line in backward), mades=mades,
+            )  # fmt: skip
+
+    def _node(self, line: Line, slot: int) -> Node:
+        title, detail, of = line.type, "" if line.of is None else f"of #{line.of}", line.of
+        if line.role == "forward":
+            of = int(line.id.rpartition(".")[2][1:])
+            nets = ", ".join(argument.removesuffix("_net") for argument in line.subnets)
+            detail = f"#{of} · {nets}" if nets else f"#{of}"
+        elif line.role == "passed":
+            title = f"({line.type}: passes on)"
+        elif line.role == "accumulation":
+            title, detail = "Σ", ""
+        elif line.role in SAYING:
+            detail = SAYING[line.role].format(detail)
+        fold: Fold | None = None
+        if line.id in self._nesting.opener:
+            fold = "open" if self._nesting.opener[line.id] in self._opened else "closed"
+        return Node(
+            line.id, line.role, line.role == "forward", title, detail.strip(), of, slot, _made(line), line.ran, fold
+        )
+
+    def _connect(self, flowing: Iterable[Stretch], nodes: Iterable[Node], filled: set[int]) -> Iterator[Edge]:
+        """One edge for each pair of nodes and kind, with all that flows along it. Clusters fill both lanes."""
+        along: dict[tuple[EdgeKind, str, str], list[Stretch]] = {}
+        by_id = {node.id: node for node in nodes}
+        for stretch in flowing:
+            if stretch.source in by_id and stretch.target in by_id:
+                along.setdefault(stretch[:3], []).append(stretch)
+        rank = {
+            lane: {
+                slot: number
+                for number, slot in enumerate(
+                    sorted(filled | {node.slot for node in by_id.values() if node.is_forward == lane})
+                )
+            }
+            for lane in (True, False)
+        }
+        for (kind, source, target), stretches in along.items():
+            a, b = by_id[source], by_id[target]
+            skips = kind != "saved" and abs(rank[a.is_forward][a.slot] - rank[b.is_forward][b.slot]) > 1
+            carried = a.role == "port" == b.role
+            first = min(filter(None, map(self._maker, stretches)), key=_made, default=None)
+            blobs = [stretch.blob for stretch in stretches]
+            of_group = any(stretch.source != stretch.begin or stretch.target != stretch.end for stretch in stretches)
+            yield Edge(
+                next(self._edges), kind, source, target, tuple(dict.fromkeys(blobs) if of_group else blobs),
+                max(a.made, b.made) if first is None else _made(first), a.slot - b.slot, skips or carried, carried,
+                first.id if of_group and first is not None else "",
+            )  # fmt: skip
+
+
+def _parts(placed: Sequence[Row], groups: Sequence[Group]) -> Iterator[Sequence[Line] | tuple[Group, Sequence[Row]]]:
+    """What a level shows from top to bottom: the rows that stand in no group, and groups with their rows."""
+    at = 0
+    for group in groups:
+        while at < len(placed) and placed[at][0] < group.first:
+            yield placed[at][1]
+            at += 1
+        start = at
+        while at < len(placed) and placed[at][0] <= group.last:
+            at += 1
+        yield group, placed[start:at]
+    yield from (lines for _, lines in placed[at:])
+
+
+def _range(group: Group) -> str:
+    return f"#{group.first} – #{group.last}"
+
+
+def _made(line: Line) -> int:
+    """The net is there before anything happens to it."""
+    return 0 if line.role == "forward" else line.made

@@ -1,0 +1,116 @@
+"""Views that are built alike share one picture, their shape, in which words of each stand.
+
+A net that repeats a block a thousand times is laid out once and written once. A word stands in a shape as one character
+of an alphabet that nothing else in it uses, and while the shape is laid out it is as long as the text that it stands
+for: what decides where things go is how long texts are, not what they say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .errors import DrawingError
+from .view import Cluster, Edge, Node, Section, View
+from .words import MAX_LABEL, MAX_NET_TITLE, MAX_TITLE, fit, short
+
+FIRST_WORD = 0x20000
+"""The character that stands for the first word of a view; those of the others follow it."""
+MOST_WORDS = 40_000
+FILLER = chr(FIRST_WORD + MOST_WORDS)
+"""Stands behind a word while its shape is laid out."""
+
+
+def abstract(drawn: View) -> tuple[View, list[str]]:
+    """A view with words for all that it says, and the words. Those of views that are built alike are equal.
+
+    Raises DrawingError, kind ``too_large``, where it says more than MOST_WORDS.
+    """
+    words = _Words(drawn)
+    return words.view(drawn), words.said
+
+
+def shape_of(picture: str) -> str:
+    """What is left of the picture of an abstract view when its words may be of any length."""
+    return picture.replace(FILLER, "")
+
+
+def spoken(shape: str, words: list[str]) -> str:
+    """A shape with its words, which have to be escaped: the picture of the view that they come from."""
+    return shape.translate({FIRST_WORD + number: word for number, word in enumerate(words)})
+
+
+class _Words:
+    """Replaces texts and ids by words."""
+
+    def __init__(self, drawn: View) -> None:
+        self.said: list[str] = []
+        self._ids = {node.id: self._say(node.id) for net in drawn.nets() for node in net.nodes}
+        self._edges = 0
+
+    def view(self, drawn: View) -> View:
+        # In the order in which they are written, which may not depend on when they are made.
+        edges = sorted(drawn.edges, key=lambda edge: -edge.made)
+        return View(
+            tuple(map(self._node, drawn.nodes)),
+            tuple(map(self._edge, edges)),
+            tuple(map(self._cluster, drawn.clusters)),
+            drawn.depth,
+        )
+
+    def _node(self, node: Node) -> Node:
+        return Node(
+            self._ids[node.id],
+            node.role,
+            node.is_forward,
+            self._text(node.title, MAX_TITLE),
+            self._text(node.detail, len(node.detail)),
+            None,
+            node.slot,
+            0,
+            None,
+            node.fold,
+            self._say(node.serves) if node.serves else "",
+        )
+
+    def _edge(self, edge: Edge) -> Edge:
+        self._edges += 1
+        return Edge(
+            self._edges,
+            edge.kind,
+            self._ids[edge.source],
+            self._ids[edge.target],
+            self._blobs(edge.blobs) if edge.kind != "saved" else (),
+            0,
+            edge.rise,
+            edge.skips,
+            edge.carried,
+            self._say(edge.serves) if edge.serves else "",
+        )
+
+    def _cluster(self, cluster: Cluster) -> Cluster:
+        sections = tuple(map(self._section, cluster.sections))
+        return Cluster(self._ids[cluster.owner], cluster.depth, cluster.slot, sections)
+
+    def _section(self, section: Section) -> Section:
+        return Section(
+            self._say(section.id), self._text(section.title, MAX_NET_TITLE), section.repeats, self.view(section.view)
+        )
+
+    def _blobs(self, blobs: Iterable[str]) -> tuple[str, ...]:
+        """A blob that flows twice is one word."""
+        known: dict[str, str] = {}
+        for blob in blobs:
+            if blob not in known:
+                known[blob] = self._text(short(blob), MAX_LABEL)
+        return tuple(known[blob] for blob in blobs)
+
+    def _text(self, text: str, limit: int) -> str:
+        """A word as long as a text."""
+        fitting = fit(text, limit)
+        return self._say(fitting).ljust(len(fitting), FILLER) if fitting else ""
+
+    def _say(self, text: str) -> str:
+        if len(self.said) == MOST_WORDS:
+            raise DrawingError(f"A part of this graph says more than {MOST_WORDS} words.", kind="too_large")
+        self.said.append(text)
+        return chr(FIRST_WORD + len(self.said) - 1)

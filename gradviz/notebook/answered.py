@@ -1,0 +1,210 @@
+"""The answers that a page holds, so that its reader can ask without a kernel.
+
+What is asked of a blob changes only with the events that touch it: it is asked there, and the answer holds up to the
+next of them. Equal answers, and equal parts of them, are there once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from time import monotonic
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ..debugger.answers import Questions
+from ..debugger.places import path_of
+from ..debugger.trace import Line, Trace, TraceEvent, Value
+from .asking import Name, Question, answered
+
+__all__ = ["ANSWERS", "SECONDS", "Answers", "answers"]
+
+ANSWERS = 2_000_000
+"""Bytes of JSON that the answers in a page may take, before compression."""
+
+SECONDS = 2.0
+"""How long a page may take to ask."""
+
+RUNS = 400
+"""How often a check runs an operator, or more seldom."""
+
+
+class Answers(msgspec.Struct, frozen=True):
+    """The answers in a page; all numbers are places in its lists."""
+
+    rows: list[list[str]]
+    blocks: list[list[Any]]
+    """As a view hears them, but that a grid has the numbers of its rows."""
+    replies: list[dict[str, Any]]
+    """As a view hears them, but that they have the numbers of their blocks."""
+    asked: dict[str, list[tuple[int, int | None]]]
+    """Question and arguments as JSON -> from which position on which reply holds; None: the page has none."""
+
+
+class _Wanted(NamedTuple):
+    """A question that a reader may ask.
+
+    Attributes:
+        positions: where it is asked; an answer holds up to the next of them.
+        end: where the last answer ceases to hold; None: nowhere.
+        seconds: how long an answer may take.
+        share: it is asked within this share of all the time.
+    """
+
+    question: Name
+    arguments: list[str | int]
+    positions: list[int]
+    end: int | None = None
+    seconds: float = 0.0
+    share: float = 1.0
+
+
+def answers(questions: Questions, trace: Trace, *, budget: int = ANSWERS, seconds: float = SECONDS) -> Answers:
+    """Ask what a reader can ask, as far as bytes and time suffice; the most telling first.
+
+    Args:
+        trace: the recording of `questions`.
+        budget: the most bytes of JSON; 0: nothing is asked.
+        seconds: after these nothing more is asked.
+    """
+    made, start = _Pool(budget), monotonic()
+    for wanted in _wanted(trace):
+        key = msgspec.json.encode([wanted.question, *wanted.arguments]).decode()
+        end = start + wanted.share * seconds
+        if made.is_full or monotonic() + wanted.seconds > end or key in made.asked:
+            continue
+        entries: list[tuple[int, int | None]] = []
+        for at in wanted.positions:
+            if made.is_full or monotonic() > end:
+                entries.append((at, None))
+                break
+            number = made.reply(answered(questions, Question("", wanted.question, wanted.arguments, at)))
+            if not entries or entries[-1][1] != number:
+                entries.append((at, number))
+        if wanted.end is not None:
+            entries.append((wanted.end, None))
+        made.asked[key] = entries
+    return made.answers()
+
+
+def _wanted(trace: Trace) -> Iterator[_Wanted]:
+    """What a reader can ask, the most telling first; what comes twice gets a second chance in the time that is left."""
+    count = len(trace.events)
+    outermost = ":" if trace.subnets else ""
+    for word, positions in dict(_touched(trace)).items():
+        yield _Wanted("why_none", [word], positions)
+        yield _Wanted("versions", [word], positions)
+    faulty = [blob for blob, value in trace.values.items() if _is_faulty(value)]
+    added = [one.blob for one in trace.ledgers if one.subnet is None]
+    yield from (_Wanted("provenance", [f"{outermost}{blob}"], [0]) for blob in faulty)
+    yield from (_Wanted("paths", [f"{outermost}{blob}"], [0], share=0.6) for blob in dict.fromkeys(added))
+    checks = list(_checks(trace, outermost))
+    yield from (check._replace(share=0.6) for check in checks)
+    yield _Wanted("state", [], list(range(count + 1)))
+    yield from (_Wanted("diff", [at - 1], [at], at + 1) for at in range(1, count + 1))
+    yield from checks
+    yield from (_Wanted("provenance", [f"{outermost}{blob}"], [0]) for blob in trace.values)
+    yield from (_Wanted("paths", [f"{outermost}{blob}@0"], [0]) for blob in trace.gradients)
+
+
+def _is_faulty(value: Value) -> bool:
+    """Whether a person would ask where it comes from."""
+    return value.nan > 0 or value.inf > 0 or value.zero == value.size > 0
+
+
+def _checks(trace: Trace, outermost: str) -> Iterator[_Wanted]:
+    """The operators around all nested nets, the quickest first, then the whole gradients of blobs."""
+    took = {line.id: _seconds(trace, line) for line in trace.forward if line.ran is not None}
+    for id, seconds in sorted(took.items(), key=lambda item: item[1]):
+        yield _Wanted("check", [f"{outermost}#{id[1:]}"], [0], seconds=RUNS * seconds)
+    for blob in trace.gradients if took else ():
+        yield _Wanted("check", [f"{outermost}{blob}@0"], [0], seconds=RUNS * sum(took.values()))
+
+
+def _seconds(trace: Trace, line: Line) -> float:
+    return max((value.seconds or 0.0 for blob in line.outputs if (value := trace.values.get(blob))), default=0.0)
+
+
+def _touched(trace: Trace) -> Iterator[tuple[str, list[int]]]:
+    """Each blob as it is asked for, and where what is known of it changes."""
+    first_run = next((at for at, event in enumerate(trace.events, 1) if event.kind == "Ran"), None)
+    nets: dict[str | None, tuple[list[Line], list[Line]]] = {None: (trace.forward, trace.backward)}
+    nets |= {net.id: (net.forward, net.backward) for net in trace.subnets}
+    blobs = {id: _blobs([*forward, *backward]) for id, (forward, backward) in nets.items()}
+    lines = {line.id: line for forward, backward in nets.values() for line in (*forward, *backward)}
+    positions: dict[tuple[str | None, int | None], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    positions[None, None].update({name: [0] for name in blobs[None]})
+    for at, event in enumerate(trace.events, 1):
+        place = positions[event.subnet, event.frame]
+        for name in _names(event, lines):
+            place[name].append(at)
+    for (net, frame), names in positions.items():
+        path = _path(trace, net, frame)
+        for name, found in names.items():
+            more = [first_run] if first_run is not None and net is None else []
+            for blob in blobs[net].get(name, ()):
+                yield f"{path}{blob}", sorted({*found, *more})
+
+
+def _names(event: TraceEvent, lines: dict[str, Line]) -> set[str]:
+    """The names of the blobs that an event touches in its net."""
+    inside = [lines[id] for id in event.lines if id.rpartition(".")[0] == (event.subnet or "")]
+    touched = [
+        *event.blobs,
+        *(blob for line in inside for then in line.history for blob in (*then.inputs, *then.outputs)),
+    ]
+    return {blob.rpartition("@")[0] for blob in touched}
+
+
+def _blobs(lines: list[Line]) -> dict[str, list[str]]:
+    """The versions of each name, as the lines read in the end."""
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for line in lines:
+        for blob in (*line.inputs, *line.outputs):
+            found[blob.rpartition("@")[0]][blob] = None
+    return {name: list(versions) for name, versions in found.items()}
+
+
+def _path(trace: Trace, net: str | None, frame: int | None) -> str:
+    if net is None:
+        return ":" if trace.subnets else ""
+    if frame is not None:
+        return f"{'/'.join(path_of(trace, frame))}:"
+    return f"{'/'.join(next(one for one in trace.subnets if one.id == net).path)}:"
+
+
+class _Pool:
+    """Keeps equal parts once, and knows how many bytes they take."""
+
+    def __init__(self, budget: int) -> None:
+        self.asked: dict[str, list[tuple[int, int | None]]] = {}
+        self._room = budget
+        self._numbers: tuple[dict[bytes, int], dict[bytes, int], dict[bytes, int]] = ({}, {}, {})
+
+    @property
+    def is_full(self) -> bool:
+        return self._room <= 0
+
+    def reply(self, reply: dict[str, Any]) -> int:
+        """The number of a reply."""
+        if "blocks" not in reply:
+            return self._number(2, reply)
+        return self._number(2, {**reply, "blocks": [self._block(block) for block in reply["blocks"]]})
+
+    def answers(self) -> Answers:
+        rows, blocks, replies = ([msgspec.json.decode(one) for one in known] for known in self._numbers)
+        return Answers(rows, blocks, replies, self.asked)
+
+    def _block(self, block: list[Any]) -> int:
+        if block[0] != "grid":
+            return self._number(1, block)
+        kind, title, head, rows, foot = block
+        return self._number(1, [kind, title, head, [self._number(0, row) for row in rows], foot])
+
+    def _number(self, which: int, part: object) -> int:
+        known, written = self._numbers[which], msgspec.json.encode(part)
+        if written not in known:
+            known[written] = len(known)
+            self._room -= len(written)
+        return known[written]

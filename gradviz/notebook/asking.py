@@ -1,0 +1,89 @@
+"""Questions that a view puts to a session, and what it hears.
+
+A view asks    {"type": "question", "id", "question", "arguments", "position"}
+and hears      {"type": "answer", "id", "blocks": [...], "data": {...} or None}
+or             {"type": "answer", "id", "problem", "ways_out": [...]}
+
+`id` is the view's own, "question" a method of the session, which is asked at "position" and stays where it is. Blocks
+are rows of JSON: ["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from ..debugger.answers import Answer, Questions
+from ..debugger.answers.forms import Block, Bullets, Grid, Paragraph
+from ..program import GradvizError
+from .shown import Shown
+
+__all__ = ["Name", "Question", "answered", "reply"]
+
+logger = logging.getLogger(__name__)
+
+Name = Literal["why_none", "provenance", "versions", "check", "state", "paths", "diff", "ledger", "numbers"]
+
+_METHODS = {name: (method := getattr(Questions, name), inspect.signature(method)) for name in get_args(Name)}
+
+WITH_DATA = ("check", "numbers")
+"""Answers of which a view shows more than the blocks."""
+
+
+class Question(msgspec.Struct, frozen=True, tag_field="type", tag="question"):
+    """What a view asks."""
+
+    id: str
+    question: Name
+    arguments: list[str | int]
+    position: int
+
+
+def reply(session: Shown | None, question: Question) -> dict[str, Any]:
+    """What to send back; None: the session is gone. Nothing is raised: a view waits for each reply."""
+    if session is None:
+        gone = _problem("The session is gone: nothing in the kernel refers to it any more.", ["Run its cell again."])
+        return {"type": "answer", "id": question.id, **gone}
+    return {"type": "answer", "id": question.id, **answered(session, question)}
+
+
+def answered(session: Shown | Questions, question: Question) -> dict[str, Any]:
+    """The answer as a view hears it, or why there is none."""
+    asked, signature = _METHODS[question.question]
+    try:
+        signature.bind(session, *question.arguments)
+    except TypeError as error:
+        return _problem(f"{question.question} cannot be asked so: {error}.")
+    try:
+        return _shown(asked(session.at(question.position), *question.arguments))
+    except GradvizError as error:
+        return _problem(error.message, error.ways_out)
+    except KeyboardInterrupt:
+        return _problem("It was interrupted before there was an answer.", ["Ask again."])
+    except Exception as error:
+        logger.warning("A question of a view failed: %s", question, exc_info=True)
+        return _problem(f"The question failed, which is a fault of gradviz: {type(error).__name__}: {error}.")
+
+
+def _shown(answer: Answer) -> dict[str, Any]:
+    """What a view shows of an answer."""
+    data = answer.to_dict() if answer.answer in WITH_DATA else None
+    return {"blocks": [_row(block) for block in answer.blocks()], "data": data}
+
+
+def _problem(problem: str, ways_out: Sequence[str] = ()) -> dict[str, Any]:
+    return {"problem": problem, "ways_out": list(ways_out)}
+
+
+def _row(block: Block) -> list[Any]:
+    match block:
+        case Paragraph(text, is_title):
+            return ["paragraph", text, is_title]
+        case Bullets(items):
+            return ["bullets", list(items)]
+        case Grid(title, head, rows, foot):
+            return ["grid", title, list(head), [list(row) for row in rows], foot]

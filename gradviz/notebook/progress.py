@@ -1,0 +1,85 @@
+"""The progress of a recording: in a notebook as an output that changes, in a terminal as a line that does."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from typing import Any
+
+from ..debugger.progress import Progress, SoFar
+from . import kernel_shell
+
+__all__ = ["shown_progress"]
+
+
+@contextmanager
+def shown_progress() -> Iterator[Progress | None]:
+    """What shows progress inside the ``with`` block; None where nobody would see it, as in a script."""
+    if kernel_shell() is not None:
+        output = _Output()
+        try:
+            yield output.show
+        finally:
+            output.end()
+    elif sys.stderr.isatty():
+        line = _Line()
+        try:
+            yield line.show
+        finally:
+            line.end()
+    else:
+        yield None
+
+
+class _Output:
+    """An output of the cell that runs. It is made when there is something to show."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._last: SoFar | None = None
+
+    def show(self, so_far: SoFar) -> None:
+        self._last = so_far
+        self._put(f"{words(so_far)} Interrupt the kernel to stop here and keep what is recorded.", so_far)
+
+    def end(self) -> None:
+        if self._last is not None:
+            self._put(words(self._last), None)
+
+    def _put(self, text: str, so_far: SoFar | None) -> None:
+        from IPython.display import display
+
+        share = "" if so_far is None or so_far.of is None else f' value="{so_far.operators}" max="{so_far.of}"'
+        bar = "" if so_far is None else f'<progress aria-label="Recording"{share}></progress> '
+        bundle = {"text/plain": text, "text/html": f"<div>{bar}{escape(text)}</div>"}
+        if self._handle is None:
+            self._handle = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._handle.update(bundle, raw=True)
+
+
+class _Line:
+    """The last line of a terminal."""
+
+    def __init__(self) -> None:
+        self._width = 0
+
+    def show(self, so_far: SoFar) -> None:
+        self._write(f"{words(so_far)} Ctrl+C stops here and keeps what is recorded.")
+
+    def end(self) -> None:
+        if self._width:
+            self._write("")
+            print(end="\r", file=sys.stderr, flush=True)
+
+    def _write(self, text: str) -> None:
+        print(f"\r{text.ljust(self._width)}", end="", file=sys.stderr, flush=True)
+        self._width = len(text)
+
+
+def words(so_far: SoFar) -> str:
+    """``Recorded 1,200 of 5,000 operators, 31,400 events, in 3.2 s.``"""
+    operators = "" if so_far.of is None else f"{so_far.operators:,} of {so_far.of:,} operators, "
+    return f"Recorded {operators}{so_far.events:,} events in {so_far.seconds:.1f} s."

@@ -1,0 +1,162 @@
+"""The program's text in a browser: only the rows near its window exist, and it behaves as if all did."""
+
+import re
+from itertools import pairwise
+
+import numpy as np
+from playwright.sync_api import Locator, expect
+
+import gradviz
+from tests.browser.hosts import Host
+from tests.browser.programs import gated
+from tests.browser.view import View, box
+from tests.drawing.nested import Built, workspace
+
+OPERATORS = 400
+ROWS = (
+    "rows => rows.map(row => [row.dataset.line, row.getBoundingClientRect().top, row.getBoundingClientRect().height])"
+)
+TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+def long() -> Built:
+    """A chain with some names that take two lines and more of the program."""
+    net, x = gradviz.Net("long"), "x"
+    for at in range(OPERATORS):
+        y = f"y{at}" if at % 3 else f"a_rather_long_name_of_a_blob_that_needs_more_than_one_line_{at}"
+        net.Tanh(x, y)
+        x = y
+    return net, [x], workspace({"x": np.linspace(-1, 1, 4, dtype=np.float32)})
+
+
+def part(view: View, name: str) -> Locator:
+    """The forward or the backward lines; they scroll."""
+    return view.program.get_by_role("tree", name=name, exact=True)
+
+
+def scroll_to(lines: Locator, fraction: float) -> None:
+    lines.evaluate("(box, fraction) => { box.scrollTop = fraction * (box.scrollHeight - box.clientHeight) }", fraction)
+
+
+def is_in_sight(row: Locator, window: Locator) -> bool:
+    (_, top, _, height), (_, upper, _, room) = box(row), box(window)
+    return top >= upper - 1 and top + height <= upper + room + 1
+
+
+def test_few_rows_exist_and_the_current_one_is_in_sight(host: Host) -> None:
+    view = host.show(long)
+    for target in ("y1", "y200", "y397", "y397_grad", "y2_grad"):
+        view.run_to(target)
+        current = view.program.locator("[aria-current=step]", has_text=f"{target}@0").first
+        expect(current).to_be_visible()
+        assert is_in_sight(current, current.locator("xpath=ancestor::*[@role='tree']"))
+    assert view.program.get_by_role("treeitem").count() < 150
+
+
+def test_scrolling_shows_every_line_once_and_without_gaps(host: Host) -> None:
+    view = host.show(long)
+    lines = part(view, "Forward")
+    seen: set[str] = set()
+    for step in range(0, 101, 2):
+        scroll_to(lines, step / 100)
+        expect(lines.get_by_role("treeitem").first).to_be_visible()
+        host.page.evaluate("() => new Promise(requestAnimationFrame)")
+        rows = lines.locator(".gv-line").evaluate_all(ROWS)
+        # The line that the Tab key reaches may stand apart.
+        near = [row for row in rows if row[0] != "f0"]
+        for (_, top, height), (_, below, _) in pairwise(near):
+            assert abs(top + height - below) < 0.5
+        seen |= {line for line, _, _ in rows}
+    assert seen == {f"f{at}" for at in range(OPERATORS)}
+
+
+def test_rows_above_that_are_higher_than_expected_do_not_move_those_in_sight(host: Host) -> None:
+    view = host.show(long)
+    lines = part(view, "Forward")
+    scroll_to(lines, 1)
+    last = lines.locator("[data-line=f399]")
+    expect(last).to_be_visible()
+    for _ in range(30):
+        first = lines.locator(".gv-line").evaluate_all(ROWS)
+        lines.evaluate("box => { box.scrollTop -= 150 }")
+        host.page.evaluate(TWO_FRAMES)
+        then = {line: top for line, top, _ in lines.locator(".gv-line").evaluate_all(ROWS)}
+        moved = {round(then[line] - top) for line, top, _ in first if line in then and line != "f0"}
+        assert moved <= {149, 150, 151}, moved
+
+
+def test_what_is_current_stays_in_sight_when_the_window_becomes_narrow(host: Host) -> None:
+    view = host.show(long)
+    view.run_to("y200")
+    current = part(view, "Forward").locator("[aria-current=step]")
+    expect(current).to_contain_text("y200@0 =")
+    for width in (800, 1440):
+        host.set_width(width)
+        host.page.evaluate(TWO_FRAMES)
+        assert is_in_sight(current, part(view, "Forward"))
+
+
+def test_arrows_walk_through_all_lines_and_tab_comes_back_to_the_last_one(host: Host) -> None:
+    view = host.show(long)
+    forward, backward = part(view, "Forward"), part(view, "Backward")
+    forward.locator("[data-line=f0]").focus()
+    for at in range(1, 60):
+        host.page.keyboard.press("ArrowDown")
+        expect(forward.locator(f"[data-line=f{at}]")).to_be_focused()
+    row = forward.locator("[data-line=f59]")
+    assert is_in_sight(row, forward)
+    scroll_to(forward, 1)
+    expect(forward.locator("[data-line=f399]")).to_be_visible()
+    expect(row).to_be_focused()
+    host.page.keyboard.press("ArrowUp")
+    expect(forward.locator("[data-line=f58]")).to_be_focused()
+    assert is_in_sight(forward.locator("[data-line=f58]"), forward)
+    scroll_to(forward, 1)
+    forward.locator("[data-line=f399]").focus()
+    host.page.keyboard.press("ArrowDown")
+    expect(backward.locator("[data-line=b0]")).to_be_focused()
+    host.page.keyboard.press("ArrowUp")
+    expect(forward.locator("[data-line=f399]")).to_be_focused()
+
+
+def test_a_screen_reader_is_told_how_many_lines_there_are(host: Host) -> None:
+    view = host.show(long)
+    row = part(view, "Forward").locator("[data-line=f2]")
+    expect(row).to_have_attribute("aria-posinset", "3")
+    expect(row).to_have_attribute("aria-setsize", str(OPERATORS))
+    expect(row).to_have_attribute("aria-level", "1")
+
+
+def test_plus_and_minus_unfold_a_line_and_the_focus_stays(host: Host) -> None:
+    view = host.show(gated)
+    forward = part(view, "Forward")
+    row = forward.locator("[data-line=f2]")
+    row.focus()
+    before = box(row)
+    host.page.keyboard.press("+")
+    expect(row).to_have_attribute("aria-expanded", "true")
+    inner = forward.locator("[aria-level='2']")
+    expect(inner.first).to_be_visible()
+    expect(row).to_be_focused()
+    assert box(row) == before
+    host.page.keyboard.press("ArrowDown")
+    expect(inner.first).to_be_focused()
+    host.page.keyboard.press("ArrowUp")
+    host.page.keyboard.press("-")
+    expect(inner).to_have_count(0)
+    row.locator(".gv-fold").click()
+    expect(inner.first).to_be_visible()
+    view.expect_at(0)
+
+
+def test_an_operator_that_is_looked_for_in_the_graph_shows_its_line(host: Host) -> None:
+    view = host.show(long)
+    lines = part(view, "Forward")
+    view.press("s")
+    field = view.graph.get_by_label("Search the graph")
+    for number in (300, 7):
+        field.fill(f"#{number}")
+        field.press("Enter")
+        row = lines.locator(f"[data-line=f{number}]")
+        expect(row).to_have_class(re.compile(r"\bgv-selected\b"))
+        assert is_in_sight(row, lines)

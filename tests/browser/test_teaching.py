@@ -1,0 +1,243 @@
+"""Teaching mode, wherever the widget lives: formulas, what the wires carry, and predict, then reveal."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.hosts import Build, Host, recorded
+from tests.browser.programs import gated, neuron, skip_connection
+from tests.browser.test_accessibility import violations
+from tests.browser.view import View, box
+from tests.drawing.nested import loop, shared_gradient, two_branches
+
+OVERLAPS = """svg => {
+  const boxOf = one => one.getBoundingClientRect();
+  const labels = [...svg.querySelectorAll(".gv-wire:not(.gv-crowded) text")].filter(one => one.textContent !== "");
+  const nodes = [...svg.querySelectorAll("g.node > :is(rect, ellipse)")];
+  const points = [...svg.querySelectorAll("g.edge > path")].flatMap(path => {
+    const screen = path.getScreenCTM();
+    const along = Array.from({ length: Math.ceil(path.getTotalLength() / 4) + 1 }, (_, at) => 4 * at);
+    return along.map(at => path.getPointAtLength(at).matrixTransform(screen));
+  });
+  const meets = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  const isIn = ({ x, y }, box) => x > box.left && x < box.right && y > box.top + 1 && y < box.bottom - 1;
+  return labels.flatMap((one, at) => {
+    const others = [...labels.slice(at + 1), ...nodes].filter(other => other.parentElement !== one.parentElement);
+    const met = others.filter(other => meets(boxOf(one), boxOf(other))).map(other => other.textContent || "a node");
+    const isCrossed = points.some(point => isIn(point, boxOf(one)));
+    return [...met, ...(isCrossed ? ["an edge"] : [])].map(other => `${one.textContent} | ${other}`);
+  });
+}"""
+"""What labels of wires lie over."""
+
+
+def taught(host: Host, build: Build) -> View:
+    """A widget in teaching mode, at its start."""
+    view = host.show(build)
+    view.press("t")
+    expect(view.button("Teach")).to_have_attribute("aria-pressed", "true")
+    return view
+
+
+def position_of(build: Build, kind: str, of: str = "", nth: int = 0) -> int:
+    """The position after the `nth` event of a kind that is about `of`."""
+    events = enumerate(recorded(build).trace().events, 1)
+    return [at for at, event in events if event.kind == kind and (not of or of in event.targets)][nth]
+
+
+def go_before(view: View, position: int) -> None:
+    """To where `position` is the next one."""
+    view.press("Home")
+    view.step_to(position - 1)
+
+
+def label(view: View, text: str) -> Locator:
+    """A label, whose tool tip says at length what was not computed."""
+    return view.graph.locator(".gv-wire text", has_text=re.compile(f"^(not computed yet)?{re.escape(text)}$"))
+
+
+def panel(view: View) -> Locator:
+    return view.root.get_by_role("region", name="Teaching")
+
+
+def test_every_step_shows_its_formula_with_the_blobs_of_the_net(host: Host) -> None:
+    view = host.show(neuron)
+    math = view.root.locator(".gv-formula math")
+    expect(math).to_have_count(0)
+    view.step_to(position_of(neuron, "RuleApplied", "SigmoidGradient"))
+    expect(math).to_have_attribute("alttext", "∂z = ∂f · f (1 - f)")
+    expect(math.locator("mi")).to_have_text(["∂", "z", "∂", "f", "f", "f"])
+    assert box(math)[3] > 12
+    view.step_to(position_of(neuron, "RuleApplied", "AddGradient"))
+    expect(math).to_have_attribute("alttext", "∂c = ∂z, ∂w2 = ∂z")
+
+
+def test_an_accumulation_shows_the_sum_of_what_comes_through_each_reader(host: Host) -> None:
+    view = host.show(skip_connection)
+    view.run_to("Accumulated")
+    expect(view.root.locator(".gv-formula math")).to_have_attribute("alttext", "∂a = ∂a via #3 + ∂a via #2")
+
+
+def test_the_button_and_the_key_switch_it_on_and_off(host: Host) -> None:
+    view = host.show(neuron)
+    expect(panel(view)).to_be_hidden()
+    view.button("Teach").click()
+    expect(label(view, "w0 = 2")).to_be_visible()
+    expect(panel(view)).to_be_visible()
+    view.press("t")
+    expect(view.graph.locator(".gv-wire")).to_have_count(0)
+    expect(panel(view)).to_be_hidden()
+    expect(view.button("Teach")).to_have_attribute("aria-pressed", "false")
+
+
+def test_wires_tell_only_what_is_computed_by_now(host: Host) -> None:
+    view = taught(host, neuron)
+    for text in ("w0 = 2", "∂w0 not yet", "z not yet", "f not yet"):
+        expect(label(view, text)).to_have_count(1)
+    view.step_to(position_of(neuron, "Ran", "Sigmoid"))
+    expect(label(view, "f = 0.731")).to_be_visible()
+    expect(view.graph.locator(".gv-wire text", has_text="∂z not yet")).to_have_count(2)
+    view.press("End")
+    # On the wire of z, and on the edge that brings its gradient.
+    expect(label(view, "∂z = 0.197")).to_have_count(2)
+    for text in ("∂w0 = −0.197", "∂x0 = 0.393", "∂x1 = −0.59", "∂w2 = 0.197", "∂f = 1"):
+        expect(label(view, text).first).to_be_visible()
+    expect(view.graph.locator(".gv-wire text", has_text="not yet")).to_have_count(0)
+    view.press("Home")
+    expect(label(view, "f not yet")).to_be_visible()
+
+
+def test_large_arrays_are_told_by_shape_and_norm_and_labels_have_no_gradient(host: Host) -> None:
+    view = taught(host, skip_connection)
+    view.press("End")
+    expect(view.graph.locator(".gv-wire text", has_text=re.compile(r"^h 8×5 ‖·‖ [\d.]+$"))).to_be_visible()
+    expect(view.graph.locator(".gv-wire text", has_text=re.compile(r"^∂b3 = \[.*, .*, .*\]$"))).to_be_visible()
+    expect(label(view, "∂labels none")).to_be_visible()
+
+
+@pytest.mark.parametrize("build", [neuron, skip_connection, two_branches, loop, shared_gradient, gated])
+def test_labels_lie_over_nothing(host: Host, build: Build) -> None:
+    view = taught(host, build)
+    for key in ("Home", "End"):
+        view.press(key)
+        expect(view.graph.locator(".gv-wire").first).to_be_attached()
+        assert view.graph.locator("svg[role]").first.evaluate(OVERLAPS) == []
+
+
+def test_labels_are_at_home_in_an_open_loop(host: Host) -> None:
+    view = taught(host, loop)
+    view.run_to("iteration 1")
+    view.press("ArrowRight", "ArrowRight", "ArrowRight")
+    expect(view.graph.locator("g.net.here")).to_have_count(1)
+    expect(view.graph.locator(".gv-wire text", has_text=re.compile(r"^i@1 = 2$")).first).to_be_visible()
+    assert view.graph.locator("svg[role]").first.evaluate(OVERLAPS) == []
+
+
+def test_the_inspector_does_not_give_away_what_comes(host: Host) -> None:
+    view = taught(host, neuron)
+    view.step_to(position_of(neuron, "RuleApplied", "SigmoidGradient"))
+    card = view.inspector.get_by_role("group", name="z_grad@0")
+    expect(card).to_contain_text("computed later")
+    expect(card).not_to_contain_text("0.1966", use_inner_text=True)
+    view.press("t")
+    expect(card).to_contain_text("0.1966", use_inner_text=True)
+
+
+def test_the_chain_rule_in_numbers_at_a_gradient_operator(host: Host) -> None:
+    view = taught(host, neuron)
+    chain = view.root.get_by_role("group", name="Chain rule")
+    view.step_to(position_of(neuron, "RuleApplied", "SigmoidGradient"))
+    expect(chain.locator("math")).to_have_attribute("alttext", "∂z = ∂f/∂z × ∂f = not computed yet")
+    view.step_to(position_of(neuron, "Ran", "SigmoidGradient"))
+    expect(chain.locator("math")).to_have_attribute("alttext", "∂z = ∂f/∂z × ∂f = 0.197 × 1 = 0.197")
+    view.press("End")
+    texts = [one.get_attribute("alttext") for one in chain.locator("math").all()]
+    assert texts == ["∂w0 = ∂a/∂w0 × ∂a = (−1) × 0.197 = −0.197", "∂x0 = ∂a/∂x0 × ∂a = 2 × 0.197 = 0.393"]
+
+
+def test_a_choice_is_predicted_by_its_number_and_revealed_by_a_step(host: Host) -> None:
+    view = taught(host, neuron)
+    rule = position_of(neuron, "RuleApplied", "SigmoidGradient")
+    go_before(view, rule)
+    expect(panel(view)).to_contain_text("The rule of Sigmoid is asked. What does the operator that it makes read")
+    answers = panel(view).get_by_role("group", name="Your prediction").get_by_role("button")
+    number = [one.inner_text().split() for one in answers.all()].index(["1", "f@0"]) + 1
+    view.page.keyboard.press(str(number))
+    expect(answers.nth(number - 1)).to_have_attribute("aria-pressed", "true")
+    view.page.keyboard.press("Enter")
+    view.expect_at(rule)
+    expect(panel(view).get_by_role("status")).to_have_text("✓ Right: f@0")
+    expect(panel(view)).to_contain_text("1 of 1 predicted")
+    expect(view.narration).to_contain_text("The rule of Sigmoid #4 makes")
+
+
+def test_a_wrong_prediction_is_told_what_is_right_and_counts_once(host: Host) -> None:
+    view = taught(host, neuron)
+    rule = position_of(neuron, "RuleApplied", "SigmoidGradient")
+    go_before(view, rule)
+    answers = panel(view).get_by_role("group", name="Your prediction").get_by_role("button")
+    answers.filter(has_text="passes through unchanged").click()
+    view.page.keyboard.press("ArrowRight")
+    expect(panel(view).get_by_role("status")).to_have_text("✗ Not so: f@0")
+    view.page.keyboard.press("ArrowLeft")
+    view.expect_at(rule - 1)
+    answers.filter(has_text="f@0").click()
+    view.page.keyboard.press("ArrowRight")
+    expect(panel(view).get_by_role("status")).to_have_text("✓ Right: f@0")
+    expect(panel(view)).to_contain_text("0 of 1 predicted")
+
+
+@pytest.mark.parametrize(("typed", "verdict"), [("0.2", "✓ Right: 0.197"), ("-1/2", "✗ Not so: 0.197")])
+def test_a_number_is_typed_at_once_and_need_not_be_exact(host: Host, typed: str, verdict: str) -> None:
+    view = taught(host, neuron)
+    ran = position_of(neuron, "Ran", "SigmoidGradient")
+    go_before(view, ran)
+    expect(panel(view).locator(".gv-question math")).to_have_attribute("alttext", "∂z = ∂f · f (1 - f)")
+    view.page.keyboard.type(typed)
+    field = panel(view).get_by_role("textbox")
+    expect(field).to_have_value(typed)
+    expect(field).to_be_focused()
+    view.page.keyboard.press("Enter")
+    view.expect_at(ran)
+    expect(panel(view).get_by_role("status")).to_have_text(verdict)
+
+
+def test_a_step_needs_no_prediction_and_nothing_jumps(host: Host) -> None:
+    view = taught(host, skip_connection)
+    view.narration.click()
+    end = len(recorded(skip_connection))
+    panes = ("Program", "Graph", "Inspector", "Teaching")
+    before = [box(view.root.get_by_role("region", name=name)) for name in panes]
+    first = view.graph.locator("g.node.forward > rect").first
+    left, top, width, _ = box(first)
+    for at in range(1, end + 1):
+        view.page.keyboard.press("ArrowRight")
+        view.expect_at(at)
+        assert [box(view.root.get_by_role("region", name=name)) for name in panes] == before
+        now = box(first)
+        assert (now[0] + now[2] / 2, now[1]) == pytest.approx((left + width / 2, top), abs=1)
+    expect(panel(view)).to_contain_text("The lesson is over")
+    expect(panel(view)).not_to_contain_text("predicted")
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_while_teaching(host: Host, is_dark: bool) -> None:
+    host.set_dark(is_dark)
+    view = taught(host, neuron)
+    go_before(view, position_of(neuron, "RuleApplied", "SigmoidGradient"))
+    assert violations(host.page, ".gradviz") == []
+    view.press("1", "ArrowRight")
+    go_before(view, position_of(neuron, "Ran", "SigmoidGradient"))
+    assert violations(host.page, ".gradviz") == []
+
+
+def test_at_800_pixels_questions_and_chain_stay_within_the_window(host: Host) -> None:
+    host.set_width(800)
+    view = taught(host, neuron)
+    go_before(view, position_of(neuron, "RuleApplied", "SigmoidGradient"))
+    left, _, width, _ = box(panel(view))
+    assert left >= 0
+    assert left + width <= 800
+    cut = "buttons => buttons.filter(one => one.scrollWidth > one.clientWidth + 1).length"
+    assert panel(view).locator("button").evaluate_all(cut) == 0

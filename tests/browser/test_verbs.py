@@ -1,0 +1,118 @@
+"""Every verb and every key, wherever the widget lives: each leads where Python's verb leads, by key and by button."""
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+import gradviz
+from tests.browser.hosts import Host, recorded
+from tests.browser.programs import gated
+from tests.browser.view import View, box
+
+START = "iteration 3"
+BREAKPOINT = "MatMul"
+
+VERBS = {
+    "→": ("ArrowRight", "Step", "step"),
+    "←": ("ArrowLeft", "Back", "back"),
+    "F10": ("F10", "Over", "over"),
+    "⇧ F10": ("Shift+F10", "Back over", "back_over"),
+    "Enter": ("Enter", "Into", "into"),
+    "F11": ("F11", "Into", "into"),
+    "⇧ F11": ("Shift+F11", "Out", "out"),
+    "⇧ →": ("Shift+ArrowRight", "Continue", "continue_"),
+    "⇧ ←": ("Shift+ArrowLeft", "Reverse continue", "reverse_continue"),
+    "Home": ("Home", "Restart", "restart"),
+    "End": ("End", "Finish", "finish"),
+}
+"""What the card calls a key: the key, the button that does the same, and Python's verb."""
+
+NAMES = {"⇧ ": "Shift+", "→": "ArrowRight", "←": "ArrowLeft", "↑": "ArrowUp", "↓": "ArrowDown", "Space": " ", "4": "1"}
+"""What keys are called here that the card calls otherwise; 1 and 4 are the ends of a range."""
+
+
+def leads_to(verb: str) -> int:
+    """Where Python comes from the start."""
+    session = gradviz.Session(recorded(gated).trace())
+    session.break_on(BREAKPOINT)
+    session.run_to(START)
+    getattr(session, verb)()
+    return session.position
+
+
+def go_to_start(view: View) -> None:
+    view.press("Home")
+    view.run_to(START)
+    view.page.keyboard.press("Escape")
+    expect(view.way).to_contain_text("iteration 3 of 5")
+
+
+def test_every_verb_leads_where_python_leads_by_key_and_by_button(host: Host) -> None:
+    view = host.show(gated)
+    view.inspector.get_by_role("tab", name="Breakpoints").click()
+    field = view.inspector.get_by_label("Stop at", exact=True)
+    field.fill(BREAKPOINT)
+    field.press("Enter")
+    for key, button, verb in VERBS.values():
+        expected = leads_to(verb)
+        go_to_start(view)
+        view.page.keyboard.press(key)
+        view.expect_at(expected)
+        go_to_start(view)
+        view.button(button).click()
+        view.expect_at(expected)
+
+
+def test_no_button_of_the_toolbar_is_left_out(host: Host) -> None:
+    view = host.show(gated)
+    names = "buttons => buttons.map(button => button.getAttribute('aria-label'))"
+    stepping = view.root.get_by_role("group", name="Stepping").get_by_role("button").evaluate_all(names)
+    tested = {button for _, button, _ in VERBS.values()} | pressed_buttons()
+    assert set(stepping) <= tested, "each needs a test that presses it"
+
+
+def test_brackets_lead_to_the_same_place_in_another_iteration(host: Host) -> None:
+    view = host.show(gated)
+    go_to_start(view)
+    start = view.now()
+    view.page.keyboard.press("]")
+    expect(view.way).to_contain_text("iteration 4 of 5")
+    view.page.keyboard.press("[")
+    view.expect_at(start)
+
+
+def test_space_fits_the_graph(host: Host) -> None:
+    view = host.show(gated)
+    view.press(" ")
+    picture = view.graph.locator(".gv-window > svg")
+    fitted = box(picture)
+    view.button("Zoom in (Ctrl + wheel)").click()
+    assert box(picture)[2] > fitted[2]
+    view.press(" ")
+    assert box(picture) == fitted
+
+
+def test_every_key_on_the_card_is_pressed_in_a_test(host: Host) -> None:
+    view = host.show(gated)
+    view.press("?")
+    shown = view.root.get_by_role("list", name="Keys").locator("kbd").all_text_contents()
+    assert len(shown) > 15
+    keys = {key: re.sub("|".join(NAMES), lambda found: NAMES[found.group()], key) for key in shown}
+    tested = pressed_keys() | {key for key, _, _ in VERBS.values()}
+    assert [shown for shown, key in keys.items() if key not in tested] == [], "each needs a test that presses it"
+
+
+def pressed_keys() -> set[str]:
+    """The keys that tests in this folder press by name."""
+    calls = re.findall(r"\bpress\(([^()]*)\)", sources())
+    return {key for call in calls for key in re.findall(r'"([^"]+)"', call)}
+
+
+def pressed_buttons() -> set[str]:
+    """The buttons that tests in this folder click by name."""
+    return set(re.findall(r'button\("([^"]+)"\)\.click\(\)', sources())) | {"Keys"}
+
+
+def sources() -> str:
+    return "\n".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))

@@ -1,0 +1,87 @@
+"""Progress of a recording, where somebody looks: in a kernel, in a terminal, and nowhere else."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from nbclient import NotebookClient
+from nbformat import v4
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SLOW = """
+import numpy as np
+from gradviz import Net, Workspace, debug
+import gradviz.debugger.progress as progress
+progress.PATIENCE = progress.PAUSE = 0.0
+net, ws = Net("chain"), Workspace()
+ws.feed("x0", np.ones(2))
+for place in range(20):
+    net.Tanh(f"x{place}", f"x{place + 1}")
+session = debug(net, ["x20"], workspace=ws)
+"""
+
+
+def test_a_notebook_shows_one_output_that_changes_and_ends_with_what_was_recorded():
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(SLOW)])
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(ROOT)}}).execute()
+    (output,) = notebook.cells[0].outputs
+    assert output.data["text/plain"].startswith("Recorded 40 of 41 operators, 143 events in ")
+    assert "<progress" not in output.data["text/html"]
+
+
+def test_the_stop_button_leaves_a_session_with_what_was_recorded():
+    stopped = """
+import os, signal
+import numpy as np
+import gradviz
+
+@gradviz.register_kernel("Stop")
+def stop(op, x):
+    os.kill(os.getpid(), signal.SIGINT)
+    return x * 1
+
+net, ws = gradviz.Net("stopped"), gradviz.Workspace()
+net.Stop("x", "a")
+net.Tanh("a", "y")
+ws.feed("x", np.ones(2))
+session = gradviz.debug(net, ["y"], workspace=ws, skip=1)
+print(session.events[-1].error, session.value("a"))
+"""
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(stopped)])
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(ROOT)}}).execute()
+    assert notebook.cells[0].outputs[-1].text == "interrupted [1. 1.]\n"
+
+
+def test_a_script_prints_nothing():
+    ended = subprocess.run([sys.executable, "-c", SLOW], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert (ended.stdout, ended.stderr) == ("", "")
+
+
+def test_a_terminal_shows_one_line_that_is_gone_at_the_end():
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", SLOW], cwd=ROOT, stderr=theirs, stdout=theirs) as process:
+        os.close(theirs)
+        shown = read_all(ours)
+    assert process.returncode == 0
+    assert "\n" not in shown
+    assert "Recorded 40 of 41 operators" in shown
+    assert shown.endswith("\r")
+    assert shown.split("\r")[-2].strip() == ""
+
+
+def read_all(terminal):
+    """What is written to a terminal until all have closed it."""
+    parts = []
+    while True:
+        try:
+            part = os.read(terminal, 1 << 16)
+        except OSError:  # Linux says so when the other side is closed
+            part = b""
+        if not part:
+            os.close(terminal)
+            return b"".join(parts).decode()
+        parts.append(part)
