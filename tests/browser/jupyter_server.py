@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -60,7 +61,8 @@ class JupyterServer:
                 stderr=subprocess.STDOUT,
             )
         try:
-            self.url = self._wait_until_it_listens()
+            self.url = self._address()
+            self._wait_until_it_answers()
         except BaseException:
             self._process.kill()
             raise
@@ -138,21 +140,38 @@ class JupyterServer:
         extensions.mkdir(parents=True)
         (extensions / "gradviz").symlink_to(REPOSITORY / "gradviz" / "labextension", target_is_directory=True)
 
-    def _wait_until_it_listens(self) -> str:
-        """The server's address, from the file that it writes once it listens."""
+    def _address(self) -> str:
+        """The server's address, from the file that it writes shortly before it listens."""
         assert self._process is not None
         file = self.folder / "runtime" / f"jpserver-{self._process.pid}.json"
         return self._read_when_written(file, lambda text: json.loads(text)["url"].rstrip("/"))
 
     def _read_when_written(self, file: Path, read: Callable[[str], str], seconds: float = 60) -> str:
         """What `read` makes of a file that the server is about to write, as soon as it makes something of it."""
+        value = ""
+
+        def is_written() -> bool:
+            nonlocal value
+            with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
+                value = read(file.read_text())
+            return value != ""
+
+        self._wait_until(is_written, f"{file.name} was not written", seconds)
+        return value
+
+    def _wait_until_it_answers(self) -> None:
+        def answers() -> bool:
+            with contextlib.suppress(urllib.error.URLError):
+                return "version" in self.request("GET", "/api")
+            return False
+
+        self._wait_until(answers, "the server does not answer")
+
+    def _wait_until(self, holds: Callable[[], bool], otherwise: str, seconds: float = 60) -> None:
         assert self._process is not None
         end = time.monotonic() + seconds
         pause = threading.Event()
-        while time.monotonic() < end:
-            with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
-                if value := read(file.read_text()):
-                    return value
+        while not holds():
             assert self._process.poll() is None, f"the server ended:\n{self.log.read_text()}"
+            assert time.monotonic() < end, f"{otherwise} within {seconds} s:\n{self.log.read_text()}"
             pause.wait(0.05)
-        raise AssertionError(f"{file.name} was not written within {seconds} s:\n{self.log.read_text()}")

@@ -94,6 +94,10 @@ def test_shortcuts_step_the_session_while_the_focus_is_in_the_notebook(lab: LabP
     expect(panel).to_contain_text("event 1 /")
     lab.page.keyboard.press("Alt+F10")
     expect(panel).not_to_contain_text("event 1 /")
+    lab.page.keyboard.press("Alt+Shift+F9")
+    expect(panel).to_contain_text("The start: no breakpoint before.")
+    lab.page.keyboard.press("Alt+F9")
+    expect(panel).to_contain_text("The end: no breakpoint ahead.")
 
 
 @pytest.fixture

@@ -93,6 +93,12 @@ def test_space_fits_the_graph(host: Host) -> None:
     assert box(picture) == fitted
 
 
+def test_l_shows_the_ledger(host: Host) -> None:
+    view = host.show(gated)
+    view.press("l")
+    expect(view.inspector.get_by_role("tab", name="Ledger")).to_have_attribute("aria-selected", "true")
+
+
 def test_every_key_on_the_card_is_pressed_in_a_test(host: Host) -> None:
     view = host.show(gated)
     view.press("?")

@@ -215,7 +215,7 @@ def test_groups_survive_a_document_and_wrong_ones_are_refused():
 
 def test_a_layout_that_is_interrupted_leaves_nothing_behind():
     session = Session(trace(residual(2500)))
-    alarm = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    alarm = threading.Timer(0.01, signal.raise_signal, [signal.SIGINT])
     alarm.start()
     with pytest.raises(KeyboardInterrupt):
         session.trace()

@@ -273,6 +273,7 @@ function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes):
       panes().open("Watch");
     },
     search: () => panes().search(),
+    ledger: () => panes().open("Ledger"),
     numbers: () => panes().numbers(),
     toggleHelp: () => (panes().help.hidden = !panes().help.hidden),
     escape: () => {

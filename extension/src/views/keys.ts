@@ -9,6 +9,8 @@ export interface Keyboard extends Navigation {
   breakpoint(): void;
   /** Watches the blob in focus. */
   watch(): void;
+  /** Shows the ledgers of the blobs in focus. */
+  ledger(): void;
   /** Shows the numbers of the blob in focus as a table or as a heat map. */
   numbers(): void;
   search(): void;
@@ -34,6 +36,7 @@ const HELP: [keys: string[], meaning: string][] = [
   [["⇧ →", "⇧ ←"], "continue to the next breakpoint, or back to the last one"],
   [["b"], "breakpoint at this line, on or off"],
   [["w"], "watch the blob in focus"],
+  [["l"], "ledger of the blob in focus"],
   [["n"], "numbers as a table or as a heat map"],
   [["c"], "other clock: from where an operator was made to where it ran, and back"],
   [["t"], "teaching: values and gradients at the wires, a question before each step"],
@@ -76,6 +79,7 @@ type Command =
   | "teach"
   | "breakpoint"
   | "watch"
+  | "ledger"
   | "numbers"
   | "fit"
   | "search"
@@ -96,6 +100,7 @@ const COMMANDS = new Map<string, Command>([
   ["End", "finish"],
   ["b", "breakpoint"],
   ["w", "watch"],
+  ["l", "ledger"],
   ["n", "numbers"],
   ["c", "otherClock"],
   ["t", "teach"],
