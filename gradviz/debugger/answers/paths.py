@@ -134,7 +134,8 @@ def answer(recorded: Recorded, subnet: str | None, frame: int | None, y: str | N
     difference = None
     if whole is not None and gradient is not None:
         was = as_vector(flow.array(blob, gradient.parts))
-        difference = float(np.abs(was - as_vector(whole)).max()) if was.size else 0.0
+        with np.errstate(invalid="ignore"):  # infinities of one sign differ by NaN
+            difference = float(np.abs(was - as_vector(whole)).max()) if was.size else 0.0
     return PathsView(
         x=scene.named(blob),
         starts=[(start, ", ".join(parts) if parts else "none") for start, parts in starts.items()],
