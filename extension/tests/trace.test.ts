@@ -29,6 +29,16 @@ test("a newer version is refused with the way out", () => {
   refusal((d) => (d["version"] = 2), /^this is a gradviz trace of version 2; this gradviz reads version 1: update gradviz$/);
 });
 
+test("what is no blob version, or comes and goes, is refused", () => {
+  refusal((d) => (d["forward"][0]["outputs"] = ["h"]), /names "h", which is no blob version/);
+  refusal((d) => d["forward"][0]["outputs"].push("k@0"), /line f0\.history has more blobs, or fewer/);
+  refusal((d) => (d["forward"][0]["inputs"][0] = `x@${"9".repeat(30)}`), /which is no blob version/);
+});
+
+test("an event in a net that was not entered is refused", () => {
+  refusal((d) => (d["events"][2]["kind"] = "EnteredSubnet"), /events\[2\]\.subnet is null, and a nested net is entered/);
+});
+
 test("an older version is refused with the way out", () => {
   refusal((d) => (d["version"] = 0), /version 0; this gradviz reads version 1: record it again/);
 });

@@ -1,7 +1,7 @@
 // Whether what a trace document refers to is there.
 
 import { refuse } from "../json";
-import { allLines, subnetOf, type Line, type Trace } from "../trace";
+import { allLines, subnetOf, type Line, type Trace, type TraceEvent } from "../trace";
 
 /** Groups of the drawing that one can lie in. */
 const MOST_AROUND = 200;
@@ -9,6 +9,7 @@ const MOST_AROUND = 200;
 /** Throws at the first reference that leads nowhere. */
 export function checkReferences(trace: Trace): void {
   const ids = checkIds(trace);
+  checkLines(trace);
   checkSubnets(trace, ids);
   checkForward(trace);
   checkSchedule(trace);
@@ -43,6 +44,20 @@ function checkIds(trace: Trace): Set<string> {
     add(net.backward, `subnets[${index}].backward`);
   });
   return ids;
+}
+
+/** How a blob version is written. */
+const VERSION = /^[^]+@\d{1,9}$/;
+
+/** Lines name blob versions, and read and write as many of them all the time. */
+function checkLines(trace: Trace): void {
+  for (const line of allLines(trace)) {
+    for (const { inputs, outputs } of [line, ...line.history]) {
+      if (inputs.length !== line.inputs.length || outputs.length !== line.outputs.length) refuse(`line ${line.id}.history`, "has more blobs, or fewer, than the line in the end");
+      const wrong = [...inputs, ...outputs].find((blob) => !VERSION.test(blob));
+      if (wrong !== undefined) refuse(`line ${line.id}`, `names "${wrong}", which is no blob version`);
+    }
+  }
 }
 
 function checkSubnets(trace: Trace, lines: Set<string>): void {
@@ -120,14 +135,23 @@ function checkNodeGroups({ graph }: Trace, ids: Set<string>): void {
   });
 }
 
-/** Groups are contiguous, but that those of nested nets may lie inside: `over` has to know where each ends. */
+/**
+ * Groups are contiguous, but that those of nested nets may lie inside: `over` has to know where each ends. Events are in
+ * the net that was entered last.
+ */
 function checkGroups(trace: Trace): void {
   const open: number[] = [];
   const known = new Set<number>();
+  const inside: Pick<TraceEvent, "subnet" | "frame">[] = [{ subnet: null, frame: null }];
   let depth = 0;
-  trace.events.forEach(({ group, kind }, index) => {
+  trace.events.forEach((event, index) => {
+    const { group, kind, subnet } = event;
     if (kind === "LeftSubnet") depth--;
     if (depth < 0) refuse(`events[${index}]`, "leaves a nested net that was not entered");
+    if (kind === "EnteredSubnet" && subnet === null) refuse(`events[${index}].subnet`, "is null, and a nested net is entered");
+    if (kind === "EnteredSubnet") inside[depth + 1] = event;
+    const here = inside[kind === "EnteredSubnet" ? depth + 1 : depth];
+    if (kind !== "Failed" && (subnet !== here?.subnet || event.frame !== here.frame)) refuse(`events[${index}]`, "is in another nested net, or run of it, than was entered");
     open.length = depth + 1;
     if (open[depth] !== group) {
       if (known.has(group)) refuse(`events[${index}].group`, `is ${group}, a group that had ended before`);
