@@ -3,7 +3,7 @@
 import { hitsOf, logBy, meaningOf, remarks, withBreakpoint } from "../breakpoints";
 import { after, runTo } from "../occurrences";
 import type { BreakpointEntry, Trace } from "../trace";
-import { element, icon } from "./dom";
+import { element, iconButton } from "./dom";
 import { entryForm } from "./entry";
 import { howForm, isUnfolded, setUnfolded } from "./hits";
 import type { Navigation } from "./navigation";
@@ -36,26 +36,20 @@ function item(trace: Trace, position: number, entry: BreakpointEntry, navigation
   check.checked = entry.enabled;
   check.addEventListener("change", () => change({ ...entry, enabled: check.checked }));
   const form = howForm(trace, entry, change);
-  const how = button(`Which hits of ${entry.on} count, and what it logs`, "M3 5h10M3 11h10M6 3v4M10 9v4", () => unfold(form.hidden));
+  const how = iconButton(`Which hits of ${entry.on} count, and what it logs`, "M3 5h10M3 11h10M6 3v4M10 9v4", () => unfold(form.hidden), { class: "gv-turn" });
   const unfold = (isOpen: boolean): void => {
     setUnfolded(navigation, entry.id, isOpen);
     form.hidden = !isOpen;
     how.setAttribute("aria-expanded", String(isOpen));
   };
   unfold(!isWrong && isUnfolded(navigation, entry.id));
-  const remove = button(`Remove ${entry.on}`, "M4 4l8 8M12 4l-8 8", () => set(all.filter((one) => one.id !== entry.id)));
+  const remove = iconButton(`Remove ${entry.on}`, "M4 4l8 8M12 4l-8 8", () => set(all.filter((one) => one.id !== entry.id)), { class: "gv-turn" });
   const said = remarks(trace, entry);
   const remark = said === "" ? [] : [element("div", { class: isWrong ? "gv-wrong" : "gv-note" }, said)];
   const text = element("div", { class: "gv-entry-text" }, element("code", {}, entry.on), ...remark);
   const count = element("span", { class: "gv-note gv-hits" }, isWrong ? "" : hitText(hitsOf(trace, entry), position));
   const row = element("div", { class: "gv-entry" }, check, text, count, ...(isWrong ? [] : [how]), remove);
   return element("div", { role: "listitem", class: entry.enabled ? "" : "gv-off" }, row, form);
-}
-
-function button(label: string, path: string, act: () => void): HTMLElement {
-  const made = element("button", { type: "button", class: "gv-turn", "aria-label": label, title: label }, icon(path));
-  made.addEventListener("click", act);
-  return made;
 }
 
 /** "hit 2 of 5", "5 hits" where it is not one of them, "no hit". */

@@ -27,6 +27,13 @@ export function icon(path: string): SVGSVGElement {
   return picture;
 }
 
+/** A button that shows an icon alone; what it says stands in its tool tip. */
+export function iconButton(label: string, path: string, act: () => void, attributes: Attributes = {}): HTMLButtonElement {
+  const made = element("button", { type: "button", title: label, "aria-label": label, ...attributes }, icon(path));
+  made.addEventListener("click", act);
+  return made;
+}
+
 function setAttributes(target: Element, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== false) target.setAttribute(name, value === true ? "" : String(value));

@@ -1,7 +1,7 @@
 // The focus: only what lies within some hops of one operator is shown.
 
 import { linesById, type Trace } from "../trace";
-import { element, icon } from "./dom";
+import { element, iconButton } from "./dom";
 import { neighbourhood } from "./hops";
 import { counted } from "./numbers";
 
@@ -20,9 +20,9 @@ export function createFocus(trace: Trace, keep: (lines: ReadonlySet<string> | nu
   let hops = 2;
   let centre: string | null = null;
   const words = element("span", { role: "status" });
-  const fewer = button("Fewer hops", "M3 8h10", () => change(hops - 1));
-  const more = button("More hops", "M8 3v10M3 8h10", () => change(hops + 1));
-  const bar = element("div", { class: "gv-focus", role: "group", "aria-label": "Focus", hidden: true }, fewer, words, more, button("End the focus (f, Escape)", "M4 4l8 8M12 4l-8 8", end));
+  const fewer = iconButton("Fewer hops", "M3 8h10", () => change(hops - 1));
+  const more = iconButton("More hops", "M8 3v10M3 8h10", () => change(hops + 1));
+  const bar = element("div", { class: "gv-focus", role: "group", "aria-label": "Focus", hidden: true }, fewer, words, more, iconButton("End the focus (f, Escape)", "M4 4l8 8M12 4l-8 8", end));
 
   function change(to: number): void {
     if (centre === null || to < 1 || to > MOST) return;
@@ -65,10 +65,4 @@ function called(trace: Trace, id: string): string {
   const line = linesById(trace).get(id);
   const index = line?.role === "forward" ? /\d+$/.exec(id)?.[0] : line?.of;
   return `${line?.type ?? ""}${index == null ? "" : ` ${line?.role === "forward" ? "" : "of "}#${index}`}`;
-}
-
-function button(label: string, path: string, act: () => void): HTMLButtonElement {
-  const made = element("button", { type: "button", title: label, "aria-label": label }, icon(path));
-  made.addEventListener("click", act);
-  return made;
 }

@@ -2,7 +2,7 @@
 
 import type { BreakpointEntry, Trace } from "../trace";
 import { createCanvas, type Canvas } from "./canvas";
-import { element, icon } from "./dom";
+import { element, iconButton } from "./dom";
 import { createFocus } from "./focus";
 import type { Navigation } from "./navigation";
 import { createOperators } from "./operators";
@@ -38,20 +38,20 @@ export function createGraph(trace: Trace, navigation: Navigation): GraphView {
   const operators = createOperators(trace, navigation);
   const focus = createFocus(trace, (lines, line) => canvas?.keep(lines, line));
   const search = createSearch(trace, (lines) => canvas?.match(lines), lead);
-  const table = button("Table of the operators (g)", "M2 3h12v10H2zM2 6.5h12M6 3v10", toggleTable);
+  const table = iconButton("Table of the operators (g)", "M2 3h12v10H2zM2 6.5h12M6 3v10", toggleTable);
   const tools = element("div", { class: "gv-zoom", role: "group", "aria-label": "Graph tools" }, table);
   const corner = element("div", { class: "gv-corner" }, focus.element, search.element);
   let selected: string | null = null;
   if (canvas) {
     const { viewport } = canvas;
     tools.prepend(
-      button("Find operators (s)", "M7 3a4 4 0 1 0 0 8 4 4 0 0 0 0-8M10 10l3.5 3.5", search.open),
-      button("Focus on what is near, or show all again (f)", "M2 5V2h3M11 2h3v3M14 11v3h-3M5 14H2v-3M6 8h4M8 6v4", () => navigation.focus()),
+      iconButton("Find operators (s)", "M7 3a4 4 0 1 0 0 8 4 4 0 0 0 0-8M10 10l3.5 3.5", search.open),
+      iconButton("Focus on what is near, or show all again (f)", "M2 5V2h3M11 2h3v3M14 11v3h-3M5 14H2v-3M6 8h4M8 6v4", () => navigation.focus()),
     );
     tools.append(
-      button("Zoom in (Ctrl + wheel)", "M8 3v10M3 8h10", () => viewport.zoom(1.25)),
-      button("Zoom out", "M3 8h10", () => viewport.zoom(0.8)),
-      button("Fit the graph (Space)", "M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3", viewport.fit),
+      iconButton("Zoom in (Ctrl + wheel)", "M8 3v10M3 8h10", () => viewport.zoom(1.25)),
+      iconButton("Zoom out", "M3 8h10", () => viewport.zoom(0.8)),
+      iconButton("Fit the graph (Space)", "M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3", viewport.fit),
     );
   }
   pane.append(operators.element, corner, tools);
@@ -114,10 +114,4 @@ function createDrawn(trace: Trace, navigation: Navigation, pane: HTMLElement): C
     pane.append(element("p", { class: "gv-empty" }, reason, element("br"), "The program beside it tells the same story, and so does the table of the operators (g)."));
     return null;
   }
-}
-
-function button(label: string, path: string, act: () => void): HTMLButtonElement {
-  const made = element("button", { type: "button", title: label, "aria-label": label }, icon(path));
-  made.addEventListener("click", act);
-  return made;
 }

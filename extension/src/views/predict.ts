@@ -6,6 +6,7 @@ import { questionAt, type Question } from "../teaching/questions";
 import type { Trace } from "../trace";
 import { chainRows } from "./chain";
 import { element } from "./dom";
+import { keepKeys } from "./entry";
 import { mathElement } from "./math";
 import { marked } from "./marked";
 import type { Navigation } from "./navigation";
@@ -114,16 +115,14 @@ function choiceButton(text: string, index: number, choose: (index: number) => vo
 function numberField(count: number, changed: (text: string) => void, reveal: () => void): HTMLInputElement {
   const what = count === 1 ? "a number" : `${count} numbers`;
   const field = element("input", { type: "text", inputmode: "decimal", "aria-label": `Your prediction, ${what}`, placeholder: what, spellcheck: "false", autocomplete: "off" });
+  keepKeys(field);
   field.addEventListener("input", () => changed(field.value));
   field.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") field.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
     const isAtEnd = event.key === "ArrowRight" && field.selectionStart === field.value.length;
     if (event.key === "Enter" || isAtEnd) {
       event.preventDefault();
       reveal();
     }
-    // What is typed belongs to the field, but for the keys that mean nothing in it.
-    if (event.key !== "F10" && event.key !== "F11") event.stopPropagation();
   });
   return field;
 }

@@ -7,6 +7,7 @@ import { valueOf, type Place } from "../values";
 import type { Question, Reply } from "../asking";
 import { answerCard, onDemand, shownBlock, shownReply, type Asking } from "./answer";
 import { element } from "./dom";
+import { keepKeys } from "./entry";
 import { quantity } from "./numbers";
 
 /** A blob of a net, or of a run of it, as it is asked for from anywhere. */
@@ -100,11 +101,7 @@ export function changesSince(asking: Asking, position: number): HTMLElement[] {
     event.preventDefault();
     place.replaceChildren(answerCard(asking, { question: "diff", arguments: [field.valueAsNumber], position }));
   });
-  field.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") field.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
-    // What is typed belongs to the field, but for the keys that mean nothing in it.
-    if (event.key !== "F10" && event.key !== "F11") event.stopPropagation();
-  });
+  keepKeys(field);
   return [form, place];
 }
 

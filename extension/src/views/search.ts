@@ -1,7 +1,8 @@
 // Searching the graph: a field that finds operators by type, name, blob or index, and goes from one to the next.
 
 import { allLines, type Line, type Trace } from "../trace";
-import { element, icon } from "./dom";
+import { element, iconButton } from "./dom";
+import { keepKeys } from "./entry";
 
 export interface Search {
   element: HTMLElement;
@@ -13,7 +14,7 @@ export interface Search {
 export function createSearch(trace: Trace, match: (lines: string[]) => void, lead: (line: string) => void): Search {
   const input = element("input", { type: "text", "aria-label": "Search the graph", placeholder: "type, blob, #index", spellcheck: "false", autocomplete: "off" });
   const count = element("span", { class: "gv-note", role: "status" });
-  const shut = element("button", { type: "button", "aria-label": "Close the search", title: "Close the search (Escape)" }, icon("M4 4l8 8M12 4l-8 8"));
+  const shut = iconButton("Close the search", "M4 4l8 8M12 4l-8 8", close, { title: "Close the search (Escape)" });
   const bar = element("div", { class: "gv-search", role: "search", hidden: true }, input, count, shut);
   let found: string[] = [];
   let at = -1;
@@ -38,8 +39,8 @@ export function createSearch(trace: Trace, match: (lines: string[]) => void, lea
     bar.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
   }
 
+  keepKeys(input);
   input.addEventListener("input", look);
-  shut.addEventListener("click", close);
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && found.length > 0) {
       event.preventDefault();
@@ -47,8 +48,6 @@ export function createSearch(trace: Trace, match: (lines: string[]) => void, lea
       lead(found[at] ?? "");
       tell();
     } else if (event.key === "Escape") close();
-    // What is typed belongs to the field, but for the keys that mean nothing in it.
-    if (event.key !== "F10" && event.key !== "F11") event.stopPropagation();
   });
   return {
     element: bar,

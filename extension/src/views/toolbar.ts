@@ -2,6 +2,7 @@
 
 import type { Trace } from "../trace";
 import { element, icon, type Child } from "./dom";
+import { keepKeys } from "./entry";
 import type { Navigation } from "./navigation";
 
 /** More suggestions than this help nobody and slow the list down. */
@@ -79,17 +80,13 @@ function createRunTo(trace: Trace, navigation: Navigation) {
   });
   const message = element("span", { class: "gv-message", role: "status" });
   const clear = (): void => message.replaceChildren();
+  keepKeys(input);
   input.addEventListener("input", clear);
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && input.value.trim() !== "") {
       event.preventDefault();
       message.replaceChildren(navigation.runTo(input.value.trim()) ?? "");
-    } else if (event.key === "Escape") {
-      clear();
-      input.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
-    }
-    // What is typed belongs to the field, but for the keys that mean nothing in it.
-    if (event.key !== "F10" && event.key !== "F11") event.stopPropagation();
+    } else if (event.key === "Escape") clear();
   });
   return { element: element("span", { class: "gv-run-to" }, input, list, message), clear, focus: () => input.focus({ preventScroll: true }) };
 }
