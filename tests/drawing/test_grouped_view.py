@@ -2,11 +2,15 @@
 
 import re
 import signal
-import threading
+import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
+from itertools import count
+from pathlib import Path
+from types import FrameType
 from xml.etree.ElementTree import fromstring
 
 import pytest
@@ -29,11 +33,29 @@ from tests.drawing.nested import loop
 from tests.drawing.nested import trace as recorded
 from tests.drawing.shapes import box, groups, overlap
 
+DRAWING = str(Path("gradviz", "drawing"))
+
 both = pytest.mark.parametrize("operators", [chain(200), residual(60)])
 
 
 def levels(document: Trace) -> tuple[View, list[Content]]:
     return views(Nesting(document), set())
+
+
+@contextmanager
+def interrupt_while_drawing(calls: int) -> Iterator[None]:
+    """Ctrl+C at the call of that number of a function of the drawing, wherever that is."""
+    left = count(calls - 1, -1)
+
+    def notice(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and DRAWING in frame.f_code.co_filename and next(left) == 0:
+            signal.raise_signal(signal.SIGINT)
+
+    sys.setprofile(notice)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
 
 
 def picture(drawn: View) -> str:
@@ -213,13 +235,11 @@ def test_groups_survive_a_document_and_wrong_ones_are_refused():
         encode(replace(document, graph=replace(graph, groups=deep)))
 
 
-def test_a_layout_that_is_interrupted_leaves_nothing_behind():
-    session = Session(trace(residual(2500)))
-    alarm = threading.Timer(0.01, signal.raise_signal, [signal.SIGINT])
-    alarm.start()
-    with pytest.raises(KeyboardInterrupt):
+@pytest.mark.parametrize("calls", [1, 100, 10_000])
+def test_a_layout_that_is_interrupted_leaves_nothing_behind(calls):
+    session = Session(trace(residual(500)))
+    with interrupt_while_drawing(calls), pytest.raises(KeyboardInterrupt):
         session.trace()
-    alarm.join()
     assert session.trace().graph.groups
     assert session.position == 0
 
