@@ -16,14 +16,19 @@ ARTIFACTS = REPOSITORY / "tests" / "artifacts"
 CALL_FAILED = pytest.StashKey[bool]()
 
 
+def jupyter_host(item: pytest.Item) -> str | None:
+    """The Jupyter host of a test that is run on each host."""
+    host = item.callspec.params.get("host_of_run") if hasattr(item, "callspec") else None
+    return None if host == "page" else host
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Each Jupyter host is opened by one of the workers, for all its tests; the others are shared out by files."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            host = item.callspec.params.get("host_of_run") if isinstance(item, pytest.Function) and hasattr(item, "callspec") else None
-            item.add_marker(pytest.mark.xdist_group(item.path.stem if host in (None, "page") else host))
+            item.add_marker(pytest.mark.xdist_group(jupyter_host(item) or item.path.stem))
 
 
 @pytest.hookimpl(wrapper=True)

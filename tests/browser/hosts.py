@@ -173,8 +173,9 @@ class PageHost(Host):
         page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
 
     def show(self, build: Build) -> View:
-        path = self._folder / f"{build.__name__}.html"
-        recorded(build).to_html(path)
+        path = self._folder / f"{build.__module__}.{build.__name__}.html"
+        if not path.exists():
+            recorded(build).to_html(path)
         self.page.goto(path.as_uri())
         root = self.page.locator(SHOWN)
         expect(root).to_be_visible()

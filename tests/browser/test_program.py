@@ -13,9 +13,20 @@ from tests.browser.view import View, box
 from tests.drawing.nested import Built, workspace
 
 OPERATORS = 400
-ROWS = (
-    "rows => rows.map(row => [row.dataset.line, row.getBoundingClientRect().top, row.getBoundingClientRect().height])"
-)
+
+Row = tuple[str, float, float]
+"""A line, and the top and height of its row in pixels."""
+
+SCROLLED = """async (box, to) => {
+  const placeOf = (row) => [row.dataset.line, row.getBoundingClientRect().top, row.getBoundingClientRect().height];
+  const rows = () => [...box.querySelectorAll(".gv-line")].map(placeOf);
+  const before = rows();
+  box.scrollTop = "by" in to ? box.scrollTop + to.by : to.fraction * (box.scrollHeight - box.clientHeight);
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return [before, rows()];
+}"""
+"""Scrolls by pixels or to a fraction of all; the rows that exist before and after: their lines, tops and heights."""
+
 TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -34,8 +45,10 @@ def part(view: View, name: str) -> Locator:
     return view.program.get_by_role("tree", name=name, exact=True)
 
 
-def scroll_to(lines: Locator, fraction: float) -> None:
-    lines.evaluate("(box, fraction) => { box.scrollTop = fraction * (box.scrollHeight - box.clientHeight) }", fraction)
+def scrolled(lines: Locator, **to: float) -> tuple[list[Row], list[Row]]:
+    """The rows that exist before and after it was scrolled `by` pixels, or to a `fraction` of all."""
+    before, after = lines.evaluate(SCROLLED, to)
+    return before, after
 
 
 def is_in_sight(row: Locator, window: Locator) -> bool:
@@ -58,10 +71,7 @@ def test_scrolling_shows_every_line_once_and_without_gaps(host: Host) -> None:
     lines = part(view, "Forward")
     seen: set[str] = set()
     for step in range(0, 101, 2):
-        scroll_to(lines, step / 100)
-        expect(lines.get_by_role("treeitem").first).to_be_visible()
-        host.page.evaluate("() => new Promise(requestAnimationFrame)")
-        rows = lines.locator(".gv-line").evaluate_all(ROWS)
+        _, rows = scrolled(lines, fraction=step / 100)
         # The line that the Tab key reaches may stand apart.
         near = [row for row in rows if row[0] != "f0"]
         for (_, top, height), (_, below, _) in pairwise(near):
@@ -73,15 +83,13 @@ def test_scrolling_shows_every_line_once_and_without_gaps(host: Host) -> None:
 def test_rows_above_that_are_higher_than_expected_do_not_move_those_in_sight(host: Host) -> None:
     view = host.show(long)
     lines = part(view, "Forward")
-    scroll_to(lines, 1)
+    scrolled(lines, fraction=1)
     last = lines.locator("[data-line=f399]")
     expect(last).to_be_visible()
     for _ in range(30):
-        first = lines.locator(".gv-line").evaluate_all(ROWS)
-        lines.evaluate("box => { box.scrollTop -= 150 }")
-        host.page.evaluate(TWO_FRAMES)
-        then = {line: top for line, top, _ in lines.locator(".gv-line").evaluate_all(ROWS)}
-        moved = {round(then[line] - top) for line, top, _ in first if line in then and line != "f0"}
+        before, after = scrolled(lines, by=-150)
+        then = {line: top for line, top, _ in after}
+        moved = {round(then[line] - top) for line, top, _ in before if line in then and line != "f0"}
         assert moved <= {149, 150, 151}, moved
 
 
@@ -102,16 +110,16 @@ def test_arrows_walk_through_all_lines_and_tab_comes_back_to_the_last_one(host: 
     forward.locator("[data-line=f0]").focus()
     for at in range(1, 60):
         host.page.keyboard.press("ArrowDown")
-        expect(forward.locator(f"[data-line=f{at}]")).to_be_focused()
+        assert host.page.evaluate("document.activeElement.dataset.line") == f"f{at}"
     row = forward.locator("[data-line=f59]")
     assert is_in_sight(row, forward)
-    scroll_to(forward, 1)
+    scrolled(forward, fraction=1)
     expect(forward.locator("[data-line=f399]")).to_be_visible()
     expect(row).to_be_focused()
     host.page.keyboard.press("ArrowUp")
     expect(forward.locator("[data-line=f58]")).to_be_focused()
     assert is_in_sight(forward.locator("[data-line=f58]"), forward)
-    scroll_to(forward, 1)
+    scrolled(forward, fraction=1)
     forward.locator("[data-line=f399]").focus()
     host.page.keyboard.press("ArrowDown")
     expect(backward.locator("[data-line=b0]")).to_be_focused()

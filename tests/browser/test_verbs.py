@@ -1,6 +1,7 @@
 """Every verb and every key, wherever the widget lives: each leads where Python's verb leads, by key and by button."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -32,6 +33,7 @@ NAMES = {"⇧ ": "Shift+", "→": "ArrowRight", "←": "ArrowLeft", "↑": "Arro
 """What keys are called here that the card calls otherwise; 1 and 4 are the ends of a range."""
 
 
+@cache
 def leads_to(verb: str) -> int:
     """Where Python comes from the start."""
     session = gradviz.Session(recorded(gated).trace())
