@@ -1,7 +1,6 @@
 """Where the widget lives: JupyterLab, Notebook 7, and a page without a server. Each shows recordings in one page."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -10,10 +9,8 @@ from playwright.sync_api import Locator, Page, expect
 
 import gradviz
 from tests.browser.lab_page import START, LabPage
+from tests.browser.programs import Build, record
 from tests.browser.view import View
-
-Build = Callable[[], tuple[gradviz.Net, list[str], gradviz.Workspace]]
-"""A function of a module, which gives a net, what to differentiate, and what to run it on."""
 
 SHOWN = ".gradviz:not(.gv-opening)"
 """The widget, once it has opened its recording."""
@@ -46,8 +43,7 @@ CHANGE_THEME = "theme => window.jupyterapp.commands.execute('apputils:change-the
 @cache
 def recorded(build: Build) -> gradviz.Session:
     """The recording that every host shows; nobody may move it."""
-    net, ys, ws = build()
-    return gradviz.debug(net, ys, workspace=ws)
+    return record(build)
 
 
 class Host(ABC):
@@ -90,17 +86,16 @@ class JupyterHost(Host):
     def show(self, build: Build) -> View:
         return self._run_cell(
             0,
-            f"import gradviz\nfrom {build.__module__} import {build.__name__}\n"
-            f"net, ys, ws = {build.__name__}()\nsession = gradviz.debug(net, ys, workspace=ws)\nsession",
+            f"from tests.browser.programs import record\nfrom {build.__module__} import {build.__name__}\n"
+            f"session = record({build.__name__})\nsession",
         )
 
     def show_forgotten(self, build: Build) -> View:
         """A widget over a session that nobody in the kernel refers to any more."""
         return self._run_cell(
             0,
-            f"import gc, gradviz\nfrom {build.__module__} import {build.__name__}\ndef show():\n"
-            f"    net, ys, ws = {build.__name__}()\n    display(gradviz.debug(net, ys, workspace=ws))\nshow()\n"
-            "gc.collect();",
+            f"import gc\nfrom tests.browser.programs import record\nfrom {build.__module__} import {build.__name__}\n"
+            f"display(record({build.__name__}))\ngc.collect();",
         )
 
     def show_again(self) -> View:

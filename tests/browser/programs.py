@@ -1,5 +1,6 @@
 """What the browser tests record."""
 
+from collections.abc import Callable
 from threading import Event
 from typing import Any
 
@@ -8,6 +9,18 @@ import numpy as np
 import gradviz
 from tests.debugger import loops
 from tests.drawing.nested import Built, loop, workspace
+
+Build = Callable[[], Built | gradviz.Variable]
+"""A function of a module: a net, what to differentiate and what to run it on, or what came of define-by-run code."""
+
+
+def record(build: Build) -> gradviz.Session:
+    """A new recording, at its start."""
+    built = build()
+    if isinstance(built, gradviz.Variable):
+        return gradviz.debug(built)
+    net, ys, ws = built
+    return gradviz.debug(net, ys, workspace=ws)
 
 
 def skip_connection() -> Built:

@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.hosts import Build, Host, recorded
-from tests.browser.programs import gated, neuron, skip_connection
+from tests.browser.hosts import Host, recorded
+from tests.browser.programs import Build, gated, neuron, skip_connection
 from tests.browser.test_accessibility import violations
 from tests.browser.view import View, box
 from tests.drawing.nested import loop, shared_gradient, two_branches
