@@ -19,6 +19,8 @@ DEFAULT_FOLDER = "gradviz-demos"
 RECORDING = ".gradviz.json"
 REFUSED = 2
 """The exit status where what was asked for cannot be done."""
+INTERRUPTED = 130
+"""The exit status, as of every program that Ctrl+C ends."""
 NOT_DEMOS = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
 
 
@@ -101,6 +103,9 @@ def make_page(recording: Path, output: Path | None, title: str | None, budget: i
     except (GradvizError, OSError) as error:
         print(f"gradviz html: {error}", file=sys.stderr)
         return REFUSED
+    except KeyboardInterrupt:
+        print("gradviz html: interrupted, and nothing was written", file=sys.stderr)
+        return INTERRUPTED
     print(f"{target}: {size / 1000:,.0f} KB")
     return 0
 

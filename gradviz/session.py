@@ -1,6 +1,7 @@
 """Session: what a person debugs with. A cursor over a recording, with every way to look at it."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
@@ -11,8 +12,9 @@ import msgspec
 from . import notebook
 from .debugger import Cursor, Recording, record
 from .debugger.eager import record_backward
+from .debugger.progress import Progress
 from .debugger.terms import Budget, Folder
-from .debugger.trace import Trace, decode, encode
+from .debugger.trace import Trace, decode_with_events, encode
 from .drawing import LIGHT, Opened, Theme, digraph, render
 from .eager import Variable
 from .gradient import Ys
@@ -24,7 +26,7 @@ from .notebook.files import write_whole
 from .notebook.page import BUDGET, page
 from .notebook.progress import shown_progress
 from .program import GradientError, NetDef
-from .program.events import Aggregator
+from .program.events import Aggregator, Event
 from .runtime import Workspace
 
 if TYPE_CHECKING:
@@ -40,8 +42,10 @@ class Session(Cursor):
         id: a short string that tells this session from others of the kernel.
     """
 
-    def __init__(self, trace: Trace | None, recording: Recording | None = None) -> None:
-        super().__init__(trace, recording)
+    def __init__(
+        self, trace: Trace | None, recording: Recording | None = None, told: Sequence[Event] | None = None
+    ) -> None:
+        super().__init__(trace, recording, told)
         self.id = token_hex(4)
         notebook.announce(self)
 
@@ -54,7 +58,8 @@ class Session(Cursor):
         Raises:
             TraceError: the file is cut off, of a newer version, or no trace.
         """
-        return cls(decode(Path(path).read_bytes()))
+        trace, told = decode_with_events(Path(path).read_bytes())
+        return cls(trace, told=told)
 
     def save(self, path: str | Path) -> None:
         """Write the trace document, picture included, to `path` (by custom ``*.gradviz.json``), whole or not at all.
@@ -79,7 +84,17 @@ class Session(Cursor):
         Raises:
             FileError: `path` cannot be written, or the page would be too large for a browser. What was there stays.
         """
-        html = page(self.trace(), self.position, questions=self, budget=budget, most_answers=answers, title=title)
+        trace = self.trace()
+        with self._waiting() as progress:
+            html = page(
+                trace,
+                self.position,
+                questions=self,
+                budget=budget,
+                most_answers=answers,
+                title=title,
+                progress=progress,
+            )
         write_whole(path, html.encode(errors="replace"))
 
     def to_notebook(self, path: str | Path) -> None:
@@ -99,9 +114,14 @@ class Session(Cursor):
 
     @cached_property
     def _drawn(self) -> Trace:
-        if self._trace.graph.svg is not None:
-            return self._trace
-        return msgspec.structs.replace(self._trace, graph=render(self._trace))
+        trace = self._trace
+        if trace.graph.svg is not None:
+            return trace
+        with self._waiting() as progress:
+            return msgspec.structs.replace(trace, graph=render(trace, progress=progress))
+
+    def _waiting(self) -> AbstractContextManager[Progress | None]:
+        return shown_progress()
 
     @property
     def net(self) -> Net:
@@ -188,9 +208,12 @@ def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> 
     is_eager = y is not None
     _check_options(options, is_eager, *([net, ys] if is_eager else []))
     with shown_progress() as progress:
-        if is_eager:
-            return Session(None, record_backward(y, **options, progress=progress))
-        return Session(None, record(net, ys, **options, progress=progress))
+        recording: Recording = (
+            record_backward(y, **options, progress=progress)
+            if is_eager
+            else record(net, ys, **options, progress=progress)
+        )
+    return Session(None, recording)
 
 
 def _are_variables(given: Any) -> bool:

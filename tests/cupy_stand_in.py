@@ -17,6 +17,7 @@ FUNCTIONS = {
     "argmin": "a axis dtype out keepdims",
     "argsort": "a axis kind",
     "array": "obj dtype copy order subok ndmin blocking",
+    "bincount": "x weights minlength",
     "broadcast_to": "array shape",
     "concatenate": "tup axis out dtype casting",
     "copyto": "dst src casting where",

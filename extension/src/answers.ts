@@ -10,7 +10,7 @@ export interface Answers {
   canAsk: boolean;
   /** What was answered before; undefined: it was not asked, or there was no answer. */
   known(question: Question): Reply | undefined;
-  /** Calls `done` with the reply, as soon as it is there and if it `isWanted` then. */
+  /** Calls `done` with the reply, as soon as it is there and if it `isWanted` then; once more with one that comes late. */
   ask(question: Question, isWanted: () => boolean, done: (reply: Reply) => void): void;
 }
 
@@ -35,12 +35,17 @@ export function createAnswers(put: Ask | null): Answers {
     isAsking = true;
     void put(wish.question).then((reply) => {
       isAsking = false;
-      // Another kernel, or a second try, may have an answer where there was a problem.
-      if ("blocks" in reply) heard.set(key(wish.question), reply);
-      if (wish.isWanted()) wish.done(reply);
+      tell(wish, reply);
+      if ("late" in reply) void reply.late?.then((found) => tell(wish, found));
       if (reply === KERNEL_GONE) for (const other of wishes.splice(0)) other.done(reply);
       next();
     });
+  }
+
+  function tell({ question, isWanted, done }: Wish, reply: Reply): void {
+    // Another kernel, or a second try, may have an answer where there was a problem.
+    if ("blocks" in reply) heard.set(key(question), reply);
+    if (isWanted()) done(reply);
   }
 
   return {

@@ -27,6 +27,8 @@ export interface Answer {
 export interface Problem {
   problem: string;
   waysOut: string[];
+  /** The reply that may come yet, where nothing was heard for long: to ask again can help. */
+  late?: Promise<Reply>;
 }
 
 export type Reply = Answer | Problem;
@@ -77,7 +79,26 @@ export const KERNEL_GONE: Problem = {
   waysOut: ["Start the kernel again and run the cell of the session."],
 };
 
+/** A question, or its answer, can get lost on the way, and nobody tells: after so many milliseconds the view does. */
+export const PATIENCE = 20_000;
+
+function silence(late: Promise<Reply>): Problem {
+  const problem = `No answer for ${PATIENCE / 1000} seconds: the kernel is busy, the answer takes long, or the question got lost. If an answer comes, it is shown here.`;
+  return { problem, waysOut: [], late };
+}
+
 let lines = 0;
+
+/** The reply or, when it takes too long, that nothing was heard; then the reply is there late. */
+function patient(reply: Promise<Reply>): Promise<Reply> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(silence(reply)), PATIENCE);
+    void reply.then((found) => {
+      clearTimeout(timer);
+      resolve(found);
+    });
+  });
+}
 
 /** `send` may throw where there is no kernel any more. */
 export function createLine(send: (message: Record<string, unknown>) => void): Line {
@@ -87,8 +108,8 @@ export function createLine(send: (message: Record<string, unknown>) => void): Li
   let asked = 0;
 
   function ask(question: Question): Promise<Reply> {
-    return new Promise((resolve) => {
-      const id = `${name}.${++asked}`;
+    const id = `${name}.${++asked}`;
+    const reply = new Promise<Reply>((resolve) => {
       waiting.set(id, resolve);
       try {
         send({ type: "question", id, ...question });
@@ -97,6 +118,7 @@ export function createLine(send: (message: Record<string, unknown>) => void): Li
         resolve(KERNEL_GONE);
       }
     });
+    return patient(reply);
   }
 
   function hear(message: unknown): void {

@@ -1,13 +1,17 @@
 // Which blob a gradient is of, and which gradient a blob has, as the events of a recording tell it.
 
 import type { Trace, TraceEvent } from "./trace";
+import { bare } from "./versions";
 
-/** A gradient that a blob version has from one position on; a sparse one has two parts. */
+/** A gradient that a blob version has from one position on. */
 export interface GradientSince {
   at: number;
-  parts: string[];
-  /** The forward operator that it comes through, an index into its net's lines; null: it is the whole gradient. */
+  /** The blob version that holds it; of a sparse one, its rows. */
+  values: string;
+  /** The forward operator that it comes through, an index into its net's lines; null: a sum, or the one that a y starts with. */
   through: number | null;
+  /** Whether gradients that came before are added up in it. */
+  isSum: boolean;
 }
 
 interface Gradients {
@@ -41,9 +45,16 @@ function find(trace: Trace): Gradients {
     // Of an accumulation the sum stands first, its terms behind the blob.
     const parts = event.blobs.slice(0, end);
     for (const part of parts) push(gradients.blobs, keyOf(event.subnet, part), blob);
-    push(gradients.since, keyOf(event.subnet, blob), { at: index + 1, parts, through: event.kind === "GeneratorAdded" ? event.forward : null });
+    const values = valuesAmong(parts, event.detail["gradient"]);
+    push(gradients.since, keyOf(event.subnet, blob), { at: index + 1, values, through: event.kind === "GeneratorAdded" ? event.forward : null, isSum: event.kind === "Accumulated" });
   });
   return gradients;
+}
+
+/** Of the parts of a gradient, whose name an event tells, the one with its values. */
+function valuesAmong(parts: readonly string[], name: unknown): string {
+  const values = typeof name === "object" && name !== null ? (name as Record<string, unknown>)["values"] : null;
+  return parts.find((part) => bare(part) === values) ?? parts[0] ?? "";
 }
 
 function push<T>(lists: Map<string, T[]>, key: string, item: T): void {

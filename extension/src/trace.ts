@@ -250,7 +250,9 @@ export interface NodeGroup {
   words: string[];
 }
 
-export type Graph = { svg: string; dot: string; groups: NodeGroup[]; shapes: string[] } | { omitted: string };
+/** `phrases` are what all shapes have in common, in pieces. */
+export type Graph = { svg: string; dot: string; groups: NodeGroup[]; shapes: string[]; phrases: string[] } | { omitted: string };
+
 /** What an operator type computes, in plain text about the names of its inputs and outputs. */
 export interface Formula {
   formula: string;

@@ -2,6 +2,7 @@
 
 import { placesOf } from "./places";
 import type { Frame, Line, Trace, Value } from "./trace";
+import { bare } from "./versions";
 
 /** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
 export interface Place {
@@ -107,19 +108,44 @@ function findMakers(trace: Trace): Map<string, Line> {
 }
 
 /** What a blob version is at a position; undefined: it was not computed yet, or never will be. */
-export function valueAt(trace: Trace, { blob, subnet, frame }: Place, position: number): Value | undefined {
-  if (subnet !== null && frame === null) return undefined;
-  const value = valueOf(trace, frame, blob);
-  const maker = value && makerOf(trace, blob, subnet);
-  if (!value || !maker) return value;
+export function valueAt(trace: Trace, place: Place, position: number): Value | undefined {
+  const { blob, subnet, frame } = place;
+  const value = subnet !== null && frame === null ? undefined : valueOf(trace, frame, blob);
+  return value && isComputed(trace, place, position) ? value : undefined;
+}
+
+/** Whether a blob version that gets a value has it by a position: the run that it is of has come so far. */
+export function isComputed(trace: Trace, { blob, subnet, frame }: Place, position: number): boolean {
+  const maker = makerOf(trace, blob, subnet);
+  if (!maker) return true;
   const since = frame !== null ? computedAt(trace, frame, maker.id) : ranAt(trace, maker);
-  return since !== null && since <= position ? value : undefined;
+  return since !== null && since <= position;
 }
 
 /** Functions of a define-by-run pass had run when they were called; what never ran here was found computed. */
 function ranAt(trace: Trace, maker: Line): number {
   return trace.schedule !== null && maker.role === "forward" ? maker.made : (maker.ran ?? 0);
 }
+
+const pairs = new WeakMap<Trace, Map<string, number>>();
+
+/** The run forward that a run of a backward pass goes back through: a loop goes through its last iteration first. */
+export function forwardRun(trace: Trace, frame: number): number | null {
+  const found = pairs.get(trace) ?? new Map(trace.frames.map((run, number) => [runKey(run.subnet, run.around, run.iteration, run.is_backward), number]));
+  pairs.set(trace, found);
+  const way: Frame[] = [];
+  for (let run = trace.frames[frame]; run; run = run.around === null ? undefined : trace.frames[run.around]) way.push(run);
+  let around: number | null = null;
+  for (const run of way.reverse()) {
+    const iteration = run.is_backward && run.iteration !== null ? forwardIteration(run) : run.iteration;
+    const forward = found.get(runKey(run.subnet, around, iteration, false));
+    if (forward === undefined) return null;
+    around = forward;
+  }
+  return around;
+}
+
+const runKey = (subnet: string, around: number | null, iteration: number | null, isBackward: boolean): string => JSON.stringify([subnet, around, iteration, isBackward]);
 
 /** The workspaces on a stack, the last one first: the runs that left them, null for one from before the recording. */
 export function workspacesOn(trace: Trace, stack: number): (number | null)[] {
@@ -137,7 +163,7 @@ export function blobsIn(trace: Trace, frame: number): string[] {
   const blobs = run ? (placesOf(trace).subnets.get(run.subnet)?.blobs ?? []) : [];
   const last = new Map<string, string>();
   blobs.forEach((blob, slot) => {
-    if ((run?.values[slot] ?? null) !== null) last.set(blob.slice(0, blob.lastIndexOf("@")), blob);
+    if ((run?.values[slot] ?? null) !== null) last.set(bare(blob), blob);
   });
   return [...last.values()];
 }

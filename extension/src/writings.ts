@@ -2,13 +2,14 @@
 //
 // An event has a row for each blob that it writes, and one for the first blob that it is about where it writes none.
 
-import { bare, type Context, type Result } from "./conditions/evaluate";
+import type { Context, Result } from "./conditions/evaluate";
 import { isBlob } from "./conditions/nodes";
 import { forwardLine } from "./cursor";
 import { pathOf } from "./places";
 import { behind } from "./sorted";
 import { allLines, linesById, subnetOf, type Line, type Trace, type TraceEvent, type Value } from "./trace";
 import { loopAround, valueOf } from "./values";
+import { bare } from "./versions";
 
 export interface Row {
   /** After the event. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { createAnswers } from "../src/answers";
-import { createLine, inPython, KERNEL_GONE, type Question, type Reply } from "../src/asking";
+import { createLine, inPython, KERNEL_GONE, PATIENCE, type Question, type Reply } from "../src/asking";
 
 const QUESTION: Question = { question: "why_none", arguments: ["x@0"], position: 3 };
 const answer = (text: string): Reply => ({ blocks: [{ kind: "paragraph", text, isTitle: false }], data: null });
@@ -67,6 +67,57 @@ test("a line that is cut, or on which nothing can be sent, answers that the kern
     throw new Error("closed");
   });
   assert.equal(await broken.ask(QUESTION), KERNEL_GONE);
+});
+
+test("after a patient while without an answer the view is told, and an answer that comes late still counts", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { ask, hear, sent } = line();
+  const waiting = ask(QUESTION);
+  context.mock.timers.tick(PATIENCE - 1);
+  assert.equal(await Promise.race([waiting, Promise.resolve("nothing yet")]), "nothing yet");
+  context.mock.timers.tick(1);
+  const silence = await waiting;
+  assert.ok("problem" in silence && silence.problem.startsWith("No answer for 20 seconds"));
+  hear({ type: "answer", id: sent[0]?.["id"], blocks: [["paragraph", "late", false]], data: null });
+  assert.deepEqual(await silence.late, answer("late"));
+});
+
+test("a question that was lost holds up no other, and can be asked again; the first answer to either is shown once", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { ask, hear, sent } = line();
+  const answers = createAnswers(ask);
+  const told: Reply[] = [];
+  const isAnswered = (): boolean => told.some((reply) => "blocks" in reply);
+  const put = (): void => answers.ask(QUESTION, () => !isAnswered(), (reply) => void told.push(reply));
+  put();
+  const other: Reply[] = [];
+  answers.ask({ ...QUESTION, position: 4 }, () => true, (reply) => void other.push(reply));
+  assert.equal(sent.length, 1);
+  context.mock.timers.tick(PATIENCE);
+  await new Promise(setImmediate);
+  assert.deepEqual([told.length, isAnswered(), sent.length], [1, false, 2]);
+  const reply = (number: number, text: string): void => hear({ type: "answer", id: sent[number]?.["id"], blocks: [["paragraph", text, false]], data: null });
+  reply(1, "the other one");
+  await new Promise(setImmediate);
+  assert.deepEqual(other, [answer("the other one")]);
+  put();
+  reply(0, "late");
+  reply(2, "again");
+  await new Promise(setImmediate);
+  assert.deepEqual(told.slice(1), [answer("late")]);
+  assert.ok(answers.known(QUESTION), "the next view of it need not ask");
+});
+
+test("whoever waited in vain hears, too, that the kernel is gone", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { ask, cut } = line();
+  const told: Reply[] = [];
+  createAnswers(ask).ask(QUESTION, () => true, (reply) => void told.push(reply));
+  context.mock.timers.tick(PATIENCE);
+  await new Promise(setImmediate);
+  cut();
+  await new Promise(setImmediate);
+  assert.equal(told[1], KERNEL_GONE);
 });
 
 test("an answer is kept for its question and position, a problem is asked again", async () => {

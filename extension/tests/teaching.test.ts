@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { slots } from "../src/formula/naming";
+import { gradientsOf } from "../src/gradients";
 import { chainAt } from "../src/teaching/chain";
 import { Lesson } from "../src/teaching/lesson";
 import { overlaps, place, pointsOf } from "../src/teaching/placing";
 import { isRight, numbersIn, questionAt, type Question } from "../src/teaching/questions";
-import { looseWires, toldAt, wiresBetween } from "../src/teaching/wires";
-import { linesById, type Trace, type TraceEvent, type Value } from "../src/trace";
+import { ledgerAt } from "../src/teaching/veil";
+import { looseWires, severalAt, toldAt, wiresBetween, type Wire } from "../src/teaching/wires";
+import { linesById, type Ledger, type Line, type Trace, type TraceEvent, type Value } from "../src/trace";
+import { forwardRun } from "../src/values";
 import { matrix, residualTrace } from "./fixture";
+import { loopTrace } from "./loop";
 
 const position = (trace: Trace, kind: TraceEvent["kind"], nth = 0): number =>
   trace.events.flatMap((event, index) => (event.kind === kind ? [index + 1] : []))[nth] ?? 0;
@@ -54,19 +59,24 @@ test("an edge is followed along its lines and curves", () => {
   assert.deepEqual(pointsOf("<script>"), []);
 });
 
+const between = (trace: Trace, from: string[], to: string[], isBackward = false): Wire[] => {
+  const lines = (ids: string[]): Line[] => ids.flatMap((id) => linesById(trace).get(id) ?? []);
+  return wiresBetween(lines(from), lines(to), isBackward);
+};
+
 test("wires are what one line writes and the other reads; loose ones come from around the net or go nowhere", () => {
   const trace = recorded();
-  assert.deepEqual(wiresBetween(trace, "f1", "f4", false).map(({ blob }) => blob), ["a@0"]);
-  assert.deepEqual(wiresBetween(trace, "f0", "f4", false), []);
-  assert.deepEqual(wiresBetween(trace, "nobody", "f4", false), []);
-  const loose = looseWires(trace).map(({ blob, from, to }) => `${from ?? ""}>${blob}>${to ?? ""}`);
+  assert.deepEqual(between(trace, ["f1"], ["f4"]).map(({ blob }) => blob), ["a@0"]);
+  assert.deepEqual(between(trace, ["f0"], ["f4"]), []);
+  assert.deepEqual(between(trace, ["nobody"], ["f4"]), []);
+  const loose = looseWires(trace).map(({ blob, from, to }) => `${from ?? ""}>${blob}>${to.join()}`);
   assert.ok(loose.includes(">x@0>f0") && loose.includes("f6>loss@0>"));
   assert.ok(!loose.some((wire) => wire.includes("h@0")));
 });
 
 test("a wire tells what is computed at a position, and a gradient that nobody made only at the end", () => {
   const trace = recorded();
-  const [wire] = wiresBetween(trace, "f0", "f1", false);
+  const [wire] = between(trace, ["f0"], ["f1"]);
   assert.ok(wire);
   const told = (at: number): unknown[] => toldAt(trace, wire, at).map(({ name, value }) => [name, value !== null]);
   const end = trace.events.length;
@@ -78,6 +88,81 @@ test("a wire tells what is computed at a position, and a gradient that nobody ma
   assert.ok(label);
   assert.equal(toldAt(trace, label, 0)[1]?.value, null);
   assert.equal(toldAt(trace, label, end)[1]?.value, "none");
+});
+
+test("through each reader of a blob comes its own gradient, and through all of them the sum", () => {
+  const trace = recorded();
+  const passed = trace.events[trace.events.length - 1] as TraceEvent;
+  trace.events.push({ ...passed, forward: 4, lines: [], blobs: ["s_grad@0", "a@0"], detail: { blob: "a", version: 0, gradient: "s_grad" } });
+  const end = trace.events.length;
+  const { total, contributions } = trace.ledgers[0] as Ledger;
+  for (const { gradient, of } of contributions) trace.values[gradient] = few(of === 2 ? 1 : 2);
+  trace.values[total] = few(3);
+  const gradient = (wire: Wire | undefined, at: number): unknown => {
+    const value = wire && toldAt(trace, wire, at)[1]?.value;
+    return value !== null && typeof value === "object" && "preview" in value ? value.preview[0]?.[0] : value;
+  };
+  const [first] = between(trace, ["f1"], ["f2"]);
+  const [second] = between(trace, ["f1"], ["f4"]);
+  const [both] = between(trace, ["f1"], ["f2", "f4"]);
+  assert.deepEqual([gradient(first, end), gradient(second, end), gradient(both, end)], [1, 2, 3]);
+  const before = (linesById(trace).get("b4")?.ran ?? 0) - 1;
+  assert.deepEqual([gradient(first, before), gradient(both, before)], [null, null]);
+});
+
+test("several wires tell how many are computed, and the norm of those that are", () => {
+  const trace = recorded();
+  const wires = between(trace, ["f0", "f1"], ["f1", "f2", "f4"]);
+  trace.values["h@0"] = few(3);
+  trace.values["a@0"] = few(4);
+  const told = (at: number): unknown[] => severalAt(trace, wires, at).map(({ name, value }) => [name, value]);
+  assert.deepEqual(told(0), [["2 blobs", { there: 0, of: 2, norm: null }], ["∂ of these", { there: 0, of: 2, norm: null }]]);
+  assert.deepEqual(told(linesById(trace).get("f0")?.ran ?? 0)[0], ["2 blobs", { there: 1, of: 2, norm: 3 }]);
+  assert.deepEqual(told(linesById(trace).get("f1")?.ran ?? 0)[0], ["2 blobs", { there: 2, of: 2, norm: 5 }]);
+});
+
+test("of a sparse gradient the rows are told, not their indices", () => {
+  const trace = recorded();
+  const sum = trace.events.find(({ kind }) => kind === "Accumulated") as TraceEvent;
+  Object.assign(sum, { blobs: ["rows@0", "places@0", "a@0"], detail: { ...sum.detail, gradient: { indices: "places", values: "rows" } } });
+  assert.equal(gradientsOf(trace, null, "a@0").find(({ isSum }) => isSum)?.values, "rows@0");
+  sum.blobs = ["places@0", "rows@0", "a@0"];
+  const other = { ...trace };
+  assert.equal(gradientsOf(other, null, "a@0").find(({ isSum }) => isSum)?.values, "rows@0");
+});
+
+test("in the backward pass through an iteration a wire tells what the iteration computed", () => {
+  const trace = loopTrace();
+  const wire = { ...(between(trace, ["s2.f0"], ["s2.b0"])[0] as Wire), to: [] };
+  const run = trace.frames.findIndex(({ subnet, is_backward }) => subnet === "s2" && is_backward);
+  const at = trace.events.findIndex(({ frame }) => frame === run) + 1;
+  assert.notEqual(trace.arrays[trace.frames[forwardRun(trace, run) ?? -1]?.values[1] ?? -1], undefined);
+  assert.equal(toldAt(trace, wire, at)[0]?.value, trace.arrays[trace.frames[forwardRun(trace, run) ?? -1]?.values[1] ?? -1]);
+  assert.equal(forwardRun(trace, 0), 0);
+});
+
+test("a lesson tells of a ledger what is computed, and no share of what is not", () => {
+  const trace = recorded();
+  const ledger = trace.ledgers[0] as Ledger;
+  const ran = (id: string): number => linesById(trace).get(id)?.ran ?? 0;
+  const [early, half] = [ledgerAt(trace, ledger, ledger.at), ledgerAt(trace, ledger, ran("b3"))];
+  assert.deepEqual(early.contributions.map(({ norm }) => norm), ledger.contributions.map(() => null));
+  assert.deepEqual([early.norm, early.cancellation, half.norm], [null, null, null]);
+  const there = half.contributions.filter(({ norm }) => norm !== null);
+  assert.ok(there.length > 0 && there.every(({ share, cosine }) => share === null && cosine === null));
+  assert.deepEqual(ledgerAt(trace, ledger, trace.events.length), ledger);
+});
+
+test("a slot that is left out before others moves them up", () => {
+  const trace = recorded();
+  trace.formulas["FC"] = { formula: "y = x·wᵀ + b", derivative: "", inputs: ["x", "w", "b?"], outputs: ["y"] };
+  trace.formulas["FCGradient"] = { formula: "", derivative: "", inputs: ["x", "more?", "w", "dy"], outputs: ["dw", "db?", "dx?"] };
+  const [forward, backward] = ["f2", "b4"].map((id) => linesById(trace).get(id) as Line);
+  if (!forward || !backward) throw new Error();
+  assert.equal(slots(trace, backward, backward).get("w"), "w2@0");
+  forward.inputs = ["a@0", "w2@0"];
+  backward.outputs = ["w2_grad@0", "a_grad@0"];
+  assert.deepEqual([...slots(trace, backward, backward)].slice(-2), [["dw", "w2_grad@0"], ["dx", "a_grad@0"]]);
 });
 
 test("the local derivative is the quotient of what was recorded, and undefined where a 0 arrives", () => {

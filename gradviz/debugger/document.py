@@ -15,6 +15,7 @@ from .execution import Execution
 from .groups import Groups
 from .loop_sums import loop_ledgers
 from .programs import Program
+from .progress import Pace, Progress
 from .recording import Recording
 from .story import Story
 from .sums import ledgers
@@ -24,26 +25,30 @@ from .trace_parts import Subnet, json_safe
 from .values import Values
 
 
-def document(recording: Recording) -> Trace:
-    """The trace document of `recording`, its graph not drawn yet."""
+def document(recording: Recording, progress: Progress | None = None) -> Trace:
+    """The trace document of `recording`, its graph not drawn yet. `progress` is told how far it is if it takes long."""
     with uncollected():
-        trace = _of(recording)
+        pace = Pace(progress, "describe")
+        trace = _of(recording, pace)
+        pace.before = 0
+        pace.end(len(trace.events))
         return msgspec.structs.replace(trace, formulas=formulas_of(trace))
 
 
-def _of(recording: Recording) -> Trace:
+def _of(recording: Recording, pace: Pace) -> Trace:
     if isinstance(recording, EagerRecording):
         by_rank = recording.schedule == "rank"
-        return eager_document(recording) if by_rank else tape_document(_of_net(recording), recording)
-    return _of_net(recording)
+        return eager_document(recording, pace) if by_rank else tape_document(_of_net(recording, pace), recording)
+    return _of_net(recording, pace)
 
 
-def _of_net(recording: Recording) -> Trace:
+def _of_net(recording: Recording, pace: Pace) -> Trace:
     """The document of a pass that was generated and then run."""
     program, groups = Program(recording.nets), Groups()
     values = Values(recording, program.ids)
-    story = Story(recording, program, groups)
-    execution = Execution(recording, program, values, groups)
+    story = Story(recording, program, groups, pace)
+    pace.before = len(recording.generation)
+    execution = Execution(recording, program, values, groups, pace)
     return Trace(
         producer=f"gradviz {__version__}",
         name=recording.net.name,

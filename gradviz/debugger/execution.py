@@ -18,6 +18,7 @@ from .groups import Groups
 from .lines import GrowingLine, Lines
 from .nets import Key, Nested
 from .programs import Program
+from .progress import Pace
 from .recording import Recording
 from .run_narration import Passage, entered, left
 from .running import Run
@@ -37,7 +38,7 @@ class Execution:
         ended: (frame around, operator) -> the position after the operator ran, for those that run nested nets.
     """
 
-    def __init__(self, recording: Recording, program: Program, values: Values, groups: Groups) -> None:
+    def __init__(self, recording: Recording, program: Program, values: Values, groups: Groups, pace: Pace) -> None:
         self.events: list[TraceEvent] = []
         self.ended: dict[tuple[int | None, int], int] = {}
         self._recording = recording
@@ -48,7 +49,7 @@ class Execution:
         self._begun = 0
         self._like: dict[object, TraceEvent] = {}
         self._texts: dict[str, str] = {}
-        for at, event in enumerate(recording.execution, len(recording.generation) + 1):
+        for at, event in enumerate(pace.over(recording.execution), len(recording.generation) + 1):
             self.events.append(self._tell(event, at))
 
     def _tell(self, event: Event, at: int) -> TraceEvent:

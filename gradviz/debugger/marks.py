@@ -18,6 +18,7 @@ from .conditions import ConditionError
 from .faults import CursorError, bad_argument
 from .occurrences import Finder, Occurrences
 from .placed import Placed
+from .trace import Trace
 from .trace_breakpoints import BreakpointEntry, Marked
 from .watches import Watch, Watches
 from .writings import Writings
@@ -65,12 +66,17 @@ class Marks(Placed):
     @cached_property
     def breakpoints(self) -> Breakpoints:
         """The breakpoints, in the order in which they were set."""
-        return Breakpoints(lambda: self._finder, self._trace.breakpoints)
+        return Breakpoints(lambda: self._finder, () if self._read is None else self._read.breakpoints)
 
     @cached_property
     def watches(self) -> Watches:
         """What is watched, in the order in which it was asked for."""
-        return Watches(lambda: self._finder, lambda: self._position, self._trace.watches)
+        return Watches(lambda: self._finder, lambda: self._position, () if self._read is None else self._read.watches)
+
+    @property
+    def _read(self) -> Trace | None:
+        """The document that may bring marks: that of a recording has none, and need not be made to know that."""
+        return self._trace if self._recording is None else None
 
     @property
     def marks(self) -> Marked:

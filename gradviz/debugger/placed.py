@@ -7,12 +7,14 @@ Moving never runs anything again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
 from ..program.events import Event
 from .document import document
 from .places import Places
+from .progress import Progress
 from .reading import ReadEvents
 from .recording import Recording
 from .trace import Trace
@@ -24,22 +26,34 @@ class Placed:
     Args:
         trace: the trace document; None: made of the recording when it is needed.
         recording: what it was made of; None for a document read from a file, which has statistics but no arrays.
+        told: what the details of such a document describe, where they have been read, see `ReadEvents`.
     """
 
-    def __init__(self, trace: Trace | None, recording: Recording | None = None) -> None:
+    def __init__(
+        self, trace: Trace | None, recording: Recording | None = None, told: Sequence[Event] | None = None
+    ) -> None:
         self._recording = recording
+        self._told = told
         if trace is not None:
             self._trace = trace
         elif recording is not None and recording.store is not None:
             # Its numbers are read while what they are made of can still be had: files may be lost later on.
-            self._trace = document(recording)
+            self._trace = self._described(recording)
         self._position = 0
         self._observers: list[Callable[[Any], None]] = []
 
     @cached_property
     def _trace(self) -> Trace:
         assert self._recording is not None
-        return document(self._recording)
+        return self._described(self._recording)
+
+    def _described(self, recording: Recording) -> Trace:
+        with self._waiting() as progress:
+            return document(recording, progress)
+
+    def _waiting(self) -> AbstractContextManager[Progress | None]:
+        """What hears how far something is, as long as it is waited for."""
+        return nullcontext()
 
     @cached_property
     def _places(self) -> Places:
@@ -68,7 +82,7 @@ class Placed:
         """Every event, first to last."""
         if self._recording is not None:
             return self._recording.events
-        return ReadEvents(self._trace)
+        return ReadEvents(self._trace, self._told)
 
     def move_to(self, position: int) -> Event | None:
         """Move to `position`, or the end nearest to it, and tell the observers."""

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import eq
-from typing import overload
+from typing import Any, overload
+
+from msgspec.structs import replace
 
 from ..program.events import Event, from_dict
 from .places import path_of
 from .trace import Trace
+from .trace_check import described
 
 
 class ReadEvents(Sequence[Event]):
-    """Every event of `trace`, first to last."""
+    """Every event of `trace`, first to last. `told`: those that its details describe, where they have been read."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, told: Sequence[Event] | None = None) -> None:
         self._trace = trace
+        self._told = told
         self._made: dict[int, Event] = {}
 
     def __len__(self) -> int:
@@ -39,14 +43,15 @@ class ReadEvents(Sequence[Event]):
     def _read(self, number: int) -> Event:
         """The event as it was recorded: what the document says once for all iterations of a loop is put back."""
         event = self._trace.events[number]
-        data = {"event": event.kind, **event.detail}
+        told = from_dict(described(event)) if self._told is None else self._told[number]
+        back: dict[str, Any] = {}
         if event.phase == "run" and event.kind != "Failed":
-            data["path"] = self._path(number)
+            back["path"] = self._path(number)
         if event.kind == "Ran":
-            data["seconds"] = event.seconds
+            back["seconds"] = event.seconds
         if event.phase == "run" and event.kind in ("EnteredSubnet", "LeftSubnet"):
-            data["iteration"] = self._trace.frames[self._passed(number)].iteration
-        return from_dict(data)
+            back["iteration"] = self._trace.frames[self._passed(number)].iteration
+        return replace(told, **back) if back else told
 
     def _passed(self, number: int) -> int:
         """The frame that an event enters or leaves."""
@@ -55,10 +60,10 @@ class ReadEvents(Sequence[Event]):
         assert frame is not None
         return frame
 
-    def _path(self, number: int) -> list[str]:
+    def _path(self, number: int) -> tuple[str, ...]:
         """The path of the net in which an event happened; that of an entered net is one step on."""
         event = self._trace.events[number]
         frame = event.frame
         if event.kind == "EnteredSubnet" and frame is not None:
             frame = self._trace.frames[frame].around
-        return [] if frame is None else list(path_of(self._trace, frame))
+        return () if frame is None else path_of(self._trace, frame)

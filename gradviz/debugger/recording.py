@@ -62,14 +62,20 @@ class Recording:
         missing: blobs that were not fed, so that nothing was executed; empty when it was, or no workspace was given.
     """
 
-    net: NetDef
-    ys: Ys
     skip: int = 0
     deduplicate: Aggregator | None = None
     store: Store | None = None
     runs: Sequence[Run] = ()
     left_by: Mapping[int, int] = {}
     missing: Sequence[str] = ()
+
+    @cached_property
+    def net(self) -> NetDef:
+        raise NotImplementedError
+
+    @cached_property
+    def ys(self) -> Ys:
+        raise NotImplementedError
 
     @cached_property
     def contents(self) -> Contents:

@@ -13,12 +13,15 @@ from msgspec.structs import replace
 from ..operators.registry import Array
 from ..runtime.devices import CPU, current, device_of, moved
 from .histogram import histograms
+from .moments import moments
 from .trace_check import PREVIEW_COLUMNS, PREVIEW_ROWS
 from .trace_parts import Number, Value, number
 from .trace_rows import rows_and_columns
 
 TOGETHER = 1 << 20
 """Elements that are measured at once."""
+
+FULL_PREVIEW = (PREVIEW_ROWS, PREVIEW_COLUMNS)
 
 WORKSPACES = "workspaces"
 """What stands for the dtype of a stack of workspaces."""
@@ -33,11 +36,30 @@ def statistics(array: Array, seconds: float | None = None) -> Value:
         array: boolean or numeric, any shape; complex numbers count by their absolute value.
         seconds: how long the operator that made it took.
     """
-    return next(_measured([array], (PREVIEW_ROWS, PREVIEW_COLUMNS), seconds, number))
+    return next(_measured([array], FULL_PREVIEW, seconds, number))
 
 
-def all_statistics(arrays: Sequence[Array], preview: tuple[int, int]) -> list[Value]:
+def facts(array: Array) -> Value:
+    """The statistics of an array that will not be there any more, for `as_shown` and `smaller`."""
+    return next(_measured([array], FULL_PREVIEW, None, number, is_always_counted=True))
+
+
+def as_shown(facts: Value, seconds: float | None) -> Value:
+    """What `statistics` says of an array, made of its facts."""
+    return replace(facts, seconds=seconds, histogram=_histogram(facts, FULL_PREVIEW))
+
+
+def all_statistics(arrays: Sequence[Array]) -> list[Value]:
+    """What `statistics` says of each of `arrays`, in a fraction of the time where many are alike."""
+    return _alike(arrays, FULL_PREVIEW, number)
+
+
+def short_statistics(arrays: Sequence[Array], preview: tuple[int, int]) -> list[Value]:
     """The statistics of each of `arrays`, to 6 digits, with at most so many rows and columns of preview."""
+    return _alike(arrays, preview, _rounded)
+
+
+def _alike(arrays: Sequence[Array], preview: tuple[int, int], told: Callable[[float], Number]) -> list[Value]:
     alike: dict[object, list[int]] = {}
     for place, array in enumerate(arrays):
         alike.setdefault((array.shape, array.dtype, str(device_of(array))), []).append(place)
@@ -46,19 +68,24 @@ def all_statistics(arrays: Sequence[Array], preview: tuple[int, int]) -> list[Va
         count = max(1, TOGETHER // max(1, arrays[places[0]].size))
         for start in range(0, len(places), count):
             some = places[start : start + count]
-            measured = _measured([arrays[place] for place in some], preview, None, _rounded)
+            measured = _measured([arrays[place] for place in some], preview, None, told)
             found.update(zip(some, measured, strict=True))
     return [found[place] for place in range(len(arrays))]
 
 
-def smaller(value: Value, preview: tuple[int, int]) -> Value:
-    """What `all_statistics` says of an array, made of what `statistics` said of it."""
+def smaller(facts: Value, preview: tuple[int, int]) -> Value:
+    """What `short_statistics` says of an array, made of its facts."""
     numbers = {
-        name: _rounded(known) if isinstance(known := getattr(value, name), float) else known
+        name: _rounded(known) if isinstance(known := getattr(facts, name), float) else known
         for name in ("min", "max", "mean", "mean_abs", "norm")
     }
-    corner = [row[: preview[1]] for row in value.preview[: preview[0]]]
-    return replace(value, preview=corner, **numbers)
+    corner = [row[: preview[1]] for row in facts.preview[: preview[0]]]
+    return replace(facts, preview=corner, histogram=_histogram(facts, preview), **numbers)
+
+
+def _histogram(facts: Value, preview: tuple[int, int]) -> list[int]:
+    """That of an array; of what a preview of this size shows whole, a view counts itself."""
+    return [] if facts.rows <= preview[0] and facts.columns <= preview[1] else facts.histogram
 
 
 def of_stack(index: int, count: int, seconds: float | None = None) -> Value:
@@ -85,9 +112,18 @@ def of_stack(index: int, count: int, seconds: float | None = None) -> Value:
 
 
 def _measured(
-    arrays: Sequence[Array], preview: tuple[int, int], seconds: float | None, told: Callable[[float], Number]
+    arrays: Sequence[Array],
+    preview: tuple[int, int],
+    seconds: float | None,
+    told: Callable[[float], Number],
+    *,
+    is_always_counted: bool = False,
 ) -> Iterator[Value]:
-    """The statistics of arrays of one shape and dtype that lie on one device, each number as `told` writes it."""
+    """The statistics of arrays of one shape and dtype that lie on one device, each number as `told` writes it.
+
+    Args:
+        is_always_counted: whether those have a histogram too that the preview shows whole.
+    """
     first = arrays[0]
     device = device_of(first)
     rows, columns = rows_and_columns(first.shape)
@@ -97,10 +133,9 @@ def _measured(
         table = np.abs(stack) if stack.dtype.kind == "c" else stack
         flat = table.reshape(len(arrays), first.size)
         corner = table.reshape(len(arrays), rows, columns)[:, : preview[0], : preview[1]]
-        # Of what the preview shows whole, a view counts itself.
-        is_counted = corner.shape[1:] != (rows, columns)
-        measured = zip(_numbers(flat, told, is_counted), _counts(flat), previews(moved(corner, CPU)), strict=True)
-    for (numbers, histogram), (nan, inf, zero, subnormal), shown in measured:
+        is_counted = is_always_counted or corner.shape[1:] != (rows, columns)
+        measured = list(zip(_told(flat, told, is_counted), previews(moved(corner, CPU)), strict=True))
+    for (numbers, (nan, inf, zero, subnormal), histogram), shown in measured:
         yield Value(
             shape=shape,
             dtype=dtype,
@@ -123,40 +158,24 @@ def _measured(
         )
 
 
-def _numbers(
+def _told(
     flat: Array, told: Callable[[float], Number], is_counted: bool
-) -> list[tuple[list[Number | None], list[int]]]:
-    """min, max, mean, mean of the absolute values, and norm of each row; NaN and infinities count in the norm alone.
-
-    And where it `is_counted`, the histogram.
+) -> Iterator[tuple[list[Number | None], Sequence[int], list[int]]]:
+    """Of each row: min, max, mean, mean of the absolute values and norm, of which NaN and infinities count in the norm
+    alone; how many elements are NaN, infinite, zero and subnormal; and where it `is_counted`, the histogram.
     """
     if flat.shape[1] == 0:
-        return [([None] * 5, []) for _ in range(len(flat))]
-    whole = flat.astype(np.float64)
-    norm = np.sqrt((whole * whole).sum(axis=1))
-    finite = np.isfinite(whole)
-    count = finite.sum(axis=1)
-    if bool(finite.all()):
-        least, most, part = whole, whole, whole
-    else:
-        least, most, part = (np.where(finite, whole, other) for other in (np.inf, -np.inf, 0.0))
-    low, high = least.min(axis=1), most.max(axis=1)
-    columns = [low, high, part.sum(axis=1) / count, np.abs(part).sum(axis=1) / count, norm]
-    counted = histograms(whole, low, high) if is_counted else [[] for _ in flat]
-    rows = zip(*(column.tolist() for column in (*columns, count)), counted, strict=True)
-    return [([*(map(told, row[:4]) if row[5] else [None] * 4), told(row[4])], row[6]) for row in rows]
-
-
-def _counts(flat: Array) -> list[tuple[int, int, int, int]]:
-    """NaN, infinities, zeros and subnormal numbers of each row."""
-    zero = (flat == 0).sum(axis=1)
-    if flat.dtype.kind != "f":
-        return [(0, 0, zeros, 0) for zeros in zero.tolist()]
-    tiny = (np.abs(flat) < np.finfo(flat.dtype).smallest_normal).sum(axis=1) - zero
-    if bool(np.isfinite(flat).all()):
-        return [(0, 0, zeros, few) for zeros, few in zip(zero.tolist(), tiny.tolist(), strict=True)]
-    counts = [np.isnan(flat).sum(axis=1), np.isinf(flat).sum(axis=1), zero, tiny]
-    return list(zip(*(count.tolist() for count in counts), strict=True))
+        for _ in flat:
+            yield [None] * 5, [0] * 4, []
+        return
+    found = moments(flat)
+    columns = (
+        found.low, found.high, found.total / found.finite, found.magnitude / found.finite, np.sqrt(found.squares),
+        found.nan, found.inf, found.zero, found.subnormal, found.finite,
+    )  # fmt: skip
+    histogram = histograms(flat, found.low, found.high) if is_counted else [[] for _ in flat]
+    for row, bins in zip(zip(*[column.tolist() for column in columns], strict=True), histogram, strict=True):
+        yield [*(map(told, row[:4]) if row[9] else [None] * 4), told(row[4])], row[5:9], bins
 
 
 def previews(corners: Array) -> list[list[list[Number]]]:

@@ -15,7 +15,6 @@ from ..program import Operator
 from ..runtime.devices import CPU
 from ..runtime.executor import run_step
 from ..runtime.held import Held, Making
-from ..runtime.planning import plan
 from ..runtime.shelf import Shelf
 from ..runtime.step import Step
 from ..runtime.store import Store
@@ -63,9 +62,11 @@ class StoringRecorder(Recorder):
         for key in played[3]:
             if key[0] in blobs:
                 values.share(key, blobs, key[0])
-        if step.nested is None and repeats(step.op) and step.device == CPU:
+        known = lookup(step.op.type)
+        if step.nested is None and known is not None and known.is_repeatable and step.device == CPU:
             op, in_versions, _, written = played
-            remember(values, op, in_versions, written, op.type, partial(run_again, step), seconds)
+            kind = None if known.is_kernel_ours else op.type
+            remember(values, op, in_versions, written, kind, partial(run_again, step), seconds)
         for key in self._last_reads(played):
             if isinstance(held := values.held(key), Held):
                 self._store.release(held)
@@ -87,12 +88,6 @@ def _ends(net: Nested) -> Iterator[tuple[int, list[Key]]]:
             read.update(touched)
 
 
-def repeats(op: Operator) -> bool:
-    """Whether an operator makes the same of the same every time, bit for bit: it promises that on the CPU."""
-    known = lookup(op.type)
-    return known is not None and known.is_repeatable
-
-
 def remember(
     values: Shelf[Key],
     op: Operator,
@@ -109,12 +104,6 @@ def remember(
         known = [one for one in inputs if one is not None]
         made = [ref(one) for one in outputs if isinstance(one, Held)]
         values.store.made(Making(op.type, kind, run, known, made, seconds))
-
-
-def plan_again(op: Operator, arrays: Sequence[Any]) -> list[Array]:
-    """The same of an operator that was not run as a step of a plan."""
-    step = plan([op], dict(zip(op.inputs, arrays, strict=True))).steps[0]
-    return run_again(step, arrays)
 
 
 def run_again(step: Step, arrays: Sequence[Any]) -> list[Array]:

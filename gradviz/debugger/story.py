@@ -34,6 +34,7 @@ from .groups import Groups
 from .lines import GrowingLine, Lines, Written
 from .merge import Arrays, merge
 from .programs import Program
+from .progress import Pace
 from .recording import Recording
 from .sums import Sum
 from .trace_parts import Kind, Merge, TraceEvent, json_safe
@@ -64,7 +65,7 @@ class Story:
         gradients: blob -> the versions of its gradient.
     """
 
-    def __init__(self, recording: Recording, program: Program, groups: Groups) -> None:
+    def __init__(self, recording: Recording, program: Program, groups: Groups, pace: Pace) -> None:
         self.sums: list[Sum] = []
         self.merges: list[Merge] = []
         self.gradients: dict[str, Gradient] = {}
@@ -73,7 +74,7 @@ class Story:
         self._groups = groups
         self._readers: dict[tuple[tuple[str, ...], str, int], list[str]] = defaultdict(list)
         self._ys: dict[tuple[str, ...], list[str]] = defaultdict(list)
-        self._told = [self._tell(event, at) for at, event in enumerate(recording.generation, 1)]
+        self._told = [self._tell(event, at) for at, event in enumerate(pace.over(recording.generation), 1)]
 
     def events(self) -> list[TraceEvent]:
         """The events under their final names."""

@@ -13,7 +13,7 @@ from ..runtime.store import Store
 from ..runtime.store_faults import bad_spill
 from .interrupts import Interrupts
 from .progress import Pace, Progress
-from .statistics import statistics
+from .statistics import facts
 
 Budget = int | str | None
 Folder = str | PathLike[str] | bool | None
@@ -53,7 +53,7 @@ def agreed(budget: Budget, spill: Folder, progress: Progress | None) -> Iterator
 def _store(budget: Budget, spill: Folder) -> Store | None:
     wants_files = spill is not None and spill is not False
     if budget is not None:
-        return Store(bytes_of(budget), statistics, Spill(spill) if wants_files else None)
+        return Store(bytes_of(budget), facts, Spill(spill) if wants_files else None)
     if wants_files:
         raise bad_spill("spill says where arrays go that do not fit, and no budget is given.", 'Add budget="1 GB".')
     return None

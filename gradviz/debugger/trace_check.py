@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
 from ..program.errors import GradvizError, shorten
-from ..program.events import from_dict
+from ..program.events import Event, from_dict, from_dicts
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -41,6 +42,10 @@ NUMBERS = ("index", "position", "version", "in_versions", "out_versions")
 """Fields of events that count operators or versions."""
 
 
+WHOLE = frozenset({str, int, bool, type(None)})
+"""What JSON carries as it is."""
+
+
 class TraceError(GradvizError):
     """A trace document that cannot be read, or one that must not be written.
 
@@ -63,10 +68,11 @@ def check(trace: Trace) -> None:
         _check_ledger(trace, lines, index, ledger)
     for index, merge in enumerate(trace.merges):
         _check_merge(trace, index, merge)
-    for version, value in trace.values.items():
-        _check_value(trace, f"values[{shorten(version)}]", value)
-    for index, value in enumerate(trace.arrays):
-        _check_value(trace, f"arrays[{index}]", value)
+    for name, values in (("values", trace.values), ("arrays", dict(enumerate(trace.arrays)))):
+        places = [f"{name}[{shorten(str(key))}]" for key in values]
+        for where, value in zip(places, values.values(), strict=True):
+            _check_value(trace, where, value)
+        _check_json([_numbers(value) for value in values.values()], places.__getitem__)
     _check_schedule(trace)
     _check_breakpoints(trace)
     graph = trace.graph
@@ -74,7 +80,7 @@ def check(trace: Trace) -> None:
     if drawn == (graph.omitted is not None) or (graph.svg is None) != (graph.dot is None):
         _wrong("graph", "it has to be either svg and dot, or the reason why it was omitted")
     _check_node_groups(graph, lines)
-    _check_json("net", trace.net)
+    _check_json([trace.net], lambda _: "net")
 
 
 class _Lines:
@@ -102,10 +108,12 @@ class _Lines:
                 _wrong(f"subnets[{index}].path", "it is empty: there is one element for each net around and itself")
             self.nets[net.id] = net
             self._add(net.id, f"subnets[{index}].", net.forward, net.backward)
-        for line in self._all():
+        every = list(self._all())
+        for line in every:
             for id in line.subnets.values():
                 if id not in self.nets:
                     _wrong(f"line {line.id}", f"there is no nested net {shorten(id)}")
+        _check_json([line.args for line in every], lambda index: f"line {every[index].id}.args")
 
     def _all(self) -> Iterator[Line]:
         yield from self._trace.forward
@@ -149,18 +157,24 @@ class _Lines:
             for blob in (*part.inputs, *part.outputs):
                 if not VERSION.fullmatch(blob):
                     _wrong(where, f'"{shorten(blob)}" is no blob version as x@0 is')
-        _check_json(f"{where}.args", line.args)
 
 
 def _check_events(trace: Trace, lines: _Lines) -> None:
-    checked: set[int] = set()
     for index, event in enumerate(trace.events):
-        where = f"events[{index}]"
-        _check_index(f"{where}.frame", event.frame, len(trace.frames), "frames")
-        # Iterations share their details, which are checked once.
-        if id(event.detail) not in checked:
-            checked.add(id(event.detail))
-            _check_event(trace, lines, where, event)
+        _check_index(f"events[{index}].frame", event.frame, len(trace.frames), "frames")
+    distinct = _distinct(trace)
+    for index in distinct:
+        _check_event(trace, lines, f"events[{index}]", trace.events[index])
+    contents = [[event.seconds, event.detail] for event in map(trace.events.__getitem__, distinct)]
+    _check_json(contents, lambda number: f"events[{distinct[number]}].detail")
+
+
+def _distinct(trace: Trace) -> list[int]:
+    """The first event that has each detail: iterations share theirs, which are checked once."""
+    first: dict[int, int] = {}
+    for index, event in enumerate(trace.events):
+        first.setdefault(id(event.detail), index)
+    return list(first.values())
 
 
 def _check_event(trace: Trace, lines: _Lines, where: str, event: TraceEvent) -> None:
@@ -171,34 +185,53 @@ def _check_event(trace: Trace, lines: _Lines, where: str, event: TraceEvent) -> 
     for line in event.lines:
         if line not in lines.ids:
             _wrong(f"{where}.lines", f"there is no line {shorten(line)}")
-    _check_json(f"{where}.detail", [event.seconds, event.detail])
 
 
-def check_details(trace: Trace) -> None:
-    """Raise TraceError where the detail of an event is not what events of its kind have."""
+def told(trace: Trace) -> list[Event]:
+    """For each event of a trace the one that its detail describes.
+
+    What the document says once for all iterations of a loop, and how long an operator ran, is not in it. Raises
+    TraceError where a detail is not what events of its kind have.
+    """
+    distinct = _distinct(trace)
+    events = [trace.events[index] for index in distinct]
+    try:
+        made = from_dicts(map(described, events))
+    except (msgspec.ValidationError, GradvizError):
+        for index, event in zip(distinct, events, strict=True):
+            _check_detail(f"events[{index}].detail", event)
+        raise
     nets: list[Trace | Subnet] = [trace, *trace.subnets]
     most = sum(len(net.forward) + len(net.backward) for net in nets)
-    checked: set[int] = set()
-    for index, event in enumerate(trace.events):
-        if id(event.detail) not in checked:
-            checked.add(id(event.detail))
-            _check_detail(f"events[{index}].detail", event, most)
+    for index, found in zip(distinct, made, strict=True):
+        _check_numbers(f"events[{index}].detail", found, most)
+    by_detail = {id(event.detail): found for event, found in zip(events, made, strict=True)}
+    return [by_detail[id(event.detail)] for event in trace.events]
 
 
-def _check_detail(where: str, event: TraceEvent, most: int) -> None:
-    """`most` lines there are: no operator, position or version has a greater number."""
+def described(event: TraceEvent) -> dict[str, Any]:
+    """What the detail of an event describes, as `from_dict` reads it."""
+    return {"seconds": None, **event.detail, "event": event.kind}
+
+
+def _check_detail(where: str, event: TraceEvent) -> None:
     try:
-        made = from_dict({"seconds": None, **event.detail, "event": event.kind})
+        from_dict(described(event))
     except (msgspec.ValidationError, GradvizError) as error:
         raise TraceError(
             f"The trace is not built as {event.kind} events are, at {where}: {error}.",
             kind="bad_structure",
             ways_out=["The file may be damaged: save the session again."],
         ) from None
+
+
+def _check_numbers(where: str, event: Event, most: int) -> None:
+    """`most` lines there are: no operator, position or version has a greater number."""
     for field in NUMBERS:
-        given = getattr(made, field, None)
+        given = getattr(event, field, None)
         for number in given if isinstance(given, tuple) else (given,):
-            _check_index(f"{where}.{field}", number, most + 1, "lines")
+            if number is not None and not 0 <= number <= most:
+                _wrong(f"{where}.{field}", f"it is {number}, and there are {most} lines")
 
 
 def _check_groups(trace: Trace) -> None:
@@ -251,7 +284,7 @@ def _check_ledger(trace: Trace, lines: _Lines, index: int, ledger: Ledger) -> No
         _check_index(f"{where}.contributions[{k}].of", contribution.of, lines.forward[ledger.subnet], "operators")
         _check_index(f"{where}.contributions[{k}].frame", contribution.frame, len(trace.frames), "frames")
         numbers += [contribution.norm, contribution.share, contribution.cosine]
-    _check_json(where, numbers)
+    _check_json([numbers], lambda _: where)
 
 
 def _check_merge(trace: Trace, index: int, merge: Merge) -> None:
@@ -263,7 +296,7 @@ def _check_merge(trace: Trace, index: int, merge: Merge) -> None:
     counts = [merge.rows_before, merge.rows_after, *(row.times for row in merge.most_repeated)]
     if any(count is not None and count < 0 for count in counts):
         _wrong(where, "a count is negative")
-    _check_json(where, [merge.difference])
+    _check_json([[merge.difference]], lambda _: where)
 
 
 def _check_schedule(trace: Trace) -> None:
@@ -327,8 +360,10 @@ def _check_value(trace: Trace, where: str, value: Value) -> None:
         _wrong(f"{where}.histogram", f"it has more than {MOST_BINS} bins, or a negative count")
     if value.histogram and sum(value.histogram) != value.size - value.nan - value.inf:
         _wrong(f"{where}.histogram", "its counts are not those of the finite elements")
-    statistics = [value.min, value.max, value.mean, value.mean_abs, value.norm, value.seconds]
-    _check_json(where, [statistics, *value.preview])
+
+
+def _numbers(value: Value) -> list[Any]:
+    return [value.min, value.max, value.mean, value.mean_abs, value.norm, value.seconds, *value.preview]
 
 
 def _check_index(where: str, index: int | None, count: int, of_what: str) -> None:
@@ -336,22 +371,47 @@ def _check_index(where: str, index: int | None, count: int, of_what: str) -> Non
         _wrong(where, f"there is no number {index} among {count} {of_what}")
 
 
-def _check_json(where: str, content: Any) -> None:
-    """Bounded depth and finite numbers, in parts whose form is open. A stack of its own: the depth is not trusted."""
-    stack = [(content, 0)]
-    while stack:
-        item, depth = stack.pop()
-        if isinstance(item, float):
-            if not math.isfinite(item):
-                raise TraceError(
-                    f"{where}: {item!r} is not a number in JSON.",
-                    kind="bad_number",
-                    ways_out=["Write numbers with gradviz.debugger.trace.number."],
-                )
-        elif isinstance(item, (dict, list, tuple)):
-            if depth >= MAX_DEPTH:
-                raise too_deep(where)
-            stack.extend((child, depth + 1) for child in (item.values() if isinstance(item, dict) else item))
+def _check_json(contents: Sequence[Any], where: Callable[[int], str]) -> None:
+    """Bounded depth and finite numbers, in parts whose form is open; `where` tells which of them is at fault.
+
+    All are walked through at once, level by level: what is right costs little, and the stack is not theirs to fill.
+    """
+    if _fault(contents) is None:
+        return
+    for index, content in enumerate(contents):
+        fault = _fault([content])
+        if fault is not None:
+            raise fault(where(index))
+
+
+def _fault(contents: Sequence[Any]) -> Callable[[str], TraceError] | None:
+    """What is wrong in any of `contents`, None where nothing is."""
+    level = contents
+    for _ in range(MAX_DEPTH + 1):
+        inside: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind in WHOLE:
+                continue
+            if isinstance(item, float):
+                if not math.isfinite(item):
+                    return partial(_no_number, item)
+            elif kind is dict:
+                inside += item.values()
+            elif isinstance(item, list | tuple):
+                inside += item
+        if not inside:
+            return None
+        level = inside
+    return too_deep
+
+
+def _no_number(item: float, where: str) -> TraceError:
+    return TraceError(
+        f"{where}: {item!r} is not a number in JSON.",
+        kind="bad_number",
+        ways_out=["Write numbers with gradviz.debugger.trace.number."],
+    )
 
 
 def too_deep(where: str) -> TraceError:

@@ -9,6 +9,7 @@ import msgspec
 
 from ..program import GradientSlice
 from ..program.events import Aggregator
+from .trace_check import WHOLE
 
 Number = int | float | Literal["nan", "inf", "-inf"]
 """A number that JSON can carry: finite numbers as they are, the others as a word. `number` makes one."""
@@ -49,7 +50,7 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     outputs: list[str]
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One line of the program: an operator, or a gradient that passes through one unchanged."""
 
     id: str
@@ -120,7 +121,7 @@ class Frame(msgspec.Struct, frozen=True, array_like=True):
     """For each of the subnet's blobs an index into the trace's arrays; None: not computed in this run."""
 
 
-class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One thing that happened."""
 
     kind: Kind
@@ -278,7 +279,9 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     omitted: str | None = None
     groups: list[NodeGroup] = []
     shapes: list[str] = []
-    """SVG text. U+20000 stands for the first word, the characters behind it for the others."""
+    """SVG text. U+20000 stands for the first word, U+100 for the first phrase, the characters behind for the others."""
+    phrases: list[str] = []
+    """What all shapes have in common, in pieces."""
 
 
 def number(value: float) -> Number:
@@ -290,17 +293,14 @@ def number(value: float) -> Number:
     return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
 
 
-_AS_IT_IS = frozenset({str, int, bool, type(None)})
-
-
 def json_safe(value: Any) -> Any:
     """`value` with every number in it as JSON can carry it."""
-    if type(value) in _AS_IT_IS:
+    if type(value) in WHOLE:
         return value
     if isinstance(value, float):
         return number(value)
     if isinstance(value, dict):
-        return {key: item if type(item) in _AS_IT_IS else json_safe(item) for key, item in value.items()}
+        return {key: item if type(item) in WHOLE else json_safe(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [item if type(item) in _AS_IT_IS else json_safe(item) for item in value]
+        return [item if type(item) in WHOLE else json_safe(item) for item in value]
     return value

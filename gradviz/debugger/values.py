@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
@@ -14,8 +14,7 @@ from ..runtime.held import Held
 from ..runtime.shelf import Shelf
 from .nets import Key, Nested
 from .recording import Recording
-from .statistics import all_statistics, of_stack, smaller, statistics
-from .trace_check import PREVIEW_COLUMNS, PREVIEW_ROWS
+from .statistics import FULL_PREVIEW, all_statistics, as_shown, of_stack, short_statistics, smaller
 from .trace_parts import Frame, Value, Workspaces
 
 
@@ -25,7 +24,7 @@ class Seen(NamedTuple):
     Attributes:
         identity: the same for the same value.
         array: itself, None where it was given up.
-        facts: its statistics where it was given up.
+        facts: what is known of it where it was given up.
     """
 
     identity: int
@@ -50,7 +49,7 @@ def seen(values: Mapping[Key, Array]) -> Iterator[tuple[Key, Seen]]:
 PREVIEWED = 400_000
 """Numbers that the previews of all values in nested nets may have together: where there are many they are smaller."""
 
-PREVIEWS = ((PREVIEW_ROWS, PREVIEW_COLUMNS), (6, 8), (4, 8), (4, 4), (2, 4))
+PREVIEWS = (FULL_PREVIEW, (6, 8), (4, 8), (4, 4), (2, 4))
 
 
 class Values:
@@ -88,14 +87,21 @@ class Values:
             if isinstance(event, Ran) and not event.path
             for name, version in zip(event.op.outputs, event.out_versions, strict=True)
         }
-        return {f"{key[0]}@{key[1]}": self._measure(found, seconds.get(key)) for key, found in seen(recording.values)}
+        found = dict(seen(recording.values))
+        arrays = {key: one.array for key, one in found.items() if one.facts is None}
+        plain = {key: array for key, array in arrays.items() if not isinstance(array, ScopeStack)}
+        measured = dict(zip(plain, all_statistics(list(plain.values())), strict=True))
+        return {
+            f"{key[0]}@{key[1]}": self._value(one, measured.get(key), seconds.get(key)) for key, one in found.items()
+        }
 
-    def _measure(self, found: Seen, seconds: float | None) -> Value:
+    def _value(self, found: Seen, measured: Value | None, seconds: float | None) -> Value:
         if isinstance(found.array, ScopeStack):
             return self._stack(found.array, seconds)
         if found.facts is not None:
-            return msgspec.structs.replace(found.facts, seconds=seconds)
-        return statistics(found.array, seconds)
+            return as_shown(found.facts, seconds)
+        assert measured is not None
+        return replace(measured, seconds=seconds)
 
     def _frames(self, recording: Recording, ids: Mapping[tuple[str, ...], str]) -> Iterable[Frame]:
         for run in recording.runs:
@@ -126,7 +132,7 @@ class Values:
         count = sum(not isinstance(found.array, ScopeStack) for found in self._arrays)
         preview = next((size for size in PREVIEWS if size[0] * size[1] * count <= PREVIEWED), PREVIEWS[-1])
         there = [found.array for found in self._arrays if found.array is not None]
-        measured = iter(all_statistics([array for array in there if not isinstance(array, ScopeStack)], preview))
+        measured = iter(short_statistics([array for array in there if not isinstance(array, ScopeStack)], preview))
         return [
             self._stack(found.array)
             if isinstance(found.array, ScopeStack)

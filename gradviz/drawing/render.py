@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 
+from ..debugger.progress import Progress
 from ..debugger.trace import Graph, Line, NodeGroup, Trace
+from ..program.collection import uncollected
 from .assembly import view, views
+from .clock import Clock
 from .dot import draw
 from .errors import DrawingError
 from .flows import programs
-from .lanes import inside, lanes
+from .lanes import halves, inside, lanes, tangled
 from .layout import SECONDS, layout
 from .nesting import Nesting
 from .picture import dressed
-from .place import halves
-from .shapes import abstract, shape_of
+from .shapes import Shapes, abstract
 from .state import State, state_at
 from .theme import LIGHT, Theme
-from .tracks import tangled
 from .view import Node, View
 from .words import fit
 
@@ -31,54 +31,63 @@ MAX_IN_DOCUMENT = 20_000
 """Forward operators, nested ones too."""
 MAX_SHAPES = 25_000_000
 """Characters of what groups show when they open, but for their words."""
-SECONDS_FOR_LANES = 10.0
-"""For all groups of a document; those of 10 000 operators that repeat themselves take a second or two."""
+SECONDS_FOR_LANES = 30.0
+"""For the whole drawing; that of 10 000 operators takes a second or two, five where none is like another."""
 MAX_DEPTH_FOR_GRAPHVIZ = 3
 """Edges side by side around a lane. Graphviz routes more of them, and those that cross, through the middle."""
 
 
 def render(
-    trace: Trace, *, theme: Theme = LIGHT, seconds: float = SECONDS, seconds_for_lanes: float = SECONDS_FOR_LANES
+    trace: Trace,
+    *,
+    theme: Theme = LIGHT,
+    seconds: float = SECONDS,
+    seconds_for_lanes: float = SECONDS_FOR_LANES,
+    progress: Progress | None = None,
 ) -> Graph:
     """What fills `trace.graph`: everything made, nothing marked; a front end marks it by ids and classes.
 
     Nets of more than a few hundred nodes are drawn in groups. Omitted, with the reason, where a page could not show it,
     beyond MAX_IN_DOCUMENT operators, and where plain lanes are not laid out in time. Graphviz has `seconds`; where it
-    needs more, there are plain lanes.
+    needs more, there are plain lanes. `progress` is told how far it is if it takes long.
     """
-    nesting = Nesting(trace)
     if len(trace.forward) > MAX_IN_DOCUMENT:
         return Graph(omitted=f"{len(trace.forward)} operators are too many for one picture in a page")
     try:
-        return _rendered(trace, nesting, theme, seconds, seconds_for_lanes)
+        with uncollected():
+            return _rendered(trace, theme, seconds, Clock(seconds_for_lanes, progress, _operators(trace)))
     except DrawingError as error:
         return Graph(omitted=str(error).splitlines()[0].rstrip("."))
 
 
-def _rendered(trace: Trace, nesting: Nesting, theme: Theme, seconds: float, seconds_for_lanes: float) -> Graph:
-    until = time.monotonic() + seconds_for_lanes
-    drawn, contents = views(nesting, _fitting(nesting))
+def _operators(trace: Trace) -> int:
+    return len(trace.forward) + sum(len(subnet.forward) for subnet in trace.subnets)
+
+
+def _rendered(trace: Trace, theme: Theme, seconds: float, clock: Clock) -> Graph:
+    nesting = Nesting(trace)
+    drawn, contents = views(nesting, _fitting(nesting), clock)
     widest = halves([*_nodes(drawn), *(node for content in contents for node in _nodes(content.view))], theme)
-    shapes: dict[View, int] = {}
-    pictures: list[str] = []
+    number: dict[View, int] = {}
+    shapes = Shapes()
     found: list[NodeGroup] = []
-    size = 0
     for group, around, lines, content in contents:
         view, words = abstract(content)
-        if view not in shapes:
-            if time.monotonic() > until:
-                raise DrawingError(f"It was not laid out within {seconds_for_lanes:g} seconds.", kind="too_slow")
-            shapes[view] = len(pictures)
-            pictures.append(shape_of(inside(view, theme, widest)))
-            size += len(pictures[-1])
-            if size > MAX_SHAPES:
+        if view not in number:
+            number[view] = len(number)
+            shapes.add(inside(view, theme, widest, clock))
+            if shapes.size > MAX_SHAPES:
                 raise DrawingError("Its parts are too many, and too different, for one page.", kind="too_large")
-        found.append(NodeGroup(id=group.id, around=around, lines=list(lines), shape=shapes[view], words=words))
+        clock.tick(sum(line.rpartition(".")[2].startswith("f") for line in lines))
+        found.append(NodeGroup(id=group.id, around=around, lines=list(lines), shape=number[view], words=words))
+    svg = _picture(trace, drawn, State(), theme, seconds, clock, widest=widest if contents else None)
+    clock.end()
     return Graph(
-        svg=_picture(trace, drawn, State(), theme, seconds, widest=widest if contents else None),
+        svg=svg,
         dot=draw(drawn, State(), theme).source,
         groups=found,
-        shapes=pictures,
+        shapes=shapes.written,
+        phrases=shapes.phrases,
     )
 
 
@@ -93,7 +102,7 @@ def svg(trace: Trace, position: int | None = None, theme: Theme = LIGHT, *, seco
     """
     state = state_at(trace, position)
     drawn = view(trace, Nesting(trace).around(state.net))
-    return _picture(trace, drawn, state, theme, seconds, background=theme.background)
+    return _picture(trace, drawn, state, theme, seconds, Clock(), background=theme.background)
 
 
 def suits_graphviz(drawn: View) -> bool:
@@ -126,6 +135,7 @@ def _picture(
     state: State,
     theme: Theme,
     seconds: float,
+    clock: Clock,
     background: str | None = None,
     widest: tuple[float, float] | None = None,
 ) -> str:
@@ -136,7 +146,7 @@ def _picture(
             return dressed(layout(draw(drawn, state, theme).source, seconds=seconds), theme, titles, background)
         except DrawingError:
             pass  # too slow today, or no engine on this machine: the other picture says the same
-    return lanes(drawn, state, theme, titles, background, widest)
+    return lanes(drawn, state, theme, titles, clock, background, widest)
 
 
 def _titles(trace: Trace, drawn: View) -> Iterable[tuple[str, str]]:

@@ -3,11 +3,15 @@
 A net that repeats a block a thousand times is laid out once and written once. A word stands in a shape as one character
 of an alphabet that nothing else in it uses, and while the shape is laid out it is as long as the text that it stands
 for: what decides where things go is how long texts are, not what they say.
+
+Where nothing repeats there are as many shapes as views. What these have in common is how they are written: markup is
+one character of another alphabet, a phrase, and what is left between phrases are numbers and words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 from .errors import DrawingError
 from .view import Cluster, Edge, Node, Section, View
@@ -18,6 +22,13 @@ FIRST_WORD = 0x20000
 MOST_WORDS = 40_000
 FILLER = chr(FIRST_WORD + MOST_WORDS)
 """Stands behind a word while its shape is laid out."""
+FIRST_PHRASE = 0x100
+"""The character that stands for the first phrase: markup is ASCII, and these letters take two bytes each."""
+MOST_PHRASES = 0x700
+SHORTEST_PHRASE = 3
+"""Characters that are worth a phrase."""
+
+_BETWEEN_PHRASES = re.compile(rf'((?<!-size=")(?<!-width=")-?\d+\.\d|(?<=edge-)\d+|[{chr(FIRST_WORD)}-{FILLER}])')
 
 
 def abstract(drawn: View) -> tuple[View, list[str]]:
@@ -29,14 +40,44 @@ def abstract(drawn: View) -> tuple[View, list[str]]:
     return words.view(drawn), words.said
 
 
-def shape_of(picture: str) -> str:
-    """What is left of the picture of an abstract view when its words may be of any length."""
-    return picture.replace(FILLER, "")
+class Shapes:
+    """The shapes of a graph, each written once.
+
+    Attributes:
+        written: the shapes.
+        phrases: what characters from FIRST_PHRASE on stand for in them.
+        size: characters of all.
+    """
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+        self.size = 0
+        self._phrases: dict[str, str] = {}
+
+    @property
+    def phrases(self) -> list[str]:
+        return list(self._phrases)
+
+    def add(self, picture: str) -> None:
+        """The picture of an abstract view; its words may be of any length."""
+        parts = _BETWEEN_PHRASES.split(picture.replace(FILLER, ""))
+        parts[::2] = map(self._phrase, parts[::2])
+        parts[1::2] = (number.removesuffix(".0") for number in parts[1::2])
+        self.written.append("".join(parts))
+        self.size += len(self.written[-1])
+
+    def _phrase(self, markup: str) -> str:
+        if len(markup) < SHORTEST_PHRASE and markup.isascii():
+            return markup
+        if markup not in self._phrases and len(self._phrases) < MOST_PHRASES:
+            self._phrases[markup] = chr(FIRST_PHRASE + len(self._phrases))
+        return self._phrases.get(markup, markup)
 
 
-def spoken(shape: str, words: list[str]) -> str:
+def spoken(shape: str, phrases: Sequence[str], words: Sequence[str]) -> str:
     """A shape with its words, which have to be escaped: the picture of the view that they come from."""
-    return shape.translate({FIRST_WORD + number: word for number, word in enumerate(words)})
+    said = {FIRST_WORD + number: word for number, word in enumerate(words)}
+    return shape.translate(said | {FIRST_PHRASE + number: phrase for number, phrase in enumerate(phrases)})
 
 
 class _Words:

@@ -84,9 +84,9 @@ class OperatorFunction(Function):
     def label(self) -> str:
         return self.signature.op.type
 
-    def as_operator(self, inputs: list[str], outputs: list[str], name: str = "") -> Operator:
+    def as_operator(self, arrays: Sequence[Array], inputs: list[str], outputs: list[str], name: str = "") -> Operator:
         op, args = self.signature.op, self.signature.op.args
-        if op.type == "Gather" and self.arrays[1].ndim != 1:  # the IR joins the rows of several uses by vectors alone
+        if op.type == "Gather" and arrays[1].ndim != 1:  # the IR joins the rows of several uses by vectors alone
             args = {**args, "dense_gradient": 1}
         known = lookup(op.type)
         if known is not None and known.args is not None and "seed" in known.args:

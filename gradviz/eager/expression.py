@@ -6,8 +6,9 @@ an order in which each follows all that it reads.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 from ..operators.registry import Array
@@ -38,11 +39,12 @@ class Readable:
     """A Variable's own name where it has a legal one that is unused, else one that tells what it is: x, c, mul, mul_1.
 
     Args:
-        taken: names that are given to nothing else than the Variables that have them.
+        own_names: id of a Variable -> its own name. A legal one is given to nothing else.
     """
 
-    def __init__(self, taken: Iterable[str]) -> None:
-        self._reserved = set(taken)
+    def __init__(self, own_names: Mapping[int, str]) -> None:
+        self._own_names = {key: name for key, name in own_names.items() if _is_legal(name)}
+        self._reserved = set(self._own_names.values())
         self._used: set[str] = set()
         self._numbers: defaultdict[str, int] = defaultdict(int)
 
@@ -56,10 +58,11 @@ class Readable:
         return ""
 
     def _own(self, x: Variable) -> str | None:
-        if x.name is None or x.name not in self._reserved or x.name in self._used:
+        name = self._own_names.get(id(x))
+        if name is None or name in self._used:
             return None
-        self._used.add(x.name)
-        return x.name
+        self._used.add(name)
+        return name
 
     def _made(self, base: str) -> str:
         name = base
@@ -97,10 +100,11 @@ class Expression(NamedTuple):
     wanted: frozenset[str]
     variables: dict[str, Variable]
     names: dict[Key, str]
+    recalled: "Recalled"
 
     def name_of(self, x: Variable) -> str | None:
         """The name of a Variable: of what was read from it first; None where it takes no part."""
-        return self.names.get(_identity(x))
+        return self.names.get(self.recalled.identity(x))
 
     def net(self, name: str = "expression") -> NetDef:
         """The operators as a net."""
@@ -117,26 +121,59 @@ def recorded(roots: Iterable[Variable]) -> list[Function]:
     waiting = [creator for root in roots if (creator := root.creator) is not None]
     while waiting:
         function = waiting.pop()
-        if function.uid in found:
+        uid = function.uid
+        if uid in found:
             continue
-        found[function.uid] = function
-        for x in wanted_inputs(function):
-            creator = x.creator
-            if creator is None:
-                continue
-            if creator.uid >= function.uid:
-                raise cycle(function, "it reads what was computed after it")
-            waiting.append(creator)
+        found[uid] = function
+        wanted = function.wanted
+        for x in function.inputs:
+            creator = x._creator
+            if wanted & 1 and creator is not None and creator.inputs is not None:  # not cut off
+                if creator.uid >= uid:
+                    raise cycle(function, "it reads what was computed after it")
+                waiting.append(creator)
+            wanted >>= 1
     return [found[uid] for uid in sorted(found)]
 
 
-def wanted_inputs(function: Function) -> Iterator[Variable]:
-    """The inputs to which gradients flow."""
-    wanted = function.wanted
-    for x in function.inputs:
-        if wanted & 1:
-            yield x
-        wanted >>= 1
+class Recalled(NamedTuple):
+    """What is known of functions at one moment: later, Variables may be renamed, get new data, or be cut off.
+
+    Attributes:
+        roots: the Variables for which the functions were recorded, with their arrays.
+        functions: in the order of creation, each with what it read, and the arrays of that and of what it returned.
+        creators: id of a Variable -> the function that made it, where there is one.
+        own_names: id of a Variable -> the name that somebody gave it.
+        holding: the Variables that hold a gradient.
+    """
+
+    roots: Sequence[tuple[Variable, Array]]
+    functions: Sequence[tuple[Function, tuple[Variable, ...], tuple[Array, ...]]]
+    creators: Mapping[int, Function]
+    own_names: Mapping[int, str]
+    holding: Sequence[Variable]
+
+    def identity(self, x: Variable) -> Key:
+        """What stands for x among the keys: its creator and place, or itself."""
+        creator = self.creators.get(id(x))
+        return id(x) if creator is None else (creator.uid, x.place)
+
+
+def recall(functions: Sequence[Function], roots: Sequence[Variable]) -> Recalled:
+    """What is known now of `functions`, which are those recorded for `roots`."""
+    creators: dict[int, Function] = {}
+    own_names: dict[int, str] = {}
+    holding: list[Variable] = []
+    for x in chain(roots, chain.from_iterable([function.inputs for function in functions])):
+        creator = x._creator
+        if creator is not None and creator.inputs is not None:
+            creators[id(x)] = creator
+        if x.name is not None:
+            own_names[id(x)] = x.name
+        if x._grad is not None:
+            holding.append(x)
+    calls = [(function, function.inputs, function.arrays) for function in functions]
+    return Recalled([(root, root._array) for root in roots], calls, creators, own_names, holding)
 
 
 def expression(roots: Sequence[Variable], naming: Naming | None = None) -> Expression:
@@ -150,17 +187,12 @@ def expression(roots: Sequence[Variable], naming: Naming | None = None) -> Expre
     Raises:
         GradientError: ``cycle``.
     """
-    functions = recorded(roots)
-    return written(functions, roots, naming or Readable(_legal_names(functions, roots)))
+    return written(recall(recorded(roots), roots), naming)
 
 
-def written(functions: Sequence[Function], roots: Sequence[Variable], naming: Naming) -> Expression:
-    """The program that consists of `functions`, which are those recorded for `roots`."""
-    return _Writer(functions, naming).write(roots)
-
-
-def _legal_names(functions: Iterable[Function], roots: Iterable[Variable]) -> set[str]:
-    return {x.name for group in (roots, *[f.inputs for f in functions]) for x in group if x.name and _is_legal(x.name)}
+def written(recalled: Recalled, naming: Naming | None = None) -> Expression:
+    """The program that consists of the functions that are recalled."""
+    return _Writer(recalled, naming or Readable(recalled.own_names)).write()
 
 
 def _is_legal(name: object) -> bool:
@@ -171,45 +203,40 @@ def _is_legal(name: object) -> bool:
     return True
 
 
-def _identity(x: Variable) -> Key:
-    """What stands for x among the keys: its creator and place, or itself."""
-    creator = x._creator
-    return id(x) if creator is None or creator.is_cut else (creator.uid, x.place)
-
-
 class _Writer:
     """Writes an expression function by function."""
 
-    def __init__(self, functions: Sequence[Function], naming: Naming) -> None:
-        self._functions = functions
+    def __init__(self, recalled: Recalled, naming: Naming) -> None:
+        self._recalled = recalled
+        self._identity = recalled.identity
         self._naming = naming
         self._names: dict[Key, str] = {}
         self._wanted: set[str] = set()
-        self._made = Expression((), [], [], {}, {}, frozenset(), {}, {})
+        self._made = Expression((), [], [], {}, {}, frozenset(), {}, {}, recalled)
         self._stand_for: dict[Key, Variable] = {}
 
-    def write(self, roots: Sequence[Variable]) -> Expression:
-        for group in (roots, *[function.inputs for function in self._functions]):
-            for x in group:
-                self._stand_for.setdefault(_identity(x), x)
-        for function in self._functions:
-            self._append(function)
-        names = tuple([self._base(root, root.data) for root in roots])
+    def write(self) -> Expression:
+        roots, functions = self._recalled.roots, self._recalled.functions
+        for x in chain([root for root, _ in roots], *[read for _, read, _ in functions]):
+            self._stand_for.setdefault(self._identity(x), x)
+        for function, read, arrays in functions:
+            self._append(function, read, arrays)
+        names = tuple([self._base(root, array) for root, array in roots])
         return self._made._replace(roots=names, wanted=frozenset(self._wanted))
 
-    def _append(self, function: Function) -> None:
+    def _append(self, function: Function, read: Sequence[Variable], arrays: tuple[Array, ...]) -> None:
         inputs = [
             self._read(x, array) if function.wanted >> at & 1 else self._constant(x, array)
-            for at, (x, array) in enumerate(zip(function.inputs, function.arrays, strict=False))
+            for at, (x, array) in enumerate(zip(read, arrays, strict=False))
         ]
         outputs = []
-        for place, array in enumerate(function.out_data):
+        for place, array in enumerate(arrays[len(read) :]):
             key = (function.uid, place)
             x = self._stand_for.get(key)
             name = self._naming.of_output(function, place, x)
             self._hold(key, name, array, x)
             outputs.append(name)
-        self._made.operators.append(function.as_operator(inputs, outputs, self._naming.of_operator(function)))
+        self._made.operators.append(function.as_operator(arrays, inputs, outputs, self._naming.of_operator(function)))
         self._made.functions.append(function)
 
     def _read(self, x: Variable, array: Array) -> str:
@@ -228,7 +255,7 @@ class _Writer:
 
     def _base(self, x: Variable, array: Array) -> str:
         """The name of x itself, of which `array` was read; a leaf is what was read from it first."""
-        key = _identity(x)
+        key = self._identity(x)
         if key not in self._names:
             name = self._naming.of_leaf(x, True)
             self._hold(key, name, array, x)
@@ -251,6 +278,6 @@ class _Writer:
         made.values[name] = array
         if x is not None:
             made.variables[name] = x
-            identity = _identity(x)
+            identity = self._identity(x)
             if identity == key or identity not in made.names:
                 made.names[identity] = name

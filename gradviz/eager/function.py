@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from ..operators.own_results import NUMERIC
 from ..operators.registry import Array
 from ..program import Operator
 from ..runtime.devices import copied, device_of, is_on_gpu
@@ -156,9 +157,9 @@ class Function:
             y.requires_grad = False
         return y
 
-    def as_operator(self, inputs: list[str], outputs: list[str], name: str = "") -> Operator:
-        """This call as the operator `name` on blobs of these names."""
-        return python_operator(self, inputs, outputs, name)
+    def as_operator(self, arrays: Sequence[Array], inputs: list[str], outputs: list[str], name: str = "") -> Operator:
+        """This call, which read and returned `arrays`, as the operator `name` on blobs of these names."""
+        return python_operator(self, arrays, inputs, outputs, name)
 
     def run_again(self, arrays: tuple[Array, ...]) -> Self:
         """The same call on other arrays; no Variable knows of it."""
@@ -178,6 +179,8 @@ class Function:
         for output in outputs:
             if not (isinstance(output, np.ndarray | np.generic) or is_on_gpu(output)):
                 raise wrong_results(call, f"{type(output).__name__} {output!r}", len(outputs))
+            if output.dtype.kind not in NUMERIC:
+                raise wrong_results(call, f"an array of dtype {output.dtype}", len(outputs))
         return tuple([copied(np.asarray(y) if isinstance(y, np.generic) else y, device_of(y)) for y in outputs])
 
     def input_gradients(self, gys: Sequence[Array | None], wanted: int) -> Sequence[Gradient | None]:

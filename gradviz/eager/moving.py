@@ -18,7 +18,7 @@ class Move(Function):
     def __init__(self, device: Device) -> None:
         self.device = device
 
-    def as_operator(self, inputs: list[str], outputs: list[str], name: str = "") -> Operator:
+    def as_operator(self, arrays: Sequence[Array], inputs: list[str], outputs: list[str], name: str = "") -> Operator:
         return Operator("Copy", inputs, outputs, {}, self.device, name)
 
     def run(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:

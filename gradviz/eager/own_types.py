@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 _functions: "WeakValueDictionary[int, Function]" = WeakValueDictionary()
 
 
-def python_operator(function: "Function", inputs: list[str], outputs: list[str], name: str) -> Operator:
-    """The operator that stands for a function with methods in Python."""
+def python_operator(
+    function: "Function", arrays: Sequence[Array], inputs: list[str], outputs: list[str], name: str
+) -> Operator:
+    """The operator that stands for a function with methods in Python, which read and returned `arrays`."""
     _functions[function.uid] = function
-    device = device_of(function.arrays[-1]) if function.count else CPU
+    device = device_of(arrays[-1]) if outputs else CPU
     args = {"function": function.label, "uid": function.uid}
     return Operator("PythonFunction", inputs, outputs, args, None if device == CPU else device, name)
 

@@ -23,7 +23,7 @@ from .gradients import Gradient, Rows, flat_rows
 Answer = int | tuple[int, int] | None
 """The number of a gradient, those of the two halves of a sparse one, or None where there is none."""
 
-Observer = Callable[[tuple[Array, ...], float], None]
+Observer = Callable[[Sequence[Array], float], None]
 """Is told what a step has made, and in how many seconds."""
 
 _ONLY_ARRAYS = {np.ndarray}
@@ -36,44 +36,6 @@ class Step(NamedTuple):
     op: Operator
     pick: Callable[[Sequence[Any]], Sequence[Any]]
     outputs: int
-
-
-class Plan:
-    """From the inputs, outputs and output gradients of a call to the gradients of its inputs.
-
-    Attributes:
-        steps: the operators that the wanted gradients need, in order; each appends its outputs to the values.
-        answers: the gradient of each input.
-        casts: the inputs whose gradients come in another dtype than theirs; None: not run yet.
-        calls: the steps as calls, for a run on Variables; None: not needed yet.
-    """
-
-    __slots__ = ("_choose", "answers", "calls", "casts", "steps")
-
-    def __init__(self, steps: Sequence[Step], answers: Sequence[Answer]) -> None:
-        self.steps = tuple(steps)
-        self.answers = tuple(answers)
-        self.casts: tuple[int, ...] | None = None
-        self.calls: list[Any] | None = None
-        self._choose = _chooser(answers)
-
-    def run(self, arrays: Sequence[Array], gys: Sequence[Array | None]) -> Sequence[Gradient | None]:
-        """The gradient of each input, from the arrays of inputs and outputs and the gradients of the outputs.
-
-        Raises:
-            ValueError: an operator makes too little, or a gradient of another shape than its input.
-        """
-        values: list[Any] = [*arrays, *gys]
-        run_steps(self.steps, values)
-        values.append(None)
-        gradients = self._choose(values)
-        if self.casts is None:
-            self.casts = _checked(gradients, arrays)
-        return _cast(gradients, arrays, self.casts) if self.casts else gradients
-
-    def observed(self, observe: Observer) -> "Plan":
-        """This plan, telling `observe` of each step that has run."""
-        return Plan([observed(step, observe) for step in self.steps], self.answers)
 
 
 def run_steps(steps: Iterable[Step], values: list[Any]) -> None:
@@ -97,21 +59,78 @@ def as_outputs(made: Any, count: int) -> Sequence[Array]:
     return _as_arrays(made, count)
 
 
+def timed(step: Step, arrays: Sequence[Any]) -> tuple[Sequence[Array], float]:
+    """What a step makes of what it reads, as one array for each output, and the seconds until all of it is there."""
+    kernel, op, _, count = step
+    start = perf_counter()
+    made = kernel(op, *arrays)
+    if type(made) is np.ndarray and count == 1:
+        return (made,), perf_counter() - start
+    outputs = as_outputs(made, count)
+    for output in outputs:
+        if type(output) is not np.ndarray:
+            finish(device_of(output))
+    return outputs, perf_counter() - start
+
+
+def _as_arrays(made: Any, count: int) -> list[Array]:
+    """The first `count` arrays that a kernel returned: it may return more than it was asked for."""
+    if not isinstance(made, tuple):
+        made = (made,)
+    if len(made) < count:
+        raise ValueError(f"it returned {len(made)} arrays for {count} outputs")
+    return [array if is_on_gpu(array) else np.asarray(array) for array in made[:count]]
+
+
+class Plan:
+    """From the inputs, outputs and output gradients of a call to the gradients of its inputs.
+
+    Attributes:
+        steps: the operators that the wanted gradients need, in order; each appends its outputs to the values.
+        answers: the gradient of each input.
+        casts: the inputs whose gradients come in another dtype than theirs; None: not run yet.
+        calls: the steps as calls, for a run on Variables; None: not needed yet.
+    """
+
+    __slots__ = ("_choose", "answers", "calls", "casts", "steps")
+
+    def __init__(self, steps: Sequence[Step], answers: Sequence[Answer]) -> None:
+        self.steps = tuple(steps)
+        self.answers = tuple(answers)
+        self.casts: tuple[int, ...] | None = None
+        self.calls: list[Any] | None = None
+        self._choose = _chooser(answers)
+
+    def run(
+        self,
+        arrays: Sequence[Array],
+        gys: Sequence[Array | None],
+        run: Callable[[Sequence[Step], list[Any]], None] = run_steps,
+    ) -> Sequence[Gradient | None]:
+        """The gradient of each input, from the arrays of inputs and outputs and the gradients of the outputs.
+
+        Args:
+            run: runs the steps, as `run_steps` does.
+
+        Raises:
+            ValueError: an operator makes too little, or a gradient of another shape than its input.
+        """
+        values: list[Any] = [*arrays, *gys]
+        run(self.steps, values)
+        values.append(None)
+        gradients = self._choose(values)
+        if self.casts is None:
+            self.casts = _checked(gradients, arrays)
+        return _cast(gradients, arrays, self.casts) if self.casts else gradients
+
+
 def observed(step: Step, observe: Observer) -> Step:
     """`step`, telling `observe` when it has run."""
-    kernel, count = step.kernel, step.outputs
 
     def run(op: Operator, *arrays: Array) -> tuple[Array, ...]:
-        start = perf_counter()
-        made = kernel(op, *arrays)
-        if type(made) is np.ndarray and count == 1:
-            outputs: tuple[Array, ...] = (made,)
-        else:
-            outputs = tuple(_as_arrays(made, count))
-            for output in outputs:
-                finish(device_of(output))
-        observe(outputs, perf_counter() - start)
-        return outputs
+        outputs, seconds = timed(step, arrays)
+        observe(outputs, seconds)
+        return tuple(outputs)
 
     return step._replace(kernel=run)
 
@@ -127,15 +146,6 @@ def _chooser(answers: Sequence[Answer]) -> Callable[[Sequence[Any]], Sequence[An
 def chosen(values: Sequence[Any], at: int | tuple[int, int]) -> Any:
     """The value of number `at`; for two numbers the rows that they make."""
     return values[at] if type(at) is int else flat_rows(*[values[half] for half in at])  # type: ignore[union-attr]
-
-
-def _as_arrays(made: Any, count: int) -> list[Array]:
-    """The first `count` arrays that a kernel returned: it may return more than it was asked for."""
-    if not isinstance(made, tuple):
-        made = (made,)
-    if len(made) < count:
-        raise ValueError(f"it returned {len(made)} arrays for {count} outputs")
-    return [array if is_on_gpu(array) else np.asarray(array) for array in made[:count]]
 
 
 def _cast(gradients: Sequence[Any], arrays: Sequence[Array], casts: Sequence[int]) -> list[Any]:

@@ -11,7 +11,7 @@ An output that nobody read, or that nobody holds any more, has no gradient: None
 not followed. The loop keeps its own heap, so a chain may be of any length.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -54,6 +54,7 @@ class Pass:
         retain: whether to keep the gradients of all outputs.
         keep: ids of functions whose outputs keep their gradients in any case.
         follow: id of a function -> the inputs to follow, as in `Function.wanted`; None: all that want a gradient.
+        add: adds two gradients of one array; None: as `create_graph` says.
     """
 
     is_watched = False
@@ -66,6 +67,7 @@ class Pass:
         retain: bool = False,
         keep: Container[int] = (),
         follow: Mapping[int, int] | None = None,
+        add: Callable[[Any, Any], Any] | None = None,
     ) -> None:
         self._heap: list[tuple[int, int, Function]] = []
         self._reached: dict[int, list[Any]] = {}
@@ -74,7 +76,7 @@ class Pass:
         self._retain = retain
         self._keep = keep
         self._follow = follow
-        self._sum: Any = ADD if create_graph else gradients.add
+        self._sum: Any = add or (ADD if create_graph else gradients.add)
         for y, gradient in seeds:
             self._receive(y, gradient)
 

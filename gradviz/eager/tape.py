@@ -14,7 +14,7 @@ from ..operators.registry import gradient_name
 from ..program import GradientError
 from ..program.collection import uncollected
 from . import gradients
-from .expression import recorded, written
+from .expression import recall, recorded, written
 from .flow import gradient_flow
 from .function import Function
 from .names import Lent, lent_to
@@ -90,7 +90,7 @@ def _plan(
     functions: list[Function], roots: list[Variable], kept: set[int], names: Lent
 ) -> tuple[TapePlan, Sequence[Function | None]]:
     """The plan of a tape that was not met before, and its functions."""
-    expression = written(functions, roots, names)
+    expression = written(recall(functions, roots), names)
     seeds = {root: gradient_name(root) for root in expression.roots}
     try:
         flow = gradient_flow(expression.operators, seeds)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..operators.own_results import NUMERIC
 from ..operators.registry import Array
 from ..program import Device, RunError
 from ..runtime.devices import CPU, available, copied, current, device_of, is_on_gpu, moved
-from ..runtime.workspace import NUMERIC
 
 NUMBERS = (float, int, bool)
 """Python's plain numbers; those of numpy have a dtype of their own."""

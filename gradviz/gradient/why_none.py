@@ -157,12 +157,14 @@ def _cuts_inside(net: Passed, index: int, blob: str, way: list[str]) -> Iterator
 
 def _unread(net: Passed, blob: str, way: list[str]) -> Cut:
     if not net.is_last(blob):
-        text = f"{_shown(way)}: nobody reads {blob} before it is overwritten."
+        why = f"nobody reads {blob} before it is overwritten."
     elif net.leaves(blob):
-        text = f"{_shown(way)}: no gradient arrives at {blob} from around this net."
+        why = f"no gradient arrives at {blob} from around this net."
     else:
-        text = f"{_shown(way)}: nobody reads {blob}, and it is no y."
-    return Cut("unused_output" if len(way) > 1 else "not_on_a_path", way, None, text)
+        why = f"nobody reads {blob}, and it is no y."
+    if len(way) == 1:
+        return Cut("not_on_a_path", way, None, why)
+    return Cut("unused_output", way, None, f"{_shown(way)}: {why}")
 
 
 def _cut_at(net: Passed, index: int, way: list[str]) -> Cut | None:

@@ -7,15 +7,17 @@ next of them. Equal answers, and equal parts of them, are there once.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from time import monotonic
+from collections.abc import Iterable, Iterator
+from time import process_time
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ..debugger.answers import Questions
+from ..debugger.answers.wording import by_name
 from ..debugger.places import path_of
 from ..debugger.trace import Line, Trace, TraceEvent, Value
+from ..debugger.trace_parts import Revision
 from .asking import Name, Question, answered
 
 __all__ = ["ANSWERS", "SECONDS", "Answers", "answers"]
@@ -66,17 +68,19 @@ def answers(questions: Questions, trace: Trace, *, budget: int = ANSWERS, second
     Args:
         trace: the recording of `questions`.
         budget: the most bytes of JSON; 0: nothing is asked.
-        seconds: after these nothing more is asked.
+        seconds: of computing, after which nothing more is asked; what else runs on the machine does not count.
     """
-    made, start = _Pool(budget), monotonic()
+    made, start = _Pool(budget), process_time()
     for wanted in _wanted(trace):
+        if made.is_full or process_time() > start + seconds:
+            break
         key = msgspec.json.encode([wanted.question, *wanted.arguments]).decode()
         end = start + wanted.share * seconds
-        if made.is_full or monotonic() + wanted.seconds > end or key in made.asked:
+        if process_time() + wanted.seconds > end or key in made.asked:
             continue
         entries: list[tuple[int, int | None]] = []
         for at in wanted.positions:
-            if made.is_full or monotonic() > end:
+            if made.is_full or process_time() > end:
                 entries.append((at, None))
                 break
             number = made.reply(answered(questions, Question("", wanted.question, wanted.arguments, at)))
@@ -131,10 +135,10 @@ def _touched(trace: Trace) -> Iterator[tuple[str, list[int]]]:
     first_run = next((at for at, event in enumerate(trace.events, 1) if event.kind == "Ran"), None)
     nets: dict[str | None, tuple[list[Line], list[Line]]] = {None: (trace.forward, trace.backward)}
     nets |= {net.id: (net.forward, net.backward) for net in trace.subnets}
-    blobs = {id: _blobs([*forward, *backward]) for id, (forward, backward) in nets.items()}
     lines = {line.id: line for forward, backward in nets.values() for line in (*forward, *backward)}
+    versions = {id: by_name(_read_or_written(*forward, *backward)) for id, (forward, backward) in nets.items()}
     positions: dict[tuple[str | None, int | None], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    positions[None, None].update({name: [0] for name in blobs[None]})
+    positions[None, None].update({name: [0] for name in versions[None]})
     for at, event in enumerate(trace.events, 1):
         place = positions[event.subnet, event.frame]
         for name in _names(event, lines):
@@ -143,27 +147,19 @@ def _touched(trace: Trace) -> Iterator[tuple[str, list[int]]]:
         path = _path(trace, net, frame)
         for name, found in names.items():
             more = [first_run] if first_run is not None and net is None else []
-            for blob in blobs[net].get(name, ()):
-                yield f"{path}{blob}", sorted({*found, *more})
+            for version in versions[net].get(name, ()):
+                yield f"{path}{name}@{version}", sorted({*found, *more})
 
 
-def _names(event: TraceEvent, lines: dict[str, Line]) -> set[str]:
+def _names(event: TraceEvent, lines: dict[str, Line]) -> Iterable[str]:
     """The names of the blobs that an event touches in its net."""
     inside = [lines[id] for id in event.lines if id.rpartition(".")[0] == (event.subnet or "")]
-    touched = [
-        *event.blobs,
-        *(blob for line in inside for then in line.history for blob in (*then.inputs, *then.outputs)),
-    ]
-    return {blob.rpartition("@")[0] for blob in touched}
+    return by_name([*event.blobs, *_read_or_written(*(then for line in inside for then in line.history))]).keys()
 
 
-def _blobs(lines: list[Line]) -> dict[str, list[str]]:
-    """The versions of each name, as the lines read in the end."""
-    found: dict[str, dict[str, None]] = defaultdict(dict)
-    for line in lines:
-        for blob in (*line.inputs, *line.outputs):
-            found[blob.rpartition("@")[0]][blob] = None
-    return {name: list(versions) for name, versions in found.items()}
+def _read_or_written(*lines: Line | Revision) -> Iterator[str]:
+    """The versions in the lines, or in forms that lines had."""
+    return (blob for line in lines for blob in (*line.inputs, *line.outputs))
 
 
 def _path(trace: Trace, net: str | None, frame: int | None) -> str:

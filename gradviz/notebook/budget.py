@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from ..debugger.trace import Trace, Value
+from ..debugger.trace import Number, Trace, Value
 from ..debugger.trace_rows import as_rows
 from ..debugger.values import PREVIEWS
 
@@ -21,16 +21,22 @@ def within(trace: Trace, budget: int) -> tuple[Trace, str]:
     First fewer of the first elements of each array are kept, then none, then no statistics either. The shapes, dtypes
     and counts of NaN, infinities and zeros always stay. The second result is a sentence, empty where all is there.
     """
-    if _size(trace) <= budget:
+    values = _values(trace)
+    size = _size(trace)
+    if size <= budget:
         return trace, ""
+    without_elements = size - len(msgspec.json.encode([value.preview for value in values]))
     for rows, columns in CORNERS:
-        smaller = _with(trace, [_cornered(value, rows, columns) for value in _values(trace)])
-        if _size(smaller) <= budget:
+        corners = [_corner(value, rows, columns) for value in values]
+        if without_elements + len(msgspec.json.encode(corners)) <= budget:
+            smaller = _with(
+                trace, [replace(value, preview=corner) for value, corner in zip(values, corners, strict=True)]
+            )
             return smaller, f"To keep the page small, it has the first {rows} × {columns} elements of an array at most."
-    smaller = _with(trace, [_cornered(value, 0, 0) for value in _values(trace)])
-    if _size(smaller) <= budget:
-        return smaller, "To keep the page small, the elements of arrays were left out; their statistics are there."
-    bare = _with(trace, [_bare(value) for value in _values(trace)])
+    empty = _with(trace, [replace(value, preview=_corner(value, 0, 0)) for value in values])
+    if _size(empty) <= budget:
+        return empty, "To keep the page small, the elements of arrays were left out; their statistics are there."
+    bare = _with(trace, [_bare(value) for value in values])
     return bare, "To keep the page small, all numbers of values were left out; their shapes and types are there."
 
 
@@ -48,12 +54,9 @@ def _size(trace: Trace) -> int:
     return len(msgspec.json.encode([trace.values, as_rows(trace.arrays)]))
 
 
-def _cornered(value: Value, rows: int, columns: int) -> Value:
-    """With so many rows and columns of elements; a single number stays."""
-    if value.size == 1:
-        return value
-    corner = [row[:columns] for row in value.preview[:rows]]
-    return replace(value, preview=corner)
+def _corner(value: Value, rows: int, columns: int) -> list[list[Number]]:
+    """So many rows and columns of elements; a single number stays."""
+    return value.preview if value.size == 1 else [row[:columns] for row in value.preview[:rows]]
 
 
 def _bare(value: Value) -> Value:

@@ -1,4 +1,4 @@
-"""The progress of a recording: in a notebook as an output that changes, in a terminal as a line that does."""
+"""Progress of what takes long: in a notebook as an output that changes, in a terminal as a line that does."""
 
 from __future__ import annotations
 
@@ -8,10 +8,20 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
-from ..debugger.progress import Progress, SoFar
+from ..debugger.progress import Progress, SoFar, Work
 from . import kernel_shell
 
 __all__ = ["shown_progress"]
+
+NAMES: dict[Work, str] = {"record": "Recording", "describe": "Document", "draw": "Drawing", "write": "Page"}
+DONE: dict[Work, str] = {
+    "record": "Recorded",
+    "describe": "Described",
+    "draw": "Laid out",
+    "write": "Wrote a page with",
+}
+ENDS: dict[Work, str] = {"record": "here and keep what is recorded", "describe": "it", "draw": "it", "write": "it"}
+"""What an interrupt leaves."""
 
 
 @contextmanager
@@ -42,7 +52,7 @@ class _Output:
 
     def show(self, so_far: SoFar) -> None:
         self._last = so_far
-        self._put(f"{words(so_far)} Interrupt the kernel to stop here and keep what is recorded.", so_far)
+        self._put(f"{words(so_far)} Interrupt the kernel to stop {ENDS[so_far.work]}.", so_far)
 
     def end(self) -> None:
         if self._last is not None:
@@ -52,7 +62,7 @@ class _Output:
         from IPython.display import display
 
         share = "" if so_far is None or so_far.of is None else f' value="{so_far.operators}" max="{so_far.of}"'
-        bar = "" if so_far is None else f'<progress aria-label="Recording"{share}></progress> '
+        bar = "" if so_far is None else f'<progress aria-label="{NAMES[so_far.work]}"{share}></progress> '
         bundle = {"text/plain": text, "text/html": f"<div>{bar}{escape(text)}</div>"}
         if self._handle is None:
             self._handle = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
@@ -67,7 +77,7 @@ class _Line:
         self._width = 0
 
     def show(self, so_far: SoFar) -> None:
-        self._write(f"{words(so_far)} Ctrl+C stops here and keeps what is recorded.")
+        self._write(f"{words(so_far)} Ctrl+C to stop {ENDS[so_far.work]}.")
 
     def end(self) -> None:
         if self._width:
@@ -80,6 +90,7 @@ class _Line:
 
 
 def words(so_far: SoFar) -> str:
-    """``Recorded 1,200 of 5,000 operators, 31,400 events, in 3.2 s.``"""
-    operators = "" if so_far.of is None else f"{so_far.operators:,} of {so_far.of:,} operators, "
-    return f"Recorded {operators}{so_far.events:,} events in {so_far.seconds:.1f} s."
+    """``Recorded 1,200 of 5,000 operators, 31,400 events in 3.2 s.``"""
+    operators = "" if so_far.of is None else f"{so_far.operators:,} of {so_far.of:,} operators"
+    events = "" if so_far.events is None else f"{so_far.events:,} events"
+    return f"{DONE[so_far.work]} {', '.join(filter(None, [operators, events]))} in {so_far.seconds:.1f} s."

@@ -189,7 +189,7 @@ def div(op: Operator, x: Array, y: Array) -> Array:
     "DivGradient",
     "dz, x, y, z -> dx, dy",
     formula="dx = dz / y, dy = -dz · z / y",
-    derivative="∂dz = q = (∂dx - z · ∂dy) / y, ∂y = -dz · q / y, ∂z = -dz · ∂dy / y",
+    derivative="∂dz = q, q = (∂dx - z · ∂dy) / y, ∂y = -dz · q / y, ∂z = -dz · ∂dy / y",
     infer=pair_gradient((0, 2), (0, 2, 3)),
     args=ARGS,
 )

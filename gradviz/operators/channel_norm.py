@@ -12,7 +12,7 @@ import numpy as np
 
 from ..program import Operator
 from .inference import described, elementwise, misfit, need_floats, result_dtype, slot
-from .normalization import SECOND, only_through_first, through_standardization
+from .normalization import only_through_first, second_formula, through_standardization
 from .registry import (
     Array,
     ArraySpec,
@@ -23,9 +23,15 @@ from .registry import (
     register_gradient,
 )
 
+BATCH_SECOND = second_formula(
+    "r = spread, x̂ = r (x - mean); with is_test ∂g = r ∂dx, ∂x = r ∂dscale dy, r = 1 / √(spread + epsilon)"
+)
+CHANNEL_SECOND = second_formula("r = inv_std, x̂ = r (x - mean)")
 BATCH_ARGS: dict[str, Any] = {"is_test": 0, "epsilon": 1e-5, "momentum": 0.9, "order": "NCHW", "num_batches": 1}
 INSTANCE_ARGS: dict[str, Any] = {"epsilon": 1e-5, "order": "NCHW"}
 GROUP_ARGS: dict[str, Any] = {"group": 32, "epsilon": 1e-5, "order": "NCHW", "is_test": 0}
+LRN_SCALE = "scale = bias + alpha / size · Σ x², Σ over the size channels around each"
+LRN_DERIVATIVE = f"dx = dy scale^(-beta) - 2 alpha beta / size · x · Σ dy y / scale, {LRN_SCALE}"
 LRN_ARGS: dict[str, Any] = {"size": 0, "alpha": 0.0, "beta": 0.0, "bias": 1.0, "order": "NCHW"}
 
 
@@ -82,9 +88,9 @@ def batch_spec(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> tuple[ArraySp
 @operator(
     "SpatialBN",
     "x, scale, bias, mean, var -> y, running_mean?, running_var?, saved_mean?, saved_inv_std?",
-    formula="y = scale x̂ + bias, x̂ = (x - μ) / √(σ² + ε); μ, σ² of the batch by channel, with is_test: mean, var",
-    derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) / √(σ² + ε), "
-    "with is_test: dx = g / √(var + ε)",
+    formula="y = scale x̂ + bias, x̂ = r (x - m), r = 1 / √(v + epsilon), m = avg(x), v = avg((x - m)²) by channel, "
+    "with is_test m = mean, v = var",
+    derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = r (g - avg(g) - x̂ avg(g x̂)), with is_test dx = r g",
     infer=batch_spec,
     args=BATCH_ARGS,
 )
@@ -141,8 +147,9 @@ def batch_gradient_spec(
 @operator(
     "SpatialBNGradient",
     "x, scale, dy, mean, spread -> dx, dscale, dbias",
-    formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) / √(σ² + ε)",
-    derivative=f"{SECOND}, r = 1 / √(σ² + ε); with is_test ∂g = r ∂dx and h = ∂dscale dy alone",
+    formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = r (g - avg(g) - x̂ avg(g x̂)), x̂ = r (x - mean), "
+    "r = spread, with is_test dx = r g, r = 1 / √(spread + epsilon)",
+    derivative=BATCH_SECOND,
     infer=batch_gradient_spec,
     args=BATCH_ARGS,
 )
@@ -175,8 +182,8 @@ def instance_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec)
 @operator(
     "InstanceNorm",
     "x, scale, bias -> y, mean?, inv_std?",
-    formula="y = scale x̂ + bias, x̂ = (x - mean) inv_std, inv_std = 1 / √(var + ε), by image and channel",
-    derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) inv_std",
+    formula="y = scale x̂ + bias, x̂ = (x - mean) inv_std, inv_std = 1 / √(var(x) + epsilon), by image and channel",
+    derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std",
     infer=instance_spec,
     args=INSTANCE_ARGS,
 )
@@ -210,8 +217,9 @@ def instance_gradient_spec(
 @operator(
     "InstanceNormGradient",
     "x, scale, bias, dy, mean?, inv_std? -> dx, dscale, dbias",
-    formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) inv_std",
-    derivative=f"{SECOND}, r = inv_std",
+    formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std, "
+    "x̂ = (x - mean) inv_std",
+    derivative=CHANNEL_SECOND,
     infer=instance_gradient_spec,
     args=INSTANCE_ARGS,
 )
@@ -260,8 +268,8 @@ def lrn_scale(op: Operator, x: Array) -> Array:
 @operator(
     "LRN",
     "x -> y, scale?",
-    formula="y = x scale^(-β), scale = bias + α / size · Σ x² over the size channels around each",
-    derivative="dx = dy scale^(-β) - 2 α β / size · x · Σ dy y / scale over the size channels around each",
+    formula=f"y = x scale^(-beta), {LRN_SCALE}",
+    derivative=LRN_DERIVATIVE,
     infer=lrn_spec,
     args=LRN_ARGS,
 )
@@ -273,15 +281,16 @@ def lrn(op: Operator, x: Array) -> Array | tuple[Array, Array]:
 
 
 LRN_SECOND = (
-    "∂dy = ∂dx scale^(-β) - k q y / scale, ∂y = -k q dy / scale, ∂x = 2 α / size · x · Σ (k q dy y / scale² - "
-    "β ∂dx dy scale^(-β - 1)) - k ∂dx Σ dy y / scale, k = 2 α β / size, q = Σ ∂dx x, Σ over the size channels around"
+    "∂dy = ∂dx scale^(-beta) - k q y / scale, ∂y = -k q dy / scale, ∂x = 2 alpha / size · x · Σ (k q dy y / scale² - "
+    "beta ∂dx dy scale^(-beta - 1)) - k ∂dx Σ dy y / scale, k = 2 alpha beta / size, q = Σ ∂dx x, "
+    f"{LRN_SCALE}"
 )
 
 
 @operator(
     "LRNGradient",
     "x, y, dy -> dx",
-    formula="dx = dy scale^(-β) - 2 α β / size · x · Σ dy y / scale over the size channels around each",
+    formula=LRN_DERIVATIVE,
     derivative=LRN_SECOND,
     infer=lrn_spec,
     args=LRN_ARGS,
@@ -325,8 +334,9 @@ def group_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) ->
 @operator(
     "GroupNorm",
     "x, scale, bias -> y, mean?, inv_std?",
-    formula="y = scale x̂ + bias, x̂ = (x - mean) inv_std, inv_std = 1 / √(var + ε), by image and group of channels",
-    derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) inv_std",
+    formula="y = scale x̂ + bias, x̂ = (x - mean) inv_std, inv_std = 1 / √(var(x) + epsilon), "
+    "by image and group of channels",
+    derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std",
     infer=group_spec,
     args=GROUP_ARGS,
 )
@@ -359,8 +369,9 @@ def group_gradient_spec(
 @operator(
     "GroupNormGradient",
     "dy, x, scale, bias, mean, inv_std -> dx, dscale, dbias",
-    formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - mean(g) - x̂ mean(g x̂)) inv_std",
-    derivative=f"{SECOND}, r = inv_std",
+    formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std, "
+    "x̂ = (x - mean) inv_std",
+    derivative=CHANNEL_SECOND,
     infer=group_gradient_spec,
     args=GROUP_ARGS,
 )

@@ -10,6 +10,8 @@ import numpy as np
 from ..program import Operator
 from .channel_norm import (
     BATCH_ARGS,
+    BATCH_SECOND,
+    CHANNEL_SECOND,
     GROUP_ARGS,
     INSTANCE_ARGS,
     LRN_ARGS,
@@ -24,7 +26,6 @@ from .channel_norm import (
     spatial_axes,
     ungrouped,
 )
-from .normalization import SECOND
 from .normalization_gradients import affine_second, like, mean_over
 from .registry import Array, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps, arriving
@@ -38,7 +39,7 @@ def by_channels(op: Operator, x: Array, *vectors: Array) -> list[Array]:
 @operator(
     "SpatialBNGradientGradient",
     "x, scale, dy, mean, spread, ∂dx, ∂dscale, ∂dbias -> ∂x, ∂scale, ∂dy",
-    formula=f"{SECOND}, r = 1 / √(σ² + ε); with is_test ∂g = r ∂dx and h = ∂dscale dy alone",
+    formula=BATCH_SECOND,
     infer=like(0, 1, 2),
     args=BATCH_ARGS,
 )
@@ -67,7 +68,7 @@ def spatial_bn_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @operator(
     "InstanceNormGradientGradient",
     "x, scale, dy, ∂dx, ∂dscale, ∂dbias, mean?, inv_std? -> ∂x, ∂scale, ∂dy",
-    formula=SECOND,
+    formula=CHANNEL_SECOND,
     infer=like(0, 1, 2),
     args=INSTANCE_ARGS,
 )
@@ -95,7 +96,7 @@ def instance_norm_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer
 @operator(
     "GroupNormGradientGradient",
     "dy, x, scale, mean, inv_std, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale",
-    formula=SECOND,
+    formula=CHANNEL_SECOND,
     infer=like(0, 1, 2),
     args=GROUP_ARGS,
 )

@@ -20,8 +20,8 @@ def entropy(p: Array) -> Array:
 @operator(
     "BernoulliJSD",
     "x, targets -> y",
-    formula="y = H((x + t) / 2) - (H(x) + H(t)) / 2, H(p) = -p ln p - (1 - p) ln(1 - p)",
-    derivative="dx = dy (logit x - logit((x + t) / 2)) / 2, logit p = ln(p / (1 - p))",
+    formula="y = H((x + targets) / 2) - (H(x) + H(targets)) / 2, H(p) = -p ln p - (1 - p) ln(1 - p)",
+    derivative="dx = dy (logit x - logit((x + targets) / 2)) / 2, logit p = ln(p / (1 - p))",
     infer=elementwise,
 )
 def bernoulli_jsd(op: Operator, x: Array, targets: Array) -> Array:
@@ -38,7 +38,7 @@ def logit(p: Array) -> Array:
 
 
 JSD_SECOND = (
-    "∂dy = ∂dx (logit x - logit m) / 2, ∂x = ∂dx dy (logit' x - ½ logit' m) / 2, m = (x + t) / 2, "
+    "∂dy = ∂dx (logit x - logit m) / 2, ∂x = ∂dx dy (logit' x - ½ logit' m) / 2, m = (x + targets) / 2, "
     "logit' p = 1 / p + 1 / (1 - p)"
 )
 
@@ -46,7 +46,7 @@ JSD_SECOND = (
 @operator(
     "BernoulliJSDGradient",
     "dy, x, targets -> dx",
-    formula="dx = dy (logit x - logit((x + t) / 2)) / 2, logit p = ln(p / (1 - p))",
+    formula="dx = dy (logit x - logit((x + targets) / 2)) / 2, logit p = ln(p / (1 - p))",
     derivative=JSD_SECOND,
     infer=elementwise,
 )

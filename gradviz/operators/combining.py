@@ -64,8 +64,8 @@ for _type in ("MaxGradient", "MinGradient"):
     operator(
         _type,
         "y, dy, xs... -> dxs...",
-        formula="dxᵢ = dy where xᵢ = y, shared evenly between those that are; else 0",
-        derivative="∂dy = Σᵢ ∂dxᵢ where xᵢ = y, by their share",
+        formula="dxsᵢ = dy where xsᵢ = y, shared evenly between those that are; else 0",
+        derivative="∂dy = Σᵢ ∂dxsᵢ where xsᵢ = y, by their share",
         infer=extreme_gradient_spec,
     )(extreme_gradient)
 
@@ -140,7 +140,7 @@ def weighted_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
     "WeightedSum",
     "x, w, more... -> y",
     formula="y = Σᵢ wᵢ · xᵢ",
-    derivative="dxᵢ = wᵢ · dy; with grad_on_w dwᵢ = Σ dy · xᵢ, else weights count as constants",
+    derivative="dxᵢ = wᵢ · dy; with grad_on_w dwᵢ = Σ dy · xᵢ, else wᵢ counts as a constant",
     infer=weighted_spec,
     args=WEIGHTED_ARGS,
 )

@@ -269,7 +269,7 @@ def filters_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 CONV_DERIVATIVE = "dw = Σ dy[n, m, p] x[n, c, s p + d k], db = Σ dy, dx[n, c, s p + d k] += Σ_m w[m, c, k] dy[n, m, p]"
 FILTERS_SECOND = (
-    "∂dy = y of x with ∂dw and ∂db, plus that of ∂dx with w; ∂x = dx with ∂dw for w, ∂w = dw with ∂dx for x"
+    "∂dy = Conv of x with ∂dw and ∂db, plus that of ∂dx with w; ∂x = dx with ∂dw for w, ∂w = dw with ∂dx for x"
 )
 for _dimensions in DIMENSIONS:
     operator(

@@ -44,8 +44,8 @@ def checked_soft_labels(labels: Array) -> Array:
 @operator(
     "CrossEntropy",
     "x, labels -> y",
-    formula="yᵢ = -Σⱼ labelᵢⱼ ln max(xᵢⱼ, 10⁻²⁰)",
-    derivative="dxᵢⱼ = -dyᵢ labelᵢⱼ / xᵢⱼ where xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
+    formula="yᵢ = -Σⱼ labelsᵢⱼ ln max(xᵢⱼ, 10⁻²⁰)",
+    derivative="dxᵢⱼ = -dyᵢ labelsᵢⱼ / xᵢⱼ where xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
     infer=soft_spec,
 )
 def cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
@@ -64,13 +64,13 @@ def soft_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArrayS
     return ArraySpec(x.shape, result_dtype(x, labels, dy))
 
 
-SOFT_SECOND = "∂dyᵢ = -Σⱼ ∂dxᵢⱼ labelᵢⱼ / xᵢⱼ, ∂xᵢⱼ = ∂dxᵢⱼ dyᵢ labelᵢⱼ / xᵢⱼ², of those xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere"
+SOFT_SECOND = "∂dyᵢ = -Σⱼ ∂dxᵢⱼ labelsᵢⱼ / xᵢⱼ, ∂xᵢⱼ = ∂dxᵢⱼ dyᵢ labelsᵢⱼ / xᵢⱼ², of those xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere"
 
 
 @operator(
     "CrossEntropyGradient",
     "x, labels, dy -> dx",
-    formula="dxᵢⱼ = -dyᵢ labelᵢⱼ / xᵢⱼ where xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
+    formula="dxᵢⱼ = -dyᵢ labelsᵢⱼ / xᵢⱼ where xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
     derivative=SOFT_SECOND,
     infer=soft_gradient_spec,
 )
@@ -166,8 +166,8 @@ def row_means(x: Array) -> Array:
 @operator(
     "SigmoidCrossEntropyWithLogits",
     "x, targets -> y",
-    formula="yᵢ = -Σⱼ (t ln σ(x) + (1 - t) ln σ(-x))ᵢⱼ / n",
-    derivative="dxᵢⱼ = dyᵢ (σ(xᵢⱼ) - tᵢⱼ) / n",
+    formula="yᵢ = -Σⱼ (targets ln σ(x) + (1 - targets) ln σ(-x))ᵢⱼ / n",
+    derivative="dxᵢⱼ = dyᵢ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
     infer=logits_spec,
     args=LOGIT_ARGS,
 )
@@ -183,8 +183,8 @@ def sigmoid_cross_entropy(op: Operator, x: Array, targets: Array) -> Array:
 @operator(
     "WeightedSigmoidCrossEntropyWithLogits",
     "x, targets, weights -> y",
-    formula="yᵢ = -Σⱼ w (t ln σ(x) + (1 - t) ln σ(-x))ᵢⱼ / n",
-    derivative="dxᵢⱼ = dyᵢ wᵢⱼ (σ(xᵢⱼ) - tᵢⱼ) / n",
+    formula="yᵢ = -Σⱼ weights (targets ln σ(x) + (1 - targets) ln σ(-x))ᵢⱼ / n",
+    derivative="dxᵢⱼ = dyᵢ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
     infer=logits_spec,
 )
 def weighted_sigmoid_cross_entropy(op: Operator, x: Array, targets: Array, weights: Array) -> Array:
@@ -204,8 +204,8 @@ def logits_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, *others: Arr
 @operator(
     "SigmoidCrossEntropyWithLogitsGradient",
     "dy, x, targets -> dx",
-    formula="dxᵢⱼ = dyᵢ (σ(xᵢⱼ) - tᵢⱼ) / n",
-    derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - tᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
+    formula="dxᵢⱼ = dyᵢ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
+    derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
     infer=logits_gradient_spec,
     args=LOGIT_ARGS,
 )
@@ -217,8 +217,8 @@ def sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: A
 @operator(
     "WeightedSigmoidCrossEntropyWithLogitsGradient",
     "dy, x, targets, weights -> dx",
-    formula="dxᵢⱼ = dyᵢ wᵢⱼ (σ(xᵢⱼ) - tᵢⱼ) / n",
-    derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ wᵢⱼ (σ(xᵢⱼ) - tᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ wᵢⱼ σ'(xᵢⱼ) / n",
+    formula="dxᵢⱼ = dyᵢ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
+    derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ weightsᵢⱼ σ'(xᵢⱼ) / n",
     infer=logits_gradient_spec,
 )
 def weighted_sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: Array, weights: Array) -> Array:
@@ -246,7 +246,7 @@ def logits_second_spec(op: Operator, dy: ArraySpec, *specs: ArraySpec) -> tuple[
 @operator(
     "SigmoidCrossEntropyWithLogitsGradientGradient",
     "dy, x, targets, ∂dx -> ∂dy, ∂x",
-    formula="∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - tᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
+    formula="∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
     infer=logits_second_spec,
     args=LOGIT_ARGS,
 )
@@ -261,7 +261,7 @@ def sigmoid_cross_entropy_gradient_gradient(
 @operator(
     "WeightedSigmoidCrossEntropyWithLogitsGradientGradient",
     "dy, x, targets, weights, ∂dx -> ∂dy, ∂x",
-    formula="∂dyᵢ = Σⱼ ∂dxᵢⱼ wᵢⱼ (σ(xᵢⱼ) - tᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ wᵢⱼ σ'(xᵢⱼ) / n",
+    formula="∂dyᵢ = Σⱼ ∂dxᵢⱼ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ weightsᵢⱼ σ'(xᵢⱼ) / n",
     infer=logits_second_spec,
 )
 def weighted_sigmoid_cross_entropy_gradient_gradient(

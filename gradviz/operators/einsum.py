@@ -95,7 +95,7 @@ def product_spec(op: Operator, *xs: ArraySpec) -> ArraySpec:
 @operator(
     "Einsum",
     "x, xs... -> y",
-    formula="y = the sum of products that equation names, as ij,jk->ik",
+    formula="y = the sum of products that equation names, as `ij,jk->ik`",
     derivative=DERIVATIVE,
     infer=product_spec,
     args=ARGS,

@@ -154,7 +154,7 @@ def blocked_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 @operator(
     "SpaceToBatch",
     "x -> y",
-    formula="y = each of the b² places in a block of b x b pixels as an image of its own",
+    formula="y = each place in a block of block_size² pixels as an image of its own",
     derivative="dx = dy, the pixels back in their blocks",
     infer=blocked_spec,
     args=BLOCK_ARGS,
@@ -187,7 +187,7 @@ def spaced_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 @operator(
     "BatchToSpace",
     "x -> y",
-    formula="y = b² images as the places in blocks of b x b pixels",
+    formula="y = images as the places in blocks of block_size² pixels",
     derivative="dx = dy, each place in a block as an image of its own",
     infer=spaced_spec,
     args=BLOCK_ARGS,

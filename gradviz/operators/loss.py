@@ -152,7 +152,7 @@ def rows_and_classes(shape: tuple[int, ...]) -> tuple[int, int]:
 @operator(
     "LabelCrossEntropy",
     "x, labels -> y",
-    formula="yᵢ = -ln max(xᵢₗ, 10⁻²⁰), l = labelᵢ",
+    formula="yᵢ = -ln max(xᵢₗ, 10⁻²⁰), l = labelsᵢ",
     derivative="dxᵢₗ = -dyᵢ / xᵢₗ where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere",
     infer=cross_entropy_spec,
 )

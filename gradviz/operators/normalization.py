@@ -29,12 +29,29 @@ from .registry import (
 
 ARGS: dict[str, Any] = {"axis": 1, "epsilon": 1e-5, "elementwise_affine": 0}
 RMS_ARGS: dict[str, Any] = {"axis": 1, "eps": 0.0}
-SECOND = (
-    "∂dy = scale ∂g + ∂dscale x̂ + ∂dbias, ∂g as dx of ∂dx; ∂scale = Σ dy ∂g; ∂x as dx of h, less r x̂ mean(g ∂g), "
-    "h = ∂dscale dy - r (∂dx mean(g x̂) + g mean(∂dx x̂))"
-)
 TINY = 1e-12
 """A row of a smaller norm is divided by this instead."""
+
+
+def second_formula(standard: str, *, is_centred: bool = True) -> str:
+    """The gradients of dx, dscale and dbias; `standard` says what r and x̂ are, and a mean is taken off or not."""
+
+    def through(g: str) -> str:
+        return f"r ({g} - {f'avg({g}) - ' if is_centred else ''}x̂ avg({g} x̂)"
+
+    return (
+        f"∂dy = scale ∂g + ∂dscale x̂ + ∂dbias, ∂scale = Σ dy ∂g, ∂g = {through('∂dx')}), "
+        f"∂x = {through('h')} - x̂ avg(g ∂g)), h = ∂dscale dy - r (∂dx avg(g x̂) + g avg(∂dx x̂)), "
+        f"g = dy scale, {standard}"
+    )
+
+
+LAYER_SECOND = second_formula("r = 1 / std, x̂ = r (x - mean)")
+RMS_SECOND = second_formula("r = inv_rms, x̂ = r x", is_centred=False)
+NORMALIZE_SECOND = (
+    "∂dy = (∂dx - y <y, ∂dx>) / |x|, ∂x = (h - y <y, h> - y <dy, ∂dy>) / |x|, "
+    "h = -(∂dx <dy, y> + dy <∂dx, y>) / |x|, y = x / |x|"
+)
 
 
 def through_standardization(g: Array, standard: Array, sigma: Array, axis: Any) -> Array:
@@ -84,8 +101,9 @@ def layer_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> tuple[Arr
 @operator(
     "LayerNorm",
     "x, scale?, bias? -> y, mean, std",
-    formula="y = x̂ = (x - mean) / std, std = √(var + ε), over each row; with elementwise_affine: y = x̂ scale + bias",
-    derivative="dx = (g - mean(g) - x̂ mean(g x̂)) / std + dmean / n + dstd x̂ / n, g = dy scale; "
+    formula="y = x̂, x̂ = (x - mean) / std, std = √(var(x) + epsilon), over each row; "
+    "with elementwise_affine y = x̂ scale + bias",
+    derivative="dx = (g - avg(g) - x̂ avg(g x̂)) / std + dmean / n + dstd x̂ / n, g = dy scale; "
     "dscale = Σ dy x̂, dbias = Σ dy over rows",
     infer=layer_norm_spec,
     args=ARGS,
@@ -132,8 +150,9 @@ def layer_norm_gradient_spec(
 @operator(
     "LayerNormGradient",
     "dy, y, mean, std, x, scale? -> dx, dscale?, dbias?",
-    formula="dx = (g - mean(g) - x̂ mean(g x̂)) / std, g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows",
-    derivative=f"{SECOND}, r = 1 / std",
+    formula="dx = (g - avg(g) - x̂ avg(g x̂)) / std, g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows, "
+    "x̂ = (x - mean) / std",
+    derivative=LAYER_SECOND,
     infer=layer_norm_gradient_spec,
     args=ARGS,
 )
@@ -177,8 +196,8 @@ def layer_norm_mean_gradient(op: Operator, dmean: Array, mean: Array, std: Array
 @operator(
     "LayerNormStdGradient",
     "dstd, mean, std, x -> dx",
-    formula="dx = dstd x̂ / n",
-    derivative="∂dstd = Σ ∂dx x̂ / n, ∂x = (h - mean(h) - x̂ mean(h x̂)) / std, h = dstd ∂dx / n",
+    formula="dx = dstd x̂ / n, x̂ = (x - mean) / std",
+    derivative="∂dstd = Σ ∂dx x̂ / n, ∂x = (h - avg(h) - x̂ avg(h x̂)) / std, h = dstd ∂dx / n",
     infer=statistics_gradient_spec,
     args=ARGS,
 )
@@ -226,7 +245,7 @@ def normalize_spec(op: Operator, *xs: ArraySpec) -> ArraySpec:
     "Normalize",
     "x -> y",
     formula="y = x / max(|x|, 10⁻¹²), |x| the Euclidean norm along axis",
-    derivative="dx = (dy - y <y, dy>) / |x|; dy 10¹² where |x| < 10⁻¹²",
+    derivative="dx = (dy - y <y, dy>) / |x|; dx = dy 10¹² where |x| < 10⁻¹²",
     infer=normalize_spec,
     args={"axis": -1},
 )
@@ -243,9 +262,8 @@ def norms(op: Operator, x: Array) -> Array:
 @operator(
     "NormalizeGradient",
     "x, dy -> dx",
-    formula="dx = (dy - y <y, dy>) / |x|; dy 10¹² where |x| < 10⁻¹²",
-    derivative="∂dy = (∂dx - y <y, ∂dx>) / |x|, ∂x = (h - y <y, h> - y <dy, ∂dy>) / |x|, "
-    "h = -(∂dx <dy, y> + dy <∂dx, y>) / |x|",
+    formula="dx = (dy - y <y, dy>) / |x|, y = x / |x|; dx = dy 10¹² where |x| < 10⁻¹²",
+    derivative=NORMALIZE_SECOND,
     infer=normalize_spec,
     args={"axis": -1},
 )
@@ -274,8 +292,8 @@ def rms_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> tuple[Array
 @operator(
     "RMSNorm",
     "x, scale, bias -> y, inv_rms",
-    formula="y = x̂ scale + bias, x̂ = x inv_rms, inv_rms = 1 / √(mean(x²) + eps), over each row",
-    derivative="dx = inv_rms (g - x̂ mean(g x̂)), g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows",
+    formula="y = x̂ scale + bias, x̂ = x inv_rms, inv_rms = 1 / √(avg(x²) + eps), over each row",
+    derivative="dx = inv_rms (g - x̂ avg(g x̂)), g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows",
     infer=rms_norm_spec,
     args=RMS_ARGS,
 )
@@ -308,8 +326,8 @@ def rms_norm_gradient_spec(
 @operator(
     "RMSNormGradient",
     "dy, x, scale, inv_rms -> dx, dscale, dbias",
-    formula="dx = inv_rms (g - x̂ mean(g x̂)), g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows",
-    derivative=f"{SECOND}, r = inv_rms",
+    formula="dx = inv_rms (g - x̂ avg(g x̂)), g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows, x̂ = x inv_rms",
+    derivative=RMS_SECOND,
     infer=rms_norm_gradient_spec,
     args=RMS_ARGS,
 )

@@ -20,7 +20,17 @@ import numpy as np
 from ..program import Operator
 from .inference import described, misfit, need_floats, result_dtype
 from .matrices import as_matrix, canonical_axis
-from .normalization import ARGS, RMS_ARGS, SECOND, TINY, normalize_spec, norms, standardized
+from .normalization import (
+    ARGS,
+    LAYER_SECOND,
+    NORMALIZE_SECOND,
+    RMS_ARGS,
+    RMS_SECOND,
+    TINY,
+    normalize_spec,
+    norms,
+    standardized,
+)
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps, arriving
 
@@ -91,7 +101,7 @@ def layer_norm_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, 
 @operator(
     "LayerNormGradientGradient",
     "dy, mean, std, x, scale?, ∂dx, ∂dscale?, ∂dbias? -> ∂dy, ∂x, ∂scale?",
-    formula=SECOND,
+    formula=LAYER_SECOND,
     infer=layer_norm_second_spec,
     args=ARGS,
 )
@@ -129,7 +139,7 @@ def layer_norm_mean_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnsw
 @operator(
     "LayerNormStdGradientGradient",
     "dstd, mean, std, x, ∂dx -> ∂dstd, ∂x",
-    formula="∂dstd = Σ ∂dx x̂ / n, ∂x = x̂' (dstd ∂dx / n)",
+    formula="∂dstd = Σ ∂dx x̂ / n, ∂x = (h - avg(h) - x̂ avg(h x̂)) / std, h = dstd ∂dx / n, x̂ = (x - mean) / std",
     infer=like(0, 3),
     args=ARGS,
 )
@@ -152,7 +162,7 @@ def layer_norm_std_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswe
 @operator(
     "RMSNormGradientGradient",
     "dy, x, scale, inv_rms, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale",
-    formula=SECOND,
+    formula=RMS_SECOND,
     infer=like(0, 1, 2),
     args=RMS_ARGS,
 )
@@ -184,8 +194,7 @@ def normalize_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, A
 @operator(
     "NormalizeGradientGradient",
     "x, dy, ∂dx -> ∂x, ∂dy",
-    formula="∂dy = y' ∂dx, ∂x = y' h - y <dy, ∂dy> / |x|, h = -(∂dx <dy, y> + dy <∂dx, y>) / |x|; "
-    "y' g = (g - y <y, g>) / |x|",
+    formula=NORMALIZE_SECOND,
     infer=normalize_second_spec,
     args={"axis": -1},
 )

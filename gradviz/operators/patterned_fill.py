@@ -73,7 +73,7 @@ def range_spec(op: Operator, *bounds: ArraySpec) -> None:
 @operator(
     "Range",
     "first, stop?, step? -> y",
-    formula="y = start, start + step, ... while before stop",
+    formula="y = first, first + step, ... while before stop",
     derivative=NO_GRADIENT,
     infer=range_spec,
     constant=True,

@@ -179,9 +179,9 @@ for _name, _kernel, _gradient, _args, _formula, _derivative, _second in (
         average_pool,
         average_pool_gradient,
         AVERAGE_ARGS,
-        "y = Σ x / count under each window",
-        "dx = Σ dy / count over the windows that x lies under",
-        "∂dy = Σ ∂dx / count under each window",
+        "y = Σ x / n over the n places under each window",
+        "dx = Σ dy / n over the windows of n places that x lies under",
+        "∂dy = Σ ∂dx / n over the n places under each window",
     ),
 ):
     for _dimensions in DIMENSIONS:

@@ -47,7 +47,7 @@ def power(op: Operator, x: ArraySpec, exponents: ArraySpec | None = None) -> Arr
     "Pow",
     "x, exponents? -> y",
     formula="y = x^exponent",
-    derivative="dx = dy · exponent · x^(exponent - 1), d exponents = dy · y · ln x",
+    derivative="dx = dy · exponent · x^(exponent - 1); with exponents in its place dexponents = dy · y · ln x",
     infer=power,
     args=POW_ARGS,
 )
@@ -57,15 +57,16 @@ def pow_(op: Operator, x: Array, exponents: Array | None = None) -> Array:
 
 
 POW_SECOND = (
-    "with p = x^(e - 1): ∂dy = ∂dx · e · p + ∂de · y · ln x, ∂x = dy (∂dx · e (e - 1) p / x + ∂de · p), "
-    "∂e = dy · ∂dx · p (1 + e · ln x), ∂y = dy · ∂de · ln x"
+    "∂dy = ∂dx · exponents · p + ∂dexponents · y · ln x, p = x^(exponents - 1), "
+    "∂x = dy (∂dx · exponents (exponents - 1) p / x + ∂dexponents · p), "
+    "∂exponents = dy · ∂dx · p (1 + exponents · ln x), ∂y = dy · ∂dexponents · ln x"
 )
 
 
 @operator(
     "PowGradient",
-    "dy, x, exponents, y -> dx, d_exponents",
-    formula="dx = dy · exponent · x^(exponent - 1), d exponents = dy · y · ln x",
+    "dy, x, exponents, y -> dx, dexponents",
+    formula="dx = dy · exponents · x^(exponents - 1), dexponents = dy · y · ln x",
     derivative=POW_SECOND,
     infer=pair_gradient((0, 1, 2), (0, 1, 3)),
     args=ARGS,
@@ -93,7 +94,7 @@ def pow_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
 
 @operator(
     "PowGradientGradient",
-    "dy, x, exponents, y, ∂dx, ∂de -> ∂dy, ∂x, ∂e, ∂y",
+    "dy, x, exponents, y, ∂dx, ∂dexponents -> ∂dy, ∂x, ∂exponents, ∂y",
     formula=POW_SECOND,
     infer=pow_second_spec,
     args=ARGS,

@@ -39,8 +39,8 @@ def cosine_spec(op: Operator, s: ArraySpec, *rest: ArraySpec) -> ArraySpec:
 @operator(
     "CosineEmbeddingCriterion",
     "s, labels -> y",
-    formula="y = 1 - s where label = 1, max(0, s - margin) elsewhere",
-    derivative="ds = -dy where label = 1; elsewhere dy where s > margin, 0 where not",
+    formula="y = 1 - s where labels = 1, max(0, s - margin) elsewhere",
+    derivative="ds = -dy where labels = 1; elsewhere dy where s > margin, 0 where not",
     infer=cosine_spec,
     args=COSINE_ARGS,
 )
@@ -52,8 +52,8 @@ def cosine_embedding_criterion(op: Operator, s: Array, labels: Array) -> Array:
 @operator(
     "CosineEmbeddingCriterionGradient",
     "s, labels, dy -> ds",
-    formula="ds = -dy where label = 1; elsewhere dy where s > margin, 0 where not",
-    derivative="∂dy = -∂ds where label = 1; elsewhere ∂ds where s > margin, 0 where not",
+    formula="ds = -dy where labels = 1; elsewhere dy where s > margin, 0 where not",
+    derivative="∂dy = -∂ds where labels = 1; elsewhere ∂ds where s > margin, 0 where not",
     infer=cosine_spec,
     args=COSINE_ARGS,
 )
@@ -79,8 +79,8 @@ def ranking_spec(op: Operator, x1: ArraySpec, x2: ArraySpec, *rest: ArraySpec) -
 @operator(
     "MarginRankingCriterion",
     "x1, x2, labels -> y",
-    formula="y = max(0, margin - label (x1 - x2))",
-    derivative="dx1 = -label dy where y > 0, 0 elsewhere; dx2 = -dx1",
+    formula="y = max(0, margin - labels (x1 - x2))",
+    derivative="dx1 = -labels dy where y > 0, 0 elsewhere; dx2 = -dx1",
     infer=ranking_spec,
     args=RANKING_ARGS,
 )
@@ -98,8 +98,8 @@ def ranking_gradient_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, A
 @operator(
     "MarginRankingCriterionGradient",
     "x1, x2, labels, dy -> dx1, dx2",
-    formula="dx1 = -label dy where label (x1 - x2) < margin, 0 elsewhere; dx2 = -dx1",
-    derivative="∂dy = -label (∂dx1 - ∂dx2) where label (x1 - x2) < margin, 0 elsewhere",
+    formula="dx1 = -labels dy where labels (x1 - x2) < margin, 0 elsewhere; dx2 = -dx1",
+    derivative="∂dy = -labels (∂dx1 - ∂dx2) where labels (x1 - x2) < margin, 0 elsewhere",
     infer=ranking_gradient_spec,
     args=RANKING_ARGS,
 )
@@ -147,11 +147,14 @@ def ordered_pairs(x: Array, labels: Array, *lengths: Array) -> tuple[Array, Arra
     return x - x.reshape((-1, 1)), weights, sessions
 
 
+PAIRWISE_DERIVATIVE = "dxᵢ = -Σⱼ gᵢⱼ, dxⱼ = Σᵢ gᵢⱼ, gᵢⱼ = dy σ(xⱼ - xᵢ) / n, over the n pairs with labelsᵢ > labelsⱼ"
+
+
 @operator(
     "PairWiseLoss",
     "x, labels, lengths? -> y",
-    formula="y = mean of ln(1 + exp(xⱼ - xᵢ)) over all pairs with labelᵢ > labelⱼ",
-    derivative="dxᵢ = -Σⱼ gᵢⱼ, dxⱼ = Σᵢ gᵢⱼ, gᵢⱼ = dy σ(xⱼ - xᵢ) / pairs",
+    formula="y = mean of ln(1 + exp(xⱼ - xᵢ)) over all pairs with labelsᵢ > labelsⱼ",
+    derivative=PAIRWISE_DERIVATIVE,
     infer=pairwise_spec,
 )
 def pairwise_loss(op: Operator, x: Array, labels: Array, *lengths: Array) -> Array:
@@ -178,15 +181,15 @@ def pairwise_gradient_spec(
 
 
 PAIRWISE_SECOND = (
-    "∂dy = Σᵢⱼ (∂dxⱼ - ∂dxᵢ) σ(xⱼ - xᵢ) / pairs, ∂xᵢ = -Σⱼ hᵢⱼ, ∂xⱼ = Σᵢ hᵢⱼ, "
-    "hᵢⱼ = dy (∂dxⱼ - ∂dxᵢ) σ'(xⱼ - xᵢ) / pairs"
+    "∂dy = Σᵢⱼ (∂dxⱼ - ∂dxᵢ) σ(xⱼ - xᵢ) / n, ∂xᵢ = -Σⱼ hᵢⱼ, ∂xⱼ = Σᵢ hᵢⱼ, "
+    "hᵢⱼ = dy (∂dxⱼ - ∂dxᵢ) σ'(xⱼ - xᵢ) / n, over the n pairs with labelsᵢ > labelsⱼ"
 )
 
 
 @operator(
     "PairWiseLossGradient",
     "x, labels, dy, lengths? -> dx",
-    formula="dxᵢ = -Σⱼ gᵢⱼ, dxⱼ = Σᵢ gᵢⱼ, gᵢⱼ = dy σ(xⱼ - xᵢ) / pairs",
+    formula=PAIRWISE_DERIVATIVE,
     derivative=PAIRWISE_SECOND,
     infer=pairwise_gradient_spec,
 )

@@ -25,6 +25,17 @@ from .steps import Steps, arriving
 
 GRU_ARGS: dict[str, Any] = {"drop_states": 0, "sequence_lengths": 1}
 LSTM_ARGS: dict[str, Any] = {**GRU_ARGS, "forget_bias": 0.0}
+GRU_GATES = "with gates = [r, u, o]"
+GRU_DERIVATIVE = (
+    "dhidden_prev = dhidden σ(u), du = dhidden (hidden_prev - tanh o) σ'(u), "
+    f"do = dhidden (1 - σ(u)) (1 - tanh² o), dr = 0, {GRU_GATES}"
+)
+LSTM_GATES = "with gates = [i, f, o, g]"
+LSTM_DELTA = "δ = dcell + dhidden σ(o) (1 - tanh² cell)"
+LSTM_DERIVATIVE = (
+    f"{LSTM_DELTA}; dcell_prev = δ σ(f), di = δ tanh(g) σ'(i), df = δ cell_prev σ'(f), "
+    f"do = dhidden tanh(cell) σ'(o), dg = δ σ(i) (1 - tanh² g), {LSTM_GATES}"
+)
 
 
 def running(op: Operator, like: Array, *time: Array) -> Array:
@@ -78,9 +89,8 @@ def lstm_gates(op: Operator, gates: Array) -> tuple[Array, Array, Array, Array]:
 @operator(
     "LSTMUnit",
     "hidden_prev, cell_prev, gates, lengths?, timestep -> hidden, cell",
-    formula="c = σ(f) c₀ + σ(i) tanh g, h = σ(o) tanh c, with gates = [i, f, o, g]",
-    derivative="δ = dc + dh σ(o) (1 - tanh² c); dc₀ = δ σ(f), di = δ tanh(g) σ'(i), df = δ c₀ σ'(f), "
-    "do = dh tanh(c) σ'(o), dg = δ σ(i) (1 - tanh² g)",
+    formula=f"cell = σ(f) cell_prev + σ(i) tanh g, hidden = σ(o) tanh cell, {LSTM_GATES}",
+    derivative=LSTM_DERIVATIVE,
     infer=lstm_spec,
     args=LSTM_ARGS,
 )
@@ -107,11 +117,13 @@ def lstm_gradient_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpe
 
 
 LSTM_SECOND = (
-    "∂δ = ∂dc₀ σ(f) + ∂di tanh(g) σ'(i) + ∂df c₀ σ'(f) + ∂dg σ(i) (1 - tanh² g); ∂dc = ∂δ, "
-    "∂dh = ∂δ σ(o) (1 - tanh² c) + ∂do tanh(c) σ'(o), ∂c₀ = ∂df δ σ'(f), "
-    "∂c = dh (1 - tanh² c) (∂do σ'(o) - 2 ∂δ σ(o) tanh c), ∂i = δ (∂di tanh(g) σ''(i) + ∂dg (1 - tanh² g) σ'(i)), "
-    "∂f = δ (∂dc₀ σ'(f) + ∂df c₀ σ''(f)), ∂o = dh (∂δ (1 - tanh² c) σ'(o) + ∂do tanh(c) σ''(o)), "
-    "∂g = δ (1 - tanh² g) (∂di σ'(i) - 2 ∂dg σ(i) tanh g)"
+    "∂δ = ∂dcell_prev σ(f) + ∂di tanh(g) σ'(i) + ∂df cell_prev σ'(f) + ∂dg σ(i) (1 - tanh² g); ∂dcell = ∂δ, "
+    "∂dhidden = ∂δ σ(o) (1 - tanh² cell) + ∂do tanh(cell) σ'(o), ∂cell_prev = ∂df δ σ'(f), "
+    "∂cell = dhidden (1 - tanh² cell) (∂do σ'(o) - 2 ∂δ σ(o) tanh cell), "
+    "∂i = δ (∂di tanh(g) σ''(i) + ∂dg (1 - tanh² g) σ'(i)), ∂f = δ (∂dcell_prev σ'(f) + ∂df cell_prev σ''(f)), "
+    "∂o = dhidden (∂δ (1 - tanh² cell) σ'(o) + ∂do tanh(cell) σ''(o)), "
+    "∂g = δ (1 - tanh² g) (∂di σ'(i) - 2 ∂dg σ(i) tanh g), "
+    f"{LSTM_DELTA}, {LSTM_GATES}"
 )
 
 
@@ -119,8 +131,7 @@ LSTM_SECOND = (
     "LSTMUnitGradient",
     "hidden_prev, cell_prev, gates, lengths?, timestep, hidden, cell, dhidden, dcell "
     "-> dhidden_prev, dcell_prev, dgates",
-    formula="δ = dc + dh σ(o) (1 - tanh² c); dc₀ = δ σ(f), di = δ tanh(g) σ'(i), df = δ c₀ σ'(f), "
-    "do = dh tanh(c) σ'(o), dg = δ σ(i) (1 - tanh² g)",
+    formula=LSTM_DERIVATIVE,
     derivative=LSTM_SECOND,
     infer=lstm_gradient_spec,
     args=LSTM_ARGS,
@@ -208,8 +219,8 @@ def gru_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *time: ArraySpec) -> 
 @operator(
     "GRUUnit",
     "hidden_prev, gates, lengths?, timestep -> hidden",
-    formula="h = σ(u) h₀ + (1 - σ(u)) tanh o, with gates = [r, u, o]",
-    derivative="dh₀ = dh σ(u), du = dh (h₀ - tanh o) σ'(u), do = dh (1 - σ(u)) (1 - tanh² o), dr = 0",
+    formula=f"hidden = σ(u) hidden_prev + (1 - σ(u)) tanh o, {GRU_GATES}",
+    derivative=GRU_DERIVATIVE,
     infer=gru_spec,
     args=GRU_ARGS,
 )
@@ -233,16 +244,17 @@ def gru_gradient_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: Array
 
 
 GRU_SECOND = (
-    "∂dh = ∂dh₀ σ(u) + ∂du (h₀ - tanh o) σ'(u) + ∂do (1 - σ(u)) (1 - tanh² o), ∂h₀ = ∂du dh σ'(u), ∂r = 0, "
-    "∂u = dh (∂dh₀ σ'(u) + ∂du (h₀ - tanh o) σ''(u) - ∂do (1 - tanh² o) σ'(u)), "
-    "∂o = -dh (1 - tanh² o) (∂du σ'(u) + 2 ∂do (1 - σ(u)) tanh o)"
+    "∂dhidden = ∂dhidden_prev σ(u) + ∂du (hidden_prev - tanh o) σ'(u) + ∂do (1 - σ(u)) (1 - tanh² o), "
+    "∂hidden_prev = ∂du dhidden σ'(u), ∂r = 0, "
+    "∂u = dhidden (∂dhidden_prev σ'(u) + ∂du (hidden_prev - tanh o) σ''(u) - ∂do (1 - tanh² o) σ'(u)), "
+    f"∂o = -dhidden (1 - tanh² o) (∂du σ'(u) + 2 ∂do (1 - σ(u)) tanh o), {GRU_GATES}"
 )
 
 
 @operator(
     "GRUUnitGradient",
     "hidden_prev, gates, lengths?, timestep, hidden, dhidden -> dhidden_prev, dgates",
-    formula="dh₀ = dh σ(u), du = dh (h₀ - tanh o) σ'(u), do = dh (1 - σ(u)) (1 - tanh² o), dr = 0",
+    formula=GRU_DERIVATIVE,
     derivative=GRU_SECOND,
     infer=gru_gradient_spec,
     args=GRU_ARGS,

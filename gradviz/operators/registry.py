@@ -23,6 +23,7 @@ import numpy as np
 
 from ..program import Gradient, Operator, RegistrationError
 from .arguments import check_arguments
+from .own_results import with_own_results
 
 Array = Any
 """A numpy or cupy array. Kernels use numpy's functions, which cupy arrays answer to."""
@@ -52,9 +53,13 @@ Inference = Callable[..., "ArraySpec | tuple[ArraySpec | None, ...] | None"]
 
 
 class Slots(NamedTuple):
-    """Named places for inputs or outputs: ``x, w, b?`` (optional), ``xs...`` (any number of them, also none)."""
+    """Named places for inputs or outputs: ``x, w, b?`` (optional), ``xs...`` (any number of them, also none).
+
+    An optional one may stand before others: what comes behind it moves up where it is left out.
+    """
 
     names: tuple[str, ...]
+    optional: frozenset[str]
     least: int
     most: int | None
 
@@ -63,14 +68,13 @@ class Slots(NamedTuple):
         names = [name.strip() for name in text.split(",") if name.strip()]
         least = sum(not name.endswith(("?", "...")) for name in names)
         endless = any(name.endswith("...") for name in names)
-        return cls(tuple(name.rstrip("?.") for name in names), least, None if endless else len(names))
+        optional = frozenset(name[:-1] for name in names if name.endswith("?"))
+        return cls(tuple(name.rstrip("?.") for name in names), optional, least, None if endless else len(names))
 
     def written(self) -> list[str]:
         """The names as a signature has them: ``b?``, ``xs...``."""
-        names = list(self.names)
-        optional = range(self.least, len(names) - (self.most is None))
-        written = [f"{name}?" if place in optional else name for place, name in enumerate(names)]
-        return [*written[:-1], f"{written[-1]}..."] if self.most is None else written
+        written = [f"{name}?" if name in self.optional else name for name in self.names]
+        return written if self.most is not None else [*written[:-1], f"{written[-1]}..."]
 
     def admit(self, count: int) -> bool:
         return self.least <= count and (self.most is None or count <= self.most)
@@ -87,7 +91,7 @@ class OperatorType(NamedTuple):
     A type that a user made with `register_kernel` or `register_gradient` alone has no slots and no inference:
     any number of inputs is taken, and shapes are known once it has run. One that `runs_nets` has no kernel. What a
     rule answers is checked, unless `is_rule_ours`: those of this package are held by tests. `is_repeatable`: on the
-    CPU the kernel makes the same of the same every time, bit for bit.
+    CPU the kernel makes the same of the same every time, bit for bit; `is_kernel_ours`: tests hold that.
     """
 
     type: str
@@ -105,6 +109,7 @@ class OperatorType(NamedTuple):
     constant: bool = False
     runs_nets: bool = False
     is_repeatable: bool = False
+    is_kernel_ours: bool = False
 
 
 _TABLE: dict[str, OperatorType] = {}
@@ -149,6 +154,7 @@ def operator(
             doc=inspect.getdoc(kernel) or "",
             constant=constant,
             is_repeatable=True,
+            is_kernel_ours=True,
         )
         return kernel
 
@@ -173,6 +179,8 @@ def structure(type: str, signature: str, *, formula: str, derivative: str, args:
 def register_kernel(type: str, *, repeatable: bool = False) -> Callable[[Kernel], Kernel]:
     """Give the operator type `type` a kernel of your own; a later registration replaces an earlier one.
 
+    What it returns is kept, and nobody may write into it any more; see `gradviz.operators.own_results`.
+
     Args:
         repeatable: whether it makes the same of the same every time, bit for bit, and reads nothing else: a recording
             with a budget then may drop what it made, and run it again.
@@ -187,8 +195,9 @@ def register_kernel(type: str, *, repeatable: bool = False) -> Callable[[Kernel]
     def register(kernel: Kernel) -> Kernel:
         _check_callable(kernel, f"the kernel of {type}")
         _TABLE[type] = _TABLE.get(type, OperatorType(type))._replace(
-            kernel=kernel, infer=None, inputs=None, outputs=None, args=None, is_repeatable=repeatable
-        )
+            kernel=with_own_results(kernel), infer=None, inputs=None, outputs=None, args=None,
+            is_repeatable=repeatable, is_kernel_ours=False,
+        )  # fmt: skip
         _tell()
         return kernel
 

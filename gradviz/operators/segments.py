@@ -4,7 +4,7 @@ Let row i of x, or of x[indices] in the Sparse types, belong to segment s(i), an
 
     Sum           yₛ = Σ xᵢ          dxᵢ = dy[s(i)]
     Mean          yₛ = Σ xᵢ / nₛ     dxᵢ = dy[s(i)] / n[s(i)]
-    WeightedSum   yₛ = Σ wᵢ xᵢ       dxᵢ = wᵢ dy[s(i)],  dwᵢ = <xᵢ, dy[s(i)]> if grad_on_weights
+    WeightedSum   yₛ = Σ weightsᵢ xᵢ    dxᵢ = weightsᵢ dy[s(i)],  with grad_on_weights dweightsᵢ = <xᵢ, dy[s(i)]>
 
 The gradient of a table x that is read by indices is sparse: row indicesᵢ gets dxᵢ.
 """
@@ -33,13 +33,13 @@ from .steps import Steps, arriving
 WEIGHTED: dict[str, Any] = {"grad_on_weights": 0}
 SUM_FORMULA = "yₛ = Σ xᵢ over the rows i of segment s"
 MEAN_FORMULA = "yₛ = Σ xᵢ / nₛ over the nₛ rows i of segment s"
-WEIGHTED_FORMULA = "yₛ = Σ wᵢ xᵢ over the rows i of segment s"
+WEIGHTED_FORMULA = "yₛ = Σ weightsᵢ xᵢ over the rows i of segment s"
 SUM_DERIVATIVE = "dxᵢ = dy[s(i)]"
 MEAN_DERIVATIVE = "dxᵢ = dy[s(i)] / n[s(i)]"
-WEIGHTED_DERIVATIVE = "dxᵢ = wᵢ dy[s(i)], dwᵢ = <xᵢ, dy[s(i)]> if grad_on_weights"
+WEIGHTED_DERIVATIVE = "dxᵢ = weightsᵢ dy[s(i)], with grad_on_weights dweightsᵢ = <xᵢ, dy[s(i)]>"
 SUM_SECOND = "∂dyₛ = Σ ∂dxᵢ over the rows i of segment s"
 MEAN_SECOND = "∂dyₛ = Σ ∂dxᵢ / nₛ over the nₛ rows i of segment s"
-WEIGHTED_SECOND = "∂dyₛ = Σ wᵢ ∂dxᵢ over the rows i of segment s"
+WEIGHTED_SECOND = "∂dyₛ = Σ weightsᵢ ∂dxᵢ over the rows i of segment s"
 
 
 def segments_of(lengths: Array, rows: int) -> Array:
@@ -247,8 +247,8 @@ def lengths_weighted_sum(op: Operator, x: Array, weights: Array, lengths: Array)
 @operator(
     "SparseLengthsWeightedSum",
     "x, weights, indices, lengths -> y",
-    formula="yₛ = Σ wᵢ x[indicesᵢ] over the i of segment s",
-    derivative="row indicesᵢ of dx gets wᵢ dy[s(i)]; dwᵢ = <x[indicesᵢ], dy[s(i)]> if grad_on_weights",
+    formula="yₛ = Σ weightsᵢ x[indicesᵢ] over the i of segment s",
+    derivative="row indicesᵢ of dx gets weightsᵢ dy[s(i)]; with grad_on_weights dweightsᵢ = <x[indicesᵢ], dy[s(i)]>",
     infer=weighted_spec,
     args=WEIGHTED,
 )
@@ -346,7 +346,7 @@ for _type, _plain, _with_weights, _slots in (
     operator(
         _plain,
         f"weights, dy, lengths{_slots} -> dx",
-        formula="dxᵢ = wᵢ dy[s(i)]",
+        formula="dxᵢ = weightsᵢ dy[s(i)]",
         derivative=WEIGHTED_SECOND,
         infer=weighted_gradient_spec,
         args=WEIGHTED,
@@ -354,8 +354,8 @@ for _type, _plain, _with_weights, _slots in (
     operator(
         _with_weights,
         f"weights, dy, lengths, x{_slots} -> dx, dweights",
-        formula="dxᵢ = wᵢ dy[s(i)], dwᵢ = <xᵢ, dy[s(i)]>",
-        derivative=f"{WEIGHTED_SECOND} + Σ ∂dwᵢ xᵢ, ∂wᵢ = <∂dxᵢ, dy[s(i)]>, ∂xᵢ = ∂dwᵢ dy[s(i)]",
+        formula="dxᵢ = weightsᵢ dy[s(i)], dweightsᵢ = <xᵢ, dy[s(i)]>",
+        derivative=f"{WEIGHTED_SECOND} + Σ ∂dweightsᵢ xᵢ, ∂weightsᵢ = <∂dxᵢ, dy[s(i)]>, ∂xᵢ = ∂dweightsᵢ dy[s(i)]",
         infer=weights_gradient_spec,
         args=WEIGHTED,
     )(lengths_weighted_sum_gradients)

@@ -52,7 +52,7 @@ def top_spec(op: Operator, x: ArraySpec, k: ArraySpec | None = None) -> tuple[Ar
     "TopK",
     "x, k? -> values, indices, flat?",
     formula="values = the k largest x, indices = where they are",
-    derivative="dx = dvalues where x was picked, 0 elsewhere",
+    derivative="dx = dvalues at indices, 0 elsewhere",
     infer=top_spec,
     args=TOP_ARGS,
 )
@@ -92,8 +92,8 @@ def top_gradient_spec(op: Operator, dvalues: ArraySpec, indices: ArraySpec, x: A
 @operator(
     "TopKGradient",
     "dvalues, indices, x -> dx",
-    formula="dx = dvalues where x was picked, 0 elsewhere",
-    derivative="∂dvalues = ∂dx where x was picked",
+    formula="dx = dvalues at indices, 0 elsewhere",
+    derivative="∂dvalues = ∂dx at indices",
     infer=top_gradient_spec,
     args=TOP_ARGS,
 )
@@ -125,8 +125,8 @@ def top_k_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @operator(
     "TopKGradientGradient",
     "dvalues, indices, ∂dx -> ∂dvalues",
-    formula="∂dvalues = ∂dx where x was picked",
-    derivative="the gradient of ∂dx is that of ∂dvalues where x was picked, 0 elsewhere",
+    formula="∂dvalues = ∂dx at indices",
+    derivative="the gradient of ∂dx is that of ∂dvalues at indices, 0 elsewhere",
     infer=top_second_spec,
     args=TOP_ARGS,
 )

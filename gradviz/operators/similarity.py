@@ -82,14 +82,15 @@ def length(x: Array) -> Array:
 
 COSINE_SECOND = (
     "∂dz = p - z (q + r), ∂x = dz (c ∂dy - p x / |x|² - (c y - z x / |x|²) (q + r) - z (∂dx - 2 q x) / |x|²), "
-    "∂y likewise, with c = 1 / (|x| |y|), p = c <∂dx, y> + c <x, ∂dy>, q = <∂dx, x> / |x|², r = <∂dy, y> / |y|²"
+    "∂y likewise, with z = <x, y> c, c = 1 / (|x| |y|), p = c <∂dx, y> + c <x, ∂dy>, "
+    "q = <∂dx, x> / |x|², r = <∂dy, y> / |y|²"
 )
 
 
 @operator(
     "CosineSimilarityGradient",
     "x, y, dz -> dx, dy",
-    formula="dxᵢ = dzᵢ (yᵢ / (|xᵢ| |yᵢ|) - zᵢ xᵢ / |xᵢ|²), dy likewise",
+    formula="dxᵢ = dzᵢ (yᵢ / (|xᵢ| |yᵢ|) - zᵢ xᵢ / |xᵢ|²), dy likewise, zᵢ = xᵢ·yᵢ / (|xᵢ| |yᵢ|)",
     derivative=COSINE_SECOND,
     infer=distance_gradient_spec,
 )

@@ -83,7 +83,7 @@ def swish_bend(do: Steps, both: str, x: str, y: str) -> Mapping[str, str]:
     "Mish",
     "x -> y",
     formula="y = x · t, t = tanh ln(1 + eˣ)",
-    derivative="dx = dy · (t + x · σ(x) (1 - t²))",
+    derivative="dx = dy · (t + x · σ(x) (1 - t²)), t = tanh ln(1 + eˣ)",
     infer=elementwise,
 )
 def mish(op: Operator, x: Array) -> Array:
@@ -117,7 +117,7 @@ FAST_SCALE, FAST_CUBIC = sqrt(2 / pi), 0.044715
     "Gelu",
     "x -> y",
     formula="y = x · Φ(x), Φ the normal distribution",
-    derivative="dx = dy · (Φ(x) + x · φ(x)), φ = Φ'",
+    derivative="dx = dy · (Φ(x) + x · φ(x)), Φ the normal distribution, φ = Φ'",
     infer=elementwise,
     args={"fast_gelu": 0},
 )

@@ -56,8 +56,8 @@ def loss_spec(
 @operator(
     "SoftmaxWithLoss",
     "x, labels, weights? -> p, loss",
-    formula="p = softmax x, loss = -scale · Σᵢ wᵢ ln pᵢₗ / Σᵢ wᵢ, l = labelᵢ",
-    derivative="dx = dloss · scale · wᵢ (p - onehot(label)) / Σᵢ wᵢ, and what dp brings through softmax",
+    formula="p = softmax x, loss = -scale · Σᵢ weightsᵢ ln pᵢₗ / Σᵢ weightsᵢ, l = labelsᵢ",
+    derivative="dx = dloss · scale · weightsᵢ (p - onehot(labels)) / Σᵢ weightsᵢ, and what dp brings through softmax",
     infer=loss_spec,
     args=ARGS,
 )
@@ -134,13 +134,16 @@ def loss_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *rest: Arr
     return ArraySpec(x.shape, result_dtype(*specs, labels) if op.args.get("label_prob", 0) else result_dtype(*specs))
 
 
-LOSS_SECOND = "∂p = ∂dx · dloss · scale · wᵢ / Σᵢ wᵢ, ∂dloss = Σᵢⱼ ∂dx · scale · wᵢ (p - onehot(label)) / Σᵢ wᵢ"
+LOSS_SECOND = (
+    "∂p = ∂dx · dloss · scale · weightsᵢ / Σᵢ weightsᵢ, "
+    "∂dloss = Σᵢⱼ ∂dx · scale · weightsᵢ (p - onehot(labels)) / Σᵢ weightsᵢ"
+)
 
 
 @operator(
     "SoftmaxWithLossGradient",
     "x, labels, weights?, p, dloss -> dx",
-    formula="dx = dloss · scale · wᵢ (p - onehot(label)) / Σᵢ wᵢ",
+    formula="dx = dloss · scale · weightsᵢ (p - onehot(labels)) / Σᵢ weightsᵢ",
     derivative=LOSS_SECOND,
     infer=loss_gradient_spec,
     args=ARGS,

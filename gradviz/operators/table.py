@@ -10,6 +10,9 @@ Every operator type that gradviz defines, made by `gradviz operators`. A name wi
 may be repeated. A gradient operator has a derivative too: there ∂a is the gradient of a, also where a is the gradient
 dx. No derivative: the output is constant as far as gradients go, or nobody has written its rule.
 
+Letters that mean the same everywhere: e and π are the numbers, σ is the logistic function, n says how many elements an
+average is of, i, j, k, ... are indices. Weights that are left out are 1.
+
 | type | inputs → outputs | formula | derivative | arguments | |
 |---|---|---|---|---|---|
 """

@@ -4,7 +4,7 @@ An engine yields them; a recording keeps them; a view or a script reads them. `c
 engine's state that the event changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -303,7 +303,16 @@ def from_dict(data: Mapping[str, Any]) -> Event:
     Raises:
         msgspec.ValidationError: it is none. NetError: an operator in it has a malformed nested net.
     """
-    event: Event = msgspec.convert(data, AnyEvent)
+    return _complete(msgspec.convert(data, AnyEvent))
+
+
+def from_dicts(data: Iterable[Mapping[str, Any]]) -> list[Event]:
+    """The events that `to_dict` described, several times as fast as one by one; raises what `from_dict` does."""
+    return list(map(_complete, msgspec.convert(list(data), list[AnyEvent])))
+
+
+def _complete(event: Event) -> Event:
+    """The event with the nested nets of its operators as nets."""
     if isinstance(event, Played | Ran) and event.op.args:
         return msgspec.structs.replace(event, op=with_nets(event.op))
     if isinstance(event, RuleApplied):

@@ -23,7 +23,7 @@ class Making(NamedTuple):
 
     Attributes:
         what: the type of the operator.
-        kind: what is made alike: where one of a kind comes out the same again, so do the others.
+        kind: what is made alike: where one of a kind comes out the same again, so do the others. None: all do that.
         run: from what the operator reads to what it makes.
         inputs: what it read.
         outputs: what it made; they are not kept alive by this.
@@ -124,9 +124,14 @@ class Buffer:
 
 def owner_of(array: Array) -> Array:
     """The array whose memory `array` lies in: what it is a view of, or itself."""
-    while isinstance(getattr(array, "base", None), np.ndarray | type(array)):
-        array = array.base
-    return array
+    arrays = np.ndarray | type(array)
+    while True:
+        base = getattr(array, "base", None)
+        if base is not None and not isinstance(base, arrays):  # numpy's views with strides of their own have it there
+            base = getattr(base, "base", None)
+        if not isinstance(base, arrays):
+            return array
+        array = base
 
 
 def bytes_in(array: Array) -> int:

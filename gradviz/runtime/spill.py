@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable
-from itertools import count
 from pathlib import Path
-from tempfile import mkdtemp
-from weakref import finalize
 
 import numpy as np
 from numpy.lib import format as npy
@@ -17,6 +12,7 @@ from ..operators.registry import Array
 from ..program import Device
 from .devices import CPU, is_on_gpu, moved
 from .fingerprint import bits_of, fingerprint
+from .own_folder import OwnFolder
 from .store_faults import bad_spill, lost
 
 
@@ -37,15 +33,15 @@ class Spill:
         if parent is not True and not isinstance(parent, str | os.PathLike):
             raise bad_spill(f"{parent!r} is no folder to write arrays to.", 'Write spill=True or spill="folder".')
         try:
-            if not isinstance(parent, bool):
-                Path(parent).mkdir(parents=True, exist_ok=True)
-            self.folder = Path(mkdtemp(prefix="gradviz-", dir=None if isinstance(parent, bool) else parent))
+            own = OwnFolder(None if isinstance(parent, bool) else Path(parent))
         except OSError as error:
             raise bad_spill(
                 f"No folder for arrays can be made in {parent}: {error.strerror}.", "Name a folder that you may write."
             ) from error
-        self.remove: Callable[[], object] = finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        self._numbers = count()
+        self.folder = own.path
+        self.remove = own.remove
+        self._own = own
+        self._files = own.files()
 
     @staticmethod
     def takes(array: Array) -> bool:
@@ -54,7 +50,7 @@ class Spill:
 
     def write(self, array: Array) -> Path:
         """Write `array` to a file of its own; raises OSError, and leaves no file, when it cannot be."""
-        path = self.folder / f"{next(self._numbers)}.npy"
+        path = next(self._files)
         try:
             here = moved(array, CPU)
             with path.open("wb") as file:

@@ -7,9 +7,9 @@ take more bytes than the budget, some are given up, each in the cheaper of two w
     spilled    it is written to a file, and read from there
 
 What is fed is kept outside anyway: it is neither counted nor given up. What an operator made that does not promise the
-same bits every time, as kernels of users, is not dropped, only spilled; and of each kind of making one array is made
-again on trial before the first is dropped. Whatever comes back is held against its fingerprint: there is no array, or
-the right one.
+same bits every time, as kernels of users, is not dropped, only spilled; and where no test holds the promise, of each
+kind of making one array is made again on trial before the first is dropped. Whatever comes back is held against its
+fingerprint: there is no array, or the right one.
 
 `gradviz.runtime.eviction` says which goes first.
 """
@@ -18,9 +18,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import wraps
 from math import inf
+from threading import RLock
 from time import perf_counter
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakSet
 
 from ..operators.registry import Array
@@ -33,9 +35,25 @@ from .remaking import check, made_again, makings_of
 from .spill import Spill
 from .store_contents import Contents, Count
 
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def _one_at_a_time(
+    method: Callable[Concatenate[Store, Given], Result],
+) -> Callable[Concatenate[Store, Given], Result]:
+    """`method` of a store, for which other threads wait until those before them are done with the store."""
+
+    @wraps(method)
+    def alone(self: Store, /, *args: Given.args, **options: Given.kwargs) -> Result:
+        with self._lock:
+            return method(self, *args, **options)
+
+    return alone
+
 
 class Store:
-    """Keeps arrays.
+    """Keeps arrays. Several threads may use it.
 
     Attributes:
         is_running: whether a program runs on what is fetched. Until it settles, what was fetched stays in memory, since
@@ -64,7 +82,9 @@ class Store:
         self._made_again = self._read_again = 0
         self._seconds = 0.0
         self._refused: dict[str, None] = {}
+        self._lock = RLock()
 
+    @_one_at_a_time
     def keep(self, array: Array, *, is_fed: bool = False) -> Held:
         """What stands for `array`, the same for the same one."""
         held = self._known.get(id(array))
@@ -74,12 +94,14 @@ class Store:
             self._take(held, array)
         return held
 
+    @_one_at_a_time
     def made(self, making: Making) -> None:
         """Arrays were made by an operator that makes the same of the same every time."""
         own = [held for output in making.outputs if (held := output()) is not None and _is_new(held, making)]
         if own:
             self._eviction.enter(making, own)
 
+    @_one_at_a_time
     def gather(self, several: Iterable[Held]) -> None:
         """Bring several arrays into memory that an operator is to read; what is made on the way is made once."""
         start = perf_counter()
@@ -92,10 +114,12 @@ class Store:
         for held in several:
             self.fetch(held)
 
+    @_one_at_a_time
     def release(self, held: Held) -> None:
         """The program that runs needs an array no more: it goes before those that are needed."""
         self._eviction.release(held)
 
+    @_one_at_a_time
     def fetch(self, held: Held) -> Array:
         """The array, whatever it takes to have it.
 
@@ -114,6 +138,7 @@ class Store:
             self.settle()
         return array
 
+    @_one_at_a_time
     def settle(self) -> None:
         """Give arrays up until the rest fits into the budget, or nothing is left that can go.
 
@@ -138,12 +163,14 @@ class Store:
         finally:
             self._is_settling = False
 
+    @_one_at_a_time
     def close(self) -> None:
         """Remove the files."""
         if self._spill is not None:
             self._spill.remove()
 
     @property
+    @_one_at_a_time
     def contents(self) -> Contents:
         """What is here."""
         buffers = self._buffers.values()
@@ -226,6 +253,8 @@ class Store:
         """Whether what is made alike comes out the same every time: the first is made once more to see it."""
         assert held.making is not None
         kind, what = held.making.kind, held.making.what
+        if kind is None:
+            return True
         if kind not in self._trials:
             self._trials[kind] = self._makes_the_same(held, held.making)
             if not self._trials[kind]:

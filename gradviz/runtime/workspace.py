@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..operators.own_results import NUMERIC
 from ..operators.registry import Array
 from ..program import Device, NetDef, Operator, RunError
 from ..program.errors import shorten
@@ -14,9 +15,6 @@ from ..program.operator import check_name, check_operator
 from .devices import CPU, available, copied, device_of, is_on_gpu, moved
 from .executor import execute
 from .planning import Plan, plan
-
-NUMERIC = "biufc"
-"""numpy's kinds of dtype that a blob may have: bool, integers, floats, complex."""
 
 
 class Workspace:

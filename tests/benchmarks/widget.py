@@ -1,4 +1,5 @@
-"""The widget in a browser: how soon a recording is seen, how soon a key press is, and how large module and page are.
+"""The widget in a browser: how soon a recording is seen, how soon a key press is, how soon a group opens, and how large
+module and page are.
 
 Times are of the clock, as a person waits, of a page that `Session.to_html` wrote, in a window of 1 440 x 900. A first
 paint counts from the navigation to the first frame that shows the debugger; a key press from when the browser got the
@@ -18,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 import gradviz
 from gradviz import Net, Workspace
@@ -34,12 +36,17 @@ WIDTH = 4
 """Of the layers."""
 OPERATORS_OF_PAGE = 200
 PRESSES_A_REPETITION = 24
+OPENINGS_A_REPETITION = 4
 PHASES = {"generate": 0.3, "run": 0.7}
 """Where in the timeline each phase is well under way."""
+
+OPERATORS_OF_GROUP = 1_000
+GROUPS = 3
 
 MOST_SECONDS_TO_PAINT = 1.5
 MOST_MEDIAN = 16.0
 MOST_P95 = {"few": 50.0, "many": 100.0}
+MOST_TO_OPEN = 200.0
 MANY = 10_000
 MOST_KB_OF_MODULE = 150
 MOST_MB_OF_PAGE = 1.0
@@ -87,6 +94,10 @@ def measure(effort: Effort) -> Iterator[Answer]:
             return
         for operators in effort.operators[:2]:
             yield from of_length(operators, Path(folder), effort)
+        with browser() as running:
+            taken = opened(running, grouped_page(Path(folder)), effort)
+        target = Target("figure", MOST_TO_OPEN)
+        yield Figure("open a group, median", f"{OPERATORS_OF_GROUP:,} operators", median(taken), "ms", target=target)
 
 
 def module() -> Figure:
@@ -104,15 +115,25 @@ def small_page(folder: Path) -> Figure:
 
 def recorded_page(operators: int, folder: Path) -> Path:
     """A page with the recording of a chain of layers that was generated and run."""
-    numbers = np.random.default_rng(operators)
-    net, workspace = Net("layers", layers(operators)), Workspace()
+    return _recorded(Net("layers", layers(operators)), folder / f"{operators}.html")
+
+
+def grouped_page(folder: Path) -> Path:
+    """A page with the recording of a chain whose operators lie in scopes, each of which is a group."""
+    ops = [
+        replace(op, name=f"scope{at // OPERATORS_OF_GROUP}/{at}")
+        for at, op in enumerate(layers(GROUPS * OPERATORS_OF_GROUP))
+    ]
+    return _recorded(Net("scopes", ops), folder / "scopes.html")
+
+
+def _recorded(net: Net, path: Path) -> Path:
+    numbers, workspace = np.random.default_rng(len(net.ops)), Workspace()
     written = {name for op in net.ops for name in op.outputs}
     for name in sorted({name for op in net.ops for name in op.inputs} - written):
         shape = (WIDTH,) if name.startswith("b") else (WIDTH, WIDTH)
         workspace.feed(name, numbers.normal(scale=0.5, size=shape).astype(np.float32))
-    session = gradviz.debug(net, [net.ops[-1].outputs[0]], workspace=workspace)
-    path = folder / f"{operators}.html"
-    session.to_html(path)
+    gradviz.debug(net, [net.ops[-1].outputs[0]], workspace=workspace).to_html(path)
     return path
 
 
@@ -154,6 +175,22 @@ def look_at(running: Browser, path: Path, effort: Effort) -> Shown:
     presses = {phase: press(page, fraction, count) for phase, fraction in PHASES.items()}
     page.close()
     return Shown(seconds, presses)
+
+
+def opened(running: Browser, path: Path, effort: Effort) -> list[float]:
+    """Milliseconds for each opening of the first group of a page."""
+    page = running.new_page(viewport=WINDOW)
+    page.goto(path.as_uri(), wait_until="commit")
+    page.evaluate(SHOWN)
+    page.evaluate(LISTEN)
+    page.locator(".gv-graph g.group.forward [role=button]").first.focus()
+    for number in range(2 * OPENINGS_A_REPETITION * effort.repetitions):
+        page.keyboard.press("Enter")
+        page.evaluate("count => painted(count)", number + 1)
+    taken: list[float] = page.evaluate("presses")
+    page.close()
+    # Every other press closed it.
+    return taken[::2]
 
 
 def press(page: Page, fraction: float, count: int) -> list[float]:

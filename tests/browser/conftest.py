@@ -1,11 +1,14 @@
 """Fixtures of the browser tests: one server and one browser for the run, a page for each host, fresh ones for tests."""
 
+import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.browser.chromium import FLAGS, find_chromium
 from tests.browser.hosts import WIDE, Host, JupyterHost, PageHost
@@ -16,19 +19,23 @@ ARTIFACTS = REPOSITORY / "tests" / "artifacts"
 CALL_FAILED = pytest.StashKey[bool]()
 
 
-def jupyter_host(item: pytest.Item) -> str | None:
-    """The Jupyter host of a test that is run on each host."""
-    host = item.callspec.params.get("host_of_run") if hasattr(item, "callspec") else None
-    return None if host == "page" else host
-
-
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Each Jupyter host is opened by one of the workers, for all its tests; the others are shared out by files."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group(jupyter_host(item) or item.path.stem))
+
+
+class ByHost(LoadScopeScheduling):
+    """Opens each Jupyter host once: one worker runs all its tests. All other tests are shared out by their files."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file, _, test = nodeid.partition("::")
+        host = re.search(r"[\[-](jupyterlab|notebook)[\]-]", test)
+        return host[1] if host else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByHost:
+    return ByHost(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -31,10 +31,10 @@ with_kernels = pytest.mark.parametrize("host_of_run", ["jupyterlab", "notebook"]
 
 CONTEXT = "window.jupyterapp.shell.currentWidget.sessionContext"
 
-IS_AT = f"""async position => {{
-  const asked = {{ code: "", user_expressions: {{ position: "session.position" }} }};
+HOLDS = f"""async condition => {{
+  const asked = {{ code: "", user_expressions: {{ holds: `bool(${{condition}})` }} }};
   const reply = await {CONTEXT}.session.kernel.requestExecute(asked).done;
-  return reply.content.user_expressions.position.data["text/plain"] === String(position);
+  return reply.content.user_expressions.holds.data?.["text/plain"] === "True";
 }}"""
 
 CHANGE_THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
@@ -118,8 +118,12 @@ class JupyterHost(Host):
         assert reply["status"] == "ok", f"{reply['ename']}: {reply['evalue']}"
 
     def expect_python_at(self, position: int) -> None:
-        """Return once the session in the kernel is there: widgets tell quick steps with a delay."""
-        self.page.wait_for_function(IS_AT, arg=position, polling=50)
+        """Return once the session in the kernel is there."""
+        self.expect_in_python(f"session.position == {position}")
+
+    def expect_in_python(self, condition: str) -> None:
+        """Return once an expression is true in the kernel: what widgets tell comes there with a delay."""
+        self.page.wait_for_function(HOLDS, arg=condition, polling=50)
 
     def keep_busy(self) -> None:
         """Let the kernel run code that ends when it is interrupted; returns once it does."""

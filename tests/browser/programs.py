@@ -71,6 +71,17 @@ def large() -> Built:
     return net, ["loss"], workspace({"x0": np.linspace(-1, 1, 4)})
 
 
+def lanes() -> Built:
+    """Three chains side by side, added in the end: between two groups of it three blobs flow."""
+    net = gradviz.Net("lanes")
+    for number in range(60):
+        for kind, lane in zip(("Tanh", "Sin", "Cos"), "abc", strict=True):
+            net.add(kind, [f"{lane}{number}"], f"{lane}{number + 1}")
+    net.Sum(["a60", "b60", "c60"], "sum")
+    net.SumElements("sum", "loss")
+    return net, ["loss"], workspace({f"{lane}0": np.linspace(-1, 1, 4) for lane in "abc"})
+
+
 def large_loop() -> Built:
     """A loop of two iterations over 400 operators."""
     return loop(operators=400)

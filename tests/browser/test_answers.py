@@ -118,7 +118,7 @@ def test_all_numbers_come_from_the_kernel_page_by_page(host: JupyterHost) -> Non
     view.run_to("Ran")
     panel = view.open_tab("Value")
     view.press("n")
-    view.press_button("All numbers")
+    view.press_button("All 40 × 20 numbers")
     table = panel.get_by_role("table")
     expect(table.get_by_role("rowheader")).to_have_count(24)
     expect(panel).to_contain_text("rows 0 to 23 of 40")
@@ -136,7 +136,7 @@ def test_numbers_that_a_page_has_not_are_asked_for_in_python(page: Page, tmp_pat
     panel = view.open_tab("Value")
     view.press("n")
     expect(panel.get_by_role("rowheader")).to_have_count(6)
-    view.press_button("All numbers")
+    view.press_button("All 40 × 20 numbers")
     expect(panel).to_contain_text('session.numbers("y@0", 0, 0)')
 
 

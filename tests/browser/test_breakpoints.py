@@ -239,9 +239,7 @@ def test_python_and_the_widget_have_the_same_breakpoints(host: Host) -> None:
     view.program.locator("[data-line=f1] .gv-gutter").click()
     add(view, "norm > 1e9")
     expect(view.inspector.get_by_role("listitem")).to_have_count(3)
-    host.run(
-        "assert [one.on for one in session.breakpoints] == ['Accumulated', 'a@0', 'norm > 1e9'], session.breakpoints"
-    )
+    host.expect_in_python("[one.on for one in session.breakpoints] == ['Accumulated', 'a@0', 'norm > 1e9']")
     host.run("session.breakpoints[1].remove(); session.continue_(); assert session.event.kind == 'Accumulated'")
     expect(view.inspector.get_by_role("listitem")).to_have_count(2)
     view.expect_at(hits("Accumulated")[0])

@@ -90,7 +90,7 @@ def test_the_workspaces_on_a_scope_can_be_looked_into(host: Host) -> None:
     view.narration.click()
     view.page.keyboard.press("Shift+F10")
     inspector = view.inspector
-    inspector.locator(".gv-blobs button", has_text="scope@1").click()
+    inspector.locator(".gv-chips button", has_text="scope@1").click()
     expect(inspector).to_contain_text("stack of 5 workspaces")
     inspector.get_by_text("iteration 4 of While #2").click()
     inspector.get_by_role("group", name="Blobs in this workspace").get_by_text("s@0").click()

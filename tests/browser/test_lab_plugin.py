@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, expect
 
 import gradviz
 from tests.browser.lab_page import START, LabPage
+from tests.browser.view import View, box
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -25,6 +26,18 @@ ws.feed("x", np.ones((2, 3), np.float32))
 session = gradviz.debug(net, ["s"], workspace=ws)
 session.restart();
 """
+
+
+NARROWEST = 252
+"""Pixels of the side panel, as narrow as JupyterLab lets it be, with its border."""
+
+TABS = ("Value", "Ledger", "Why", "Versions", "Check", "State", "Breakpoints", "Watch")
+
+TOO_WIDE = """root => ["", ".gv-toolbar", ".gv-strip", ".gv-inside", ".gv-teach", ".gv-predict", ".gv-frame"]
+  .map((one) => (one === "" ? root : root.querySelector(one)))
+  .filter((one) => one?.checkVisibility() && one.scrollWidth > one.clientWidth)
+  .map((one) => [one.className, one.scrollWidth, one.clientWidth])"""
+"""What of a widget is wider than its place, but for what has a way to scroll of its own."""
 
 
 def open_panel(lab: LabPage) -> Locator:
@@ -81,6 +94,41 @@ def test_the_side_panel_forgets_the_session_of_a_kernel_that_restarts_and_finds_
     expect(panel).to_contain_text("This notebook has no session yet.", timeout=START)
     lab.run_cells(1)
     expect(panel).to_contain_text("event 0 /")
+
+
+def make_narrow(lab: LabPage, panel: Locator) -> None:
+    """Make the side panel as narrow as a person may, by dragging its edge."""
+    left, top, _, height = box(panel)
+    lab.page.mouse.move(left - 1, top + height / 2)
+    lab.page.mouse.down()
+    lab.page.mouse.move(left + 40, top + height / 2)
+    lab.page.mouse.move(lab.page.viewport_size["width"] - 1, top + height / 2)  # type: ignore[index]
+    lab.page.mouse.up()
+
+
+@pytest.mark.parametrize("keys", ["", "g", "t"], ids=["graph", "table", "teaching"])
+def test_in_a_narrow_side_panel_everything_can_be_read_and_pressed(lab: LabPage, keys: str) -> None:
+    lab.open_cells(SESSION)
+    lab.run_cells(1)
+    panel = open_panel(lab)
+    expect(panel).to_contain_text("event 0 /")
+    make_narrow(lab, panel)
+    view = View(lab.page, panel.locator(".gradviz"))
+    assert box(view.root)[2] <= NARROWEST
+    for name, position in {"Step": 1, "Over": None, "Back": None, "Finish": None, "Restart": 0}.items():
+        view.button(name).click()
+        if position is not None:
+            view.expect_at(position)
+    view.run_to("Accumulated")
+    view.press("b", *keys)
+    for tab in TABS:
+        content = view.open_tab(tab)
+        expect(content.get_by_text("asking the kernel…")).to_have_count(0)
+        assert view.root.evaluate(TOO_WIDE) == [], tab
+        assert box(view.inspector.get_by_role("tab", name=tab))[0] >= box(view.inspector)[0]
+    assert panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
+    assert view.narration.locator(".gv-spoken").evaluate("text => text.clientHeight % 20") == 0
+    lab.shot("narrow")
 
 
 def test_shortcuts_step_the_session_while_the_focus_is_in_the_notebook(lab: LabPage) -> None:

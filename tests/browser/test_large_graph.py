@@ -95,11 +95,11 @@ def test_stepping_through_closed_groups_moves_nothing(host: Host) -> None:
     view = host.show(large)
     view.run_to("Seeded")
     view.narration.click()
-    places = box(view.graph.locator("svg").first)
+    places = box(view.drawing)
     for _ in range(12):
         view.page.keyboard.press("F10")
     assert view.now() > 250
-    assert box(view.graph.locator("svg").first) == places
+    assert box(view.drawing) == places
 
 
 def test_a_breakpoint_in_a_group_shows_on_it(host: Host) -> None:
@@ -131,9 +131,24 @@ def test_the_search_outlines_matches_and_enter_opens_the_way_to_the_next(host: H
     expect(node(view, "Sin #230:")).to_have_attribute("data-selected", "")
     field.fill("nothing like it")
     expect(view.graph.get_by_role("search")).to_contain_text("nothing")
+    field.fill("t7@0")
+    expect(view.graph.locator("g.node[data-match]")).not_to_have_count(0)
     field.press("Escape")
-    expect(field).to_be_hidden()
+    expect(field).to_have_value("")
+    expect(view.root).to_be_focused()
     expect(view.graph.locator("[data-match]")).to_have_count(0)
+
+
+def test_a_search_ends_the_focus_and_leads_back_from_the_table(host: Host) -> None:
+    view = host.show(large)
+    view.run_to("#100")
+    view.press("f")
+    field = view.graph.get_by_label("Search the graph")
+    expect(field).to_be_hidden()
+    view.press("g", "s")
+    expect(field).to_be_focused()
+    expect(view.graph.get_by_role("table", name="Operators")).to_be_hidden()
+    expect(view.graph.get_by_role("group", name="Focus", exact=True)).to_be_hidden()
 
 
 def is_in_sight(view: View, element: Locator) -> bool:
@@ -164,11 +179,11 @@ def test_in_a_small_net_the_focus_pales_the_rest_and_nothing_moves(host: Host) -
     view = host.show(skip_connection)
     view.run_to("#0")
     view.narration.click()  # the notebook scrolls to it
-    places = box(view.graph.locator("svg").first)
+    places = box(view.drawing)
     view.press("f")
     expect(node(view, "SoftmaxWithLoss #5:")).to_have_attribute("data-ghost", "")
     assert node(view, "FC #0:").get_attribute("data-ghost") is None
-    assert box(view.graph.locator("svg").first) == places
+    assert box(view.drawing) == places
     view.press("f")
     expect(view.graph.locator("[data-ghost]")).to_have_count(0)
 

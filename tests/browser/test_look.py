@@ -1,18 +1,29 @@
 """The look, wherever the widget lives: themes, widths from 800 to 1 920 pixels, and panes that stay where they are."""
 
-import math
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.browser.hosts import Host, recorded
-from tests.browser.programs import skip_connection
+from tests.browser.programs import large, skip_connection
 from tests.browser.view import View, box
 
 END = len(recorded(skip_connection))
-NARROW = 560
-"""Pixels of a widget that is too narrow for all narrations."""
+LINE = 20
+"""Pixels of a line of the narration."""
+
+HIDDEN = f"text => [text.scrollHeight - text.clientHeight, (text.scrollHeight % {LINE}) + (text.clientHeight % {LINE})]"
+"""How many pixels of a text have to be scrolled to, and how much of a line is cut off."""
+
+PLACES = "tabs => tabs.map(tab => [tab.offsetLeft, tab.offsetWidth])"
+
+UNCOVERED = """one => {
+  const { left, top, width, height } = one.getBoundingClientRect();
+  const found = document.elementFromPoint(left + width / 2, top + height / 2);
+  return found !== null && found.closest(".gv-window") !== null;
+}"""
+"""Whether the graph, and nothing else, is where an element of it is."""
 
 PANES = ("Program", "Graph", "Inspector")
 BRIGHTNESS = """element => {
@@ -110,11 +121,110 @@ def test_every_narration_is_whole_and_the_bar_keeps_its_height(host: Host, width
     view = host.show(skip_connection)
     view.narration.click()
     height = box(view.narration)[3]
-    # A pane of a notebook beside its file browser is narrower: there the longest narrations scroll.
-    most_hidden = 1 if box(view.narration)[2] > NARROW else math.inf
-    hidden = "bar => bar.scrollHeight - bar.clientHeight"
     for _ in range(END):
         view.page.keyboard.press("ArrowRight")
-        assert view.narration.evaluate(hidden) <= most_hidden, view.narration.text_content()
+        hidden, of_line = spoken(view).evaluate(HIDDEN)
+        assert hidden == 0, view.narration.text_content()
+        assert of_line == 0
         assert box(view.narration)[3] == height
     expect(view.position).to_have_text(f"event {END} / {END}")
+
+
+def test_a_narration_that_is_too_long_rests_at_whole_lines_and_keys_scroll_it(host: Host) -> None:
+    host.page.set_viewport_size({"width": 800, "height": 300})
+    view = host.show(skip_connection)
+    view.press("End")
+    hidden, of_line = spoken(view).evaluate(HIDDEN)
+    assert hidden >= LINE
+    assert of_line == 0
+    spoken(view).focus()
+    view.page.keyboard.press("End")
+    view.page.keyboard.press("ArrowDown")
+    expect(spoken(view)).to_have_js_property("scrollTop", hidden)
+    spoken(view).evaluate(f"text => text.scrollTo({{ top: {hidden - LINE // 2 - 1} }})")
+    expect(spoken(view)).to_have_js_property("scrollTop", hidden - LINE)
+
+
+def spoken(view: View) -> Locator:
+    """The part of the narration that scrolls."""
+    return view.narration.locator(".gv-spoken")
+
+
+@pytest.mark.parametrize("width", [1920, 1440, 800])
+def test_the_tabs_are_one_row_in_which_nothing_moves_and_the_open_one_is_in_sight(host: Host, width: int) -> None:
+    host.set_width(width)
+    view = host.show(skip_connection)
+    view.run_to("Accumulated")
+    row, tabs = view.inspector.get_by_role("tablist"), view.inspector.get_by_role("tab")
+    expect(tabs).to_have_count(8)
+    tabs.and_(view.root.locator("[aria-selected=true]")).focus()
+    row_box = box(row)
+    assert tabs.evaluate_all("tabs => new Set(tabs.map(tab => tab.offsetTop)).size") == 1
+    places = tabs.evaluate_all(PLACES)
+    for _ in range(tabs.count()):
+        view.page.keyboard.press("ArrowRight")
+        left, _, wide, _ = box(tabs.and_(view.root.locator("[aria-selected=true]")))
+        assert row_box[0] <= left
+        assert left + wide <= row_box[0] + row_box[2] + 1
+        assert tabs.evaluate_all(PLACES) == places
+        assert box(row) == row_box
+
+
+def test_the_graph_or_the_table_is_chosen_in_the_toolbar(host: Host) -> None:
+    view = host.show(skip_connection)
+    table = view.graph.get_by_role("table", name="Operators")
+    expect(view.button("Graph")).to_have_attribute("aria-pressed", "true")
+    view.button("Table").click()
+    expect(table).to_be_visible()
+    expect(view.drawing).to_be_hidden()
+    expect(view.button("Table")).to_have_attribute("aria-pressed", "true")
+    view.press("g")
+    expect(table).to_be_hidden()
+    expect(view.button("Table")).to_have_attribute("aria-pressed", "false")
+    view.press("g")
+    expect(table).to_be_visible()
+    view.button("Graph").click()
+    expect(view.drawing).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1440, 800])
+@pytest.mark.parametrize("keys", ["", "t", "f"])
+def test_nothing_lies_over_the_graph(host: Host, width: int, keys: str) -> None:
+    host.set_width(width)
+    view = host.show(skip_connection)
+    view.run_to("Accumulated")
+    view.press(*keys)
+    window = view.graph.locator(".gv-window")
+    view.graph.evaluate("graph => graph.scrollIntoView({ block: 'center' })")
+    strip = view.graph.locator(".gv-strip")
+    assert box(strip)[1] + box(strip)[3] <= box(window)[1] + 0.5
+    assert strip.evaluate("strip => strip.scrollWidth <= strip.clientWidth")
+    for heading in view.graph.locator("g.lane text").all():
+        assert heading.evaluate(UNCOVERED), heading.text_content()
+
+
+@pytest.mark.parametrize("width", [1440, 800])
+def test_the_toolbar_keeps_its_height_and_an_error_of_run_to_is_read_in_full(host: Host, width: int) -> None:
+    host.set_width(width)
+    view = host.show(large)
+    toolbar = view.root.get_by_role("group", name="Stepping")
+    before = box(toolbar)
+    view.run_to("nothing of this name is there, or ever was, in any net")
+    message = view.root.get_by_role("status").filter(has_text="Nothing matches")
+    expect(message).to_be_visible()
+    assert message.evaluate("one => one.scrollWidth <= one.clientWidth")
+    left, _, wide, _ = box(message)
+    assert left + wide <= box(view.root)[0] + box(view.root)[2]
+    view.press("End")
+    assert box(toolbar)[2:] == before[2:]
+
+
+def test_the_list_of_keys_can_be_read_to_its_end(host: Host) -> None:
+    host.set_width(800)
+    view = host.show(skip_connection)
+    view.press("?")
+    card = view.root.get_by_role("list", name="Keys")
+    expect(card).to_be_visible()
+    card.get_by_role("listitem").last.scroll_into_view_if_needed()
+    last, frame = box(card.get_by_role("listitem").last), box(view.root)
+    assert last[1] + last[3] <= frame[1] + frame[3]

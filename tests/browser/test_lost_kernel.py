@@ -1,11 +1,25 @@
 """Widgets and their kernel, in JupyterLab and in Notebook 7: one session in several places, and a kernel that ends."""
 
-import pytest
-from playwright.sync_api import expect
+import re
 
-from tests.browser.hosts import JupyterHost, recorded, with_kernels
-from tests.browser.lab_page import START
+import pytest
+from playwright.sync_api import WebSocketRoute, expect
+
+from tests.browser.hosts import SHOWN, JupyterHost, recorded, with_kernels
+from tests.browser.lab_page import START, LabPage
 from tests.browser.programs import skip_connection
+from tests.browser.view import View
+
+PATIENCE = 21_000
+"""Milliseconds after which nobody waits for an answer any more."""
+
+SHOW = """
+import gradviz
+from tests.browser.programs import skip_connection
+net, ys, ws = skip_connection()
+session = gradviz.debug(net, ys, workspace=ws)
+session
+"""
 
 
 @with_kernels
@@ -61,3 +75,39 @@ def test_a_busy_kernel_does_not_hold_up_a_widget(host: JupyterHost) -> None:
     expect(view.narration).to_contain_text("the end")
     host.interrupt()
     host.expect_python_at(len(recorded(skip_connection)))
+
+
+class LossyLine:
+    """The line from a page to its kernels, on which questions of widgets can get lost."""
+
+    def __init__(self, lab: LabPage) -> None:
+        self.loses_questions = False
+        lab.page.route_web_socket(re.compile("/channels"), self._connect)
+
+    def _connect(self, page: WebSocketRoute) -> None:
+        kernel = page.connect_to_server()
+        page.on_message(lambda message: None if self.loses_questions and is_question(message) else kernel.send(message))
+
+
+def is_question(message: str | bytes) -> bool:
+    text = message.decode(errors="ignore") if isinstance(message, bytes) else message
+    return '"comm_msg"' in text and '"question"' in text
+
+
+def test_a_question_that_got_lost_can_be_asked_again(lab: LabPage) -> None:
+    lab.page.clock.install()
+    line = LossyLine(lab)
+    lab.open_cells(SHOW)
+    lab.run_cells(1)
+    view = View(lab.page, lab.output(1).locator(SHOWN))
+    view.run_to("Accumulated")
+    line.loses_questions = True
+    panel = view.open_tab("Why")
+    expect(panel).to_contain_text("asking the kernel…")
+    lab.page.clock.fast_forward(PATIENCE)
+    expect(panel).to_contain_text("No answer for 20 seconds")
+    line.loses_questions = False
+    view.press_button("Ask again")
+    expect(panel).to_contain_text("a@0 has a gradient")
+    expect(panel.get_by_role("button", name="Ask again")).to_have_count(0)
+    assert panel.evaluate("panel => panel.contains(document.activeElement)")

@@ -27,6 +27,11 @@ def test_stepping_through_1000_operators_is_quick(browser: Browser, tmp_path: Pa
         assert quantiles(taken, n=4)[-1] < LENIENCE * widget.MOST_P95["few"], phase
 
 
+def test_a_group_of_1000_operators_opens_quickly(browser: Browser, tmp_path: Path) -> None:
+    taken = widget.opened(browser, widget.grouped_page(tmp_path), replace(QUICK, repetitions=2))
+    assert median(taken) < LENIENCE * widget.MOST_TO_OPEN
+
+
 def test_module_and_page_stay_small(tmp_path: Path) -> None:
     module, page = widget.module(), widget.small_page(tmp_path)
     assert module.figure < SLACK * widget.MOST_KB_OF_MODULE

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.hosts import Host, recorded
-from tests.browser.programs import Build, gated, neuron, skip_connection
-from tests.browser.test_accessibility import violations
+from tests.browser.programs import Build, gated, lanes, large, neuron, skip_connection
+from tests.browser.test_accessibility import COLOURS, violations
 from tests.browser.view import View, box
 from tests.drawing.nested import loop, shared_gradient, two_branches
 
@@ -48,8 +48,7 @@ def position_of(build: Build, kind: str, of: str = "", nth: int = 0) -> int:
 
 def go_before(view: View, position: int) -> None:
     """To where `position` is the next one."""
-    view.press("Home")
-    view.step_to(position - 1)
+    view.go_to(position - 1)
 
 
 def label(view: View, text: str) -> Locator:
@@ -65,12 +64,19 @@ def test_every_step_shows_its_formula_with_the_blobs_of_the_net(host: Host) -> N
     view = host.show(neuron)
     math = view.root.locator(".gv-formula math")
     expect(math).to_have_count(0)
-    view.step_to(position_of(neuron, "RuleApplied", "SigmoidGradient"))
+    view.go_to(position_of(neuron, "RuleApplied", "SigmoidGradient"))
     expect(math).to_have_attribute("alttext", "∂z = ∂f · f (1 - f)")
     expect(math.locator("mi")).to_have_text(["∂", "z", "∂", "f", "f", "f"])
     assert box(math)[3] > 12
-    view.step_to(position_of(neuron, "RuleApplied", "AddGradient"))
+    view.go_to(position_of(neuron, "RuleApplied", "AddGradient"))
     expect(math).to_have_attribute("alttext", "∂c = ∂z, ∂w2 = ∂z")
+
+
+def test_a_formula_pairs_names_with_blobs_where_an_input_is_left_out(host: Host) -> None:
+    view = host.show(skip_connection)
+    view.run_to("SoftmaxWithLossGradient")
+    formula = "∂logits = ∂loss · scale · weightsᵢ (probs - onehot(labels)) / Σᵢ weightsᵢ"
+    expect(view.root.locator(".gv-formula math")).to_have_attribute("alttext", formula)
 
 
 def test_an_accumulation_shows_the_sum_of_what_comes_through_each_reader(host: Host) -> None:
@@ -95,7 +101,7 @@ def test_wires_tell_only_what_is_computed_by_now(host: Host) -> None:
     view = taught(host, neuron)
     for text in ("w0 = 2", "∂w0 not yet", "z not yet", "f not yet"):
         expect(label(view, text)).to_have_count(1)
-    view.step_to(position_of(neuron, "Ran", "Sigmoid"))
+    view.go_to(position_of(neuron, "Ran", "Sigmoid"))
     expect(label(view, "f = 0.731")).to_be_visible()
     expect(view.graph.locator(".gv-wire text", has_text="∂z not yet")).to_have_count(2)
     view.press("End")
@@ -114,6 +120,43 @@ def test_large_arrays_are_told_by_shape_and_norm_and_labels_have_no_gradient(hos
     expect(view.graph.locator(".gv-wire text", has_text=re.compile(r"^h 8×5 ‖·‖ [\d.]+$"))).to_be_visible()
     expect(view.graph.locator(".gv-wire text", has_text=re.compile(r"^∂b3 = \[.*, .*, .*\]$"))).to_be_visible()
     expect(label(view, "∂labels none")).to_be_visible()
+
+
+def test_edges_between_closed_groups_tell_of_all_that_they_stand_for(host: Host) -> None:
+    view = taught(host, lanes)
+    wires = view.graph.locator(".gv-wire text")
+    expect(label(view, "3 blobs not yet").first).to_be_visible()
+    expect(label(view, "3 gradients not yet").first).to_be_visible()
+    view.go_to(position_of(lanes, "Ran", "#14"))
+    expect(wires.filter(has_text=re.compile("^3 blobs .* ‖·‖ [0-9.]+$"))).to_have_count(0)
+    expect(wires.filter(has_text=re.compile("^3 blobs ‖·‖ [0-9.]+$"))).to_have_count(1)
+    view.press("ArrowRight")
+    view.go_to(position_of(lanes, "Ran", "#27"))
+    expect(wires.filter(has_text=re.compile("^3 blobs 1 of 3 ‖·‖ [0-9.]+$"))).to_have_count(1)
+    view.press("End")
+    expect(wires.filter(has_text=re.compile("^3 gradients ‖·‖ [0-9.]+$")).first).to_be_visible()
+    expect(wires.filter(has_text=re.compile("^∂ of these ‖·‖ [0-9.]+$")).first).to_be_visible()
+    assert view.graph.locator("svg[role]").first.evaluate(OVERLAPS) == []
+
+
+def test_an_edge_that_stands_for_one_blob_tells_it_and_an_open_group_too(host: Host) -> None:
+    view = taught(host, large)
+    view.press("End")
+    expect(view.graph.locator(".gv-wire text", has_text=re.compile(r"^∂x60 = \[1, 1, 1, 1\]$"))).to_have_count(2)
+    view.graph.get_by_role("button", name="Open end").first.click()
+    expect(view.graph.locator(".gv-wire text", has_text=re.compile(r"^x51 = \[.*\]$")).first).to_be_attached()
+    assert view.graph.locator("svg[role]").first.evaluate(OVERLAPS) == []
+
+
+def test_labels_without_room_are_counted_and_stand_where_the_step_is(host: Host) -> None:
+    view = taught(host, skip_connection)
+    expect(view.graph.locator(".gv-placeless")).to_have_text(re.compile("^1 label without room"))
+    hidden = view.graph.locator(".gv-wire.gv-crowded:not([data-hidden])")
+    expect(hidden).to_have_count(0)
+    view.go_to(position_of(skip_connection, "RuleApplied", "#2"))
+    expect(hidden).to_have_count(1)
+    view.press("t")
+    expect(view.graph.locator(".gv-placeless")).to_be_hidden()
 
 
 @pytest.mark.parametrize("build", [neuron, skip_connection, two_branches, loop, shared_gradient, gated])
@@ -136,20 +179,59 @@ def test_labels_are_at_home_in_an_open_loop(host: Host) -> None:
 
 def test_the_inspector_does_not_give_away_what_comes(host: Host) -> None:
     view = taught(host, neuron)
-    view.step_to(position_of(neuron, "RuleApplied", "SigmoidGradient"))
+    view.go_to(position_of(neuron, "RuleApplied", "SigmoidGradient"))
     card = view.inspector.get_by_role("group", name="z_grad@0")
-    expect(card).to_contain_text("computed later")
-    expect(card).not_to_contain_text("0.1966", use_inner_text=True)
+    expect(card).to_have_text("not computed yet")
     view.press("t")
-    expect(card).to_contain_text("0.1966", use_inner_text=True)
+    expect(card).to_contain_text("computed later")
+    expect(card).to_contain_text("0.1966")
+
+
+def test_a_ledger_tells_only_what_is_computed_and_after_the_lesson_all(host: Host) -> None:
+    view = taught(host, skip_connection)
+    view.run_to("Accumulated")
+    ledger = view.inspector.get_by_role("table")
+    expect(ledger.locator(".gv-not-computed")).to_have_text(["not computed yet"] * 3)
+    view.go_to(position_of(skip_connection, "Ran", "Sum", nth=-1) - 1)
+    view.open_tab("Ledger")
+    expect(ledger.locator(".gv-not-computed")).to_have_text(["not computed yet"])
+    expect(ledger.locator(".gv-share")).to_have_text(["not yet"] * 2)
+    view.press("ArrowRight")
+    expect(ledger.locator(".gv-not-computed")).to_have_count(0)
+    expect(ledger.locator(".gv-share")).to_have_text([re.compile("%$")] * 2)
+    view.press("t")
+    view.run_to("Accumulated")
+    view.press("Home")
+    view.run_to("Accumulated")
+    expect(ledger.locator(".gv-share")).to_have_text([re.compile("%$")] * 2)
+    expect(ledger).to_contain_text("computed later")
+
+
+def test_what_is_made_later_is_told_nowhere(host: Host) -> None:
+    view = taught(host, skip_connection)
+    rule = position_of(skip_connection, "RuleApplied", "SoftmaxWithLossGradient")
+    view.go_to(rule - 1)
+    later = view.program.locator(".gv-line.gv-future")
+    assert later.count() > 0
+    assert not any(one.is_visible() for one in later.all())
+    expect(view.narration.locator(".gv-next")).to_be_hidden()
+    expect(view.graph.locator("g.node.future text").first).to_be_hidden()
+    for tab in ("Why", "Versions", "Check"):
+        expect(view.open_tab(tab)).to_contain_text("it is yours to predict")
+    expect(view.open_tab("Ledger")).to_have_text("No gradients have been added yet.")
+    view.press("End")
+    for tab, said in (("Why", "has"), ("Versions", "version"), ("Check", "Check the")):
+        expect(view.open_tab(tab)).to_contain_text(said)
+    view.press("Home", "t")
+    expect(view.program.locator(".gv-line.gv-future").first).to_be_visible()
 
 
 def test_the_chain_rule_in_numbers_at_a_gradient_operator(host: Host) -> None:
     view = taught(host, neuron)
     chain = view.root.get_by_role("group", name="Chain rule")
-    view.step_to(position_of(neuron, "RuleApplied", "SigmoidGradient"))
+    view.go_to(position_of(neuron, "RuleApplied", "SigmoidGradient"))
     expect(chain.locator("math")).to_have_attribute("alttext", "∂z = ∂f/∂z × ∂f = not computed yet")
-    view.step_to(position_of(neuron, "Ran", "SigmoidGradient"))
+    view.go_to(position_of(neuron, "Ran", "SigmoidGradient"))
     expect(chain.locator("math")).to_have_attribute("alttext", "∂z = ∂f/∂z × ∂f = 0.197 × 1 = 0.197")
     view.press("End")
     texts = [one.get_attribute("alttext") for one in chain.locator("math").all()]
@@ -203,18 +285,24 @@ def test_a_number_is_typed_at_once_and_need_not_be_exact(host: Host, typed: str,
     expect(panel(view).get_by_role("status")).to_have_text(verdict)
 
 
+PLACES = """root => [".gv-program", ".gv-graph", ".gv-inspector", ".gv-teach"].map(one => {
+  const { x, y, width, height } = root.querySelector(one).getBoundingClientRect();
+  return [x, y, width, height];
+})"""
+"""Where the panes lie."""
+
+
 def test_a_step_needs_no_prediction_and_nothing_jumps(host: Host) -> None:
     view = taught(host, skip_connection)
     view.narration.click()
     end = len(recorded(skip_connection))
-    panes = ("Program", "Graph", "Inspector", "Teaching")
-    before = [box(view.root.get_by_role("region", name=name)) for name in panes]
+    before = view.root.evaluate(PLACES)
     first = view.graph.locator("g.node.forward > rect").first
     left, top, width, _ = box(first)
     for at in range(1, end + 1):
         view.page.keyboard.press("ArrowRight")
         view.expect_at(at)
-        assert [box(view.root.get_by_role("region", name=name)) for name in panes] == before
+        assert view.root.evaluate(PLACES) == before
         now = box(first)
         assert (now[0] + now[2] / 2, now[1]) == pytest.approx((left + width / 2, top), abs=1)
     expect(panel(view)).to_contain_text("The lesson is over")
@@ -224,12 +312,13 @@ def test_a_step_needs_no_prediction_and_nothing_jumps(host: Host) -> None:
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_nothing_while_teaching(host: Host, is_dark: bool) -> None:
     host.set_dark(is_dark)
+    rules = COLOURS if is_dark else None
     view = taught(host, neuron)
     go_before(view, position_of(neuron, "RuleApplied", "SigmoidGradient"))
-    assert violations(host.page, ".gradviz") == []
+    assert violations(host.page, ".gradviz", rules) == []
     view.press("1", "ArrowRight")
     go_before(view, position_of(neuron, "Ran", "SigmoidGradient"))
-    assert violations(host.page, ".gradviz") == []
+    assert violations(host.page, ".gv-teach", rules) == []
 
 
 def test_at_800_pixels_questions_and_chain_stay_within_the_window(host: Host) -> None:

@@ -14,6 +14,7 @@ class View:
         self.page = page
         self.root = root
         self.graph = root.locator(".gv-graph")
+        self.drawing = self.graph.locator(".gv-window > svg")
         self.inspector = root.get_by_role("region", name="Inspector")
         self.narration = root.locator(".gv-narration")
         self.position = root.locator(".gv-position")
@@ -60,6 +61,14 @@ class View:
         for at in range(self.now() + 1, position + 1):
             self.page.keyboard.press("ArrowRight")
             self.expect_at(at)
+
+    def go_to(self, position: int) -> None:
+        """Go to a position at once, by a click on the timeline; the keys are the widget's then."""
+        track = self.timeline.locator(".gv-track")
+        length, width = int(self.timeline.get_attribute("aria-valuemax") or 0), box(track)[2]
+        track.click(position={"x": min(width * position / length, width - 1), "y": 1}, force=True)
+        self.expect_at(position)
+        self.narration.click()
 
     def now(self) -> int:
         """The position that it shows."""

@@ -133,6 +133,17 @@ def test_random_code_is_recorded_as_without_a_budget(schedule):
     agrees()
 
 
+@pytest.mark.parametrize("previewed", [400_000, 1000, 200])
+def test_values_of_a_loop_with_a_cut_preview_have_their_histograms_too(monkeypatch, previewed):
+    monkeypatch.setattr("gradviz.debugger.values.PREVIEWED", previewed)
+    ws = fed(3, w=np.eye(6) * 0.9, h=np.linspace(-1, 1, 96).reshape(6, 16))
+    plain, frugal = debug(recurrent(), ["loss"], workspace=ws), debug(recurrent(), ["loss"], workspace=ws, budget=0)
+    assert frugal.store().dropped.arrays
+    assert_same(frugal, plain)
+    cut = [value for value in frugal.trace().arrays if value.shape == [6, 16]]
+    assert all(bool(value.histogram) == (previewed < 400_000) for value in cut if value.min != value.max)
+
+
 @pytest.mark.parametrize("net", [skip_net, recurrent, gated])
 @pytest.mark.parametrize("options", [{"budget": 100}, {"budget": 0}, {"budget": 100, "spill": True}])
 def test_every_answer_is_the_same(net, options):

@@ -9,6 +9,8 @@ import pytest
 import gradviz
 from gradviz import Function, Net, Operator, Variable, Workspace, debug, functions
 from gradviz.debugger import record
+from gradviz.debugger.document import document
+from gradviz.debugger.eager import record_backward
 from gradviz.debugger.progress import SoFar
 from gradviz.notebook.progress import words
 from tests.debugger.loops import fed, recurrent
@@ -149,6 +151,22 @@ def test_progress_is_told_of_a_recording_that_takes_long(monkeypatch):
     assert [so_far.operators for so_far in running] == list(range(601))
     assert heard[-1].events == len(recording.events)
     assert words(SoFar(1200, 5000, 31400, 3.25)) == "Recorded 1,200 of 5,000 operators, 31,400 events in 3.2 s."
+
+
+def test_progress_is_told_of_a_document_that_takes_long(monkeypatch):
+    net, ws = Net("chain"), Workspace()
+    ws.feed("x0", np.ones(2))
+    for place in range(30):
+        net.Tanh(f"x{place}", f"x{place + 1}")
+    x = Variable(np.ones(3), name="x")
+    recordings = [record(net, ["x30"], workspace=ws), record_backward(functions.sum(functions.tanh(x)))]
+    monkeypatch.setattr("gradviz.debugger.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("gradviz.debugger.progress.PAUSE", 0.0)
+    for recording in recordings:
+        heard: list[SoFar] = []
+        made = document(recording, heard.append)
+        assert [so_far.events for so_far in heard] == list(range(len(made.events) + 1))
+        assert {so_far.work for so_far in heard} == {"describe"}
 
 
 def test_nobody_is_told_of_a_recording_that_is_done_at_once():

@@ -1,5 +1,6 @@
 """Views of nets in groups: nothing is lost between the levels, and what is built alike is drawn once."""
 
+import random
 import re
 import signal
 import sys
@@ -13,21 +14,25 @@ from pathlib import Path
 from types import FrameType
 from xml.etree.ElementTree import fromstring
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from gradviz import Net, Session, debug
+from gradviz.debugger.progress import SoFar
 from gradviz.debugger.trace import Trace, TraceError, decode, encode
-from gradviz.drawing import LIGHT, digraph, render, svg
+from gradviz.drawing import LIGHT, DrawingError, digraph, render, svg
 from gradviz.drawing.assembly import Content, view, views
+from gradviz.drawing.clock import Clock
 from gradviz.drawing.flows import flows, programs
 from gradviz.drawing.groups import GROUPED
 from gradviz.drawing.lanes import inside, lanes
+from gradviz.drawing.lanes.place import halves
 from gradviz.drawing.nesting import Nesting
-from gradviz.drawing.place import halves
-from gradviz.drawing.shapes import abstract, shape_of, spoken
+from gradviz.drawing.shapes import abstract, spoken
 from gradviz.drawing.state import State, state_at
 from gradviz.drawing.view import View
+from gradviz.notebook.progress import words
 from tests.drawing.examples import Operator, chain, residual, trace
 from tests.drawing.nested import loop
 from tests.drawing.nested import trace as recorded
@@ -39,7 +44,7 @@ both = pytest.mark.parametrize("operators", [chain(200), residual(60)])
 
 
 def levels(document: Trace) -> tuple[View, list[Content]]:
-    return views(Nesting(document), set())
+    return views(Nesting(document), set(), Clock())
 
 
 @contextmanager
@@ -59,7 +64,7 @@ def interrupt_while_drawing(calls: int) -> Iterator[None]:
 
 
 def picture(drawn: View) -> str:
-    return lanes(drawn, State(), LIGHT, {})
+    return lanes(drawn, State(), LIGHT, {}, Clock())
 
 
 def long_loop():
@@ -130,13 +135,26 @@ def test_a_shape_with_its_words_is_the_picture_of_its_group(operators: Sequence[
     every = [outermost, *(content.view for content in contents)]
     widest = halves([node for drawn in every for net in drawn.nets() for node in net.nodes], LIGHT)
     for group, content in zip(graph.groups, contents, strict=True):
-        told = groups(spoken(graph.shapes[group.shape], [escape(word) for word in group.words]))
-        own = groups(inside(content.view, LIGHT, widest))
+        told = groups(spoken(graph.shapes[group.shape], graph.phrases, [escape(word) for word in group.words]))
+        own = groups(inside(content.view, LIGHT, widest, Clock()))
         nodes = {name for name in own if name.startswith("node-")}
         assert nodes == {name for name in told if name.startswith("node-")}
         for name in nodes:
             assert box(told[name]) == box(own[name])
             assert [*told[name].itertext()] == [*own[name].itertext()]
+
+
+def test_a_net_in_which_nothing_repeats_is_written_in_a_third_of_its_pictures():
+    numbers = random.Random(0)
+    types = ("Tanh", "Sin", "Exp", "Sigmoid", "Sqr")
+    operators = [
+        (numbers.choice(types), [f"x{i}", f"x{max(0, i - numbers.randrange(2, 30))}"], [f"x{i + 1}"])
+        for i in range(500)
+    ]
+    graph = render(trace(operators))
+    pictures = [spoken(graph.shapes[group.shape], graph.phrases, group.words) for group in graph.groups]
+    assert len(graph.shapes) == len(graph.groups) > 20
+    assert 3 * len(msgspec.json.encode([graph.shapes, graph.phrases])) < len("".join(pictures))
 
 
 def test_views_that_differ_in_more_than_words_have_different_shapes():
@@ -154,10 +172,9 @@ def test_views_that_differ_in_more_than_words_have_different_shapes():
 def test_hostile_names_in_groups_are_only_ever_text(name: str):
     operators = [("FC", [f"{name}{i}", "w"], [f"{name}{i + 1}"]) for i in range(200)]
     graph = render(trace(operators))
-    assert "<script" not in "".join([graph.svg or "", *graph.shapes])
+    assert "<script" not in "".join([graph.svg or "", *graph.shapes, *graph.phrases])
     for group in graph.groups:
-        fromstring(spoken(graph.shapes[group.shape], [escape(word) for word in group.words]))
-    assert shape_of(graph.shapes[0]) == graph.shapes[0]
+        fromstring(spoken(graph.shapes[group.shape], graph.phrases, [escape(word) for word in group.words]))
 
 
 def test_all_groups_open_in_one_picture_overlap_nothing():
@@ -248,3 +265,27 @@ def test_a_layout_that_takes_too_long_is_left_out_with_the_reason():
     graph = render(trace(residual(60)), seconds_for_lanes=0.0)
     assert graph.svg is None
     assert graph.omitted == "It was not laid out within 0 seconds"
+
+
+def test_the_time_is_looked_at_while_a_view_is_built():
+    document = trace(residual(60))
+    with pytest.raises(DrawingError) as raised:
+        views(Nesting(document), set(), Clock(seconds=0.0))
+    assert raised.value.kind == "too_slow"
+
+
+def test_progress_is_told_of_a_layout_that_takes_long(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("gradviz.debugger.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("gradviz.debugger.progress.PAUSE", 0.0)
+    heard: list[SoFar] = []
+    render(trace(residual(60)), progress=heard.append)
+    drawn = [so_far.operators for so_far in heard]
+    assert {(so_far.work, so_far.of, so_far.events) for so_far in heard} == {("draw", 240, None)}
+    assert drawn[0] == 0
+    assert drawn == sorted(drawn)
+    assert drawn[-1] == 240
+    assert words(heard[-1]).startswith("Laid out 240 of 240 operators in ")
+
+
+def test_nobody_is_told_of_a_layout_that_is_done_at_once():
+    render(trace(chain(4)), progress=lambda so_far: pytest.fail(f"told {so_far}"))

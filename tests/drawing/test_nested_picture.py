@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from gradviz.debugger.trace import Trace
 from gradviz.drawing import DARK, LIGHT, render, svg
 from gradviz.drawing.assembly import view
+from gradviz.drawing.clock import Clock
 from gradviz.drawing.lanes import lanes
 from gradviz.drawing.nesting import Nesting
 from gradviz.drawing.state import State
@@ -27,7 +28,7 @@ def opened(document: Trace) -> View:
 
 
 def picture(document: Trace) -> str:
-    return lanes(opened(document), State(), LIGHT, {})
+    return lanes(opened(document), State(), LIGHT, {}, Clock())
 
 
 def parts(group: Element, kind: str) -> list[Rectangle]:
@@ -74,7 +75,7 @@ def test_every_nested_operator_is_in_the_group_of_its_net_in_its_cluster(built):
 @every_net
 def test_a_closed_picture_has_nothing_of_nested_nets(built):
     document = trace(built)
-    found = groups(lanes(view(document), State(), LIGHT, {}))
+    found = groups(lanes(view(document), State(), LIGHT, {}, Clock()))
     nested = {f"node-{line.id}" for line in all_lines(document) if "." in line.id}
     assert nested
     assert not nested & set(found)
@@ -220,7 +221,7 @@ def test_shells_hold_nothing_of_the_nets_around_but_lines_across(built):
 def test_an_open_operator_stands_where_it_stood():
     document = trace(two_branches)
     [cluster] = opened(document).clusters
-    open_, closed = groups(picture(document)), groups(lanes(view(document), State(), LIGHT, {}))
+    open_, closed = groups(picture(document)), groups(lanes(view(document), State(), LIGHT, {}, Clock()))
     above = [node.id for node in view(document).nodes if node.slot < cluster.slot]
     gap = {round(box(open_[f"node-{line}"])[1] - box(closed[f"node-{line}"])[1], 1) for line in above}
     assert gap == {0.0}

@@ -10,6 +10,7 @@ import pytest
 from gradviz.debugger.trace import Trace
 from gradviz.drawing import DARK, LIGHT, DrawingError, render, svg
 from gradviz.drawing.assembly import view
+from gradviz.drawing.clock import Clock
 from gradviz.drawing.dot import draw
 from gradviz.drawing.lanes import lanes
 from gradviz.drawing.layout import layout
@@ -37,7 +38,7 @@ def by_graphviz(document: Trace) -> str:
 
 
 def by_lanes(document: Trace) -> str:
-    return lanes(view(document), State(), LIGHT, {})
+    return lanes(view(document), State(), LIGHT, {}, Clock())
 
 
 both = pytest.mark.parametrize("picture", [by_graphviz, by_lanes])
@@ -201,7 +202,7 @@ def test_trunks_of_a_fan_share_one_track():
 def test_three_thousand_operators_are_drawn_in_seconds_even_with_all_groups_open():
     document = trace(chain(3000))
     started = time.process_time()
-    picture = lanes(view(document, Nesting(document).chosen("all")), State(), LIGHT, {})
+    picture = lanes(view(document, Nesting(document).chosen("all")), State(), LIGHT, {}, Clock())
     assert time.process_time() - started < 2
     assert picture.count('class="node forward"') == 3000
 

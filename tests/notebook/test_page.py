@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import gradviz
 from gradviz.debugger import trace
@@ -64,6 +65,14 @@ def chain(operators: int, size: int = 32) -> gradviz.Session:
         net.FC([f"x{i}", f"w{i}", f"b{i}"], f"h{i}")
         net.Tanh(f"h{i}", f"x{i + 1}")
     return gradviz.debug(net, [f"x{operators // 2}"], workspace=ws)
+
+
+def test_its_document_is_ascii_and_says_the_same(session: gradviz.Session) -> None:
+    document = replace(session.trace(), name="Σ ∂x → \U00020000 é \x7f \ud800".encode(errors="replace").decode())
+    (packed,) = [text for one, text in Parts(page(document)).all("script") if one.get("id") == "gv-recording"]
+    text = gzip.decompress(b64decode(packed))
+    assert text.isascii()
+    assert trace.decode(text) == document
 
 
 def test_it_holds_the_whole_document_and_opens_where_the_session_stands(session: gradviz.Session) -> None:

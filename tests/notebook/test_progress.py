@@ -1,4 +1,4 @@
-"""Progress of a recording, where somebody looks: in a kernel, in a terminal, and nowhere else."""
+"""Progress of what takes long, where somebody looks: in a kernel, in a terminal, and nowhere else."""
 
 import os
 import subprocess
@@ -30,6 +30,42 @@ def test_a_notebook_shows_one_output_that_changes_and_ends_with_what_was_recorde
     (output,) = notebook.cells[0].outputs
     assert output.data["text/plain"].startswith("Recorded 40 of 41 operators, 143 events in ")
     assert "<progress" not in output.data["text/html"]
+
+
+PAGE = f"""{SLOW}
+session.to_html(PATH)
+"""
+STAGES = ("Recorded 40 of 41", "Described 143 events", "Laid out 20 of 20 operators", "Wrote a page with 143 events")
+
+
+def test_a_page_tells_of_the_document_and_the_layout_that_it_needs(tmp_path):
+    source = PAGE.replace("PATH", repr(str(tmp_path / "page.html")))
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(source)])
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(ROOT)}}).execute()
+    told = [output.data["text/plain"] for output in notebook.cells[0].outputs]
+    assert all(text.startswith(stage) for text, stage in zip(told, STAGES, strict=True))
+    assert not any("<progress" in output.data["text/html"] for output in notebook.cells[0].outputs)
+
+
+def test_ctrl_c_while_a_page_is_written_leaves_the_file_that_was_there(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("what was there")
+    source = f"""{SLOW}
+import os, signal
+import gradviz.notebook.page as page
+whole = page.encode
+page.encode = lambda trace: (os.kill(os.getpid(), signal.SIGINT), whole(trace))[1]
+try:
+    session.to_html({str(path)!r})
+except KeyboardInterrupt:
+    print("ended", session.position)
+page.encode = whole
+session.to_html({str(tmp_path / "again.html")!r})
+"""
+    ended = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ended.stdout == "ended 0\n"
+    assert path.read_text() == "what was there"
+    assert [one.name for one in sorted(tmp_path.iterdir())] == ["again.html", "page.html"]
 
 
 def test_the_stop_button_leaves_a_session_with_what_was_recorded():
@@ -70,6 +106,20 @@ def test_a_terminal_shows_one_line_that_is_gone_at_the_end():
     assert "\n" not in shown
     assert "Recorded 40 of 41 operators" in shown
     assert shown.endswith("\r")
+    assert shown.split("\r")[-2].strip() == ""
+
+
+def test_a_terminal_shows_the_stages_of_a_page_one_after_the_other_in_one_line(tmp_path):
+    pty = pytest.importorskip("pty")
+    source = PAGE.replace("PATH", repr(str(tmp_path / "page.html")))
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", source], cwd=ROOT, stderr=theirs, stdout=theirs) as process:
+        os.close(theirs)
+        shown = read_all(ours)
+    assert process.returncode == 0
+    assert "\n" not in shown
+    places = [shown.index(stage) for stage in STAGES]
+    assert places == sorted(places)
     assert shown.split("\r")[-2].strip() == ""
 
 

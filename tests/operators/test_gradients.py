@@ -42,12 +42,17 @@ def seeds(case: Case, values: Mapping[str, Array]) -> dict[str, Array]:
     return {name: floats(*a.shape, seed=7 + i).astype(a.dtype) for i, (name, a) in enumerate(arrays.items())}
 
 
-def generated(case: Case, values: Mapping[str, Array]) -> tuple[Workspace, dict[str, str]]:
-    """A workspace after the forward and backward run of `case`, and the name of each input's gradient."""
+def generated_net(case: Case, values: Mapping[str, Array]) -> tuple[Net, Workspace, dict[str, Gradient]]:
+    """The forward and backward operators of `case`, a workspace after their run, and the gradient of each blob."""
     given_gradients = {name: (f"given_{name}", seed) for name, seed in seeds(case, values).items()}
     net = Net("case", [case.op])
     gradients = net.add_gradient_operators({y: name for y, (name, _) in given_gradients.items()})
-    workspace = run(net, {**values, **dict(given_gradients.values())})
+    return net, run(net, {**values, **dict(given_gradients.values())}), gradients
+
+
+def generated(case: Case, values: Mapping[str, Array]) -> tuple[Workspace, dict[str, str]]:
+    """A workspace after the forward and backward run of `case`, and the name of each input's gradient."""
+    _, workspace, gradients = generated_net(case, values)
     return workspace, {blob: dense(workspace, blob, gradient) for blob, gradient in gradients.items() if blob in values}
 
 

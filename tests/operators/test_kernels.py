@@ -5,8 +5,9 @@ import pytest
 
 from gradviz.operators import OperatorType
 from gradviz.program import Operator
-from tests.operators.cases import CASES, Case, defined_types
-from tests.operators.test_gradients import DIFFERENTIABLE, generated
+from gradviz.runtime.fingerprint import fingerprint
+from tests.operators.cases import CASES, Array, Case, defined_types
+from tests.operators.test_gradients import DIFFERENTIABLE, generated, generated_net
 
 
 def kernel(op: Operator, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:  # type: ignore[type-arg]
@@ -36,6 +37,29 @@ def test_the_backward_run_leaves_every_forward_blob_as_it_was(case: Case) -> Non
     workspace, _ = generated(case, values)
     for name, array in {**before, **case.forward(values)}.items():
         np.testing.assert_array_equal(workspace[name], array)
+
+
+def elsewhere(array: Array, gap: int) -> Array:
+    """A copy that begins `gap` elements behind where numpy would have it."""
+    room = np.empty(array.size + gap, array.dtype)[gap:].reshape(array.shape)
+    room[...] = array
+    return room
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_kernels_make_the_same_bits_again_wherever_their_inputs_lie(case: Case, dtype: type) -> None:
+    values = {name: x.astype(dtype) if x.dtype.kind == "f" else x for name, x in case.values().items()}
+    operators, blobs = [case.op], values
+    if any(case is one for one in DIFFERENTIABLE):
+        net, workspace, _ = generated_net(case, values)
+        operators, blobs = net.ops, {name: workspace[name] for name in workspace}
+    for op in operators:
+        bits = [
+            [fingerprint(np.asarray(y)) for y in kernel(op, *[elsewhere(blobs[name], gap) for name in op.inputs])]
+            for gap in (0, 1, 3)
+        ]
+        assert bits[0] == bits[1] == bits[2], op
 
 
 def test_softmax_of_large_numbers() -> None:

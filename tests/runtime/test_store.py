@@ -1,6 +1,8 @@
 """The store: what it keeps within a budget, what it gives up, and that what comes back is what was there."""
 
+import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -115,6 +117,35 @@ def test_a_chain_comes_back_whatever_the_budget(slots: int) -> None:
         assert store.contents.kept.bytes <= slots * ARRAY
 
 
+def test_several_threads_find_what_was_there() -> None:
+    store = Store(5 * ARRAY, measure=np.sum)
+    held = chain(store, 60)
+
+    def wrong(seed: int) -> int:
+        places = np.random.default_rng(seed).integers(0, 61, 150).tolist()
+        return sum(not np.array_equal(store.fetch(held[place]), ten(place)) for place in places)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(6) as pool:
+            assert sum(pool.map(wrong, range(6))) == 0
+    finally:
+        sys.setswitchinterval(interval)
+    assert store.contents.kept.bytes <= 5 * ARRAY
+
+
+def test_a_view_with_strides_of_its_own_takes_no_memory_of_its_own() -> None:
+    store = Store(1000 * ARRAY, measure=len)
+    source, made = ten(), ten()
+    store.keep(source, is_fed=True)
+    store.keep(np.lib.stride_tricks.sliding_window_view(source, 3))
+    store.keep(made)
+    store.keep(np.lib.stride_tricks.as_strided(made, (10, 10), (0, 8)))
+    assert store.contents.fed == (2, ARRAY)
+    assert store.contents.kept == (2, ARRAY)
+
+
 def test_what_is_given_up_was_measured_before() -> None:
     store = Store(0, measure=np.sum)
     held = chain(store, 3)
@@ -166,6 +197,9 @@ def test_what_comes_out_differently_later_is_an_error(later: Any, why: str) -> N
         np.array([True, False]),
         np.array([1 + 2j, np.nan]),
         np.array([-0.0, 0.0, np.inf, np.nan], np.float16),
+        np.array([[1, 2], [3, 4]], ">i4"),
+        np.array([1.5, -0.0], np.longdouble),
+        np.arange(24.0).reshape(2, 3, 4).transpose(2, 1, 0),
     ],
 )
 def test_files_give_back_every_bit_and_the_order_in_memory(array: Any, tmp_path: Path) -> None:
@@ -186,6 +220,19 @@ def test_fingerprints_tell_bits_shapes_types_and_order_apart() -> None:
     others = [a + 1e-16 + 1e-15, a.reshape(4, 3), a.astype(np.float32), np.asfortranarray(a), np.where(a == 0, -0.0, a)]
     assert len({fingerprint(array) for array in (a, *others)}) == 6
     assert fingerprint(a) == fingerprint(a.copy())
+
+
+def test_fingerprints_leave_out_bytes_that_stand_for_nothing() -> None:
+    numbers = [1.5, -0.0, np.inf, 2.25]
+    for dtype in (np.longdouble, np.clongdouble):
+        found = set()
+        for filling in (0, 255):
+            room = np.full(4 * np.dtype(dtype).itemsize, filling, np.uint8).view(dtype)
+            room[:] = numbers
+            found.add(fingerprint(room))
+        assert len(found) == 1
+        assert fingerprint(np.array(numbers, dtype)) in found
+        assert fingerprint(np.array([1.5, 0.0, np.inf, 2.25], dtype)) not in found
 
 
 def test_a_shelf_says_shapes_without_fetching_and_shares_without_fetching() -> None:

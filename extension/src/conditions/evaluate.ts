@@ -1,5 +1,6 @@
 // What a condition gives in a context: a walk over its nodes, and what it gives as text.
 
+import { bare } from "../versions";
 import type { Field, Node } from "./nodes";
 
 /** Null: not computed; of a truth: unknown. */
@@ -123,11 +124,6 @@ function equal(a: Result, b: Result): boolean {
 function within(a: Result, b: Result): boolean {
   if (Array.isArray(b)) return b.some((item) => equal(a, item));
   return typeof a === "string" && typeof b === "string" && b.includes(a);
-}
-
-/** A blob without its version. */
-export function bare(text: string): string {
-  return text.replace(/@[0-9]+$/, "");
 }
 
 export const NOT_COMPUTED = "not computed";

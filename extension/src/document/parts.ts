@@ -38,7 +38,9 @@ export interface Sizes {
   frames: number;
 }
 
-const texts = list(text);
+/** Most of a document are lists of texts: those that are right are taken as they are. */
+const texts: Reader<string[]> = (found, path) =>
+  Array.isArray(found) && found.every((one) => typeof one === "string") ? (found as string[]) : list(text)(found, path);
 const scalar: Reader<Scalar> = (found, path) =>
   found === "nan" || found === "inf" || found === "-inf" ? found : real(found, path);
 
@@ -61,7 +63,7 @@ export const preview: Reader<Scalar[][]> = (found, path) => {
 
 type Field = <F>(name: string, reader: Reader<F>) => F;
 
-/** A reader of one object: hands out its fields with their paths; `later` those that older documents do not have. */
+/** A reader of one object: hands out its fields with their paths; `later` those that are left out where they say nothing, and those that older documents do not have. */
 function fields<T>(build: (field: Field, later: <F>(name: string, reader: Reader<F>, missing: F) => F) => T): Reader<T> {
   return (found, path) => {
     const entry = record(found, path);
@@ -82,20 +84,20 @@ const index = optional(whole(0));
 export const line = (sizes: Sizes): Reader<Line> =>
   fields((field, later) => ({
     id: field("id", text),
-    kind: field("kind", choice(["operator", "passed"] as const)),
+    kind: later("kind", choice(["operator", "passed"] as const), "operator"),
     type: field("type", text),
     inputs: field("inputs", texts),
     outputs: field("outputs", texts),
-    args: field("args", record),
+    args: later("args", record, {}),
     subnets: later("subnets", dictionary(text), {}),
-    device: field("device", name),
-    name: field("name", text),
-    of: field("of", index),
+    device: later("device", name, null),
+    name: later("name", text, ""),
+    of: later("of", index, null),
     role: field("role", choice(ROLES)),
     made: field("made", whole(0, sizes.events)),
     history: field("history", history(sizes)),
-    formula: field("formula", text),
-    ran: field("ran", optional(whole(0, sizes.events))),
+    formula: later("formula", text, ""),
+    ran: later("ran", optional(whole(0, sizes.events)), null),
   }));
 
 const history =
@@ -151,13 +153,13 @@ export const event = (sizes: Sizes): Reader<TraceEvent> =>
     phase: field("phase", choice(PHASES)),
     subnet: later("subnet", name, null),
     frame: later("frame", optional(whole(0, sizes.frames - 1)), null),
-    forward: field("forward", index),
-    lines: field("lines", texts),
-    blobs: field("blobs", texts),
-    ledger: field("ledger", index),
-    targets: field("targets", texts),
+    forward: later("forward", index, null),
+    lines: later("lines", texts, []),
+    blobs: later("blobs", texts, []),
+    ledger: later("ledger", index, null),
+    targets: later("targets", texts, []),
     seconds: later("seconds", optional(real), null),
-    detail: field("detail", record),
+    detail: later("detail", record, {}),
   }));
 
 const MOST_BINS = 64;
@@ -332,5 +334,6 @@ export const graph: Reader<Graph> = (found, path) => {
     dot: text(entry["dot"], `${path}.dot`),
     groups: "groups" in entry ? list(nodeGroup)(entry["groups"], `${path}.groups`) : [],
     shapes: "shapes" in entry ? texts(entry["shapes"], `${path}.shapes`) : [],
+    phrases: "phrases" in entry ? texts(entry["phrases"], `${path}.phrases`) : [],
   };
 };

@@ -2,7 +2,8 @@
 
 import { namesAt } from "../cursor";
 import { blobOf } from "../gradients";
-import { allLines, linesById, subnetOf, type Formula, type Line, type Trace } from "../trace";
+import { allLines, linesById, subnetOf, type Formula, type Line, type Names, type Trace } from "../trace";
+import { bare, original } from "../versions";
 import type { Naming, Noun } from "./mathml";
 
 /** Longer names of blobs are cut; the program has them whole. */
@@ -15,9 +16,9 @@ export function namesIn({ inputs, outputs }: Formula): Set<string> {
 
 /** What the names in the formula of a line's type stand for at a position. */
 export function namingOf(trace: Trace, line: Line, position: number): Naming {
-  const own = slots(trace.formulas[line.type], namesAt(line, position));
   const forward = forwardOf(trace, line);
-  const around = forward ? slots(trace.formulas[forward.type], forward) : new Map<string, string>();
+  const around = forward ? slots(trace, forward, forward) : new Map<string, string>();
+  const own = slots(trace, line, namesAt(line, position));
   const subnet = subnetOf(line.id);
   const near = forward ? [...forward.outputs, ...forward.inputs] : [];
   return (name) => {
@@ -43,10 +44,11 @@ export function nounOf(trace: Trace, subnet: string | null, blob: string, near: 
   return of === undefined ? { blob: shortName(trace, blob), isGradient: false } : { blob: shortName(trace, of), isGradient: true };
 }
 
-/** "a" for a@0, where the recording has no other version of it. */
+/** "a" for a@0, where the recording has no other version of it; what is kept of a version is called as that. */
 export function shortName(trace: Trace, version: string): string {
-  const name = version.slice(0, version.lastIndexOf("@"));
-  const shown = version === `${name}@0` && !rewritten(trace).has(name) ? name : version;
+  const seen = original(version);
+  const name = bare(seen);
+  const shown = seen === `${name}@0` && !rewritten(trace).has(name) ? name : seen;
   return shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown;
 }
 
@@ -57,23 +59,40 @@ function rewritten(trace: Trace): Set<string> {
   const found = known.get(trace) ?? new Set<string>();
   if (!known.has(trace)) {
     known.set(trace, found);
-    for (const line of allLines(trace)) for (const blob of line.outputs) if (blob.endsWith("@1")) found.add(blob.slice(0, -2));
+    for (const line of allLines(trace)) for (const blob of line.outputs) if (blob.endsWith("@1")) found.add(bare(blob));
   }
   return found;
 }
 
-/** Blobs by the names of their slots; which of many a repeated slot means, its formula says by an index. */
-function slots(formula: Formula | undefined, { inputs, outputs }: { inputs: string[]; outputs: string[] }): Map<string, string> {
-  const found = new Map<string, string>();
-  if (!formula) return found;
-  const pair = (names: string[], blobs: string[]): void => {
-    if (names.some((name) => name.endsWith("..."))) return;
-    names.forEach((name, index) => {
-      const blob = blobs[index];
-      if (blob !== undefined) found.set(name.replace(/\?$/, ""), blob);
-    });
-  };
-  pair(formula.inputs, inputs);
-  pair(formula.outputs, outputs);
-  return found;
+/** Blobs by the names of their slots, as a line reads and writes them at some time. */
+export function slots(trace: Trace, line: Line, { inputs, outputs }: Names): Map<string, string> {
+  const formula = trace.formulas[line.type];
+  if (!formula) return new Map();
+  const forward = forwardOf(trace, line);
+  const missing = forward ? missingSlots(trace, forward) : new Set<string>();
+  return new Map([...paired(formula.inputs, inputs, missing), ...paired(formula.outputs, outputs, missing)]);
+}
+
+/** What a forward line leaves out, which its gradient operators then have no use for: "b", and "db". */
+function missingSlots(trace: Trace, forward: Line): Set<string> {
+  const formula = trace.formulas[forward.type];
+  const there = formula ? new Set(paired(formula.inputs, forward.inputs, new Set()).map(([name]) => name)) : new Set<string>();
+  const missing = (formula?.inputs ?? []).filter((name) => name.endsWith("?")).map((name) => name.slice(0, -1)).filter((name) => !there.has(name));
+  return new Set(missing.flatMap((name) => [name, `d${name}`]));
+}
+
+/**
+ * Names with their blobs. Of optional ones, which may stand before others, the first are there; which of many a repeated
+ * slot means, its formula says by an index.
+ */
+function paired(names: string[], blobs: string[], missing: ReadonlySet<string>): [name: string, blob: string][] {
+  if (names.some((name) => name.endsWith("..."))) return [];
+  const isOptional = (name: string): boolean => name.endsWith("?");
+  const possible = names.filter((name) => !isOptional(name) || !missing.has(name.slice(0, -1)));
+  let spare = blobs.length - possible.filter((name) => !isOptional(name)).length;
+  const present = possible.filter((name) => !isOptional(name) || spare-- > 0);
+  return present.flatMap((name, index) => {
+    const blob = blobs[index];
+    return blob === undefined ? [] : [[name.replace(/\?$/, ""), blob]];
+  });
 }

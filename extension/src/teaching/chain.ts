@@ -2,7 +2,7 @@
 
 import { currentEvent } from "../cursor";
 import { parse, FUNCTIONS, type Part } from "../formula/parser";
-import { forwardOf, namesIn, nounOf, shortName } from "../formula/naming";
+import { forwardOf, namesIn, nounOf, shortName, slots } from "../formula/naming";
 import type { Noun } from "../formula/mathml";
 import { linesById, type Line, type Trace, type Value } from "../trace";
 import { valueAt } from "../values";
@@ -31,8 +31,8 @@ export function chainAt(trace: Trace, position: number): Link[] {
   if (gradient === undefined || arriving.length > 1) return [];
   const valueOf = (blob: string): Value | null => valueAt(trace, { blob, subnet: event.subnet, frame: event.frame }, position) ?? null;
   const upstream = valueOf(gradient);
-  return line.outputs.flatMap((blob, index) => {
-    const x = givenFor(trace, line, forward, index);
+  return line.outputs.flatMap((blob) => {
+    const x = givenFor(trace, line, forward, blob);
     if (x === undefined) return [];
     const result = valueOf(blob);
     const local = upstream && result ? localDerivative(trace, line, upstream, result) : null;
@@ -41,27 +41,31 @@ export function chainAt(trace: Trace, position: number): Link[] {
   });
 }
 
-/** The terms and the total of a sum of gradients; null: the event is none. */
+/** A sum of gradients: its terms, where they are arrays like the total; of a sparse one, whose rows are joined, there are none. */
 export interface Sum {
   total: Noun;
   result: Value | null;
-  terms: (Value | null)[];
+  terms: Value[];
 }
 
+/** The sum that the event is about; null: it is about none. */
 export function sumAt(trace: Trace, position: number): Sum | null {
   const event = currentEvent(trace, position);
-  const line = (event?.lines ?? []).map((id) => linesById(trace).get(id)).find((one) => one?.role === "accumulation");
+  const lines = (event?.lines ?? []).map((id) => linesById(trace).get(id)).filter((one) => one?.role === "accumulation");
+  // Of a sparse sum the rows count, not their indices: an accumulation names its total first.
+  const line = lines.find((one) => one?.outputs.includes(event?.blobs[0] ?? "")) ?? lines[0];
   const [blob] = line?.outputs ?? [];
   if (!event || !line || blob === undefined) return null;
-  const valueOf = (one: string): Value | null => valueAt(trace, { blob: one, subnet: event.subnet, frame: event.frame }, position) ?? null;
-  return { total: nounOf(trace, event.subnet, blob), result: valueOf(blob), terms: line.inputs.map(valueOf) };
+  const valueOf = (one: string): Value | undefined => valueAt(trace, { blob: one, subnet: event.subnet, frame: event.frame }, position);
+  const [result, terms] = [valueOf(blob) ?? null, line.inputs.map(valueOf)];
+  const isTold = result !== null && terms.every((term) => term?.shape.join() === result.shape.join());
+  return { total: nounOf(trace, event.subnet, blob), result, terms: isTold ? (terms as Value[]) : [] };
 }
 
 /** The blob whose gradient an output of a gradient operator is, by the name of the output's slot. */
-function givenFor(trace: Trace, line: Line, forward: Line, index: number): string | undefined {
-  const slot = trace.formulas[line.type]?.outputs[index]?.replace(/\?$/, "") ?? "";
-  const input = (trace.formulas[forward.type]?.inputs ?? []).findIndex((name) => `d${name.replace(/\?$/, "")}` === slot);
-  return input < 0 ? undefined : forward.inputs[input];
+function givenFor(trace: Trace, line: Line, forward: Line, output: string): string | undefined {
+  const own = [...slots(trace, line, line)].find(([name, blob]) => blob === output && name.startsWith("d"));
+  return own && slots(trace, forward, forward).get(own[0].slice(1));
 }
 
 /**

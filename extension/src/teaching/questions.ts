@@ -5,6 +5,7 @@ import { shortName } from "../formula/naming";
 import { gradientsOf } from "../gradients";
 import { linesById, subnetOf, type Line, type Trace, type TraceEvent } from "../trace";
 import { valueOf } from "../values";
+import { original } from "../versions";
 import { numbersOf } from "./elements";
 
 /** A question about the event that comes next; code stands between backticks. */
@@ -55,10 +56,10 @@ function forwardLines(trace: Trace, subnet: string | null): Line[] {
 
 function askSeed(trace: Trace, event: TraceEvent): Question | null {
   const line = lineOf(trace, event);
-  const value = line?.args["value"] ?? 1;
-  if (!line || typeof value !== "number") return null;
+  // A gradient that somebody gave cannot be known before.
+  if (!line || (line.args["value"] ?? 1) !== 1) return null;
   const y = shortName(trace, event.blobs[1] ?? "");
-  return { kind: "numbers", ask: `How much does \`${y}\` change when \`${y}\` changes by a little, per change? ∂${y}/∂${y} is the number that the pass starts with.`, line: null, right: [value] };
+  return { kind: "numbers", ask: `How much does \`${y}\` change when \`${y}\` changes by a little, per change? ∂${y}/∂${y} is the number that the pass starts with.`, line: null, right: [1] };
 }
 
 /** The operators that lie nearest. */
@@ -92,7 +93,8 @@ function askRule(trace: Trace, event: TraceEvent): Question | null {
 function askSaved(line: Line, forward: Line): Question | null {
   const told = (blobs: string[]): string => (blobs.length > 0 ? blobs.map((blob) => `\`${blob}\``).join(", ") : "an operator that reads nothing else");
   const [inputs, outputs] = [[...new Set(forward.inputs)], forward.outputs];
-  const right = [...inputs, ...outputs].filter((blob) => line.inputs.includes(blob));
+  const read = new Set(line.inputs.map(original));
+  const right = [...inputs, ...outputs].filter((blob) => read.has(blob));
   const others = [inputs, outputs, []].map(told);
   const ask = `The rule of ${forward.type} is asked. What does the operator that it makes read, besides the gradient that arrives?`;
   return choice(ask, told(right), [...others, PASSES], null, wordsLast);

@@ -3,7 +3,7 @@
 import type { Answers } from "../answers";
 import type { Block, Question, Reply } from "../asking";
 import { linesById, type Trace } from "../trace";
-import { element, type Child } from "./dom";
+import { button, element, linkButton, quiet, type Child } from "./dom";
 import type { Navigation } from "./navigation";
 
 /** A table of more columns than these is read better row by row, if it has not more rows than these. */
@@ -15,6 +15,8 @@ export interface Asking {
   trace: Trace;
   answers: Answers;
   navigation: Navigation;
+  /** Whether nothing may be told that comes later than the position: a lesson is on. */
+  isVeiled(): boolean;
 }
 
 /** A place for an answer: it says that it is on its way until it is there. Late, for another position, it is nowhere. */
@@ -25,30 +27,51 @@ export function answerCard(asking: Asking, question: Question, show = shownReply
     card.append(...show(asking, known));
     return card;
   }
-  card.setAttribute("aria-busy", "true");
-  card.append(element("p", { class: "gv-quiet gv-asking" }, "asking the kernel…"));
-  const isWanted = (): boolean => card.isConnected;
-  // The card is on the page once the tab is drawn.
-  queueMicrotask(() => asking.answers.ask(question, isWanted, (reply) => {
+  let isAnswered = false;
+
+  /** What had the focus may be gone; the focus stays in the card. */
+  function fill(...content: HTMLElement[]): void {
+    const hadFocus = card.contains(document.activeElement);
+    card.replaceChildren(...content);
+    if (hadFocus) focusCard(card);
+  }
+
+  function ask(): void {
+    card.setAttribute("aria-busy", "true");
+    const words = quiet("asking the kernel…");
+    words.classList.add("gv-asking");
+    fill(words);
+    const isWanted = (): boolean => card.isConnected && !isAnswered;
+    // The card is on the page once the tab is drawn.
+    queueMicrotask(() => asking.answers.ask(question, isWanted, tell));
+  }
+
+  function tell(reply: Reply): void {
+    const isSilent = "late" in reply;
+    isAnswered = !isSilent;
     card.removeAttribute("aria-busy");
-    card.replaceChildren(...show(asking, reply));
-  }));
+    fill(...show(asking, reply), ...(isSilent ? [linkButton(ask, "Ask again")] : []));
+  }
+
+  ask();
   return card;
+}
+
+function focusCard(card: HTMLElement): void {
+  card.tabIndex = -1;
+  card.focus({ preventScroll: true });
 }
 
 /** A button that asks, and the answer in its place; at once where it is known. */
 export function onDemand(asking: Asking, label: string, question: Question, show = shownReply): HTMLElement {
   if (asking.answers.known(question)) return answerCard(asking, question, show);
-  const button = element("button", { type: "button", class: "gv-link" }, label);
-  const place = element("div", { class: "gv-card", "aria-live": "polite" }, button);
-  button.addEventListener("click", () => {
-    const hadFocus = document.activeElement === button;
+  const ask = (): void => {
+    const hadFocus = place.contains(document.activeElement);
     const card = answerCard(asking, question, show);
     place.replaceChildren(card);
-    if (!hadFocus) return;
-    card.tabIndex = -1;
-    card.focus({ preventScroll: true });
-  });
+    if (hadFocus) focusCard(card);
+  };
+  const place = element("div", { class: "gv-card", "aria-live": "polite" }, linkButton(ask, label));
   return place;
 }
 
@@ -102,22 +125,20 @@ function withLinks({ trace, navigation }: Asking, text: string): Child[] {
     const [found, event, operator] = match;
     const link = linkTo(trace, navigation, found, event, operator, text[match.index - 1] === ":");
     if (link === null) continue;
-    children.push(text.slice(done, match.index), link);
-    done = match.index + found.length;
+    const end = match.index + found.length;
+    const [sign = ""] = /^[.,;:)]*/.exec(text.slice(end)) ?? [];
+    children.push(text.slice(done, match.index), sign === "" ? link : element("span", { class: "gv-closed" }, link, sign));
+    done = end + sign.length;
   }
   return [...children, text.slice(done)].filter((child) => child !== "");
 }
 
 function linkTo(trace: Trace, navigation: Navigation, found: string, event: string | undefined, operator: string | undefined, isInside: boolean): HTMLElement | null {
-  const button = (title: string, act: () => void): HTMLElement => {
-    const made = element("button", { type: "button", class: "gv-name", title }, found);
-    made.addEventListener("click", act);
-    return made;
-  };
-  if (event !== undefined) return Number(event) <= trace.events.length ? button("Go to this event", () => navigation.go(Number(event))) : null;
+  const link = (title: string, act: () => void): HTMLElement => button(act, { class: "gv-name", title }, found);
+  if (event !== undefined) return Number(event) <= trace.events.length ? link("Go to this event", () => navigation.go(Number(event))) : null;
   if (isInside) return null;
   const line = operator !== undefined ? linesById(trace).get(`f${operator}`)?.id : writersOf(trace).get(found);
-  return line === undefined ? null : button("Show it in the program and the graph", () => navigation.select(line));
+  return line === undefined ? null : link("Show it in the program and the graph", () => navigation.select(line));
 }
 
 const writers = new WeakMap<Trace, Map<string, string>>();

@@ -3,7 +3,7 @@
 import { hitsOf, logBy, meaningOf, remarks, withBreakpoint } from "../breakpoints";
 import { after, runTo } from "../occurrences";
 import type { BreakpointEntry, Trace } from "../trace";
-import { element, iconButton } from "./dom";
+import { element, iconButton, linkButton, quiet } from "./dom";
 import { entryForm } from "./entry";
 import { howForm, isUnfolded, setUnfolded } from "./hits";
 import type { Navigation } from "./navigation";
@@ -23,7 +23,7 @@ export function breakpointCards(trace: Trace, position: number, navigation: Navi
   });
   const list = element("div", { class: "gv-breakpoints", role: "list", "aria-label": "Breakpoints" });
   for (const entry of breakpoints) list.append(item(trace, position, entry, navigation, set));
-  const empty = element("p", { class: "gv-quiet" }, "No breakpoints. Click left of a line, press b, or write what to stop at.");
+  const empty = quiet("No breakpoints. Click left of a line, press b, or write what to stop at.");
   const messages = messagesCard(trace, position, breakpoints, navigation);
   return [form, breakpoints.length > 0 ? list : empty, ...messages];
 }
@@ -36,14 +36,14 @@ function item(trace: Trace, position: number, entry: BreakpointEntry, navigation
   check.checked = entry.enabled;
   check.addEventListener("change", () => change({ ...entry, enabled: check.checked }));
   const form = howForm(trace, entry, change);
-  const how = iconButton(`Which hits of ${entry.on} count, and what it logs`, "M3 5h10M3 11h10M6 3v4M10 9v4", () => unfold(form.hidden), { class: "gv-turn" });
+  const how = iconButton(`Which hits of ${entry.on} count, and what it logs`, "M3 5h10M3 11h10M6 3v4M10 9v4", () => unfold(form.hidden));
   const unfold = (isOpen: boolean): void => {
     setUnfolded(navigation, entry.id, isOpen);
     form.hidden = !isOpen;
     how.setAttribute("aria-expanded", String(isOpen));
   };
   unfold(!isWrong && isUnfolded(navigation, entry.id));
-  const remove = iconButton(`Remove ${entry.on}`, "M4 4l8 8M12 4l-8 8", () => set(all.filter((one) => one.id !== entry.id)), { class: "gv-turn" });
+  const remove = iconButton(`Remove ${entry.on}`, "M4 4l8 8M12 4l-8 8", () => set(all.filter((one) => one.id !== entry.id)));
   const said = remarks(trace, entry);
   const remark = said === "" ? [] : [element("div", { class: isWrong ? "gv-wrong" : "gv-note" }, said)];
   const text = element("div", { class: "gv-entry-text" }, element("code", {}, entry.on), ...remark);
@@ -65,11 +65,10 @@ function messagesCard(trace: Trace, position: number, breakpoints: BreakpointEnt
   const said = logBy(trace, breakpoints, position).slice(-MESSAGES);
   const list = element("div", { class: "gv-messages", role: "list", "aria-label": "Messages" });
   for (const { position: at, message } of said) {
-    const go = element("button", { type: "button", class: "gv-link" }, String(at));
-    go.addEventListener("click", () => navigation.go(at));
+    const go = linkButton(() => navigation.go(at), String(at));
     list.append(element("div", { role: "listitem", class: "gv-entry" }, go, element("span", { class: "gv-entry-text" }, message)));
   }
-  return [element("b", {}, "Messages"), said.length > 0 ? list : element("p", { class: "gv-quiet" }, "None by now.")];
+  return [element("b", {}, "Messages"), said.length > 0 ? list : quiet("None by now.")];
 }
 
 /** Runs to the target; says where it is instead when it does not come any more, or what is wrong with it. */

@@ -7,6 +7,7 @@ import { clustersOf } from "./clusters";
 import { element, SVG_NAMESPACE } from "./dom";
 import { createMarking, type Marking } from "./marking";
 import type { Navigation } from "./navigation";
+import { counted } from "./numbers";
 import { clustersFrom, createOpening } from "./opening";
 import type { Drawing, Source } from "./svg";
 import { labelled, type Labels } from "./teach";
@@ -15,6 +16,8 @@ import { createViewport, type Viewport } from "./viewport";
 
 export interface Canvas {
   element: HTMLElement;
+  /** What is said of labels of wires that have no place. */
+  note: HTMLElement;
   viewport: Viewport;
   /** `touched` holds the lines that can look different than before. */
   show(position: number, touched: Set<string>): void;
@@ -54,6 +57,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
   let isTaught = false;
   let picture = draw();
   const scroller = element("div", { class: "gv-window" }, picture.svg);
+  const note = element("div", { class: "gv-placeless gv-note", hidden: true });
   const viewport = createViewport(scroller, picture.svg);
 
   function draw(): Picture {
@@ -93,6 +97,9 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
   function tell(): void {
     const event = currentEvent(trace, shown);
     picture.labels?.show(shown, new Set([...(event?.lines ?? []), forwardLine(event) ?? "", selected ?? ""]));
+    const placeless = picture.labels?.placeless ?? 0;
+    note.hidden = placeless === 0;
+    note.textContent = `${counted(placeless, "label")} without room: shown where the step is, or at what is selected`;
   }
 
   function toggle(cluster: string, node: string): void {
@@ -131,6 +138,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
 
   return {
     element: scroller,
+    note,
     viewport,
     show,
     select,

@@ -5,11 +5,9 @@ import { chainAt, sumAt, type Link, type Sum } from "../teaching/chain";
 import { numbersOf } from "../teaching/elements";
 import type { Trace, Value } from "../trace";
 import { element } from "./dom";
-import { glance, NOT_YET } from "./glance";
+import { DIGITS, glance, NOT_YET } from "./glance";
 import { mathElement } from "./math";
 import { quantity } from "./numbers";
-
-const DIGITS = 3;
 
 /** A row for each gradient that the operator of the event gives. */
 export function chainRows(trace: Trace, position: number): HTMLElement {
@@ -26,9 +24,9 @@ export function chainRows(trace: Trace, position: number): HTMLElement {
 function addition({ total, result, terms }: Sum): Printed {
   const left = named(total);
   if (!result) return joinedBy("=", [left, said(NOT_YET)]);
-  const isTold = [result, ...terms].every((one) => numbersOf(one) !== null);
+  const isTold = terms.length > 0 && [result, ...terms].every((one) => numbersOf(one) !== null);
   if (!isTold) return joinedBy("=", [left, said(glance(result))]);
-  const shown = terms.map((one, index) => said(one ? (index === 0 ? glance(one) : signed(glance(one))) : ""));
+  const shown = terms.map((one, index) => said(index === 0 ? glance(one) : signed(glance(one))));
   return joinedBy("=", [left, joinedBy("+", shown), said(glance(result))]);
 }
 

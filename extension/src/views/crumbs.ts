@@ -3,7 +3,7 @@
 import { crumbs, type Crumb } from "../places";
 import { linesById, type Trace } from "../trace";
 import { roundText } from "../values";
-import { element, icon } from "./dom";
+import { button, element, iconButton } from "./dom";
 import type { Navigation } from "./navigation";
 
 export interface Crumbs {
@@ -13,8 +13,8 @@ export interface Crumbs {
 
 export function createCrumbs(trace: Trace, navigation: Navigation): Crumbs {
   const way = element("ol", { class: "gv-way" });
-  const previous = turn("Previous iteration", "The same place an iteration before ([)", "M10 3 5 8l5 5", navigation.previousIteration);
-  const next = turn("Next iteration", "The same place an iteration on (])", "M6 3l5 5-5 5", navigation.nextIteration);
+  const previous = iconButton("Previous iteration", "M10 3 5 8l5 5", navigation.previousIteration, { title: "The same place an iteration before ([)" });
+  const next = iconButton("Next iteration", "M6 3l5 5-5 5", navigation.nextIteration, { title: "The same place an iteration on (])" });
   const bar = element("nav", { class: "gv-crumbs", "aria-label": "Nested nets that we are in", hidden: trace.subnets.length === 0 }, way);
   let shown = "";
 
@@ -56,13 +56,5 @@ function label(trace: Trace, { subnet, frame }: Crumb): string {
 }
 
 function step(text: string, title: string, act: () => void): HTMLButtonElement {
-  const made = element("button", { type: "button", title }, text);
-  made.addEventListener("click", act);
-  return made;
-}
-
-function turn(name: string, title: string, path: string, act: () => void): HTMLButtonElement {
-  const made = element("button", { type: "button", class: "gv-turn", "aria-label": name, title }, icon(path));
-  made.addEventListener("click", act);
-  return made;
+  return button(act, { title }, text);
 }

@@ -113,6 +113,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       lesson.isOn = !lesson.isOn;
       panes.teach();
     },
+    table: () => panes.table(),
     answer: (key) => lesson.isOn && panes.answer(key),
     marks: () => marks,
     mark: (next) => setMarks(next, true),
@@ -166,6 +167,10 @@ interface Panes {
   say(text: string): void;
   /** Shows teaching mode, or lets it go. */
   teach(): void;
+  /** Shows the table of the operators in the place of the graph, or the graph again. */
+  table(): void;
+  /** Puts the focus into the graph's search field. */
+  find(): void;
   /** Takes a key as a part of a prediction. */
   answer(key: string): boolean;
   /** Whether a prediction waits to be revealed. */
@@ -191,7 +196,7 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   const crumbs = createCrumbs(trace, navigation);
   const program = createProgram(trace, navigation);
   const graph = createGraph(trace, navigation);
-  const inspector = createInspector(trace, navigation, chosen, answers);
+  const inspector = createInspector(trace, navigation, chosen, answers, lesson);
   const formula = createFormula(trace);
   const predict = createPredict(trace, navigation, lesson);
   const narration = createNarration(trace);
@@ -221,9 +226,23 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     root.classList.toggle("gv-teaching", lesson.isOn);
     toolbar.teach(lesson.isOn);
     graph.teach(lesson.isOn);
+    inspector.teach();
     predict.show(shown ?? 0);
   }
   teach();
+
+  let isTable = false;
+  function table(): void {
+    isTable = !isTable;
+    graph.table(isTable);
+    toolbar.table(isTable);
+  }
+  toolbar.table(isTable);
+
+  function find(): void {
+    if (isTable) table();
+    graph.find();
+  }
 
   function line(): string | undefined {
     const focused = root.querySelector<HTMLElement>(".gv-line:focus")?.dataset["line"];
@@ -237,6 +256,8 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     mark,
     say: narration.say,
     teach,
+    table,
+    find,
     answer: predict.answer,
     isAnswered: predict.isAnswered,
     open: inspector.open,
@@ -246,7 +267,7 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     numbers: inspector.toggleTable,
     search: toolbar.search,
     help,
-    dispose: () => [toolbar, timeline, program, graph, narration].forEach((view) => view.dispose()),
+    dispose: () => [toolbar, timeline, program, graph, inspector, narration].forEach((view) => view.dispose()),
   };
 }
 
@@ -258,8 +279,7 @@ function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes):
   const keyboard: Keyboard = {
     ...navigation,
     fit: () => panes().graph.fit(),
-    find: () => panes().graph.find(),
-    table: () => panes().graph.toggleTable(),
+    find: () => panes().find(),
     group: () => panes().graph.toggleGroup(panes().line()),
     into: () => (panes().isAnswered() ? navigation.step() : navigation.into()),
     breakpoint: () => {

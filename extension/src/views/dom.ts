@@ -27,11 +27,30 @@ export function icon(path: string): SVGSVGElement {
   return picture;
 }
 
-/** A button that shows an icon alone; what it says stands in its tool tip. */
-export function iconButton(label: string, path: string, act: () => void, attributes: Attributes = {}): HTMLButtonElement {
-  const made = element("button", { type: "button", title: label, "aria-label": label, ...attributes }, icon(path));
+export function button(act: () => void, attributes: Attributes, ...children: Child[]): HTMLButtonElement {
+  const made = element("button", { type: "button", ...attributes }, ...children);
   made.addEventListener("click", act);
   return made;
+}
+
+/** A button in a card, which leads to more or elsewhere. */
+export function linkButton(act: () => void, ...children: Child[]): HTMLButtonElement {
+  return button(act, { class: "gv-link" }, ...children);
+}
+
+/** A small button that shows an icon alone; what it says stands in its tool tip. */
+export function iconButton(label: string, path: string, act: () => void, attributes: Attributes = {}): HTMLButtonElement {
+  return button(act, { class: "gv-tool", title: label, "aria-label": label, ...attributes }, icon(path));
+}
+
+/** What is said where there is nothing to show. */
+export function quiet(text: string): HTMLElement {
+  return element("p", { class: "gv-quiet" }, text);
+}
+
+/** Gives the focus back to the debugger, if an element has it that is about to go: the keys go on to work. */
+export function leave(going: Element): void {
+  if (going.contains(document.activeElement)) going.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
 }
 
 function setAttributes(target: Element, attributes: Attributes): void {

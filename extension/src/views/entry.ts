@@ -1,7 +1,7 @@
 // A field that adds a text to a list, and says where a text that means nothing is at fault.
 
 import type { ConditionError } from "../conditions/tokens";
-import { element } from "./dom";
+import { element, leave } from "./dom";
 
 let forms = 0;
 
@@ -38,7 +38,7 @@ export function createFault(input: HTMLInputElement): Fault {
 /** Lets a field have the keys that are typed in it; Escape leads back to the debugger. */
 export function keepKeys(input: HTMLInputElement): void {
   input.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") input.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
+    if (event.key === "Escape") leave(input);
     // What is typed belongs to the field, but for the keys that mean nothing in it.
     if (event.key !== "F10" && event.key !== "F11") event.stopPropagation();
   });

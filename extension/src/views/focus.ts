@@ -1,7 +1,7 @@
 // The focus: only what lies within some hops of one operator is shown.
 
 import { linesById, type Trace } from "../trace";
-import { element, iconButton } from "./dom";
+import { element, iconButton, leave } from "./dom";
 import { neighbourhood } from "./hops";
 import { counted } from "./numbers";
 
@@ -43,7 +43,7 @@ export function createFocus(trace: Trace, keep: (lines: ReadonlySet<string> | nu
     if (centre === null) return;
     const line = centre;
     centre = null;
-    if (bar.contains(document.activeElement)) bar.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
+    leave(bar);
     bar.hidden = true;
     keep(null, line);
   }

@@ -4,7 +4,8 @@ import { elementsOf } from "../teaching/elements";
 import type { Value } from "../trace";
 import { NOT_COMPUTED, quantity } from "./numbers";
 
-const DIGITS = 3;
+/** Significant digits where there is little room. */
+export const DIGITS = 3;
 
 export const NOT_YET = `${NOT_COMPUTED} yet`;
 /** The same where there is little room. */

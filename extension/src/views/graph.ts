@@ -19,9 +19,9 @@ export interface GraphView {
   fit(): void;
   /** Shows what the wires carry, or takes it away. */
   teach(isOn: boolean): void;
-  /** Shows the graph, or the table of the operators. */
-  toggleTable(): void;
-  /** Puts the focus into the search field. */
+  /** Shows the table of the operators, or the graph. */
+  table(isTable: boolean): void;
+  /** Puts the focus into the search field, and ends what hides the rest of the graph. */
   find(): void;
   /** Shows what lies near a line alone, or all again. */
   toggleFocus(line: string | undefined): void;
@@ -38,38 +38,27 @@ export function createGraph(trace: Trace, navigation: Navigation): GraphView {
   const operators = createOperators(trace, navigation);
   const focus = createFocus(trace, (lines, line) => canvas?.keep(lines, line));
   const search = createSearch(trace, (lines) => canvas?.match(lines), lead);
-  const table = iconButton("Table of the operators (g)", "M2 3h12v10H2zM2 6.5h12M6 3v10", toggleTable);
-  const tools = element("div", { class: "gv-zoom", role: "group", "aria-label": "Graph tools" }, table);
-  const corner = element("div", { class: "gv-corner" }, focus.element, search.element);
   let selected: string | null = null;
   if (canvas) {
     const { viewport } = canvas;
-    tools.prepend(
-      iconButton("Find operators (s)", "M7 3a4 4 0 1 0 0 8 4 4 0 0 0 0-8M10 10l3.5 3.5", search.open),
+    const tools = element(
+      "div",
+      { class: "gv-tools", role: "group", "aria-label": "Graph tools" },
       iconButton("Focus on what is near, or show all again (f)", "M2 5V2h3M11 2h3v3M14 11v3h-3M5 14H2v-3M6 8h4M8 6v4", () => navigation.focus()),
-    );
-    tools.append(
       iconButton("Zoom in (Ctrl + wheel)", "M8 3v10M3 8h10", () => viewport.zoom(1.25)),
       iconButton("Zoom out", "M3 8h10", () => viewport.zoom(0.8)),
       iconButton("Fit the graph (Space)", "M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3", viewport.fit),
     );
+    // While the focus is on, what it says stands where the search was.
+    pane.prepend(element("div", { class: "gv-strip" }, focus.element, search.element, tools));
   }
-  pane.append(operators.element, corner, tools);
+  pane.append(operators.element);
 
   function lead(line: string): void {
     if (focus.isOn) focus.end();
     canvas?.reveal(line);
     navigation.select(line);
   }
-
-  function toggleTable(): void {
-    const isTable = operators.element.hidden;
-    if (isTable) operators.open();
-    else operators.element.hidden = true;
-    table.setAttribute("aria-pressed", String(isTable));
-    pane.classList.toggle("gv-tabular", isTable);
-  }
-  table.setAttribute("aria-pressed", "false");
 
   return {
     element: pane,
@@ -85,8 +74,15 @@ export function createGraph(trace: Trace, navigation: Navigation): GraphView {
     mark: (breakpoints) => canvas?.mark(breakpoints),
     fit: () => canvas?.viewport.fit(),
     teach: (isOn) => canvas?.teach(isOn),
-    toggleTable,
-    find: () => canvas && search.open(),
+    table(isTable) {
+      pane.classList.toggle("gv-tabular", isTable);
+      if (isTable) operators.open();
+      else operators.element.hidden = true;
+    },
+    find() {
+      focus.end();
+      search.focus();
+    },
     toggleFocus: (line) => canvas && focus.toggle(selected ?? line),
     endFocus() {
       const wasOn = focus.isOn;
@@ -107,7 +103,7 @@ function createDrawn(trace: Trace, navigation: Navigation, pane: HTMLElement): C
   try {
     if ("omitted" in graph) throw new Error(`The graph was not drawn: ${graph.omitted}`);
     const canvas = createCanvas(trace, read(graph), navigation);
-    pane.append(canvas.element);
+    pane.append(canvas.element, canvas.note);
     return canvas;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -7,6 +7,7 @@ export interface Group {
   around: Group | null;
   /** The forward lines in it and in the groups inside. */
   forward: Line[];
+  backward: Line[];
   /** Since when each of its backward lines exists, in rising order. */
   mades: number[];
 }
@@ -31,7 +32,7 @@ function find(trace: Trace): Groups {
   const byId = new Map<string, Group>();
   const of = new Map<string, Group>();
   for (const { id, around, lines: own } of entries) {
-    const group: Group = { id, around: around === null ? null : (byId.get(around) ?? null), forward: [], mades: [] };
+    const group: Group = { id, around: around === null ? null : (byId.get(around) ?? null), forward: [], backward: [], mades: [] };
     byId.set(id, group);
     for (const line of own) of.set(line, group);
   }
@@ -40,11 +41,11 @@ function find(trace: Trace): Groups {
       const line = lines.get(id);
       for (let group = of.get(id) ?? null; group && line; group = group.around) {
         if (line.role === "forward") group.forward.push(line);
-        else group.mades.push(line.made);
+        else group.backward.push(line);
       }
     }
   }
-  for (const { mades } of byId.values()) mades.sort((a, b) => a - b);
+  for (const group of byId.values()) group.mades = group.backward.map(({ made }) => made).sort((a, b) => a - b);
   return { byId, of };
 }
 

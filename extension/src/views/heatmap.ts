@@ -2,7 +2,7 @@
 
 import type { Value } from "../trace";
 import { element } from "./dom";
-import { quantity } from "./numbers";
+import { counted, quantity } from "./numbers";
 
 const ROWS = 6;
 const COLUMNS = 16;
@@ -38,8 +38,7 @@ function heatCell(cell: Value["preview"][number][number], largest: number, where
 export function extent(value: Value): string {
   const shownRows = Math.min(value.preview.length, ROWS);
   const shownColumns = Math.min(value.preview[0]?.length ?? 0, COLUMNS);
-  const part = (shown: number, all: number, noun: string): string =>
-    shown < all ? `${shown} of ${all} ${noun}s` : `${all} ${noun}${all === 1 ? "" : "s"}`;
+  const part = (shown: number, all: number, noun: string): string => (shown < all ? `${shown} of ` : "") + counted(all, noun);
   const cut = shownRows < value.rows || shownColumns < value.columns;
   return `${cut ? "first " : ""}${part(shownRows, value.rows, "row")}, ${part(shownColumns, value.columns, "column")}`;
 }

@@ -1,11 +1,12 @@
 // The inspector: what is known of the blobs in focus, in tabs.
 
-import { currentEvent, namesAt } from "../cursor";
+import { currentEvent, lineState, namesAt } from "../cursor";
 import type { Answers } from "../answers";
+import type { Lesson } from "../teaching/lesson";
 import { linesById, subnetOf, type Merge, type Trace } from "../trace";
 import { roundsOf, type Place } from "../values";
 import { breakpointCards } from "./breakpoints";
-import { element } from "./dom";
+import { element, quiet } from "./dom";
 import { ledgerCard, ledgerList, ledgersFor } from "./ledger";
 import { mergeCard, mergeFor } from "./merge";
 import type { Navigation } from "./navigation";
@@ -13,6 +14,7 @@ import { changesSince, checkCards, pathsCard, stateAnswer, versionsCards, whyCar
 import { roundChoice } from "./rounds";
 import { stateCards } from "./state";
 import type { Corner } from "./table";
+import { createTabs } from "./tabs";
 import { blobChoice, valueCard, type Seen } from "./value";
 import { watchCards } from "./watch";
 
@@ -33,8 +35,11 @@ export interface Inspector {
   open(tab: Tab): void;
   /** Shows numbers as a table or as a heat map, whichever they were not. */
   toggleTable(): void;
+  /** A lesson began or ended. */
+  teach(): void;
   /** The blob that is shown, or would be in the Value tab. */
   blob(): string | undefined;
+  dispose(): void;
 }
 
 /** What the person chose, which stays when another trace is shown. */
@@ -45,14 +50,14 @@ export interface Chosen {
   isTable: boolean;
 }
 
-export function createInspector(trace: Trace, navigation: Navigation, chosen: Chosen, answers: Answers): Inspector {
-  const asking = { trace, answers, navigation };
+export function createInspector(trace: Trace, navigation: Navigation, chosen: Chosen, answers: Answers, lesson: Lesson): Inspector {
+  const asking = { trace, answers, navigation, isVeiled: () => lesson.isOn };
   const panel = element("div", { class: "gv-inside", role: "tabpanel", tabindex: 0 });
   const open = (tab: Tab): void => {
     chosen.tab = tab;
     draw();
   };
-  const tabs = createTabs(TABS, open);
+  const tabs = createTabs("Inspector", TABS, open);
   const pane = element("div", { class: "gv-pane gv-inspector", role: "region", "aria-label": "Inspector" }, tabs.element, panel);
   let position = 0;
   let selected: string | null = null;
@@ -65,6 +70,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
   function blobs(): string[] {
     const line = selected === null ? undefined : linesById(trace).get(selected);
     if (!line) return currentEvent(trace, position)?.blobs ?? [];
+    if (lesson.isOn && lineState(trace, line, position) === "future") return [];
     const { inputs, outputs } = namesAt(line, position);
     return line.kind === "passed" ? [...inputs, ...outputs] : [...outputs, ...inputs];
   }
@@ -72,7 +78,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
   function draw(): void {
     const own = selected === null ? currentEvent(trace, position)?.ledger : null;
     const found = [...new Set(blobs())];
-    const merge = mergeFor(trace, position, selected === null ? null : found);
+    const merge = mergeFor(byNow(trace.merges), position, selected === null ? null : found);
     const tab = chosen.tab ?? ((own ?? merge ?? null) === null ? following() : "Ledger");
     tabs.show(tab);
     panel.setAttribute("aria-label", tab);
@@ -87,8 +93,13 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     Check: checkTab,
     State: stateTab,
     Breakpoints: () => breakpointCards(trace, position, navigation),
-    Watch: () => watchCards(trace, position, navigation),
+    Watch: () => watchCards(trace, position, navigation, lesson.isOn),
   };
+
+  /** What an event has told of by now, in a lesson; else all. */
+  function byNow<T extends { at: number }>(all: T[]): T[] {
+    return lesson.isOn ? all.filter(({ at }) => at <= position) : all;
+  }
 
   /** The tab that goes with the event where it is about no ledger. */
   function following(): Tab {
@@ -106,19 +117,18 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
 
   /** The blobs in focus to choose from, and what `cards` shows of the one that is shown; `turning` chooses its run. */
   function blobTab(found: string[], shown: string | undefined, cards: (place: Place, turning: HTMLElement[]) => HTMLElement[]): HTMLElement[] {
-    if (shown === undefined) return [element("p", { class: "gv-quiet" }, nothingInFocus(position))];
+    if (shown === undefined) return [quiet(nothingInFocus(position))];
     const choice = blobChoice(found, shown, (other) => {
       blob = other;
       corner = null;
-      draw();
-      panel.querySelector<HTMLElement>("[aria-pressed=true]")?.focus();
+      redraw();
     });
     const { subnet, frame } = where();
     if (subnet === null) return [choice, ...cards({ blob: shown, subnet, frame }, [])];
     const rounds = roundsOf(trace, subnet, shown, frame);
-    const chosen = rounds.find((one) => one.frame === (round ?? frame)) ?? (frame === null ? rounds[0] : undefined);
-    const turning = chosen && rounds.length > 1 ? [roundChoice(trace, rounds, chosen, look)] : [];
-    return [choice, ...cards({ blob: shown, subnet, frame: chosen?.frame ?? frame }, turning)];
+    const turned = rounds.find((one) => one.frame === (round ?? frame)) ?? (frame === null ? rounds[0] : undefined);
+    const turning = turned && rounds.length > 1 ? [roundChoice(trace, rounds, turned, look)] : [];
+    return [choice, ...cards({ blob: shown, subnet, frame: turned?.frame ?? frame }, turning)];
   }
 
   function checkTab(found: string[]): HTMLElement[] {
@@ -141,14 +151,8 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     return blob !== null && found.includes(blob) ? blob : (found.find((one) => isOfNet(trace, where().subnet, one)) ?? found[0]);
   }
 
-  /** Draws the marks anew; what had the focus has it again, or what stands first in the tab. */
   function mark(): void {
-    if (chosen.tab !== "Breakpoints" && chosen.tab !== "Watch") return;
-    const focus = panel.contains(document.activeElement) ? (document.activeElement?.getAttribute("aria-label") ?? "") : null;
-    draw();
-    if (focus === null) return;
-    const same = [...panel.querySelectorAll<HTMLElement>("[aria-label]")].find((one) => one.getAttribute("aria-label") === focus);
-    (same ?? panel.querySelector<HTMLElement>("input"))?.focus({ preventScroll: true });
+    if (chosen.tab === "Breakpoints" || chosen.tab === "Watch") redraw();
   }
 
   function seen(): Seen {
@@ -169,28 +173,30 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     redraw();
   }
 
-  /** Draws anew; what had the focus has it again. */
+  /** Draws anew; what had the focus has it again or, where that is gone, the field that the tab begins with. */
   function redraw(): void {
-    const focus = panel.contains(document.activeElement) ? document.activeElement?.getAttribute("aria-label") : null;
+    const focused = panel.contains(document.activeElement) ? document.activeElement : null;
     draw();
-    if (focus === null || focus === undefined) return;
-    const same = [...panel.querySelectorAll<HTMLElement>("[aria-label]")].find((one) => one.getAttribute("aria-label") === focus);
-    (same ?? panel).focus({ preventScroll: true });
+    if (focused === null) return;
+    const label = focused.getAttribute("aria-label");
+    const same = [...panel.querySelectorAll<HTMLElement>("[aria-label]")].find((one) => one.getAttribute("aria-label") === label);
+    (same ?? panel.querySelector<HTMLElement>("input") ?? panel).focus({ preventScroll: true });
   }
 
-  function look(chosen: { frame: number }): void {
-    round = chosen.frame;
+  function look({ frame }: { frame: number }): void {
+    round = frame;
     redraw();
   }
 
   function ledgerTab(own: number | null | undefined, merge: Merge | undefined, found: string[]): HTMLElement[] {
     const { subnet, frame } = where();
-    const ledgers = ledgersFor(trace, own, found, subnet, frame);
-    const cards = [...(merge ? [mergeCard(trace, merge)] : []), ...ledgers.map((ledger) => ledgerCard(trace, ledger, navigation.go))];
+    const known = byNow(trace.ledgers);
+    const ledgers = ledgersFor(known, trace.ledgers[own ?? -1], found, subnet, frame);
+    const cards = [...(merge ? [mergeCard(trace, merge)] : []), ...ledgers.map((ledger) => ledgerCard(trace, ledger, position, lesson.isOn, navigation.go))];
     const added = ledgers[0];
     const about = added ? { blob: added.blob, subnet: added.subnet, frame: added.frame } : { blob: subject(found), subnet, frame };
-    const paths = about.blob === undefined ? [] : [pathsCard(asking, { ...about, blob: about.blob }, position)];
-    return [...(cards.length > 0 ? cards : [ledgerList(trace, navigation.go)]), ...paths];
+    const paths = about.blob === undefined ? [] : pathsCard(asking, { ...about, blob: about.blob }, position);
+    return [...(cards.length > 0 ? cards : [ledgerList(trace, known, navigation.go)]), ...paths];
   }
 
   return {
@@ -198,6 +204,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     mark,
     open,
     toggleTable,
+    teach: draw,
     blob: () => inFocus(blobs()),
     show(to) {
       position = to;
@@ -214,6 +221,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
       corner = null;
       draw();
     },
+    dispose: tabs.dispose,
   };
 }
 
@@ -225,33 +233,4 @@ function nothingInFocus(position: number): string {
 function isOfNet(trace: Trace, subnet: string | null, blob: string): boolean {
   const net = subnet === null ? trace : trace.subnets.find(({ id }) => id === subnet);
   return net?.forward.some(({ inputs, outputs }) => inputs.includes(blob) || outputs.includes(blob)) ?? false;
-}
-
-/** A list of tabs; while one has the focus, the arrow keys move between them. */
-function createTabs(offered: readonly Tab[], choose: (tab: Tab) => void) {
-  const buttons = offered.map((tab) => {
-    const button = element("button", { type: "button", role: "tab" }, tab);
-    button.addEventListener("click", () => choose(tab));
-    return button;
-  });
-  const list = element("div", { class: "gv-tabs", role: "tablist", "aria-label": "Inspector" }, ...buttons);
-  list.addEventListener("keydown", (event) => {
-    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-    const step = event.key === "ArrowRight" ? 1 : -1;
-    const index = (buttons.findIndex((one) => one === document.activeElement) + step + offered.length) % offered.length;
-    event.preventDefault();
-    event.stopPropagation();
-    buttons[index]?.focus();
-    const tab = offered[index];
-    if (tab) choose(tab);
-  });
-
-  function show(tab: Tab): void {
-    buttons.forEach((button, index) => {
-      button.setAttribute("aria-selected", String(offered[index] === tab));
-      button.tabIndex = offered[index] === tab ? 0 : -1;
-    });
-  }
-
-  return { element: list, show };
 }

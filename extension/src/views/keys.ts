@@ -16,8 +16,6 @@ export interface Keyboard extends Navigation {
   search(): void;
   /** Puts the focus into the graph's search field. */
   find(): void;
-  /** Shows the graph, or the table of the operators. */
-  table(): void;
   /** Opens or closes the group around what is looked at. */
   group(): void;
   toggleHelp(): void;
@@ -131,5 +129,5 @@ export function helpCard(): HTMLElement {
   const rows = HELP.map(([keys, meaning]) =>
     element("div", { role: "listitem" }, element("span", {}, ...keys.map((key) => element("kbd", {}, key))), " ", element("span", {}, meaning)),
   );
-  return element("div", { class: "gv-help", role: "list", "aria-label": "Keys", hidden: true }, ...rows);
+  return element("div", { class: "gv-help", role: "list", "aria-label": "Keys", tabindex: 0, hidden: true }, ...rows);
 }

@@ -8,8 +8,12 @@ import { clusterAt, findPlan, fold, span, type Fold, type Plan, type Span } from
 const BESIDE = 12;
 /** Numbers of the drawings are rounded to tenths. */
 const ROUNDING = 0.05;
-/** The character that stands for the first word of a shape; those of the others follow it. */
+/** The characters that stand for the first phrase of shapes and for the first word of one; those of the others follow it. */
+const FIRST_PHRASE = 0x100;
 const FIRST_WORD = 0x20000;
+const SPOKEN = /[\u{100}-\u{7ff}\u{20000}-\u{2a6df}]/gu;
+/** Characters of a drawing: many times what one of ours has. */
+const MOST_SPOKEN = 20_000_000;
 
 interface GroupNode {
   /** Its lower border. */
@@ -78,10 +82,16 @@ function findGroups(root: Element, id: string | null): Map<string, GroupNode> {
   return found;
 }
 
-/** The text of a group's drawing: its shape with its words. */
+/** The text of a group's drawing: its shape with its words. It ends early where it would be endless. */
 export function spoken(graph: Exclude<Graph, { omitted: string }>, group: number): string {
   const { shape, words } = graph.groups[group] ?? { shape: -1, words: [] };
-  return (graph.shapes[shape] ?? "").replace(/[\u{20000}-\u{2a6df}]/gu, (character) => escaped(words[(character.codePointAt(0) ?? 0) - FIRST_WORD] ?? ""));
+  let length = 0;
+  return (graph.shapes[shape] ?? "").replace(SPOKEN, (character) => {
+    const number = character.codePointAt(0) ?? 0;
+    const said = number < FIRST_WORD ? (graph.phrases[number - FIRST_PHRASE] ?? "") : escaped(words[number - FIRST_WORD] ?? "");
+    length += said.length;
+    return length > MOST_SPOKEN ? "" : said;
+  });
 }
 
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
@@ -124,7 +134,8 @@ function moved(at: number, from: number, to: number, left: number, right: number
   return at + (at > from ? left : 0) + (at >= to ? right : 0);
 }
 
-const PORT = /\.(?:forward|backward)-(?:in|out)$/;
+/** The node at the border of a cluster, through which something comes in or goes out. */
+export const PORT = /^(.+)\.(?:forward|backward)-(?:in|out)$/;
 
 /** Whether an element is the node of something that is not kept, or an edge from or to such a node. */
 export function isBeside(id: string, element: Element, kept: ReadonlySet<string>): boolean {

@@ -7,9 +7,9 @@ import { count, counted, NOT_COMPUTED, quantity } from "./numbers";
 import { picture } from "./picture";
 
 /** The merge that goes with a position, or with the blobs of a line that was chosen. */
-export function mergeFor(trace: Trace, position: number, chosen: readonly string[] | null): Merge | undefined {
-  if (chosen === null) return trace.merges.find((merge) => merge.at === position);
-  return trace.merges.find((merge) => chosen.includes(merge.after.indices) || chosen.includes(merge.after.values));
+export function mergeFor(merges: readonly Merge[], position: number, chosen: readonly string[] | null): Merge | undefined {
+  if (chosen === null) return merges.find((merge) => merge.at === position);
+  return merges.find((merge) => chosen.includes(merge.after.indices) || chosen.includes(merge.after.values));
 }
 
 export function mergeCard(trace: Trace, merge: Merge): HTMLElement {

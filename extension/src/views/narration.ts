@@ -16,38 +16,34 @@ export interface Narration {
   dispose(): void;
 }
 
-/** So many lines are shown of a narration, in a bar that is wider than so many pixels; the rest is scrolled to. */
-const MOST_LINES: [width: number, lines: number][] = [[900, 3], [560, 4], [0, 6]];
+/** Pixels of a line of text. */
+const LINE = 20;
+/** The window limits how many lines are shown at most, in the style sheet; the rest is scrolled to. */
 const FEWEST_LINES = 2;
-/** The width of a character, of all beside the sentence, and of the part that the next event can take. */
-const TEXT = { character: 7, beside: 150, next: 0.34 };
+/** So many of the longest narrations are laid out to see how many lines they take. */
+const CANDIDATES = 3;
 
 export function createNarration(trace: Trace): Narration {
   const kind = element("b", { class: "gv-kind" });
   const sentence = element("span", { class: "gv-sentence" });
   const outcome = element("span", { class: "gv-outcome" });
   const next = element("span", { class: "gv-next" });
-  const spoken = element("div", { class: "gv-spoken", "aria-live": "polite" }, outcome, kind, sentence);
-  const bar = element("div", { class: "gv-narration", role: "group", "aria-label": "Narration", tabindex: 0 }, spoken, next);
+  const spoken = element("div", { class: "gv-spoken", role: "group", "aria-label": "Narration", tabindex: 0, "aria-live": "polite" }, outcome, kind, sentence);
+  const bar = element("div", { class: "gv-narration" }, spoken, next);
 
   // As high as the longest narration needs, so that it is whole, and that a step moves nothing.
-  const longest = trace.events.reduce((most, event) => Math.max(most, event.narration.length), trace.summary.length);
-  const resizes = new ResizeObserver(() => bar.style.setProperty("--gv-lines", String(linesFor(longest, bar.clientWidth))));
-  resizes.observe(bar);
+  const longest = longestPlaces(trace);
+  const resizes = new ResizeObserver(() => {
+    if (spoken.clientWidth > 0) bar.style.setProperty("--gv-lines", String(linesFor(trace, longest, spoken)));
+  });
+  resizes.observe(spoken);
+  // It rests at whole lines only.
+  spoken.addEventListener("scrollend", () => (spoken.scrollTop = LINE * Math.round(spoken.scrollTop / LINE)));
 
   function show(position: number): void {
-    const event = currentEvent(trace, position);
     outcome.replaceChildren();
-    if (event) {
-      const { label, tone } = look(event.kind);
-      kind.className = `gv-kind gv-tone-${tone}`;
-      kind.replaceChildren(mark(event.kind), label);
-      sentence.replaceChildren(...marked(event.narration));
-    } else {
-      kind.className = "gv-kind gv-tone-quiet";
-      kind.replaceChildren("Start");
-      sentence.replaceChildren(...marked(trace.summary || `The net has ${counted(trace.forward.length, "operator")}.`));
-    }
+    spoken.scrollTop = 0;
+    tell(trace, position, kind, sentence);
     const coming = nextEvent(trace, position);
     next.replaceChildren(...(coming ? ["next: ", ...subject(trace, coming), " ", element("kbd", {}, "→")] : ["the end"]));
   }
@@ -55,10 +51,44 @@ export function createNarration(trace: Trace): Narration {
   return { element: bar, show, say: (text) => outcome.replaceChildren(text), dispose: () => resizes.disconnect() };
 }
 
-function linesFor(characters: number, width: number): number {
-  const columns = Math.max(1, (width * (1 - TEXT.next) - TEXT.beside) / TEXT.character);
-  const most = MOST_LINES.find(([least]) => width > least)?.[1] ?? FEWEST_LINES;
-  return Math.max(FEWEST_LINES, Math.min(most, Math.ceil(characters / columns)));
+function tell(trace: Trace, position: number, kind: HTMLElement, sentence: HTMLElement): void {
+  const event = currentEvent(trace, position);
+  if (event) {
+    const { label, tone } = look(event.kind);
+    kind.className = `gv-kind gv-tone-${tone}`;
+    kind.replaceChildren(mark(event.kind), label);
+    sentence.replaceChildren(...marked(event.narration));
+  } else {
+    kind.className = "gv-kind gv-tone-quiet";
+    kind.replaceChildren("Start");
+    sentence.replaceChildren(...marked(trace.summary || `The net has ${counted(trace.forward.length, "operator")}.`));
+  }
+}
+
+/** The positions whose narrations have the most characters. */
+function longestPlaces(trace: Trace): number[] {
+  const longest = [{ position: 0, length: trace.summary.length }];
+  trace.events.forEach(({ kind, narration }, index) => {
+    const length = look(kind).label.length + narration.length;
+    if (longest.length === CANDIDATES && length <= (longest[CANDIDATES - 1]?.length ?? 0)) return;
+    longest.push({ position: index + 1, length });
+    longest.sort((a, b) => b.length - a.length).splice(CANDIDATES);
+  });
+  return longest.map(({ position }) => position);
+}
+
+/** The lines to show in a text of that width. */
+function linesFor(trace: Trace, positions: readonly number[], { parentElement, clientWidth }: HTMLElement): number {
+  const trials = positions.map((position) => {
+    const [kind, sentence] = [element("b"), element("span")];
+    tell(trace, position, kind, sentence);
+    return element("div", { class: "gv-trial", "aria-hidden": "true" }, kind, sentence);
+  });
+  parentElement?.append(...trials);
+  for (const trial of trials) trial.style.width = `${clientWidth}px`;
+  const heights = trials.map((trial) => trial.clientHeight);
+  for (const trial of trials) trial.remove();
+  return Math.max(FEWEST_LINES, ...heights.map((height) => Math.ceil(height / LINE)));
 }
 
 /** "Visit Relu #1", "Run FCGradient": the event in two words. */

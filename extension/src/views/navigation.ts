@@ -25,6 +25,8 @@ export interface Navigation {
   otherClock(): void;
   /** Switches teaching mode on or off. */
   teach(): void;
+  /** Shows the table of the operators in the place of the graph, or the graph again. */
+  table(): void;
   /** Takes a key as a part of a prediction; false where nothing is asked. */
   answer(key: string): boolean;
   marks(): Marks;

@@ -2,7 +2,8 @@
 
 import { hasRun } from "../cursor";
 import { subnetOf, type GradientName, type Line, type Scalar, type Trace } from "../trace";
-import { element, version, type Child } from "./dom";
+import { bare } from "../versions";
+import { button, element, version, type Child } from "./dom";
 import type { Navigation } from "./navigation";
 import { quantity } from "./numbers";
 import { createWindowed } from "./windowed";
@@ -57,12 +58,11 @@ export function createOperators(trace: Trace, navigation: Navigation): Operators
 
   function head(column: Column | null, title: string, what: string): HTMLElement {
     if (!column) return element("div", { role: "columnheader" }, title);
-    const sort = element("button", { type: "button", title: `Sort by ${what}` }, title);
-    sort.addEventListener("click", () => {
+    const sort = (): void => {
       order = { column, isRising: order.column === column ? !order.isRising : column !== "norm" };
       arrange();
-    });
-    return element("div", { role: "columnheader" }, sort);
+    };
+    return element("div", { role: "columnheader" }, button(sort, { title: `Sort by ${what}` }, title));
   }
 
   function arrange(): void {
@@ -84,8 +84,7 @@ export function createOperators(trace: Trace, navigation: Navigation): Operators
     const entry = sorted[index];
     if (!entry) return element("div");
     const { line, gradients } = entry;
-    const lead = element("button", { type: "button", "data-operator": line.id, title: "Show it in the program and the inspector" }, line.type);
-    lead.addEventListener("click", () => navigation.select(line.id));
+    const lead = button(() => navigation.select(line.id), { "data-operator": line.id, title: "Show it in the program and the inspector" }, line.type);
     const [norm, ran] = [cell(), cell()];
     const names = gradients.map(({ type, kind }) => (kind === "passed" ? "passes on" : type)).join(", ");
     const cells = [cell(entry.name), cell(lead), cell(...listed(line.inputs)), cell(...listed(line.outputs)), cell(names || "none"), norm, cell(String(line.made)), ran];
@@ -181,7 +180,7 @@ function readEntries(trace: Trace): Entry[] {
 function gradientOf(trace: Trace, line: Line): string | null {
   const blob = line.outputs[0];
   if (blob === undefined) return null;
-  const found: GradientName | undefined = trace.gradients[blob.slice(0, Math.max(blob.lastIndexOf("@"), 0))];
+  const found: GradientName | undefined = trace.gradients[bare(blob)];
   return found === undefined ? null : typeof found === "string" ? found : found.values;
 }
 

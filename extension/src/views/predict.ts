@@ -106,7 +106,7 @@ function told({ isRight, question }: Outcome): (Node | string)[] {
 }
 
 function choiceButton(text: string, index: number, choose: (index: number) => void): HTMLButtonElement {
-  const button = element("button", { type: "button", "aria-pressed": "false", title: `Predict this (${index + 1})` }, element("kbd", {}, String(index + 1)), " ", ...marked(text));
+  const button = element("button", { type: "button", class: "gv-link", "aria-pressed": "false", title: `Predict this (${index + 1})` }, element("kbd", {}, String(index + 1)), " ", ...marked(text));
   button.addEventListener("click", () => choose(index));
   return button;
 }

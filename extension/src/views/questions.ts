@@ -2,11 +2,12 @@
 
 import { currentEvent, forwardLine } from "../cursor";
 import { pathOf } from "../places";
+import { isMade, isSettled } from "../teaching/veil";
 import { linesById, subnetOf, type Line, type Scalar, type Trace } from "../trace";
-import { valueOf, type Place } from "../values";
+import { valueAt, type Place } from "../values";
 import type { Question, Reply } from "../asking";
 import { answerCard, onDemand, shownBlock, shownReply, type Asking } from "./answer";
-import { element } from "./dom";
+import { element, quiet } from "./dom";
 import { keepKeys } from "./entry";
 import { quantity } from "./numbers";
 
@@ -17,8 +18,9 @@ export function asked(trace: Trace, { blob, subnet, frame }: Place): string {
 }
 
 export function whyCards(asking: Asking, place: Place, position: number): HTMLElement[] {
+  if (asking.isVeiled() && !isMade(asking.trace, position)) return heldBack("the pass is made");
   const question = (name: Question["question"]): Question => ({ question: name, arguments: [asked(asking.trace, place)], position });
-  const value = place.subnet !== null && place.frame === null ? undefined : valueOf(asking.trace, place.frame, place.blob);
+  const value = valueAt(asking.trace, place, asking.isVeiled() ? position : asking.trace.events.length);
   const why = answerCard(asking, question("why_none"));
   if (!value || value.norm === null) return [why];
   const isFaulty = value.nan > 0 || value.inf > 0 || (value.size > 0 && value.zero === value.size);
@@ -27,7 +29,13 @@ export function whyCards(asking: Asking, place: Place, position: number): HTMLEl
 }
 
 export function versionsCards(asking: Asking, place: Place, position: number): HTMLElement[] {
+  if (asking.isVeiled() && !isMade(asking.trace, position)) return heldBack("the pass is made");
   return [answerCard(asking, { question: "versions", arguments: [asked(asking.trace, place)], position })];
+}
+
+/** What a lesson tells only then. */
+function heldBack(until: string): HTMLElement[] {
+  return [element("p", { class: "gv-quiet" }, `A lesson tells this when ${until}: before, it is yours to predict.`)];
 }
 
 /** The checks of the operator that the event is about, or the line that is selected, and of the blob in focus. */
@@ -36,15 +44,17 @@ export function checkCards(asking: Asking, place: Place | null, selected: string
   const check = (word: string): Question => ({ question: "check", arguments: [word], position });
   const line = operatorAt(trace, selected, position);
   const cards: HTMLElement[] = [];
+  const isOpen = (blobs: readonly string[], where: Omit<Place, "blob">): boolean => !asking.isVeiled() || isSettled(trace, blobs, where, position);
+  const subnet = line ? subnetOf(line.id) : null;
+  const event = currentEvent(trace, position);
+  const frame = event?.subnet === subnet ? (event?.frame ?? null) : null;
+  if ((line && !isOpen(line.inputs, { subnet, frame })) || (place && !isOpen([place.blob], place))) return heldBack("these gradients are computed");
   if (line) {
-    const subnet = subnetOf(line.id);
-    const event = currentEvent(trace, position);
-    const frame = event?.subnet === subnet ? (event?.frame ?? null) : null;
     const name = `#${line.id.slice(line.id.lastIndexOf("f") + 1)}`;
     cards.push(onDemand(asking, `Check the rule of ${line.type} ${name}`, check(asked(trace, { blob: name, subnet, frame })), shownCheck));
   }
   if (place) cards.push(onDemand(asking, `Check the whole gradient of ${place.blob}`, check(asked(trace, place)), shownCheck));
-  return cards.length > 0 ? cards : [element("p", { class: "gv-quiet" }, "This event is about no operator and no blob.")];
+  return cards.length > 0 ? cards : [quiet("This event is about no operator and no blob.")];
 }
 
 /** The forward operator that the selected line, or the event, is about. */
@@ -93,7 +103,8 @@ export function stateAnswer(asking: Asking, position: number): HTMLElement[] {
 
 /** A field for another position, and what changed between that one and here. */
 export function changesSince(asking: Asking, position: number): HTMLElement[] {
-  const field = element("input", { type: "number", min: 0, max: asking.trace.events.length, value: Math.max(0, position - 1), "aria-label": "Compare with event", class: "gv-since" });
+  const max = asking.isVeiled() ? position : asking.trace.events.length;
+  const field = element("input", { type: "number", min: 0, max, required: true, value: Math.max(0, position - 1), "aria-label": "Compare with event", class: "gv-since" });
   const show = element("button", { type: "submit", class: "gv-link" }, "Compare");
   const place = element("div", { class: "gv-card", "aria-live": "polite" });
   const form = element("form", { class: "gv-compare" }, "what changed since event", field, show);
@@ -105,6 +116,7 @@ export function changesSince(asking: Asking, position: number): HTMLElement[] {
   return [form, place];
 }
 
-export function pathsCard(asking: Asking, place: Place, position: number): HTMLElement {
-  return onDemand(asking, `Paths of the gradient of ${place.blob}`, { question: "paths", arguments: [asked(asking.trace, place)], position });
+export function pathsCard(asking: Asking, place: Place, position: number): HTMLElement[] {
+  if (asking.isVeiled() && !isSettled(asking.trace, [place.blob], place, position)) return [];
+  return [onDemand(asking, `Paths of the gradient of ${place.blob}`, { question: "paths", arguments: [asked(asking.trace, place)], position })];
 }

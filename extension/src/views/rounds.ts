@@ -2,7 +2,7 @@
 
 import type { Scalar, Trace } from "../trace";
 import { loopAround, roundText, type Round } from "../values";
-import { element, icon, SVG_NAMESPACE } from "./dom";
+import { element, iconButton, SVG_NAMESPACE } from "./dom";
 import { count, quantity } from "./numbers";
 
 /** A chart says nothing of two numbers. */
@@ -17,9 +17,7 @@ export function roundChoice(trace: Trace, rounds: readonly Round[], shown: Round
   const at = rounds.indexOf(shown);
   const turn = (name: string, by: number, path: string): HTMLButtonElement => {
     const other = rounds[at + by];
-    const made = element("button", { type: "button", class: "gv-turn", "aria-label": name, title: name, "aria-disabled": !other }, icon(path));
-    made.addEventListener("click", () => other && choose(other));
-    return made;
+    return iconButton(name, path, () => other && choose(other), { "aria-disabled": String(!other) });
   };
   const loop = loopAround(trace, shown.frame);
   const text = element("span", { class: "gv-round-text" }, roundText(trace, loop));

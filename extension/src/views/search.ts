@@ -1,21 +1,20 @@
 // Searching the graph: a field that finds operators by type, name, blob or index, and goes from one to the next.
 
 import { allLines, type Line, type Trace } from "../trace";
-import { element, iconButton } from "./dom";
+import { element } from "./dom";
 import { keepKeys } from "./entry";
+
+const FOUND_BY = "Operators whose type, name or blobs have this in them, or #index; Enter goes to the next one, Escape ends the search (s)";
 
 export interface Search {
   element: HTMLElement;
-  open(): void;
-  close(): void;
+  focus(): void;
 }
 
 /** `match` gets what matches, and `lead` the one that the person goes to. */
 export function createSearch(trace: Trace, match: (lines: string[]) => void, lead: (line: string) => void): Search {
-  const input = element("input", { type: "text", "aria-label": "Search the graph", placeholder: "type, blob, #index", spellcheck: "false", autocomplete: "off" });
+  const input = element("input", { type: "text", "aria-label": "Search the graph", placeholder: "Find…  type, blob, #2", title: FOUND_BY, spellcheck: "false", autocomplete: "off" });
   const count = element("span", { class: "gv-note", role: "status" });
-  const shut = iconButton("Close the search", "M4 4l8 8M12 4l-8 8", close, { title: "Close the search (Escape)" });
-  const bar = element("div", { class: "gv-search", role: "search", hidden: true }, input, count, shut);
   let found: string[] = [];
   let at = -1;
 
@@ -31,14 +30,6 @@ export function createSearch(trace: Trace, match: (lines: string[]) => void, lea
     tell();
   }
 
-  function close(): void {
-    if (bar.hidden) return;
-    bar.hidden = true;
-    found = [];
-    match(found);
-    bar.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
-  }
-
   keepKeys(input);
   input.addEventListener("input", look);
   input.addEventListener("keydown", (event) => {
@@ -47,17 +38,17 @@ export function createSearch(trace: Trace, match: (lines: string[]) => void, lea
       at = event.shiftKey ? (Math.max(at, 0) + found.length - 1) % found.length : (at + 1) % found.length;
       lead(found[at] ?? "");
       tell();
-    } else if (event.key === "Escape") close();
+    } else if (event.key === "Escape") {
+      input.value = "";
+      look();
+    }
   });
   return {
-    element: bar,
-    open() {
-      bar.hidden = false;
-      look();
+    element: element("div", { class: "gv-search", role: "search" }, input, count),
+    focus() {
       input.focus({ preventScroll: true });
       input.select();
     },
-    close,
   };
 }
 

@@ -2,7 +2,9 @@
 
 import { pointsOf, type Box, type Point } from "../teaching/placing";
 import { looseWires, wiresBetween, type Wire } from "../teaching/wires";
-import type { Trace } from "../trace";
+import { linesById, subnetOf, type Line, type Trace } from "../trace";
+import { groupOfNode, groupsOf } from "./groups";
+import { PORT } from "./levels";
 
 /** A spot for a label: whether its text ends at the wire, and what is drawn of the wire where the drawing has none. */
 export interface Spot extends Box {
@@ -13,16 +15,20 @@ export interface Spot extends Box {
 /** A label that stands at wires, where it can: the best spot first. */
 export interface Planned {
   wires: Wire[];
+  /** Whether the wires are told together. */
+  isTogether: boolean;
   spots: Spot[];
 }
 
 /** How large a label becomes. */
-export type Extent = (wires: Wire[]) => Pick<Box, "width" | "height">;
+export type Extent = (wires: Wire[], isTogether: boolean) => Pick<Box, "width" | "height">;
 
 export const GAP = 6;
 /** How long a wire is that leads nowhere, and how far off the column of those that come from nowhere stands. */
 const STUB = 28;
 const LEAD = 34;
+/** So many blobs between two lines are told each for itself. */
+const APART = 2;
 /** Between wires that enter one node. */
 const ENTRY = 11;
 
@@ -68,18 +74,40 @@ export function offset(group: Element): Point {
   return [Number(found?.[1] ?? 0), Number(found?.[2] ?? 0)];
 }
 
-/** Labels at the edges that the drawing has, which lose the names that they had; an edge of many blobs tells of two. */
+/**
+ * Labels at the edges that the drawing has, which lose the names that they had. Between two lines one or two blobs are
+ * told each for itself; more, and those between closed groups, together.
+ */
 export function edgeLabels(trace: Trace, byId: Map<string, SVGElement>, extent: Extent): Planned[] {
   const labels: Planned[] = [];
   for (const [id, edge] of byId) {
     if (!id.startsWith("edge-") || edge.classList.contains("saved")) continue;
     const end = (which: string): string => [...edge.classList].find((one) => one.startsWith(`${which}-`))?.slice(which.length + 1) ?? "";
-    const wires = wiresBetween(trace, end("from"), end("to"), edge.classList.contains("backward")).slice(0, 2);
+    const isBackward = edge.classList.contains("backward");
+    const [tails, heads] = [end("from"), end("to")].map((one) => linesAt(trace, one, isBackward));
+    const wires = wiresBetween(tails ?? [], heads ?? [], isBackward);
     if (wires.length === 0) continue;
     edge.setAttribute("data-told", "");
-    labels.push({ wires, spots: along(pointsOf(pathOf(edge)), extent(wires)) });
+    const isTogether = wires.length > (tails?.length === 1 && heads?.length === 1 ? APART : 1);
+    labels.push({ wires, isTogether, spots: along(pointsOf(pathOf(edge)), extent(wires, isTogether)) });
   }
   return labels;
+}
+
+/** The lines that an end of an edge stands for: one, those in a group or, at a port in a group's border, those around it. */
+function linesAt(trace: Trace, end: string, isBackward: boolean): Line[] {
+  const line = linesById(trace).get(end);
+  if (line) return [line];
+  const groups = groupsOf(trace);
+  const port = PORT.exec(end);
+  const group = groupOfNode(groups, port?.[1] ?? end);
+  if (!group) return [];
+  const inside = isBackward ? group.backward : group.forward;
+  if (!port) return inside;
+  const subnet = subnetOf(group.id);
+  const net = subnet === null ? trace : trace.subnets.find(({ id }) => id === subnet);
+  const own = new Set(inside);
+  return (net?.[isBackward ? "backward" : "forward"] ?? []).filter((one) => !own.has(one));
 }
 
 /** Spots beside a path, from its middle outward. */
@@ -98,7 +126,7 @@ export function looseLabels(trace: Trace, scene: Scene, extent: Extent): Planned
   return trace.forward.flatMap(({ id }) => {
     const node = scene.nodes.get(id);
     if (!node) return [];
-    const inputs = wires.filter(({ to }) => to === id);
+    const inputs = wires.filter(({ to }) => to.includes(id));
     const outputs = wires.filter(({ from }) => from === id);
     return [...inputs.map((wire, index) => inputLabel(scene.left - LEAD, node, wire, index - (inputs.length - 1) / 2, extent)), ...outputs.map((wire) => outputLabel(node, wire, extent))];
   });
@@ -106,24 +134,25 @@ export function looseLabels(trace: Trace, scene: Scene, extent: Extent): Planned
 
 /** `slot` is how many labels it stands below the middle of the node. */
 function inputLabel(end: number, node: Box, wire: Wire, slot: number, extent: Extent): Planned {
-  const { width, height } = extent([wire]);
+  const { width, height } = extent([wire], false);
   const middle = node.y + node.height / 2;
   const enters = Math.min(node.y + node.height - 5, Math.max(node.y + 5, middle + slot * ENTRY));
   const spot = (shift: number): Spot => {
     const y = middle + slot * (height + 2) + shift;
     return { x: end - width, y: y - height / 2, width, height, isBefore: true, stub: `M${end + 3},${y}h8L${node.x - 12},${enters}H${node.x - 1}` };
   };
-  return { wires: [wire], spots: [0, 4, -4, 8, -8, 12, -12].map(spot) };
+  return { wires: [wire], isTogether: false, spots: [0, 4, -4, 8, -8, 12, -12].map(spot) };
 }
 
 function outputLabel(node: Box, wire: Wire, extent: Extent): Planned {
-  const size = extent([wire]);
+  const size = extent([wire], false);
   const [x, right] = [node.x + node.width / 2, node.x + node.width + GAP];
   const [bottom, middle] = [node.y + node.height, node.y + node.height / 2];
   const below = { ...size, y: bottom + GAP, stub: `M${x},${bottom + 1}v${STUB}` };
   const beside = { ...size, x: right, isBefore: false, stub: "" };
   return {
     wires: [wire],
+    isTogether: false,
     spots: [
       { ...below, x: x + GAP, isBefore: false },
       { ...below, x: x - GAP - size.width, isBefore: true },

@@ -3,7 +3,7 @@
 import { currentEvent } from "../cursor";
 import { isNew, scheduleAt } from "../schedule";
 import type { Grad, Pool, Trace, Wait } from "../trace";
-import { element, version, type Child } from "./dom";
+import { button, element, leave, linkButton, quiet, version, type Child } from "./dom";
 import type { Navigation } from "./navigation";
 import { count, counted, quantity, shapeText } from "./numbers";
 
@@ -39,11 +39,12 @@ function heapCard(trace: Trace, heap: Wait[], taken: Wait | null, position: numb
   const card = element("div", { class: "gv-card gv-state" }, head, out, list);
   const rest = heap.slice(SHOWN);
   if (rest.length > 0) {
-    const more = element("button", { type: "button", class: "gv-link" }, `${counted(rest.length, "function")} more`);
-    more.addEventListener("click", () => {
+    const show = (): void => {
       list.append(...rest.map((one, index) => item(one, SHOWN + index)));
+      leave(more);
       more.remove();
-    });
+    };
+    const more = linkButton(show, `${counted(rest.length, "function")} more`);
     card.append(more);
   }
   return card;
@@ -55,9 +56,7 @@ function waiting(trace: Trace, one: Wait, says: string, navigation: Navigation):
   const rank = element("span", { class: "gv-rank" }, `rank ${one.rank}`);
   const note = element("span", { class: "gv-note" }, `arrival ${one.arrival}`);
   const said = says === "" ? [] : [element("span", { class: "gv-says" }, says)];
-  const made = element("button", { type: "button", title: "Show it in the program and the graph" }, rank, element("b", {}, `${type} #${one.function}`), note, ...said);
-  made.addEventListener("click", () => navigation.select(`f${one.function}`));
-  return made;
+  return button(() => navigation.select(`f${one.function}`), { title: "Show it in the program and the graph" }, rank, element("b", {}, `${type} #${one.function}`), note, ...said);
 }
 
 /** What became of the function that was taken out last. */
@@ -80,8 +79,7 @@ function gradRow(trace: Trace, one: Grad, position: number, navigation: Navigati
   const isChanged = isNew(one.at, position);
   const value = one.value === null ? undefined : trace.values[one.value];
   const what: Child[] = one.value === null ? ["None"] : [element("code", {}, ...version(one.value)), ` ${value ? shapeText(value.shape) : ""}`];
-  const how = element("button", { type: "button", title: one.at > 0 ? `Written by event ${one.at}` : "It was so before this recording" }, HOW[one.how]);
-  how.addEventListener("click", () => one.at > 0 && navigation.go(one.at));
+  const how = button(() => one.at > 0 && navigation.go(one.at), { title: one.at > 0 ? `Written by event ${one.at}` : "It was so before this recording" }, HOW[one.how]);
   const cells: [string, Child[]][] = [
     ["", [element("code", {}, one.variable)]], ["", what], ["gv-right", [value ? quantity(value.norm) : "none"]], ["gv-right", [how]],
   ];
@@ -99,8 +97,4 @@ function poolCard(pools: Pool[], position: number): HTMLElement {
     return element("tr", isNew(one.at, position) ? { class: "gv-changed" } : {}, element("td", {}, one.name), element("td", { class: "gv-share" }, bar, told));
   });
   return element("div", { class: "gv-card gv-state" }, head, element("table", { class: "gv-ledger gv-grads" }, element("tbody", {}, ...rows)));
-}
-
-function quiet(text: string): HTMLElement {
-  return element("p", { class: "gv-quiet" }, text);
 }

@@ -40,9 +40,13 @@ export interface Source {
   draw(open: ReadonlySet<string>, kept: ReadonlySet<string> | null): Drawing;
 }
 
+/** What stands where the drawing of a group should be, in a damaged trace. */
+const UNREADABLE = `<svg xmlns="${SVG_NAMESPACE}"><rect class="level" fill="none" x="-120" y="0" width="240" height="28"/>
+  <text class="title" text-anchor="middle" x="0" y="18">The drawing of this group cannot be read.</text></svg>`;
+
 let drawings = 0;
 
-/** Throws an Error when the text is no SVG. */
+/** Throws an Error when the text of the outermost drawing is no SVG. */
 export function read(graph: Exclude<Graph, { omitted: string }>): Source {
   const outermost = readLevel(graph.svg, null);
   const places = new Map(graph.groups.map(({ id }, index) => [id, index]));
@@ -50,7 +54,7 @@ export function read(graph: Exclude<Graph, { omitted: string }>): Source {
   function level(group: string | null): Level | null {
     const place = group === null ? undefined : places.get(group);
     if (group === null || place === undefined) return group === null ? outermost : null;
-    const found = levels.get(group) ?? readLevel(spoken(graph, place), group);
+    const found = levels.get(group) ?? levelOf(spoken(graph, place), group);
     levels.set(group, found);
     return found;
   }
@@ -65,6 +69,14 @@ export function read(graph: Exclude<Graph, { omitted: string }>): Source {
       return drawing;
     },
   };
+}
+
+function levelOf(text: string, group: string): Level {
+  try {
+    return readLevel(text, group);
+  } catch {
+    return readLevel(UNREADABLE, group);
+  }
 }
 
 function draw(laid: Laid, isFixed: boolean): Drawing {

@@ -3,7 +3,7 @@
 import type { Reply } from "../asking";
 import type { Scalar, Value } from "../trace";
 import { answerCard, shownReply, type Asking } from "./answer";
-import { element, icon } from "./dom";
+import { element, iconButton, linkButton } from "./dom";
 import { count, quantity } from "./numbers";
 
 /** Rows and columns of a page, as the kernel cuts them. */
@@ -20,8 +20,7 @@ export interface Corner {
 export function numbersTable(asking: Asking, blob: string, value: Value, corner: Corner | null, turn: (corner: Corner) => void): HTMLElement {
   const isWhole = value.preview.length >= value.rows && (value.preview[0]?.length ?? 0) >= value.columns;
   if (corner === null) {
-    const more = element("button", { type: "button", class: "gv-link", "aria-label": "All numbers" }, `All ${count(value.rows)} × ${count(value.columns)} numbers`);
-    more.addEventListener("click", () => turn({ row: 0, column: 0 }));
+    const more = linkButton(() => turn({ row: 0, column: 0 }), `All ${count(value.rows)} × ${count(value.columns)} numbers`);
     return element("div", { class: "gv-card" }, table(blob, value.preview, { row: 0, column: 0 }), ...(isWhole ? [] : [more]));
   }
   const { row, column } = corner;
@@ -40,9 +39,7 @@ export function numbersTable(asking: Asking, blob: string, value: Value, corner:
 function pager(what: string, start: number, size: number, all: number, go: (start: number) => void): HTMLElement {
   const button = (name: string, to: number, path: string): HTMLElement => {
     const isThere = to >= 0 && to < all;
-    const made = element("button", { type: "button", class: "gv-turn", "aria-label": name, title: name, "aria-disabled": String(!isThere) }, icon(path));
-    made.addEventListener("click", () => isThere && go(to));
-    return made;
+    return iconButton(name, path, () => isThere && go(to), { "aria-disabled": String(!isThere) });
   };
   const text = `${what} ${count(start)} to ${count(Math.min(all, start + size) - 1)} of ${count(all)}`;
   return element("span", { class: "gv-pager" }, button(`${what} before`, start - size, "M10 3 5 8l5 5"), text, button(`${what} behind`, start + size, "M6 3l5 5-5 5"));

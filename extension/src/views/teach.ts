@@ -2,14 +2,15 @@
 
 import { elementsOf } from "../teaching/elements";
 import { place, type Box } from "../teaching/placing";
-import { toldAt, type Told, type Wire } from "../teaching/wires";
+import { isSeveral, severalAt, toldAt, type Several, type Told, type Wire } from "../teaching/wires";
 import type { Trace } from "../trace";
 import { SVG_NAMESPACE } from "./dom";
-import { glance, NOT_YET, NOT_YET_IN_SHORT } from "./glance";
-import { edgeLabels, GAP, looseLabels, measured, offset, type Extent, type Planned } from "./spots";
+import { DIGITS, glance, NOT_YET, NOT_YET_IN_SHORT } from "./glance";
+import { NOT_COMPUTED, quantity } from "./numbers";
+import { edgeLabels, GAP, looseLabels, measured, offset, type Extent, type Planned, type Scene } from "./spots";
 import type { Drawing } from "./svg";
 
-/** Of each kind; more labels are shown only where the event is. */
+/** So many labels have places; the others are shown only where the event is. */
 const MOST = 200;
 const FONT = 10.5;
 const LINE = 11.5;
@@ -17,10 +18,14 @@ const LINE = 11.5;
 const WIDTH = 0.62 * FONT;
 /** Characters of a label in a nested net, whose values change from run to run. */
 const NESTED = 18;
+/** Characters by which a label of several grows longer, while not all of them are computed. */
+const COUNTING = 9;
 
 export interface Labels {
-  /** Tells what the wires carry; labels without room of their own only where they touch one of the lines `near`. */
+  /** Tells what the wires carry; labels without a place of their own only where they touch one of the lines `near`. */
   show(position: number, near: ReadonlySet<string>): void;
+  /** How many labels have no place. */
+  readonly placeless: number;
 }
 
 interface Drawn {
@@ -33,46 +38,82 @@ export function labelled(trace: Trace, { svg, byId }: Drawing): Labels {
   const graph = svg.querySelector<SVGGElement>("g.graph") ?? svg;
   const scene = measured(byId);
   const extent = extentIn(trace);
-  const [loose, edges] = [looseLabels(trace, scene, extent), edgeLabels(trace, byId, extent)];
-  const [placed, others] = [[...loose.slice(0, MOST), ...edges.slice(0, MOST)], [...loose.slice(MOST), ...edges.slice(MOST)]];
-  const planned = [...placed, ...others];
-  const chosen = place(placed.map(({ spots }) => spots), scene.boxes, scene.paths);
+  const planned = [...looseLabels(trace, scene, extent), ...edgeLabels(trace, byId, extent)];
   const layer = shape("g", { class: "gv-wires" });
-  const drawn = new Map<Planned, Drawn>();
+  let chosen = placed(planned.slice(0, MOST), scene);
+  let drawn = new Map<Planned, Drawn>();
   graph.append(layer);
-  widen(svg, graph, planned.map(({ spots }, index) => spots[chosen[index] ?? -1]).filter((box) => box !== undefined));
+  widen(svg, graph, planned.length > MOST ? planned.flatMap(({ spots }) => spots.slice(0, 1)) : boxesOf(chosen));
+
+  /** Where there are too many, those around the event have the places. */
+  function choose(close: readonly Planned[]): void {
+    const first = close[0];
+    if (first === undefined || planned.length <= MOST || close.every((label) => chosen.has(label))) return;
+    chosen = placed(around(planned, heightOf(first)), scene);
+    drawn = new Map();
+    layer.replaceChildren();
+  }
 
   return {
     show(position, near) {
-      const isNear = (line: string | null): boolean => line !== null && near.has(line);
-      planned.forEach((label, index) => {
-        const number = chosen[index] ?? null;
-        const isShown = number !== null || label.wires.some(({ from, to }) => isNear(from) || isNear(to));
+      const close = new Set(planned.filter(({ wires }) => wires.some(({ from, to }) => [from, ...to].some((line) => line !== null && near.has(line)))));
+      choose([...close]);
+      for (const label of planned) {
+        const number = chosen.get(label) ?? null;
+        const isShown = number !== null || close.has(label);
         const known = drawn.get(label) ?? (isShown ? draw(layer, label, number) : null);
-        if (!known) return;
+        if (!known) continue;
         drawn.set(label, known);
         if (number === null) known.group.toggleAttribute("data-hidden", !isShown);
-        if (isShown) tell(trace, label.wires, known, position);
-      });
+        if (isShown) tell(trace, label, known, position);
+      }
+    },
+    get placeless() {
+      return planned.filter((label) => (chosen.get(label) ?? null) === null).length;
     },
   };
 }
 
+/** For each of these labels the number of the spot that it takes; null: all are taken. */
+function placed(labels: readonly Planned[], scene: Scene): Map<Planned, number | null> {
+  const numbers = place(labels.map(({ spots }) => spots), scene.boxes, scene.paths);
+  return new Map(labels.map((label, index) => [label, numbers[index] ?? null]));
+}
+
+function boxesOf(chosen: ReadonlyMap<Planned, number | null>): Box[] {
+  return [...chosen].flatMap(([{ spots }, number]) => (number === null ? [] : spots.slice(number, number + 1)));
+}
+
+const heightOf = ({ spots }: Planned): number => spots[0]?.y ?? 0;
+
+/** The labels that stand nearest to a height, in their order. */
+function around(planned: readonly Planned[], height: number): Planned[] {
+  const distance = (label: Planned): number => Math.abs(heightOf(label) - height);
+  const nearest = new Set([...planned].sort((a, b) => distance(a) - distance(b)).slice(0, MOST));
+  return planned.filter((label) => nearest.has(label));
+}
+
+function toldOf(trace: Trace, wires: readonly Wire[], isTogether: boolean, position: number): Told[] {
+  return isTogether ? severalAt(trace, wires, position) : wires.flatMap((wire) => toldAt(trace, wire, position));
+}
+
 /** How large a label can become at any position: it stays where it is. */
 function extentIn(trace: Trace): Extent {
-  return (wires) => {
-    const last = wires.flatMap((wire) => toldAt(trace, wire, trace.events.length));
-    const characters = last.map((told) => told.name.length + 3 + Math.max(NOT_YET_IN_SHORT.length, wordsFor(told).length));
+  return (wires, isTogether) => {
+    const last = toldOf(trace, wires, isTogether, trace.events.length);
+    const grows = (told: Told): number => (isSeveral(told.value) ? COUNTING : 0);
+    const characters = last.map((told) => told.name.length + 3 + Math.max(NOT_YET_IN_SHORT.length, wordsFor(told, undefined, true).length + grows(told)));
     if (wires.some(({ subnet }) => subnet !== null)) characters.push(NESTED);
     return { width: Math.max(...characters) * WIDTH, height: last.length * LINE };
   };
 }
 
-function draw(layer: SVGElement, { wires, spots }: Planned, chosen: number | null): Drawn {
+function draw(layer: SVGElement, { wires, isTogether, spots }: Planned, chosen: number | null): Drawn {
   const group = shape("g", { class: chosen === null ? "gv-wire gv-crowded" : "gv-wire" });
   const { x = 0, y = 0, width = 0, isBefore = false, stub = "" } = spots[chosen ?? 0] ?? {};
   if (stub !== "") group.append(shape("path", { d: stub, class: "gv-stub" }));
-  const texts = wires.flatMap(({ isBackward }) => (isBackward ? ["gradient"] : ["value", "gradient"])).map((what, index) => {
+  const rows = (isTogether ? wires.slice(0, 1) : wires).flatMap(({ isBackward }) => (isBackward ? ["gradient"] : ["value", "gradient"]));
+  const texts = rows.map((what, index) => {
     const from = { x: isBefore ? x + width : x, y: y + (index + 0.8) * LINE, "text-anchor": isBefore ? "end" : "start" };
     const told = shape("text", { class: `gv-${what}`, ...from });
     const [title, name, value] = [shape("title", {}), shape("tspan", { class: "gv-name" }), shape("tspan", {})];
@@ -84,31 +125,45 @@ function draw(layer: SVGElement, { wires, spots }: Planned, chosen: number | nul
   return { group, texts };
 }
 
-function tell(trace: Trace, wires: Wire[], { texts }: Drawn, position: number): void {
-  const told = wires.flatMap((wire) => toldAt(trace, wire, position));
+function tell(trace: Trace, { wires, isTogether }: Planned, { texts }: Drawn, position: number): void {
+  const told = toldOf(trace, wires, isTogether, position);
+  // In a nested net values are those of a run, and behind the last event we are in none.
+  const isOver = position === trace.events.length && wires.every(({ subnet }) => subnet === null);
   texts.forEach((text, index) => {
     const one = told[index];
     if (!one) return;
-    const shown = wordsFor(one, told[index - 1]);
+    const shown = wordsFor(one, told[index - 1], isOver);
     const key = `${one.name} ${shown}`;
     if (key === text.shown) return;
     text.shown = key;
     text.name.textContent = shown === "" ? "" : `${one.name} ${isExact(one.value) ? "= " : ""}`;
     text.value.textContent = shown;
-    text.title.textContent = one.value === null ? NOT_YET : "";
-    text.told.classList.toggle("gv-unknown", one.value === null || one.value === "none");
+    text.title.textContent = !isMissing(one.value) ? "" : isOver ? NOT_COMPUTED : NOT_YET;
+    text.told.classList.toggle("gv-unknown", isMissing(one.value) || one.value === "none");
   });
+}
+
+/** Whether there is nothing to be told yet. */
+function isMissing(value: Told["value"]): boolean {
+  return value === null || (isSeveral(value) && value.there === 0);
 }
 
 /** Whether all of a value is told. */
 function isExact(value: Told["value"]): boolean {
-  return value !== null && value !== "none" && elementsOf(value) !== null;
+  return value !== null && value !== "none" && !isSeveral(value) && elementsOf(value) !== null;
 }
 
-/** Of a wire of which nothing is computed this is said once. */
-function wordsFor({ what, value }: Told, before?: Told): string {
-  if (value === null) return what === "gradient" && before?.what === "value" && before.value === null ? "" : NOT_YET_IN_SHORT;
-  return value === "none" ? "none" : glance(value);
+/** Of a wire of which nothing is computed this is said once; behind the last event nothing will be. */
+function wordsFor({ what, value }: Told, before?: Told, isOver = false): string {
+  if (isMissing(value)) return what === "gradient" && before?.what === "value" && isMissing(before.value) ? "" : isOver ? NOT_COMPUTED : NOT_YET_IN_SHORT;
+  if (value === "none" || value === null) return "none";
+  return isSeveral(value) ? wordsForSeveral(value) : glance(value);
+}
+
+/** "3 of 5 ‖·‖ 2.31", of all "‖·‖ 2.31". */
+function wordsForSeveral({ there, of, norm }: Several): string {
+  const size = norm === null ? [] : [`‖·‖ ${quantity(norm, DIGITS)}`];
+  return [...(there < of || norm === null ? [`${there} of ${of}`] : []), ...size].join(" ");
 }
 
 /** Makes room in a drawing for boxes that lie outside of it. */

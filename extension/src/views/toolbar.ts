@@ -1,7 +1,8 @@
 // The toolbar: few, labelled buttons, "run to", and where we are.
 
 import type { Trace } from "../trace";
-import { element, icon, type Child } from "./dom";
+import { createChoice } from "./choice";
+import { button, element, icon, type Child } from "./dom";
 import { keepKeys } from "./entry";
 import type { Navigation } from "./navigation";
 
@@ -13,6 +14,8 @@ export interface Toolbar {
   show(position: number): void;
   /** Shows whether teaching mode is on. */
   teach(isOn: boolean): void;
+  /** Shows whether the table stands in the place of the graph. */
+  table(isTable: boolean): void;
   /** Puts the focus into the "run to" field. */
   search(): void;
   dispose(): void;
@@ -21,32 +24,35 @@ export interface Toolbar {
 let toolbars = 0;
 
 export function createToolbar(trace: Trace, navigation: Navigation, help: { toggle: () => void; card: HTMLElement }): Toolbar {
-  const restart = button("Restart", "Restart (Home)", () => navigation.restart(), icon("M3 3v10M13 3 6 8l7 5z"));
-  const back = button("Back", "Back (←)", () => navigation.back(), icon("M12 3 4 8l8 5z"));
-  const step = button("Step", "Step (→)", () => navigation.step(), icon("M4 3l8 5-8 5z"), "Step");
-  const backOver = button("Back over", "Back over: to the start of this operator's events (Shift+F10)", () => navigation.backOver(), "Back over");
-  const over = button("Over", "Over: to the end of the next operator's events (F10)", () => navigation.over(), "Over");
-  const into = button("Into", "Into: into the next operator's nested net (Enter, F11)", () => navigation.into(), "In");
-  const out = button("Out", "Out: to where the nested net is left (Shift+F11)", () => navigation.out(), "Out");
-  const finish = button("Finish", "Finish (End)", () => navigation.finish(), icon("M13 3v10M3 3l7 5-7 5z"));
-  const reverse = button("Reverse continue", "Reverse continue: back to the last breakpoint (Shift+←)", () => navigation.reverseContinue(), icon("M8 3 2 8l6 5zM14 3 8 8l6 5z"));
-  const onward = button("Continue", "Continue: to the next breakpoint (Shift+→)", () => navigation.continue(), icon("M2 3l6 5-6 5zM8 3l6 5-6 5z"));
-  const clock = button("Other clock", "Other clock: from where an operator was made to where it ran, and back (c)", () => navigation.otherClock(), icon("M3 5h10l-3-3M13 11H3l3 3"));
+  const restart = stepButton("Restart", "Restart (Home)", () => navigation.restart(), icon("M3 3v10M13 3 6 8l7 5z"));
+  const back = stepButton("Back", "Back (←)", () => navigation.back(), icon("M12 3 4 8l8 5z"));
+  const step = stepButton("Step", "Step (→)", () => navigation.step(), icon("M4 3l8 5-8 5z"), "Step");
+  const backOver = stepButton("Back over", "Back over: to the start of this operator's events (Shift+F10)", () => navigation.backOver(), "Back over");
+  const over = stepButton("Over", "Over: to the end of the next operator's events (F10)", () => navigation.over(), "Over");
+  const into = stepButton("Into", "Into: into the next operator's nested net (Enter, F11)", () => navigation.into(), "In");
+  const out = stepButton("Out", "Out: to where the nested net is left (Shift+F11)", () => navigation.out(), "Out");
+  const finish = stepButton("Finish", "Finish (End)", () => navigation.finish(), icon("M13 3v10M3 3l7 5-7 5z"));
+  const reverse = stepButton("Reverse continue", "Reverse continue: back to the last breakpoint (Shift+←)", () => navigation.reverseContinue(), icon("M8 3 2 8l6 5zM14 3 8 8l6 5z"));
+  const onward = stepButton("Continue", "Continue: to the next breakpoint (Shift+→)", () => navigation.continue(), icon("M2 3l6 5-6 5zM8 3l6 5-6 5z"));
+  const clock = stepButton("Other clock", "Other clock: from where an operator was made to where it ran, and back (c)", () => navigation.otherClock(), icon("M3 5h10l-3-3M13 11H3l3 3"));
   clock.classList.add("gv-stroked");
-  const teach = button("Teach", "Teaching: values and gradients at the wires, a question before each step (t)", () => navigation.teach(), "Teach");
+  const teach = stepButton("Teach", "Teaching: values and gradients at the wires, a question before each step (t)", () => navigation.teach(), "Teach");
+  const picture = createChoice("gv-segments", "Operators as", ["Graph", "Table"], (name) => ({ title: `${name} (g)` }), () => navigation.table());
   const isRun = trace.events.some(({ kind }) => kind === "Ran");
   step.classList.add("gv-primary");
-  const keys = button("Keys", "Keys (?)", help.toggle, "?");
+  const keys = stepButton("Keys", "Keys (?)", help.toggle, "?");
   keys.setAttribute("aria-expanded", "false");
   const expansions = new MutationObserver(() => keys.setAttribute("aria-expanded", String(!help.card.hidden)));
   expansions.observe(help.card, { attributes: true, attributeFilter: ["hidden"] });
 
   const runTo = createRunTo(trace, navigation);
   const where = element("b");
+  // As wide as it gets, so that no step wraps the toolbar.
+  where.style.minWidth = `${String(trace.events.length).length}ch`;
   const position = element("span", { class: "gv-position" }, "event ", where, ` / ${trace.events.length}`);
   const separator = (): HTMLElement => element("span", { class: "gv-separator" });
   const bar = element("div", { class: "gv-toolbar", role: "group", "aria-label": "Stepping" });
-  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, teach, position, keys);
+  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, separator(), picture.element, teach, element("span", { class: "gv-where" }, position, keys));
 
   function show(to: number): void {
     where.textContent = String(to);
@@ -55,15 +61,19 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
     runTo.clear();
   }
 
-  const showTeaching = (isOn: boolean): void => teach.setAttribute("aria-pressed", String(isOn));
-  return { element: bar, show, teach: showTeaching, search: () => runTo.focus(), dispose: () => expansions.disconnect() };
+  return {
+    element: bar,
+    show,
+    teach: (isOn) => teach.setAttribute("aria-pressed", String(isOn)),
+    table: (isTable) => picture.show(isTable ? "Table" : "Graph"),
+    search: runTo.focus,
+    dispose: () => expansions.disconnect(),
+  };
 }
 
 /** Where there is nowhere to go the button is marked, not disabled: a disabled one would drop the focus, and the keys with it. */
-function button(name: string, title: string, act: () => void, ...children: Child[]): HTMLButtonElement {
-  const made = element("button", { type: "button", title, "aria-label": name }, ...children);
-  made.addEventListener("click", act);
-  return made;
+function stepButton(name: string, title: string, act: () => void, ...children: Child[]): HTMLButtonElement {
+  return button(act, { title, "aria-label": name }, ...children);
 }
 
 function createRunTo(trace: Trace, navigation: Navigation) {

@@ -1,9 +1,11 @@
 // The inspector's Value tab: the blobs in focus, and what is known of the one that is chosen.
 
 import type { Line, Scalar, Trace, Value } from "../trace";
-import { computedAt, loopAround, makerOf, roundText, valueAt, valueOf, type Place } from "../values";
+import { computedAt, isComputed, loopAround, makerOf, roundText, valueOf, type Place } from "../values";
 import type { Asking } from "./answer";
+import { createChoice } from "./choice";
 import { element, version, type Child } from "./dom";
+import { NOT_YET } from "./glance";
 import { histogram } from "./histogram";
 import { count, NOT_COMPUTED, quantity } from "./numbers";
 import { describe, note, picture } from "./picture";
@@ -13,13 +15,9 @@ import { workspacesCard } from "./workspaces";
 
 /** The blobs to choose from; `choose` gets the one that is clicked. */
 export function blobChoice(blobs: readonly string[], chosen: string, choose: (blob: string) => void): HTMLElement {
-  const choice = element("div", { class: "gv-blobs", role: "group", "aria-label": "Blobs in focus" });
-  for (const blob of blobs) {
-    const button = element("button", { type: "button", "aria-pressed": String(blob === chosen), "data-blob": blob }, ...version(blob));
-    button.addEventListener("click", () => choose(blob));
-    choice.append(button);
-  }
-  return choice;
+  const choice = createChoice("gv-chips", "Blobs in focus", blobs, (blob) => ({ content: version(blob) }), choose);
+  choice.show(chosen);
+  return choice.element;
 }
 
 /** How the numbers are looked at. */
@@ -33,16 +31,17 @@ export interface Seen {
 
 /** What is known of one blob version at a position. */
 export function valueCard(asking: Asking, place: Place, position: number, seen: Seen): HTMLElement {
-  const { trace } = asking;
+  const { trace, isVeiled } = asking;
   const { blob, subnet, frame } = place;
   const value = subnet !== null && frame === null ? undefined : valueOf(trace, frame, blob);
   const maker = makerOf(trace, blob, subnet);
   const card = element("div", { class: "gv-card gv-value", role: "group", "aria-label": blob });
+  const isLater = value !== undefined && !isComputed(trace, place, position);
   if (!value) card.append(notComputed(trace, place, maker));
+  else if (isLater && isVeiled()) card.append(element("p", { class: "gv-not-computed" }, element("b", {}, NOT_YET)));
   else if (value.stack !== undefined) card.append(workspacesCard(trace, value.stack), ...origin(trace, maker, position, value, frame));
   else {
-    const head = element("div", {}, element("b", {}, describe(value)), ...origin(trace, maker, position, value, frame), ...nextReader(trace, place, position));
-    card.classList.toggle("gv-later", valueAt(trace, place, position) === undefined);
+    const head = element("div", {}, element("b", {}, describe(value)), ...origin(trace, maker, position, value, frame), ...nextReader(trace, place, position, isVeiled() ? position : Infinity));
     card.append(head, ...(isLeftOut(value) ? [note("Its numbers were left out to keep this recording small.")] : [numbers(asking, place, value, seen), statistics(value)]));
   }
   return card;
@@ -62,19 +61,15 @@ function numbers(asking: Asking, place: Place, value: Value, seen: Seen): HTMLEl
 }
 
 function looks({ isTable, toggle }: Seen): HTMLElement {
-  const button = (label: string, isPressed: boolean): HTMLElement => {
-    const made = element("button", { type: "button", "aria-pressed": String(isPressed), "aria-label": label, title: `${label} (n)` }, label);
-    made.addEventListener("click", () => !isPressed && toggle());
-    return made;
-  };
-  const [map, table] = [button("Heat map", !isTable), button("Table", isTable)];
-  return element("div", { class: "gv-looks", role: "group", "aria-label": "Numbers as" }, map, table);
+  const choice = createChoice("gv-segments", "Numbers as", ["Heat map", "Table"], (name) => ({ title: `${name} (n)` }), toggle);
+  choice.show(isTable ? "Table" : "Heat map");
+  return choice.element;
 }
 
-/** The operator that reads a blob version next, after a position; those in nested nets are told of in other tabs. */
-function nextReader(trace: Trace, { blob, subnet }: Place, position: number): HTMLElement[] {
+/** Of the operators made by a position the one that reads a blob version next; those in nested nets are told of in other tabs. */
+function nextReader(trace: Trace, { blob, subnet }: Place, position: number, by: number): HTMLElement[] {
   if (subnet !== null) return [];
-  const readers = [...trace.forward, ...trace.backward].filter(({ ran, inputs }) => ran !== null && ran > position && inputs.includes(blob));
+  const readers = [...trace.forward, ...trace.backward].filter(({ made, ran, inputs }) => made <= by && ran !== null && ran > position && inputs.includes(blob));
   const next = readers.reduce<Line | null>((first, one) => (first === null || (one.ran ?? 0) < (first.ran ?? 0) ? one : first), null);
   return next ? [note(`read next at event ${next.ran}, by ${next.type}`)] : [];
 }

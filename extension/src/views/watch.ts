@@ -4,7 +4,7 @@ import { shown } from "../conditions/evaluate";
 import type { Trace } from "../trace";
 import { watched, type Watched } from "../watches";
 import { behind } from "../sorted";
-import { element, icon } from "./dom";
+import { element, iconButton, linkButton, quiet } from "./dom";
 import { entryForm } from "./entry";
 import type { Navigation } from "./navigation";
 import { columns } from "./rounds";
@@ -15,7 +15,8 @@ const MOST_COLUMNS = 300;
 /** Values of the history that can be gone to, around the one that counts. */
 const LISTED = 5;
 
-export function watchCards(trace: Trace, position: number, navigation: Navigation): HTMLElement[] {
+/** `isVeiled`: what comes later is not told. */
+export function watchCards(trace: Trace, position: number, navigation: Navigation, isVeiled: boolean): HTMLElement[] {
   const { watches } = navigation.marks();
   const set = (list: string[]): void => navigation.mark({ ...navigation.marks(), watches: list });
   const form = entryForm("Blob or expression", "x, norm(x@1), h.max / 2 …", (on) => {
@@ -23,24 +24,21 @@ export function watchCards(trace: Trace, position: number, navigation: Navigatio
     if (problem === null && !watches.includes(on)) set([...watches, on]);
     return problem;
   });
-  const cards = watches.map((on) => card(trace, position, on, navigation, () => set(watches.filter((one) => one !== on))));
+  const cards = watches.map((on) => card(watched(trace, on), position, isVeiled ? position : Infinity, on, navigation, () => set(watches.filter((one) => one !== on))));
   if (cards.length > 0) return [form, ...cards];
-  return [form, element("p", { class: "gv-quiet" }, "Nothing is watched. Press w for the blob in focus, or write a blob.")];
+  return [form, quiet("Nothing is watched. Press w for the blob in focus, or write a blob.")];
 }
 
-function card(trace: Trace, position: number, on: string, navigation: Navigation, drop: () => void): HTMLElement {
-  const watch = watched(trace, on);
-  const remove = element("button", { type: "button", class: "gv-turn", "aria-label": `Stop watching ${on}`, title: "Remove" }, icon("M4 4l8 8M12 4l-8 8"));
-  remove.addEventListener("click", drop);
+function card(watch: Watched, position: number, last: number, on: string, navigation: Navigation, drop: () => void): HTMLElement {
+  const remove = iconButton(`Stop watching ${on}`, "M4 4l8 8M12 4l-8 8", drop);
   const value = watch.at(position);
   const className = watch.problem ? "gv-wrong" : value === null ? "gv-not-computed" : "";
   const text = element("span", className ? { class: className } : {}, watch.text(position));
   const head = element("div", { class: "gv-entry" }, element("div", { class: "gv-entry-text" }, element("code", {}, on), " ", text), remove);
-  return element("div", { class: "gv-card gv-watch", role: "group", "aria-label": `Watch ${on}` }, head, ...history(watch, position, on, navigation));
+  return element("div", { class: "gv-card gv-watch", role: "group", "aria-label": `Watch ${on}` }, head, ...history(watch.history.filter((one) => one.position <= last), position, on, navigation));
 }
 
-function history(watch: Watched, position: number, on: string, navigation: Navigation): HTMLElement[] {
-  const all = watch.history;
+function history(all: Watched["history"], position: number, on: string, navigation: Navigation): HTMLElement[] {
   if (all.length === 0) return [];
   const here = behind(all.map((one) => one.position), position) - 1;
   const numbers = all.map(({ value }) => (typeof value === "number" ? value : null));
@@ -54,9 +52,8 @@ function history(watch: Watched, position: number, on: string, navigation: Navig
 function list(all: Watched["history"], here: number, navigation: Navigation): HTMLElement {
   const first = Math.max(0, Math.min(here - (LISTED >> 1), all.length - LISTED));
   const rows = all.slice(first, first + LISTED).map(({ position, value }, index) => {
-    const go = element("button", { type: "button", class: "gv-link" }, position === 0 ? "fed" : `event ${position}`);
+    const go = linkButton(() => navigation.go(position), position === 0 ? "fed" : `event ${position}`);
     if (first + index === here) go.setAttribute("aria-current", "step");
-    go.addEventListener("click", () => navigation.go(position));
     return element("div", { role: "listitem", class: "gv-entry" }, go, element("span", {}, shown(value)));
   });
   const more = all.length > LISTED ? [element("div", { role: "listitem", class: "gv-note" }, `${all.length} values in all`)] : [];

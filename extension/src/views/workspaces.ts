@@ -2,7 +2,8 @@
 
 import type { Trace } from "../trace";
 import { blobsIn, loopAround, forwardIteration, valueOf, workspacesOn } from "../values";
-import { element, version } from "./dom";
+import { createChoice } from "./choice";
+import { element, leave, linkButton, quiet, version } from "./dom";
 import { counted } from "./numbers";
 import { describe, picture } from "./picture";
 
@@ -13,18 +14,19 @@ export function workspacesCard(trace: Trace, stack: number): HTMLElement {
   const runs = workspacesOn(trace, stack);
   const head = element("b", {}, `stack of ${counted(runs.length, "workspace")}`);
   const card = element("div", { class: "gv-card gv-workspaces" }, head);
-  if (runs.length === 0) card.append(element("p", { class: "gv-quiet" }, "No workspace is left on it."));
+  if (runs.length === 0) card.append(quiet("No workspace is left on it."));
   let shown = 0;
-  const more = element("button", { type: "button", class: "gv-link" });
   const show = (): void => {
     const some = runs.slice(shown, shown + SHOWN);
     more.before(...some.map((frame, index) => workspace(trace, frame, shown + index === 0)));
     shown += some.length;
-    more.hidden = shown === runs.length;
     more.textContent = `${counted(runs.length - shown, "workspace")} below`;
+    if (shown < runs.length) return;
+    leave(more);
+    more.hidden = true;
   };
+  const more = linkButton(show);
   card.append(more);
-  more.addEventListener("click", show);
   show();
   return card;
 }
@@ -50,17 +52,12 @@ function titleOf(trace: Trace, frame: number): string {
 function contents(trace: Trace, frame: number): HTMLElement {
   const blobs = blobsIn(trace, frame);
   const shown = element("div", { class: "gv-card" });
-  const choice = element("div", { class: "gv-blobs", role: "group", "aria-label": "Blobs in this workspace" });
   const choose = (blob: string): void => {
-    for (const one of choice.children) one.setAttribute("aria-pressed", String((one as HTMLElement).dataset["blob"] === blob));
+    choice.show(blob);
     const value = valueOf(trace, frame, blob);
     if (value) shown.replaceChildren(element("b", {}, describe(value)), picture(blob, value));
   };
-  for (const blob of blobs) {
-    const button = element("button", { type: "button", "data-blob": blob, "aria-pressed": "false" }, ...version(blob));
-    button.addEventListener("click", () => choose(blob));
-    choice.append(button);
-  }
+  const choice = createChoice("gv-chips", "Blobs in this workspace", blobs, (blob) => ({ content: version(blob) }), choose);
   if (blobs[0] !== undefined) choose(blobs[0]);
-  return element("div", { class: "gv-card" }, choice, shown);
+  return element("div", { class: "gv-card" }, choice.element, shown);
 }

@@ -19,7 +19,7 @@ from ..faults import CursorError, no_value, unknown
 from ..places import path_of
 from ..trace_parts import Frame, Line, Subnet, Value
 from .recorded import Recorded
-from .wording import number, split
+from .wording import by_name, number, split
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -101,11 +101,7 @@ class Scene:
     @cached_property
     def versions(self) -> dict[str, list[int]]:
         """The versions of each name, as the lines read in the end."""
-        found: dict[str, set[int]] = defaultdict(set)
-        for blob in self._mentioned():
-            name, version = split(blob)
-            found[name].add(version)
-        return {name: sorted(versions) for name, versions in found.items()}
+        return by_name(self._mentioned())
 
     def _mentioned(self) -> Iterator[str]:
         for line in (*self.forward, *self.backward):

@@ -11,9 +11,9 @@ from ...gradient.ir import NO_OUTPUT_GRADIENT
 from ...gradient.why_none import Cut, Passed, cuts, headline
 from ...operators import lookup
 from ...program.events import Failed
-from .finding import find
 from .flow import Flow, Sent, flow_of
 from .forms import Answer, Block, Bullets, Grid, Paragraph
+from .gradient_names import meant
 from .recorded import Recorded
 from .scene import Scene
 from .wording import name_of, number, split
@@ -21,6 +21,7 @@ from .wording import name_of, number, split
 Status = Literal["none", "not yet", "stopped", "has one"]
 
 
+OF_THE_PASS = "it belongs to the backward pass, which is not differentiated itself."
 UNWANTED = "A Variable with requires_grad=False gets none either, whatever the rule has to give."
 
 
@@ -42,13 +43,15 @@ class WhyNoneView(Answer, frozen=True):
     """Why a blob version has no gradient, or that it has one.
 
     Attributes:
-        blob: the version, in a nested net behind the path to it.
+        blob: the version, in a nested net behind the path to it; where a gradient was asked about, the version whose
+            gradient it is.
         status: "none": it never gets one; "not yet": it gets one after this position; "stopped": the pass stopped
             before; "has one".
         position: where this was asked.
         gradients: those that it has or gets, in the order of their coming.
         cuts: of "none", what cuts each way from it to a y.
         reason, ways_out: of "stopped", what the pass said; else what more there is to say.
+        asked: where a gradient was asked about, what it is, who writes it and when; else empty.
     """
 
     answer = "why_none"
@@ -59,8 +62,11 @@ class WhyNoneView(Answer, frozen=True):
     cuts: list[Cut]
     reason: str = ""
     ways_out: tuple[str, ...] = ()
+    asked: str = ""
 
     def blocks(self) -> Iterator[Block]:
+        if self.asked:
+            yield Paragraph(self.asked)
         if self.status == "none":
             yield Paragraph(headline(self.blob), is_title=True)
             yield Bullets([cut.text for cut in self.cuts])
@@ -85,11 +91,18 @@ class WhyNoneView(Answer, frozen=True):
 
 
 def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> WhyNoneView:
-    """Why the blob that `word` means has no gradient; raises CursorError ``not_found``."""
-    scene, blob = find(recorded, subnet, frame, word)
+    """Why the blob that `word` means, or whose gradient it means, has none; raises CursorError ``not_found``."""
+    scene, blob, asked = meant(recorded, subnet, frame, word)
+    return msgspec.structs.replace(_proof(recorded, scene, blob), asked=asked)
+
+
+def _proof(recorded: Recorded, scene: Scene, blob: str) -> WhyNoneView:
     flow = flow_of(scene)
     blob = flow.meant(blob)
     named, position = scene.named(blob), scene.position
+    writer = scene.writers.get(blob)
+    if writer is not None and writer.role != "forward":
+        return WhyNoneView(named, "none", position, [], [Cut("not_on_a_path", [blob], None, OF_THE_PASS)])
     coming = flow.gradient(blob)
     if coming is not None:
         now = flow.gradient(blob, position)
@@ -115,7 +128,7 @@ def _without_value(scene: Scene, sent: Sent) -> str:
     last = scene.recorded.events[-1]
     if not isinstance(last, Failed) or last.path != scene.path or scene.value(sent.parts[-1]) is not None:
         return ""
-    return f"Its value was not computed, because it stopped: {last.message}"
+    return f"Its value was not computed, because the run stopped: {last.message}"
 
 
 def _arrived(scene: Scene, sent: Sent) -> Arrived:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
+
 from ..trace_parts import Line, Revision
 
 
@@ -42,3 +45,12 @@ def split(blob: str) -> tuple[str, int]:
     """A version as name and number."""
     name, _, version = blob.rpartition("@")
     return name, int(version)
+
+
+def by_name(blobs: Iterable[str]) -> dict[str, list[int]]:
+    """Versions by their names, in the order in which these come first; the numbers of each rise."""
+    found: dict[str, set[int]] = defaultdict(set)
+    for blob in blobs:
+        name, version = split(blob)
+        found[name].add(version)
+    return {name: sorted(versions) for name, versions in found.items()}

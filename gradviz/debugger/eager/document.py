@@ -9,6 +9,7 @@ import msgspec
 from ...program.events import GradWritten, Played
 from ...version import __version__
 from ..narration import stored
+from ..progress import Pace
 from ..sums import ledgers
 from ..trace import Trace
 from ..trace_parts import json_safe
@@ -19,10 +20,10 @@ from .recording import EagerRecording
 from .story import EagerStory
 
 
-def eager_document(recording: EagerRecording) -> Trace:
+def eager_document(recording: EagerRecording, pace: Pace) -> Trace:
     """The trace document of `recording`, its graph not drawn yet."""
     values = Values(recording, {}).outermost
-    story = EagerStory(recording, values)
+    story = EagerStory(recording, values, pace)
     return Trace(
         producer=f"gradviz {__version__}",
         engine=recording.schedule,

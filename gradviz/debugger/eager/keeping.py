@@ -5,13 +5,18 @@ What the code has computed is kept by its Variables anyway, so it counts as fed;
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from functools import partial
+from typing import Any
 
-from ...operators.registry import Array
+import numpy as np
+
+from ...eager.plan import as_outputs
+from ...operators import lookup
+from ...operators.registry import Array, Kernel
 from ...program import Operator
 from ...runtime.held import Held
 from ...runtime.shelf import Shelf
 from ..nets import Key
-from ..storing import plan_again, remember, repeats
+from ..storing import remember
 
 
 def keep_given(values: MutableMapping[Key, Array], given: Mapping[str, Array]) -> None:
@@ -24,18 +29,36 @@ def keep_given(values: MutableMapping[Key, Array], given: Mapping[str, Array]) -
 
 
 def remember_operator(
-    values: MutableMapping[Key, Array], op: Operator, reads: Sequence[int], writes: Sequence[int], seconds: float | None
+    values: MutableMapping[Key, Array],
+    op: Operator,
+    reads: Sequence[int],
+    writes: Sequence[int],
+    seconds: float | None,
+    *,
+    by_kernel: bool,
 ) -> None:
     """Where there is a budget, note how to make again what an operator has written.
 
-    The engine may have computed it in another way than the operator's kernel, so each one is tried.
+    Args:
+        by_kernel: whether its kernel has made that. What the engine has computed in its own way is tried, each one.
     """
-    if not isinstance(values, Shelf) or not repeats(op):
+    known = lookup(op.type)
+    if not isinstance(values, Shelf) or known is None or known.kernel is None or not known.is_repeatable:
         return
     keys = list(zip(op.outputs, writes, strict=True))
     lying = [values.held(key) for key in (*zip(op.inputs, reads, strict=True), *keys)]
     if all(not isinstance(one, Held) or one.device.type == "cpu" for one in lying):
-        remember(values, op, reads, keys, object(), partial(plan_again, op), seconds or 0.0)
+        kind = None if by_kernel and known.is_kernel_ours else object()
+        remember(values, op, reads, keys, kind, partial(_run_again, known.kernel, op), seconds or 0.0)
+
+
+def _run_again(kernel: Kernel, op: Operator, arrays: Sequence[Any]) -> list[Array]:
+    """What an operator makes of what it reads, read-only, as far as it has outputs."""
+    with np.errstate(all="ignore"):
+        made = list(as_outputs(kernel(op, *arrays), len(op.outputs)))
+    for array in made:
+        array.setflags(write=False)
+    return made
 
 
 def settle(values: MutableMapping[Key, Array]) -> None:

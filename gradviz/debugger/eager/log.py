@@ -36,12 +36,11 @@ from .answer import Converted, Named
 from .keeping import keep_given, remember_operator
 from .names import GradientNames
 from .shown import is_python, shown
-from .watched import InHeap
 
 MOST_CONTRIBUTIONS = 8
 """An accumulation lists so many terms; then those added before are one: thousands of readers would list millions."""
 
-Outcome = tuple[tuple[Array, ...], float | None]
+Outcome = tuple[Sequence[Array], float | None]
 """What an operator has made, and in how many seconds; None: not known."""
 
 
@@ -148,14 +147,13 @@ class Log:
         if op is not None:
             self._ran([op], [((gradient,), None)])
 
-    def visited(self, function: Function, waiting: Sequence[InHeap], waits: int) -> int:
+    def visited(self, function: Function, waiting: list[Waiting], waits: int) -> int:
         """A function is next; in the heap `waits` are left, of which `waiting` are the next."""
         index = self._indices[function.uid]
         self._visited.add(index)
         self._running = index
         g_output = [self._gathered_of(y) for y in self._expression.operators[index].outputs]
-        next_ones = [Waiting(self._indices[other.uid], rank, -late) for rank, late, other in waiting]
-        self.events.append(Visited(index, g_output, function.rank, waits, next_ones))
+        self.events.append(Visited(index, g_output, function.rank, waits, waiting))
         return index
 
     def densified(self, index: int, gys: Sequence[Any]) -> list[str | None]:
@@ -186,7 +184,9 @@ class Log:
         operators = [*named.operators, *[op for op, _ in added]]
         source = self._source(function, index)
         self.events.append(RuleApplied(index, source, position, [shown(op) for op in operators], named.g_input))
-        self._ran(operators, [*runs, *[(outputs, None) for _, outputs in added]])
+        self._ran(named.operators, runs, by_kernel=not is_python(self._expression.operators[index]))
+        if added:
+            self._ran([op for op, _ in added], [(outputs, None) for _, outputs in added])
         return [
             OnItsWay(
                 self._read_again.get(blob, blob), gradient,
@@ -207,6 +207,10 @@ class Log:
         self.events.append(GeneratorAdded(index, blob, 0, gradient, how, position, count, queued))
         if known is None:
             self._gathered[blob] = Gathered(arrival)
+
+    def has_gathered(self, blob: str) -> bool:
+        """Whether a gradient of a blob has arrived."""
+        return blob in self._gathered
 
     def added(self, arrival: OnItsWay, before: Any, gradient: Any, total: Any, seconds: float) -> None:
         """The gradient that arrived has been added to what was there."""
@@ -298,15 +302,15 @@ class Log:
             runs.append(((array, sizes), seconds / 2))
         return operators, runs, name
 
-    def _ran(self, operators: Sequence[Operator], runs: Sequence[Outcome]) -> None:
-        """`operators` join the gradient operators; those that `runs` knows of have run."""
+    def _ran(self, operators: Sequence[Operator], runs: Sequence[Outcome], *, by_kernel: bool = False) -> None:
+        """`operators` join the gradient operators; those that `runs` knows of have run, by kernels or otherwise."""
         versions = self._versions
         position = self._forward + len(self.operators)
         self.operators += operators
         for op, (outputs, seconds) in zip(operators, runs, strict=False):
             ins = tuple([versions.get(name, 0) for name in op.inputs])
             outs = tuple([self._write(name, array) for name, array in zip(op.outputs, outputs, strict=True)])
-            remember_operator(self.values, op, ins, outs, seconds)
+            remember_operator(self.values, op, ins, outs, seconds, by_kernel=by_kernel)
             device = str(device_of(outputs[0])) if outputs else "cpu"
             self.events.append(Ran(position, shown(op), ins, outs, device, seconds))
             position += 1

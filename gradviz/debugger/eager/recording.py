@@ -1,10 +1,10 @@
 """Recordings of define-by-run passes: from Variables to everything that their ``backward`` would do."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal
 
-from ...eager.expression import Expression, expression
+from ...eager.expression import Expression, Recalled, recall, recorded, written
 from ...eager.faults import bad_schedule, named
 from ...eager.mode import current_mode, mode
 from ...eager.passes import changes
@@ -21,6 +21,7 @@ from ..nets import Nested, nets_of
 from ..progress import Progress
 from ..recording import Contents, Recording
 from ..terms import Budget, Folder, Terms, agreed
+from .grads import copies, noted
 from .keeping import settle
 from .lending import Lending
 from .log import Log
@@ -45,21 +46,37 @@ class EagerRecording(Recording):
         schedule: in which order functions were run backward.
         held: the Variables that held a gradient before the pass -> its version.
         lendings: what a tape takes from the pools of names while it is run backward.
-        ranks: of each forward operator; 0 where it is no function.
-        wanted: for each forward operator the inputs that want a gradient, as in `Function.wanted`.
     """
 
     schedule: Schedule
     lendings: Sequence[Lending] = ()
 
-    def __init__(self, expression: Expression, held: dict[str, str], store: Store | None) -> None:
-        self.store = store
-        name = " + ".join(expression.roots[:2]) + (" + …" if len(expression.roots) > 2 else "")
-        self.net = NetDef(f"{name}.backward()", external_inputs=expression.leaves, external_outputs=expression.roots)
-        self.net.ops = list(expression.operators)  # their names are legal, and need no check
-        self.held = held
-        self.ranks = [0 if function is None else function.rank for function in expression.functions]
-        self.wanted = [-1 if function is None else function.wanted for function in expression.functions]
+    @cached_property
+    def expression(self) -> Expression:
+        """What the code has computed."""
+        raise NotImplementedError
+
+    @cached_property
+    def held(self) -> Mapping[str, str]:
+        raise NotImplementedError
+
+    @cached_property
+    def net(self) -> NetDef:
+        made = self.expression
+        name = " + ".join(made.roots[:2]) + (" + …" if len(made.roots) > 2 else "")
+        net = NetDef(f"{name}.backward()", external_inputs=made.leaves, external_outputs=made.roots)
+        net.ops = list(made.operators)  # their names are legal, and need no check
+        return net
+
+    @cached_property
+    def ranks(self) -> list[int]:
+        """Of each forward operator; 0 where it is no function."""
+        return [0 if function is None else function.rank for function in self.expression.functions]
+
+    @cached_property
+    def wanted(self) -> list[int]:
+        """For each forward operator the inputs that want a gradient, as in `Function.wanted`."""
+        return [-1 if function is None else function.wanted for function in self.expression.functions]
 
     @cached_property
     def nets(self) -> Nested:
@@ -76,18 +93,35 @@ class RankRecording(EagerRecording):
 
     schedule = "rank"
 
-    def __init__(self, expression: Expression, notes: Notes, store: Store | None) -> None:
-        super().__init__(expression, notes.grads.held, store)
-        self.ys = _ys({seed.blob: gradient_name(seed.blob) if seed.is_given else None for seed in notes.seeds})
-        if isinstance(notes.passed, ToldAtOnce):
-            self.contents = self._contents_of(notes.passed.end())
-        else:
-            self._told = partial(told, expression, notes)
+    def __init__(self, recalled: Recalled, notes: Notes, store: Store | None, telling: Telling | None) -> None:
+        self.store = store
+        self._recalled = recalled
+        self._notes = notes
+        if telling is not None:
+            self._telling = telling
+            self.contents = self._contents_of(telling.log)
+
+    @cached_property
+    def expression(self) -> Expression:
+        return written(self._recalled)
+
+    @cached_property
+    def _telling(self) -> Telling:
+        return Telling(self.expression, self._notes, None)
+
+    @cached_property
+    def held(self) -> Mapping[str, str]:
+        return self._telling.held
+
+    @cached_property
+    def ys(self) -> Ys:
+        names = [(str(self.expression.name_of(y)), is_given) for y, _, is_given in self._notes.seeds]
+        return _ys({name: gradient_name(name) if is_given else None for name, is_given in names})
 
     @cached_property
     def contents(self) -> Contents:
         with uncollected():
-            return self._contents_of(self._told())
+            return self._contents_of(told(self._telling, self._notes))
 
     def _contents_of(self, log: Log) -> Contents:
         settle(log.values)
@@ -103,7 +137,9 @@ class TapeRecording(EagerRecording):
     schedule = "tape"
 
     def __init__(self, expression: Expression, log: TapeLog, store: Store | None) -> None:
-        super().__init__(expression, log.grads.held, store)
+        self.store = store
+        self.expression = expression
+        self.held = log.grads.held
         self.ys = _ys(log.ys)
         operators = (*expression.operators, *log.operators)
         made, ran = tuple(log.generation), tuple(log.execution)
@@ -142,44 +178,49 @@ def record_backward(
         raise bad_schedule(schedule, SCHEDULES)
     roots = _roots(y, gradient)
     with agreed(budget, spill, progress) as terms:
-        with uncollected():
-            made = expression([root for root, _ in roots])
-        if len(set(made.roots)) < len(roots):
+        ys = [root for root, _ in roots]
+        recalled = recall(recorded(ys), ys)
+        if len(set(map(recalled.identity, ys))) < len(ys):
             raise _bad_ys("A Variable is there twice.", "Give each y once.")
         given = {root for root, own in roots if own is not None or root._grad_is_given}
         token = mode.set(current_mode()._replace(hooks=()))
         try:
             with uncollected():
-                way = _by_tape if by == "tape" and made.operators else _by_rank
-                return way(made, roots, given, retain_grad, terms)
+                way = _by_tape if by == "tape" and recalled.functions else _by_rank
+                return way(recalled, roots, given, retain_grad, terms)
         finally:
             mode.reset(token)
 
 
-def _by_rank(made: Expression, roots: Roots, given: set[Variable], retain_grad: bool, terms: Terms) -> EagerRecording:
-    notes = Notes(made, terms.store)
+def _by_rank(recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, terms: Terms) -> EagerRecording:
+    notes = Notes(copies(recalled.holding))
+    telling, at_once = None, None
     if terms.store is not None:
-        notes.passed = ToldAtOnce(Telling(made, notes), terms.store)
+        telling = Telling(written(recalled), notes, terms.store)
+        notes.visits = at_once = ToldAtOnce(telling, terms.store)
 
     def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
         own = [(y, copied(gradient, device_of(gradient))) for y, gradient in seeds]
-        notes.seeds += [Seed(str(made.name_of(y)), gradient, y in given) for y, gradient in own]
+        notes.seeds += [Seed(y, gradient, y in given) for y, gradient in own]
         notes.has_begun = True
-        return WatchedPass(notes.passed, terms, own, **options).run()
+        return WatchedPass(notes.visits, notes.sums, terms, own, **options).run()
 
     try:
-        notes.written = list(notes.grads.written(changes(roots, run, retain_grad)))
+        notes.changes = noted(changes(roots, run, retain_grad))
     except Exception as error:
         if not notes.has_begun:
             raise
         notes.error = error
-    return RankRecording(made, notes, terms.store)
+    if at_once is not None:
+        at_once.end()
+    return RankRecording(recalled, notes, terms.store, telling)
 
 
-def _by_tape(made: Expression, roots: Roots, given: set[Variable], retain_grad: bool, terms: Terms) -> EagerRecording:
-    log = TapeLog(made, terms)
+def _by_tape(recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, terms: Terms) -> EagerRecording:
+    made = written(recalled)
+    log = TapeLog(made, copies(recalled.holding), terms)
     try:
-        log.written(changes(roots, watched_tape(log, made, given), retain_grad))
+        log.written(noted(changes(roots, watched_tape(log, made, given), retain_grad)))
     except Exception as error:
         if not log.has_begun:
             raise

@@ -30,6 +30,7 @@ from ..lines import GrowingLine, Lines, Written
 from ..narration import failed, ran
 from ..narration import name as name_of
 from ..narration import shape as shape_of
+from ..progress import Pace
 from ..story import Focus, Told, finished, producer, versions_of
 from ..sums import Sum
 from ..trace_parts import TraceEvent, Value
@@ -55,7 +56,7 @@ class EagerStory:
         gradients: blob -> the versions of its gradient.
     """
 
-    def __init__(self, recording: EagerRecording, values: Mapping[str, Value]) -> None:
+    def __init__(self, recording: EagerRecording, values: Mapping[str, Value], pace: Pace) -> None:
         self.events: list[TraceEvent] = []
         self.lines = Lines()
         self.sums: list[Sum] = []
@@ -71,7 +72,7 @@ class EagerStory:
         self._last_sum: dict[str, int] = {}
         self._waits: dict[int, Wait] = {}
         self._grads = [Grad(blob, 0, value, "held") for blob, value in recording.held.items()]
-        for at, event in enumerate(recording.events, 1):
+        for at, event in enumerate(pace.over(recording.events), 1):
             self._group += isinstance(event, BEGINS)
             self.events.append(self._tell(event, at))
         self._complete_sums()

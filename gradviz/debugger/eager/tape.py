@@ -3,7 +3,7 @@
 The plan and its run are those of the schedule, with an eye on each step.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -13,8 +13,7 @@ from ...eager.call import OperatorFunction
 from ...eager.expression import Expression
 from ...eager.flow import gradient_flow
 from ...eager.function import Function
-from ...eager.passes import Change
-from ...eager.plan import observed
+from ...eager.plan import Observer, observed
 from ...eager.rank import Arrived
 from ...eager.tape_plan import Segment, TapePlan, plan_tape
 from ...eager.tape_run import TapeRun
@@ -29,7 +28,7 @@ from ..interrupts import interrupted
 from ..nets import Key, Nested, nets_of
 from ..recording import stopped
 from ..terms import Terms
-from .grads import Grads
+from .grads import Grads, NotedChange
 from .keeping import keep_given, remember_operator, settle
 from .lending import lendings
 from .names import GradientNames
@@ -54,14 +53,14 @@ class TapeLog:
         running: the function that goes backward on its own, by its index; None: none, or all are of the table.
     """
 
-    def __init__(self, expression: Expression, terms: Terms) -> None:
+    def __init__(self, expression: Expression, held: Mapping[Variable, Array], terms: Terms) -> None:
         self.generation: list[Event] = []
         self.execution: list[Event] = []
         self.operators: list[Operator] = []
         self.values: MutableMapping[Key, Array] = {} if terms.store is None else Shelf(terms.store)
         keep_given(self.values, expression.values)
         self.names = GradientNames(expression.values)
-        self.grads = Grads(expression, self.names, self.values)
+        self.grads = Grads(expression, held, self.names, self.values)
         self.ys: Ys = {}
         self.lendings = lendings(expression)
         self.has_begun = False
@@ -95,13 +94,15 @@ class TapeLog:
             device = str(device_of(self._expression.values[op.outputs[0]])) if op.outputs else "cpu"
             self.execution.append(Ran(index, shown(op), ins, outs, device, None))
 
-    def ran(self, net: Nested, position: int, outputs: Sequence[Array | None], seconds: float) -> None:
-        """Gradient operator `position` has run."""
+    def ran(
+        self, net: Nested, position: int, outputs: Sequence[Array | None], seconds: float, *, by_kernel: bool = True
+    ) -> None:
+        """Gradient operator `position` has run; `by_kernel`: its kernel has made `outputs`."""
         op, ins, outs, keys = net.part(True).steps[position]
         for key, array in zip(keys, outputs, strict=False):
             if array is not None:
                 self.values[key] = array
-        remember_operator(self.values, op, ins, outs, seconds)
+        remember_operator(self.values, op, ins, outs, seconds, by_kernel=by_kernel)
         settle(self.values)
         device = str(next((device_of(array) for array in outputs if array is not None), "cpu"))
         at = len(self._expression.operators) + position
@@ -112,7 +113,7 @@ class TapeLog:
         if terms.interrupts.is_asked:
             raise interrupted(f"after gradient operator #{at} {shown(op)}")
 
-    def written(self, changes: Iterable[Change]) -> None:
+    def written(self, changes: Sequence[NotedChange]) -> None:
         """What becomes of every ``grad``."""
         whole = next((event.gradients for event in reversed(self.generation) if isinstance(event, Completed)), {})
         for event in self.grads.written(changes):
@@ -168,7 +169,7 @@ class WatchedTape(TapeRun):
                 self._keys[number] = key
                 number += 1
 
-    def _noting(self, at: int) -> Callable[[tuple[Array, ...], float], None]:
+    def _noting(self, at: int) -> Observer:
         return lambda outputs, seconds: self._log.ran(self._net, at, outputs, seconds)
 
     def _run_segment(self, segment: Segment, function: Function | None) -> None:
@@ -183,7 +184,7 @@ class WatchedTape(TapeRun):
             return
         for step, at in zip(segment.steps, self._places[segment.end], strict=True):
             made = [plain_copy(value) for value in self._values[segment.end - step.outputs : segment.end]]
-            self._log.ran(self._net, at, made, perf_counter() - start)
+            self._log.ran(self._net, at, made, perf_counter() - start, by_kernel=False)
 
     def _cast(self, casts: Sequence[tuple[int, int]], function: Function) -> None:
         super()._cast(casts, function)

@@ -1,29 +1,33 @@
 """From the notes of a pass by the rank schedule to its log: who is who, and what each gradient is called."""
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from bisect import insort
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 from ...eager.expression import Expression
+from ...eager.function import Function
+from ...eager.variable import Variable
 from ...gradient.rules import ask_rule
 from ...operators.registry import Array
 from ...program import Operator
-from ...program.events import GradWritten
+from ...program.events import Waiting
 from ...runtime.shelf import Shelf
 from ...runtime.store import Store
 from ..nets import Key
 from .answer import Named, conversions, named_answer
-from .grads import Grads
+from .grads import Grads, NotedChange
 from .log import Log, OnItsWay
 from .names import GradientNames
-from .watched import Arrival, Visit
+from .watched import Sum, Visit
 
-Note = Visit | Arrival
+MOST_WAITING = 8
+"""Functions in the heap that an event lists."""
 
 
 class Seed(NamedTuple):
-    """Where a pass started: a blob and its gradient, which somebody gave or which is 1."""
+    """Where a pass started: a Variable and its gradient, which somebody gave or which is 1."""
 
-    blob: str
+    y: Variable
     gradient: Array
     is_given: bool
 
@@ -32,81 +36,128 @@ class Notes:
     """All that is noted of a pass while it runs.
 
     Attributes:
+        held: the gradients that Variables held before.
         seeds: where it started.
-        passed: what the schedule did.
-        grads, written: what was made of every ``grad``.
+        visits: what the schedule did.
+        sums: what it added up on the way, in order.
+        changes: what was made of every ``grad``.
         error: what stopped it; None: it came to its end.
         has_begun: whether the schedule started.
     """
 
-    def __init__(self, expression: Expression, store: Store | None) -> None:
-        self.names = GradientNames(expression.values)
-        self.values: MutableMapping[Key, Array] = {} if store is None else Shelf(store)
-        self.grads = Grads(expression, self.names, self.values)
+    def __init__(self, held: Mapping[Variable, Array]) -> None:
+        self.held = held
         self.seeds: list[Seed] = []
-        self.passed: list[Note] = []
-        self.written: list[GradWritten] = []
+        self.visits: list[Visit] = []
+        self.sums: list[Sum] = []
+        self.changes: Sequence[NotedChange] = ()
         self.error: Exception | None = None
         self.has_begun = False
 
 
 class Telling:
-    """Writes a log of notes, one after the other.
+    """Writes a log of notes, one visit after the other.
 
     Attributes:
         log: of what was told so far.
+        held: the Variables that held a gradient before the pass -> its version.
     """
 
-    def __init__(self, expression: Expression, notes: Notes) -> None:
-        self.log = Log(expression, notes.names, notes.values)
+    def __init__(self, expression: Expression, notes: Notes, store: Store | None) -> None:
+        names = GradientNames(expression.values)
+        values: MutableMapping[Key, Array] = {} if store is None else Shelf(store)
+        self._grads = Grads(expression, notes.held, names, values)
+        self.held = self._grads.held
+        self.log = Log(expression, names, values)
         self.log.played()
+        self._name_of = expression.name_of
         self._notes = notes
-        self._coming: Iterator[OnItsWay] | None = None
-        self._is_broken = False
+        self._made_by = {
+            output: function
+            for op, function in zip(expression.operators, expression.functions, strict=True)
+            if function is not None
+            for output in op.outputs
+        }
+        self._waiting: list[tuple[int, int, Function]] = []
+        self._reached: set[int] = set()
+        self._sums = 0
+        self._has_begun = self._is_broken = False
 
-    def tell(self, note: Note) -> None:
-        """Write what a note says, which must say all by now."""
-        if self._coming is None:
-            self._coming = (self.log.seed(*seed) for seed in self._notes.seeds)
-        if isinstance(note, Visit):
-            self._is_broken |= note.gxs is None
-            self._coming = iter(_tell_visit(self.log, note))
+    def tell(self, visit: Visit) -> None:
+        """Write what a visit says, which must say all by now."""
+        self._begin()
+        self._waiting.pop()
+        next_ones = [self.log.waiting(function, -late) for _, late, function in self._waiting[: -MOST_WAITING - 1 : -1]]
+        index = self.log.visited(visit.function, next_ones, len(self._waiting))
+        coming = _tell_visit(self.log, visit, index)
+        if visit.gxs is None:
+            self._is_broken = True
         else:
-            _tell_arrival(self.log, next(self._coming), note)
+            self._arrive(coming)
 
     def end(self) -> Log:
         """The log, with how the pass ended."""
+        self._begin()
         error = self._notes.error
         if error is None or not self._is_broken:
             self.log.skipped()
-        self.log.written(self._notes.written)
+        self.log.written(self._grads.written(self._notes.changes))
         if error is None:
             self.log.completed()
         else:
             self.log.failed(error)
         return self.log
 
+    def _begin(self) -> None:
+        if self._has_begun:
+            return
+        self._has_begun = True
+        for y, gradient, is_given in self._notes.seeds:
+            seed = self.log.seed(str(self._name_of(y)), gradient, is_given)
+            self.log.seeded(seed, gradient, self._queued(seed.blob))
 
-def told(expression: Expression, notes: Notes) -> Log:
-    """The log of a pass over `expression`."""
-    telling = Telling(expression, notes)
-    for note in notes.passed:
-        telling.tell(note)
+    def _arrive(self, coming: Iterable[OnItsWay]) -> None:
+        """The gradients of the inputs of a function arrive, one after the other, and are added to what is there."""
+        for arrival in coming:
+            if not self.log.has_gathered(arrival.blob):
+                self.log.arrived(arrival, self._queued(arrival.blob))
+            elif self._sums < len(self._notes.sums):
+                self.log.arrived(arrival, None)
+                self.log.added(arrival, *self._notes.sums[self._sums])
+                self._sums += 1
+            else:  # the pass has ended before
+                return
+
+    def _queued(self, blob: str) -> Waiting | None:
+        """The function that joins the heap when the first gradient of `blob` arrives; None: none does."""
+        function = self._made_by.get(blob)
+        if function is None or function.uid in self._reached:
+            return None
+        self._reached.add(function.uid)
+        arrival = len(self._reached)
+        insort(self._waiting, (function.rank, -arrival, function))
+        return self.log.waiting(function, arrival)
+
+
+def told(telling: Telling, notes: Notes) -> Log:
+    """The log of a whole pass."""
+    for visit in notes.visits:
+        telling.tell(visit)
     return telling.end()
 
 
-class ToldAtOnce(list[Note]):
-    """Notes that are told and forgotten as the next ones come: what they hold lies in a store."""
+class ToldAtOnce(list[Visit]):
+    """Visits that are told and forgotten as the next ones come: what they hold lies in a store."""
 
     def __init__(self, telling: Telling, store: Store) -> None:
         super().__init__()
         self._telling = telling
         self._store = store
 
-    def append(self, note: Note) -> None:
-        """One note more; the one before says all by now."""
+    def append(self, visit: Visit) -> None:
+        """One visit more; the one before says all by now."""
         self._tell_last()
-        super().append(note)
+        super().append(visit)
 
     def end(self) -> Log:
         """The log of the whole pass."""
@@ -119,19 +170,8 @@ class ToldAtOnce(list[Note]):
             self._store.settle()
 
 
-def _tell_arrival(log: Log, arrival: OnItsWay, note: Arrival) -> None:
-    queued = None if note.queued is None else log.waiting(*note.queued)
-    if arrival.of is None:
-        log.seeded(arrival, note.gradient, queued)
-        return
-    log.arrived(arrival, queued)
-    if note.before is not None:
-        log.added(arrival, note.before, note.gradient, note.total, note.seconds)
-
-
-def _tell_visit(log: Log, visit: Visit) -> list[OnItsWay]:
-    """A function has been run backward; returns the gradients that are on their way from it."""
-    index = log.visited(visit.function, visit.waiting, visit.waits)
+def _tell_visit(log: Log, visit: Visit, index: int) -> list[OnItsWay]:
+    """Function `index` has been run backward; returns the gradients that are on their way from it."""
     g_output = log.densified(index, visit.gys)
     if visit.plan is None:
         return _tell_own(log, visit, index, g_output)

@@ -1,8 +1,11 @@
 """Why a blob has no gradient, at any position, and where it has one."""
 
+import re
+
+import numpy as np
 import pytest
 
-from gradviz import IR, Net, debug, load
+from gradviz import IR, Net, Variable, debug, functions, load
 from gradviz.debugger import CursorError
 from tests.debugger.answers.nets import overwritten, random_programs, random_sessions, recorded
 from tests.debugger.conftest import fed_workspace, skip_net
@@ -60,6 +63,77 @@ def test_versions_are_asked_for_one_by_one():
     assert session.why_none("t@0").status == "none"
     assert "overwritten" in str(session.why_none("t@0"))
     assert "overwritten" in str(session.why_none("x"))
+
+
+def asked(session, word):
+    """What is said of a gradient, and of which blob the answer is."""
+    view = session.why_none(word)
+    assert str(view).startswith(view.asked)
+    assert view.asked in view._repr_html_()
+    return view.asked, view.blob, view.status
+
+
+@pytest.mark.parametrize(
+    ("word", "said", "blob", "status"),
+    [
+        ("x_grad", "x_grad@0 is the gradient of x@0. FCGradient of #0, made with event ", "x@0", "has one"),
+        ("a_grad", "a_grad@1 is the gradient of a@0. Sum of #2, made with event ", "a@0", "has one"),
+        ("a_grad@0", "a_grad@0 is one of the terms in the gradient of a@0. FCGradient of #2, ", "a@0", "has one"),
+        ("s_grad", "s_grad@0 is the gradient of s@0. FCGradient of #5, ", "s@0", "has one"),
+        ("label_grad", "There is no label_grad: it would be the gradient of label@0.", "label@0", "none"),
+        ("loss_grad", "There is no loss_grad: the gradient of loss@0 is loss_autogen_grad@0.", "loss@0", "has one"),
+        ("x_grad@7", "There is no x_grad@7: the gradient of x@0 is x_grad@0.", "x@0", "has one"),
+        ("x", "", "x@0", "has one"),
+    ],
+)
+def test_a_gradient_is_taken_for_a_question_about_its_blob(session, word, said, blob, status):
+    session.finish()
+    told = asked(session, word)
+    assert told[0].startswith(said)
+    assert bool(told[0]) == bool(said)
+    assert told[1:] == (blob, status)
+
+
+def test_when_a_gradient_is_written_is_told_by_the_events_that_do_it(session):
+    session.finish()
+    said = session.why_none("x_grad").asked
+    made, ran = (session.events[int(number) - 1] for number in re.findall(r"event (\d+)", said))
+    assert (made.kind, ran.kind) == ("RuleApplied", "Ran")
+    assert "x_grad" in ran.op.outputs
+    assert "made with event" in debug(skip_net(), ["loss"]).why_none("x_grad").asked
+    assert "not run" in debug(skip_net(), ["loss"]).why_none("x_grad").asked
+
+
+def test_gradients_that_were_given_are_sparse_or_belong_to_the_pass_alone():
+    net = Net()
+    net.Gather(["t", "i"], "r")
+    net.Split("r", ["left", "right"], axis=1)
+    session = debug(net, {"left": "given"})
+    assert asked(session, "given")[0] == "given@0 is the gradient of left@0, and was given."
+    assert asked(session, "t_grad")[0] == "There is no t_grad: the gradient of t@0 is r_grad@0 in the rows i@0."
+    said, blob, status = asked(session, "_r_grad_zeros_1")
+    assert said.startswith("_r_grad_zeros_1@0 is the gradient of no blob: ConstantFill of #1 makes it")
+    assert (blob, status) == ("_r_grad_zeros_1@0", "none")
+    assert "belongs to the backward pass" in str(session.why_none("_r_grad_zeros_1"))
+    with pytest.raises(CursorError) as caught:
+        session.why_none("nothing_grad")
+    assert caught.value.kind == "not_found"
+
+
+def test_a_gradient_in_a_nested_net_and_what_a_variable_holds():
+    session = debug(gated(), ["loss"], workspace=fed(2))
+    assert asked(session, "2.loop_net/0.net:h_grad")[:2] == (
+        f"2.loop_net/0.net:h_grad@0 is the gradient of 2.loop_net/0.net:h@1. AddGradient of #5, made with event "
+        f"{1 + next(at for at, one in enumerate(session.events) if one.kind == 'RuleApplied' and one.index == 5)}, "
+        "writes it.",
+        "2.loop_net/0.net:h@1",
+    )
+    assert asked(session, "2.loop_net/0.net:zero_grad")[2] == "none"
+    x = Variable([1.0, 2.0], name="x")
+    x.grad = np.ones(2)
+    session = debug(functions.sum(x * x))
+    assert asked(session, "x.grad@0")[:2] == ("x.grad@0 is what x held in grad before the pass.", "x@0")
+    assert "and the gradient of this pass" in asked(session, "x.grad")[0]
 
 
 def test_a_pass_that_stopped_before_says_why_and_the_ways_out():

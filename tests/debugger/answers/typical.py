@@ -27,6 +27,8 @@ TYPICAL = {
     "ledger": lambda: at_the_sum().ledger("a"),
     "paths": lambda: diamond().paths("x"),
     "why_none": lambda: at_the_sum().why_none("label"),
+    "why_none_of_a_gradient": lambda: at_the_sum().why_none("x_grad"),
+    "why_none_of_no_gradient": lambda: at_the_sum().why_none("label_grad"),
     "why_none_stopped": lambda: stopped().why_none("x"),
     "provenance": lambda: dead().provenance("w_grad"),
     "provenance_in_a_loop": lambda: endless().provenance("loss"),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .look import node_size
+from ..look import node_size
+from ..theme import Theme
+from ..view import Node, View
+from ..words import label, label_width
 from .sides import CORNER_ROOM, MARGIN, Side, side
 from .stack import STRIP, Stack
 from .taps import LABEL_DISTANCE, Box, Tap, detour_taps, meetings, passing, side_taps
-from .theme import Theme
 from .tracks import Trunk, trunks
-from .view import Node, View
-from .words import label, label_width
 
 
 @dataclass(frozen=True)

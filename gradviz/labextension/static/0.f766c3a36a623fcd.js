@@ -1,4 +1,4 @@
-"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[0],{19(r,e,a){var o=a(20),g=a.n(o),t=a(21),i=(a.n(t))()(g());i.push([r.id,`/* src/styles/look.css */
+"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[0],{19(r,e,a){var t=a(20),o=a.n(t),g=a(21),i=(a.n(g))()(o());i.push([r.id,`/* src/styles/look.css */
 .gradviz {
   color-scheme: light dark;
   --gv-bg: var(--jp-layout-color0, light-dark(#ffffff, #14171a));
@@ -62,17 +62,6 @@
   border: 2px solid var(--gv-focus);
   border-radius: 7px;
   pointer-events: none;
-}
-.gradviz button {
-  margin: 0;
-  padding: 0 7px;
-  border: 0;
-  border-radius: 5px;
-  background: none;
-  color: inherit;
-  font: inherit;
-  white-space: nowrap;
-  cursor: pointer;
 }
 .gradviz.gradviz.gradviz :is(code, kbd) {
   padding: 0;
@@ -139,61 +128,71 @@
   stroke-linecap: round;
 }
 
-/* src/styles/toolbar.css */
-.gv-toolbar {
-  display: flex;
-  flex-wrap: wrap;
-  align-items: center;
-  gap: 4px 2px;
-  padding: 6px 8px;
-  border-bottom: 1px solid var(--gv-border);
-  background: var(--gv-bar);
+/* src/styles/controls.css */
+.gradviz button {
+  margin: 0;
+  padding: 0 7px;
+  border: 0;
+  border-radius: 5px;
+  background: none;
+  color: inherit;
+  font: inherit;
+  white-space: nowrap;
+  cursor: pointer;
 }
-.gv-toolbar button {
-  height: 28px;
-  min-width: 28px;
-}
-.gv-toolbar button:hover {
+.gradviz button:hover {
   background: var(--gv-hover);
 }
-.gv-toolbar button[aria-pressed=true] {
+.gradviz button[aria-pressed=true] {
   background: var(--gv-forward-tint);
   box-shadow: inset 0 0 0 1px var(--gv-forward);
 }
-.gv-toolbar button[aria-disabled=true] {
+.gradviz button[aria-disabled=true] {
   color: var(--gv-ghost);
   cursor: default;
 }
-.gv-toolbar button.gv-primary {
-  padding: 0 10px 0 8px;
-  background: var(--gv-forward);
-  color: var(--gv-bg);
-  font-weight: 600;
+.gradviz .gv-tool {
+  flex: none;
+  width: 26px;
+  height: 24px;
+  padding: 0;
+  color: var(--gv-muted);
+  line-height: 0;
 }
-.gv-toolbar button.gv-primary .gv-icon {
-  margin-right: 4px;
-}
-.gv-toolbar button.gv-primary[aria-disabled=true] {
+.gradviz .gv-tool:is(:hover, [aria-expanded=true]):not([aria-disabled=true]) {
   background: var(--gv-hover);
+  color: var(--gv-fg);
+}
+.gv-tool .gv-icon {
+  fill: none;
+}
+.gradviz .gv-link {
+  align-self: flex-start;
+  max-width: 100%;
+  min-height: 26px;
+  border: 1px solid var(--gv-border);
+  text-align: left;
+  white-space: normal;
+}
+.gv-segments {
+  display: inline-flex;
+  flex: none;
+  align-self: flex-start;
+  border: 1px solid var(--gv-border);
+  border-radius: 6px;
+}
+.gradviz .gv-segments button {
+  min-height: 24px;
   color: var(--gv-muted);
 }
-.gv-separator {
-  width: 1px;
-  height: 18px;
-  margin: 0 6px;
-  background: var(--gv-border);
+.gradviz .gv-segments button[aria-pressed=true],
+.gradviz .gv-chips button[aria-pressed=true] {
+  background: var(--gv-hover);
+  box-shadow: none;
+  color: var(--gv-fg);
 }
-.gv-run-to {
-  display: inline-flex;
-  flex: 1 1 110px;
-  align-items: center;
-  gap: 8px;
-  min-width: 0;
-}
-.gv-run-to input {
-  flex: 0 1 190px;
-  min-width: 90px;
-  height: 28px;
+.gradviz input:where(:not([type=checkbox])) {
+  height: 26px;
   margin: 0;
   padding: 0 8px;
   border: 1px solid var(--gv-border);
@@ -202,23 +201,92 @@
   color: var(--gv-fg);
   font: inherit;
 }
-.gv-run-to input::placeholder {
+.gradviz input::placeholder {
   color: var(--gv-muted);
   opacity: 1;
 }
-.gv-message {
-  overflow: hidden;
-  color: var(--gv-wrong);
-  text-overflow: ellipsis;
-  white-space: nowrap;
+.gradviz input[aria-invalid] {
+  border-color: var(--gv-wrong);
+}
+
+/* src/styles/toolbar.css */
+.gv-toolbar {
+  position: relative;
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 4px 2px;
+  padding: 6px 8px;
+  border-bottom: 1px solid var(--gv-border);
+  background: var(--gv-bar);
+}
+.gradviz .gv-toolbar button {
+  min-width: 28px;
+  height: 28px;
+}
+.gradviz .gv-toolbar .gv-primary {
+  padding: 0 10px 0 8px;
+  background: var(--gv-forward);
+  color: var(--gv-bg);
+  font-weight: 600;
+}
+.gv-primary .gv-icon {
+  margin-right: 4px;
+}
+.gradviz .gv-toolbar .gv-primary[aria-disabled=true] {
+  background: var(--gv-hover);
+  color: var(--gv-muted);
+}
+.gv-toolbar > .gv-segments {
+  margin: 0 4px;
+}
+.gv-stroked .gv-icon {
+  fill: none;
+}
+.gv-separator {
+  width: 1px;
+  height: 18px;
+  margin: 0 6px;
+  background: var(--gv-border);
+}
+.gv-run-to {
+  position: relative;
+  flex: 1 1 96px;
+  min-width: 0;
+  max-width: 200px;
+}
+.gradviz .gv-run-to input {
+  width: 100%;
+  height: 28px;
+}
+.gv-message:not(:empty) {
+  position: absolute;
+  z-index: 2;
+  top: calc(100% + 2px);
+  left: 0;
+  width: max-content;
+  max-width: min(400px, 50cqi);
+  padding: 6px 10px;
+  border: 1px solid var(--gv-border);
+  border-left: 3px solid var(--gv-wrong);
+  border-radius: 6px;
+  background: var(--gv-bg);
+  overflow-wrap: anywhere;
+}
+.gv-where {
+  display: flex;
+  flex: none;
+  align-items: center;
+  margin-left: auto;
 }
 .gv-position {
-  margin-left: auto;
   padding: 0 4px;
   color: var(--gv-muted);
   white-space: nowrap;
 }
 .gv-position b {
+  display: inline-block;
+  text-align: right;
   color: var(--gv-fg);
 }
 .gv-help {
@@ -226,7 +294,9 @@
   z-index: 2;
   top: 44px;
   right: 8px;
+  max-height: calc(100% - 52px);
   padding: 8px 12px;
+  overflow: auto;
   border: 1px solid var(--gv-border);
   border-radius: 6px;
   background: var(--gv-bg);
@@ -239,7 +309,33 @@
 }
 .gv-help > div > :first-child {
   display: flex;
+  flex-wrap: wrap;
   gap: 4px;
+  align-content: start;
+}
+@container gradviz (max-width: 900px) {
+  .gv-toolbar {
+    padding: 6px 4px;
+  }
+  .gradviz .gv-toolbar button:not(.gv-primary) {
+    padding: 0 5px;
+  }
+  .gv-toolbar > .gv-separator {
+    margin: 0 1px;
+  }
+  .gv-run-to {
+    position: static;
+  }
+  .gv-message:not(:empty) {
+    right: 8px;
+    left: auto;
+    max-width: calc(100cqi - 16px);
+  }
+}
+@container gradviz (max-width: 560px) {
+  .gv-toolbar > .gv-separator {
+    display: none;
+  }
 }
 
 /* src/styles/timeline.css */
@@ -394,13 +490,8 @@
   color: var(--gv-muted);
 }
 .gradviz .gv-way button {
-  height: 22px;
   padding: 0 6px;
   color: var(--gv-muted);
-}
-.gradviz .gv-way button:hover {
-  background: var(--gv-hover);
-  color: var(--gv-fg);
 }
 .gradviz .gv-way button[aria-current] {
   color: var(--gv-fg);
@@ -412,29 +503,16 @@
   border: 1px solid var(--gv-border);
   border-radius: 5px;
 }
-.gradviz.gradviz .gv-turn {
-  min-width: 20px;
+.gradviz .gv-turns .gv-tool {
+  width: 22px;
   height: 20px;
   padding: 0;
-  color: var(--gv-muted);
-  line-height: 0;
-}
-.gradviz.gradviz .gv-turn:hover {
-  background: var(--gv-hover);
-  color: var(--gv-fg);
-}
-.gradviz.gradviz .gv-turn[aria-disabled=true] {
-  color: var(--gv-ghost);
-  cursor: default;
-}
-.gv-turn .gv-icon {
-  fill: none;
 }
 
 /* src/styles/panes.css */
 .gv-body {
   display: grid;
-  grid-template: "program graph inspector" 590px / minmax(240px, 26%) minmax(0, 1fr) minmax(260px, 29%);
+  grid-template: "program graph inspector" 590px / minmax(240px, 25%) minmax(0, 1fr) minmax(260px, 31%);
 }
 .gv-program {
   grid-area: program;
@@ -642,11 +720,13 @@
 
 /* src/styles/graph.css */
 .gv-graph {
-  position: relative;
+  display: flex;
+  flex-direction: column;
+  container: graph / inline-size;
 }
 .gv-window {
-  width: 100%;
-  height: 100%;
+  flex: 1;
+  min-height: 0;
   overflow: hidden;
   cursor: grab;
   touch-action: none;
@@ -663,26 +743,6 @@
   margin: 0;
   padding: 24px;
   color: var(--gv-muted);
-}
-.gv-zoom {
-  position: absolute;
-  top: 6px;
-  right: 6px;
-  display: flex;
-  border: 1px solid var(--gv-border);
-  border-radius: 6px;
-  background: var(--gv-bar);
-}
-.gv-zoom button {
-  height: 26px;
-  color: var(--gv-muted);
-}
-.gv-zoom button:hover {
-  background: var(--gv-hover);
-  color: var(--gv-fg);
-}
-.gv-zoom .gv-icon {
-  fill: none;
 }
 .gv-graph .node {
   --gv-node: var(--gv-backward);
@@ -860,69 +920,51 @@
 }
 
 /* src/styles/search.css */
-.gv-corner {
-  position: absolute;
-  top: 6px;
-  left: 6px;
+.gv-strip {
   display: flex;
-  flex-direction: column;
-  gap: 4px;
-  align-items: flex-start;
-  max-width: calc(100% - 12px);
-}
-@container gradviz (max-width: 1100px) {
-  .gv-corner {
-    top: 38px;
-  }
-}
-.gv-corner > div {
-  display: flex;
+  flex: none;
+  flex-wrap: wrap;
+  gap: 0 8px;
   align-items: center;
-  gap: 4px;
-  max-width: 100%;
-  height: 28px;
-  padding-left: 4px;
-  border: 1px solid var(--gv-border);
-  border-radius: 6px;
+  justify-content: flex-end;
+  padding: 1px 6px;
+  border-bottom: 1px solid var(--gv-border);
   background: var(--gv-bar);
 }
-.gv-corner button {
-  height: 26px;
-  color: var(--gv-muted);
+.gv-search,
+.gv-focus {
+  display: flex;
+  flex: 1 1 auto;
+  gap: 4px;
+  align-items: center;
+  min-width: 0;
+  height: 28px;
 }
-.gv-corner button[aria-disabled=true] {
-  color: var(--gv-ghost);
+.gv-focus:not([hidden]) + .gv-search {
+  display: none;
 }
-.gv-corner .gv-icon,
-.gv-zoom .gv-icon {
-  fill: none;
-}
-.gv-corner > div > span {
+.gv-focus > span {
   overflow: hidden;
   text-overflow: ellipsis;
   white-space: nowrap;
 }
-.gv-corner button {
-  flex: none;
-}
-.gv-search input {
-  flex: 0 1 130px;
+.gradviz .gv-search input {
+  flex: 0 1 180px;
   min-width: 50px;
   height: 22px;
-  margin: 0;
   padding: 0 6px;
-  border: 1px solid var(--gv-border);
-  border-radius: 4px;
-  background: var(--gv-bg);
-  color: var(--gv-fg);
-  font: inherit;
-}
-.gv-search input::placeholder {
-  color: var(--gv-muted);
-  opacity: 1;
 }
 .gv-search .gv-note {
-  min-width: 60px;
+  white-space: nowrap;
+}
+.gv-tools {
+  display: flex;
+  flex: none;
+}
+@container graph (max-width: 340px) {
+  .gv-strip > :is(.gv-search, .gv-focus) {
+    flex-basis: 100%;
+  }
 }
 .gv-graph .node[data-match] :is(path, polygon, rect, ellipse):not(.mark, .area) {
   stroke: var(--gv-right);
@@ -932,20 +974,10 @@
 .gv-graph :is(.node, .edge)[data-ghost] {
   opacity: 0.15;
 }
-.gv-zoom button[aria-pressed=true] {
-  background: var(--gv-hover);
-  color: var(--gv-fg);
-}
 
 /* src/styles/operators.css */
-.gv-graph.gv-tabular > :is(.gv-window, .gv-empty, .gv-corner),
-.gv-graph.gv-tabular > .gv-zoom > button:not([aria-pressed]) {
+.gv-tabular > :is(.gv-strip, .gv-window, .gv-empty) {
   display: none;
-}
-.gv-graph.gv-tabular > .gv-zoom {
-  top: auto;
-  right: 14px;
-  bottom: 14px;
 }
 .gv-operators {
   width: 100%;
@@ -958,7 +990,7 @@
   display: flex;
   flex-direction: column;
   height: 100%;
-  min-width: 620px;
+  min-width: 680px;
 }
 .gv-rows {
   flex: 1;
@@ -967,7 +999,7 @@
 }
 .gv-record {
   display: grid;
-  grid-template-columns: 54px minmax(84px, 1.2fr) minmax(80px, 1.6fr) minmax(64px, 1.2fr) minmax(108px, 1.4fr) 92px 66px 66px;
+  grid-template-columns: 60px minmax(110px, 1.5fr) minmax(80px, 1.5fr) minmax(64px, 1.2fr) minmax(120px, 1.8fr) 92px 72px 72px;
   align-items: center;
   width: 100%;
   height: 26px;
@@ -982,7 +1014,7 @@
 .gv-record > :is(:nth-child(1), :nth-child(6), :nth-child(7), :nth-child(8)) {
   text-align: right;
 }
-.gv-record button {
+.gradviz .gv-record button {
   max-width: 100%;
   height: 22px;
   margin: 0 -7px;
@@ -990,13 +1022,11 @@
   font-weight: 600;
   text-overflow: ellipsis;
 }
-.gv-record button:hover {
-  background: var(--gv-hover);
-}
 .gv-record.gv-selected {
   background: var(--gv-forward-tint);
 }
 .gv-record.gv-heads {
+  height: 31px;
   background: var(--gv-bar);
   color: var(--gv-muted);
   font-weight: 600;
@@ -1010,22 +1040,61 @@
 
 /* src/styles/inspector.css */
 .gv-inspector {
+  container: inspector / inline-size;
   display: flex;
   flex-direction: column;
 }
 .gv-tabs {
   display: flex;
   flex: none;
-  flex-wrap: wrap;
   padding: 0 4px;
+  overflow: auto hidden;
   border-bottom: 1px solid var(--gv-border);
-  background: var(--gv-bar);
+  scrollbar-width: none;
+  background:
+    linear-gradient(
+      to left,
+      transparent,
+      var(--gv-bar) 60%) left / 32px 100% no-repeat local,
+    linear-gradient(
+      to right,
+      transparent,
+      var(--gv-bar) 60%) right / 32px 100% no-repeat local,
+    linear-gradient(
+      to right,
+      var(--gv-border),
+      transparent) left / 16px 100% no-repeat,
+    linear-gradient(
+      to left,
+      var(--gv-border),
+      transparent) right / 16px 100% no-repeat,
+    var(--gv-bar);
 }
 .gradviz .gv-tabs button {
+  flex: none;
   padding: 6px 8px 5px;
   border-bottom: 2px solid transparent;
   border-radius: 0;
   color: var(--gv-muted);
+}
+.gv-tabs button::after {
+  content: attr(data-name);
+  display: block;
+  height: 0;
+  overflow: hidden;
+  font-weight: 600;
+  visibility: hidden;
+}
+@container inspector (max-width: 500px) {
+  .gradviz .gv-tabs button {
+    padding-inline: 4px;
+  }
+}
+@container inspector (max-width: 476px) {
+  .gradviz .gv-tabs button {
+    padding-inline: 3px;
+    font-size: 12px;
+  }
 }
 .gradviz .gv-tabs button[aria-selected=true] {
   border-bottom-color: var(--gv-accumulation);
@@ -1042,13 +1111,13 @@
   overflow: auto;
   overscroll-behavior: contain;
 }
-.gv-blobs {
+.gv-chips {
   display: flex;
   flex: none;
   flex-wrap: wrap;
   gap: 4px;
 }
-.gradviz .gv-blobs button {
+.gradviz .gv-chips button {
   max-width: 100%;
   padding: 1px 8px;
   overflow: hidden;
@@ -1056,13 +1125,6 @@
   border-radius: 10px;
   font: 12px/1.6 var(--gv-mono);
   text-overflow: ellipsis;
-}
-.gradviz .gv-blobs button:hover {
-  background: var(--gv-hover);
-}
-.gradviz .gv-blobs button[aria-pressed=true] {
-  border-color: var(--gv-fg);
-  background: var(--gv-hover);
 }
 .gv-card {
   display: flex;
@@ -1283,26 +1345,11 @@
   color: var(--gv-wrong);
   font-weight: 600;
 }
-.gv-pagers,
-.gv-looks {
+.gv-pagers {
   display: flex;
   flex-wrap: wrap;
   gap: 4px 16px;
   align-items: center;
-}
-.gradviz .gv-looks {
-  gap: 4px;
-}
-.gradviz .gv-looks button {
-  padding: 1px 8px;
-  border: 1px solid var(--gv-border);
-}
-.gradviz .gv-looks button:hover {
-  background: var(--gv-hover);
-}
-.gradviz .gv-looks button[aria-pressed=true] {
-  border-color: var(--gv-fg);
-  background: var(--gv-hover);
 }
 .gv-pager {
   display: inline-flex;
@@ -1385,13 +1432,17 @@
       var(--gv-wrong) 0 2px,
       var(--gv-bg) 2px 4px);
 }
-.gradviz .gv-link {
-  align-self: flex-start;
-  padding: 2px 7px;
-  border: 1px solid var(--gv-border);
+.gradviz .gv-ledger tfoot .gv-share {
+  white-space: normal;
 }
-.gradviz .gv-link:hover {
-  background: var(--gv-hover);
+@container inspector (max-width: 285px) {
+  .gradviz .gv-ledger :is(th, td) {
+    padding-inline: 2px;
+  }
+  .gv-share-bar {
+    width: 18px;
+    margin-right: 3px;
+  }
 }
 
 /* src/styles/answer.css */
@@ -1425,10 +1476,13 @@
 .gradviz .gv-answer .gv-name:hover {
   text-decoration-style: solid;
 }
+.gv-closed {
+  white-space: nowrap;
+}
 .gv-wide {
   overflow-x: auto;
 }
-.gradviz .gv-answer .gv-wide :is(th, td) {
+.gradviz .gv-answer .gv-wide :is(th, td, .gv-name) {
   overflow-wrap: break-word;
 }
 .gv-answer summary {
@@ -1493,18 +1547,9 @@
 }
 .gradviz .gv-since {
   width: 72px;
-  padding: 2px 6px;
-  border: 1px solid var(--gv-border);
-  border-radius: 5px;
-  background: var(--gv-bg);
-  color: inherit;
-  font: inherit;
 }
 
 /* src/styles/marks.css */
-.gv-toolbar .gv-stroked .gv-icon {
-  fill: none;
-}
 .gv-outcome:not(:empty) {
   margin-right: 10px;
   padding-left: 8px;
@@ -1536,24 +1581,10 @@
   display: flex;
   gap: 6px;
 }
-.gv-field input {
+.gradviz .gv-field input {
   flex: 1;
   min-width: 0;
-  height: 28px;
-  margin: 0;
-  padding: 0 8px;
-  border: 1px solid var(--gv-border);
-  border-radius: 6px;
-  background: var(--gv-bg);
-  color: var(--gv-fg);
   font: 12px var(--gv-mono);
-}
-.gv-field input[aria-invalid] {
-  border-color: var(--gv-wrong);
-}
-.gv-field input::placeholder {
-  color: var(--gv-muted);
-  opacity: 1;
 }
 .gradviz .gv-misread {
   padding: 4px 8px;
@@ -1591,9 +1622,9 @@
   margin: 3px 0 0;
   accent-color: var(--gv-wrong);
 }
-.gv-entry > .gv-turn {
-  flex: none;
+.gv-entry > .gv-tool {
   align-self: flex-start;
+  margin-top: -2px;
 }
 .gv-entry-text {
   flex: 1;
@@ -1602,9 +1633,6 @@
 }
 .gv-off .gv-entry code {
   color: var(--gv-muted);
-}
-.gv-entry > .gv-turn[aria-expanded=true] {
-  background: var(--gv-hover);
 }
 .gv-how {
   display: grid;
@@ -1622,14 +1650,7 @@
   align-items: center;
   justify-content: space-between;
 }
-.gv-how input {
-  height: 26px;
-  margin: 0;
-  padding: 0 8px;
-  border: 1px solid var(--gv-border);
-  border-radius: 6px;
-  background: var(--gv-bg);
-  color: var(--gv-fg);
+.gradviz .gv-how input {
   font: 12px var(--gv-mono);
 }
 .gv-how input[type=number] {
@@ -1638,13 +1659,6 @@
 .gv-how input[type=text] {
   flex: 1 1 150px;
   min-width: 0;
-}
-.gv-how input::placeholder {
-  color: var(--gv-muted);
-  opacity: 1;
-}
-.gv-how input[aria-invalid] {
-  border-color: var(--gv-wrong);
 }
 .gv-how .gv-misread {
   grid-column: 1 / -1;
@@ -1702,9 +1716,6 @@
   border: 1px dashed var(--gv-border);
   border-radius: 5px;
 }
-.gradviz :is(.gv-heap, .gv-taken, .gv-grads) button:hover {
-  background: var(--gv-hover);
-}
 .gv-rank {
   flex: none;
   min-width: 44px;
@@ -1759,13 +1770,26 @@
   stroke: var(--gv-bg);
   stroke-width: 4px;
 }
+.gv-graph .gv-placeless {
+  position: absolute;
+  bottom: 6px;
+  left: 8px;
+  padding: 2px 6px;
+  border-radius: 4px;
+  background: var(--gv-bg);
+  pointer-events: none;
+}
 .gv-graph .gv-stub {
   fill: none;
   stroke: var(--gv-forward);
   stroke-width: 1;
 }
-.gv-teaching .gv-value.gv-later :is(.gv-single, .gv-picture, .gv-statistics) {
-  display: none;
+.gv-teaching :is(.gv-next, .gv-line.gv-future),
+.gv-teaching .gv-graph .node.future:not(.group) text {
+  visibility: hidden;
+}
+.gv-teaching .gv-graph .node.future:not(.group, :has(.toggle)) {
+  pointer-events: none;
 }
 .gv-teach {
   display: grid;
@@ -1815,33 +1839,8 @@
   gap: 6px;
   margin-top: 4px;
 }
-.gv-answers button {
-  min-height: 26px;
-  border: 1px solid var(--gv-border);
-  white-space: normal;
-  text-align: left;
-}
-.gv-answers button:hover {
-  background: var(--gv-hover);
-}
-.gv-answers button[aria-pressed=true] {
-  border-color: var(--gv-focus);
-  background: var(--gv-forward-tint);
-}
 .gv-answers input {
   width: 180px;
-  height: 28px;
-  margin: 0;
-  padding: 0 8px;
-  border: 1px solid var(--gv-border);
-  border-radius: 6px;
-  background: var(--gv-bg);
-  color: var(--gv-fg);
-  font: inherit;
-}
-.gv-answers input::placeholder {
-  color: var(--gv-muted);
-  opacity: 1;
 }
 .gv-score {
   position: absolute;
@@ -1893,19 +1892,34 @@
 
 /* src/styles/narration.css */
 .gv-narration {
-  contain: strict;
+  position: relative;
   display: flex;
-  gap: 12px;
-  height: calc(17px + 20px * var(--gv-lines, 2));
+  gap: 4px 12px;
   padding: 8px 14px;
-  line-height: 20px;
-  overflow: auto;
+  overflow: hidden;
   border-top: 1px solid var(--gv-border);
   background: var(--gv-bar);
+  line-height: 20px;
 }
 .gv-spoken {
+  contain: strict;
   flex: 1;
   min-width: 0;
+  height: calc(20px * var(--gv-lines, 2));
+  max-height: clamp(40px, round(down, 17vh, 20px), 80px);
+  overflow: hidden auto;
+  background:
+    linear-gradient(var(--gv-bar), var(--gv-bar)) top / 100% 2px no-repeat local,
+    linear-gradient(var(--gv-bar), var(--gv-bar)) bottom / 100% 2px no-repeat local,
+    linear-gradient(var(--gv-ghost), var(--gv-ghost)) top / 100% 1px no-repeat,
+    linear-gradient(var(--gv-ghost), var(--gv-ghost)) bottom / 100% 1px no-repeat;
+}
+.gradviz .gv-spoken:focus-visible {
+  outline-offset: 2px;
+}
+.gv-trial {
+  position: absolute;
+  visibility: hidden;
 }
 .gv-kind {
   --gv-tone: var(--gv-muted);
@@ -1935,16 +1949,31 @@
   margin-right: 6px;
 }
 .gv-next {
-  flex: none;
-  max-width: 34%;
+  contain: strict;
+  flex: 0 0 clamp(150px, 26%, 290px);
+  overflow: hidden;
   color: var(--gv-muted);
+  text-align: right;
 }
 .gradviz.gradviz.gradviz .gv-narration code {
   line-height: 19px;
 }
 @container gradviz (max-width: 560px) {
-  .gv-separator {
-    display: none;
+  .gv-narration {
+    flex-direction: column;
+  }
+  .gv-spoken {
+    flex: none;
+    max-height: clamp(40px, round(down, 17vh, 20px), 140px);
+  }
+  .gv-next {
+    flex: 0 0 20px;
+    text-align: left;
+  }
+}
+@container gradviz (max-width: 320px) {
+  .gv-next {
+    flex-basis: 40px;
   }
 }
 
@@ -1968,14 +1997,6 @@
   background: var(--jp-layout-color1);
   color: var(--jp-ui-font-color1);
 }
-.gradviz-lab-Panel .gv-narration {
-  flex-direction: column;
-  gap: 4px;
-  height: 136px;
-}
-.gradviz-lab-Panel .gv-next {
-  max-width: none;
-}
 .gradviz-lab-Body > .gradviz,
 .gradviz-lab-Body .gv-frame {
   height: 100%;
@@ -1989,6 +2010,12 @@
   flex: 1 1 0;
   min-height: 0;
   overflow: auto;
+}
+@container gradviz (max-width: 420px) {
+  .gradviz-lab-Body .gv-frame > .gv-teach {
+    max-height: 28%;
+    overflow-y: auto;
+  }
 }
 @container gradviz (min-width: 901px) {
   .gradviz-lab-Body .gv-body {
@@ -2032,4 +2059,4 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   font: var(--jp-code-font-size) / 1.5 var(--jp-code-font-family);
   color: var(--jp-content-font-color1);
 }
-`,""]),a.d(e,{},{A:i})},21(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",o=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),o&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),o&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,o,g,t){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var v=0;v<this.length;v++){var n=this[v][0];null!=n&&(i[n]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==t&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=t),a&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=a),g&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=g):l[4]="".concat(g)),e.push(l))}},e}},20(r){r.exports=function(r){return r[1]}},12(r,e,a){a.r(e);var o=a(13),g=a.n(o),t=a(14),i=a.n(t),v=a(15),n=a.n(v),d=a(16),l=a.n(d),p=a(17),s=a.n(p),c=a(18),h=a.n(c),x=a(19),b={};b.styleTagTransform=h(),b.setAttributes=l(),b.insert=n().bind(null,"head"),b.domAPI=i(),b.insertStyleElement=s(),g()(x.A,b);let u=x.A&&x.A.locals?x.A.locals:void 0;a.d(e,{},{default:u})},13(r){var e=[];function a(r){for(var a=-1,o=0;o<e.length;o++)if(e[o].identifier===r){a=o;break}return a}function o(r,o){for(var g={},t=[],i=0;i<r.length;i++){var v=r[i],n=o.base?v[0]+o.base:v[0],d=g[n]||0,l="".concat(n," ").concat(d);g[n]=d+1;var p=a(l),s={css:v[1],media:v[2],sourceMap:v[3],supports:v[4],layer:v[5]};if(-1!==p)e[p].references++,e[p].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,o);o.byIndex=i,e.splice(i,0,{identifier:l,updater:c,references:1})}t.push(l)}return t}r.exports=function(r,g){var t=o(r=r||[],g=g||{});return function(r){r=r||[];for(var i=0;i<t.length;i++){var v=a(t[i]);e[v].references--}for(var n=o(r,g),d=0;d<t.length;d++){var l=a(t[d]);0===e[l].references&&(e[l].updater(),e.splice(l,1))}t=n}}},15(r){var e={};r.exports=function(r,a){var o=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(a)}},17(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},16(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var o,g,t;o="",a.supports&&(o+="@supports (".concat(a.supports,") {")),a.media&&(o+="@media ".concat(a.media," {")),(g=void 0!==a.layer)&&(o+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),o+=a.css,g&&(o+="}"),a.media&&(o+="}"),a.supports&&(o+="}"),(t=a.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(o,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);
+`,""]),a.d(e,{},{A:i})},21(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",t=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),t&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),t&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,t,o,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(t)for(var n=0;n<this.length;n++){var v=this[n][0];null!=v&&(i[v]=!0)}for(var d=0;d<r.length;d++){var p=[].concat(r[d]);t&&i[p[0]]||(void 0!==g&&(void 0===p[5]||(p[1]="@layer".concat(p[5].length>0?" ".concat(p[5]):""," {").concat(p[1],"}")),p[5]=g),a&&(p[2]&&(p[1]="@media ".concat(p[2]," {").concat(p[1],"}")),p[2]=a),o&&(p[4]?(p[1]="@supports (".concat(p[4],") {").concat(p[1],"}"),p[4]=o):p[4]="".concat(o)),e.push(p))}},e}},20(r){r.exports=function(r){return r[1]}},12(r,e,a){a.r(e);var t=a(13),o=a.n(t),g=a(14),i=a.n(g),n=a(15),v=a.n(n),d=a(16),p=a.n(d),l=a(17),s=a.n(l),c=a(18),x=a.n(c),h=a(19),f={};f.styleTagTransform=x(),f.setAttributes=p(),f.insert=v().bind(null,"head"),f.domAPI=i(),f.insertStyleElement=s(),o()(h.A,f);let b=h.A&&h.A.locals?h.A.locals:void 0;a.d(e,{},{default:b})},13(r){var e=[];function a(r){for(var a=-1,t=0;t<e.length;t++)if(e[t].identifier===r){a=t;break}return a}function t(r,t){for(var o={},g=[],i=0;i<r.length;i++){var n=r[i],v=t.base?n[0]+t.base:n[0],d=o[v]||0,p="".concat(v," ").concat(d);o[v]=d+1;var l=a(p),s={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==l)e[l].references++,e[l].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,t);t.byIndex=i,e.splice(i,0,{identifier:p,updater:c,references:1})}g.push(p)}return g}r.exports=function(r,o){var g=t(r=r||[],o=o||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var n=a(g[i]);e[n].references--}for(var v=t(r,o),d=0;d<g.length;d++){var p=a(g[d]);0===e[p].references&&(e[p].updater(),e.splice(p,1))}g=v}}},15(r){var e={};r.exports=function(r,a){var t=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!t)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");t.appendChild(a)}},17(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},16(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var t,o,g;t="",a.supports&&(t+="@supports (".concat(a.supports,") {")),a.media&&(t+="@media ".concat(a.media," {")),(o=void 0!==a.layer)&&(t+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),t+=a.css,o&&(t+="}"),a.media&&(t+="}"),a.supports&&(t+="}"),(g=a.sourceMap)&&"u">typeof btoa&&(t+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(t,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);

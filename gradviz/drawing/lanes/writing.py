@@ -19,15 +19,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
-from .look import Look, edge_look, has_bar, node_look, node_text
-from .picture import SVG
+from ..clock import Clock
+from ..look import Look, edge_look, has_bar, node_look, node_text
+from ..picture import SVG
+from ..state import State
+from ..theme import Theme
+from ..view import Cluster, Edge, Node, Section, View, edge_class, node_class
+from ..words import MAX_NET_TITLE, fit, label
 from .place import Placement, Rectangle, place
-from .state import State
 from .taps import Box, line_height
-from .theme import Theme
-from .view import Cluster, Edge, Node, Section, View, edge_class, node_class
 from .ways import Ways, arrow
-from .words import MAX_NET_TITLE, fit, label
 
 MARK = 3.5
 """Half the size of the mark that tells whether an operator is open."""
@@ -38,13 +39,14 @@ def lanes(
     state: State,
     theme: Theme,
     titles: Mapping[str, str],
+    clock: Clock,
     background: str | None = None,
     widest: tuple[float, float] | None = None,
 ) -> str:
     """SVG text of a view in a state.
 
     `titles` are tool tips by the id of node or edge; `widest`, as `halves` gives it, keeps the lanes as far apart as
-    they are in other pictures.
+    they are in other pictures. Raises DrawingError, kind ``too_slow``, where the time of the clock is over.
     """
     placed = place(drawn, theme, widest)
     width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
@@ -56,19 +58,19 @@ def lanes(
     parts += _shells(placed, 1)
     if any(node.role == "group" for net in drawn.nets() for node in net.nodes):
         parts += _level(placed, 0, Rectangle(0, 0, 0, 0))
-    parts += _Lanes(placed, Ways(placed, theme), state, theme, titles).net(drawn)
+    parts += _Lanes(placed, Ways(placed, theme), state, theme, titles, clock).net(drawn)
     parts.append("</g></svg>")
     return "\n".join(parts)
 
 
-def inside(drawn: View, theme: Theme, widest: tuple[float, float]) -> str:
+def inside(drawn: View, theme: Theme, widest: tuple[float, float], clock: Clock) -> str:
     """SVG text of what an open group shows; `drawn` is its nodes, which are not in the text, and its cluster."""
     placed = place(drawn, theme, widest)
     [cluster] = drawn.clusters
     parts = [f'<svg xmlns="{SVG}">']
     parts += _shells(placed, 2)
     parts += _level(placed, 1, placed.folds[cluster.owner])
-    parts += _Lanes(placed, Ways(placed, theme), State(), theme, {}).cluster(cluster)
+    parts += _Lanes(placed, Ways(placed, theme), State(), theme, {}, clock).cluster(cluster)
     parts.append("</svg>")
     return "\n".join(parts)
 
@@ -96,12 +98,14 @@ class _Lanes:
     state: State
     theme: Theme
     titles: Mapping[str, str]
+    clock: Clock
 
     def net(self, drawn: View) -> Iterator[str]:
         """Saved values of other rows, then what is open, which hides them where they pass it, then the rest.
 
         What most texts and shapes share stands once on their group: the picture of a large net stays half as long.
         """
+        self.clock.tick()
         theme = self.theme
         # On a shared trunk, what is made lies over what is not made yet, at every position.
         edges = sorted(drawn.edges, key=lambda edge: -edge.made)

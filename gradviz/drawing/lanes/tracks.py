@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .flows import EdgeKind
-from .view import Edge, Node, View
+from ..flows import EdgeKind
+from ..view import Edge, Node, View
 
 MOST_TRACKS = 40
 """Beyond it trunks share the outermost track: a net that tangled is not read by its lines any more."""

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .theme import Theme
+from ..theme import Theme
+from ..view import Node
+from ..words import label
 from .tracks import Trunk
-from .view import Node
-from .words import label
 
 TAP_STEP = 7.0
 LABEL_DISTANCE = 10.0

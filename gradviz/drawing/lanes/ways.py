@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..theme import Theme
+from ..view import Edge
+from ..words import label
 from .place import Placement
 from .taps import Box, Tap, line_height
-from .theme import Theme
 from .tracks import Trunk
-from .view import Edge
-from .words import label
 
 CORNER = 8.0
 ARROW = 7.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .look import node_size
+from ..look import node_size
+from ..theme import Theme
+from ..view import Cluster, Node, Section, View
+from ..words import label
 from .taps import Box, Detours, Meetings, detours, line_height
-from .theme import Theme
-from .view import Cluster, Node, Section, View
-from .words import label
 
 HEADING = 26.0
 NODE_SEPARATION = 24.0

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import ceil
 
-from .theme import Theme
+from ..theme import Theme
+from ..words import label, label_width
 from .tracks import Trunk
-from .words import label, label_width
 
 MARGIN = 12.0
 TRACK_STEP = 14.0
@@ -66,4 +67,4 @@ def _label_room(laid: Sequence[Trunk], depth: int, beside: float, theme: Theme) 
     """Between a lane and its first track or frame."""
     edges = (edge for trunk in laid if trunk.depth == depth for edge in trunk.edges)
     labels = max((label_width(label(edge.blobs), theme.label_size) + 18.0 for edge in edges), default=0.0)
-    return max(labels, beside, FRAME_STEP if depth else 0.0)
+    return float(ceil(max(labels, beside, FRAME_STEP if depth else 0.0)))

@@ -1,0 +1,41 @@
+"""The clock of a layout: how long it may take, and who hears how far it is."""
+
+from __future__ import annotations
+
+from math import inf
+from time import monotonic
+
+from ..debugger.progress import Pace, Progress
+from .errors import DrawingError
+
+
+class Clock:
+    """Runs from when it is made.
+
+    Args:
+        seconds: how long all may take.
+        progress: is told how many of the `operators` are drawn.
+    """
+
+    def __init__(self, seconds: float = inf, progress: Progress | None = None, operators: int = 0) -> None:
+        self._seconds = seconds
+        self._until = monotonic() + seconds
+        self._pace = Pace(progress, "draw")
+        self._operators = operators
+        self._drawn = 0
+
+    def tick(self, drawn: int = 0) -> None:
+        """So many more operators are drawn.
+
+        Raises DrawingError, kind ``too_slow``, where the time is over.
+        """
+        self._drawn += drawn
+        self._pace.reached(None, self._drawn, self._operators)
+        if self._drawn == self._operators:
+            self._pace.end(None, self._drawn, self._operators)
+        if monotonic() > self._until:
+            raise DrawingError(f"It was not laid out within {self._seconds:g} seconds.", kind="too_slow")
+
+    def end(self) -> None:
+        """All is drawn."""
+        self._pace.end(None, self._operators, self._operators)
