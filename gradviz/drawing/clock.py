@@ -31,8 +31,6 @@ class Clock:
         """
         self._drawn += drawn
         self._pace.reached(None, self._drawn, self._operators)
-        if self._drawn == self._operators:
-            self._pace.end(None, self._drawn, self._operators)
         if monotonic() > self._until:
             raise DrawingError(f"It was not laid out within {self._seconds:g} seconds.", kind="too_slow")
 
