@@ -96,11 +96,11 @@ function messageParts(text: string): (string | Node)[] {
   return parts;
 }
 
-/** What a breakpoint does beside stopping where its text says, in words; empty where there is nothing to say. */
-export function remarks(trace: Trace, entry: BreakpointEntry): string {
+/** What a breakpoint does beside stopping where its text says, in words; empty where there is nothing to say. `last`: what comes behind it is not told. */
+export function remarks(trace: Trace, entry: BreakpointEntry, last = Infinity): string {
   const meaning = meaningOf(trace, entry);
   if (meaning.problem) return meaning.problem.message;
-  const missing = neverComputed(trace, meaning.occurrences);
+  const missing = last < trace.events.length ? [] : neverComputed(trace, meaning.occurrences);
   return [
     entry.log === null ? "" : `logs “${entry.log}”`,
     entry.ignore > 0 ? `ignores the first ${entry.ignore}` : "",

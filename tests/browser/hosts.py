@@ -29,6 +29,8 @@ RUN = """async ([cell, source]) => {
 with_kernels = pytest.mark.parametrize("host_of_run", ["jupyterlab", "notebook"], indirect=True)
 """For tests that talk to the kernel too."""
 
+TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
 CONTEXT = "window.jupyterapp.shell.currentWidget.sessionContext"
 
 HOLDS = f"""async condition => {{
@@ -62,8 +64,9 @@ class Host(ABC):
         """Change to the dark or the light theme."""
 
     def set_width(self, width: int) -> None:
-        """Make the window so many pixels wide."""
+        """Make the window so many pixels wide; returns once what is in it has found its place."""
         self.page.set_viewport_size({"width": width, "height": WIDE["height"]})
+        self.page.evaluate(TWO_FRAMES)
 
     def reset(self) -> None:
         """As it was at first."""

@@ -1,12 +1,13 @@
 """A notebook open in JupyterLab, in a page of a real browser: open it, run its cells, look at it."""
 
+import json
 import re
 import shutil
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from playwright.sync_api import ConsoleMessage, Error, Locator, Page, expect
 
 from tests.browser.jupyter_server import JupyterServer
@@ -75,10 +76,8 @@ class LabPage:
 
     def open_cells(self, *sources: str, name: str = "notebook.ipynb") -> None:
         """Opens a new notebook that has these code cells."""
-        cells = [nbformat.v4.new_code_cell(source) for source in sources]
         path = self.server.folder / name
-        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}  # else JupyterLab may ask which
-        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
+        path.write_text(json.dumps(notebook_of(sources)))
         self.open(path)
 
     def run_cells(self, count: int) -> None:
@@ -92,8 +91,16 @@ class LabPage:
             prompt.click()
             self.page.keyboard.press("Shift+Enter")
             expect(prompt).to_have_text(f"[{number}]:", timeout=RUN)
-            failed = [output for output in self.outputs(number) if output["output_type"] == "error"]
-            assert not failed, f"cell {number} failed: {failed[0]['ename']}: {failed[0]['evalue']}"
+            self._expect_no_error(number)
+
+    def run_rest_from(self, first: int) -> None:
+        """Runs code cell number `first` and all below it by JupyterLab's own command; AssertionError if one fails."""
+        self.code_cells.nth(first - 1).locator(".jp-InputPrompt").click()
+        self.page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-below')")
+        last = self.code_cells.count()
+        expect(self.code_cells.last.locator(".jp-InputPrompt")).to_have_text(f"[{last}]:", timeout=RUN)
+        for number in range(first, last + 1):
+            self._expect_no_error(number)
 
     def outputs(self, cell: int) -> list[dict[str, Any]]:
         """The outputs of code cell number `cell` as the notebook file would hold them."""
@@ -103,6 +110,10 @@ class LabPage:
             cell - 1,
         )
         return outputs
+
+    def _expect_no_error(self, cell: int) -> None:
+        failed = [output for output in self.outputs(cell) if output["output_type"] == "error"]
+        assert not failed, f"cell {cell} failed: {failed[0]['ename']}: {failed[0]['evalue']}"
 
     def shot(self, name: str) -> Path:
         """A picture of the page as it is, in tests/artifacts; returns its path."""
@@ -132,6 +143,14 @@ class NotebookPage(LabPage):
 
     def _address(self, workspace: str, path: str) -> str:
         return f"notebooks/{path}"
+
+
+def notebook_of(sources: Sequence[str]) -> dict[str, Any]:
+    """A notebook of these code cells, as its file holds it (format 4.5): nbformat takes seconds to import."""
+    empty = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    cells = [{**empty, "id": f"cell-{number}", "source": source} for number, source in enumerate(sources)]
+    kernel = {"name": "python3", "display_name": "Python 3"}  # else JupyterLab may ask which
+    return {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}
 
 
 def file_name(test: str) -> str:

@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, expect
 
 import gradviz
 from tests.browser.conftest import fresh_page
-from tests.browser.hosts import Host, JupyterHost, recorded
+from tests.browser.hosts import Host, JupyterHost, recorded, with_kernels
 from tests.browser.programs import gated, skip_connection
-from tests.browser.test_accessibility import violations
+from tests.browser.test_accessibility import COLOURS, violations
 from tests.browser.view import View
 from tests.drawing.nested import workspace
 
@@ -220,19 +220,19 @@ def test_which_hits_count_and_what_is_logged_are_set_by_keyboard(host: Host) -> 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_nothing_in_the_lists(host: Host, is_dark: bool) -> None:
     host.set_dark(is_dark)
+    rules = COLOURS if is_dark else None
     view = host.show(skip_connection)
     open_tab(view, "Breakpoints")
     add(view, "FC if norm > 3")
     view.program.locator("[data-line=f1] .gv-gutter").click()
-    assert violations(host.page, ".gradviz") == []
+    assert violations(host.page, ".gradviz", rules) == []
     view.press("End", "w")
-    assert violations(host.page, ".gradviz") == []
+    assert violations(host.page, ".gradviz", rules) == []
 
 
-def test_python_and_the_widget_have_the_same_breakpoints(host: Host) -> None:
+@with_kernels
+def test_python_and_the_widget_have_the_same_breakpoints(host: JupyterHost) -> None:
     view = host.show(skip_connection)
-    if not isinstance(host, JupyterHost):
-        return
     host.run("session.break_on('Accumulated'); session.watch('loss')")
     open_tab(view, "Breakpoints")
     expect(view.inspector.get_by_role("list", name="Breakpoints")).to_contain_text("Accumulated")
@@ -245,3 +245,27 @@ def test_python_and_the_widget_have_the_same_breakpoints(host: Host) -> None:
     view.expect_at(hits("Accumulated")[0])
     open_tab(view, "Watch")
     expect(view.inspector.get_by_role("group", name="Watch loss")).to_be_visible()
+
+
+def test_what_is_typed_stays_with_its_caret_until_it_is_set(host: Host) -> None:
+    view = host.show(skip_connection)
+    keyboard = view.page.keyboard
+    for name, label in (("Watch", "Blob or expression"), ("Breakpoints", "Stop at")):
+        open_tab(view, name)
+        field = view.inspector.get_by_label(label, exact=True)
+        field.fill("norm > 1")
+        field.press("Home")
+        at = view.now()
+        keyboard.press("F10")
+        expect(view.position).not_to_contain_text(f"event {at} /")
+        expect(field).to_be_focused()
+        keyboard.type("2 * ")
+        expect(field).to_have_value("2 * norm > 1")
+    view.press("ArrowRight")
+    expect(field).to_have_value("2 * norm > 1")
+    field.press("Enter")
+    expect(view.inspector.get_by_role("list", name="Breakpoints")).to_contain_text("2 * norm > 1")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("")
+    open_tab(view, "Watch")
+    expect(view.inspector.get_by_label("Blob or expression", exact=True)).to_have_value("2 * norm > 1")

@@ -22,6 +22,6 @@ def test_the_lesson_runs_and_moves_in_python_and_in_its_widget_are_one(lab: LabP
     expect(lab.output(5)).to_contain_text("The pass starts at `loss@0`")
     expect(view.position).not_to_have_text(moved)
     expect(view.narration).to_contain_text("SoftmaxWithLoss #6")
-    lab.run_cells_from(6, count)
+    lab.run_rest_from(6)
     expect(lab.notebook.locator(".jp-RenderedImage img").first).to_be_attached()
     lab.shot("end")

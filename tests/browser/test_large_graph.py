@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from gradviz.drawing.nesting import Nesting
-from tests.browser.hosts import Host, recorded
+from tests.browser.hosts import Host, JupyterHost, recorded, with_kernels
 from tests.browser.programs import large, large_loop, skip_connection
-from tests.browser.test_accessibility import violations
+from tests.browser.test_accessibility import COLOURS, violations
 from tests.browser.view import View, box
 
 OPENED = """async mark => {
@@ -233,13 +233,69 @@ def test_where_the_position_goes_into_a_net_in_a_group_that_group_opens(host: Ho
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_nothing_in_groups_search_focus_and_table(host: Host, is_dark: bool) -> None:
     host.set_dark(is_dark)
+    rules = COLOURS if is_dark else None
     view = host.show(large)
     view.run_to("#5")
     view.press("b", "o", "o", "s")
     view.graph.get_by_label("Search the graph").fill("Tanh")
-    assert violations(host.page, ".gradviz") == []
+    assert violations(host.page, ".gradviz", rules) == []
     view.press("f")
-    assert violations(host.page, ".gradviz") == []
+    assert violations(host.page, ".gradviz", rules) == []
     view.press("f", "g")
     expect(view.graph.get_by_role("table", name="Operators")).to_be_visible()
-    assert violations(host.page, ".gradviz") == []
+    assert violations(host.page, ".gradviz", rules) == []
+
+
+@with_kernels
+def test_the_table_stays_when_another_recording_is_shown(host: JupyterHost) -> None:
+    view = host.show(skip_connection)
+    view.press("g")
+    table = view.graph.get_by_role("table", name="Operators")
+    expect(table.get_by_role("row")).to_have_count(7)
+    host.run(
+        "from ipywidgets.widgets.widget import _instances\n"
+        "from gradviz.debugger.trace import encode\n"
+        "from tests.browser.programs import neuron, record\n"
+        "document = session.trace()\n"
+        "[shown] = [one for one in _instances.values() if getattr(one, 'trace', '') == encode(document).decode()]\n"
+        "shown.trace = encode(record(neuron).trace()).decode()"
+    )
+    expect(table.get_by_role("row")).to_have_count(6)
+    expect(view.button("Table")).to_have_attribute("aria-pressed", "true")
+    view.press("g")
+    expect(view.drawing).to_be_visible()
+
+
+@pytest.mark.parametrize("host_of_run", ["page"], indirect=True)
+def test_at_800_pixels_the_table_needs_no_scrolling_sideways(host: Host) -> None:
+    host.set_width(800)
+    view = host.show(skip_connection)
+    view.press("g", "End")
+    table = view.graph.get_by_role("table", name="Operators")
+    table.get_by_role("button", name="made", exact=True).click()
+    cells = table.get_by_role("columnheader").or_(table.get_by_role("row").nth(1).get_by_role("cell"))
+    cut = "cells => cells.filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)"
+    assert cells.evaluate_all(cut) == []
+    left, _, width, _ = box(view.graph)
+    for cell in cells.all():
+        assert left <= box(cell)[0]
+        assert box(cell)[0] + box(cell)[2] <= left + width
+
+
+@pytest.mark.parametrize("host_of_run", ["page"], indirect=True)
+def test_a_step_lays_the_page_out_hardly_more_than_once(host: Host) -> None:
+    view = host.show(skip_connection)
+    view.press("ArrowRight")
+    chromium = host.page.context.new_cdp_session(host.page)
+    chromium.send("Performance.enable")
+
+    def layouts() -> int:
+        metrics = chromium.send("Performance.getMetrics")["metrics"]
+        return int(next(one["value"] for one in metrics if one["name"] == "LayoutCount"))
+
+    before, steps = layouts(), len(recorded(skip_connection)) - 1
+    for at in range(2, steps + 2):
+        host.page.keyboard.press("ArrowRight")
+        view.expect_at(at)
+    assert layouts() - before < 2 * steps
+    chromium.detach()

@@ -1,6 +1,7 @@
 """The look, wherever the widget lives: themes, widths from 800 to 1 920 pixels, and panes that stay where they are."""
 
 import re
+from itertools import chain
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -26,6 +27,14 @@ UNCOVERED = """one => {
 """Whether the graph, and nothing else, is where an element of it is."""
 
 PANES = ("Program", "Graph", "Inspector")
+
+WIDTHS = (1440, 800)
+
+SPOKEN = """narration => {
+  const text = narration.querySelector(".gv-spoken");
+  return [(HIDDEN)(text), narration.getBoundingClientRect().height, text.textContent];
+}""".replace("HIDDEN", HIDDEN)
+"""What of the narration has to be scrolled to, its height, and what it says."""
 BRIGHTNESS = """element => {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d");
   canvas.fillStyle = getComputedStyle(element)[PROPERTY];
@@ -46,12 +55,6 @@ def panes(view: View) -> dict[str, tuple[float, float, float, float]]:
     return {name: box(view.root.get_by_role("region", name=name)) for name in PANES}
 
 
-def middle_of(view: View) -> tuple[float, float]:
-    """Where the first node stands; its outline grows when it is the current one."""
-    left, top, width, height = box(view.graph.locator("g.node.forward").first)
-    return left + width / 2, top + height / 2
-
-
 def test_it_follows_the_theme_while_it_is_shown(host: Host) -> None:
     view = host.show(skip_connection)
     view.run_to("Accumulated")
@@ -64,14 +67,14 @@ def test_it_follows_the_theme_while_it_is_shown(host: Host) -> None:
     expect(view.position).to_have_text(before or "")
 
 
-@pytest.mark.parametrize("width", [1920, 1440])
-def test_where_there_is_room_the_panes_stand_side_by_side(host: Host, width: int) -> None:
-    host.set_width(width)
+def test_where_there_is_room_the_panes_stand_side_by_side(host: Host) -> None:
     view = host.show(skip_connection)
-    places = panes(view)
-    assert len({round(top) for _, top, _, _ in places.values()}) == 1
-    assert [name for name, _ in sorted(places.items(), key=lambda pane: pane[1][0])] == list(PANES)
-    assert is_within_window(view, width)
+    for width in (1920, 1440):
+        host.set_width(width)
+        places = panes(view)
+        assert len({round(top) for _, top, _, _ in places.values()}) == 1
+        assert [name for name, _ in sorted(places.items(), key=lambda pane: pane[1][0])] == list(PANES)
+        assert is_within_window(view, width)
 
 
 def test_at_800_pixels_the_inspector_goes_below_and_nothing_is_cut_off(host: Host) -> None:
@@ -93,17 +96,26 @@ def is_within_window(view: View, width: int) -> bool:
     return left >= 0 and left + wide <= width and not scrolls
 
 
-@pytest.mark.parametrize("width", [1440, 800])
-def test_nothing_jumps_while_stepping(host: Host, width: int) -> None:
-    host.set_width(width)
+def stands(view: View) -> list[float]:
+    """Where everything is that a step moves nowhere: panes, bars, the middle of a node, whose outline can grow."""
+    *bars, (left, top, width, height) = view.boxes(
+        ".gv-program", ".gv-graph", ".gv-inspector", ".gv-narration", "[role=slider]", "g.node.forward"
+    )
+    return [*chain.from_iterable(bars), left + width / 2, top + height / 2]
+
+
+def test_nothing_jumps_while_stepping_and_every_narration_is_whole(host: Host) -> None:
     view = host.show(skip_connection)
-    view.narration.click()
-    middle = middle_of(view)
-    before = panes(view), box(view.narration), box(view.timeline)
-    while view.button("Over").get_attribute("aria-disabled") == "false":
-        view.page.keyboard.press("F10")
-        assert (panes(view), box(view.narration), box(view.timeline)) == before
-        assert middle_of(view) == pytest.approx(middle, abs=0.5)
+    for width in WIDTHS:
+        host.set_width(width)
+        view.press("Home")
+        stood, height = stands(view), box(view.narration)[3]
+        for _ in range(END):
+            view.page.keyboard.press("ArrowRight")
+            assert stands(view) == pytest.approx(stood, abs=0.5)
+            (hidden, of_line), now, said = view.narration.evaluate(SPOKEN)
+            assert (hidden, of_line, now) == (0, 0, height), said
+        expect(view.position).to_have_text(f"event {END} / {END}")
 
 
 def test_colour_does_not_stand_alone(host: Host) -> None:
@@ -113,21 +125,6 @@ def test_colour_does_not_stand_alone(host: Host) -> None:
     expect(view.graph.locator("g.node.accumulation text")).to_have_text("Σ")
     dashed = view.graph.locator("g.node.future path, g.node.future polygon, g.node.future rect").first
     assert re.search(r"\d", dashed.evaluate("one => getComputedStyle(one).strokeDasharray"))
-
-
-@pytest.mark.parametrize("width", [1440, 800])
-def test_every_narration_is_whole_and_the_bar_keeps_its_height(host: Host, width: int) -> None:
-    host.set_width(width)
-    view = host.show(skip_connection)
-    view.narration.click()
-    height = box(view.narration)[3]
-    for _ in range(END):
-        view.page.keyboard.press("ArrowRight")
-        hidden, of_line = spoken(view).evaluate(HIDDEN)
-        assert hidden == 0, view.narration.text_content()
-        assert of_line == 0
-        assert box(view.narration)[3] == height
-    expect(view.position).to_have_text(f"event {END} / {END}")
 
 
 def test_a_narration_that_is_too_long_rests_at_whole_lines_and_keys_scroll_it(host: Host) -> None:
@@ -150,24 +147,25 @@ def spoken(view: View) -> Locator:
     return view.narration.locator(".gv-spoken")
 
 
-@pytest.mark.parametrize("width", [1920, 1440, 800])
-def test_the_tabs_are_one_row_in_which_nothing_moves_and_the_open_one_is_in_sight(host: Host, width: int) -> None:
-    host.set_width(width)
+def test_the_tabs_are_one_row_in_which_nothing_moves_and_the_open_one_is_in_sight(host: Host) -> None:
     view = host.show(skip_connection)
     view.run_to("Accumulated")
     row, tabs = view.inspector.get_by_role("tablist"), view.inspector.get_by_role("tab")
     expect(tabs).to_have_count(8)
-    tabs.and_(view.root.locator("[aria-selected=true]")).focus()
-    row_box = box(row)
-    assert tabs.evaluate_all("tabs => new Set(tabs.map(tab => tab.offsetTop)).size") == 1
-    places = tabs.evaluate_all(PLACES)
-    for _ in range(tabs.count()):
-        view.page.keyboard.press("ArrowRight")
-        left, _, wide, _ = box(tabs.and_(view.root.locator("[aria-selected=true]")))
-        assert row_box[0] <= left
-        assert left + wide <= row_box[0] + row_box[2] + 1
-        assert tabs.evaluate_all(PLACES) == places
-        assert box(row) == row_box
+    chosen = tabs.and_(view.root.locator("[aria-selected=true]"))
+    for width in (1920, *WIDTHS):
+        host.set_width(width)
+        chosen.focus()
+        row_box = box(row)
+        assert tabs.evaluate_all("tabs => new Set(tabs.map(tab => tab.offsetTop)).size") == 1
+        places = tabs.evaluate_all(PLACES)
+        for _ in range(tabs.count()):
+            view.page.keyboard.press("ArrowRight")
+            left, _, wide, _ = box(chosen)
+            assert row_box[0] <= left
+            assert left + wide <= row_box[0] + row_box[2] + 1
+            assert tabs.evaluate_all(PLACES) == places
+            assert box(row) == row_box
 
 
 def test_the_graph_or_the_table_is_chosen_in_the_toolbar(host: Host) -> None:
@@ -187,36 +185,37 @@ def test_the_graph_or_the_table_is_chosen_in_the_toolbar(host: Host) -> None:
     expect(view.drawing).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [1440, 800])
 @pytest.mark.parametrize("keys", ["", "t", "f"])
-def test_nothing_lies_over_the_graph(host: Host, width: int, keys: str) -> None:
-    host.set_width(width)
+def test_nothing_lies_over_the_graph(host: Host, keys: str) -> None:
     view = host.show(skip_connection)
     view.run_to("Accumulated")
     view.press(*keys)
-    window = view.graph.locator(".gv-window")
-    view.graph.evaluate("graph => graph.scrollIntoView({ block: 'center' })")
-    strip = view.graph.locator(".gv-strip")
-    assert box(strip)[1] + box(strip)[3] <= box(window)[1] + 0.5
-    assert strip.evaluate("strip => strip.scrollWidth <= strip.clientWidth")
-    for heading in view.graph.locator("g.lane text").all():
-        assert heading.evaluate(UNCOVERED), heading.text_content()
+    window, strip = view.graph.locator(".gv-window"), view.graph.locator(".gv-strip")
+    for width in WIDTHS:
+        host.set_width(width)
+        view.graph.evaluate("graph => graph.scrollIntoView({ block: 'center' })")
+        assert box(strip)[1] + box(strip)[3] <= box(window)[1] + 0.5
+        assert strip.evaluate("strip => strip.scrollWidth <= strip.clientWidth")
+        for heading in view.graph.locator("g.lane text").all():
+            assert heading.evaluate(UNCOVERED), heading.text_content()
 
 
-@pytest.mark.parametrize("width", [1440, 800])
-def test_the_toolbar_keeps_its_height_and_an_error_of_run_to_is_read_in_full(host: Host, width: int) -> None:
-    host.set_width(width)
+def test_the_toolbar_keeps_its_height_and_an_error_of_run_to_is_read_in_full(host: Host) -> None:
     view = host.show(large)
     toolbar = view.root.get_by_role("group", name="Stepping")
-    before = box(toolbar)
-    view.run_to("nothing of this name is there, or ever was, in any net")
     message = view.root.get_by_role("status").filter(has_text="Nothing matches")
-    expect(message).to_be_visible()
-    assert message.evaluate("one => one.scrollWidth <= one.clientWidth")
-    left, _, wide, _ = box(message)
-    assert left + wide <= box(view.root)[0] + box(view.root)[2]
-    view.press("End")
-    assert box(toolbar)[2:] == before[2:]
+    for width in WIDTHS:
+        host.set_width(width)
+        view.press("Home")
+        expect(message).to_have_count(0)
+        before = box(toolbar)
+        view.run_to("nothing of this name is there, or ever was, in any net")
+        expect(message).to_be_visible()
+        assert message.evaluate("one => one.scrollWidth <= one.clientWidth")
+        left, _, wide, _ = box(message)
+        assert left + wide <= box(view.root)[0] + box(view.root)[2]
+        view.press("End")
+        assert box(toolbar)[2:] == before[2:]
 
 
 def test_the_list_of_keys_can_be_read_to_its_end(host: Host) -> None:

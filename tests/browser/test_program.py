@@ -7,7 +7,7 @@ import numpy as np
 from playwright.sync_api import Locator, expect
 
 import gradviz
-from tests.browser.hosts import Host
+from tests.browser.hosts import TWO_FRAMES, Host
 from tests.browser.programs import gated
 from tests.browser.view import View, box
 from tests.drawing.nested import Built, workspace
@@ -26,8 +26,6 @@ SCROLLED = """async (box, to) => {
   return [before, rows()];
 }"""
 """Scrolls by pixels or to a fraction of all; the rows that exist before and after: their lines, tops and heights."""
-
-TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def long() -> Built:
@@ -70,7 +68,7 @@ def test_scrolling_shows_every_line_once_and_without_gaps(host: Host) -> None:
     view = host.show(long)
     lines = part(view, "Forward")
     seen: set[str] = set()
-    for step in range(0, 101, 2):
+    for step in range(0, 101, 4):
         _, rows = scrolled(lines, fraction=step / 100)
         # The line that the Tab key reaches may stand apart.
         near = [row for row in rows if row[0] != "f0"]

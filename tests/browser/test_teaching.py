@@ -1,10 +1,12 @@
 """Teaching mode, wherever the widget lives: formulas, what the wires carry, and predict, then reveal."""
 
 import re
+from itertools import chain
 
 import pytest
 from playwright.sync_api import Locator, expect
 
+import gradviz
 from tests.browser.hosts import Host, recorded
 from tests.browser.programs import Build, gated, lanes, large, neuron, skip_connection
 from tests.browser.test_accessibility import COLOURS, violations
@@ -150,13 +152,15 @@ def test_an_edge_that_stands_for_one_blob_tells_it_and_an_open_group_too(host: H
 
 def test_labels_without_room_are_counted_and_stand_where_the_step_is(host: Host) -> None:
     view = taught(host, skip_connection)
-    expect(view.graph.locator(".gv-placeless")).to_have_text(re.compile("^1 label without room"))
+    note, window = view.graph.locator(".gv-placeless"), box(view.graph.locator(".gv-window"))
+    expect(note).to_have_text(re.compile("^1 label without room"))
+    assert box(note)[1] >= window[1] + window[3] - 0.5
     hidden = view.graph.locator(".gv-wire.gv-crowded:not([data-hidden])")
     expect(hidden).to_have_count(0)
     view.go_to(position_of(skip_connection, "RuleApplied", "#2"))
     expect(hidden).to_have_count(1)
     view.press("t")
-    expect(view.graph.locator(".gv-placeless")).to_be_hidden()
+    expect(note).to_be_hidden()
 
 
 @pytest.mark.parametrize("build", [neuron, skip_connection, two_branches, loop, shared_gradient, gated])
@@ -285,26 +289,23 @@ def test_a_number_is_typed_at_once_and_need_not_be_exact(host: Host, typed: str,
     expect(panel(view).get_by_role("status")).to_have_text(verdict)
 
 
-PLACES = """root => [".gv-program", ".gv-graph", ".gv-inspector", ".gv-teach"].map(one => {
-  const { x, y, width, height } = root.querySelector(one).getBoundingClientRect();
-  return [x, y, width, height];
-})"""
-"""Where the panes lie."""
+def stands(view: View) -> list[float]:
+    """Where the panes lie, and the middle of the top of the first node, whose outline can grow."""
+    *panes, (left, top, width, _) = view.boxes(
+        ".gv-program", ".gv-graph", ".gv-inspector", ".gv-teach", "g.node.forward > rect"
+    )
+    return [*chain.from_iterable(panes), left + width / 2, top]
 
 
 def test_a_step_needs_no_prediction_and_nothing_jumps(host: Host) -> None:
     view = taught(host, skip_connection)
     view.narration.click()
     end = len(recorded(skip_connection))
-    before = view.root.evaluate(PLACES)
-    first = view.graph.locator("g.node.forward > rect").first
-    left, top, width, _ = box(first)
+    stood = stands(view)
     for at in range(1, end + 1):
         view.page.keyboard.press("ArrowRight")
         view.expect_at(at)
-        assert view.root.evaluate(PLACES) == before
-        now = box(first)
-        assert (now[0] + now[2] / 2, now[1]) == pytest.approx((left + width / 2, top), abs=1)
+        assert stands(view) == pytest.approx(stood, abs=1)
     expect(panel(view)).to_contain_text("The lesson is over")
     expect(panel(view)).not_to_contain_text("predicted")
 
@@ -330,3 +331,80 @@ def test_at_800_pixels_questions_and_chain_stay_within_the_window(host: Host) ->
     assert left + width <= 800
     cut = "buttons => buttons.filter(one => one.scrollWidth > one.clientWidth + 1).length"
     assert panel(view).locator("button").evaluate_all(cut) == 0
+
+
+def test_the_timeline_of_a_lesson_marks_only_what_has_happened(host: Host) -> None:
+    view = host.show(neuron)
+    marks, end = view.timeline.locator(".gv-mark"), len(recorded(neuron))
+    expect(marks.locator("visible=true")).to_have_count(end)
+    view.press("t")
+    for position in (0, position_of(neuron, "RuleApplied", "SigmoidGradient"), end):
+        view.go_to(position)
+        expect(marks.locator("visible=true")).to_have_count(position)
+
+
+def test_the_timeline_of_a_lesson_veils_the_loops_to_come(host: Host) -> None:
+    view = host.show(loop)
+    veil, bands = view.timeline.locator(".gv-veil"), view.timeline.locator(".gv-span")
+    expect(veil).to_be_hidden()
+    view.press("t", "Home")
+    first, last = box(bands.first), box(bands.last)
+    assert box(veil)[0] <= first[0]
+    assert box(veil)[0] + box(veil)[2] >= last[0] + last[2]
+    assert box(veil)[1] <= last[1]
+    assert box(veil)[1] + box(veil)[3] >= last[1] + last[3]
+    view.press("End")
+    assert box(veil)[0] >= last[0] + last[2]
+
+
+def test_the_table_of_a_lesson_tells_nothing_of_what_comes(host: Host) -> None:
+    view = host.show(skip_connection)
+    view.press("g")
+    table = view.graph.get_by_role("table", name="Operators")
+    rows = table.get_by_role("row")
+    expect(table).to_contain_text("FCGradient")
+    expect(table).to_contain_text("no gradient")
+    table.get_by_role("button", name="ran", exact=True).dblclick()
+    expect(rows.nth(1)).to_contain_text("SoftmaxWithLoss")
+    view.press("t")
+    expect(rows.nth(1)).to_have_text(re.compile("^#0FC.*h@0(not yet){4}$"))
+    expect(table).not_to_contain_text(re.compile("Gradient|no gradient"))
+    rule = position_of(skip_connection, "RuleApplied", "SoftmaxWithLossGradient")
+    view.go_to(rule)
+    expect(rows.nth(6)).to_have_text(re.compile(r"SoftmaxWithLossGradientnot yet\d+not yet$"))
+    expect(table).not_to_contain_text("FCGradient")
+    view.press("End")
+    expect(rows.nth(1)).to_contain_text("SoftmaxWithLoss")
+    expect(table).to_contain_text("no gradient")
+
+
+def test_the_breakpoints_of_a_lesson_count_only_hits_by_now(host: Host) -> None:
+    view = host.show(skip_connection)
+    hits = gradviz.Session(recorded(skip_connection).trace()).break_on("FC").hits
+    view.inspector.get_by_role("tab", name="Breakpoints", exact=True).click()
+    field = view.inspector.get_by_label("Stop at", exact=True)
+    field.fill("FC")
+    field.press("Enter")
+    count = view.inspector.locator(".gv-hits")
+    expect(count).to_have_text(f"{len(hits)} hits")
+    view.press("t")
+    expect(count).to_have_text("no hit by now")
+    view.press("Shift+ArrowRight")
+    view.expect_at(hits[0])
+    expect(count).to_have_text("hit 1")
+    view.go_to(hits[1] - 1)
+    expect(count).to_have_text("1 hit by now")
+    view.press("End")
+    expect(count).to_have_text(f"{len(hits)} hits, none ahead")
+
+
+def test_the_rounds_of_a_loop_are_told_as_they_come(host: Host) -> None:
+    view = host.show(loop)
+    ran = [at for at, event in enumerate(recorded(loop).trace().events, 1) if event.kind == "Ran" and event.subnet]
+    view.go_to(ran[0])
+    inspector = view.inspector
+    expect(inspector.locator(".gv-rounds")).to_be_visible()
+    view.press("t")
+    expect(inspector.locator(".gv-rounds")).to_have_count(0)
+    view.press("t")
+    expect(inspector.locator(".gv-rounds")).to_be_visible()

@@ -44,7 +44,7 @@ def leads_to(verb: str) -> int:
 
 
 def go_to_start(view: View) -> None:
-    view.press("Home")
+    view.page.keyboard.press("Home")
     view.run_to(START)
     view.page.keyboard.press("Escape")
     expect(view.way).to_contain_text("iteration 3 of 5")
@@ -56,6 +56,7 @@ def test_every_verb_leads_where_python_leads_by_key_and_by_button(host: Host) ->
     field = view.inspector.get_by_label("Stop at", exact=True)
     field.fill(BREAKPOINT)
     field.press("Enter")
+    view.narration.click()
     for key, button, verb in VERBS.values():
         expected = leads_to(verb)
         go_to_start(view)
@@ -76,6 +77,7 @@ def test_no_button_of_the_toolbar_is_left_out(host: Host) -> None:
 
 def test_brackets_lead_to_the_same_place_in_another_iteration(host: Host) -> None:
     view = host.show(gated)
+    view.narration.click()
     go_to_start(view)
     start = view.now()
     view.page.keyboard.press("]")

@@ -2,6 +2,11 @@
 
 from playwright.sync_api import Locator, Page, expect
 
+BOXES = """(root, selectors) => selectors.map((selector) => {
+  const { left, top, width, height } = root.querySelector(selector).getBoundingClientRect();
+  return [left, top, width, height];
+})"""
+
 
 class View:
     """One widget.
@@ -23,10 +28,14 @@ class View:
         self.way = root.get_by_role("navigation", name="Nested nets that we are in")
 
     def press(self, *keys: str) -> None:
-        """Press keys, with the focus in the widget as a click of a person brings it there."""
-        self.narration.click()
+        """Press keys, with the focus in the widget."""
+        self.focus()
         for key in keys:
             self.page.keyboard.press(key)
+
+    def focus(self) -> None:
+        """The keys are the widget's, as they are after a click into it; nothing scrolls."""
+        self.root.evaluate("root => root.focus({ preventScroll: true })")
 
     def button(self, name: str) -> Locator:
         return self.root.get_by_role("button", name=name, exact=True)
@@ -38,8 +47,9 @@ class View:
         names = tabs.all_text_contents()
         tabs.and_(self.root.locator("[aria-selected=true]")).focus()
         chosen = tabs.evaluate_all("tabs => tabs.findIndex((tab) => tab === document.activeElement)")
-        for _ in range((names.index(name) - chosen) % len(names)):
-            self.page.keyboard.press("ArrowRight")
+        steps = (names.index(name) - chosen) % len(names)
+        for _ in range(min(steps, len(names) - steps)):
+            self.page.keyboard.press("ArrowRight" if 2 * steps <= len(names) else "ArrowLeft")
         panel = self.inspector.get_by_role("tabpanel", name=name)
         expect(panel).to_be_visible()
         return panel
@@ -57,7 +67,7 @@ class View:
 
     def step_to(self, position: int) -> None:
         """Step forward to a position, seeing each on the way."""
-        self.narration.click()
+        self.focus()
         for at in range(self.now() + 1, position + 1):
             self.page.keyboard.press("ArrowRight")
             self.expect_at(at)
@@ -68,7 +78,7 @@ class View:
         length, width = int(self.timeline.get_attribute("aria-valuemax") or 0), box(track)[2]
         track.click(position={"x": min(width * position / length, width - 1), "y": 1}, force=True)
         self.expect_at(position)
-        self.narration.click()
+        self.focus()
 
     def now(self) -> int:
         """The position that it shows."""
@@ -76,6 +86,11 @@ class View:
 
     def expect_at(self, position: int) -> None:
         expect(self.position).to_contain_text(f"event {position} /")
+
+    def boxes(self, *selectors: str) -> list[list[float]]:
+        """Left, top, width and height of the first element for each selector, all asked at once."""
+        found: list[list[float]] = self.root.evaluate(BOXES, selectors)
+        return found
 
     def mark(self, action: str, name: str) -> Locator:
         """What opens or closes a cluster of the graph."""

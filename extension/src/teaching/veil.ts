@@ -4,6 +4,11 @@ import { gradientsOf, isComplete } from "../gradients";
 import type { Contribution, Ledger, Trace } from "../trace";
 import { isComputed, type Place } from "../values";
 
+/** The last event that may be told of: in a lesson that of the position, unless it is the end; else any. */
+export function lastTold(trace: Trace, position: number, isVeiled: boolean): number {
+  return isVeiled && position < trace.events.length ? position : Infinity;
+}
+
 /** Whether the pass is made: who wrote, reads and needs a blob, and why it has no gradient, is no secret any more. */
 export function isMade(trace: Trace, position: number): boolean {
   return isComplete(trace, position) || position === trace.events.length;

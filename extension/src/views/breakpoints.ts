@@ -12,23 +12,29 @@ import { counted } from "./numbers";
 /** Messages of log points that are shown, the last ones. */
 const MESSAGES = 20;
 
-export function breakpointCards(trace: Trace, position: number, navigation: Navigation): HTMLElement[] {
-  const { breakpoints } = navigation.marks();
-  const set = (entries: BreakpointEntry[]): void => navigation.mark({ ...navigation.marks(), breakpoints: entries });
-  const form = entryForm("Stop at", "FC, x@1, NaN, norm > 10 …", (on) => {
+/** The field that adds a breakpoint. */
+export function breakpointForm(trace: Trace, navigation: Navigation): HTMLElement {
+  return entryForm("Stop at", "FC, x@1, NaN, norm > 10 …", (on) => {
     const { problem } = meaningOf(trace, { on, log: null });
     if (problem) return problem;
-    set(withBreakpoint(breakpoints, on));
+    const marks = navigation.marks();
+    navigation.mark({ ...marks, breakpoints: withBreakpoint(marks.breakpoints, on) });
     return null;
   });
-  const list = element("div", { class: "gv-breakpoints", role: "list", "aria-label": "Breakpoints" });
-  for (const entry of breakpoints) list.append(item(trace, position, entry, navigation, set));
-  const empty = quiet("No breakpoints. Click left of a line, press b, or write what to stop at.");
-  const messages = messagesCard(trace, position, breakpoints, navigation);
-  return [form, breakpoints.length > 0 ? list : empty, ...messages];
 }
 
-function item(trace: Trace, position: number, entry: BreakpointEntry, navigation: Navigation, set: (entries: BreakpointEntry[]) => void): HTMLElement {
+/** What stands below the field; `last`: what comes behind it is not told. */
+export function breakpointCards(trace: Trace, position: number, last: number, navigation: Navigation): HTMLElement[] {
+  const { breakpoints } = navigation.marks();
+  const set = (entries: BreakpointEntry[]): void => navigation.mark({ ...navigation.marks(), breakpoints: entries });
+  const list = element("div", { class: "gv-breakpoints", role: "list", "aria-label": "Breakpoints" });
+  for (const entry of breakpoints) list.append(item(trace, position, last, entry, navigation, set));
+  const empty = quiet("No breakpoints. Click left of a line, press b, or write what to stop at.");
+  const messages = messagesCard(trace, position, breakpoints, navigation);
+  return [breakpoints.length > 0 ? list : empty, ...messages];
+}
+
+function item(trace: Trace, position: number, last: number, entry: BreakpointEntry, navigation: Navigation, set: (entries: BreakpointEntry[]) => void): HTMLElement {
   const all = navigation.marks().breakpoints;
   const change = (other: BreakpointEntry): void => set(all.map((one) => (one.id === entry.id ? other : one)));
   const isWrong = meaningOf(trace, entry).problem !== null;
@@ -44,20 +50,27 @@ function item(trace: Trace, position: number, entry: BreakpointEntry, navigation
   };
   unfold(!isWrong && isUnfolded(navigation, entry.id));
   const remove = iconButton(`Remove ${entry.on}`, "M4 4l8 8M12 4l-8 8", () => set(all.filter((one) => one.id !== entry.id)));
-  const said = remarks(trace, entry);
+  const said = remarks(trace, entry, last);
   const remark = said === "" ? [] : [element("div", { class: isWrong ? "gv-wrong" : "gv-note" }, said)];
   const text = element("div", { class: "gv-entry-text" }, element("code", {}, entry.on), ...remark);
-  const count = element("span", { class: "gv-note gv-hits" }, isWrong ? "" : hitText(hitsOf(trace, entry), position));
+  const count = element("span", { class: "gv-note gv-hits" }, isWrong ? "" : hitText(hitsOf(trace, entry), position, last));
   const row = element("div", { class: "gv-entry" }, check, text, count, ...(isWrong ? [] : [how]), remove);
   return element("div", { role: "listitem", class: entry.enabled ? "" : "gv-off" }, row, form);
 }
 
-/** "hit 2 of 5", "5 hits" where it is not one of them, "no hit". */
-function hitText(hits: readonly number[], position: number): string {
+/** "hit 2 of 5", "5 hits" where it is not one of them, "no hit"; how many more come is told only where the last one may be. */
+function hitText(hits: readonly number[], position: number, last: number): string {
+  if (last < Infinity) return hitTextBy(hits.filter((hit) => hit <= last), position);
   const here = hits.indexOf(position);
   if (here >= 0) return `hit ${here + 1} of ${hits.length}`;
   if (hits.length === 0) return "no hit";
   return after(hits, position) === null ? `${counted(hits.length, "hit")}, none ahead` : counted(hits.length, "hit");
+}
+
+/** "hit 2", "2 hits by now", "no hit by now". */
+function hitTextBy(hits: readonly number[], position: number): string {
+  if (hits.includes(position)) return `hit ${hits.length}`;
+  return `${hits.length === 0 ? "no hit" : counted(hits.length, "hit")} by now`;
 }
 
 function messagesCard(trace: Trace, position: number, breakpoints: BreakpointEntry[], navigation: Navigation): HTMLElement[] {

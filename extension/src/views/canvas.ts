@@ -98,8 +98,11 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
     const event = currentEvent(trace, shown);
     picture.labels?.show(shown, new Set([...(event?.lines ?? []), forwardLine(event) ?? "", selected ?? ""]));
     const placeless = picture.labels?.placeless ?? 0;
-    note.hidden = placeless === 0;
-    note.textContent = `${counted(placeless, "label")} without room: shown where the step is, or at what is selected`;
+    const said = placeless === 0 ? "" : `${counted(placeless, "label")} without room: shown where the step is, or at what is selected`;
+    // Its line is there for the whole lesson: a graph that grew with every label that finds room would jump.
+    note.hidden = !picture.labels;
+    note.textContent = said;
+    note.title = said;
   }
 
   function toggle(cluster: string, node: string): void {
@@ -113,8 +116,9 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
     shown = position;
     opening.enter(event?.subnet ?? null);
     const isSame = before.size === opening.open.size && [...before].every((cluster) => opening.open.has(cluster));
-    viewport.follow(isSame ? picture.marking.show(position, touched) : redraw(event?.lines ?? []));
+    const marked = isSame ? picture.marking.show(position, touched) : redraw(event?.lines ?? []);
     tell();
+    viewport.follow(marked);
   }
 
   function outline(): SVGElement | undefined {
@@ -124,6 +128,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
   }
 
   function select(line: string | null): void {
+    if (line === null && selected === null) return;
     if (selected !== null) picture.marking.seen(selected)?.removeAttribute("data-selected");
     selected = line;
     const node = outline();

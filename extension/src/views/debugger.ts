@@ -14,7 +14,7 @@ import { createCrumbs } from "./crumbs";
 import { element } from "./dom";
 import { createFormula } from "./formula";
 import { createGraph, type GraphView } from "./graph";
-import { createInspector, type Chosen, type Tab } from "./inspector";
+import { createInspector, type Chosen as ChosenOfInspector, type Tab } from "./inspector";
 import { act, helpCard, type Keyboard } from "./keys";
 import { createNarration } from "./narration";
 import type { Navigation } from "./navigation";
@@ -50,7 +50,7 @@ export interface DebuggerView {
 
 /** Builds the debugger inside `root` (which gets the class `gradviz` and takes the keys while it has the focus). */
 export function createDebugger(root: HTMLElement, trace: Trace, position: number, host: Host): DebuggerView {
-  const chosen: Chosen = { tab: null, isTable: false };
+  const chosen: Chosen = { tab: null, isTable: false, isTabular: false };
   const lesson = new Lesson();
   let at = clamp(trace, position);
   let marks = marksOf(trace);
@@ -158,6 +158,12 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   };
 }
 
+/** What the person chose, which stays when another trace is shown. */
+interface Chosen extends ChosenOfInspector {
+  /** Whether the operators stand in a table and not in a graph. */
+  isTabular: boolean;
+}
+
 interface Panes {
   show(position: number): void;
   select(line: string | null): void;
@@ -213,7 +219,8 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     const lines = touched(shown, position);
     shown = position;
     select(null);
-    for (const view of [toolbar, timeline, crumbs, program, graph, inspector, predict, formula, narration]) view.show(position, lines);
+    // The graph last: to have the step in sight it asks where things are, which lays out all that the others have changed.
+    for (const view of [toolbar, timeline, crumbs, program, inspector, predict, formula, narration, graph]) view.show(position, lines);
   }
 
   function mark(): void {
@@ -231,16 +238,15 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   }
   teach();
 
-  let isTable = false;
-  function table(): void {
-    isTable = !isTable;
-    graph.table(isTable);
-    toolbar.table(isTable);
+  function table(isTabular: boolean): void {
+    chosen.isTabular = isTabular;
+    graph.table(isTabular);
+    toolbar.table(isTabular);
   }
-  toolbar.table(isTable);
+  table(chosen.isTabular);
 
   function find(): void {
-    if (isTable) table();
+    table(false);
     graph.find();
   }
 
@@ -256,7 +262,7 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     mark,
     say: narration.say,
     teach,
-    table,
+    table: () => table(!chosen.isTabular),
     find,
     answer: predict.answer,
     isAnswered: predict.isAnswered,

@@ -43,9 +43,26 @@ export function iconButton(label: string, path: string, act: () => void, attribu
   return button(act, { class: "gv-tool", title: label, "aria-label": label, ...attributes }, icon(path));
 }
 
+/** Leads a box back to its start, where it has been scrolled: to ask it would have the page laid out at once. */
+export function rewinding(box: HTMLElement): () => void {
+  let isScrolled = false;
+  box.addEventListener("scroll", () => (isScrolled = box.scrollLeft > 0 || box.scrollTop > 0));
+  return () => {
+    if (isScrolled) box.scrollTo(0, 0);
+  };
+}
+
 /** What is said where there is nothing to show. */
 export function quiet(text: string): HTMLElement {
   return element("p", { class: "gv-quiet" }, text);
+}
+
+/** Fills an element; children that it had already stay in the page, with the focus and what is typed in them. */
+export function refill(box: Element, children: readonly Element[]): void {
+  for (const child of [...box.children]) if (!children.includes(child)) child.remove();
+  children.forEach((child, index) => {
+    if (box.children[index] !== child) box.insertBefore(child, box.children[index] ?? null);
+  });
 }
 
 /** Gives the focus back to the debugger, if an element has it that is about to go: the keys go on to work. */

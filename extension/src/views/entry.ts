@@ -44,7 +44,7 @@ export function keepKeys(input: HTMLInputElement): void {
   });
 }
 
-/** `add` gives what is wrong with the text, null when it was added. */
+/** `add` gives what is wrong with the text, null when it was added; until then the field keeps it. */
 export function entryForm(label: string, placeholder: string, add: (text: string) => ConditionError | null): HTMLElement {
   const input = element("input", { type: "text", "aria-label": label, placeholder, spellcheck: "false", autocomplete: "off" });
   const submit = element("button", { type: "submit", class: "gv-link" }, "Add");
@@ -58,6 +58,7 @@ export function entryForm(label: string, placeholder: string, add: (text: string
     fault.clear();
     const error = add(text);
     if (error) fault.complain(error);
+    else input.value = "";
   });
   return form;
 }

@@ -2,7 +2,7 @@
 
 import { stepFormula } from "../formula/steps";
 import type { Trace } from "../trace";
-import { element } from "./dom";
+import { element, rewinding } from "./dom";
 import { mathElement } from "./math";
 
 export interface FormulaView {
@@ -12,12 +12,17 @@ export interface FormulaView {
 
 export function createFormula(trace: Trace): FormulaView {
   const bar = element("div", { class: "gv-formula", role: "group", "aria-label": "Formula", "aria-live": "polite", tabindex: 0 });
+  const rewind = rewinding(bar);
+  let shown = "";
   return {
     element: bar,
     show(position) {
+      rewind();
       const formula = stepFormula(trace, position);
+      const key = JSON.stringify(formula);
+      if (key === shown) return;
+      shown = key;
       bar.replaceChildren(...(formula ? [mathElement(formula)] : []));
-      bar.scrollLeft = 0;
     },
   };
 }

@@ -17,7 +17,7 @@ export interface GraphView {
   /** Marks the groups in which breakpoints stand. */
   mark(breakpoints: readonly BreakpointEntry[]): void;
   fit(): void;
-  /** Shows what the wires carry, or takes it away. */
+  /** Shows what the wires carry and veils what comes later, or takes it back. */
   teach(isOn: boolean): void;
   /** Shows the table of the operators, or the graph. */
   table(isTable: boolean): void;
@@ -73,7 +73,10 @@ export function createGraph(trace: Trace, navigation: Navigation): GraphView {
     },
     mark: (breakpoints) => canvas?.mark(breakpoints),
     fit: () => canvas?.viewport.fit(),
-    teach: (isOn) => canvas?.teach(isOn),
+    teach(isOn) {
+      canvas?.teach(isOn);
+      operators.teach(isOn);
+    },
     table(isTable) {
       pane.classList.toggle("gv-tabular", isTable);
       if (isTable) operators.open();

@@ -3,10 +3,11 @@
 import { currentEvent, lineState, namesAt } from "../cursor";
 import type { Answers } from "../answers";
 import type { Lesson } from "../teaching/lesson";
+import { lastTold } from "../teaching/veil";
 import { linesById, subnetOf, type Merge, type Trace } from "../trace";
-import { roundsOf, type Place } from "../values";
-import { breakpointCards } from "./breakpoints";
-import { element, quiet } from "./dom";
+import { isComputed, roundsOf, type Place } from "../values";
+import { breakpointCards, breakpointForm } from "./breakpoints";
+import { element, quiet, refill } from "./dom";
 import { ledgerCard, ledgerList, ledgersFor } from "./ledger";
 import { mergeCard, mergeFor } from "./merge";
 import type { Navigation } from "./navigation";
@@ -16,7 +17,7 @@ import { stateCards } from "./state";
 import type { Corner } from "./table";
 import { createTabs } from "./tabs";
 import { blobChoice, valueCard, type Seen } from "./value";
-import { watchCards } from "./watch";
+import { watchCards, watchForm } from "./watch";
 
 const TABS = ["Value", "Ledger", "Why", "Versions", "Check", "State", "Breakpoints", "Watch"] as const;
 export type Tab = (typeof TABS)[number];
@@ -42,7 +43,7 @@ export interface Inspector {
   dispose(): void;
 }
 
-/** What the person chose, which stays when another trace is shown. */
+/** What the person chose of the inspector. */
 export interface Chosen {
   /** While there is none, the tab follows the event. */
   tab: Tab | null;
@@ -59,6 +60,8 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
   };
   const tabs = createTabs("Inspector", TABS, open);
   const pane = element("div", { class: "gv-pane gv-inspector", role: "region", "aria-label": "Inspector" }, tabs.element, panel);
+  /** What is typed in them stays when the tab is drawn anew. */
+  const forms = { Breakpoints: breakpointForm(trace, navigation), Watch: watchForm(trace, navigation) };
   let position = 0;
   let selected: string | null = null;
   let blob: string | null = null;
@@ -82,7 +85,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     const tab = chosen.tab ?? ((own ?? merge ?? null) === null ? following() : "Ledger");
     tabs.show(tab);
     panel.setAttribute("aria-label", tab);
-    panel.replaceChildren(...CONTENTS[tab](found, own, merge));
+    refill(panel, CONTENTS[tab](found, own, merge));
   }
 
   const CONTENTS: Record<Tab, (found: string[], own: number | null | undefined, merge: Merge | undefined) => HTMLElement[]> = {
@@ -92,14 +95,19 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     Versions: (found) => blobTab(found, inFocus(found), (place) => versionsCards(asking, place, position)),
     Check: checkTab,
     State: stateTab,
-    Breakpoints: () => breakpointCards(trace, position, navigation),
-    Watch: () => watchCards(trace, position, navigation, lesson.isOn),
+    Breakpoints: () => [forms.Breakpoints, ...breakpointCards(trace, position, last(), navigation)],
+    Watch: () => [forms.Watch, ...watchCards(trace, position, last(), navigation)],
   };
+
+  const last = (): number => lastTold(trace, position, lesson.isOn);
 
   /** What an event has told of by now, in a lesson; else all. */
   function byNow<T extends { at: number }>(all: T[]): T[] {
-    return lesson.isOn ? all.filter(({ at }) => at <= position) : all;
+    return all.filter(({ at }) => at <= last());
   }
+
+  /** Whether the number of a blob may be told: in a lesson, when it is computed. */
+  const isTold = (place: Place): boolean => last() === Infinity || isComputed(trace, place, position);
 
   /** The tab that goes with the event where it is about no ledger. */
   function following(): Tab {
@@ -125,7 +133,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     });
     const { subnet, frame } = where();
     if (subnet === null) return [choice, ...cards({ blob: shown, subnet, frame }, [])];
-    const rounds = roundsOf(trace, subnet, shown, frame);
+    const rounds = roundsOf(trace, subnet, shown, frame).filter((one) => isTold({ blob: shown, subnet, frame: one.frame }));
     const turned = rounds.find((one) => one.frame === (round ?? frame)) ?? (frame === null ? rounds[0] : undefined);
     const turning = turned && rounds.length > 1 ? [roundChoice(trace, rounds, turned, look)] : [];
     return [choice, ...cards({ blob: shown, subnet, frame: turned?.frame ?? frame }, turning)];

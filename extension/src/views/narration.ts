@@ -3,7 +3,7 @@
 import { currentEvent, forwardLine, nextEvent } from "../cursor";
 import { linesById, type Trace, type TraceEvent } from "../trace";
 import { roundText } from "../values";
-import { code, element, version, type Child } from "./dom";
+import { code, element, rewinding, version, type Child } from "./dom";
 import { isSum, look, mark } from "./kinds";
 import { marked } from "./marked";
 import { counted } from "./numbers";
@@ -37,12 +37,13 @@ export function createNarration(trace: Trace): Narration {
     if (spoken.clientWidth > 0) bar.style.setProperty("--gv-lines", String(linesFor(trace, longest, spoken)));
   });
   resizes.observe(spoken);
+  const rewind = rewinding(spoken);
   // It rests at whole lines only.
   spoken.addEventListener("scrollend", () => (spoken.scrollTop = LINE * Math.round(spoken.scrollTop / LINE)));
 
   function show(position: number): void {
+    rewind();
     outcome.replaceChildren();
-    spoken.scrollTop = 0;
     tell(trace, position, kind, sentence);
     const coming = nextEvent(trace, position);
     next.replaceChildren(...(coming ? ["next: ", ...subject(trace, coming), " ", element("kbd", {}, "→")] : ["the end"]));

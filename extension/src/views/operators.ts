@@ -1,21 +1,25 @@
 // The table of the operators, the other form of the graph: one row for each forward operator, with what its gradient is.
 
 import { hasRun } from "../cursor";
+import { isMade, lastTold } from "../teaching/veil";
 import { subnetOf, type GradientName, type Line, type Scalar, type Trace } from "../trace";
 import { bare } from "../versions";
 import { button, element, version, type Child } from "./dom";
+import { NOT_YET_IN_SHORT } from "./glance";
 import type { Navigation } from "./navigation";
-import { quantity } from "./numbers";
+import { NOT_COMPUTED, quantity } from "./numbers";
 import { createWindowed } from "./windowed";
 
-/** Pixels, as the style sheet has it. */
-const ROW = 26;
+/** Heights of a row, and the width from which on it is one line; pixels, as the style sheet has them. */
+const ROW = { wide: 26, narrow: 52, turn: 680 };
 
 export interface Operators {
   element: HTMLElement;
   open(): void;
   show(position: number): void;
   select(line: string | null): void;
+  /** A lesson began or ended: in one, what comes later is not told. */
+  teach(isOn: boolean): void;
   dispose(): void;
 }
 
@@ -47,13 +51,14 @@ export function createOperators(trace: Trace, navigation: Navigation): Operators
   let sorted = entries;
   let order: { column: Column; isRising: boolean } = { column: "index", isRising: true };
   let position = 0;
+  let isVeiled = false;
   let selected: string | null = null;
   const heads = COLUMNS.map(([column, title, what]) => ({ column, cell: head(column, title, what) }));
   const header = element("div", { class: "gv-record gv-heads", role: "row", "aria-rowindex": 1 }, ...heads.map(({ cell }) => cell));
   const body = element("div", { class: "gv-rows", role: "rowgroup" });
   const table = element("div", { class: "gv-table", role: "table", "aria-label": "Operators", "aria-rowcount": entries.length + 1 }, element("div", { role: "rowgroup" }, header), body);
   const pane = element("div", { class: "gv-operators", hidden: true }, table);
-  const list = createWindowed(body, { key: (index) => sorted[index]?.line.id ?? "", build: (index) => build(index), estimate: () => ROW });
+  const list = createWindowed(body, { key: (index) => sorted[index]?.line.id ?? "", build: (index) => build(index), estimate: (_, width) => (width < ROW.turn ? ROW.narrow : ROW.wide) });
   const placeOf = (line: string): number => sorted.findIndex((entry) => entry.line.id === line);
 
   function head(column: Column | null, title: string, what: string): HTMLElement {
@@ -71,36 +76,67 @@ export function createOperators(trace: Trace, navigation: Navigation): Operators
     list.fill(sorted.length);
   }
 
+  const last = (): number => lastTold(trace, position, isVeiled);
+
+  /** Whether the order can be another one at another position. */
+  const isMoving = (): boolean => order.column === "norm" || (isVeiled && (order.column === "made" || order.column === "ran"));
+
   function key(entry: Entry, column: Column): number | string | null {
     if (column === "type") return entry.line.type;
-    if (column === "made") return entry.line.made;
-    if (column === "ran") return entry.line.ran;
+    if (column === "made") return told(entry.line.made);
+    if (column === "ran") return told(entry.line.ran);
     if (column === "index") return entry.order;
-    const norm = normOf(trace, entry, position);
+    const norm = normNow(entry);
     return typeof norm === "number" || norm === null ? norm : norm === "-inf" ? -Infinity : Infinity;
+  }
+
+  /** The number of an event that may be told. */
+  const told = (event: number | null): number | null => (event !== null && event <= last() ? event : null);
+
+  /** Whether it may be told of what has no gradient that it has none. */
+  const isSettled = (): boolean => last() === Infinity || isMade(trace, position);
+
+  const normNow = (entry: Entry): Scalar | null => (entry.maker || isSettled() ? normOf(trace, entry, position) : null);
+
+  function gradientText({ gradients }: Entry): string {
+    const names = gradients.filter(({ made }) => told(made) !== null).map(({ type, kind }) => (kind === "passed" ? "passes on" : type));
+    return names.join(", ") || (isSettled() ? "none" : NOT_YET_IN_SHORT);
+  }
+
+  function normText(entry: Entry): string {
+    const norm = normNow(entry);
+    if (norm !== null) return quantity(norm);
+    if (entry.gradient === null) return isSettled() ? "no gradient" : NOT_YET_IN_SHORT;
+    return last() < Infinity || trace.values[entry.gradient] ? NOT_YET_IN_SHORT : NOT_COMPUTED;
+  }
+
+  /** "–" for what never runs. */
+  function ranText(line: Line): string {
+    if (line.ran === null && last() === Infinity) return "–";
+    return hasRun(line, position) ? String(line.ran) : NOT_YET_IN_SHORT;
   }
 
   function build(index: number): HTMLElement {
     const entry = sorted[index];
     if (!entry) return element("div");
-    const { line, gradients } = entry;
+    const { line } = entry;
     const lead = button(() => navigation.select(line.id), { "data-operator": line.id, title: "Show it in the program and the inspector" }, line.type);
-    const [norm, ran] = [cell(), cell()];
-    const names = gradients.map(({ type, kind }) => (kind === "passed" ? "passes on" : type)).join(", ");
-    const cells = [cell(entry.name), cell(lead), cell(...listed(line.inputs)), cell(...listed(line.outputs)), cell(names || "none"), norm, cell(String(line.made)), ran];
-    const made = element("div", { class: "gv-record", role: "row" }, ...cells);
+    const [gradients, norm, made, ran] = [cell(), cell(), cell(), cell()];
+    const cells = [cell(entry.name), cell(lead), cell(...listed(line.inputs)), cell(...listed(line.outputs)), gradients, norm, made, ran];
     const row = {
-      element: made,
+      element: element("div", { class: "gv-record", role: "row" }, ...cells),
       update() {
-        norm.textContent = normText(trace, entry, position);
-        ran.textContent = line.ran === null ? "–" : hasRun(line, position) ? String(line.ran) : "not yet";
-        made.setAttribute("aria-rowindex", String(placeOf(line.id) + 2));
-        made.classList.toggle("gv-selected", line.id === selected);
+        say(gradients, gradientText(entry));
+        say(norm, normText(entry));
+        say(made, String(told(line.made) ?? NOT_YET_IN_SHORT));
+        say(ran, ranText(line));
+        row.element.setAttribute("aria-rowindex", String(placeOf(line.id) + 2));
+        row.element.classList.toggle("gv-selected", line.id === selected);
       },
     };
     row.update();
     built.set(line.id, row);
-    return made;
+    return row.element;
   }
 
   function update(): void {
@@ -132,13 +168,18 @@ export function createOperators(trace: Trace, navigation: Navigation): Operators
     element: pane,
     open() {
       pane.hidden = false;
-      if (order.column === "norm") arrange();
+      if (isMoving()) arrange();
       update();
       if (selected !== null) reveal(selected);
     },
     show(at) {
       position = at;
-      if (order.column === "norm" && !pane.hidden) arrange();
+      if (isMoving() && !pane.hidden) arrange();
+      update();
+    },
+    teach(isOn) {
+      isVeiled = isOn;
+      if (!pane.hidden) arrange();
       update();
     },
     select(line) {
@@ -189,18 +230,18 @@ function normOf(trace: Trace, { gradient, maker }: Entry, position: number): Sca
   return trace.values[gradient]?.norm ?? null;
 }
 
-function normText(trace: Trace, entry: Entry, position: number): string {
-  if (entry.gradient === null) return "no gradient";
-  const norm = normOf(trace, entry, position);
-  if (norm !== null) return quantity(norm);
-  return trace.values[entry.gradient] ? "not yet" : "not computed";
-}
-
 /** A cell, whose whole text is in its tool tip too: it can be too narrow for it. */
 function cell(...content: Child[]): HTMLElement {
   const made = element("div", { role: "cell" }, ...content);
   if (made.firstElementChild?.localName !== "button") made.title = made.textContent ?? "";
   return made;
+}
+
+/** A cell says something else now. */
+function say(cell: HTMLElement, text: string): void {
+  if (cell.textContent === text) return;
+  cell.textContent = text;
+  cell.title = text;
 }
 
 function listed(blobs: string[]): Child[] {

@@ -106,6 +106,7 @@ export function createProgram(trace: Trace, navigation: Navigation): Program {
   }
 
   function select(line: string | null): void {
+    if (line === null && shared.selected === null) return;
     shared.selected = line;
     if (line !== null) unfold(line);
     for (const section of both) section.show(line ?? undefined);

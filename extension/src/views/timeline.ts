@@ -28,8 +28,9 @@ export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
   const weights = Uint8Array.from(trace.events, ({ kind }) => look(kind).weight);
   const marks = element("div", { class: "gv-marks" });
   const playhead = element("b", { class: "gv-playhead" });
+  const veil = element("div", { class: "gv-veil" });
   const spans = createSpans(trace);
-  const track = element("div", { class: "gv-track" }, spans.element, marks, playhead);
+  const track = element("div", { class: "gv-track" }, spans.element, veil, marks, playhead);
   const slider = element(
     "div",
     { class: "gv-timeline", role: "slider", tabindex: 0, "aria-label": "Position", "aria-valuemin": 0, "aria-valuemax": length },
@@ -59,7 +60,7 @@ export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
 
   function show(position: number): void {
     shown = position;
-    playhead.style.left = place(position);
+    for (const one of [playhead, veil]) one.style.left = place(position);
     const event = currentEvent(trace, position);
     slider.setAttribute("aria-valuenow", String(position));
     slider.setAttribute("aria-valuetext", `event ${position} of ${length}${event ? `: ${look(event.kind).label}` : ""}`);

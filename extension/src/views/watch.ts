@@ -15,18 +15,22 @@ const MOST_COLUMNS = 300;
 /** Values of the history that can be gone to, around the one that counts. */
 const LISTED = 5;
 
-/** `isVeiled`: what comes later is not told. */
-export function watchCards(trace: Trace, position: number, navigation: Navigation, isVeiled: boolean): HTMLElement[] {
-  const { watches } = navigation.marks();
-  const set = (list: string[]): void => navigation.mark({ ...navigation.marks(), watches: list });
-  const form = entryForm("Blob or expression", "x, norm(x@1), h.max / 2 …", (on) => {
+/** The field that adds a watch. */
+export function watchForm(trace: Trace, navigation: Navigation): HTMLElement {
+  return entryForm("Blob or expression", "x, norm(x@1), h.max / 2 …", (on) => {
     const { problem } = watched(trace, on);
-    if (problem === null && !watches.includes(on)) set([...watches, on]);
+    const marks = navigation.marks();
+    if (problem === null && !marks.watches.includes(on)) navigation.mark({ ...marks, watches: [...marks.watches, on] });
     return problem;
   });
-  const cards = watches.map((on) => card(watched(trace, on), position, isVeiled ? position : Infinity, on, navigation, () => set(watches.filter((one) => one !== on))));
-  if (cards.length > 0) return [form, ...cards];
-  return [form, quiet("Nothing is watched. Press w for the blob in focus, or write a blob.")];
+}
+
+/** What stands below the field; `last`: what comes behind it is not told. */
+export function watchCards(trace: Trace, position: number, last: number, navigation: Navigation): HTMLElement[] {
+  const { watches } = navigation.marks();
+  const set = (list: string[]): void => navigation.mark({ ...navigation.marks(), watches: list });
+  const cards = watches.map((on) => card(watched(trace, on), position, last, on, navigation, () => set(watches.filter((one) => one !== on))));
+  return cards.length > 0 ? cards : [quiet("Nothing is watched. Press w for the blob in focus, or write a blob.")];
 }
 
 function card(watch: Watched, position: number, last: number, on: string, navigation: Navigation, drop: () => void): HTMLElement {
