@@ -56,11 +56,14 @@ def interrupt_while_drawing(calls: int) -> Iterator[None]:
         if event == "call" and DRAWING in frame.f_code.co_filename and next(left) == 0:
             signal.raise_signal(signal.SIGINT)
 
+    # A shell lets what it runs in the background ignore Ctrl+C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.setprofile(notice)
     try:
         yield
     finally:
         sys.setprofile(None)
+        signal.signal(signal.SIGINT, before)
 
 
 def picture(drawn: View) -> str:
