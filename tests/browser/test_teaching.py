@@ -299,7 +299,7 @@ def stands(view: View) -> list[float]:
 
 def test_a_step_needs_no_prediction_and_nothing_jumps(host: Host) -> None:
     view = taught(host, skip_connection)
-    view.narration.click()
+    view.focus()
     end = len(recorded(skip_connection))
     stood = stands(view)
     for at in range(1, end + 1):

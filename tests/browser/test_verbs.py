@@ -56,7 +56,7 @@ def test_every_verb_leads_where_python_leads_by_key_and_by_button(host: Host) ->
     field = view.inspector.get_by_label("Stop at", exact=True)
     field.fill(BREAKPOINT)
     field.press("Enter")
-    view.narration.click()
+    view.focus()
     for key, button, verb in VERBS.values():
         expected = leads_to(verb)
         go_to_start(view)
@@ -77,7 +77,7 @@ def test_no_button_of_the_toolbar_is_left_out(host: Host) -> None:
 
 def test_brackets_lead_to_the_same_place_in_another_iteration(host: Host) -> None:
     view = host.show(gated)
-    view.narration.click()
+    view.focus()
     go_to_start(view)
     start = view.now()
     view.page.keyboard.press("]")
