@@ -1,5 +1,5 @@
 """The widget in a browser: how soon a recording is seen, how soon a key press is, how soon a group opens, and how large
-module and page are.
+module and page are. At 1 000 operators all groups of the graph are open when keys are pressed, at 10 000 they are closed.
 
 Times are of the clock, as a person waits, of a page that `Session.to_html` wrote, in a window of 1 440 x 900. A first
 paint counts from the navigation to the first frame that shows the debugger; a key press from when the browser got the
@@ -57,6 +57,13 @@ SHOWN = """() => new Promise((resolve) => {
     : requestAnimationFrame(look);
   look();
 })"""
+
+# One after the other, as a person would: an open group can hold others.
+OPEN_ALL = """() => {
+  const closed = () => document.querySelector('.gv-graph .toggle[aria-expanded="false"]');
+  for (let one = closed(); one; one = closed()) one.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  return document.querySelectorAll(".gv-graph g.node:not(.group)").length;
+}"""
 
 # A message that is sent while a frame is made arrives when it is done. People press at any moment of a frame.
 LISTEN = """() => {
@@ -140,8 +147,9 @@ def _recorded(net: Net, path: Path) -> Path:
 def of_length(operators: int, folder: Path, effort: Effort) -> Iterator[Figure]:
     """The figures of one recording."""
     path, size = recorded_page(operators, folder), f"{operators:,} operators"
+    visible = operators if operators < MANY else None
     with browser() as running:
-        shown = [look_at(running, path, effort) for _ in range(3)]
+        shown = [look_at(running, path, effort, visible) for _ in range(3)]
     paint = median(one.seconds for one in shown)
     target = Target("figure", MOST_SECONDS_TO_PAINT) if operators < MANY else None
     yield Figure("first paint", size, paint, "s", target=target)
@@ -165,11 +173,13 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
-def look_at(running: Browser, path: Path, effort: Effort) -> Shown:
-    """Open the page, and step through both phases."""
+def look_at(running: Browser, path: Path, effort: Effort, visible: int | None = None) -> Shown:
+    """Open the page, and step through both phases; with all groups open, where so many operators are to be `visible`."""
     page = running.new_page(viewport=WINDOW)
     page.goto(path.as_uri(), wait_until="commit")
     seconds = page.evaluate(SHOWN) / 1000
+    if visible is not None:
+        assert page.evaluate(OPEN_ALL) >= visible, "there are groups that did not open"
     page.evaluate(LISTEN)
     count = PRESSES_A_REPETITION * effort.repetitions
     presses = {phase: press(page, fraction, count) for phase, fraction in PHASES.items()}

@@ -2,9 +2,9 @@
 // same drawing in another way.
 
 import { currentEvent, forwardLine } from "../cursor";
-import { allLines, linesById, subnetOf, type BreakpointEntry, type Trace } from "../trace";
+import { allLines, subnetOf, type BreakpointEntry, type Trace } from "../trace";
 import { clustersOf } from "./clusters";
-import { element, SVG_NAMESPACE } from "./dom";
+import { element } from "./dom";
 import { createMarking, type Marking } from "./marking";
 import type { Navigation } from "./navigation";
 import { counted } from "./numbers";
@@ -37,8 +37,7 @@ export interface Canvas {
   toggle(line: string): void;
 }
 
-interface Picture {
-  svg: SVGSVGElement;
+interface Picture extends Pick<Drawing, "svg" | "parts"> {
   marking: Marking;
   toggles: Toggles;
   /** What the wires carry; null where nobody asked for it. */
@@ -58,15 +57,16 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
   let picture = draw();
   const scroller = element("div", { class: "gv-window" }, picture.svg);
   const note = element("div", { class: "gv-placeless gv-note", hidden: true });
-  const viewport = createViewport(scroller, picture.svg);
+  const viewport = createViewport(scroller, picture);
 
   function draw(): Picture {
     const open = kept ? new Set([...opening.open, ...kept]) : opening.open;
     const drawing = source.draw(open, kept);
-    nameNodes(trace, drawing);
     const marking = createMarking(trace, drawing);
     const toggles = dressToggles(drawing, clusters.opened, open, toggle);
-    const { svg } = drawing;
+    const { svg, parts } = drawing;
+    // Labels keep off all that is drawn.
+    if (isTaught) for (const part of parts) part.fill();
     marking.mark(breakpoints);
     svg.setAttribute("role", toggles.count > 0 ? "group" : "img");
     svg.setAttribute("aria-label", `Graph of ${marking.byElement.size} operators, forward and backward; the program lists the same`);
@@ -74,7 +74,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
       const group = event.target instanceof Element ? event.target.closest("g.node") : null;
       navigation.select((group && marking.byElement.get(group)) ?? null);
     });
-    return { svg, marking, toggles, labels: isTaught ? labelled(trace, drawing) : null };
+    return { svg, parts, marking, toggles, labels: isTaught ? labelled(trace, drawing) : null };
   }
 
   /** Draws what is open now. The nodes of the lines `still` stay where they are, as far as both pictures have them. */
@@ -86,7 +86,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
     const marked = picture.marking.show(shown, everything);
     tell();
     const focused = before.toggles.focused();
-    viewport.replace(picture.svg, from ?? null, to ?? null);
+    viewport.replace(picture, from ?? null, to ?? null);
     picture.toggles.focus(focused);
     outline();
     outlineMatches();
@@ -195,17 +195,4 @@ function withAround(trace: Trace, lines: ReadonlySet<string>, around: (line: str
     }
   }
   return found;
-}
-
-/** Gives the nodes of groups' drawings the tool tips that the outermost one brings. */
-function nameNodes(trace: Trace, { byId }: Drawing): void {
-  const lines = linesById(trace);
-  for (const [id, node] of byId) {
-    if (!node.classList.contains("node") || node.querySelector("title")) continue;
-    const line = lines.get(id.slice("node-".length));
-    const own = [...node.querySelectorAll("text")].map((text) => text.textContent).join(" ");
-    const title = document.createElementNS(SVG_NAMESPACE, "title");
-    title.textContent = line ? `${own}: ${line.outputs.join(", ")} from ${line.inputs.join(", ")}` : own;
-    node.prepend(title);
-  }
 }

@@ -50,7 +50,7 @@ export interface DebuggerView {
 
 /** Builds the debugger inside `root` (which gets the class `gradviz` and takes the keys while it has the focus). */
 export function createDebugger(root: HTMLElement, trace: Trace, position: number, host: Host): DebuggerView {
-  const chosen: Chosen = { tab: null, isTable: false, isTabular: false };
+  const chosen: Chosen = { tab: null, areNumbersInTable: false, areOperatorsInTable: false };
   const lesson = new Lesson();
   let at = clamp(trace, position);
   let marks = marksOf(trace);
@@ -161,7 +161,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
 /** What the person chose, which stays when another trace is shown. */
 interface Chosen extends ChosenOfInspector {
   /** Whether the operators stand in a table and not in a graph. */
-  isTabular: boolean;
+  areOperatorsInTable: boolean;
 }
 
 interface Panes {
@@ -238,12 +238,12 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   }
   teach();
 
-  function table(isTabular: boolean): void {
-    chosen.isTabular = isTabular;
-    graph.table(isTabular);
-    toolbar.table(isTabular);
+  function table(isTable: boolean): void {
+    chosen.areOperatorsInTable = isTable;
+    graph.table(isTable);
+    toolbar.table(isTable);
   }
-  table(chosen.isTabular);
+  table(chosen.areOperatorsInTable);
 
   function find(): void {
     table(false);
@@ -262,7 +262,7 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     mark,
     say: narration.say,
     teach,
-    table: () => table(!chosen.isTabular),
+    table: () => table(!chosen.areOperatorsInTable),
     find,
     answer: predict.answer,
     isAnswered: predict.isAnswered,

@@ -17,14 +17,21 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 
 export const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
+/** The same in a drawing. */
+export function svgElement<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): SVGElementTagNameMap[K] {
+  const made = document.createElementNS(SVG_NAMESPACE, tag);
+  setAttributes(made, attributes);
+  made.append(...children);
+  return made;
+}
+
 /** A small icon, drawn with one path in the colour of the text. */
 export function icon(path: string): SVGSVGElement {
-  const picture = document.createElementNS(SVG_NAMESPACE, "svg");
-  setAttributes(picture, { viewBox: "0 0 16 16", class: "gv-icon", "aria-hidden": "true" });
-  const shape = document.createElementNS(SVG_NAMESPACE, "path");
-  shape.setAttribute("d", path);
-  picture.append(shape);
-  return picture;
+  return svgElement("svg", { viewBox: "0 0 16 16", class: "gv-icon", "aria-hidden": "true" }, svgElement("path", { d: path }));
 }
 
 export function button(act: () => void, attributes: Attributes, ...children: Child[]): HTMLButtonElement {

@@ -112,13 +112,20 @@ export function without(spans: Span[]): (at: number) => number {
 
 const SEGMENT = /([MLHVQC])([^A-Za-z]*)/g;
 
+const numbersOf = (text: string): number[] => (text.match(/-?[\d.]+/g) ?? []).map(Number);
+const axisOf = (command: string, index: number): "x" | "y" => (command === "V" || (command !== "H" && index % 2 === 1) ? "y" : "x");
+
 /** A path of straight lines and curves with all of its points moved. */
-export function foldPath(path: string, { x, y }: Pick<Fold, "x" | "y">): string {
+export function foldPath(path: string, folded: Pick<Fold, "x" | "y">): string {
   return path.replace(SEGMENT, (_, command: string, rest: string) => {
-    const numbers = (rest.match(/-?[\d.]+/g) ?? []).map(Number);
-    const axis = (index: number): ((at: number) => number) => (command === "V" || (command !== "H" && index % 2 === 1) ? y : x);
-    return command + numbers.map((at, index) => round(axis(index)(at))).join(",");
+    return command + numbersOf(rest).map((at, index) => round(folded[axisOf(command, index)](at))).join(",");
   });
+}
+
+/** The stretch of an axis in which such a path lies; null for an empty one. */
+export function pathSpan(path: string, axis: "x" | "y"): Span | null {
+  const found = [...path.matchAll(SEGMENT)].flatMap(([, command = "", rest = ""]) => numbersOf(rest).filter((_, index) => axisOf(command, index) === axis));
+  return found.length === 0 ? null : { from: Math.min(...found), to: Math.max(...found) };
 }
 
 export function round(at: number): number {

@@ -1,6 +1,6 @@
 // The graph's pane: the drawing, or the table of the operators, and what is done to them: zoom, search, focus.
 
-import type { BreakpointEntry, Trace } from "../trace";
+import { linesById, type BreakpointEntry, type Trace } from "../trace";
 import { createCanvas, type Canvas } from "./canvas";
 import { element, iconButton } from "./dom";
 import { createFocus } from "./focus";
@@ -100,12 +100,18 @@ export function createGraph(trace: Trace, navigation: Navigation): GraphView {
   };
 }
 
+/** What the operator of a node makes of what: "y@0 from x@0, w@0"; "" for a node that is no operator's. */
+function passage(trace: Trace, node: string): string {
+  const line = linesById(trace).get(node);
+  return line ? `${line.outputs.join(", ")} from ${line.inputs.join(", ")}` : "";
+}
+
 /** The drawing, in the pane; null where there is none, and the pane says why. */
 function createDrawn(trace: Trace, navigation: Navigation, pane: HTMLElement): Canvas | null {
   const { graph } = trace;
   try {
     if ("omitted" in graph) throw new Error(`The graph was not drawn: ${graph.omitted}`);
-    const canvas = createCanvas(trace, read(graph), navigation);
+    const canvas = createCanvas(trace, read(graph, (node) => passage(trace, node)), navigation);
     pane.append(canvas.element, canvas.note);
     return canvas;
   } catch (error) {

@@ -4,7 +4,7 @@ import { currentEvent, forwardLine } from "../cursor";
 import { breakpointsAt } from "../marks";
 import { allLines, type BreakpointEntry, type Trace } from "../trace";
 import { behind } from "../sorted";
-import { SVG_NAMESPACE } from "./dom";
+import { svgElement } from "./dom";
 import { groupOfNode, groupsAround, groupsOf, type Group } from "./groups";
 import type { Drawing } from "./svg";
 
@@ -93,11 +93,6 @@ function isForwardLine(line: string): boolean {
 function stop(node: Element): SVGElement {
   const box = node.querySelector("rect");
   const at = (name: string): number => Number(box?.getAttribute(name)) || 0;
-  const made = document.createElementNS(SVG_NAMESPACE, "circle");
-  const title = document.createElementNS(SVG_NAMESPACE, "title");
-  title.textContent = "A breakpoint stands in it";
-  const places = { class: "stop", cx: at("x") + at("width") - 10, cy: at("y") + 10, r: 4 };
-  for (const [name, value] of Object.entries(places)) made.setAttribute(name, String(value));
-  made.append(title);
-  return made;
+  const places = { cx: at("x") + at("width") - 10, cy: at("y") + 10, r: 4 };
+  return svgElement("circle", { class: "stop", ...places }, svgElement("title", {}, "A breakpoint stands in it"));
 }

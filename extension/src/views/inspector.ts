@@ -48,7 +48,7 @@ export interface Chosen {
   /** While there is none, the tab follows the event. */
   tab: Tab | null;
   /** Whether numbers stand in a table and not in a heat map. */
-  isTable: boolean;
+  areNumbersInTable: boolean;
 }
 
 export function createInspector(trace: Trace, navigation: Navigation, chosen: Chosen, answers: Answers, lesson: Lesson): Inspector {
@@ -165,7 +165,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
 
   function seen(): Seen {
     return {
-      isTable: chosen.isTable,
+      areInTable: chosen.areNumbersInTable,
       corner,
       toggle: toggleTable,
       turn(to) {
@@ -176,7 +176,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
   }
 
   function toggleTable(): void {
-    if ((chosen.tab ?? "Value") === "Value") chosen.isTable = !chosen.isTable;
+    if ((chosen.tab ?? "Value") === "Value") chosen.areNumbersInTable = !chosen.areNumbersInTable;
     else chosen.tab = "Value";
     redraw();
   }

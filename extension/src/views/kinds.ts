@@ -1,7 +1,7 @@
 // What each kind of event is called, and the mark it has in the timeline and before its sentence.
 
 import type { EventKind, TraceEvent } from "../trace";
-import { element } from "./dom";
+import { svgElement } from "./dom";
 
 interface Look {
   label: string;
@@ -39,8 +39,26 @@ export function look(kind: EventKind): Look {
   return LOOKS[kind];
 }
 
-/** The mark of a kind: its shape and its colour. */
-export function mark(kind: EventKind): HTMLElement {
+/** The marks as paths, from their middle. */
+const SHAPES: Record<Look["mark"], string> = {
+  dot: disc(4),
+  small: disc(2.5),
+  square: "m-4-4h8v8h-8z",
+  triangle: "m0-4.5 5 9h-10z",
+  diamond: "m0-6 6 6-6 6-6-6z",
+  bar: "m-1.5-5h3v10h-3z",
+  cross: "m-3-5 3 3 3-3 2 2-3 3 3 3-2 2-3-3-3 3-2-2 3-3-3-3z",
+  enter: "m-3.5-5 7 5-7 5z",
+  leave: "m3.5-5-7 5 7 5z",
+};
+
+function disc(radius: number): string {
+  const half = (width: number): string => `a${radius} ${radius} 0 0 0 ${width} 0`;
+  return `m${-radius} 0${half(2 * radius)}${half(-2 * radius)}z`;
+}
+
+/** The mark of a kind, its shape and its colour, in a drawing. */
+export function mark(kind: EventKind, x: number, y: number): SVGPathElement {
   const { tone, mark: shape } = look(kind);
-  return element("i", { class: `gv-mark gv-${shape} gv-tone-${tone}`, "aria-hidden": "true" });
+  return svgElement("path", { class: `gv-mark gv-tone-${tone}`, d: `M${x.toFixed(1)} ${y}${SHAPES[shape]}` });
 }

@@ -3,7 +3,7 @@
 import { currentEvent, forwardLine, nextEvent } from "../cursor";
 import { linesById, type Trace, type TraceEvent } from "../trace";
 import { roundText } from "../values";
-import { code, element, rewinding, version, type Child } from "./dom";
+import { code, element, rewinding, svgElement, version, type Child } from "./dom";
 import { isSum, look, mark } from "./kinds";
 import { marked } from "./marked";
 import { counted } from "./numbers";
@@ -57,7 +57,7 @@ function tell(trace: Trace, position: number, kind: HTMLElement, sentence: HTMLE
   if (event) {
     const { label, tone } = look(event.kind);
     kind.className = `gv-kind gv-tone-${tone}`;
-    kind.replaceChildren(mark(event.kind), label);
+    kind.replaceChildren(svgElement("svg", { class: "gv-sign", viewBox: "-6 -6 12 12", "aria-hidden": "true" }, mark(event.kind, 0, 0)), label);
     sentence.replaceChildren(...marked(event.narration));
   } else {
     kind.className = "gv-kind gv-tone-quiet";

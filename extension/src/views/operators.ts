@@ -58,8 +58,14 @@ export function createOperators(trace: Trace, navigation: Navigation): Operators
   const body = element("div", { class: "gv-rows", role: "rowgroup" });
   const table = element("div", { class: "gv-table", role: "table", "aria-label": "Operators", "aria-rowcount": entries.length + 1 }, element("div", { role: "rowgroup" }, header), body);
   const pane = element("div", { class: "gv-operators", hidden: true }, table);
-  const list = createWindowed(body, { key: (index) => sorted[index]?.line.id ?? "", build: (index) => build(index), estimate: (_, width) => (width < ROW.turn ? ROW.narrow : ROW.wide) });
-  const placeOf = (line: string): number => sorted.findIndex((entry) => entry.line.id === line);
+  const list = createWindowed(body, {
+    key: (index) => sorted[index]?.line.id ?? "",
+    build: (index) => build(index),
+    drop: (line) => built.delete(line),
+    estimate: (_, width) => (width < ROW.turn ? ROW.narrow : ROW.wide),
+  });
+  let places = new Map<string, number>();
+  const placeOf = (line: string): number => places.get(line) ?? -1;
 
   function head(column: Column | null, title: string, what: string): HTMLElement {
     if (!column) return element("div", { role: "columnheader" }, title);
@@ -73,6 +79,7 @@ export function createOperators(trace: Trace, navigation: Navigation): Operators
   function arrange(): void {
     for (const { cell, column } of heads) if (column) cell.setAttribute("aria-sort", column !== order.column ? "none" : order.isRising ? "ascending" : "descending");
     sorted = inOrder(entries, (entry) => key(entry, order.column), order.isRising);
+    places = new Map(sorted.map(({ line }, place) => [line.id, place]));
     list.fill(sorted.length);
   }
 
@@ -140,11 +147,7 @@ export function createOperators(trace: Trace, navigation: Navigation): Operators
   }
 
   function update(): void {
-    if (pane.hidden) return;
-    for (const [id, row] of built) {
-      if (row.element.isConnected) row.update();
-      else built.delete(id);
-    }
+    if (!pane.hidden) for (const row of built.values()) row.update();
   }
 
   function reveal(line: string): void {

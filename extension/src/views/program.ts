@@ -12,7 +12,8 @@ import { createSection, type Section, type Shared } from "./section";
 
 export interface Program {
   element: HTMLElement;
-  show(position: number): void;
+  /** `touched` holds the lines that can look different than before. */
+  show(position: number, touched: ReadonlySet<string>): void;
   /** Outlines one line and brings it into view; null outlines none. */
   select(line: string | null): void;
   /** Marks the lines at which breakpoints stand. */
@@ -21,13 +22,14 @@ export interface Program {
 }
 
 export function createProgram(trace: Trace, navigation: Navigation): Program {
-  const shared: Shared = { trace, position: 0, breakpoints: [], selected: null, open: new Set(), rounds: new Map() };
+  const shared: Shared = { trace, position: 0, breakpoints: [], open: new Set(), rounds: new Map() };
   const { open } = shared;
   const sections = { forward: createSection("forward", shared), backward: createSection("backward", shared) };
   const both = [sections.forward, sections.backward];
   const pane = element("div", { class: "gv-pane gv-program", role: "region", "aria-label": "Program" });
   pane.append(...both.flatMap((section) => [section.head, section.body]));
   let entered = new Set<number>();
+  let selected: string | null = null;
 
   pane.addEventListener("click", (event) => {
     const line = lineOf(event.target);
@@ -96,20 +98,20 @@ export function createProgram(trace: Trace, navigation: Navigation): Program {
     if (isBackward !== false && net.backward_owner !== null) setOpen(net.backward_owner, true);
   }
 
-  function show(position: number): void {
+  function show(position: number, touched: ReadonlySet<string>): void {
     const event = currentEvent(trace, position);
     shared.position = position;
     pane.classList.toggle("gv-accumulating", isSum(event));
     follow(position);
     const about = [...(event?.lines ?? []), forwardLine(event)].filter((id) => id !== undefined);
-    for (const section of both) section.show(about.filter((id) => section.has(id)).pop());
+    for (const section of both) section.show(touched, about.filter((id) => section.has(id)).pop());
   }
 
   function select(line: string | null): void {
-    if (line === null && shared.selected === null) return;
-    shared.selected = line;
+    if (line === null && selected === null) return;
+    selected = line;
     if (line !== null) unfold(line);
-    for (const section of both) section.show(line ?? undefined);
+    for (const section of both) section.select(line);
   }
 
   /** Opens what is folded around a line. */

@@ -2,7 +2,7 @@
 
 import type { Scalar, Trace } from "../trace";
 import { loopAround, roundText, type Round } from "../values";
-import { element, iconButton, SVG_NAMESPACE } from "./dom";
+import { element, iconButton, svgElement } from "./dom";
 import { count, quantity } from "./numbers";
 
 /** A chart says nothing of two numbers. */
@@ -48,9 +48,7 @@ export function columns(numbers: readonly (Scalar | null)[], marked: number, wha
   };
   const pitch = WIDTH / Math.max(1, numbers.length);
   const bar = (index: number): string => `M${((index + 0.5) * pitch).toFixed(2)} ${HEIGHT}V${(HEIGHT - height(sizes[index] ?? 0)).toFixed(1)}`;
-  const picture = document.createElementNS(SVG_NAMESPACE, "svg");
-  picture.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-  picture.setAttribute("preserveAspectRatio", "none");
+  const picture = svgElement("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none" });
   picture.append(path(numbers.map((_, index) => bar(index)).join(""), "gv-columns", Math.max(0.5, pitch * 0.7)));
   if (marked >= 0) {
     picture.append(path(`M${((marked + 0.5) * pitch).toFixed(2)} ${HEIGHT}V0`, "gv-here", Math.max(1.5, pitch * 0.7)));
@@ -63,9 +61,5 @@ export function columns(numbers: readonly (Scalar | null)[], marked: number, wha
 }
 
 function path(d: string, className: string, width: number): SVGElement {
-  const made = document.createElementNS(SVG_NAMESPACE, "path");
-  made.setAttribute("d", d);
-  made.setAttribute("class", className);
-  made.setAttribute("stroke-width", width.toFixed(2));
-  return made;
+  return svgElement("path", { d, class: className, "stroke-width": width.toFixed(2) });
 }

@@ -17,7 +17,6 @@ export interface Shared {
   trace: Trace;
   position: number;
   breakpoints: readonly BreakpointEntry[];
-  selected: string | null;
   /** The lines whose nested nets are shown. */
   open: Set<string>;
   /** By the keys of their titles the runs of the nested nets that we are in. */
@@ -28,8 +27,10 @@ export interface Section {
   head: HTMLElement;
   body: HTMLElement;
   has(line: string): boolean;
-  /** Shows the position, and one line where it can be seen. */
-  show(line: string | undefined): void;
+  /** Shows the lines `touched` as they are at the position, and one line where it can be seen. */
+  show(touched: Iterable<string>, line: string | undefined): void;
+  /** Outlines a line where it can be seen; null outlines none. */
+  select(line: string | null): void;
   mark(): void;
   /** What is open is something else. */
   fill(): void;
@@ -46,14 +47,15 @@ export function createSection(part: Part, shared: Shared): Section {
   const head = element("div", { class: "gv-section" }, element("span", {}, title), count);
   const body = element("div", { class: `gv-lines gv-lines-${part}`, role: "tree", "aria-label": title });
   const made = linesMade(trace[part]);
-  /** What is in the page, and may have left it. */
+  /** What is in the page. */
   const rows = new Map<string, Row>();
   const rounds = new Map<string, HTMLElement>();
   let items: Item[] = [];
   let places = new Map<string, number>();
   /** The line that the Tab key reaches. */
   let active = "";
-  const list = createWindowed(body, { key: (index) => items[index]?.key ?? "", build, estimate });
+  let selected: string | null = null;
+  const list = createWindowed(body, { key: (index) => items[index]?.key ?? "", build, drop, estimate });
 
   function build(index: number): HTMLElement {
     const item = items[index];
@@ -70,18 +72,17 @@ export function createSection(part: Part, shared: Shared): Section {
     const names = new Map(Object.entries(item.line.subnets).map(([argument, id]) => [argument, subnets.get(id)?.name ?? id]));
     const row = createRow(item, names);
     rows.set(item.key, row);
-    dress(row);
+    updateRow(row, trace, shared.position);
+    foldRow(row, shared.open.has(item.key));
     markRow(row, shared.breakpoints);
+    row.element.classList.toggle("gv-selected", item.key === selected);
+    row.element.tabIndex = item.key === active ? 0 : -1;
     return row.element;
   }
 
-  /** Whether the row reads otherwise now. */
-  function dress(row: Row): boolean {
-    const { id } = row.line;
-    row.element.classList.toggle("gv-selected", id === shared.selected);
-    row.element.tabIndex = id === active ? 0 : -1;
-    foldRow(row, shared.open.has(id));
-    return updateRow(row, trace, shared.position);
+  function drop(key: string): void {
+    rows.delete(key);
+    rounds.delete(key);
   }
 
   function estimate(index: number, width: number): number {
@@ -91,24 +92,27 @@ export function createSection(part: Part, shared: Shared): Section {
     return ROW.first + ROW.more * (Math.ceil(lengthOf(item.line) / columns) - 1);
   }
 
-  function show(line: string | undefined): void {
+  function show(touched: Iterable<string>, line: string | undefined): void {
     count.textContent = part === "forward" ? counted(made.all, "operator") : `${made.by(shared.position)} of ${made.all} made`;
-    dressAll();
-    const at = line === undefined ? undefined : places.get(line);
+    let isOther = false;
+    for (const id of touched) {
+      const row = rows.get(id);
+      if (row && updateRow(row, trace, shared.position)) isOther = true;
+    }
+    for (const [key, round] of rounds) round.textContent = shared.rounds.get(key) ?? "";
+    if (isOther) list.measure();
+    if (line !== undefined) reveal(line);
+  }
+
+  function reveal(line: string): void {
+    const at = places.get(line);
     if (at !== undefined) list.reveal(at);
   }
 
-  function dressAll(): void {
-    let isOther = false;
-    for (const [key, row] of rows) {
-      if (!row.element.parentElement) rows.delete(key);
-      else if (dress(row)) isOther = true;
-    }
-    for (const [key, round] of rounds) {
-      if (!body.contains(round)) rounds.delete(key);
-      else round.textContent = shared.rounds.get(key) ?? "";
-    }
-    if (isOther) list.measure();
+  function select(line: string | null): void {
+    for (const one of [selected, line]) rows.get(one ?? "")?.element.classList.toggle("gv-selected", one === line);
+    selected = line;
+    if (line !== null) reveal(line);
   }
 
   function fill(): void {
@@ -118,13 +122,14 @@ export function createSection(part: Part, shared: Shared): Section {
     if (!places.has(active)) activate(items[0]?.key ?? "");
     else list.keep(places.get(active) ?? -1);
     list.fill(items.length);
-    dressAll();
+    for (const [key, row] of rows) foldRow(row, shared.open.has(key));
     if (hadFocus) rows.get(active)?.element.focus({ preventScroll: true });
   }
 
   function activate(line: string): void {
-    const before = rows.get(active);
+    const [before, now] = [rows.get(active), rows.get(line)];
     if (before) before.element.tabIndex = -1;
+    if (now) now.element.tabIndex = 0;
     active = line;
     list.keep(places.get(line) ?? -1);
   }
@@ -135,10 +140,7 @@ export function createSection(part: Part, shared: Shared): Section {
     activate(item.key);
     list.reveal(index);
     list.measure();
-    const row = rows.get(item.key);
-    if (!row) return;
-    row.element.tabIndex = 0;
-    row.element.focus({ preventScroll: true });
+    rows.get(item.key)?.element.focus({ preventScroll: true });
   }
 
   function next(from: number, by: 1 | -1): number {
@@ -151,7 +153,6 @@ export function createSection(part: Part, shared: Shared): Section {
     const line = event.target instanceof HTMLElement ? event.target.dataset["line"] : undefined;
     if (line === undefined || line === active) return;
     activate(line);
-    if (event.target instanceof HTMLElement) event.target.tabIndex = 0;
   });
   fill();
 
@@ -160,6 +161,7 @@ export function createSection(part: Part, shared: Shared): Section {
     body,
     has: (line) => places.has(line),
     show,
+    select,
     mark: () => rows.forEach((row) => markRow(row, shared.breakpoints)),
     fill,
     walk(from, by) {

@@ -5,6 +5,7 @@ import { looseWires, wiresBetween, type Wire } from "../teaching/wires";
 import { linesById, subnetOf, type Line, type Trace } from "../trace";
 import { groupOfNode, groupsOf } from "./groups";
 import { PORT } from "./levels";
+import { boxOf, pathOf } from "./parts";
 
 /** A spot for a label: whether its text ends at the wire, and what is drawn of the wire where the drawing has none. */
 export interface Spot extends Box {
@@ -52,26 +53,6 @@ export function measured(byId: Map<string, SVGElement>): Scene {
   }
   scene.left = [...scene.boxes.map(({ x }) => x), ...scene.paths.flat().map(([x]) => x)].reduce((least, x) => Math.min(least, x), Infinity);
   return scene;
-}
-
-const pathOf = (edge: SVGElement): string => edge.querySelector("path")?.getAttribute("d") ?? "";
-
-/** Where a node stands: its outline, moved as its group is; a lane's heading by its letters. */
-function boxOf(group: SVGElement): Box | null {
-  const outline = [...group.children].find(({ localName }) => ["rect", "ellipse", "text"].includes(localName));
-  if (!outline) return null;
-  const at = (name: string): number => Number(outline.getAttribute(name)) || 0;
-  const [dx, dy] = offset(group);
-  if (outline.localName === "rect") return { x: at("x") + dx, y: at("y") + dy, width: at("width"), height: at("height") };
-  if (outline.localName === "ellipse") return { x: at("cx") - at("rx") + dx, y: at("cy") - at("ry") + dy, width: 2 * at("rx"), height: 2 * at("ry") };
-  const [width, height] = [(outline.textContent ?? "").length * 0.6 * at("font-size"), at("font-size")];
-  return { x: at("x") - width / 2 + dx, y: at("y") - height + dy, width, height };
-}
-
-/** How far a group is moved. */
-export function offset(group: Element): Point {
-  const found = /translate\((-?[\d.]+)[ ,]+(-?[\d.]+)\)/.exec(group.getAttribute("transform") ?? "");
-  return [Number(found?.[1] ?? 0), Number(found?.[2] ?? 0)];
 }
 
 /**

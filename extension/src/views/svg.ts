@@ -1,9 +1,10 @@
 // Rebuilds a drawing from untrusted SVG text: only shapes and text, only attributes that say where and how they are.
 
 import type { Graph } from "../trace";
-import { SVG_NAMESPACE } from "./dom";
-import { foldPath, round, type Fold } from "./folds";
+import { SVG_NAMESPACE, svgElement } from "./dom";
+import { foldPath, round, type Fold, type Span } from "./folds";
 import { isBeside, lay, readLevel, spoken, type Laid, type Level } from "./levels";
+import { heightOf, offset, type Part } from "./parts";
 
 const ELEMENTS = new Set([
   "svg", "g", "path", "polygon", "polyline", "ellipse", "circle", "rect", "line", "text", "tspan", "title", "defs",
@@ -25,7 +26,12 @@ export interface Drawing {
   svg: SVGSVGElement;
   /** The elements that had an id, by it. The ids themselves are gone: several drawings share a page. */
   byId: Map<string, SVGElement>;
+  /** Its nodes, edges and ports. What can be opened is filled, the others are when they are needed. */
+  parts: Part[];
 }
+
+/** What the tool tip of a node says after its text, where the drawing brings none; "" for nothing. */
+export type NameOf = (node: string) => string;
 
 /** A drawing as it was read, of which pictures are made. */
 export interface Source {
@@ -47,7 +53,7 @@ const UNREADABLE = `<svg xmlns="${SVG_NAMESPACE}"><rect class="level" fill="none
 let drawings = 0;
 
 /** Throws an Error when the text of the outermost drawing is no SVG. */
-export function read(graph: Exclude<Graph, { omitted: string }>): Source {
+export function read(graph: Exclude<Graph, { omitted: string }>, nameOf: NameOf): Source {
   const outermost = readLevel(graph.svg, null);
   const places = new Map(graph.groups.map(({ id }, index) => [id, index]));
   const levels = new Map<string, Level>();
@@ -63,8 +69,8 @@ export function read(graph: Exclude<Graph, { omitted: string }>): Source {
     isFixed,
     level,
     draw(open, kept) {
-      if (!isFixed) return draw(lay(outermost, open, kept, level), false);
-      const drawing = draw(lay(outermost, open, null, level), true);
+      if (!isFixed) return draw(lay(outermost, open, kept, level), nameOf, false);
+      const drawing = draw(lay(outermost, open, null, level), nameOf, true);
       for (const [id, element] of kept ? drawing.byId : []) if (kept && isBeside(id, element, kept)) element.setAttribute("data-ghost", "");
       return drawing;
     },
@@ -79,27 +85,29 @@ function levelOf(text: string, group: string): Level {
   }
 }
 
-function draw(laid: Laid, isFixed: boolean): Drawing {
-  const byId = new Map<string, SVGElement>();
+function draw(laid: Laid, nameOf: NameOf, isFixed: boolean): Drawing {
+  const [byId, parts] = [new Map<string, SVGElement>(), [] as Part[]];
   const prefix = `gv-drawing-${++drawings}-`;
-  const svg = copy(laid.level.root, { byId, prefix, laid, moved: { x: 0, y: 0 }, folded: isFixed ? null : laid.fold }, 0);
+  const svg = copy(laid.level.root, { byId, parts, prefix, nameOf, laid, moved: { x: 0, y: 0 }, down: 0, folded: isFixed ? null : laid.fold }, 0);
   if (!(svg instanceof SVGSVGElement)) throw new Error("The graph in this trace is no readable SVG.");
-  return { svg, byId };
+  return { svg, byId, parts };
 }
 
-interface Copying {
-  byId: Map<string, SVGElement>;
+interface Copying extends Pick<Drawing, "byId" | "parts"> {
   prefix: string;
+  nameOf: NameOf;
   laid: Laid;
   /** How far the drawing that it is in was moved. */
   moved: { x: number; y: number };
+  /** How far down the groups around it move it. */
+  down: number;
   /** Null inside of what moves as a whole. */
   folded: Fold | null;
 }
 
 function copy(from: Element, copying: Copying, depth: number): SVGElement | null {
   if (!ELEMENTS.has(from.localName) || depth > DEPTH) return null;
-  const { byId, prefix, folded, laid } = copying;
+  const { byId, parts, prefix, folded, laid } = copying;
   if (laid.kept && isBeside(from.id, from, laid.kept)) return null;
   if (folded && from.id.startsWith("cluster-") && folded.isLeftOut(from.id.slice("cluster-".length))) return null;
   const made = document.createElementNS(SVG_NAMESPACE, from.localName);
@@ -114,16 +122,42 @@ function copy(from: Element, copying: Copying, depth: number): SVGElement | null
     if (from.localName === "marker" || from.localName === "linearGradient") made.id = prefix + from.id;
   }
   const isRigid = folded !== null && move(made, from, folded);
-  const inner = isRigid ? { ...copying, folded: null } : copying;
+  const inner = { ...copying, down: copying.down + offset(made)[1], folded: isRigid ? null : folded };
+  const height = heightOf(from);
+  let isFilled = false;
+  const fill = (): void => {
+    if (isFilled) return;
+    isFilled = true;
+    made.append(...copiedInto(from, inner, depth));
+  };
+  if (height) parts.push({ element: made, height: moved(height, inner), fill });
+  if (!height || from.querySelector("polygon.mark")) fill();
+  return made;
+}
+
+/** What an element is filled with. */
+function copiedInto(from: Element, copying: Copying, depth: number): (Node | string)[] {
+  const found: (Node | string)[] = [];
   for (const child of from.childNodes) {
-    if (child.nodeType === Node.TEXT_NODE) made.append(child.nodeValue ?? "");
+    if (child.nodeType === Node.TEXT_NODE) found.push(child.nodeValue ?? "");
     else if (child instanceof Element) {
-      const copied = copy(child, inner, depth + 1);
-      if (copied) made.append(copied);
+      const copied = copy(child, copying, depth + 1);
+      if (copied) found.push(copied);
     }
   }
-  for (const { laid: other, x, y } of laid.inside.get(from) ?? []) made.append(...opened(other, copying, x, y, depth));
-  return made;
+  for (const { laid: other, x, y } of copying.laid.inside.get(from) ?? []) found.push(...opened(other, copying, x, y, depth));
+  return from.id.startsWith("node-") && !from.querySelector("title") ? [titleOf(from, copying.nameOf), ...found] : found;
+}
+
+function titleOf(node: Element, nameOf: NameOf): SVGElement {
+  const own = [...node.querySelectorAll("text")].map((text) => text.textContent).join(" ");
+  return svgElement("title", {}, [own, nameOf(node.id.slice("node-".length))].filter(Boolean).join(": "));
+}
+
+/** Where a stretch of the height comes to lie. */
+function moved({ from, to }: Span, { folded, down }: Copying): Span {
+  const at = (y: number): number => (folded ? folded.y(y) : y) + down;
+  return { from: at(from), to: at(to) };
 }
 
 /** What the drawing of an open group has in it, moved to where it belongs. */

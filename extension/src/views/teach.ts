@@ -4,10 +4,11 @@ import { elementsOf } from "../teaching/elements";
 import { place, type Box } from "../teaching/placing";
 import { isSeveral, severalAt, toldAt, type Several, type Told, type Wire } from "../teaching/wires";
 import type { Trace } from "../trace";
-import { SVG_NAMESPACE } from "./dom";
+import { svgElement } from "./dom";
 import { DIGITS, glance, NOT_YET, NOT_YET_IN_SHORT } from "./glance";
 import { NOT_COMPUTED, quantity } from "./numbers";
-import { edgeLabels, GAP, looseLabels, measured, offset, type Extent, type Planned, type Scene } from "./spots";
+import { offset } from "./parts";
+import { edgeLabels, GAP, looseLabels, measured, type Extent, type Planned, type Scene } from "./spots";
 import type { Drawing } from "./svg";
 
 /** So many labels have places; the others are shown only where the event is. */
@@ -39,7 +40,7 @@ export function labelled(trace: Trace, { svg, byId }: Drawing): Labels {
   const scene = measured(byId);
   const extent = extentIn(trace);
   const planned = [...looseLabels(trace, scene, extent), ...edgeLabels(trace, byId, extent)];
-  const layer = shape("g", { class: "gv-wires" });
+  const layer = svgElement("g", { class: "gv-wires" });
   let chosen = placed(planned.slice(0, MOST), scene);
   let drawn = new Map<Planned, Drawn>();
   graph.append(layer);
@@ -109,14 +110,14 @@ function extentIn(trace: Trace): Extent {
 }
 
 function draw(layer: SVGElement, { wires, isTogether, spots }: Planned, chosen: number | null): Drawn {
-  const group = shape("g", { class: chosen === null ? "gv-wire gv-crowded" : "gv-wire" });
+  const group = svgElement("g", { class: chosen === null ? "gv-wire gv-crowded" : "gv-wire" });
   const { x = 0, y = 0, width = 0, isBefore = false, stub = "" } = spots[chosen ?? 0] ?? {};
-  if (stub !== "") group.append(shape("path", { d: stub, class: "gv-stub" }));
+  if (stub !== "") group.append(svgElement("path", { d: stub, class: "gv-stub" }));
   const rows = (isTogether ? wires.slice(0, 1) : wires).flatMap(({ isBackward }) => (isBackward ? ["gradient"] : ["value", "gradient"]));
   const texts = rows.map((what, index) => {
     const from = { x: isBefore ? x + width : x, y: y + (index + 0.8) * LINE, "text-anchor": isBefore ? "end" : "start" };
-    const told = shape("text", { class: `gv-${what}`, ...from });
-    const [title, name, value] = [shape("title", {}), shape("tspan", { class: "gv-name" }), shape("tspan", {})];
+    const told = svgElement("text", { class: `gv-${what}`, ...from });
+    const [title, name, value] = [svgElement("title", {}), svgElement("tspan", { class: "gv-name" }), svgElement("tspan", {})];
     told.append(title, name, value);
     group.append(told);
     return { told, title, name, value, shown: "" };
@@ -175,10 +176,4 @@ function widen(svg: SVGSVGElement, graph: Element, boxes: Box[]): void {
   const right = Math.max(width, ...boxes.map((box) => box.x + box.width + dx + GAP));
   const bottom = Math.max(height, ...boxes.map((box) => box.y + box.height + dy + GAP));
   svg.setAttribute("viewBox", [left, top, right - left, bottom - top].join(" "));
-}
-
-function shape<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Record<string, string | number>): SVGElementTagNameMap[K] {
-  const made = document.createElementNS(SVG_NAMESPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
-  return made;
 }

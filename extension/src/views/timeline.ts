@@ -3,7 +3,7 @@
 import { currentEvent } from "../cursor";
 import { behind } from "../sorted";
 import type { Trace } from "../trace";
-import { element } from "./dom";
+import { element, svgElement } from "./dom";
 import { look, mark } from "./kinds";
 import type { Navigation } from "./navigation";
 import { createSpans } from "./spans";
@@ -11,8 +11,11 @@ import { createSpans } from "./spans";
 /** Marks nearer than this many pixels would touch: then one mark stands for several events. */
 const SPACING = 9;
 
+/** The middle of the marks, in pixels from the upper edge. */
+const MIDDLE = 15;
+
 interface Bucket {
-  mark: HTMLElement;
+  mark: SVGElement;
   /** The position of its first event. */
   from: number;
 }
@@ -26,7 +29,7 @@ export interface Timeline {
 export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
   const length = trace.events.length;
   const weights = Uint8Array.from(trace.events, ({ kind }) => look(kind).weight);
-  const marks = element("div", { class: "gv-marks" });
+  const marks = svgElement("svg", { class: "gv-marks", "aria-hidden": "true" });
   const playhead = element("b", { class: "gv-playhead" });
   const veil = element("div", { class: "gv-veil" });
   const spans = createSpans(trace);
@@ -41,11 +44,10 @@ export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
   /** How many of the marks have happened. */
   let past = 0;
 
-  const place = (position: number): string => `${length === 0 ? 0 : (100 * position) / length}%`;
+  const share = (position: number): number => (length === 0 ? 0 : position / length);
 
   function draw(width: number): void {
-    buckets = thin(trace, weights, Math.max(1, Math.floor(width / SPACING)));
-    for (const { mark: one, from } of buckets) one.style.left = place(from);
+    buckets = thin(trace, weights, Math.max(1, Math.floor(width / SPACING)), (position) => width * share(position));
     marks.replaceChildren(...buckets.map((bucket) => bucket.mark));
     spans.draw(width);
     past = 0;
@@ -60,7 +62,7 @@ export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
 
   function show(position: number): void {
     shown = position;
-    for (const one of [playhead, veil]) one.style.left = place(position);
+    for (const one of [playhead, veil]) one.style.left = `${100 * share(position)}%`;
     const event = currentEvent(trace, position);
     slider.setAttribute("aria-valuenow", String(position));
     slider.setAttribute("aria-valuetext", `event ${position} of ${length}${event ? `: ${look(event.kind).label}` : ""}`);
@@ -80,8 +82,8 @@ export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
   return { element: slider, show, dispose: () => resizes.disconnect() };
 }
 
-/** At most `room` marks; where events share one, it is the weightiest event's, at the place of its own. */
-function thin(trace: Trace, weights: Uint8Array, room: number): Bucket[] {
+/** At most `room` marks, each at the pixel `place`; where events share one, it is the weightiest event's, at the place of its own. */
+function thin(trace: Trace, weights: Uint8Array, room: number, place: (position: number) => number): Bucket[] {
   const { length } = weights;
   const size = Math.max(1, Math.ceil(length / room));
   const buckets: Bucket[] = [];
@@ -91,8 +93,8 @@ function thin(trace: Trace, weights: Uint8Array, room: number): Bucket[] {
     for (let index = start; index < end; index++) if ((weights[index] ?? 0) > (weights[best] ?? 0)) best = index;
     const event = trace.events[best];
     if (!event) continue;
-    const made = mark(event.kind);
-    made.title = `${best + 1}: ${look(event.kind).label}`;
+    const made = mark(event.kind, place(best + 1), MIDDLE);
+    made.append(svgElement("title", {}, `${best + 1}: ${look(event.kind).label}`));
     buckets.push({ mark: made, from: best + 1 });
   }
   return buckets;

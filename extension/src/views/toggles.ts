@@ -1,6 +1,6 @@
 // What opens and closes clusters: the marks of the operators that run nested nets, and the title bars of open ones.
 
-import { SVG_NAMESPACE } from "./dom";
+import { svgElement } from "./dom";
 import type { Drawing } from "./svg";
 
 export interface Toggles {
@@ -54,20 +54,13 @@ function press(element: Element, act: () => void): void {
 function button(group: SVGElement, mark: Element, isOpen: boolean, act: () => void): SVGElement {
   const box = group.querySelector("rect");
   const name = group.querySelector("title")?.textContent?.split(":")[0] ?? "operator";
-  const made = document.createElementNS(SVG_NAMESPACE, "g");
-  const area = document.createElementNS(SVG_NAMESPACE, "rect");
-  for (const name of ["x", "y", "height"]) area.setAttribute(name, box?.getAttribute(name) ?? "0");
-  area.setAttribute("width", "26");
-  area.setAttribute("class", "area");
+  const at = (name: string): string => box?.getAttribute(name) ?? "0";
+  const area = svgElement("rect", { class: "area", x: at("x"), y: at("y"), width: 26, height: at("height") });
   // Nested nets are drawn open, groups closed.
   const isDrawnOpen = !group.classList.contains("group");
   if (isOpen !== isDrawnOpen) mark.setAttribute("transform", `rotate(${isOpen ? 90 : -90} ${centre(mark)})`);
-  made.setAttribute("class", "toggle");
-  made.setAttribute("role", "button");
-  made.setAttribute("tabindex", "0");
-  made.setAttribute("aria-expanded", String(isOpen));
-  made.setAttribute("aria-label", `${isOpen ? "Close" : "Open"} ${name}`);
-  made.append(area, mark);
+  const told = { "aria-expanded": String(isOpen), "aria-label": `${isOpen ? "Close" : "Open"} ${name}` };
+  const made = svgElement("g", { class: "toggle", role: "button", tabindex: 0, ...told }, area, mark);
   press(made, act);
   made.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;

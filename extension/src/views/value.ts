@@ -22,7 +22,7 @@ export function blobChoice(blobs: readonly string[], chosen: string, choose: (bl
 
 /** How the numbers are looked at. */
 export interface Seen {
-  isTable: boolean;
+  areInTable: boolean;
   /** The page of the table; null: what the document has. */
   corner: Corner | null;
   toggle(): void;
@@ -56,13 +56,13 @@ function isLeftOut(value: Value): boolean {
 function numbers(asking: Asking, place: Place, value: Value, seen: Seen): HTMLElement {
   const isPlain = value.size <= 1 || value.preview.length === 0;
   const name = asked(asking.trace, place);
-  const shown = seen.isTable && !isPlain ? numbersTable(asking, name, value, seen.corner, seen.turn) : picture(place.blob, value);
+  const shown = seen.areInTable && !isPlain ? numbersTable(asking, name, value, seen.corner, seen.turn) : picture(place.blob, value);
   return element("div", { class: "gv-card gv-seen" }, ...(isPlain ? [] : [looks(seen)]), shown, ...histogram(value));
 }
 
-function looks({ isTable, toggle }: Seen): HTMLElement {
+function looks({ areInTable, toggle }: Seen): HTMLElement {
   const choice = createChoice("gv-segments", "Numbers as", ["Heat map", "Table"], (name) => ({ title: `${name} (n)` }), toggle);
-  choice.show(isTable ? "Table" : "Heat map");
+  choice.show(areInTable ? "Table" : "Heat map");
   return choice.element;
 }
 

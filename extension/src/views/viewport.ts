@@ -1,7 +1,8 @@
 // The window onto a drawing: fit, zoom, pan and follow. The drawing has a size and its window scrolls: a pan lays
 // nothing out anew, which matters where the drawing has thousands of nodes.
 
-import { createBands, type Bands } from "./bands";
+import { createCulling } from "./culling";
+import type { Drawing } from "./svg";
 
 const LARGEST = 4;
 const SMALLEST = 0.02;
@@ -21,18 +22,20 @@ export interface Viewport {
   /** Pans to have the elements in sight; not at all when they are. */
   follow(elements: Element[]): void;
   /** Shows another drawing at the same scale, its element `now` where `before` was; all of the drawing where it fits. */
-  replace(drawing: SVGSVGElement, before: Element | null, now: Element | null): void;
+  replace(drawing: Pictured, before: Element | null, now: Element | null): void;
   dispose(): void;
 }
 
+type Pictured = Pick<Drawing, "svg" | "parts">;
+
 /** `pane` is the window and scrolls; the drawing lies in it and has a viewBox. */
-export function createViewport(pane: HTMLElement, drawing: SVGSVGElement): Viewport {
-  let svg = drawing;
-  let { width, height } = svg.viewBox.baseVal;
+export function createViewport(pane: HTMLElement, drawing: Pictured): Viewport {
+  let { svg } = drawing;
+  let { y: upper, width, height } = svg.viewBox.baseVal;
   let scale = 0;
   let untouched = true;
   let followed: Element[] = [];
-  let bands: Bands | null = null;
+  let culling = createCulling(drawing.parts);
 
   /** Margins as wide as the window let any point of the drawing come to its middle. */
   function resize(to: number): void {
@@ -44,9 +47,22 @@ export function createViewport(pane: HTMLElement, drawing: SVGSVGElement): Viewp
 
   /** Brings a point of the drawing, in its own units, to a place of the window, in pixels. */
   function put(x: number, y: number, left: number, top: number): void {
-    pane.scrollLeft = pane.clientWidth + x * scale - left;
-    pane.scrollTop = pane.clientHeight + y * scale - top;
-    bands?.update();
+    const { clientWidth, clientHeight } = pane;
+    cullAt(y - top / scale, clientHeight);
+    pane.scrollLeft = clientWidth + x * scale - left;
+    pane.scrollTop = clientHeight + y * scale - top;
+  }
+
+  /** Where the window's upper edge is in the drawing, in its units. */
+  const edge = (): number => (pane.scrollTop - pane.clientHeight) / scale;
+
+  /** Renders what is near the window when its upper edge comes to lie there. */
+  function cullAt(from: number, pixels: number): void {
+    culling.show({ from: upper + from, to: upper + from + pixels / scale });
+  }
+
+  function cull(): void {
+    if (scale > 0 && pane.clientHeight > 0) cullAt(edge(), pane.clientHeight);
   }
 
   function fittingScales(): { across: number; whole: number } {
@@ -80,30 +96,33 @@ export function createViewport(pane: HTMLElement, drawing: SVGSVGElement): Viewp
   function follow(elements: Element[]): void {
     followed = elements;
     if (elements.length === 0 || pane.clientWidth === 0) return;
-    bands?.reveal(elements);
+    culling.reveal(elements);
     const boxes = elements.map((one) => one.getBoundingClientRect());
     const outer = pane.getBoundingClientRect();
     const right = shift(boxes.map((box) => [box.left, box.right]), outer.left, outer.right);
     const down = shift(boxes.map((box) => [box.top, box.bottom]), outer.top, outer.bottom);
     if (right !== 0) pane.scrollLeft += right;
     if (down !== 0) pane.scrollTop += down;
-    if (down !== 0) bands?.update();
   }
 
-  function replace(other: SVGSVGElement, before: Element | null, now: Element | null): void {
-    const from = before?.getBoundingClientRect();
-    const at = { left: pane.scrollLeft, top: pane.scrollTop };
-    const outgoing = svg;
-    svg = freed(other);
-    ({ width, height } = svg.viewBox.baseVal);
-    followed = [];
-    bands = null;
+  function replace(other: Pictured, before: Element | null, now: Element | null): void {
     const isSeen = pane.clientWidth > 0 && scale > 0;
-    if (isSeen) resize(scale); // before it is in the page, which then has to be laid out once
-    outgoing.replaceWith(svg);
+    const outgoing = { svg, culling };
+    if (before) culling.reveal([before]);
+    const from = before?.getBoundingClientRect();
+    const at = { left: pane.scrollLeft, top: pane.scrollTop, edge: edge(), height: pane.clientHeight };
+    svg = freed(other.svg);
+    culling = createCulling(other.parts);
+    ({ y: upper, width, height } = svg.viewBox.baseVal);
+    followed = [];
+    if (isSeen) {
+      // All before it is in the page, which then has to be laid out once.
+      resize(scale);
+      cullAt(at.edge + (before && now ? culling.top(now) - outgoing.culling.top(before) : 0), at.height);
+      if (now) culling.reveal([now]);
+    }
+    outgoing.svg.replaceWith(svg);
     if (!isSeen) return;
-    bands = createBands(pane, svg);
-    if (now) bands.reveal([now]);
     const to = now?.getBoundingClientRect();
     // A drawing that became smaller has taken the window along: where it scrolled to counts.
     pane.scrollLeft = from && to ? pane.scrollLeft + to.left - from.left : at.left;
@@ -111,7 +130,7 @@ export function createViewport(pane: HTMLElement, drawing: SVGSVGElement): Viewp
     const [outer, inner] = [pane.getBoundingClientRect(), svg.getBoundingClientRect()];
     pane.scrollLeft += inward(inner.left, inner.right, outer.left, outer.right) || filling(inner.left, inner.right, outer.left, outer.right);
     pane.scrollTop += inward(inner.top, inner.bottom, outer.top, outer.bottom);
-    bands.update();
+    cull();
     if (now) follow([now]);
   }
 
@@ -130,13 +149,13 @@ export function createViewport(pane: HTMLElement, drawing: SVGSVGElement): Viewp
   drag(pane, (right, down) => {
     pane.scrollLeft -= right;
     pane.scrollTop -= down;
-    bands?.update();
     untouched = false;
   });
+  pane.addEventListener("scroll", cull);
   const resizes = new ResizeObserver(() => {
     if (pane.clientWidth === 0) return;
-    bands ??= createBands(pane, svg);
     if (untouched) begin();
+    else cull();
     follow(followed);
   });
   resizes.observe(pane);

@@ -5,7 +5,9 @@ import { behind } from "../sorted";
 import { element } from "./dom";
 
 /** So many pixels above and below the window there are rows too: scrolling is ahead of what is drawn. */
-const AROUND = 400;
+const AROUND = 200;
+/** When fewer are left, rows are drawn: more than a turn of a wheel scrolls by. */
+const AHEAD = 160;
 /** As long as nobody sees the list. */
 const UNSEEN = { width: 320, height: 600 };
 
@@ -13,6 +15,8 @@ export interface Source {
   /** What tells a row from the others; it stays when the list changes around it. */
   key(index: number): string;
   build(index: number): HTMLElement;
+  /** A row has left the page, and will be built anew. */
+  drop(key: string): void;
   /** About how high a row will be, in a list so wide. */
   estimate(index: number, width: number): number;
 }
@@ -77,6 +81,7 @@ export function createWindowed(box: HTMLElement, source: Source): Windowed {
   function drop(key: string, row: HTMLElement): void {
     row.remove();
     rows.delete(key);
+    source.drop(key);
   }
 
   function rowOf(index: number): HTMLElement {
@@ -128,7 +133,7 @@ export function createWindowed(box: HTMLElement, source: Source): Windowed {
   box.addEventListener("scroll", () => {
     if (Math.abs(box.scrollTop - scrolled) > 1) revealed = -1;
     scrolled = box.scrollTop;
-    const [first, last] = [rowAt(scrolled - AROUND / 2), rowAt(scrolled + height + AROUND / 2)];
+    const [first, last] = [rowAt(scrolled - AHEAD), rowAt(scrolled + height + AHEAD)];
     if (first < drawn.from || last >= drawn.to) draw();
   });
   const resizes = new ResizeObserver(() => {

@@ -1,4 +1,4 @@
-"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[0],{19(r,e,a){var t=a(20),g=a.n(t),o=a(21),i=(a.n(o))()(g());i.push([r.id,`/* src/styles/look.css */
+"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[0],{19(r,e,a){var t=a(20),o=a.n(t),g=a(21),i=(a.n(g))()(o());i.push([r.id,`/* src/styles/look.css */
 .gradviz {
   color-scheme: light dark;
   --gv-bg: var(--jp-layout-color0, light-dark(#ffffff, #14171a));
@@ -385,10 +385,12 @@
   height: 5px;
   background: var(--gv-bg);
 }
-.gv-track .gv-mark {
+.gv-marks {
   position: absolute;
-  top: 15px;
-  transform: translate(-50%, -50%);
+  inset: 0;
+  width: 100%;
+  height: 100%;
+  overflow: visible;
 }
 .gv-playhead {
   position: absolute;
@@ -401,11 +403,7 @@
 }
 .gv-mark {
   --gv-tone: var(--gv-muted);
-  display: inline-block;
-  width: 8px;
-  height: 8px;
-  border-radius: 50%;
-  background: var(--gv-tone);
+  fill: var(--gv-tone);
 }
 .gv-mark.gv-tone-forward {
   --gv-tone: var(--gv-forward);
@@ -424,45 +422,6 @@
 }
 .gv-mark.gv-tone-nested {
   --gv-tone: var(--gv-nested);
-}
-.gv-mark:is(.gv-enter, .gv-leave) {
-  width: 7px;
-  height: 10px;
-  border-radius: 0;
-  clip-path: polygon(0 0, 100% 50%, 0 100%);
-}
-.gv-mark.gv-leave {
-  clip-path: polygon(100% 0, 0 50%, 100% 100%);
-}
-.gv-mark.gv-small {
-  width: 5px;
-  height: 5px;
-}
-.gv-mark.gv-square {
-  border-radius: 1px;
-}
-.gv-mark.gv-triangle {
-  width: 10px;
-  height: 9px;
-  border-radius: 0;
-  clip-path: polygon(50% 0, 100% 100%, 0 100%);
-}
-.gv-mark.gv-diamond {
-  width: 12px;
-  height: 12px;
-  border-radius: 0;
-  clip-path: polygon(50% 0, 100% 50%, 50% 100%, 0 50%);
-}
-.gv-mark.gv-bar {
-  width: 3px;
-  height: 10px;
-  border-radius: 1px;
-}
-.gv-mark.gv-cross {
-  width: 10px;
-  height: 10px;
-  border-radius: 0;
-  clip-path: polygon(20% 0, 50% 30%, 80% 0, 100% 20%, 70% 50%, 100% 80%, 80% 100%, 50% 70%, 20% 100%, 0 80%, 30% 50%, 0 20%);
 }
 .gv-track .gv-mark:not(.gv-past) {
   --gv-tone: var(--gv-border);
@@ -602,6 +561,7 @@
 .gradviz .gv-line {
   --gv-line-tone: var(--gv-backward);
   --gv-line-tint: var(--gv-backward-tint);
+  contain: layout paint style;
   display: flex;
   align-items: baseline;
   width: 100%;
@@ -746,6 +706,10 @@
   display: block;
   max-width: none;
   user-select: none;
+}
+.gv-graph [data-far],
+.gv-graph [data-far] * {
+  display: none;
 }
 .gv-empty {
   margin: 0;
@@ -1998,8 +1962,11 @@
 .gv-kind.gv-tone-nested {
   --gv-tone: var(--gv-nested);
 }
-.gv-kind .gv-mark {
-  margin-right: 6px;
+.gv-sign {
+  width: 12px;
+  height: 12px;
+  margin: 0 4px 0 -2px;
+  vertical-align: -2px;
 }
 .gv-next {
   contain: strict;
@@ -2112,4 +2079,4 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   font: var(--jp-code-font-size) / 1.5 var(--jp-code-font-family);
   color: var(--jp-content-font-color1);
 }
-`,""]),a.d(e,{},{A:i})},21(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",t=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),t&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),t&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,t,g,o){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(t)for(var n=0;n<this.length;n++){var v=this[n][0];null!=v&&(i[v]=!0)}for(var d=0;d<r.length;d++){var p=[].concat(r[d]);t&&i[p[0]]||(void 0!==o&&(void 0===p[5]||(p[1]="@layer".concat(p[5].length>0?" ".concat(p[5]):""," {").concat(p[1],"}")),p[5]=o),a&&(p[2]&&(p[1]="@media ".concat(p[2]," {").concat(p[1],"}")),p[2]=a),g&&(p[4]?(p[1]="@supports (".concat(p[4],") {").concat(p[1],"}"),p[4]=g):p[4]="".concat(g)),e.push(p))}},e}},20(r){r.exports=function(r){return r[1]}},12(r,e,a){a.r(e);var t=a(13),g=a.n(t),o=a(14),i=a.n(o),n=a(15),v=a.n(n),d=a(16),p=a.n(d),l=a(17),s=a.n(l),c=a(18),h=a.n(c),x=a(19),f={};f.styleTagTransform=h(),f.setAttributes=p(),f.insert=v().bind(null,"head"),f.domAPI=i(),f.insertStyleElement=s(),g()(x.A,f);let b=x.A&&x.A.locals?x.A.locals:void 0;a.d(e,{},{default:b})},13(r){var e=[];function a(r){for(var a=-1,t=0;t<e.length;t++)if(e[t].identifier===r){a=t;break}return a}function t(r,t){for(var g={},o=[],i=0;i<r.length;i++){var n=r[i],v=t.base?n[0]+t.base:n[0],d=g[v]||0,p="".concat(v," ").concat(d);g[v]=d+1;var l=a(p),s={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==l)e[l].references++,e[l].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,t);t.byIndex=i,e.splice(i,0,{identifier:p,updater:c,references:1})}o.push(p)}return o}r.exports=function(r,g){var o=t(r=r||[],g=g||{});return function(r){r=r||[];for(var i=0;i<o.length;i++){var n=a(o[i]);e[n].references--}for(var v=t(r,g),d=0;d<o.length;d++){var p=a(o[d]);0===e[p].references&&(e[p].updater(),e.splice(p,1))}o=v}}},15(r){var e={};r.exports=function(r,a){var t=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!t)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");t.appendChild(a)}},17(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},16(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var t,g,o;t="",a.supports&&(t+="@supports (".concat(a.supports,") {")),a.media&&(t+="@media ".concat(a.media," {")),(g=void 0!==a.layer)&&(t+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),t+=a.css,g&&(t+="}"),a.media&&(t+="}"),a.supports&&(t+="}"),(o=a.sourceMap)&&"u">typeof btoa&&(t+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(o))))," */")),r.styleTagTransform(t,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);
+`,""]),a.d(e,{},{A:i})},21(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",t=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),t&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),t&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,t,o,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(t)for(var n=0;n<this.length;n++){var v=this[n][0];null!=v&&(i[v]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);t&&i[l[0]]||(void 0!==g&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=g),a&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=a),o&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=o):l[4]="".concat(o)),e.push(l))}},e}},20(r){r.exports=function(r){return r[1]}},12(r,e,a){a.r(e);var t=a(13),o=a.n(t),g=a(14),i=a.n(g),n=a(15),v=a.n(n),d=a(16),l=a.n(d),p=a(17),s=a.n(p),c=a(18),x=a.n(c),h=a(19),f={};f.styleTagTransform=x(),f.setAttributes=l(),f.insert=v().bind(null,"head"),f.domAPI=i(),f.insertStyleElement=s(),o()(h.A,f);let b=h.A&&h.A.locals?h.A.locals:void 0;a.d(e,{},{default:b})},13(r){var e=[];function a(r){for(var a=-1,t=0;t<e.length;t++)if(e[t].identifier===r){a=t;break}return a}function t(r,t){for(var o={},g=[],i=0;i<r.length;i++){var n=r[i],v=t.base?n[0]+t.base:n[0],d=o[v]||0,l="".concat(v," ").concat(d);o[v]=d+1;var p=a(l),s={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==p)e[p].references++,e[p].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,t);t.byIndex=i,e.splice(i,0,{identifier:l,updater:c,references:1})}g.push(l)}return g}r.exports=function(r,o){var g=t(r=r||[],o=o||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var n=a(g[i]);e[n].references--}for(var v=t(r,o),d=0;d<g.length;d++){var l=a(g[d]);0===e[l].references&&(e[l].updater(),e.splice(l,1))}g=v}}},15(r){var e={};r.exports=function(r,a){var t=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!t)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");t.appendChild(a)}},17(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},16(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var t,o,g;t="",a.supports&&(t+="@supports (".concat(a.supports,") {")),a.media&&(t+="@media ".concat(a.media," {")),(o=void 0!==a.layer)&&(t+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),t+=a.css,o&&(t+="}"),a.media&&(t+="}"),a.supports&&(t+="}"),(g=a.sourceMap)&&"u">typeof btoa&&(t+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(t,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);
