@@ -24,7 +24,8 @@ export interface Culling {
 /** Nothing is rendered until `show` tells what is seen. */
 export function createCulling(all: readonly Part[]): Culling {
   const byElement = new Map<Element, Part>(all.map((part) => [part.element, part]));
-  const culled = all.length < WORTHWHILE ? [] : all.filter(({ height }) => height.to - height.from <= TALL);
+  // The Tab key goes from toggle to toggle, wherever the window is.
+  const culled = all.length < WORTHWHILE ? [] : all.filter(({ height, isToggle }) => !isToggle && height.to - height.from <= TALL);
   culled.sort((a, b) => a.height.from - b.height.from);
   const starts = Float64Array.from(culled, ({ height }) => height.from);
   const rendered = new Set(all);

@@ -9,6 +9,8 @@ export interface Part {
   element: SVGElement;
   /** From where to where it reaches in the drawing's height, but for the name at an edge. */
   height: Span;
+  /** Whether it is a node that opens or closes something. */
+  isToggle: boolean;
   fill(): void;
 }
 

@@ -130,8 +130,9 @@ function copy(from: Element, copying: Copying, depth: number): SVGElement | null
     isFilled = true;
     made.append(...copiedInto(from, inner, depth));
   };
-  if (height) parts.push({ element: made, height: moved(height, inner), fill });
-  if (!height || from.querySelector("polygon.mark")) fill();
+  const isToggle = height !== null && from.querySelector("polygon.mark") !== null;
+  if (height) parts.push({ element: made, height: moved(height, inner), isToggle, fill });
+  if (!height || isToggle) fill();
   return made;
 }
 

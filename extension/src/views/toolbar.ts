@@ -64,7 +64,10 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   return {
     element: bar,
     show,
-    teach: (isOn) => teach.setAttribute("aria-pressed", String(isOn)),
+    teach(isOn) {
+      teach.setAttribute("aria-pressed", String(isOn));
+      runTo.suggest(!isOn);
+    },
     table: (isTable) => picture.show(isTable ? "Table" : "Graph"),
     search: runTo.focus,
     dispose: () => expansions.disconnect(),
@@ -84,12 +87,13 @@ function createRunTo(trace: Trace, navigation: Navigation) {
     "aria-label": "Run to",
     title: "Run to the next event of a blob, an operator type, #index, a kind of event, a nested net, an iteration, NaN, or a condition: norm > 10 (Enter)",
     placeholder: "Run to…  blob, op, #2",
-    list: list.id,
     spellcheck: "false",
     autocomplete: "off",
   });
   const message = element("span", { class: "gv-message", role: "status" });
   const clear = (): void => message.replaceChildren();
+  // They are of the whole recording: in a lesson they would tell what comes.
+  const suggest = (isOn: boolean): void => (isOn ? input.setAttribute("list", list.id) : input.removeAttribute("list"));
   keepKeys(input);
   input.addEventListener("input", clear);
   input.addEventListener("keydown", (event) => {
@@ -98,7 +102,7 @@ function createRunTo(trace: Trace, navigation: Navigation) {
       message.replaceChildren(navigation.runTo(input.value.trim()) ?? "");
     } else if (event.key === "Escape") clear();
   });
-  return { element: element("span", { class: "gv-run-to" }, input, list, message), clear, focus: () => input.focus({ preventScroll: true }) };
+  return { element: element("span", { class: "gv-run-to" }, input, list, message), clear, suggest, focus: () => input.focus({ preventScroll: true }) };
 }
 
 function targets(trace: Trace): string[] {
