@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fold, foldPath, without, type Cluster, type Plan } from "../src/views/folds";
+import { fold, foldPath, pathSpan, without, type Cluster, type Plan } from "../src/views/folds";
 import { clustersFrom, createOpening, type Tree } from "../src/views/opening";
 
 const cluster = (around: string | null, depth: number, from: number, to: number, alone: string[] = []): Cluster => ({
@@ -49,6 +49,17 @@ test("spans that overlap or contain each other count once", () => {
 test("a path keeps its commands; each number moves along its own axis", () => {
   const axes = { x: (at: number) => at + 1000, y: (at: number) => at + 2000 };
   assert.equal(foldPath("M1,2H3V4Q5,6 7.5,-8L9,10", axes), "M1001,2002H1003V2004Q1005,2006,1007.5,1992L1009,2010");
+});
+
+test("a path lies in the stretches of both axes that its points span, whatever its commands", () => {
+  const path = "M1,2H30V-4Q5,6 7.5,-8C9,10 0.5,11 2,3";
+  assert.deepEqual(pathSpan(path, "x"), { from: 0.5, to: 30 });
+  assert.deepEqual(pathSpan(path, "y"), { from: -8, to: 11 });
+  assert.deepEqual(pathSpan("M3,5", "y"), { from: 5, to: 5 });
+  assert.equal(pathSpan("H7", "y"), null);
+  assert.equal(pathSpan("", "x"), null);
+  const long = Array.from({ length: 200_000 }, (_, index) => `L0,${index}`).join("");
+  assert.deepEqual(pathSpan(`M0,0${long}`, "y"), { from: 0, to: 199_999 });
 });
 
 test("a closed cluster leaves out its height, and a depth without open clusters its width", () => {

@@ -125,7 +125,7 @@ export function foldPath(path: string, folded: Pick<Fold, "x" | "y">): string {
 /** The stretch of an axis in which such a path lies; null for an empty one. */
 export function pathSpan(path: string, axis: "x" | "y"): Span | null {
   const found = [...path.matchAll(SEGMENT)].flatMap(([, command = "", rest = ""]) => numbersOf(rest).filter((_, index) => axisOf(command, index) === axis));
-  return found.length === 0 ? null : { from: Math.min(...found), to: Math.max(...found) };
+  return found.reduce<Span | null>((span, at) => ({ from: Math.min(span?.from ?? at, at), to: Math.max(span?.to ?? at, at) }), null);
 }
 
 export function round(at: number): number {
