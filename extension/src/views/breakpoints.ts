@@ -3,40 +3,57 @@
 import { hitsOf, logBy, meaningOf, remarks, withBreakpoint } from "../breakpoints";
 import { after, runTo } from "../occurrences";
 import type { BreakpointEntry, Trace } from "../trace";
-import { element, iconButton, linkButton, quiet } from "./dom";
+import { element, iconButton, linkButton, quiet, refill } from "./dom";
 import { entryForm } from "./entry";
-import { howForm, isUnfolded, setUnfolded } from "./hits";
+import { howForm } from "./hits";
 import type { Navigation } from "./navigation";
 import { counted } from "./numbers";
 
 /** Messages of log points that are shown, the last ones. */
 const MESSAGES = 20;
 
-/** The field that adds a breakpoint. */
-export function breakpointForm(trace: Trace, navigation: Navigation): HTMLElement {
-  return entryForm("Stop at", "FC, x@1, NaN, norm > 10 …", (on) => {
+/** Shows the tab at a position; `last`: what comes behind it is not told. What is typed in it stays, with the focus. */
+export function createBreakpoints(trace: Trace, navigation: Navigation): (position: number, last: number) => HTMLElement[] {
+  const set = (breakpoints: BreakpointEntry[]): void => navigation.mark({ ...navigation.marks(), breakpoints });
+  const form = entryForm("Stop at", "FC, x@1, NaN, norm > 10 …", (on) => {
     const { problem } = meaningOf(trace, { on, log: null });
-    if (problem) return problem;
-    const marks = navigation.marks();
-    navigation.mark({ ...marks, breakpoints: withBreakpoint(marks.breakpoints, on) });
-    return null;
+    if (problem === null) set(withBreakpoint(navigation.marks().breakpoints, on));
+    return problem;
   });
-}
-
-/** What stands below the field; `last`: what comes behind it is not told. */
-export function breakpointCards(trace: Trace, position: number, last: number, navigation: Navigation): HTMLElement[] {
-  const { breakpoints } = navigation.marks();
-  const set = (entries: BreakpointEntry[]): void => navigation.mark({ ...navigation.marks(), breakpoints: entries });
   const list = element("div", { class: "gv-breakpoints", role: "list", "aria-label": "Breakpoints" });
-  for (const entry of breakpoints) list.append(item(trace, position, last, entry, navigation, set));
   const empty = quiet("No breakpoints. Click left of a line, press b, or write what to stop at.");
-  const messages = messagesCard(trace, position, breakpoints, navigation);
-  return [breakpoints.length > 0 ? list : empty, ...messages];
+  let items = new Map<number, Item>();
+
+  function itemOf(entry: BreakpointEntry): Item {
+    const before = items.get(entry.id);
+    if (before?.key === keyOf(entry)) return before;
+    const others = (): BreakpointEntry[] => navigation.marks().breakpoints;
+    const change = (other: BreakpointEntry): void => set(others().map((one) => (one.id === entry.id ? other : one)));
+    const remove = (): void => set(others().filter((one) => one.id !== entry.id));
+    return createItem(trace, entry, before?.isUnfolded() ?? false, change, remove);
+  }
+
+  return (position, last) => {
+    const { breakpoints } = navigation.marks();
+    items = new Map(breakpoints.map((entry) => [entry.id, itemOf(entry)]));
+    for (const item of items.values()) item.tell(position, last);
+    refill(list, [...items.values()].map((item) => item.element));
+    return [form, breakpoints.length > 0 ? list : empty, ...messagesCard(trace, position, breakpoints, navigation)];
+  };
 }
 
-function item(trace: Trace, position: number, last: number, entry: BreakpointEntry, navigation: Navigation, set: (entries: BreakpointEntry[]) => void): HTMLElement {
-  const all = navigation.marks().breakpoints;
-  const change = (other: BreakpointEntry): void => set(all.map((one) => (one.id === entry.id ? other : one)));
+/** A breakpoint in the list. */
+interface Item {
+  element: HTMLElement;
+  /** All that the breakpoint is: another one has another row. */
+  key: string;
+  isUnfolded(): boolean;
+  tell(position: number, last: number): void;
+}
+
+const keyOf = (entry: BreakpointEntry): string => JSON.stringify(entry);
+
+function createItem(trace: Trace, entry: BreakpointEntry, isUnfolded: boolean, change: (other: BreakpointEntry) => void, drop: () => void): Item {
   const isWrong = meaningOf(trace, entry).problem !== null;
   const check = element("input", { type: "checkbox", "aria-label": `${entry.log === null ? "Stop" : "Log"} at ${entry.on}`, disabled: isWrong });
   check.checked = entry.enabled;
@@ -44,18 +61,25 @@ function item(trace: Trace, position: number, last: number, entry: BreakpointEnt
   const form = howForm(trace, entry, change);
   const how = iconButton(`Which hits of ${entry.on} count, and what it logs`, "M3 5h10M3 11h10M6 3v4M10 9v4", () => unfold(form.hidden));
   const unfold = (isOpen: boolean): void => {
-    setUnfolded(navigation, entry.id, isOpen);
     form.hidden = !isOpen;
     how.setAttribute("aria-expanded", String(isOpen));
   };
-  unfold(!isWrong && isUnfolded(navigation, entry.id));
-  const remove = iconButton(`Remove ${entry.on}`, "M4 4l8 8M12 4l-8 8", () => set(all.filter((one) => one.id !== entry.id)));
-  const said = remarks(trace, entry, last);
-  const remark = said === "" ? [] : [element("div", { class: isWrong ? "gv-wrong" : "gv-note" }, said)];
-  const text = element("div", { class: "gv-entry-text" }, element("code", {}, entry.on), ...remark);
-  const count = element("span", { class: "gv-note gv-hits" }, isWrong ? "" : hitText(hitsOf(trace, entry), position, last));
+  unfold(!isWrong && isUnfolded);
+  const remove = iconButton(`Remove ${entry.on}`, "M4 4l8 8M12 4l-8 8", drop);
+  const remark = element("div", { class: isWrong ? "gv-wrong" : "gv-note" });
+  const text = element("div", { class: "gv-entry-text" }, element("code", {}, entry.on), remark);
+  const count = element("span", { class: "gv-note gv-hits" });
   const row = element("div", { class: "gv-entry" }, check, text, count, ...(isWrong ? [] : [how]), remove);
-  return element("div", { role: "listitem", class: entry.enabled ? "" : "gv-off" }, row, form);
+  return {
+    element: element("div", { role: "listitem", class: entry.enabled ? "" : "gv-off" }, row, form),
+    key: keyOf(entry),
+    isUnfolded: () => !form.hidden,
+    tell(position, last) {
+      remark.textContent = remarks(trace, entry, last);
+      remark.hidden = remark.textContent === "";
+      count.textContent = isWrong ? "" : hitText(hitsOf(trace, entry), position, last);
+    },
+  };
 }
 
 /** "hit 2 of 5", "5 hits" where it is not one of them, "no hit"; how many more come is told only where the last one may be. */

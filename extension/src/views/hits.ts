@@ -4,21 +4,6 @@ import { meaningOf } from "../breakpoints";
 import type { BreakpointEntry, Trace } from "../trace";
 import { element, type Attributes } from "./dom";
 import { createFault, keepKeys } from "./entry";
-import type { Navigation } from "./navigation";
-
-const unfolded = new WeakMap<Navigation, Set<number>>();
-
-/** Whether the form of a breakpoint is shown. */
-export function isUnfolded(navigation: Navigation, breakpoint: number): boolean {
-  return unfolded.get(navigation)?.has(breakpoint) ?? false;
-}
-
-export function setUnfolded(navigation: Navigation, breakpoint: number, isOpen: boolean): void {
-  const open = unfolded.get(navigation) ?? new Set<number>();
-  unfolded.set(navigation, open);
-  if (isOpen) open.add(breakpoint);
-  else open.delete(breakpoint);
-}
 
 /** `change` gets the breakpoint with what was written. */
 export function howForm(trace: Trace, entry: BreakpointEntry, change: (other: BreakpointEntry) => void): HTMLElement {

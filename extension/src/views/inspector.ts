@@ -6,7 +6,7 @@ import type { Lesson } from "../teaching/lesson";
 import { lastTold } from "../teaching/veil";
 import { linesById, subnetOf, type Merge, type Trace } from "../trace";
 import { isComputed, roundsOf, type Place } from "../values";
-import { breakpointCards, breakpointForm } from "./breakpoints";
+import { createBreakpoints } from "./breakpoints";
 import { element, quiet, refill } from "./dom";
 import { ledgerCard, ledgerList, ledgersFor } from "./ledger";
 import { mergeCard, mergeFor } from "./merge";
@@ -60,8 +60,9 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
   };
   const tabs = createTabs("Inspector", TABS, open);
   const pane = element("div", { class: "gv-pane gv-inspector", role: "region", "aria-label": "Inspector" }, tabs.element, panel);
-  /** What is typed in them stays when the tab is drawn anew. */
-  const forms = { Breakpoints: breakpointForm(trace, navigation), Watch: watchForm(trace, navigation) };
+  // What is typed in them stays when the tab is drawn anew.
+  const breakpoints = createBreakpoints(trace, navigation);
+  const watch = watchForm(trace, navigation);
   let position = 0;
   let selected: string | null = null;
   let blob: string | null = null;
@@ -95,8 +96,8 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     Versions: (found) => blobTab(found, inFocus(found), (place) => versionsCards(asking, place, position)),
     Check: checkTab,
     State: stateTab,
-    Breakpoints: () => [forms.Breakpoints, ...breakpointCards(trace, position, last(), navigation)],
-    Watch: () => [forms.Watch, ...watchCards(trace, position, last(), navigation)],
+    Breakpoints: () => breakpoints(position, last()),
+    Watch: () => [watch, ...watchCards(trace, position, last(), navigation)],
   };
 
   const last = (): number => lastTold(trace, position, lesson.isOn);
