@@ -1,7 +1,6 @@
 """The JupyterLab plugin: the side panel, recordings opened from the file browser, outputs of notebooks opened again."""
 
 import json
-import re
 import shutil
 import uuid
 from pathlib import Path
@@ -170,9 +169,7 @@ def test_a_double_click_opens_a_recording_and_of_a_file_that_cannot_be_read_it_s
 def reopen(lab: LabPage) -> Locator:
     """Saves the notebook and opens a copy of it, which has a kernel of its own; returns the first cell's output."""
     lab.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
-    path = re.search(r"/tree/([^?]+)", lab.page.url)
-    assert path is not None
-    saved = lab.server.root / path.group(1)
+    saved = lab.server.root / lab.page.evaluate("window.jupyterapp.shell.currentWidget.context.path")
     kept = json.loads(saved.read_text())["cells"][0]["outputs"][0]["data"]
     assert WIDGET not in kept, "a converter or another editor would show the place of a widget that is not there"
     assert {"image/svg+xml", "text/html", "text/plain"} <= set(kept)

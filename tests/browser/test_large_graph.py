@@ -220,7 +220,7 @@ def test_axe_finds_nothing_in_groups_search_focus_and_table(host: Host) -> None:
     for rules in in_both_themes(host):
         view.press("s")
         view.graph.get_by_label("Search the graph").fill("Tanh")
-        assert violations(host.page, ".gradviz", rules) == []
+        assert violations(host.page, ".gv-graph", rules) == []
         view.press("f")
         assert violations(host.page, ".gv-graph", rules) == []
         view.press("f", "g")
