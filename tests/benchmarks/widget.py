@@ -1,5 +1,5 @@
 """The widget in a browser: how soon a recording is seen, how soon a key press is, how soon a group opens, and how large
-module and page are. At 1 000 operators all groups of the graph are open when keys are pressed, at 10 000 they are closed.
+module and page are. Where keys are pressed in a recording of 1 000 operators, all groups of its graph are open.
 
 Times are of the clock, as a person waits, of a page that `Session.to_html` wrote, in a window of 1 440 x 900. A first
 paint counts from the navigation to the first frame that shows the debugger; a key press from when the browser got the
@@ -174,7 +174,7 @@ def browser() -> Iterator[Browser]:
 
 
 def look_at(running: Browser, path: Path, effort: Effort, visible: int | None = None) -> Shown:
-    """Open the page, and step through both phases; with all groups open, where so many operators are to be `visible`."""
+    """Open the page (all groups of its graph, where so many operators are to be `visible`); step through both phases."""
     page = running.new_page(viewport=WINDOW)
     page.goto(path.as_uri(), wait_until="commit")
     seconds = page.evaluate(SHOWN) / 1000

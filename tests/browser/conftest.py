@@ -26,7 +26,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class ByHost(LoadScopeScheduling):
-    """Opens each Jupyter host once: one worker runs all its tests. All other tests are shared out by their files."""
+    """Opens each Jupyter host once: one worker runs all its tests. All other tests are shared out by their files.
+
+    The hosts come first and then the files by name, so that no worker begins something long when the others are done.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         file, _, test = nodeid.partition("::")
@@ -35,6 +38,7 @@ class ByHost(LoadScopeScheduling):
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByHost:
+    config.option.loadscopereorder = False
     return ByHost(config, log)
 
 

@@ -17,14 +17,21 @@ SHOWN = ".gradviz:not(.gv-opening)"
 
 WIDE = {"width": 1440, "height": 900}
 
-RUN = """async ([cell, source]) => {
+RUN = """async ([cell, source, shown, patience]) => {
   const app = window.jupyterapp;
   const notebook = app.shell.currentWidget.content;
   if (cell === 0) await app.commands.execute("notebook:clear-all-cell-outputs");
   notebook.activeCellIndex = cell;
-  notebook.activeCell.model.sharedModel.setSource(source);
+  const { model, node } = notebook.activeCell;
+  model.sharedModel.setSource(source);
   await app.commands.execute("notebook:run-cell");
+  const failed = model.outputs.toJSON().find((output) => output.output_type === "error");
+  if (failed) throw new Error(`the cell failed: ${failed.ename}: ${failed.evalue}`);
+  const end = performance.now() + patience;
+  while (!node.querySelector(shown) && performance.now() < end) await new Promise(requestAnimationFrame);
+  node.querySelector(shown)?.scrollIntoViewIfNeeded();
 }"""
+"""Runs a cell until it shows something, or patience ends, and brings that into sight."""
 
 with_kernels = pytest.mark.parametrize("host_of_run", ["jupyterlab", "notebook"], indirect=True)
 """For tests that talk to the kernel too."""
@@ -106,12 +113,9 @@ class JupyterHost(Host):
         return self._run_cell(1, "session")
 
     def _run_cell(self, cell: int, source: str) -> View:
-        self.page.evaluate(RUN, [cell, source])
-        failed = [output for output in self._opened.outputs(cell + 1) if output["output_type"] == "error"]
-        assert not failed, f"the cell failed: {failed[0]['ename']}: {failed[0]['evalue']}"
-        root = self._opened.output(cell + 1).locator(SHOWN)
+        self.page.evaluate(RUN, [cell, source, SHOWN, START])
+        root = self._opened.output(cell + 1).locator(f"css:light={SHOWN}")
         expect(root).to_be_visible()
-        root.scroll_into_view_if_needed()
         return View(self.page, root)
 
     def run(self, source: str) -> None:

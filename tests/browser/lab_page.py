@@ -38,17 +38,21 @@ class LabPage:
 
     @property
     def notebook(self) -> Locator:
-        """The notebook that is open and visible."""
-        return self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+        """The notebook that is open and visible.
+
+        Like what is in it, it is looked for in the light alone: else each look goes through all elements of JupyterLab
+        to find shadow roots.
+        """
+        return self.page.locator("css:light=.jp-NotebookPanel:not(.lm-mod-hidden)")
 
     @property
     def code_cells(self) -> Locator:
         """The notebook's code cells, in order."""
-        return self.notebook.locator(".jp-Notebook-cell.jp-CodeCell")
+        return self.notebook.locator("css:light=.jp-Notebook-cell.jp-CodeCell")
 
     def output(self, cell: int) -> Locator:
         """The output area of code cell number `cell`, counted from 1 as the prompts count."""
-        return self.code_cells.nth(cell - 1).locator(".jp-OutputArea")
+        return self.code_cells.nth(cell - 1).locator("css:light=.jp-OutputArea")
 
     def open(self, notebook: Path) -> None:
         """Opens a copy of this notebook, its kernel running, in a workspace that nobody used before."""

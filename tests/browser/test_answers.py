@@ -11,13 +11,11 @@ from playwright.sync_api import Browser, Page, expect
 import gradviz
 from tests.browser.conftest import fresh_page
 from tests.browser.hosts import Host, JupyterHost, recorded, with_kernels
-from tests.browser.lab_page import LabPage
 from tests.browser.programs import behind_a_gate, gated, negative_logarithm, skip_connection, wide
-from tests.browser.test_lab_plugin import SESSION, open_panel
 from tests.browser.view import View
 
 
-def test_why_versions_and_state_are_told_of_the_position(host: Host) -> None:
+def test_why_versions_state_and_what_changed_are_told_of_the_position(host: Host) -> None:
     view = host.show(skip_connection)
     view.run_to("Accumulated")
     expect(view.open_tab("Why")).to_contain_text("a@0 has a gradient: a_grad@1.")
@@ -30,13 +28,6 @@ def test_why_versions_and_state_are_told_of_the_position(host: Host) -> None:
     expect(state).to_contain_text(f"The state at event {at - 1}:")
     view.press("ArrowRight")
     expect(state).to_contain_text(f"The state at event {at}:")
-
-
-def test_what_changed_since_another_position_is_told(host: Host) -> None:
-    view = host.show(skip_connection)
-    view.run_to("Accumulated")
-    at = view.now()
-    state = view.open_tab("State")
     view.press_button("Compare")
     expect(state).to_contain_text(f"From event {at - 1} to event {at}")
     expect(state).to_contain_text("a_grad@1, the gradient of a@0")
@@ -57,15 +48,6 @@ def test_a_check_is_a_light_with_the_numbers_behind_it(host: Host) -> None:
     view.press("ArrowLeft", "ArrowRight")
     expect(panel.get_by_role("button", name="Check the whole gradient")).to_have_count(0)
     expect(panel.locator(".gv-light")).to_have_count(2)
-
-
-def test_the_paths_of_an_accumulated_gradient_are_counted(host: Host) -> None:
-    view = host.show(skip_connection)
-    view.run_to("Accumulated")
-    panel = view.open_tab("Ledger")
-    view.press_button("Paths of the gradient of a@0")
-    expect(panel).to_contain_text("The gradient of a@0 comes along 2 paths")
-    expect(panel).to_contain_text("These are all; their parts add up to the gradient.")
 
 
 def test_where_a_nan_was_born_is_told_without_asking(host: Host) -> None:
@@ -175,30 +157,6 @@ def test_a_session_that_is_gone_says_so(host: JupyterHost) -> None:
     view = host.show_forgotten(skip_connection)
     view.run_to("Accumulated")
     expect(view.open_tab("Why")).to_contain_text("The session is gone")
-
-
-@with_kernels
-def test_a_lost_kernel_says_so_in_the_tab_and_keeps_what_it_told(host: JupyterHost) -> None:
-    view = host.show(skip_connection)
-    view.run_to("Accumulated")
-    panel = view.open_tab("Why")
-    expect(panel).to_contain_text("a@0 has a gradient")
-    host.end_kernel("restart")
-    expect(host.lost()).to_be_visible()
-    view.press("ArrowRight")
-    expect(panel).to_contain_text("The kernel behind this is gone, so nobody can answer.")
-    view.press("ArrowLeft")
-    expect(panel).to_contain_text("a@0 has a gradient")
-    host.wait_for_kernel()
-
-
-def test_the_side_panel_answers_too(lab: LabPage) -> None:
-    lab.open_cells(SESSION)
-    panel = open_panel(lab)
-    lab.run_cells(1)
-    view = View(lab.page, panel.locator(".gradviz"))
-    view.run_to("Accumulated")
-    expect(view.open_tab("Why")).to_contain_text("a@0 has a gradient")
 
 
 @pytest.fixture

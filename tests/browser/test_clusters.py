@@ -29,7 +29,7 @@ def leaving(document: Trace) -> int:
     return next(at for at, event in events if event.kind == "LeftSubnet" and event.subnet is None)
 
 
-def test_a_click_opens_an_operator_where_it_stands_and_another_closes_it(host: Host) -> None:
+def test_a_click_opens_an_operator_where_it_stands_and_another_or_its_title_bar_closes_it(host: Host) -> None:
     view = host.show(loop)
     assert view.net("loop_net").count() == 0
     before = top_of(view, "Open", "While #3")
@@ -39,6 +39,9 @@ def test_a_click_opens_an_operator_where_it_stands_and_another_closes_it(host: H
     view.mark("Close", "While #3").click()
     expect(view.net("loop_net")).to_have_count(0)
     assert top_of(view, "Open", "While #3") == pytest.approx(before, abs=1)
+    view.mark("Open", "While #3").click()
+    view.graph.locator("g.cluster > rect.bar").first.click(position={"x": 4, "y": 12})
+    expect(view.net("loop_net")).to_have_count(0)
 
 
 def test_enter_opens_and_closes_and_the_mark_keeps_the_focus(host: Host) -> None:
@@ -51,14 +54,7 @@ def test_enter_opens_and_closes_and_the_mark_keeps_the_focus(host: Host) -> None
     expect(view.mark("Open", "While of #3")).to_be_focused()
 
 
-def test_the_title_bar_of_an_open_operator_closes_it(host: Host) -> None:
-    view = host.show(loop)
-    view.mark("Open", "While #3").click()
-    view.graph.locator("g.cluster > rect.bar").first.click(position={"x": 4, "y": 12})
-    expect(view.net("loop_net")).to_have_count(0)
-
-
-def test_stepping_into_a_net_opens_it_and_leaving_closes_it(host: Host) -> None:
+def test_stepping_into_a_net_opens_it_and_leaving_closes_it_if_it_was_not_opened_by_hand(host: Host) -> None:
     document = recorded(loop).trace()
     view = host.show(loop)
     view.step_to(entering(document))
@@ -66,11 +62,7 @@ def test_stepping_into_a_net_opens_it_and_leaving_closes_it(host: Host) -> None:
     expect(view.graph.locator("g.net.here")).to_have_count(1)
     view.step_to(leaving(document))
     expect(view.net("loop_net")).to_have_count(0)
-
-
-def test_leaving_does_not_close_what_was_opened_by_hand(host: Host) -> None:
-    document = recorded(loop).trace()
-    view = host.show(loop)
+    view.press("Home")
     view.mark("Open", "While #3").click()
     view.step_to(leaving(document))
     expect(view.net("loop_net")).to_have_count(1)
@@ -91,7 +83,8 @@ def test_what_is_current_is_in_sight_in_the_deepest_net(host: Host) -> None:
     document = recorded(three_deep).trace()
     deepest = max(document.subnets, key=lambda net: len(net.path)).id
     view = host.show(three_deep)
-    view.step_to(next(at for at, event in enumerate(document.events, 1) if event.subnet == deepest and event.lines))
+    view.go_to(next(at for at, event in enumerate(document.events) if event.subnet == deepest and event.lines))
+    view.press("ArrowRight")
     marked = view.graph.locator("g.node:is(.new, .current)")
     assert marked.count() >= 1
     window, area = box(view.graph), box(marked.first)

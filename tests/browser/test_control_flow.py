@@ -68,6 +68,8 @@ def test_the_same_place_in_another_iteration(host: Host) -> None:
     view.page.keyboard.press("[")
     expect(view.way).to_contain_text("iteration 1 of 5")
     expect(sentence).to_have_text(before)
+    view.page.keyboard.press("]")
+    expect(view.way).to_contain_text("iteration 2 of 5")
 
 
 def test_each_iteration_stands_in_the_ledger_of_the_weight(host: Host) -> None:

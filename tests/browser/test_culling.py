@@ -7,14 +7,17 @@ from playwright.sync_api import expect
 from tests.benchmarks.widget import OPEN_ALL
 from tests.browser.hosts import TWO_FRAMES, Host
 from tests.browser.programs import large
-from tests.browser.view import View
+from tests.browser.view import View, box
 
 OPERATORS = 241
 
 IN_WINDOW = """([graph]) => {
   const outer = graph.querySelector(".gv-window").getBoundingClientRect();
   const nodes = [...graph.querySelectorAll("g.node.forward:not(.group)")];
-  const boxes = nodes.map((node) => ({ text: node.textContent, top: node.getBoundingClientRect().top - outer.top, bottom: node.getBoundingClientRect().bottom - outer.top }));
+  const boxes = nodes.map((node) => {
+    const { top, bottom } = node.getBoundingClientRect();
+    return { text: node.textContent, top: top - outer.top, bottom: bottom - outer.top };
+  });
   const rendered = boxes.filter(({ top, bottom }) => bottom > top);
   const seen = rendered.filter(({ top, bottom }) => bottom > 0 && top < outer.height);
   return { nodes: nodes.length, rendered: rendered.length, height: outer.height, seen };
@@ -22,7 +25,7 @@ IN_WINDOW = """([graph]) => {
 
 
 def expect_no_gap(view: View) -> list[int]:
-    """Return the operators in the window, which are all that belong there: the net is a chain, drawn from top to bottom."""
+    """Return the operators in the window, all that belong there: the net is a chain, drawn from top to bottom."""
     view.page.evaluate(TWO_FRAMES)
     found = view.graph.evaluate_all(IN_WINDOW)
     assert found["nodes"] == OPERATORS
@@ -57,9 +60,8 @@ def test_dragging_and_zooming_leave_no_gap(host: Host) -> None:
     view = opened(host)
     view.run_to("#120")
     before = expect_no_gap(view)
-    area = view.graph.locator(".gv-window").bounding_box()
-    assert area is not None
-    x, y = area["x"] + 20, area["y"] + area["height"] - 20
+    left, top, _, height = box(view.graph.locator(".gv-window"))
+    x, y = left + 20, top + height - 20
     for _ in range(4):
         view.page.mouse.move(x, y)
         view.page.mouse.down()

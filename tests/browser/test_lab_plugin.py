@@ -1,7 +1,6 @@
 """The JupyterLab plugin: the side panel, recordings opened from the file browser, outputs of notebooks opened again."""
 
 import json
-import re
 import shutil
 import uuid
 from pathlib import Path
@@ -53,7 +52,7 @@ def visit(lab: LabPage, path: str) -> None:
     lab.page.goto(f"{lab.server.url}/lab/workspaces/{uuid.uuid4().hex[:8]}/tree/{path}?token={lab.server.token}")
 
 
-def test_the_side_panel_moves_with_the_session_of_the_notebook(lab: LabPage) -> None:
+def test_the_side_panel_and_shortcuts_move_the_session_of_the_notebook_until_its_kernel_restarts(lab: LabPage) -> None:
     lab.open_cells(SESSION, "session.step();", "session.position")
     panel = open_panel(lab)
     expect(panel).to_contain_text("Run session = gradviz.debug(net, ys, workspace=ws) in a cell")
@@ -67,33 +66,21 @@ def test_the_side_panel_moves_with_the_session_of_the_notebook(lab: LabPage) -> 
     lab.shot("light")
     lab.run_cells_from(3, 3)
     expect(lab.output(3)).to_contain_text("3")
-
-
-def test_panel_and_widget_find_the_session_again_after_a_reload(lab: LabPage) -> None:
-    lab.open_cells(SESSION + "session.step()\nsession")
-    lab.run_cells(1)
-    expect(lab.output(1).locator(".gradviz")).to_be_visible()
-    lab.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
-    lab.page.reload()
-    expect(lab.notebook).to_be_visible(timeout=START)
-    panel = open_panel(lab)
-    expect(panel).to_contain_text("event 1 /", timeout=START)
-    widget = lab.output(1).locator(".gradviz")
-    widget.get_by_role("button", name="Step", exact=True).click(timeout=START)
-    expect(widget).to_contain_text("event 2 /")
-    expect(panel).to_contain_text("event 2 /")
-
-
-def test_the_side_panel_forgets_the_session_of_a_kernel_that_restarts_and_finds_the_next(lab: LabPage) -> None:
-    lab.open_cells(SESSION)
-    lab.run_cells(1)
-    panel = open_panel(lab)
-    expect(panel).to_contain_text("event 0 /")
     lab.page.get_by_role("button", name="Restart the kernel", exact=True).click()
     lab.page.get_by_role("button", name="Confirm Kernel Restart").click()
     expect(panel).to_contain_text("This notebook has no session yet.", timeout=START)
     lab.run_cells(1)
     expect(panel).to_contain_text("event 0 /")
+    lab.code_cells.nth(1).locator(".jp-InputPrompt").click()
+    for keys in ("Alt+F11", "Alt+F11", "Alt+Shift+F11"):
+        lab.page.keyboard.press(keys)
+    expect(panel).to_contain_text("event 1 /")
+    lab.page.keyboard.press("Alt+F10")
+    expect(panel).not_to_contain_text("event 1 /")
+    lab.page.keyboard.press("Alt+Shift+F9")
+    expect(panel).to_contain_text("The start: no breakpoint before.")
+    lab.page.keyboard.press("Alt+F9")
+    expect(panel).to_contain_text("The end: no breakpoint ahead.")
 
 
 def make_narrow(lab: LabPage, panel: Locator) -> None:
@@ -106,7 +93,7 @@ def make_narrow(lab: LabPage, panel: Locator) -> None:
     lab.page.mouse.up()
 
 
-def test_in_a_narrow_side_panel_everything_can_be_read_and_pressed(lab: LabPage) -> None:
+def test_in_a_narrow_side_panel_everything_can_be_read_and_pressed_and_is_answered(lab: LabPage) -> None:
     lab.open_cells(SESSION)
     lab.run_cells(1)
     panel = open_panel(lab)
@@ -119,6 +106,7 @@ def test_in_a_narrow_side_panel_everything_can_be_read_and_pressed(lab: LabPage)
         if position is not None:
             view.expect_at(position)
     view.run_to("Accumulated")
+    expect(view.open_tab("Why")).to_contain_text("a@0 has a gradient")
     view.press("b")
     for shown, keys in {"graph": "", "table": "g", "teaching": "gt"}.items():
         view.press(*keys)
@@ -130,23 +118,6 @@ def test_in_a_narrow_side_panel_everything_can_be_read_and_pressed(lab: LabPage)
         assert panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
         assert view.narration.locator(".gv-spoken").evaluate("text => text.clientHeight % 20") == 0
         lab.shot(f"narrow-{shown}")
-
-
-def test_shortcuts_step_the_session_while_the_focus_is_in_the_notebook(lab: LabPage) -> None:
-    lab.open_cells(SESSION, "session.position")
-    lab.run_cells(1)
-    panel = open_panel(lab)
-    expect(panel).to_contain_text("event 0 /")
-    lab.code_cells.nth(1).locator(".jp-InputPrompt").click()
-    for keys in ("Alt+F11", "Alt+F11", "Alt+Shift+F11"):
-        lab.page.keyboard.press(keys)
-    expect(panel).to_contain_text("event 1 /")
-    lab.page.keyboard.press("Alt+F10")
-    expect(panel).not_to_contain_text("event 1 /")
-    lab.page.keyboard.press("Alt+Shift+F9")
-    expect(panel).to_contain_text("The start: no breakpoint before.")
-    lab.page.keyboard.press("Alt+F9")
-    expect(panel).to_contain_text("The end: no breakpoint ahead.")
 
 
 @pytest.fixture
@@ -163,7 +134,17 @@ def recording(lab: LabPage) -> Path:
     return folder / "lesson.gradviz.json"
 
 
-def test_a_double_click_opens_a_recording(lab: LabPage, recording: Path) -> None:
+def test_a_double_click_opens_a_recording_and_of_a_file_that_cannot_be_read_it_says_why(
+    lab: LabPage, recording: Path
+) -> None:
+    text = recording.read_text()
+    damaged = {
+        "truncated": text[: len(text) // 2],
+        "version 99": text.replace('"version":1', '"version":99'),
+        "is not a gradviz trace": "{}",
+    }
+    for number, content in enumerate(damaged.values()):
+        recording.with_name(f"{number}.gradviz.json").write_text(content)
     visit(lab, recording.parent.name)
     lab.page.locator(".jp-DirListing-item", has_text="lesson.gradviz.json").dblclick(timeout=START)
     document = lab.page.locator(".jp-Document:visible")
@@ -178,20 +159,8 @@ def test_a_double_click_opens_a_recording(lab: LabPage, recording: Path) -> None
     expect(inspector.get_by_role("row", name="after")).to_contain_text("2 rows")
     expect(inspector).to_contain_text("As a dense array the gradient is the same.")
     lab.shot("merge")
-
-
-def test_a_file_that_cannot_be_read_says_why(lab: LabPage, recording: Path) -> None:
-    text = recording.read_text()
-    damaged = {
-        "truncated": text[: len(text) // 2],
-        "version 99": text.replace('"version":1', '"version":99'),
-        "is not a gradviz trace": "{}",
-    }
-    for number, content in enumerate(damaged.values()):
-        recording.with_name(f"{number}.gradviz.json").write_text(content)
-    visit(lab, recording.parent.name)
     for number, words in enumerate(damaged):
-        lab.page.locator(".jp-DirListing-item", has_text=f"{number}.gradviz.json").dblclick(timeout=START)
+        lab.page.locator(".jp-DirListing-item", has_text=f"{number}.gradviz.json").dblclick()
         alert = lab.page.locator(".jp-Document:visible").get_by_role("alert")
         expect(alert).to_contain_text(f"{number}.gradviz.json cannot be shown")
         expect(alert).to_contain_text(words)
@@ -200,9 +169,7 @@ def test_a_file_that_cannot_be_read_says_why(lab: LabPage, recording: Path) -> N
 def reopen(lab: LabPage) -> Locator:
     """Saves the notebook and opens a copy of it, which has a kernel of its own; returns the first cell's output."""
     lab.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
-    path = re.search(r"/tree/([^?]+)", lab.page.url)
-    assert path is not None
-    saved = lab.server.root / path.group(1)
+    saved = lab.server.root / lab.page.evaluate("window.jupyterapp.shell.currentWidget.context.path")
     kept = json.loads(saved.read_text())["cells"][0]["outputs"][0]["data"]
     assert WIDGET not in kept, "a converter or another editor would show the place of a widget that is not there"
     assert {"image/svg+xml", "text/html", "text/plain"} <= set(kept)
@@ -213,12 +180,21 @@ def reopen(lab: LabPage) -> Locator:
     return lab.output(1)
 
 
-def test_a_notebook_opened_again_shows_the_picture_where_the_widget_was(lab: LabPage) -> None:
+def test_a_saved_notebook_finds_its_session_after_a_reload_and_without_a_kernel_shows_a_picture(lab: LabPage) -> None:
     lab.open_cells(SESSION + "session.step()\nsession")
     lab.run_cells(1)
-    expect(lab.output(1).locator(".gradviz")).to_be_visible()
+    widget = lab.output(1).locator(".gradviz")
+    expect(widget).to_be_visible()
     expect(lab.output(1).locator("img")).to_have_count(2)
     expect(lab.output(1).locator("img:visible")).to_have_count(0)
+    lab.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    lab.page.reload()
+    expect(lab.notebook).to_be_visible(timeout=START)
+    panel = open_panel(lab)
+    expect(panel).to_contain_text("event 1 /", timeout=START)
+    widget.get_by_role("button", name="Step", exact=True).click(timeout=START)
+    expect(widget).to_contain_text("event 2 /")
+    expect(panel).to_contain_text("event 2 /")
     output = reopen(lab)
     expect(output.locator("img:visible")).to_have_count(1, timeout=START)
     expect(output).to_contain_text("twice: event 1 of")

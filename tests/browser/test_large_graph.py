@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 from gradviz.drawing.nesting import Nesting
 from tests.browser.hosts import Host, JupyterHost, recorded, with_kernels
 from tests.browser.programs import large, large_loop, skip_connection
-from tests.browser.test_accessibility import COLOURS, violations
+from tests.browser.test_accessibility import in_both_themes, violations
 from tests.browser.view import View, box
 
 OPENED = """async mark => {
@@ -28,20 +28,16 @@ def first_group(view: View) -> Locator:
     return view.graph.locator("g.node.group.forward").first
 
 
-def test_a_large_net_opens_in_groups_that_say_what_they_hold(host: Host) -> None:
+def test_a_large_net_opens_in_groups_and_a_click_opens_one_where_it_stands(host: Host) -> None:
     view = host.show(large)
-    assert view.graph.locator("g.node").count() <= 200
+    count = view.graph.locator("g.node").count()
+    assert count <= 200
     expect(first_group(view)).to_contain_text("Tanh, Scale, Sin, … × ")
     expect(first_group(view)).to_contain_text("#0 – #")
     expect(view.graph.locator("g.node.group.forward", has_text="end")).to_have_count(1)
     expect(view.graph.locator("g.node.group.gradient").first).to_contain_text("made")
-
-
-def test_a_click_opens_a_group_where_it_stands_and_another_closes_it(host: Host) -> None:
-    view = host.show(large)
     name = first_group(view).locator("text.title").text_content()
     before = box(view.mark("Open", f"{name}").first)[1]
-    count = view.graph.locator("g.node").count()
     first_group(view).click()
     expect(view.graph.locator("g.cluster")).to_have_count(1)
     assert box(view.mark("Close", f"{name}"))[1] == pytest.approx(before, abs=1)
@@ -78,7 +74,7 @@ def test_a_key_opens_the_groups_around_the_operator_one_by_one(host: Host) -> No
     expect(view.graph.locator("g.cluster g.cluster")).to_have_count(0)
 
 
-def test_a_closed_group_says_that_we_are_in_it_and_what_of_it_is_made(host: Host) -> None:
+def test_a_closed_group_says_that_we_are_in_it_what_of_it_is_made_and_that_runs_stop_in_it(host: Host) -> None:
     view = host.show(large)
     view.run_to("#5")
     expect(first_group(view)).to_contain_text("here: #5")
@@ -86,6 +82,11 @@ def test_a_closed_group_says_that_we_are_in_it_and_what_of_it_is_made(host: Host
     backward = view.graph.locator("g.node.group.gradient").first
     expect(backward).to_contain_text("0 of ")
     expect(backward).to_have_class("node group gradient future")
+    view.press("b")
+    expect(first_group(view).locator("circle.stop")).to_have_count(1)
+    expect(view.graph.locator("circle.stop")).to_have_count(1)
+    view.press("b")
+    expect(view.graph.locator("circle.stop")).to_have_count(0)
     view.press("End")
     expect(backward).to_contain_text("here · ")
     expect(view.graph.locator("g.node.group.future")).to_have_count(0)
@@ -102,17 +103,7 @@ def test_stepping_through_closed_groups_moves_nothing(host: Host) -> None:
     assert box(view.drawing) == places
 
 
-def test_a_breakpoint_in_a_group_shows_on_it(host: Host) -> None:
-    view = host.show(large)
-    view.run_to("#5")
-    view.press("b")
-    expect(first_group(view).locator("circle.stop")).to_have_count(1)
-    expect(view.graph.locator("circle.stop")).to_have_count(1)
-    view.press("b")
-    expect(view.graph.locator("circle.stop")).to_have_count(0)
-
-
-def test_the_search_outlines_matches_and_enter_opens_the_way_to_the_next(host: Host) -> None:
+def test_the_search_outlines_matches_opens_the_way_to_each_and_ends_focus_and_table(host: Host) -> None:
     view = host.show(large)
     view.press("s")
     field = view.graph.get_by_label("Search the graph")
@@ -137,13 +128,7 @@ def test_the_search_outlines_matches_and_enter_opens_the_way_to_the_next(host: H
     expect(field).to_have_value("")
     expect(view.root).to_be_focused()
     expect(view.graph.locator("[data-match]")).to_have_count(0)
-
-
-def test_a_search_ends_the_focus_and_leads_back_from_the_table(host: Host) -> None:
-    view = host.show(large)
-    view.run_to("#100")
     view.press("f")
-    field = view.graph.get_by_label("Search the graph")
     expect(field).to_be_hidden()
     view.press("g", "s")
     expect(field).to_be_focused()
@@ -210,7 +195,15 @@ def test_the_table_has_every_operator_and_says_what_is_not_computed_yet(host: Ho
 
 
 def test_a_loop_of_hundreds_of_operators_opens_at_once_and_in_groups(host: Host) -> None:
+    document = recorded(large_loop).trace()
+    assert any(group for groups in Nesting(document).groups.values() for group in groups)
     view = host.show(large_loop)
+    view.run_to("iteration 1")
+    view.press("ArrowRight", "ArrowRight")
+    expect(view.net("loop_net")).to_be_visible()
+    expect(view.graph.locator("g.node.group:is(.new, .current)")).not_to_have_count(0)
+    view.press("Home")
+    expect(view.net("loop_net")).to_have_count(0)
     view.mark("Open", "While #2").or_(view.mark("Open", "While #3")).first.evaluate(OPENED)
     expect(view.net("loop_net")).to_be_visible()
     assert view.graph.locator("g.node").count() < 200
@@ -220,30 +213,19 @@ def test_a_loop_of_hundreds_of_operators_opens_at_once_and_in_groups(host: Host)
     assert time.monotonic() - started < 5
 
 
-def test_where_the_position_goes_into_a_net_in_a_group_that_group_opens(host: Host) -> None:
-    document = recorded(large_loop).trace()
-    assert any(group for groups in Nesting(document).groups.values() for group in groups)
-    view = host.show(large_loop)
-    view.run_to("iteration 1")
-    view.press("ArrowRight", "ArrowRight")
-    expect(view.net("loop_net")).to_be_visible()
-    expect(view.graph.locator("g.node.group:is(.new, .current)")).not_to_have_count(0)
-
-
-@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing_in_groups_search_focus_and_table(host: Host, is_dark: bool) -> None:
-    host.set_dark(is_dark)
-    rules = COLOURS if is_dark else None
+def test_axe_finds_nothing_in_groups_search_focus_and_table(host: Host) -> None:
     view = host.show(large)
     view.run_to("#5")
-    view.press("b", "o", "o", "s")
-    view.graph.get_by_label("Search the graph").fill("Tanh")
-    assert violations(host.page, ".gradviz", rules) == []
-    view.press("f")
-    assert violations(host.page, ".gradviz", rules) == []
-    view.press("f", "g")
-    expect(view.graph.get_by_role("table", name="Operators")).to_be_visible()
-    assert violations(host.page, ".gradviz", rules) == []
+    view.press("b", "o", "o")
+    for rules in in_both_themes(host):
+        view.press("s")
+        view.graph.get_by_label("Search the graph").fill("Tanh")
+        assert violations(host.page, ".gv-graph", rules) == []
+        view.press("f")
+        assert violations(host.page, ".gv-graph", rules) == []
+        view.press("f", "g")
+        expect(view.graph.get_by_role("table", name="Operators")).to_be_visible()
+        assert violations(host.page, ".gv-graph", rules) == []
 
 
 @with_kernels

@@ -1,14 +1,14 @@
 """The look, wherever the widget lives: themes, widths from 800 to 1 920 pixels, and panes that stay where they are."""
 
 import re
-from itertools import chain
+from itertools import chain, product
 
 import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.hosts import Host, recorded
 from tests.browser.programs import large, skip_connection
-from tests.browser.view import View, box
+from tests.browser.view import BOXES, View, box
 
 END = len(recorded(skip_connection))
 LINE = 20
@@ -30,11 +30,15 @@ PANES = ("Program", "Graph", "Inspector")
 
 WIDTHS = (1440, 800)
 
-SPOKEN = """narration => {
-  const text = narration.querySelector(".gv-spoken");
-  return [(HIDDEN)(text), narration.getBoundingClientRect().height, text.textContent];
-}""".replace("HIDDEN", HIDDEN)
-"""What of the narration has to be scrolled to, its height, and what it says."""
+FIXED = (".gv-program", ".gv-graph", ".gv-inspector", ".gv-narration", "[role=slider]", "g.node.forward")
+"""What a step moves nowhere."""
+
+SEEN = f"""(root, fixed) => {{
+  const text = root.querySelector(".gv-spoken");
+  return [({BOXES})(root, fixed), ({HIDDEN})(text), text.textContent];
+}}"""
+"""Where that is, what of the narration has to be scrolled to, and what it says."""
+
 BRIGHTNESS = """element => {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d");
   canvas.fillStyle = getComputedStyle(element)[PROPERTY];
@@ -67,20 +71,16 @@ def test_it_follows_the_theme_while_it_is_shown(host: Host) -> None:
     expect(view.position).to_have_text(before or "")
 
 
-def test_where_there_is_room_the_panes_stand_side_by_side(host: Host) -> None:
+def test_panes_stand_side_by_side_where_there_is_room_and_at_800_pixels_nothing_is_cut_off(host: Host) -> None:
     view = host.show(skip_connection)
+    view.run_to("Accumulated")
     for width in (1920, 1440):
         host.set_width(width)
         places = panes(view)
         assert len({round(top) for _, top, _, _ in places.values()}) == 1
         assert [name for name, _ in sorted(places.items(), key=lambda pane: pane[1][0])] == list(PANES)
         assert is_within_window(view, width)
-
-
-def test_at_800_pixels_the_inspector_goes_below_and_nothing_is_cut_off(host: Host) -> None:
     host.set_width(800)
-    view = host.show(skip_connection)
-    view.run_to("Accumulated")
     places = panes(view)
     assert places["Inspector"][1] >= places["Graph"][1] + places["Graph"][3] - 1
     assert is_within_window(view, 800)
@@ -96,11 +96,9 @@ def is_within_window(view: View, width: int) -> bool:
     return left >= 0 and left + wide <= width and not scrolls
 
 
-def stands(view: View) -> list[float]:
-    """Where everything is that a step moves nowhere: panes, bars, the middle of a node, whose outline can grow."""
-    *bars, (left, top, width, height) = view.boxes(
-        ".gv-program", ".gv-graph", ".gv-inspector", ".gv-narration", "[role=slider]", "g.node.forward"
-    )
+def stands(boxes: list[list[float]]) -> list[float]:
+    """Where everything of FIXED is: of a node the middle, for its outline can grow."""
+    *bars, (left, top, width, height) = boxes
     return [*chain.from_iterable(bars), left + width / 2, top + height / 2]
 
 
@@ -109,12 +107,12 @@ def test_nothing_jumps_while_stepping_and_every_narration_is_whole(host: Host) -
     for width in WIDTHS:
         host.set_width(width)
         view.press("Home")
-        stood, height = stands(view), box(view.narration)[3]
+        stood = stands(view.boxes(*FIXED))
         for _ in range(END):
             view.page.keyboard.press("ArrowRight")
-            assert stands(view) == pytest.approx(stood, abs=0.5)
-            (hidden, of_line), now, said = view.narration.evaluate(SPOKEN)
-            assert (hidden, of_line, now) == (0, 0, height), said
+            boxes, (hidden, of_line), said = view.root.evaluate(SEEN, FIXED)
+            assert stands(boxes) == pytest.approx(stood, abs=0.5)
+            assert (hidden, of_line) == (0, 0), said
         expect(view.position).to_have_text(f"event {END} / {END}")
 
 
@@ -185,13 +183,13 @@ def test_the_graph_or_the_table_is_chosen_in_the_toolbar(host: Host) -> None:
     expect(view.drawing).to_be_visible()
 
 
-@pytest.mark.parametrize("keys", ["", "t", "f"])
-def test_nothing_lies_over_the_graph(host: Host, keys: str) -> None:
+def test_nothing_lies_over_the_graph_while_teaching_and_in_the_focus_too(host: Host) -> None:
     view = host.show(skip_connection)
     view.run_to("Accumulated")
-    view.press(*keys)
     window, strip = view.graph.locator(".gv-window"), view.graph.locator(".gv-strip")
-    for width in WIDTHS:
+    for keys, width in product(("", "t", "tf"), WIDTHS):
+        if width == WIDTHS[0]:
+            view.press(*keys)
         host.set_width(width)
         view.graph.evaluate("graph => graph.scrollIntoView({ block: 'center' })")
         assert box(strip)[1] + box(strip)[3] <= box(window)[1] + 0.5

@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from playwright.sync_api import WebSocketRoute, expect
 
 from tests.browser.hosts import SHOWN, JupyterHost, recorded, with_kernels
@@ -23,19 +22,24 @@ session
 
 
 @with_kernels
-@pytest.mark.parametrize("end", ["restart", "exchange", "crash"])
-def test_a_widget_whose_kernel_ended_says_so_and_steps_on(host: JupyterHost, end: str) -> None:
-    view = host.show(skip_connection)
-    view.press("ArrowRight")
-    view.expect_at(1)
-    expect(host.lost()).to_have_count(0)
-    host.end_kernel(end)
-    expect(host.lost()).to_be_visible(timeout=START)
-    view.press("ArrowRight", "ArrowRight")
-    view.expect_at(3)
-    view.run_to("Accumulated")
-    expect(view.inspector).to_contain_text("sum of 2 contributions")
-    host.wait_for_kernel()
+def test_a_widget_whose_kernel_ended_says_so_steps_on_and_keeps_what_was_answered(host: JupyterHost) -> None:
+    for end in ("restart", "exchange", "crash"):
+        view = host.show(skip_connection)
+        expect(host.lost()).to_have_count(0)
+        view.run_to("Accumulated")
+        panel = view.open_tab("Why")
+        expect(panel).to_contain_text("a@0 has a gradient")
+        at = view.now()
+        host.end_kernel(end)
+        expect(host.lost()).to_be_visible(timeout=START)
+        view.press("ArrowRight")
+        view.expect_at(at + 1)
+        expect(panel).to_contain_text("The kernel behind this is gone, so nobody can answer.")
+        view.press("ArrowLeft")
+        view.expect_at(at)
+        expect(panel).to_contain_text("a@0 has a gradient")
+        expect(view.open_tab("Ledger")).to_contain_text("sum of 2 contributions")
+        host.wait_for_kernel()
     again = host.show(skip_connection)
     again.press("ArrowRight")
     again.expect_at(1)

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, expect
 import gradviz
 from tests.browser.hosts import TWO_FRAMES, Host
 from tests.browser.programs import gated
-from tests.browser.view import View, box
+from tests.browser.view import View, ask, box
 from tests.drawing.nested import Built, workspace
 
 OPERATORS = 400
@@ -20,12 +20,15 @@ Row = tuple[str, float, float]
 SCROLLED = """async (box, to) => {
   const placeOf = (row) => [row.dataset.line, row.getBoundingClientRect().top, row.getBoundingClientRect().height];
   const rows = () => [...box.querySelectorAll(".gv-line")].map(placeOf);
-  const before = rows();
-  box.scrollTop = "by" in to ? box.scrollTop + to.by : to.fraction * (box.scrollHeight - box.clientHeight);
-  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
-  return [before, rows()];
+  const seen = [rows()];
+  for (const one of to) {
+    box.scrollTop = "by" in one ? box.scrollTop + one.by : one.fraction * (box.scrollHeight - box.clientHeight);
+    await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+    seen.push(rows());
+  }
+  return seen;
 }"""
-"""Scrolls by pixels or to a fraction of all; the rows that exist before and after: their lines, tops and heights."""
+"""Scrolls by pixels or to a fraction of all; the rows that exist at first and then: their lines, tops and heights."""
 
 
 def long() -> Built:
@@ -43,10 +46,10 @@ def part(view: View, name: str) -> Locator:
     return view.program.get_by_role("tree", name=name, exact=True)
 
 
-def scrolled(lines: Locator, **to: float) -> tuple[list[Row], list[Row]]:
-    """The rows that exist before and after it was scrolled `by` pixels, or to a `fraction` of all."""
-    before, after = lines.evaluate(SCROLLED, to)
-    return before, after
+def scrolled(lines: Locator, *to: dict[str, float]) -> list[list[Row]]:
+    """The rows that exist at first, and each time that it was scrolled `by` pixels or to a `fraction` of all."""
+    seen: list[list[Row]] = ask(lines, SCROLLED, to)
+    return seen
 
 
 def is_in_sight(row: Locator, window: Locator) -> bool:
@@ -54,22 +57,43 @@ def is_in_sight(row: Locator, window: Locator) -> bool:
     return top >= upper - 1 and top + height <= upper + room + 1
 
 
-def test_few_rows_exist_and_the_current_one_is_in_sight(host: Host) -> None:
+def test_few_rows_exist_and_what_is_current_or_looked_for_is_in_sight(host: Host) -> None:
     view = host.show(long)
-    for target in ("y1", "y200", "y397", "y397_grad", "y2_grad"):
+    lines = part(view, "Forward")
+    for target in ("y1", "y397", "y397_grad", "y2_grad"):
         view.run_to(target)
         current = view.program.locator("[aria-current=step]", has_text=f"{target}@0").first
         expect(current).to_be_visible()
         assert is_in_sight(current, current.locator("xpath=ancestor::*[@role='tree']"))
+    view.press("Home", "s")
+    for number in (300, 7):
+        field = view.graph.get_by_label("Search the graph")
+        field.fill(f"#{number}")
+        field.press("Enter")
+        row = lines.locator(f"[data-line=f{number}]")
+        expect(row).to_have_class(re.compile(r"\bgv-selected\b"))
+        assert is_in_sight(row, lines)
+    view.run_to("y200")
+    current = lines.locator("[aria-current=step]")
+    expect(current).to_contain_text("y200@0 =")
+    for width in (800, 1440):
+        host.set_width(width)
+        host.page.evaluate(TWO_FRAMES)
+        assert is_in_sight(current, lines)
     assert view.program.get_by_role("treeitem").count() < 150
 
 
-def test_scrolling_shows_every_line_once_and_without_gaps(host: Host) -> None:
+def test_scrolling_shows_every_line_once_without_gaps_and_moves_nothing_by_itself(host: Host) -> None:
     view = host.show(long)
     lines = part(view, "Forward")
+    from_the_end = scrolled(lines, {"fraction": 1}, *[{"by": -150}] * 30)[1:]
+    for before, after in pairwise(from_the_end):
+        # The rows above are higher than it took them for, before it knew them.
+        then = {line: top for line, top, _ in after}
+        moved = {round(then[line] - top) for line, top, _ in before if line in then and line != "f0"}
+        assert moved <= {149, 150, 151}, moved
     seen: set[str] = set()
-    for step in range(0, 101, 4):
-        _, rows = scrolled(lines, fraction=step / 100)
+    for rows in scrolled(lines, *({"fraction": step / 100} for step in range(0, 101, 4))):
         # The line that the Tab key reaches may stand apart.
         near = [row for row in rows if row[0] != "f0"]
         for (_, top, height), (_, below, _) in pairwise(near):
@@ -78,59 +102,31 @@ def test_scrolling_shows_every_line_once_and_without_gaps(host: Host) -> None:
     assert seen == {f"f{at}" for at in range(OPERATORS)}
 
 
-def test_rows_above_that_are_higher_than_expected_do_not_move_those_in_sight(host: Host) -> None:
-    view = host.show(long)
-    lines = part(view, "Forward")
-    scrolled(lines, fraction=1)
-    last = lines.locator("[data-line=f399]")
-    expect(last).to_be_visible()
-    for _ in range(30):
-        before, after = scrolled(lines, by=-150)
-        then = {line: top for line, top, _ in after}
-        moved = {round(then[line] - top) for line, top, _ in before if line in then and line != "f0"}
-        assert moved <= {149, 150, 151}, moved
-
-
-def test_what_is_current_stays_in_sight_when_the_window_becomes_narrow(host: Host) -> None:
-    view = host.show(long)
-    view.run_to("y200")
-    current = part(view, "Forward").locator("[aria-current=step]")
-    expect(current).to_contain_text("y200@0 =")
-    for width in (800, 1440):
-        host.set_width(width)
-        host.page.evaluate(TWO_FRAMES)
-        assert is_in_sight(current, part(view, "Forward"))
-
-
 def test_arrows_walk_through_all_lines_and_tab_comes_back_to_the_last_one(host: Host) -> None:
     view = host.show(long)
     forward, backward = part(view, "Forward"), part(view, "Backward")
+    third = forward.locator("[data-line=f2]")
+    expect(third).to_have_attribute("aria-posinset", "3")
+    expect(third).to_have_attribute("aria-setsize", str(OPERATORS))
+    expect(third).to_have_attribute("aria-level", "1")
     forward.locator("[data-line=f0]").focus()
     for at in range(1, 60):
         host.page.keyboard.press("ArrowDown")
         assert host.page.evaluate("document.activeElement.dataset.line") == f"f{at}"
     row = forward.locator("[data-line=f59]")
     assert is_in_sight(row, forward)
-    scrolled(forward, fraction=1)
+    scrolled(forward, {"fraction": 1})
     expect(forward.locator("[data-line=f399]")).to_be_visible()
     expect(row).to_be_focused()
     host.page.keyboard.press("ArrowUp")
     expect(forward.locator("[data-line=f58]")).to_be_focused()
     assert is_in_sight(forward.locator("[data-line=f58]"), forward)
-    scrolled(forward, fraction=1)
+    scrolled(forward, {"fraction": 1})
     forward.locator("[data-line=f399]").focus()
     host.page.keyboard.press("ArrowDown")
     expect(backward.locator("[data-line=b0]")).to_be_focused()
     host.page.keyboard.press("ArrowUp")
     expect(forward.locator("[data-line=f399]")).to_be_focused()
-
-
-def test_a_screen_reader_is_told_how_many_lines_there_are(host: Host) -> None:
-    view = host.show(long)
-    row = part(view, "Forward").locator("[data-line=f2]")
-    expect(row).to_have_attribute("aria-posinset", "3")
-    expect(row).to_have_attribute("aria-setsize", str(OPERATORS))
-    expect(row).to_have_attribute("aria-level", "1")
 
 
 def test_plus_and_minus_unfold_a_line_and_the_focus_stays(host: Host) -> None:
@@ -153,16 +149,3 @@ def test_plus_and_minus_unfold_a_line_and_the_focus_stays(host: Host) -> None:
     row.locator(".gv-fold").click()
     expect(inner.first).to_be_visible()
     view.expect_at(0)
-
-
-def test_an_operator_that_is_looked_for_in_the_graph_shows_its_line(host: Host) -> None:
-    view = host.show(long)
-    lines = part(view, "Forward")
-    view.press("s")
-    field = view.graph.get_by_label("Search the graph")
-    for number in (300, 7):
-        field.fill(f"#{number}")
-        field.press("Enter")
-        row = lines.locator(f"[data-line=f{number}]")
-        expect(row).to_have_class(re.compile(r"\bgv-selected\b"))
-        assert is_in_sight(row, lines)

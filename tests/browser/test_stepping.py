@@ -16,17 +16,13 @@ def accumulation() -> int:
     return [event.kind for event in recorded(skip_connection).events].index("Accumulated") + 1
 
 
-def test_the_first_screen_shows_the_net(host: Host) -> None:
+def test_the_first_screen_shows_the_net_and_keys_lead_on(host: Host) -> None:
     view = host.show(skip_connection)
     expect(view.position).to_have_text(f"event 0 / {END}")
     expect(view.graph.locator("svg g.node.forward")).to_have_count(6)
     expect(view.program).to_contain_text("h@0 = FC(x@0, w1@0, b1@0)")
     expect(view.narration).to_contain_text("A net of 6 operators, differentiated from loss")
     expect(view.button("Back")).to_have_attribute("aria-disabled", "true")
-
-
-def test_arrows_home_and_end_move_it(host: Host) -> None:
-    view = host.show(skip_connection)
     view.press("ArrowRight", "ArrowRight")
     view.expect_at(2)
     view.press("ArrowLeft")
@@ -38,26 +34,7 @@ def test_arrows_home_and_end_move_it(host: Host) -> None:
     view.expect_at(0)
 
 
-def test_f10_moves_over_an_operator_and_back(host: Host) -> None:
-    view = host.show(skip_connection)
-    groups = [event.group for event in recorded(skip_connection).trace().events]
-    start = groups.index(groups[accumulation() - 1])
-    end = start + groups.count(groups[start])
-    view.step_to(start)
-    view.press("F10")
-    view.expect_at(end)
-    view.press("Shift+F10")
-    view.expect_at(start)
-
-
-def test_the_buttons_do_what_the_keys_do(host: Host) -> None:
-    view = host.show(skip_connection)
-    for name, position in {"Step": 1, "Finish": END, "Back": END - 1, "Restart": 0}.items():
-        view.button(name).click()
-        view.expect_at(position)
-
-
-def test_stepping_to_the_accumulation_changes_graph_program_narration_and_ledger(host: Host) -> None:
+def test_stepping_to_the_accumulation_changes_graph_program_narration_and_inspector(host: Host) -> None:
     view = host.show(skip_connection)
     total = view.root.locator("g.node.accumulation")
     expect(total).to_have_class(re.compile(r"\bfuture\b"))
@@ -67,11 +44,6 @@ def test_stepping_to_the_accumulation_changes_graph_program_narration_and_ledger
     expect(view.program.locator("[aria-current=step]", has_text="a_grad@1 = Sum(")).to_be_visible()
     for words in ("sum of 2 contributions", "FCGradient #2", "cancellation"):
         expect(view.inspector).to_contain_text(words)
-
-
-def test_the_tabs_of_the_inspector_are_chosen_by_arrows(host: Host) -> None:
-    view = host.show(skip_connection)
-    view.step_to(accumulation())
     view.inspector.get_by_role("tab", name="Ledger").focus()
     view.page.keyboard.press("ArrowLeft")
     expect(view.inspector.get_by_role("tab", name="Value")).to_be_focused()
@@ -79,26 +51,17 @@ def test_the_tabs_of_the_inspector_are_chosen_by_arrows(host: Host) -> None:
     view.expect_at(accumulation())
 
 
-def test_run_to_finds_a_blob_and_says_what_it_does_not_find(host: Host) -> None:
+def test_the_slash_leads_to_run_to_which_finds_a_blob_and_says_what_it_does_not_find(host: Host) -> None:
     view = host.show(skip_connection)
+    view.press("/")
+    expect(view.root.get_by_label("Run to")).to_be_focused()
+    view.page.keyboard.press("Escape")
+    expect(view.root).to_be_focused()
     view.run_to("Accumulated")
     view.expect_at(accumulation())
     view.run_to("nonsense")
     expect(view.root.get_by_role("status").filter(has_text="Nothing matches “nonsense”")).to_be_visible()
     view.expect_at(accumulation())
-
-
-def test_the_keys_are_listed_and_the_slash_leads_to_run_to(host: Host) -> None:
-    view = host.show(skip_connection)
-    keys = view.root.get_by_role("list", name="Keys")
-    view.press("?")
-    expect(keys).to_be_visible()
-    view.press("Escape")
-    expect(keys).to_be_hidden()
-    view.press("/")
-    expect(view.root.get_by_label("Run to")).to_be_focused()
-    view.page.keyboard.press("Escape")
-    expect(view.root).to_be_focused()
 
 
 def test_a_click_on_the_timeline_goes_there_and_the_slider_tells(host: Host) -> None:
@@ -113,17 +76,12 @@ def test_a_click_on_the_timeline_goes_there_and_the_slider_tells(host: Host) -> 
     view.expect_at(accumulation() + 1)
 
 
-def test_a_line_of_the_program_leads_to_where_it_was_made(host: Host) -> None:
-    view = host.show(skip_connection)
-    view.press("End")
-    view.program.locator(".gv-line", has_text="a_grad@1 = Sum(").click()
-    view.expect_at(accumulation())
-
-
-def test_a_node_of_the_graph_shows_its_blobs(host: Host) -> None:
+def test_a_node_of_the_graph_shows_its_blobs_and_a_line_of_the_program_leads_to_where_it_was_made(host: Host) -> None:
     view = host.show(skip_connection)
     view.press("End")
     view.graph.locator("g.node.forward", has_text="Tanh").click()
     expect(view.inspector).to_contain_text("a@0")
     expect(view.graph.locator("g.node[data-selected]")).to_have_count(1)
     view.expect_at(END)
+    view.program.locator(".gv-line", has_text="a_grad@1 = Sum(").click()
+    view.expect_at(accumulation())

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 import gradviz
 from tests.browser.hosts import Host, recorded
 from tests.browser.programs import gated
-from tests.browser.view import View, box
+from tests.browser.view import box
 
 START = "iteration 3"
 BREAKPOINT = "MatMul"
@@ -43,50 +43,26 @@ def leads_to(verb: str) -> int:
     return session.position
 
 
-def go_to_start(view: View) -> None:
-    view.page.keyboard.press("Home")
-    view.run_to(START)
-    view.page.keyboard.press("Escape")
-    expect(view.way).to_contain_text("iteration 3 of 5")
-
-
 def test_every_verb_leads_where_python_leads_by_key_and_by_button(host: Host) -> None:
     view = host.show(gated)
     view.inspector.get_by_role("tab", name="Breakpoints").click()
     field = view.inspector.get_by_label("Stop at", exact=True)
     field.fill(BREAKPOINT)
     field.press("Enter")
-    view.focus()
+    view.run_to(START)
+    expect(view.way).to_contain_text("iteration 3 of 5")
+    start = view.now()
     for key, button, verb in VERBS.values():
         expected = leads_to(verb)
-        go_to_start(view)
+        view.go_to(start)
         view.page.keyboard.press(key)
         view.expect_at(expected)
-        go_to_start(view)
+        view.go_to(start)
         view.button(button).click()
         view.expect_at(expected)
 
 
-def test_no_button_of_the_toolbar_is_left_out(host: Host) -> None:
-    view = host.show(gated)
-    names = "buttons => buttons.map(button => button.getAttribute('aria-label'))"
-    stepping = view.root.get_by_role("group", name="Stepping").get_by_role("button").evaluate_all(names)
-    tested = {button for _, button, _ in VERBS.values()} | pressed_buttons()
-    assert set(stepping) <= tested, "each needs a test that presses it"
-
-
-def test_brackets_lead_to_the_same_place_in_another_iteration(host: Host) -> None:
-    view = host.show(gated)
-    view.focus()
-    go_to_start(view)
-    start = view.now()
-    view.page.keyboard.press("]")
-    expect(view.way).to_contain_text("iteration 4 of 5")
-    view.page.keyboard.press("[")
-    view.expect_at(start)
-
-
-def test_space_fits_the_graph(host: Host) -> None:
+def test_space_fits_the_graph_and_l_shows_the_ledger(host: Host) -> None:
     view = host.show(gated)
     view.press(" ")
     picture = view.graph.locator(".gv-window > svg")
@@ -95,22 +71,25 @@ def test_space_fits_the_graph(host: Host) -> None:
     assert box(picture)[2] > fitted[2]
     view.press(" ")
     assert box(picture) == fitted
-
-
-def test_l_shows_the_ledger(host: Host) -> None:
-    view = host.show(gated)
     view.press("l")
     expect(view.inspector.get_by_role("tab", name="Ledger")).to_have_attribute("aria-selected", "true")
 
 
-def test_every_key_on_the_card_is_pressed_in_a_test(host: Host) -> None:
+def test_every_key_on_the_card_and_every_button_of_the_toolbar_is_pressed_in_a_test(host: Host) -> None:
     view = host.show(gated)
     view.press("?")
-    shown = view.root.get_by_role("list", name="Keys").locator("kbd").all_text_contents()
+    card = view.root.get_by_role("list", name="Keys")
+    expect(card).to_be_visible()
+    shown = card.locator("kbd").all_text_contents()
     assert len(shown) > 15
     keys = {key: re.sub("|".join(NAMES), lambda found: NAMES[found.group()], key) for key in shown}
     tested = pressed_keys() | {key for key, _, _ in VERBS.values()}
     assert [shown for shown, key in keys.items() if key not in tested] == [], "each needs a test that presses it"
+    view.press("Escape")
+    expect(card).to_be_hidden()
+    names = "buttons => buttons.map(button => button.getAttribute('aria-label'))"
+    stepping = view.root.get_by_role("group", name="Stepping").get_by_role("button").evaluate_all(names)
+    assert set(stepping) <= {button for _, button, _ in VERBS.values()} | pressed_buttons()
 
 
 def pressed_keys() -> set[str]:

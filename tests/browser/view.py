@@ -1,6 +1,29 @@
 """The widget in a page, wherever it is shown: its parts, and what a person does with it."""
 
+from typing import Any
+
 from playwright.sync_api import Locator, Page, expect
+
+ENTER_TABS = """inspector => {
+  const tabs = [...inspector.querySelectorAll("[role=tab]")];
+  const chosen = tabs.findIndex((tab) => tab.ariaSelected === "true");
+  tabs[chosen].focus();
+  return [tabs.map((tab) => tab.textContent), chosen];
+}"""
+"""Gives the focus to the chosen tab; the names of all, and which of them that is."""
+
+TRACK = """timeline => {
+  const track = timeline.querySelector(".gv-track");
+  track.scrollIntoViewIfNeeded();
+  const { left, top, width } = track.getBoundingClientRect();
+  return [left, top, width, Number(timeline.ariaValueMax)];
+}"""
+"""Brings the timeline into sight: where it begins, how wide it is, and the last position."""
+
+BOX = """element => {
+  const { left, top, width, height } = element.getBoundingClientRect();
+  return element.getClientRects().length === 0 ? null : [left, top, width, height];
+}"""
 
 BOXES = """(root, selectors) => selectors.map((selector) => {
   const { left, top, width, height } = root.querySelector(selector).getBoundingClientRect();
@@ -35,18 +58,14 @@ class View:
 
     def focus(self) -> None:
         """The keys are the widget's, as they are after a click into it; nothing scrolls."""
-        self.root.evaluate("root => root.focus({ preventScroll: true })")
+        ask(self.root, "root => root.focus({ preventScroll: true })")
 
     def button(self, name: str) -> Locator:
         return self.root.get_by_role("button", name=name, exact=True)
 
     def open_tab(self, name: str) -> Locator:
         """The panel of a tab of the inspector, reached by keys alone."""
-        tabs = self.inspector.get_by_role("tab")
-        expect(tabs.first).to_be_visible()
-        names = tabs.all_text_contents()
-        tabs.and_(self.root.locator("[aria-selected=true]")).focus()
-        chosen = tabs.evaluate_all("tabs => tabs.findIndex((tab) => tab === document.activeElement)")
+        names, chosen = ask(self.inspector, ENTER_TABS)
         steps = (names.index(name) - chosen) % len(names)
         for _ in range(min(steps, len(names) - steps)):
             self.page.keyboard.press("ArrowRight" if 2 * steps <= len(names) else "ArrowLeft")
@@ -57,26 +76,25 @@ class View:
     def press_button(self, name: str) -> None:
         """Press a button of the inspector by a key."""
         button = self.inspector.get_by_role("button", name=name)
-        button.focus()
-        button.press("Enter")
+        expect(button).to_be_enabled()
+        ask(button, "button => button.focus()")
+        self.page.keyboard.press("Enter")
 
     def run_to(self, target: str) -> None:
-        field = self.root.get_by_label("Run to")
-        field.fill(target)
-        field.press("Enter")
+        """Type a target over what the field holds; the keys are the field's then."""
+        ask(self.root.get_by_label("Run to"), "field => { field.focus(); field.select(); }")
+        self.page.keyboard.insert_text(target)
+        self.page.keyboard.press("Enter")
 
     def step_to(self, position: int) -> None:
-        """Step forward to a position, seeing each on the way."""
-        self.focus()
-        for at in range(self.now() + 1, position + 1):
-            self.page.keyboard.press("ArrowRight")
-            self.expect_at(at)
+        """Step forward to a position."""
+        self.press(*["ArrowRight"] * (position - self.now()))
+        self.expect_at(position)
 
     def go_to(self, position: int) -> None:
         """Go to a position at once, by a click on the timeline; the keys are the widget's then."""
-        track = self.timeline.locator(".gv-track")
-        length, width = int(self.timeline.get_attribute("aria-valuemax") or 0), box(track)[2]
-        track.click(position={"x": min(width * position / length, width - 1), "y": 1}, force=True)
+        left, top, width, length = ask(self.timeline, TRACK)
+        self.page.mouse.click(left + min(width * position / length, width - 1), top + 1)
         self.expect_at(position)
         self.focus()
 
@@ -101,8 +119,18 @@ class View:
         return self.graph.locator("g.net > text.title", has_text=title)
 
 
+def ask(element: Locator, function: str, argument: object = None) -> Any:
+    """What a function of the page says of the one element, as soon as it is there.
+
+    `Locator.evaluate` waits for a frame besides, which takes longer than all else that is asked here.
+    """
+    expect(element).to_have_count(1)
+    return element.evaluate_all(f"([one], argument) => ({function})(one, argument)", argument)
+
+
 def box(element: Locator) -> tuple[float, float, float, float]:
-    """Left, top, width and height of an element on the screen."""
-    area = element.bounding_box()
-    assert area is not None
-    return area["x"], area["y"], area["width"], area["height"]
+    """Left, top, width and height of an element that is on the screen."""
+    found = ask(element, BOX)
+    assert found is not None, "it is not on the screen"
+    left, top, width, height = found
+    return left, top, width, height
