@@ -174,7 +174,7 @@ def browser() -> Iterator[Browser]:
 
 
 def look_at(running: Browser, path: Path, effort: Effort, visible: int | None = None) -> Shown:
-    """Open the page (all groups of its graph, where so many operators are to be `visible`); step through both phases."""
+    """Open the page, and all groups where so many operators are to be `visible`, and step through both phases."""
     page = running.new_page(viewport=WINDOW)
     page.goto(path.as_uri(), wait_until="commit")
     seconds = page.evaluate(SHOWN) / 1000

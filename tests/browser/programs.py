@@ -71,6 +71,14 @@ def large() -> Built:
     return net, ["loss"], workspace({"x0": np.linspace(-1, 1, 4)})
 
 
+def deep() -> Built:
+    """A chain of 120 operators, which are too few for groups and too many for a window."""
+    net = gradviz.Net("deep")
+    for at in range(120):
+        net.Tanh(f"x{at}", f"x{at + 1}")
+    return net, ["x120"], workspace({"x0": np.linspace(-1, 1, 4)})
+
+
 def lanes() -> Built:
     """Three chains side by side, added in the end: between two groups of it three blobs flow."""
     net = gradviz.Net("lanes")
