@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
 
 import gradviz
 from tests.browser.chromium import FLAGS, find_chromium
-from tests.browser.view import View
+from tests.browser.view import View, box
 
 PICTURES = Path(__file__).resolve().parents[2] / ".github" / "pictures"
 WIDE = {"width": 1280, "height": 800}
@@ -136,11 +136,9 @@ ANSWERS: dict[str, Shown] = {
 
 def content(view: View) -> FloatRect:
     """Where the inspector's content is, as far as it is not empty."""
-    pane, last = (one.bounding_box() for one in (view.inspector, view.inspector.locator(".gv-inside > *").last))
-    assert pane is not None
-    assert last is not None
-    bottom = min(pane["y"] + pane["height"], last["y"] + last["height"] + MARGIN)
-    return {"x": pane["x"], "y": pane["y"], "width": pane["width"], "height": bottom - pane["y"]}
+    left, top, width, height = box(view.inspector)
+    _, last, _, below = box(view.inspector.locator(".gv-inside > *").last)
+    return {"x": left, "y": top, "width": width, "height": min(height, last + below + MARGIN - top)}
 
 
 def opened(browser: Browser, session: gradviz.Session, folder: Path) -> tuple[Page, View]:

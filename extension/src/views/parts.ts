@@ -37,8 +37,9 @@ export function offset(group: Element): Point {
 
 /** From where to where a part reaches, before it is moved as its group is; null for what is no part. */
 export function heightOf(group: Element): Span | null {
+  if (group.localName !== "g") return null;
   const kind = /(?:^|\s)(node|port|edge)(?:\s|$)/.exec(group.getAttribute("class") ?? "")?.[1];
-  if (group.localName !== "g" || kind === undefined) return null;
+  if (kind === undefined) return null;
   if (kind === "edge") return pathSpan(pathOf(group), "y");
   const box = boxOf(group);
   const y = (box?.y ?? 0) - offset(group)[1];

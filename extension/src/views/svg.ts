@@ -122,7 +122,8 @@ function copy(from: Element, copying: Copying, depth: number): SVGElement | null
     if (from.localName === "marker" || from.localName === "linearGradient") made.id = prefix + from.id;
   }
   const isRigid = folded !== null && move(made, from, folded);
-  const inner = { ...copying, down: copying.down + offset(made)[1], folded: isRigid ? null : folded };
+  const down = made.localName === "g" ? offset(made)[1] : 0;
+  const inner = isRigid || down !== 0 ? { ...copying, down: copying.down + down, folded: isRigid ? null : folded } : copying;
   const height = heightOf(from);
   let isFilled = false;
   const fill = (): void => {
