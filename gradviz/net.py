@@ -7,6 +7,7 @@ from .blocks import BlockNet
 from .gradient import IR, Ys
 from .gradient.deduplication import merge_rows
 from .operators import lookup, similar, types
+from .operators.randomness import draws_by_name
 from .program import Device, Gradient, GradientSlice, GradvizError, NetDef, NetError, Operator
 from .program.control_flow import NETS, check_structure, nested_nets, within
 from .program.events import Aggregator
@@ -115,9 +116,9 @@ class Net(BlockNet):
     def to_ssa(self) -> Self:
         """The same net with every version under its own name: nothing is overwritten, so nothing is lost for gradients.
 
-        What the net reads from outside keeps its name; of a blob made inside, the last version keeps it. A blob that
-        an If, While or Do works on in place, or may leave as it is, is copied for it. Nested nets keep the names in
-        them: a Do keeps what its net overwrites. Scopes keep theirs, too.
+        What the net reads from outside keeps its name; of a blob made inside, the last version keeps it. So it is in
+        nested nets. The branches of an If copy what they leave as it is, and a blob that a While carries is copied for
+        it. Scopes keep their names. Random operators draw what they drew before: ``drawn_for`` says under which name.
 
         Raises:
             NetError: ``open_block``.
@@ -129,7 +130,7 @@ class Net(BlockNet):
             't_1 = Mul(t, w)'
         """
         self._check_closed("a net is put into SSA")
-        return type(self)(self.name, without_overwriting(self.ops))
+        return type(self)(self.name, without_overwriting(self.ops, draws_by_name))
 
     def _check_closed(self, what: str) -> None:
         if self._open:

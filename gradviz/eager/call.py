@@ -11,6 +11,7 @@ from weakref import WeakSet
 import numpy as np
 
 from ..operators import ArraySpec, OperatorType, lookup, similar
+from ..operators.randomness import draws_by_name
 from ..operators.registry import Array, Slots, when_registered
 from ..program import Device, GradientError, Operator, RunError
 from ..runtime.devices import CPU, device_of, is_on_gpu, running_on
@@ -88,8 +89,7 @@ class OperatorFunction(Function):
         op, args = self.signature.op, self.signature.op.args
         if op.type == "Gather" and arrays[1].ndim != 1:  # the IR joins the rows of several uses by vectors alone
             args = {**args, "dense_gradient": 1}
-        known = lookup(op.type)
-        if known is not None and known.args is not None and "seed" in known.args:
+        if draws_by_name(op):
             args = {**args, "drawn_for": op.outputs[0]}
         return Operator(op.type, inputs, outputs, args, name=name)
 

@@ -47,7 +47,7 @@ def assigned(
 
     Args:
         gradients: name -> gradient, which may be that of another name.
-        like: name -> a blob that has the shape of the gradient.
+        like: name -> a blob that has the shape of the gradient; asked for where it is None or sparse.
         aside: gives a name under which the gradient for a name waits until the others have been written.
     """
     first, then = [], []
@@ -55,10 +55,10 @@ def assigned(
         if gradient is None:
             then.append(zeros_like(like[name], name))
         elif gradients.keys().isdisjoint(parts_of(gradient)):
-            then.append(as_dense(gradient, like[name], name))
+            then.append(as_dense(gradient, like.get(name, ""), name))
         elif gradient != name:
             waiting = aside(name)
-            first.append(as_dense(gradient, like[name], waiting))
+            first.append(as_dense(gradient, like.get(name, ""), waiting))
             then.append(Operator("Copy", [waiting], [name]))
     return [*first, *then]
 

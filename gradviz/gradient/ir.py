@@ -11,18 +11,17 @@ Everything is kept by blob version, so a name that is written again starts a new
 read a forward blob only at the version that the program ends with: an older one is gone when the backward pass runs.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 import msgspec
 
+from ..operators import is_constant
 from ..program import Gradient, GradientError, GradientSlice, Operator
 from ..program.collection import uncollected
-from ..program.control_flow import NETS, kept_name, local_to, renamed, scopes_of
+from ..program.control_flow import NETS, local_to, renamed, scopes_of
 from ..program.events import (
     Accumulated,
-    Checked,
     Completed,
     Event,
     How,
@@ -31,23 +30,19 @@ from ..program.events import (
     RuleApplied,
     Seeded,
     Skipped,
-    Source,
     Visited,
 )
 from ..program.operator import parts_of
 from ..program.ssa import Ssa
 from .accumulation import Total, add_up, common_device, densified
-from .forward import ForwardProgram
 from .names import GradientNames
 from .nesting import Nesting, Surroundings
+from .readable import ReadableProgram
 from .refusals import (
-    missing_output_gradient,
     out_of_scope,
     scope_as_y,
-    shared_scope,
-    version_overwritten,
 )
-from .rules import BlobRef, OutputGradientRef, ask_rule, plain, plain_gradient
+from .rules import OutputGradientRef, ask_rule, plain, plain_gradient
 from .versions import Generator, Step, Tracked, steps_of, written
 from .why_none import WhyNone, why_none
 from .ys import Ys, parse_ys
@@ -56,15 +51,15 @@ OUTERMOST = Surroundings()
 NO_OUTPUT_GRADIENT = "no output of it has a gradient"
 
 
-class IR(ForwardProgram):
+class IR(ReadableProgram):
     """The state from which the backward pass of `operators` is generated.
 
-    Attributes:
+    Attributes: those of `ReadableProgram`, and
+
         gradient_map: name -> gradient of the earliest version that has one: the result.
-        gradient_ops: the gradient operators made so far.
         names: whose gradient each generated name holds.
         told: what has happened since it was emptied; None: nobody wants to know.
-        left_on: scope -> the first operator that leaves workspaces on it which the backward pass does not take.
+        zeros: blob -> the gradient of zeros that it was given as it was before the net; see `Surroundings.zeroed`.
 
     Args:
         operators: the forward program.
@@ -79,11 +74,9 @@ class IR(ForwardProgram):
     def __init__(self, operators: Iterable[Operator], skip: int = 0, *, around: Surroundings = OUTERMOST) -> None:
         super().__init__(operators, skip, around)
         self.gradient_map: dict[str, Gradient] = {}
-        self.gradient_ops: list[Operator] = []
         self.names = GradientNames(self.blobs, around.reserved)
-        self.path = around.path
         self.told = around.told
-        self.left_on: dict[str, int] = {}
+        self.zeros: dict[str, str] = {}
 
     def get_backward_pass(self, ys: Ys) -> tuple[list[Operator], dict[str, Gradient]]:
         """The gradient operators for `ys`, in order, and the gradient of each blob that has one.
@@ -204,13 +197,18 @@ class IR(ForwardProgram):
         """Who wrote each version."""
         return {blob: index for index, ssa in enumerate(self.ssa) for blob in ssa.writes}
 
+    def was_made_constant(self, blob: Tracked) -> bool:
+        """Whether an operator of the program that passes no gradient on, a fill for example, wrote `blob`."""
+        index = self._writers.get(blob)
+        return index is not None and is_constant(self.ssa[index].op)
+
     def _fill_with_ones(self, y: str) -> Operator:
         return Operator("ConstantFill", [y], [self.names.free(f"{y}_autogen_grad")], {"value": 1.0})
 
     def _visit(self, index: int) -> None:
         ssa, told = self.ssa[index], self.told
         g_output = [blob.gradient for blob in ssa.writes]
-        if not any(g_output) and ssa.op.type != "ZeroGradient":
+        if not any(g_output) and ssa.op.type != "ZeroGradient" and not self.zeroed_by(index):
             if told is not None:
                 told.append(Skipped(index, NO_OUTPUT_GRADIENT, path=self.path))
             if ssa.op.type in NETS:
@@ -242,6 +240,14 @@ class IR(ForwardProgram):
             told += checks
         self.build_gradient_generators(index, operators, g_output, g_input)
 
+    def zeroed_by(self, index: int) -> list[str]:
+        """The blobs of `Surroundings.zeroed` that operator `index`, a Do, is the first to write."""
+        op = self.ssa[index].op
+        if op.type != "Do" or not self.around.zeroed:
+            return []
+        before = {name for ssa in self.ssa[:index] for name in ssa.op.outputs}
+        return [name for name in op.outputs if name in self.around.zeroed and name not in before]
+
     def _is_in_order(
         self, ssa: Ssa[Tracked], operators: Sequence[Operator], g_output: Sequence[Gradient | None]
     ) -> bool:
@@ -256,89 +262,6 @@ class IR(ForwardProgram):
                 elif (name not in outputs and name not in inputs) or len(blobs[name]) > 1:
                     return False
         return True
-
-    def _check_inputs(
-        self, index: int, operators: Sequence[Operator], g_output: Sequence[Gradient | None]
-    ) -> list[InputChecked]:
-        made: list[str] = []
-        checks = []
-        for position, op in enumerate(operators, len(self.gradient_ops)):
-            checked = [self.check_gradient_operator_input(name, g_output, index, made) for name in op.inputs]
-            checks.append(InputChecked(index, position, checked, path=self.path))
-            made += op.outputs
-        return checks
-
-    def check_gradient_operator_input(
-        self,
-        grad_op_input: Any,
-        g_output: Sequence[Gradient | None],
-        fwd_op_idx: int,
-        locally_generated_blobs: Container[str],
-    ) -> Checked:
-        """What `grad_op_input`, read by a gradient operator of operator `fwd_op_idx`, stands for.
-
-        Looked for in this order: a gradient in `g_output`, an output, an input of the forward operator, a blob that
-        the same rule made before (`locally_generated_blobs`), a half of a slice in `g_output`.
-
-        Raises:
-            GradientError: ``missing_output_gradient`` for None, ``version_overwritten`` when a forward blob has been
-                written again since, ``rule_failed`` when the name is none of these.
-        """
-        ssa = self.ssa[fwd_op_idx]
-        op = ssa.op
-        if grad_op_input is None:
-            raise missing_output_gradient(op, fwd_op_idx, g_output)
-        meant = grad_op_input.source if isinstance(grad_op_input, BlobRef) else None
-        if grad_op_input in g_output and meant in (None, "output gradient"):
-            blob = ssa.writes[g_output.index(grad_op_input)]
-            return Checked(str(grad_op_input), "output gradient", blob.name, blob.version)
-        if grad_op_input in op.outputs and meant in (None, "output"):
-            return self._check_forward("output", ssa.writes[op.outputs.index(grad_op_input)], fwd_op_idx)
-        if grad_op_input in op.inputs and meant in (None, "input"):
-            return self._check_forward("input", ssa.reads[op.inputs.index(grad_op_input)], fwd_op_idx)
-        if grad_op_input in locally_generated_blobs:
-            return Checked(str(grad_op_input), "rule")
-        for blob, gradient in zip(ssa.writes, g_output, strict=True):
-            if grad_op_input in parts_of(gradient):
-                return Checked(grad_op_input, "output gradient", blob.name, blob.version)
-        if self.around.keeps_versions:
-            for blob in ssa.reads:
-                if grad_op_input == kept_name(blob):
-                    return Checked(grad_op_input, "input", blob.name, blob.version)
-        raise out_of_scope(op, fwd_op_idx, grad_op_input)
-
-    def _check_forward(self, source: Source, blob: Tracked, index: int) -> Checked:
-        latest = self.blobs[blob.name][-1]
-        if blob is latest:
-            return Checked(blob.name, source, blob.name, blob.version)
-        if blob.name in scopes_of(self.ssa[index].op):
-            self._check_scope(blob, source, index)
-            return Checked(blob.name, source, blob.name, blob.version)
-        if self.around.keeps_versions:
-            return Checked(kept_name(blob), source, blob.name, blob.version)
-        raise version_overwritten(self.ssa, index, source, blob, latest)
-
-    def _leave(self, scopes: Iterable[str], index: int) -> None:
-        """Note that operator `index` leaves workspaces on `scopes`."""
-        for scope in scopes:
-            self.left_on.setdefault(scope, index)
-
-    def _check_scope(self, scope: Tracked, source: Source, index: int) -> None:
-        """Raise unless the backward pass will have made the stack in `scope` again what operator `index` left."""
-        name = scope.name
-        if (later := self.left_on.get(name, index)) > index:
-            raise shared_scope(self.ssa[index].op, index, name, later, self.ssa[later].op)
-        if self._latest_made.get(name, 0) > scope.version:
-            raise version_overwritten(self.ssa, index, source, scope, self.blobs[name][-1])
-
-    @cached_property
-    def _latest_made(self) -> dict[str, int]:
-        """Name -> its latest version that is no stack of workspaces on which one more was put."""
-        made: dict[str, int] = {}
-        for ssa in self.ssa:
-            stacks = scopes_of(ssa.op) if ssa.op.type in NETS else ()
-            made.update((blob.name, blob.version) for blob in ssa.writes if blob.name not in stacks)
-        return made
 
     def build_gradient_generators(
         self,
@@ -374,7 +297,7 @@ class IR(ForwardProgram):
                 blob.gradient = gradient_map[blob.name] = gradient
                 if type(gradient) is GradientSlice and gradient.indices == blob.name:
                     del gradient_map[blob.name]  # it numbers the rows of itself: whole numbers have no gradient
-            elif blob.name in ssa.op.outputs and blob.gradient is None:
+            elif slot < len(ssa.op.inputs) and blob.name in ssa.op.outputs and blob.gradient is None:
                 gradient_map.pop(blob.name, None)  # written in place without gradient
 
     def _share(self, name: str, index: int, g_input: Sequence[Gradient | None]) -> None:
@@ -485,6 +408,13 @@ def _is_of_several(name: str, g_input: Sequence[Gradient | None], reads: Sequenc
 
 
 def _reading(op: Operator, check: InputChecked) -> Operator:
-    """`op` reading what it was found to mean: where a version was overwritten, the one that is kept."""
-    names = {old: checked.name for old, checked in zip(op.inputs, check.inputs, strict=True) if old != checked.name}
-    return renamed(op, names, {}) if names else op
+    """`op` reading what each input was found to mean: where a version was overwritten, the one that is kept.
+
+    Slot by slot, for an operator in place may read both versions of one name: ``SwishGradient(h, h, h_grad)``.
+    """
+    inputs = [checked.name for checked in check.inputs]
+    if inputs == op.inputs:
+        return op
+    if op.type in NETS:  # its nets know what it reads by name, and it reads each name once
+        return renamed(op, dict(zip(op.inputs, inputs, strict=True)), {})
+    return msgspec.structs.replace(op, inputs=inputs)

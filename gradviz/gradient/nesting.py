@@ -8,7 +8,8 @@ import msgspec
 from ..operators.registry import gradient_name
 from ..program import GradientError, Operator
 from ..program.control_flow import kept_name, nested_nets, outside, within
-from ..program.events import EnteredSubnet, Event, LeftSubnet
+from ..program.events import EnteredSubnet, Event, LeftSubnet, Source
+from .refusals import version_overwritten
 
 if TYPE_CHECKING:
     from .ir import IR
@@ -30,6 +31,7 @@ class Surroundings(msgspec.Struct, frozen=True):
         reserved: names that its gradient operators may not write.
         keeps_versions: whether overwritten versions of its blobs can still be read, by their `kept_name`.
         still_holds: whether a blob is, when the backward pass runs, what it is at the end of the net.
+        zeroed: blobs that the net overwrites, and whose gradients before that it shall make where a Do can: zeros.
         told: where its events go; None: they are not wanted.
     """
 
@@ -39,6 +41,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     reserved: Container[str] = ()
     keeps_versions: bool = False
     still_holds: Callable[[str], bool] = always
+    zeroed: Collection[str] = ()
     told: list[Event] | None = None
 
 
@@ -82,6 +85,11 @@ class Nesting:
         return cls(IR([op]), 0)
 
     @property
+    def before(self) -> list[Operator]:
+        """The operators before it in the program around it."""
+        return [ssa.op for ssa in self._ir.ssa[: self.index]]
+
+    @property
     def read(self) -> list[str]:
         """The blobs around it that the operator reads: its inputs, then those that it may leave as they are."""
         return [blob.name for blob in self._ssa.reads]
@@ -100,13 +108,14 @@ class Nesting:
         initial: Sequence[str] = (),
         keeps_versions: bool = False,
         shares_blobs: bool = False,
+        zeroed: Collection[str] = (),
     ) -> Attempt:
         """The backward pass of a nested net as it would be; nobody hears of it unless it fails.
 
         Args:
             way: the argument that holds it; then, for the net of an operator that is all of that net, its argument.
             seeds: blob of the net -> name of the gradient that arrives at its last version.
-            leaving, initial, keeps_versions: as in `Surroundings`.
+            leaving, initial, keeps_versions, zeroed: as in `Surroundings`.
             shares_blobs: whether the net works on the blobs around it.
 
         Raises:
@@ -129,6 +138,7 @@ class Nesting:
             _Taken(ir, self._ssa.reads, seeds.values()) if shares_blobs else (),
             keeps_versions,
             self.still_holds if shares_blobs else always,
+            zeroed,
             told,
         )
         try:
@@ -156,7 +166,7 @@ class Nesting:
 
     def still_holds(self, blob: str) -> bool:
         """Whether the blob around it still is, in the backward pass, what it was right after the operator."""
-        return self._after[blob] is self._ir.blobs[blob][-1] and self._ir.around.still_holds(blob)
+        return self._is_latest(self._after[blob])
 
     def was_there(self, blob: str) -> bool:
         """Whether the blob around it was there, for sure, before the operator ran."""
@@ -165,14 +175,51 @@ class Nesting:
         is_assumed = self._before[blob].version == 0 and blob in self._ir.assumed
         return not is_assumed or blob in self._ssa.op.inputs
 
+    def is_kept(self, blob: str) -> bool:
+        """Whether the blob around it can still be read, in the backward pass, as it was before the operator ran."""
+        return self._ir.around.keeps_versions or self._is_latest(self._before[blob])
+
     def name_before(self, blob: str) -> str:
         """The name under which the backward pass finds the blob around it as it was before the operator ran.
 
-        That is the blob's own name where nothing is kept: what has been written since counts for it, then.
+        Raises:
+            GradientError: ``version_overwritten`` where it does not.
         """
         version = self._before[blob]
-        is_kept = self._ir.around.keeps_versions and version is not self._ir.blobs[blob][-1]
-        return kept_name(version) if is_kept and self.was_there(blob) else blob
+        return self._name_of(version, "input") if self.was_there(blob) else blob
+
+    def name_after(self, blob: str) -> str:
+        """The same of the blob as it was right after the operator ran."""
+        return self._name_of(self._after[blob], "output")
+
+    def _name_of(self, version: "Tracked", source: Source) -> str:
+        if self._is_latest(version):
+            return version.name
+        if not self._ir.around.keeps_versions:
+            latest = self._ir.blobs[version.name][-1]
+            raise version_overwritten(self._ir.ssa, self.index, source, version, latest)
+        return kept_name(version)
+
+    def _is_latest(self, version: "Tracked") -> bool:
+        return version is self._ir.blobs[version.name][-1] and self._ir.around.still_holds(version.name)
+
+    def was_constant(self, blob: str) -> bool:
+        """Whether an operator through which no gradient passes made the blob around it as it was before."""
+        return self._ir.was_made_constant(self._before[blob])
+
+    @property
+    def lists_shapes(self) -> bool:
+        """Whether the operator's gradient must list what only its shape is read of: the net of a Do binds all reads."""
+        return self._ir.around.keeps_versions
+
+    def zeroed(self) -> list[str]:
+        """The blobs whose gradients before the operator, a Do that overwrites them, it shall make: zeros."""
+        return self._ir.zeroed_by(self.index)
+
+    def zeros_name(self, blob: str) -> str:
+        """A name for that gradient of `blob`, which the pass around the operator learns."""
+        name = self._ir.zeros[blob] = self._ir.names.free(gradient_name(blob))
+        return name
 
     def result_name(self, blob: str, arriving: Container[str]) -> str:
         """A name for the gradient of `blob` as the operator reads it, other than those of the `arriving` ones."""

@@ -103,6 +103,21 @@ def out_of_scope(op: Operator, index: int, name: Any) -> GradientError:
     )
 
 
+def unmarked(op: Operator, index: int, name: str) -> GradientError:
+    """A rule reads a plain name that stands for two versions: what an operator in place overwrites, and its output."""
+    return GradientError(
+        f"{_rule_of(op, index)} reads {name!r} as plain text, which is the name of two versions that it could mean.",
+        kind="rule_failed",
+        operator_index=index,
+        blobs=[name],
+        ways_out=[
+            "Let the rule take the name from op.inputs, op.outputs or g_output as it is: str(...) or an f-string of it "
+            "forgets which of them it was.",
+            f"Let operator #{index} write a new name instead of {name}.",
+        ],
+    )
+
+
 def _rule_of(op: Operator, index: int) -> str:
     """``The gradient rule of operator #3 y = Relu(x) (rectifiers.py:12)``."""
     known = lookup(op.type)

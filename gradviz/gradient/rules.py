@@ -1,7 +1,7 @@
 """Asking an operator's gradient rule, and checking what it answers."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
@@ -10,7 +10,9 @@ from ..operators.registry import Slots
 from ..program import Gradient, GradientError, GradientSlice, GradvizError, NetError, Operator
 from ..program.events import Source
 from ..program.operator import check_name
-from .nesting import Nesting
+
+if TYPE_CHECKING:
+    from .nesting import Nesting
 
 
 class BlobRef(str):
@@ -69,7 +71,7 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     marked: bool = False
 
 
-def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None], nesting: Nesting | None = None) -> Answer:
+def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None], nesting: "Nesting | None" = None) -> Answer:
     """Call the rule of `op`, forward operator `index`, with the gradients of its outputs.
 
     Args:

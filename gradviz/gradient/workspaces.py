@@ -1,8 +1,9 @@
 """Backward passes in workspaces: the net of a Do is differentiated where it left its blobs."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..operators import is_constant
 from ..program import Device, GradientError, NetDef, Operator
 from ..program.control_flow import INNER_GRADIENT, Do, Fault, reads_from_outside, scopes_in, take_apart
 from .handover import gradient_at_start
@@ -29,15 +30,38 @@ def attempt_do(nesting: Nesting, do: Do, arriving: Iterable[str], way: tuple[str
     return nesting.attempt(way, seeds, leaving=do.initial, initial=do.initial, keeps_versions=True)
 
 
-def check_reuse(op: Operator, index: int, do: Do, ir: "IR") -> None:
-    """Raise where a gradient arrives at what another Do left in the workspace that `do` continues in."""
+def check_reuse(op: Operator, nesting: Nesting, do: Do, ir: "IR") -> None:
+    """Raise where a gradient arrives at what another Do left in the workspace that `do` continues in.
+
+    It may arrive at what an operator of that one made that passes no gradient on.
+    """
     for blob in ir.blobs if do.reuses else ():
-        if blob not in do.outer and gradient_at_start(ir, blob) is not None:
-            raise Fault(op, index, GradientError)(
+        if blob in do.outer or gradient_at_start(ir, blob) is None:
+            continue
+        writer = _writer_of(blob, do.scope, nesting.before)
+        if writer is None or not is_constant(writer):
+            raise Fault(op, nesting.index, GradientError)(
                 f"reads {blob} as another Do left it in the workspace, and no gradient finds its way to that one",
                 f"Bind {blob}: make it an output of that Do, and an input of this one.",
                 [blob],
             )
+
+
+def _writer_of(blob: str, scope: str, operators: Sequence[Operator]) -> Operator | None:
+    """Who wrote `blob` last in the workspace on top of `scope` behind `operators`; None where that cannot be told."""
+    for op in reversed(operators):
+        if op.type == "CreateScope" and scope in op.outputs:
+            return None
+        if op.type != "Do":
+            if scope in op.outputs:
+                return None
+            continue
+        if op.outputs[-1] == scope:
+            do = forward_do(op, 0)
+            writers = [nested for nested in do.net.ops if blob in nested.outputs]
+            if writers or not do.reuses:
+                return writers[-1] if writers and blob not in do.outer else None
+    return None
 
 
 def gradient_do(

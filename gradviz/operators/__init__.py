@@ -56,6 +56,7 @@ from . import (
 from .registry import (
     ArraySpec,
     OperatorType,
+    is_constant,
     lookup,
     register_gradient,
     register_kernel,
@@ -87,6 +88,7 @@ __all__ = [
     "get_item",
     "image_layout",
     "indexing",
+    "is_constant",
     "leading_reductions",
     "linear",
     "log_sums",

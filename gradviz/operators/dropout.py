@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from ..program import Operator
+from ..program import Operator, RunError
 from .arguments import bad_argument
 from .comparing import BOOL
 from .inference import described, misfit, need_floats
-from .randomness import uniform
+from .randomness import SEEDED, uniform
 from .registry import (
     Array,
     ArraySpec,
@@ -21,7 +21,7 @@ from .registry import (
 )
 from .steps import Steps
 
-DROPOUT_ARGS: dict[str, Any] = {"ratio": 0.5, "is_test": 0, "seed": 0}
+DROPOUT_ARGS: dict[str, Any] = {"ratio": 0.5, "is_test": 0, **SEEDED}
 
 
 def kept(op: Operator) -> float:
@@ -32,6 +32,11 @@ def kept(op: Operator) -> float:
     return float(1 - ratio)
 
 
+def without_mask() -> RunError:
+    """The error for a Dropout in training that writes no mask."""
+    return misfit("its gradient needs to know what was dropped.", "Give it a second output for the mask.")
+
+
 def dropout_spec(op: Operator, x: ArraySpec) -> ArraySpec | tuple[ArraySpec, ArraySpec]:
     """Inference of Dropout; only with `is_test` the mask may be left out."""
     need_floats(op, (x,))
@@ -39,7 +44,7 @@ def dropout_spec(op: Operator, x: ArraySpec) -> ArraySpec | tuple[ArraySpec, Arr
     if len(op.outputs) > 1:
         return x, ArraySpec(x.shape, BOOL)
     if not op.args.get("is_test", 0):
-        raise misfit("its gradient needs to know what was dropped.", "Give it a second output for the mask.")
+        raise without_mask()
     return x
 
 
@@ -89,7 +94,11 @@ def dropout_grad(op: Operator, dy: Array, mask: Array | None = None) -> Array:
 def dropout_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Without a gradient of y there is none: the mask is no place for one."""
     x_grad = gradient_name(op.inputs[0])
-    mask = [] if op.args.get("is_test", 0) else [op.outputs[1]]
+    if op.args.get("is_test", 0):
+        return gradient_operator(op, "DropoutGrad", [g_output[0]], [x_grad]), [x_grad]
+    if len(op.outputs) < 2:
+        raise without_mask()
+    mask = [op.outputs[1]]
     return gradient_operator(op, "DropoutGrad", [g_output[0], *mask], [x_grad]), [x_grad]
 
 

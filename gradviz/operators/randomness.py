@@ -4,14 +4,25 @@ They are made by arithmetic on arrays alone, so that they come into being on the
 """
 
 from math import pi, prod
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 
 from ..program import Operator
-from .registry import Array
+from .registry import Array, lookup
 
 _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+SEEDED: dict[str, Any] = {"seed": 0, "drawn_for": None}
+"""The arguments of every type that draws random numbers."""
+
+
+def draws_by_name(op: Operator) -> bool:
+    """Whether `op` draws random numbers, which depend on the name of its first output."""
+    known = lookup(op.type)
+    return known is not None and known.args is not None and SEEDED.keys() <= known.args.keys()
 
 
 def uniform(op: Operator, shape: tuple[int, ...], like: Array | None = None, stream: int = 0) -> Array:

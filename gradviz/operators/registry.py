@@ -245,6 +245,12 @@ def lookup(type: str) -> OperatorType | None:
     return _TABLE.get(type)
 
 
+def is_constant(op: Operator) -> bool:
+    """Whether what `op` writes does not depend on its inputs as far as gradients go."""
+    known = _TABLE.get(op.type)
+    return known is not None and known.constant
+
+
 def types() -> Iterator[OperatorType]:
     """Every known operator type, by name."""
     return (_TABLE[name] for name in sorted(_TABLE))

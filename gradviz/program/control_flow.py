@@ -164,7 +164,10 @@ def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -
 
 
 def check_branches(op: Operator, index: int, error: type[GradvizError] = NetError) -> None:
-    """Raise `error` unless If or While operator `op` has its nets, and these touch declared blobs only."""
+    """Raise `error` unless If or While operator `op` has its nets, and these touch declared blobs only.
+
+    The backward pass of an If takes the shapes of zeros from blobs that it does not declare, as Caffe2 writes it.
+    """
     fault = Fault(op, index, error)
     nets = nested_nets(op)
     for argument in NETS[op.type]:
@@ -177,7 +180,7 @@ def check_branches(op: Operator, index: int, error: type[GradvizError] = NetErro
         raise fault("has no condition", "Give a blob with one boolean as its first input.")
     inputs, outputs = set(op.inputs), set(op.outputs)
     for argument, net in nets.items():
-        for name in reads_from_outside(net.ops):
+        for name in reads_from_outside(net.ops, shapes=not op.is_gradient):
             if name not in inputs and name not in outputs:
                 raise fault(
                     f"has a {argument} that reads {name}, which is not among its inputs",
@@ -224,12 +227,17 @@ def local_to(operators: Iterable[Operator], blob: str) -> str | None:
     return None
 
 
-def reads_from_outside(operators: Iterable[Operator]) -> list[str]:
-    """The blobs that `operators` read and may not have written before, in order of first reading."""
+def reads_from_outside(operators: Iterable[Operator], *, shapes: bool = True) -> list[str]:
+    """The blobs that `operators` read and may not have written before, in order of first reading.
+
+    Args:
+        shapes: whether those count of which only a fill takes the shape.
+    """
     written: set[str] = set()
     reads: dict[str, None] = {}
     for op in operators:
-        reads.update({name: None for name in (*op.inputs, *_unlisted_inputs(op)) if name not in written})
+        if shapes or op.type != "ConstantFill":
+            reads.update({name: None for name in (*op.inputs, *_unlisted_inputs(op)) if name not in written})
         written |= surely_written(op)
     return list(reads)
 

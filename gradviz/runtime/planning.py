@@ -22,6 +22,7 @@ from ..program.control_flow import (
     check_depth,
     kept_name,
     nested_nets,
+    reads_from_outside,
     scopes_in,
     scopes_of,
     take_apart,
@@ -129,10 +130,17 @@ class Known:
         values: what can be read from outside.
         device: where operators run for which nothing else says it.
         is_open: whether blobs that are not there yet may be when the operators run.
+        may_not_run: whether the operators may never run: then shapes that do not fit are for the run to tell.
     """
 
     def __init__(
-        self, program: Sequence[Operator], values: Mapping[str, Array], device: Device, *, is_open: bool = False
+        self,
+        program: Sequence[Operator],
+        values: Mapping[str, Array],
+        device: Device,
+        *,
+        is_open: bool = False,
+        may_not_run: bool = False,
     ) -> None:
         self.specs: dict[str, ArraySpec | None] = {}
         self.places: dict[str, Device] = {}
@@ -142,6 +150,7 @@ class Known:
         self._values = values
         self._device = device
         self._is_open = is_open
+        self._may_not_run = may_not_run
 
     def plan(self, operators: Iterable[Operator]) -> list[Step]:
         """The steps of `operators`; afterwards this knows what they write."""
@@ -170,23 +179,29 @@ class Known:
         """Take a blob for one that only running tells of: what a branch computes is there if it was taken."""
         self.specs[name], self.places[name] = UNKNOWN, self._device
 
+    def _doubt_branches(self, op: Operator) -> None:
+        """Doubt what the nets of an If of a backward pass read: it is there if the same branch was taken before."""
+        reads = {name for net in nested_nets(op).values() for name in reads_from_outside(net.ops)}
+        for name in (reads | {*op.inputs[1:]}) - {*op.inputs[:1]}:
+            if name not in self:
+                self._doubt(name)
+
     def _step(self, op: Operator, index: int, keeps: tuple[tuple[str, str], ...] = ()) -> Step:
         known = lookup(op.type)
         if known is None or (known.kernel is None and not known.runs_nets):
             raise no_kernel(op, index)
         check_arity(op, index, known)
-        for slot, name in enumerate(op.inputs):
-            if slot and op.is_gradient and op.type == "If" and name not in self:
-                self._doubt(name)
-            else:
-                self._look(op, index, name)
+        if op.is_gradient and op.type == "If":
+            self._doubt_branches(op)
+        for name in op.inputs:
+            self._look(op, index, name)
         if known.runs_nets:
             return Step(None, op, index, (), "", False, self._device, self._nested(op, index), keeps)
         return self._kernel_step(op, index, known, keeps)
 
     def _kernel_step(self, op: Operator, index: int, known: OperatorType, keeps: tuple[tuple[str, str], ...]) -> Step:
         reads = [self.specs[name] for name in op.inputs]
-        outputs = infer(op, index, known, reads)
+        outputs, late = self._outputs(op, index, known, reads)
         lying = [self.places[name] for name in op.inputs]
         kernel = known.kernel
         assert kernel is not None
@@ -198,10 +213,20 @@ class Known:
             kernel = running_on(kernel, device)
         for name, output in zip(op.outputs, outputs, strict=True):
             self.specs[name], self.places[name] = output, CPU if is_scope(output) else device
-        late = known.infer is not None and None in reads
         direct = not (late or keeps) and len(op.inputs) in (1, 2) and len(op.outputs) == 1
         inputs = tuple(op.inputs) if direct else ()
         return Step(kernel, op, index, inputs, op.outputs[0] if direct else "", late, device, None, keeps)
+
+    def _outputs(
+        self, op: Operator, index: int, known: OperatorType, reads: Sequence[ArraySpec | None]
+    ) -> tuple[Sequence[ArraySpec | None], bool]:
+        """The specs of the outputs of `op`, and whether its shapes are checked when it runs."""
+        try:
+            return infer(op, index, known, reads), known.infer is not None and None in reads
+        except RunError:
+            if not self._may_not_run:
+                raise
+            return [UNKNOWN] * len(op.outputs), True
 
     def _nested(self, op: Operator, index: int) -> Nested:
         if op.type == "Do":
@@ -218,7 +243,7 @@ class Known:
         if scope is not None and not is_scope(scope):
             raise no_stack(op, index, do.scope)
         is_open = do.pops or do.reuses
-        inside = Known(do.net.ops, {}, self._device, is_open=is_open)
+        inside = Known(do.net.ops, {}, self._device, is_open=is_open, may_not_run=self._may_not_run)
         for name, blob in do.outer.items():
             if blob in self:
                 self._look(op, index, blob)
@@ -264,7 +289,7 @@ class Known:
         steps, ends = [], []
         for argument in ("then_net", "else_net"):
             self.specs, self.places = specs.copy(), places.copy()
-            steps.append(self._plan_net(op, index, argument, nets.get(argument)))
+            steps.append(self._plan_net(op, index, argument, nets.get(argument), may_not_run=True))
             ends.append((self.specs, self.places))
         self.specs, self.places = specs, places
         for name in op.outputs:
@@ -294,7 +319,7 @@ class Known:
             self.specs, self.places = head.copy(), places.copy()
             condition_steps = self._plan_net(op, index, "cond_net", nets.get("cond_net"))
             end = self.specs.copy(), self.places.copy()
-            steps = self._plan_net(op, index, "loop_net", nets["loop_net"])
+            steps = self._plan_net(op, index, "loop_net", nets["loop_net"], may_not_run=True)
             changing = [name for name in op.outputs if name in head and self.specs[name] != head[name] is not UNKNOWN]
             if not changing:
                 break
@@ -314,14 +339,20 @@ class Known:
             limit,
         )
 
-    def _plan_net(self, op: Operator, index: int, argument: str, net: NetDef | None) -> list[Step]:
+    def _plan_net(
+        self, op: Operator, index: int, argument: str, net: NetDef | None, *, may_not_run: bool = False
+    ) -> list[Step]:
         """The steps of a nested net that works on these blobs."""
         if net is None:
             return []
+        around = self._may_not_run
+        self._may_not_run = around or may_not_run
         try:
             return self.plan(net.ops)
         except RunError as error:
             raise within(error, op, index, argument) from error
+        finally:
+            self._may_not_run = around
 
 
 class _StepsInWorkspace:

@@ -20,6 +20,11 @@ def cases(suite: str) -> list[Case]:
         return json.load(file)["cases"]
 
 
+def cases_of(*suites: str) -> list[Case]:
+    """Every case of several suites, those recorded later included."""
+    return [case for suite in (*suites, "caffe2-more") for case in cases(suite) if case["suite"] in suites]
+
+
 def facts(name: str) -> dict[str, Any]:
     """Single facts that were observed, by what was tried."""
     with gzip.open(DATA / f"{name}.json.gz", "rt", encoding="utf-8") as file:

@@ -10,7 +10,7 @@ import pytest
 
 from gradviz import GradientError, GradientSlice, Net, Workspace
 from gradviz.operators import types
-from tests.golden.suite import array, cases, form, operator_types
+from tests.golden.suite import array, cases, cases_of, form, operator_types
 
 MODEL_TYPES = {
     *("Direct", "UseInput", "UseOutput", "TwoStep", "PassThrough", "Nogradient", "NeedNone", "BadScope", "Raises"),
@@ -24,7 +24,7 @@ SUITES = ("caffe2-core", "caffe2-run")
 
 def selected(*expect):
     has = {known.type for known in types()} | MODEL_TYPES | UNKNOWN_TYPES
-    chosen = [c for suite in SUITES for c in cases(suite) if c["expect"] in expect and operator_types(c) <= has]
+    chosen = [c for c in cases_of(*SUITES) if c["expect"] in expect and operator_types(c) <= has]
     return pytest.mark.parametrize("case", chosen, ids=[f"{c['suite']}:{c['name']}" for c in chosen])
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from gradviz import GradientError, Net, Workspace
-from tests.golden.suite import array, cases
+from tests.golden.suite import array, cases_of
 
 
 def selected(*expect):
-    chosen = [case for case in cases("caffe2-control") if case["expect"] in expect]
+    chosen = [case for case in cases_of("caffe2-control") if case["expect"] in expect]
     return pytest.mark.parametrize("case", chosen, ids=[case["name"] for case in chosen])
 
 
@@ -47,7 +47,14 @@ def test_generates_what_caffe2_generates(case):
 
 
 @selected("right", "values")
-def test_gives_the_true_gradient(case):
+def test_gives_the_true_gradient_or_refuses_where_to_ssa_gives_it(case):
+    net = Net.from_dict(case["net"])
+    if (refused := refusal(net, case["ys"])) is not None:
+        assert case.get("also_accept") == "error"
+        assert refused.kind == "version_overwritten"
+        net = net.to_ssa()
+        assert_true_gradients(case, net, net.add_gradient_operators(case["ys"]))
+        return
     net = Net.from_dict(case["net"])
     assert_true_gradients(case, net, net.add_gradient_operators(case["ys"]))
 

@@ -19,6 +19,32 @@ from gradviz import (
 from tests.gradient.own_operator import X, failed, fed, own_gradient, own_net
 
 
+def own_in_place():
+    net = Net("in place")
+    net.Copy("x", "t")
+    net.Own("t", "t")
+    return net
+
+
+def test_a_rule_of_an_operator_in_place_that_reads_a_plain_name_is_refused():
+    own_gradient(np.negative)
+
+    def rule(read):
+        return lambda op, g: (Operator("Mul", [read(op), g[0]], [f"{op.inputs[0]}_grad"]), [f"{op.inputs[0]}_grad"])
+
+    for forgetting in (lambda op: str(op.inputs[0]), lambda op: f"{op.outputs[0]}"):
+        register_gradient("Own")(rule(forgetting))
+        error = refused(own_in_place(), ["t"])
+        assert (error.kind, error.operator_index, error.blobs) == ("rule_failed", 1, ("t",))
+        assert "op.inputs, op.outputs or g_output as it is" in error.ways_out[0]
+        apart = own_in_place().to_ssa()
+        assert "x" in apart.add_gradient_operators(["t"])
+    register_gradient("Own")(rule(lambda op: op.outputs[0]))
+    assert "x" in own_in_place().add_gradient_operators(["t"])
+    register_gradient("Own")(rule(lambda op: op.inputs[0]))
+    assert refused(own_in_place(), ["t"]).kind == "version_overwritten"
+
+
 def refused(net, ys, error=GradientError):
     """The error that asking for gradients raises; the net is as it was before."""
     before = net.to_dict()

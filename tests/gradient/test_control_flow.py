@@ -42,7 +42,7 @@ def test_gradients_that_have_each_others_names_leave_a_branch_as_if_all_at_once(
         "yes u x w",
         "p u z",
         [op("Scale", "u", "p", scale=3.0), op("Sum", "x w", "u"), op("Add", "u p", "z")],
-        [op("Scale", "x", "p", scale=2.0), op("Sum", "x w", "u"), op("Add", "u p", "z")],
+        [op("Scale", "u", "p", scale=2.0), op("Sum", "x w", "u"), op("Add", "u p", "z")],
     )
     assert_true_gradients([op("Scale", "a", "u", scale=5.0), branch], ["z"], x=X, w=W, a=A, yes=yes)
 
@@ -110,7 +110,77 @@ def test_an_overwritten_condition_is_refused():
     assert (error.kind, error.operator_index, error.blobs) == ("version_overwritten", 0, ("yes",))
 
 
+# In place
+
+
+IN_PLACE = {
+    "Swish": ("h", {"x": [1.0]}, [0.92767051]),
+    "Div": ("one h", {"x": [2.0], "one": [1.0]}, [-0.25]),
+    "Max": ("h w", {"x": [1.0, 5.0], "w": [2.0, 2.0]}, [0.0, 1.0]),
+    "LayerNorm": ("h", {"x": [[1.0, 2.0, 4.0]]}, [[0.0, 0.0, 0.0]]),
+}
+
+
+@pytest.mark.parametrize("type", IN_PLACE)
+@pytest.mark.parametrize("block", ["Do", "If", "While"])
+def test_a_gradient_in_a_block_reads_what_was_overwritten_and_what_overwrote_it(type, block):
+    reads, feeds, expected = IN_PLACE[type]
+    forward = Net(type)
+    forward.Copy("x", "h")
+    forward.ConstantFill([], "go", value=True, dtype="bool")
+    with {"Do": forward.Do, "If": lambda: forward.If("go"), "While": lambda: forward.While("go")}[block]():
+        forward.add(type, reads.split(), ["h", "mean", "std"] if type == "LayerNorm" else "h")
+        forward.Not("go", "go")
+    for form in (forward, forward.to_ssa()):
+        if form is forward and block == "If":
+            continue  # its condition is overwritten
+        gradients = form.add_gradient_operators(["h"])
+        np.testing.assert_allclose(ran(form.ops, feeds)[gradients["x"]], expected, atol=1e-8)
+
+
+def test_a_condition_that_its_own_branch_overwrites_is_refused_and_to_ssa_is_a_way_out():
+    forward = [
+        op("Copy", "given", "c"),
+        if_("c x", "c y", [op("Sqr", "x", "y"), op("Not", "c", "c")], [op("Sin", "x", "y")]),
+    ]
+    error = refusal(forward, ["y"])
+    assert (error.kind, error.blobs) == ("version_overwritten", ("c",))
+    assert_true_gradients(Net("apart", forward).to_ssa().ops, ["y"], x=X, given=True)
+
+
+def test_a_shape_that_only_a_bare_branch_overwrites_is_refused_and_to_ssa_is_a_way_out():
+    forward = [op("Scale", "x", "h", scale=2.0), if_("yes h z", "h", [op("SumElements", "z", "h")])]
+    error = refusal(forward, ["h"])
+    assert (error.kind, error.blobs) == ("version_overwritten", ("h",))
+    assert "to_ssa" in error.ways_out[-1]
+    for yes in (True, False):
+        assert_true_gradients(Net("apart", forward).to_ssa().ops, ["h"], x=X, z=W, yes=yes)
+
+
 # Shapes
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ["SumElements", "ConstantFill"])
+def test_zeros_for_what_a_block_overwrites_with_another_shape_have_its_old_shape(yes, kind):
+    forward = Net("other shape")
+    forward.Scale("x", "h", scale=2.0)
+    with forward.If("yes"):
+        if kind == "SumElements":
+            forward.SumElements("z", "h")
+        else:
+            forward.ConstantFill([], "h", shape=[2, 5], value=3.0, dtype="float64")
+    assert_true_gradients(forward.ops, ["h"], x=X, z=np.ones((2, 2)), yes=yes)
+
+
+@BOTH
+def test_a_branch_that_is_not_taken_need_not_fit_the_gradient_that_arrives(yes):
+    forward = Net("sizes")
+    forward.Copy("x", "h")
+    with forward.If("yes"):
+        forward.Sqr("z", "h")
+    given = np.arange(6.0).reshape(2, 3) if yes else np.arange(4.0)
+    assert_true_gradients(forward.ops, {"h": "given"}, x=np.ones(4), z=np.ones((2, 3)), given=given, yes=yes)
 
 
 @BOTH
@@ -231,6 +301,14 @@ def test_a_stack_that_is_made_anew_is_refused():
     second = do("a", "b", op("Sin", "a", "b"))
     error = refusal([scope(), first, scope(), second], ["b"])
     assert (error.kind, error.operator_index, error.blobs) == ("version_overwritten", 1, ("ws",))
+
+
+def test_a_gradient_that_ends_in_a_workspace_at_a_constant_needs_no_way_through_it():
+    fill = do("", "", op("ConstantFill", "", "c", shape=[3], value=2.0, dtype="float64"))
+    use = do("x", "y", op("Mul", "x c", "y"), reuse_workspace=1)
+    assert_true_gradients([scope(), fill, use], ["y"], x=X)
+    again = do("", "", op("Sqr", "c", "c"), reuse_workspace=1)
+    assert refusal([scope(), fill, again, use], ["y"]).blobs == ("c",)
 
 
 def test_a_gradient_finds_its_way_through_a_workspace_only_where_it_is_bound():

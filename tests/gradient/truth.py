@@ -16,6 +16,7 @@ class Truth:
 
     Attributes:
         run: its run, with the value of each blob version.
+        seeds: y -> the gradient that the pass starts from there.
         gradients: the gradient of each blob version, None where no y depends on it.
         scale: the greatest gradient in the net, or 1.
     """
@@ -23,8 +24,8 @@ class Truth:
     def __init__(self, case: RandomNet) -> None:
         self.case = case
         self.run = Run(case.net.ops, case.feeds, case.skip)
-        seeds = {y: self._seed(y, start) for y, start in case.starts.items()}
-        self.gradients: dict[Blob, Tensor | None] = self.run.gradients(seeds)
+        self.seeds = {y: self._seed(y, start) for y, start in case.starts.items()}
+        self.gradients: dict[Blob, Tensor | None] = self.run.gradients(self.seeds)
         self.scale = max([1.0, *(float(g.abs().max()) for g in self.gradients.values() if g is not None)])
 
     def _seed(self, y: str, start: Gradient | None) -> Tensor:

@@ -6,6 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gradviz import GradientError, Net, Workspace
+from tests.handwritten import if_, op
 
 BLOBS = ("x", "y", "z")
 FEEDS = {"x": [0.3, -0.5], "y": [0.8, 0.2], "z": [-0.4, 0.6], "one": 1.0, "yes": True, "no": False}
@@ -57,7 +58,7 @@ def test_what_a_loop_overwrites_is_copied_for_it():
 
 
 @pytest.mark.parametrize("condition", ["yes", "no"])
-def test_what_an_if_may_leave_as_it_is_is_copied_for_it(condition):
+def test_a_branch_copies_what_it_leaves_as_it_is(condition):
     net = Net()
     net.Tanh("x", "t")
     with net.If(condition):
@@ -67,14 +68,75 @@ def test_what_an_if_may_leave_as_it_is_is_copied_for_it(condition):
     assert [str(op) for op in apart.ops] == [
         "t_0 = Tanh(x)",
         "if_0/then/scope = CreateScope()",
-        "t_1 = Copy(t_0)",
-        f"t_1, if_0/then/scope = If({condition}, y, t_1, if_0/then/scope)",
+        f"t_1, if_0/then/scope = If({condition}, y, t_0, if_0/then/scope)",
         "t = Sin(t_1)",
     ]
+    assert nested(apart.ops[2], "then_net") == ["t_1, if_0/then/scope = Do(y, if_0/then/scope)"]
+    assert nested(apart.ops[2], "else_net") == ["t_1 = Copy(t_0)"]
     gradients = apart.add_gradient_operators(["t"])
     ws, x, y = ran(apart), np.array(FEEDS["x"]), np.array(FEEDS["y"])
     slope = np.cos(np.sin(y)) * np.cos(y) if condition == "yes" else np.cos(np.tanh(x)) * (1 - np.tanh(x) ** 2)
     np.testing.assert_allclose(ws[gradients["y" if condition == "yes" else "x"]], slope)
+
+
+def nested(op, argument):
+    return [str(inner) for inner in op.args[argument].ops]
+
+
+def test_nested_nets_overwrite_nothing():
+    net = Net()
+    net.Copy("x", "h")
+    with net.Do():
+        net.Swish("h", "h")
+        net.Mul(["h", "y"], "h")
+        net.Tanh("h", "local")
+        net.Sqr("local", "local")
+    apart = net.to_ssa()
+    assert [str(op) for op in apart.ops] == [
+        "h_0 = Copy(x)",
+        "do_0/scope = CreateScope()",
+        "h, do_0/scope = Do(h_0, y, do_0/scope)",
+    ]
+    assert nested(apart.ops[2], "net") == [
+        "h_2 = Swish(h)",
+        "h_1 = Mul(h_2, y)",
+        "local_0 = Tanh(h_1)",
+        "local = Sqr(local_0)",
+    ]
+    np.testing.assert_array_equal(ran(apart)["h"], ran(net)["h"])
+
+
+def test_a_loop_works_on_one_blob_and_overwrites_nothing_in_a_round():
+    apart = doubled_three_times().to_ssa()
+    (body,) = apart.ops[-1].args["loop_net"].ops
+    assert nested(body, "net") == ["t_0 = Copy(t)", "i_0 = Copy(i)", "t = Scale(t_0)", "i = Add(i_0, one)"]
+
+
+def test_nets_that_continue_in_a_workspace_find_its_blobs_by_name():
+    net = Net()
+    net.Copy("x", "h")
+    with net.Do():
+        net.Swish("h", "h")
+    gradients = net.add_gradient_operators(["h"])
+    (forward, _) = [made for made in net.to_ssa().ops if made.type == "Do"]
+    assert nested(forward, "net") == ["h = Swish(h)"]
+    np.testing.assert_array_equal(ran(net.to_ssa())[gradients["x"]], ran(net)[gradients["x"]])
+
+
+def test_random_operators_draw_what_they_drew():
+    net = Net()
+    net.Dropout("x", ["x", "mask"], ratio=0.5, seed=1)
+    net.GaussianFill([], "noise", shape=[50], dtype="float64")
+    net.Add(["noise", "x"], "noise")
+    with net.If("yes"):
+        net.UniformFill([], "noise", shape=[50], dtype="float64")
+        net.Sqr("noise", "noise")
+    apart, many = net.to_ssa(), np.ones(50)
+    assert str(apart.ops[0]) == "x_1, mask = Dropout(x)"
+    for yes in (True, False):
+        for name in ("mask", "noise"):
+            np.testing.assert_array_equal(ran(apart, x=many, yes=yes)[name], ran(net, x=many, yes=yes)[name])
+    assert apart.to_ssa().to_dict() == apart.to_dict()
 
 
 def test_what_is_surely_written_needs_no_copy():
@@ -106,18 +168,13 @@ def test_a_scope_is_one_blob_until_it_is_made_anew():
 def test_nets_on_the_blobs_around_them_are_renamed_with_these():
     net = Net()
     net.Tanh("x", "t")
-    branch = {"name": "branch", "ops": [{"type": "Mul", "inputs": ["t", "y"], "outputs": ["t"]}]}
-    net.add("If", ["yes", "t", "y"], "t", then_net=branch)
+    branch = [op("Mul", "t y", "t"), op("Sqr", "t", "t")]
+    net.ops.append(if_("yes t y", "t", branch))
     net.Sin("t", "z")
     apart = net.to_ssa()
-    (nested,) = apart.ops[2].args["then_net"].ops
-    assert [str(op) for op in (*apart.ops, nested)] == [
-        "t_0 = Tanh(x)",
-        "t = Copy(t_0)",
-        "t = If(yes, t, y)",
-        "z = Sin(t)",
-        "t = Mul(t, y)",
-    ]
+    assert list(map(str, apart.ops)) == ["t_0 = Tanh(x)", "t, t_1 = If(yes, t_0, y)", "z = Sin(t)"]
+    assert nested(apart.ops[1], "then_net") == ["t_1 = Mul(t_0, y)", "t = Sqr(t_1)"]
+    assert nested(apart.ops[1], "else_net") == ["t = Copy(t_0)"]
     np.testing.assert_array_equal(ran(apart)["z"], ran(net)["z"])
 
 

@@ -294,11 +294,21 @@ def test_what_no_branch_wrote_is_not_there_behind_it(own_types):
 
 def test_an_error_in_a_round_names_it():
     body = [op("Concat", "x x", "y sizes", axis=0), op("Mul", "y k", "z"), op("Copy", "y", "x")]
-    error = fault(counted("x k", "x", *body), x=np.ones(1), k=np.ones(4), n=3)
-    assert error.message.startswith("In the loop_net of operator #4 While: In the net of operator #0 Do: Operator #1")
-    error = fault(counted("x k", "x", *body), x=np.ones(2), k=np.ones(4), n=3)
-    assert error.message.startswith("In the loop_net of operator #4 While, iteration 1: In the net of operator #0 Do: ")
-    assert error.kind == "shape_mismatch"
+    for size, round_ in ((1, 0), (2, 1)):
+        error = fault(counted("x k", "x", *body), x=np.ones(size), k=np.ones(4), n=3)
+        way = f"In the loop_net of operator #4 While, iteration {round_}: In the net of operator #0 Do: Operator #1"
+        assert error.message.startswith(way)
+        assert error.kind == "shape_mismatch"
+
+
+def test_shapes_of_what_is_not_run_need_not_fit():
+    misfit = op("Mul", "x k", "z")
+    feeds = {"x": np.ones(2), "k": np.ones(3), "z": np.zeros(2)}
+    for operators in ([if_("yes x k z", "z", [misfit])], counted("x k z", "z", misfit)):
+        np.testing.assert_array_equal(ran(operators, {**feeds, "yes": False, "n": 0})["z"], feeds["z"])
+        error = fault(operators, **feeds, yes=True, n=1)
+        assert error.kind == "shape_mismatch"
+        assert "Mul(x, k): shapes (2,) and (3,) do not broadcast" in error.message
 
 
 # Stacks
