@@ -1,11 +1,23 @@
-"""CuPy for tests of devices: a stand-in everywhere, and the real one where there is a GPU (``pytest -m gpu tests``)."""
+"""CuPy for tests of devices, a stand-in everywhere and the real one where there is a GPU (``pytest -m gpu tests``);
+and no warning of numpy's in what a person looks at.
+"""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cupy_stand_in import stand_in
+
+QUIET = tuple(str(Path(__file__).parent / room) for room in ("debugger", "drawing", "notebook"))
+"""Where overflow, an invalid value or a lost imaginary part is an error: no answer may leave one to its reader."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if str(item.path).startswith(QUIET):
+            item.add_marker(pytest.mark.filterwarnings("error::RuntimeWarning"))
 
 
 @pytest.fixture(params=["stand-in", pytest.param("cupy", marks=pytest.mark.gpu)])

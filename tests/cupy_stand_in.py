@@ -109,6 +109,8 @@ class ndarray(NDArrayOperatorsMixin):
     size = property(lambda self: self.hidden.size)
     ndim = property(lambda self: self.hidden.ndim)
     T = property(lambda self: outside(inside(self).T))
+    real = property(lambda self: outside(inside(self).real))
+    imag = property(lambda self: outside(inside(self).imag))
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("Implicit conversion to a NumPy array is not allowed.")

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { slots } from "../src/formula/naming";
 import { gradientsOf } from "../src/gradients";
 import { chainAt } from "../src/teaching/chain";
+import { numbersOf } from "../src/teaching/elements";
 import { Lesson } from "../src/teaching/lesson";
 import { overlaps, place, pointsOf } from "../src/teaching/placing";
 import { isRight, numbersIn, questionAt, type Question } from "../src/teaching/questions";
@@ -49,6 +50,11 @@ test("a label takes its first free place, and none where all are taken", () => {
   assert.deepEqual(place([[box(0, 0), box(100, 95)]], [box(5, 5)], []), [1]);
   assert.deepEqual(place([[box(0, 0), box(20, 0)]], [], [[[5, 5], [5, 6]]]), [1]);
   assert.equal(overlaps(box(0, 0), box(0, 10)), false);
+});
+
+test("absolute values of complex numbers are no numbers to reckon with", () => {
+  assert.deepEqual(numbersOf(few(3, 4)), [3, 4]);
+  assert.equal(numbersOf({ ...few(3, 4), dtype: "complex64" }), null);
 });
 
 test("an edge is followed along its lines and curves", () => {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from ..program.collection import uncollected
 from ..version import __version__
@@ -27,7 +28,7 @@ from .values import Values
 
 def document(recording: Recording, progress: Progress | None = None) -> Trace:
     """The trace document of `recording`, its graph not drawn yet. `progress` is told how far it is if it takes long."""
-    with uncollected():
+    with uncollected(), np.errstate(all="ignore"):
         pace = Pace(progress, "describe")
         trace = _of(recording, pace)
         pace.before = 0

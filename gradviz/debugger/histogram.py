@@ -24,12 +24,13 @@ def histograms(table: Array, least: Array, most: Array) -> list[list[int]]:
     known = np.isfinite(span) & (span > 0)
     if not known.any():
         return [[] for _ in known]
-    start, scale = np.where(known, least, 0.0), np.where(known, BINS / np.where(known, span, 1.0), 0.0)
+    start, span = np.where(known, least, 0.0), np.where(known, span, np.inf)
     counts = np.zeros((len(table), BINS + 1), np.int64, like=table)
     for at, block in blocks(table):
         place = block.astype(np.float64)
         place -= start[at, None]
-        place *= scale[at, None]
+        place /= span[at, None]  # not the multiple of an inverse: that of a subnormal number is infinite
+        place *= BINS
         rows = len(place)
         finite = np.isfinite(place)
         is_whole = bool(finite.all())

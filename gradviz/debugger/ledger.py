@@ -5,17 +5,17 @@ For contributions c_i with the sum t:
     share_i      = <c_i, t> / <t, t>          the shares add up to 1; negative: it pulls the other way
     cosine_i     = <c_i, t> / (|c_i| |t|)
     cancellation = 1 - |t| / sum_i |c_i|      0: all pull one way, 1: they annihilate each other
+
+`vectors` says what these are of complex numbers.
 """
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from ..operators.registry import Array
 from ..program.events import How
 from .trace_parts import Contribution, Ledger, Number, number
+from .vectors import Vector, cancellation, compare, norm, vector
 
 
 class Term(NamedTuple):
@@ -49,14 +49,14 @@ def ledger(blob: str, at: int, total: str, terms: Sequence[Term], whole: Array |
         whole: the sum's value.
     """
     arrays = [term.array for term in terms]
-    sum_ = None if whole is None or any(array is None for array in arrays) else _flat(whole)
-    norms: list[float] = []
+    sum_ = None if whole is None or any(array is None for array in arrays) else vector(whole)
+    parts: list[Vector] = []
     contributions = []
     for term in terms:
-        norm = share = cosine = None
+        length = share = cosine = None
         if sum_ is not None and term.array is not None:
-            norm, share, cosine = _compare(_flat(term.array), sum_)
-            norms.append(norm)
+            parts.append(vector(term.array))
+            length, share, cosine = compare(parts[-1], sum_)
         contributions.append(
             Contribution(
                 gradient=term.gradient,
@@ -64,40 +64,20 @@ def ledger(blob: str, at: int, total: str, terms: Sequence[Term], whole: Array |
                 of=term.of,
                 how=term.how,
                 path=term.path,
-                norm=_said(norm),
+                norm=_said(length),
                 share=_said(share),
                 cosine=_said(cosine),
                 frame=term.frame,
             )
         )
-    total_norm = cancellation = None
-    if sum_ is not None:
-        total_norm, parts = _norm(sum_), sum(norms)
-        cancellation = 1 - total_norm / parts if parts else None
     return Ledger(
         blob=blob,
         at=at,
         total=total,
         contributions=contributions,
-        norm=_said(total_norm),
-        cancellation=_said(cancellation),
+        norm=None if sum_ is None else number(norm(sum_)),
+        cancellation=None if sum_ is None else _said(cancellation(parts, sum_)),
     )
-
-
-def _flat(array: Array) -> Array:
-    return array.ravel().astype(np.float64)
-
-
-def _norm(vector: Array) -> float:
-    return math.sqrt(float(vector @ vector))
-
-
-def _compare(part: Array, total: Array) -> tuple[float, float | None, float | None]:
-    """Norm, share and cosine; the latter None where a norm is zero."""
-    norm, whole, product = _norm(part), _norm(total), float(part @ total)
-    share = product / whole**2 if whole else None
-    cosine = product / (norm * whole) if norm and whole else None
-    return norm, share, cosine
 
 
 def _said(value: float | None) -> Number | None:

@@ -8,6 +8,7 @@ from ..program import GradientSlice
 from ..program.events import Deduplicated
 from .trace import Merge, MergedRow, Number, number
 from .trace_check import MERGED_ROWS
+from .vectors import furthest
 
 Arrays = tuple[Array | None, Array | None]
 """Indices and values of a slice as numpy's arrays; None: not computed."""
@@ -56,7 +57,7 @@ def _difference(was: Arrays, became: Arrays) -> Number | None:
     if indices is None or values is None or merged_indices is None or merged_values is None:
         return None
     named = np.unique(np.concatenate([indices.reshape(-1), merged_indices.reshape(-1)]))
-    dense = added_rows(np.searchsorted(named, indices), values, len(named))
-    merged = added_rows(np.searchsorted(named, merged_indices), merged_values, len(named))
-    with np.errstate(invalid="ignore"):
-        return number(float(np.abs(dense - merged).max())) if dense.size else 0.0
+    with np.errstate(all="ignore"):
+        dense = added_rows(np.searchsorted(named, indices), values, len(named))
+        merged = added_rows(np.searchsorted(named, merged_indices), merged_values, len(named))
+    return number(furthest(dense, merged))

@@ -1,4 +1,4 @@
-"""Moments of arrays, many rows at once: range, sums and counts, from which their statistics are told."""
+"""Moments of arrays, many rows at once: range, means, norm and counts."""
 
 from __future__ import annotations
 
@@ -9,17 +9,33 @@ import numpy as np
 
 from ..operators.registry import Array
 from .blocks import BLOCK, blocks
+from .vectors import exponent_of
 
 
 class Moments(NamedTuple):
-    """What is counted and added up of each row of a table; each (rows,), where the table lies.
+    """What is known of each row of a table; each (rows,), where the table lies.
 
     Attributes:
         low, high: of its finite elements; infinity and minus infinity where there are none.
-        total, magnitude: the sums of its finite elements and of their absolute values.
-        squares: the sum of the squares of all its elements.
+        mean, mean_abs: of its finite elements and of their absolute values; NaN where there are none.
+        norm: of all its elements; infinite where one is, or where it is beyond the greatest float64.
         finite, nan, inf, zero, subnormal: how many of its elements are that.
     """
+
+    low: Array
+    high: Array
+    mean: Array
+    mean_abs: Array
+    norm: Array
+    finite: Array
+    nan: Array
+    inf: Array
+    zero: Array
+    subnormal: Array
+
+
+class _Sums(NamedTuple):
+    """The same with sums in place of means: `total`, `magnitude` of the finite elements, `squares` of all."""
 
     low: Array
     high: Array
@@ -34,27 +50,53 @@ class Moments(NamedTuple):
 
 
 _ADDED: Any = partial(np.sum, axis=1)
-_JOINED = (partial(np.min, axis=1), partial(np.max, axis=1), *[_ADDED] * (len(Moments._fields) - 2))
-"""Of each moment, how those of the parts of a row become that of the row."""
+_JOINED = (partial(np.min, axis=1), partial(np.max, axis=1), *[_ADDED] * (len(_Sums._fields) - 2))
+"""Of each sum, how those of the parts of a row become that of the row."""
+
+LEAST_SQUARES = 2.0**-900
+"""A sum of squares below this may have lost some of them."""
 
 
-def moments(table: Array) -> Moments:
-    """The moments of a boolean or real table (rows, elements), 1 element or more, in float64."""
-    parts = [_of_block(block) for _, block in blocks(table)]
+def moments(table: Array, precision: np.dtype[Any]) -> Moments:
+    """The moments of a boolean or real table (rows, elements), 1 element or more, in float64.
+
+    Args:
+        precision: the dtype by which elements are subnormal: the table's, or that of what its elements were parts of.
+    """
+    sums = _sums(table, precision)
+    mean, mean_abs, norm = sums.total / sums.finite, sums.magnitude / sums.finite, np.sqrt(sums.squares)
+    is_inexact = ~np.isfinite(sums.magnitude) | (np.isinf(norm) & (sums.inf == 0))
+    is_inexact |= (sums.squares < LEAST_SQUARES) & (sums.zero < table.shape[1])
+    for row in np.flatnonzero(is_inexact).tolist():
+        mean[row], mean_abs[row], norm[row] = _scaled(table[row : row + 1], sums, row, precision)
+    return Moments(sums.low, sums.high, mean, mean_abs, norm, *sums[5:])
+
+
+def _scaled(numbers: Array, sums: _Sums, row: int, precision: np.dtype[Any]) -> tuple[float, float, float]:
+    """Mean, mean of the absolute values and norm of numbers whose sums float64 does not hold."""
+    exponent = exponent_of(max(abs(float(sums.low[row])), abs(float(sums.high[row]))))
+    scaled, power = _sums(numbers.astype(np.float64) * 2.0**-exponent, precision), 2.0**exponent
+    finite = float(scaled.finite[0])
+    mean, mean_abs = float(scaled.total[0]) / finite, float(scaled.magnitude[0]) / finite
+    return mean * power, mean_abs * power, float(scaled.squares[0]) ** 0.5 * power
+
+
+def _sums(table: Array, precision: np.dtype[Any]) -> _Sums:
+    parts = [_of_block(block, precision) for _, block in blocks(table)]
     if len(parts) == 1:
         return parts[0]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     if table.shape[1] > BLOCK:
         columns = [join(column.reshape(len(table), -1)) for join, column in zip(_JOINED, columns, strict=True)]
-    return Moments(*columns)
+    return _Sums(*columns)
 
 
-def _of_block(block: Array) -> Moments:
+def _of_block(block: Array, precision: np.dtype[Any]) -> _Sums:
     whole = block.astype(np.float64)
     size = np.abs(whole)
     squares = (whole * whole).sum(axis=1)
     nan = inf = none = np.zeros(len(block), np.int64, like=block)
-    zero, subnormal = _small(block, size, none)
+    zero, subnormal = _small(block, size, none, precision)
     if np.isfinite(squares).all():
         finite = none + block.shape[1]
         least = most = whole
@@ -64,17 +106,17 @@ def _of_block(block: Array) -> Moments:
         inf = block.shape[1] - finite - nan
         least, most = np.where(is_finite, whole, np.inf), np.where(is_finite, whole, -np.inf)
         whole, size = np.where(is_finite, whole, 0.0), np.where(is_finite, size, 0.0)
-    return Moments(
+    return _Sums(
         least.min(axis=1), most.max(axis=1), whole.sum(axis=1), size.sum(axis=1), squares, finite, nan, inf, zero,
         subnormal,
     )  # fmt: skip
 
 
-def _small(block: Array, size: Array, none: Array) -> tuple[Array, Array]:
+def _small(block: Array, size: Array, none: Array, precision: np.dtype[Any]) -> tuple[Array, Array]:
     """How many elements of each row are zero, and how many subnormal; `size`: their absolute values."""
     if block.dtype.kind != "f":
         return _count(block == 0), none
-    small = _count(size < _smallest_normal(block.dtype))
+    small = _count(size < _smallest_normal(precision))
     if not small.any():
         return none, none
     zero = _count(block == 0)

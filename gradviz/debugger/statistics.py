@@ -6,6 +6,7 @@ table, which takes a tenth of the time that measuring them one by one takes.
 
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from .moments import moments
 from .trace_check import PREVIEW_COLUMNS, PREVIEW_ROWS
 from .trace_parts import Number, Value, number
 from .trace_rows import rows_and_columns
+from .vectors import absolute
 
 TOGETHER = 1 << 20
 """Elements that are measured at once."""
@@ -130,11 +132,13 @@ def _measured(
     shape, dtype, where = list(first.shape), str(first.dtype), str(device)
     with current(device), np.errstate(all="ignore"):
         stack = first[None] if len(arrays) == 1 else np.stack(arrays)
-        table = np.abs(stack) if stack.dtype.kind == "c" else stack
+        table = absolute(stack)
         flat = table.reshape(len(arrays), first.size)
         corner = table.reshape(len(arrays), rows, columns)[:, : preview[0], : preview[1]]
         is_counted = is_always_counted or corner.shape[1:] != (rows, columns)
-        measured = list(zip(_told(flat, told, is_counted), previews(moved(corner, CPU)), strict=True))
+        measured = list(
+            zip(_told(flat, _precision(first.dtype), told, is_counted), previews(moved(corner, CPU)), strict=True)
+        )
     for (numbers, (nan, inf, zero, subnormal), histogram), shown in measured:
         yield Value(
             shape=shape,
@@ -159,7 +163,7 @@ def _measured(
 
 
 def _told(
-    flat: Array, told: Callable[[float], Number], is_counted: bool
+    flat: Array, precision: np.dtype[Any], told: Callable[[float], Number], is_counted: bool
 ) -> Iterator[tuple[list[Number | None], Sequence[int], list[int]]]:
     """Of each row: min, max, mean, mean of the absolute values and norm, of which NaN and infinities count in the norm
     alone; how many elements are NaN, infinite, zero and subnormal; and where it `is_counted`, the histogram.
@@ -168,9 +172,9 @@ def _told(
         for _ in flat:
             yield [None] * 5, [0] * 4, []
         return
-    found = moments(flat)
+    found = moments(flat, precision)
     columns = (
-        found.low, found.high, found.total / found.finite, found.magnitude / found.finite, np.sqrt(found.squares),
+        found.low, found.high, found.mean, found.mean_abs, found.norm,
         found.nan, found.inf, found.zero, found.subnormal, found.finite,
     )  # fmt: skip
     histogram = histograms(flat, found.low, found.high) if is_counted else [[] for _ in flat]
@@ -178,10 +182,14 @@ def _told(
         yield [*(map(told, row[:4]) if row[9] else [None] * 4), told(row[4])], row[5:9], bins
 
 
+def _precision(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """That of the parts of a complex number, else of the number."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
 def previews(corners: Array) -> list[list[list[Number]]]:
     """The numbers of tables of one shape, to 6 digits; those of complex numbers are their absolute values."""
-    if corners.dtype.kind == "c":
-        corners = np.abs(corners)
+    corners = absolute(corners)
     if corners.dtype.kind != "f":
         kind = int if corners.dtype.kind == "b" else corners.dtype
         return corners.astype(kind).tolist() if corners.size else [[] for _ in corners]

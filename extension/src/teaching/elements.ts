@@ -11,8 +11,8 @@ export function elementsOf(value: Value): Scalar[] | null {
   return value.size > 0 && value.size <= TINY && elements.length === value.size ? elements : null;
 }
 
-/** The same as numbers; null where one is none, too. */
+/** The same as numbers; null where one is none, or a complex one, of which the absolute value alone is known. */
 export function numbersOf(value: Value | null | undefined): number[] | null {
-  const elements = value && value.stack === undefined ? elementsOf(value) : null;
+  const elements = value && value.stack === undefined && !value.dtype.startsWith("complex") ? elementsOf(value) : null;
   return elements?.every((one) => typeof one === "number") ? (elements as number[]) : null;
 }

@@ -30,7 +30,7 @@ export function heatmap(name: string, value: Value): HTMLElement {
 function heatCell(cell: Value["preview"][number][number], largest: number, where: string): HTMLElement {
   const finite = typeof cell === "number" && Number.isFinite(cell);
   const made = element("i", { class: finite ? (cell < 0 ? "gv-below" : "gv-above") : "gv-no-number", title: `${where} ${quantity(cell)}` });
-  if (finite && largest > 0) made.style.setProperty("--gv-strength", `${Math.round((100 * Math.abs(cell)) / largest)}%`);
+  if (finite && largest > 0) made.style.setProperty("--gv-strength", `${Math.round(100 * (Math.abs(cell) / largest))}%`);
   return made;
 }
 

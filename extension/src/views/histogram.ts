@@ -18,7 +18,7 @@ export function histogram(value: Value): HTMLElement[] {
   const zeros = min <= 0 && max >= 0 ? at(0) : -1;
   const bars = element("div", { class: "gv-bars", role: "img", "aria-label": described(bins, min, max, value) });
   bins.forEach((size, bin) => {
-    const low = min + ((max - min) * bin) / bins.length;
+    const low = min + (max - min) * (bin / bins.length);
     const bar = element("i", { title: `${quantity(low)} to ${quantity(low + (max - min) / bins.length)}: ${count(size)}` });
     bar.style.height = `${(100 * size) / most}%`;
     if (bin === zeros && value.zero > 0) {
@@ -40,7 +40,7 @@ function counts({ zero, nan, inf }: Value): string {
 
 function described(bins: number[], min: number, max: number, value: Value): string {
   const peak = bins.indexOf(Math.max(...bins));
-  const low = min + ((max - min) * peak) / bins.length;
+  const low = min + (max - min) * (peak / bins.length);
   const rest = counts(value);
   return `histogram from ${quantity(min)} to ${quantity(max)}, most from ${quantity(low)} to ${quantity(low + (max - min) / bins.length)}${rest && `; ${rest}`}`;
 }

@@ -43,8 +43,9 @@ export function columns(numbers: readonly (Scalar | null)[], marked: number, wha
   const isWide = known.length > 0 && most / least > WIDE;
   const height = (size: number): number => {
     if (size === 0 || known.length === 0) return 0;
-    if (!isWide) return (HEIGHT * size) / most;
-    return HEIGHT * (0.06 + (0.94 * Math.log(size / least)) / Math.log(most / least));
+    if (!isWide) return HEIGHT * (size / most);
+    // The quotient of two sizes may be infinite, the difference of their logarithms is not.
+    return HEIGHT * (0.06 + (0.94 * (Math.log(size) - Math.log(least))) / (Math.log(most) - Math.log(least)));
   };
   const pitch = WIDTH / Math.max(1, numbers.length);
   const bar = (index: number): string => `M${((index + 0.5) * pitch).toFixed(2)} ${HEIGHT}V${(HEIGHT - height(sizes[index] ?? 0)).toFixed(1)}`;

@@ -104,8 +104,9 @@ function duration(seconds: number): string {
 function statistics(value: Value): HTMLElement {
   const known = (label: string, found: Scalar | null): [string, string, boolean] => [label, found === null ? "none" : quantity(found), false];
   const counted = (label: string, found: number, isBad: boolean): [string, string, boolean] => [label, count(found), isBad && found > 0];
+  const of = value.dtype.startsWith("complex") ? " |·|" : "";
   const rows: [string, string, boolean][] = [
-    known("min", value.min), known("max", value.max), known("mean", value.mean), known("mean |·|", value.mean_abs),
+    known(`min${of}`, value.min), known(`max${of}`, value.max), ...(of ? [] : [known("mean", value.mean)]), known("mean |·|", value.mean_abs),
     known("norm ‖·‖", value.norm), counted("zeros", value.zero, false), counted("NaN", value.nan, true), counted("infinite", value.inf, true),
     ...(value.subnormal ? [counted("subnormal", value.subnormal, true)] : []),
   ];

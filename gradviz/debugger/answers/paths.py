@@ -6,17 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from ...operators.registry import Array
+from ...runtime.devices import CPU, moved
 from ..faults import bad_argument
 from ..trace_parts import Number, number
+from ..vectors import Vector, compare, furthest, norm, vector
 from .finding import find
 from .flow import Flow, flow_of
 from .forms import Answer, Block, Grid, Paragraph, digits, percent, way
 from .recorded import Recorded
 from .scene import Scene
-from .ways import Part, Ways, as_vector
+from .ways import Part, Ways
 
 LONG = 13
 """Blobs and operators of a path that are shown before it is shortened."""
@@ -30,8 +31,8 @@ class Path(msgspec.Struct, frozen=True):
         operators: the forward operators between them.
         slots: which input of each operator it passes.
         steps: all of it as words; of an operator that reads a blob several times, which of its inputs is meant.
-        norm, share, cosine: of what flows along it, share and cosine with the sum over all paths; None: not computed,
-            or, of share and cosine, there is none, as of zeros.
+        norm, share, cosine: of what flows along it, share and cosine with the sum over all paths, as in `vectors`;
+            None: not computed, or, of share and cosine, there is none, as of zeros.
     """
 
     blobs: list[str]
@@ -131,19 +132,19 @@ def answer(recorded: Recorded, subnet: str | None, frame: int | None, y: str | N
     found, is_proven = ways.greatest(k)
     whole = ways.whole() if has_values and ways.count else None
     gradient = flow.gradient(blob) if starts.keys() == flow.seeds.keys() else None
+    arrived = None if gradient is None else _array(scene, flow, blob, gradient.parts)
     difference = None
-    if whole is not None and gradient is not None:
-        was = as_vector(flow.array(blob, gradient.parts))
-        with np.errstate(invalid="ignore"):  # infinities of one sign differ by NaN
-            difference = float(np.abs(was - as_vector(whole)).max()) if was.size else 0.0
+    if whole is not None and arrived is not None:
+        difference = furthest(moved(arrived, CPU), moved(whole, CPU))
+    total = None if whole is None else vector(moved(whole, CPU))
     return PathsView(
         x=scene.named(blob),
         starts=[(start, ", ".join(parts) if parts else "none") for start, parts in starts.items()],
         count=ways.count,
-        paths=[_path(scene, part, whole) for part in found],
+        paths=[_path(scene, part, total) for part in found],
         is_complete=len(found) == ways.count,
         is_proven=is_proven,
-        norm=None if whole is None else number(float(np.linalg.norm(as_vector(whole)))),
+        norm=None if total is None else number(norm(total)),
         difference=None if difference is None else number(difference),
         parts=tuple(part.array for part in found),
     )
@@ -171,23 +172,21 @@ def _array(scene: Scene, flow: Flow, blob: str, parts: Sequence[str]) -> Array |
     return flow.array(blob, tuple(parts))
 
 
-def _path(scene: Scene, part: Part, whole: Array | None) -> Path:
+def _path(scene: Scene, part: Part, total: Vector | None) -> Path:
     hops = part.hops[::-1]
     blobs = [scene.forward[hop.operator].inputs[hop.slot] for hop in hops]
-    norm = share = cosine = None
-    if part.array is not None and whole is not None:
-        vector, total = as_vector(part.array), as_vector(whole)
-        length, product, square = float(np.linalg.norm(vector)), float(vector @ total), float(total @ total)
-        norm = number(length)
-        share = number(product / square) if square else None
-        cosine = number(product / (length * square**0.5)) if length and square else None
+    length = share = cosine = None
+    if part.array is not None and total is not None:
+        length, share, cosine = (
+            None if one is None else number(one) for one in compare(vector(moved(part.array, CPU)), total)
+        )
     operators, slots = [hop.operator for hop in hops], [hop.slot for hop in hops]
     steps = [blobs[0] if blobs else part.start]
     for operator, slot, after in zip(operators, slots, [*blobs[1:], part.start], strict=False):
         inputs = scene.forward[operator].inputs
         several = f" (input {slot})" if inputs.count(inputs[slot]) > 1 else ""
         steps += [f"#{operator}{several}", after]
-    return Path([*blobs, part.start], operators, slots, steps, norm, share, cosine)
+    return Path([*blobs, part.start], operators, slots, steps, length, share, cosine)
 
 
 def _told_apart(paths: Sequence[Sequence[str]]) -> list[str]:

@@ -11,6 +11,7 @@ from ...runtime.devices import CPU, moved
 from ..faults import CursorError, bad_argument
 from ..narration import listed
 from ..statistics import WORKSPACES
+from ..vectors import absolute
 from .causes import cause
 from .finding import find
 from .forms import Answer, Block, Grid, Paragraph, digits
@@ -187,9 +188,10 @@ def _elements(scene: Scene, blob: str, fault: What) -> tuple[int, list[int] | No
     count = {"nan": value.nan, "inf": value.inf, "zero": value.zero, "explosion": 1}[fault]
     if array is None:
         return count, None
-    here = moved(array, CPU)
+    here = absolute(moved(array, CPU))
     if fault == "explosion":
-        return count, [int(place) for place in np.unravel_index(int(np.abs(here).argmax()), here.shape)]
+        sizes = np.abs(here.astype(np.float64))
+        return count, [int(place) for place in np.unravel_index(int(sizes.argmax()), sizes.shape)]
     mask = np.isnan(here) if fault == "nan" else np.isinf(here) if fault == "inf" else here == 0
     return count, [int(place) for place in np.argwhere(mask)[0]]
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from ..faults import bad_argument
 from ..placed import Placed
 from ..trace_check import TraceError
@@ -27,12 +29,17 @@ Question = TypeVar("Question", bound=Callable[..., Any])
 
 
 def asked(question: Question) -> Question:
-    """A question of `Questions`. A document from a file may contradict itself in ways that only an answer meets."""
+    """A question of `Questions`.
+
+    A document from a file may contradict itself in ways that only an answer meets. What operators do to numbers when
+    they are run again, as when they were recorded, is no cause for warnings of numpy: the answer tells of it.
+    """
 
     @wraps(question)
     def ask(questions: Questions, *args: Any, **kwargs: Any) -> Any:
         try:
-            return question(questions, *args, **kwargs)
+            with np.errstate(all="ignore"):
+                return question(questions, *args, **kwargs)
         except (AssertionError, LookupError, TypeError, ValueError) as error:
             if questions._recording is not None:
                 raise

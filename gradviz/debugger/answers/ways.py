@@ -19,6 +19,7 @@ import numpy as np
 
 from ...operators.registry import Array
 from ...runtime.devices import CPU, device_of, moved
+from ..vectors import as_vector, norm, vector
 from .flow import Flow, added
 from .pull import Pull
 from .scene import Scene
@@ -169,14 +170,13 @@ class Ways:
         return gains is not None and all(norm * gains[blob] <= found[-1].norm for blob, norm in aside)
 
     def _gains(self) -> dict[str, float] | None:
-        """For each blob the most by which a way from there to x can multiply a norm; None: too dear to compute."""
+        """For each blob the most by which a way from there to x can multiply a norm.
+
+        None: too dear to compute, or complex, where a Jacobian need not be linear.
+        """
         passed = list(self._on_the_way())
-        rows = sum(
-            self._scene.needed(self._scene.forward[index].outputs[slot]).size
-            for index, outputs, _ in passed
-            for slot in outputs
-        )
-        if rows > ROWS:
+        outs = [self._scene.needed(self._scene.forward[at].outputs[slot]) for at, slots, _ in passed for slot in slots]
+        if sum(out.size for out in outs) > ROWS or any(out.dtype.kind == "c" for out in outs):
             return None
         gains = {self._x: 1.0}
         for index, outputs, inputs in reversed(passed):
@@ -196,19 +196,20 @@ class Ways:
             reached = self._pull(index, {output: moved(unit.reshape(like.shape), device_of(like))})
             for slot in inputs:
                 array = reached[slot]
-                rows[slot].append(np.zeros(0) if array is None else as_vector(array))
-        return {slot: float(np.linalg.norm(np.array(found), 2)) if found else 0.0 for slot, found in rows.items()}
+                rows[slot].append(np.zeros(0) if array is None else as_vector(moved(array, CPU)))
+        return {slot: _greatest_singular_value(np.array(found)) for slot, found in rows.items()}
 
 
-def as_vector(array: Array) -> Array:
-    """The elements as numpy's float64."""
-    return moved(array, CPU).reshape(-1).astype(np.float64)
+def _greatest_singular_value(matrix: Array) -> float:
+    if not matrix.size:
+        return 0.0
+    return float(np.linalg.norm(matrix, 2)) if np.isfinite(matrix).all() else float("inf")
 
 
 def _norm(array: Array | None) -> float:
     """The norm; of what holds a NaN it is infinite, so that it is seen first."""
-    norm = 0.0 if array is None else float(np.linalg.norm(as_vector(array)))
-    return float("inf") if np.isnan(norm) else norm
+    length = 0.0 if array is None else norm(vector(moved(array, CPU)))
+    return float("inf") if np.isnan(length) else length
 
 
 def _add(arriving: dict[str, Array], blob: str, array: Array) -> None:
