@@ -253,6 +253,18 @@ export interface NodeGroup {
 /** `phrases` are what all shapes have in common, in pieces. */
 export type Graph = { svg: string; dot: string; groups: NodeGroup[]; shapes: string[]; phrases: string[] } | { omitted: string };
 
+/** What kept the program from being run, found before its first operator. */
+export interface Obstacle {
+  /** That of the error: "undefined_blob", "shape_mismatch", ... */
+  kind: string;
+  message: string;
+  /** Sentences, each one way to repair it. */
+  ways_out: string[];
+  blobs: string[];
+  /** The lines at fault, of the outermost net. */
+  lines: string[];
+}
+
 /** What an operator type computes, in plain text about the names of its inputs and outputs. */
 export interface Formula {
   formula: string;
@@ -271,6 +283,8 @@ export interface Trace {
   engine: (typeof ENGINES)[number];
   name: string;
   summary: string;
+  /** Why the program was not run although a workspace was given. */
+  obstacle: Obstacle | null;
   net: Record<string, unknown>;
   ys: string[] | Record<string, GradientName | null>;
   skip: number;

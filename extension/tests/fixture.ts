@@ -137,7 +137,7 @@ export function residualTrace(options: { execute: boolean } = { execute: true })
   if (options.execute) execute(recorder, [...forward, ...backward], values);
   const net = { name: "residual", ops: FORWARD.map(([type, inputs, outputs]) => ({ type, inputs, outputs })) };
   return {
-    format: "gradviz-trace", version: 1, producer: "gradviz 0.1.0", engine: "symbolic", name: "residual", summary: "A net of 7 operators.", net,
+    format: "gradviz-trace", version: 1, producer: "gradviz 0.1.0", engine: "symbolic", name: "residual", summary: "A net of 7 operators.", obstacle: null, net,
     ys: ["loss"], skip: 0, forward, backward, subnets: [], events: recorder.events, frames: [], values, arrays: [], stacks: [], ledgers, merges: [],
     gradients: { x: "x_grad@0", a: "a_grad@0", w1: "w1_grad@0" }, graph: GRAPH, schedule: null, formulas: {}, breakpoints: [], watches: [],
   };

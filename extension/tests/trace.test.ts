@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { parseTrace } from "../src/document/parse";
+import { isObstacle, reason } from "../src/obstacle";
+import type { TraceEvent } from "../src/trace";
+import { labelOf } from "../src/views/kinds";
 import { residualTrace } from "./fixture";
 
 type Document = Record<string, any>;
@@ -146,6 +149,22 @@ test("a merge that contradicts the document is refused", () => {
   refusal(damaged((merge) => (merge["aggregator"] = "max")), /merges\[0\]\.aggregator is "max", not one of sum, mean$/);
   refusal(damaged((merge) => (merge["rows_before"] = -1)), /merges\[0\]\.rows_before is -1/);
   refusal(damaged((merge) => delete merge["after"]), /merges\[0\]\.after is missing/);
+});
+
+test("what kept the program from being run is read, and has to be about lines that there are", () => {
+  const obstacle = { kind: "undefined_blob", message: "reads aa", ways_out: ["Did you mean a?"], blobs: ["aa"], lines: ["f1"] };
+  const trace = parseTrace(document((copy) => (copy.obstacle = obstacle)));
+  assert.deepEqual(trace.obstacle, obstacle);
+  assert.deepEqual([isObstacle(trace, "f1"), isObstacle(trace, "f2")], [true, false]);
+  assert.equal(reason(obstacle), "reads aa Did you mean a?");
+  assert.throws(() => parseTrace(document((copy) => (copy.obstacle = { ...obstacle, lines: ["f99"] }))), /obstacle.lines/);
+});
+
+test("a pass is not called complete where the program cannot be run", () => {
+  const trace = parseTrace(document(() => undefined));
+  const completed = { ...trace.events[0], kind: "Completed" } as TraceEvent;
+  assert.equal(labelOf(trace, completed), "Complete");
+  assert.equal(labelOf({ ...trace, obstacle: { kind: "", message: "", ways_out: [], blobs: [], lines: [] } }, completed), "Generated, not run");
 });
 
 test("a histogram is read as it was written, and one that does not count the elements is refused", () => {

@@ -6,6 +6,7 @@ from ..program.events import Event, Failed
 from .answers import Questions
 from .faults import no_value
 from .marks import Marks
+from .obstacle import reminder
 from .scopes import find_value
 
 
@@ -81,8 +82,10 @@ class Cursor(Questions, Marks):
         found = None if self._recording is None else find_value(self._recording, blob, frame)
         if found is None:
             has_stopped = isinstance(self.events[-1], Failed)
-            raise no_value(blob, is_read=self._recording is None, has_stopped=has_stopped)
+            obstacle = self._trace.obstacle
+            raise no_value(blob, is_read=self._recording is None, has_stopped=has_stopped, obstacle=obstacle)
         return found
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r} at event {self._position} / {len(self)}>\n{self.narration}"
+        where = f"<{type(self).__name__} {self.name!r} at event {self._position} / {len(self)}>"
+        return "\n".join(filter(None, [where, self.narration, reminder(self._trace, self._position)]))

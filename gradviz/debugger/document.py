@@ -15,6 +15,7 @@ from .eager.recording import EagerRecording
 from .execution import Execution
 from .groups import Groups
 from .loop_sums import loop_ledgers
+from .obstacle import entry
 from .programs import Program
 from .progress import Pace, Progress
 from .recording import Recording
@@ -54,6 +55,7 @@ def _of_net(recording: Recording, pace: Pace) -> Trace:
         producer=f"gradviz {__version__}",
         name=recording.net.name,
         summary=narration.summary(recording) + narration.stored(recording),
+        obstacle=None if recording.obstacle is None else entry(recording.obstacle, program.outermost),
         net=json_safe(recording.net.to_dict()),
         ys=_ys(recording.ys),
         skip=recording.skip,

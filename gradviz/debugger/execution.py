@@ -141,7 +141,9 @@ class Execution:
         told = [] if line is None or line.role == "forward" else [line]
         whole = self._whole(event, lines, forward, told, [], [event.error], is_named=run is None)
         frame = self._frames[-1] if run is not None else None
-        return _again(whole, narration.failed(event), group, frame, None)
+        obstacle = self._recording.obstacle
+        text = narration.failed(event) if obstacle is None else narration.not_run(obstacle)
+        return _again(whole, text, group, frame, None)
 
     def _place(self, run: Run | None, position: int) -> tuple[Nested, Lines, GrowingLine]:
         """The net that runs, its lines, and the line of the operator at a position of it."""

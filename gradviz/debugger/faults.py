@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 from ..program import GradvizError
 from ..program.errors import shorten
+from .trace_parts import Obstacle
 
 MOST_KNOWN = 8
 """Names that an error lists."""
@@ -33,13 +34,21 @@ def unknown(what: str, word: object, known: Iterable[str], ways_out: Sequence[st
     )
 
 
-def no_value(blob: str, *, is_read: bool, has_stopped: bool = False) -> CursorError:
+def no_value(blob: str, *, is_read: bool, has_stopped: bool = False, obstacle: Obstacle | None = None) -> CursorError:
     """There is no array of `blob`.
 
     Args:
         is_read: whether the recording was read from a file.
         has_stopped: whether the last thing that happened is that something failed.
+        obstacle: why nothing was run at all.
     """
+    if obstacle is not None:
+        return CursorError(
+            f"There is no value of {shorten(blob)}: nothing was run. {obstacle.message}",
+            kind="not_computed",
+            blobs=[blob],
+            ways_out=obstacle.ways_out,
+        )
     if is_read:
         reason, way_out = "a saved trace keeps statistics, no arrays", "Record it again with gradviz.debug."
     elif has_stopped:

@@ -6,7 +6,7 @@ Code stands between backticks, blobs with their versions: `x@1`.
 from collections.abc import Iterable, Sequence
 
 from ..operators import lookup
-from ..program import GradientSlice
+from ..program import GradientSlice, GradvizError
 from ..program.control_flow import nested_nets
 from ..program.events import (
     Accumulated,
@@ -24,6 +24,7 @@ from ..program.events import (
 )
 from ..runtime.byte_counts import written
 from .lines import GrowingLine, Lines, Written
+from .obstacle import sentence
 from .recording import Recording
 from .statistics import WORKSPACES
 from .trace_parts import Merge, Value
@@ -38,8 +39,15 @@ def summary(recording: Recording) -> str:
     sums = sum(isinstance(event, Accumulated) for event in recording.generation)
     ys = listed([code(y) for y in dict.fromkeys(recording.ys)])
     said = f"A net of {count_of(forward, 'operator')}, differentiated from {ys}"
-    if isinstance(last := recording.events[-1], Failed):
-        return f"{said}. The pass stops at the last event: {last.message}"
+    has_failed = isinstance(last := recording.events[-1], Failed)
+    if recording.obstacle is not None:
+        has_failed = isinstance(last := recording.generation[-1], Failed)
+        said += f". It cannot be run: {sentence(recording.obstacle)} The backward pass"
+        said += " stops" if has_failed else " is generated all the same"
+    elif has_failed:
+        said += ". The pass stops"
+    if isinstance(last, Failed):
+        return f"{said} at the last event: {last.message}"
     said += f": {count_of(len(recording.operators) - forward, 'gradient operator')} in the making"
     said += f", with {count_of(sums, 'accumulation')}. Step to see how they come about."
     if nested := sum(net is not recording.nets for net in recording.nets):
@@ -206,19 +214,23 @@ def deduplicated(merge: Merge, made: Sequence[GrowingLine]) -> str:
     return f"{said} Here {rows}; index {most.index} stood there {most.times} times."
 
 
-def completed(event: Completed, operators: int, ys: Iterable[str], missing: Sequence[str]) -> str:
-    said = f"The backward pass is whole: {count_of(operators, 'gradient operator')}, "
+def completed(event: Completed, operators: int, ys: Iterable[str], *, is_run: bool) -> str:
+    """What the pass has come to; `is_run`: nothing keeps it from being run."""
+    said = "The backward pass is whole" if is_run else "The backward pass is generated, and will not be run"
+    said += f": {count_of(operators, 'gradient operator')}, "
     said += f"gradients of {count_of(len(event.gradients), 'blob')}."
     if set(event.gradients) <= set(ys):
         reached = listed([code(blob) for blob in event.gradients])
         said += f" None goes further back than {reached}; `why_none` says of any other blob what cuts its ways."
-    if missing:
-        said += f" It is not executed, because {listed([code(blob) for blob in missing])} {was(missing)} not fed."
     return said
 
 
 def failed(event: Failed) -> str:
     return f"The pass stops here. {event.message}"
+
+
+def not_run(obstacle: GradvizError) -> str:
+    return f"Nothing is run. {sentence(obstacle)}"
 
 
 def ran(what: str, device: str, seconds: float | None, outputs: Sequence[tuple[str, str]]) -> str:
@@ -276,10 +288,6 @@ def reading(readers: Sequence[str]) -> str:
 
 def count_of(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def was(parts: Sequence[str]) -> str:
-    return "was" if len(parts) == 1 else "were"
 
 
 def duration(seconds: float) -> str:

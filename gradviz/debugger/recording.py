@@ -22,6 +22,7 @@ from ..runtime.store import Store
 from .fit import Fit
 from .interrupts import INTERRUPTED, interrupted
 from .nets import Key, Nested, nets_of
+from .obstacle import complete
 from .progress import Progress
 from .running import Recorder, Run
 from .storing import StoringRecorder
@@ -59,7 +60,7 @@ class Recording:
         store: keeps the values within a budget; None: they are kept by references.
         runs: each run of a nested net, with the values in it.
         left_by: the identity of a workspace on a stack -> the number of the run that left it.
-        missing: blobs that were not fed, so that nothing was executed; empty when it was, or no workspace was given.
+        obstacle: why the program was not run although a workspace was given; None: it was, or none was.
     """
 
     skip: int = 0
@@ -67,7 +68,7 @@ class Recording:
     store: Store | None = None
     runs: Sequence[Run] = ()
     left_by: Mapping[int, int] = {}
-    missing: Sequence[str] = ()
+    obstacle: GradvizError | None = None
 
     @cached_property
     def net(self) -> NetDef:
@@ -136,7 +137,7 @@ class NetRecording(Recording):
         operators: Sequence[Operator],
         generation: Sequence[Event],
         recorder: Recorder | None = None,
-        missing: Sequence[str] = (),
+        obstacle: GradvizError | None = None,
         deduplicate: Aggregator | None = None,
         store: Store | None = None,
     ) -> None:
@@ -147,7 +148,7 @@ class NetRecording(Recording):
         self.contents = Contents(tuple(operators), made, ran, made + ran, recorder.values if recorder else {})
         self.runs = recorder.runs if recorder else ()
         self.left_by = {id(run.blobs): number for number, run in enumerate(self.runs) if run.net.argument == "net"}
-        self.missing = tuple(missing)
+        self.obstacle = obstacle
         self.deduplicate = deduplicate
         self.store = store
         if recorder is not None:
@@ -225,14 +226,15 @@ def _recorded(
         merges = list(deduplication_events(outermost, operators, deduplicate))
         events += merges
         operators += [op for merge in merges for op in merge.operators]
-    missing = _missing(operators, workspace)
-    recorder = None
-    if workspace is not None and not missing and not isinstance(events[-1], Failed):
+    recorder = obstacle = None
+    if workspace is not None and not isinstance(events[-1], Failed):
         terms.pace.before = len(events)
         nets = nets_of(net.ops, operators[len(net.ops) :], events)
         recorder = Recorder(nets, terms) if terms.store is None else StoringRecorder(nets, terms, terms.store)
-        _run(recorder, operators, workspace, events)
-    return NetRecording(net, ys, skip, operators, events, recorder, missing, deduplicate, terms.store)
+        obstacle = _run(recorder, operators, workspace, events)
+    elif workspace is not None and not terms.interrupts.is_asked:
+        obstacle = _obstacle_ahead(net.ops, workspace)
+    return NetRecording(net, ys, skip, operators, events, recorder, obstacle, deduplicate, terms.store)
 
 
 def _generate(generator: Iterator[Event], events: list[Event], terms: Terms) -> None:
@@ -266,16 +268,44 @@ def _check_arguments(net: object, ys: object, workspace: object) -> None:
         )
 
 
-def _run(recorder: Recorder, operators: list[Operator], workspace: Workspace, generation: Sequence[Event]) -> None:
-    """Run `operators`, all of the net that `recorder` records, on the blobs of `workspace`."""
-    blobs = {name: workspace.fetch(name, device=None) for name in workspace}
+def _run(
+    recorder: Recorder, operators: list[Operator], workspace: Workspace, generation: Sequence[Event]
+) -> GradvizError | None:
+    """Run `operators`, all of the net that `recorder` records, on the blobs of `workspace`.
+
+    Returns what keeps them from being run at all, if anything does.
+    """
+    blobs = _blobs(workspace)
     fit = Fit(generation, recorder.net.program)
     try:
         ready = _planned(operators, blobs, workspace.device, fit)
-        fed = {name: blobs[name] for name in (*ready.external, *_given(generation, operators))}
-        recorder.run(ready.steps, recorder.start(blobs, fed), fit)
+        started = recorder.start(
+            blobs, {name: blobs[name] for name in (*ready.external, *_given(generation, operators))}
+        )
+        fit.check(-1, recorder.values)
+    except GradvizError as error:
+        obstacle = complete(fit.told(error), operators, blobs)
+        recorder.fail(obstacle)
+        return obstacle
+    try:
+        recorder.run(ready.steps, started, fit)
     except GradvizError as error:
         recorder.fail(error if error.kind == INTERRUPTED else fit.told(error))
+    return None
+
+
+def _obstacle_ahead(operators: list[Operator], workspace: Workspace) -> GradvizError | None:
+    """What would keep a net from being run whose pass could not be generated."""
+    blobs = _blobs(workspace)
+    try:
+        plan(operators, blobs, workspace.device)
+    except GradvizError as error:
+        return complete(error, operators, blobs)
+    return None
+
+
+def _blobs(workspace: Workspace) -> dict[str, Array]:
+    return {name: workspace.fetch(name, device=None) for name in workspace}
 
 
 def _given(generation: Sequence[Event], operators: Sequence[Operator]) -> list[str]:
@@ -308,18 +338,6 @@ def stopped(error: GradvizError, events: Sequence[Event]) -> Failed:
             visited[event.path] = event.index
     index = visited.get(path) if path else error.operator_index
     return Failed(error.kind, error.message, error.explain(), index, list(map(str, error.blobs)), path=path)
-
-
-def _missing(operators: Sequence[Operator], workspace: Workspace | None) -> list[str]:
-    """What `operators` read and neither write before nor find in `workspace`."""
-    if workspace is None:
-        return []
-    written: set[str] = set()
-    missing: dict[str, None] = {}
-    for op in operators:
-        missing.update({name: None for name in op.inputs if name not in written and name not in workspace})
-        written.update(op.outputs)
-    return list(missing)
 
 
 def _check_seeds(events: Sequence[Event], workspace: Workspace) -> None:

@@ -104,13 +104,14 @@ class Recorder:
     def run(self, steps: Sequence[Step], blobs: Blobs, fit: Fit) -> None:
         """Run the whole program on `blobs`, holding its gradients against their blobs after each operator.
 
+        What is known before the first one has been checked.
+
         Raises GradvizError where an operator fails.
         """
         net = self.net
         forward, backward = net.part(False), net.part(True)
         values = self.values
         self._count = len(steps)
-        fit.check(-1, values)
         with np.errstate(all="ignore"):
             for position, (step, played) in enumerate(zip(steps, [*forward.steps, *backward.steps], strict=True)):
                 self._step(step, played, blobs, values, ())

@@ -208,7 +208,7 @@ class Story:
         if event.path:
             return self._say(event, control_narration.completed(event, operators), None, [], [])
         self.gradients = versions_of(event, lines)
-        text = narration.completed(event, operators, self._recording.ys, self._recording.missing)
+        text = narration.completed(event, operators, self._recording.ys, is_run=self._recording.obstacle is None)
         return self._say(event, text, None, [], [])
 
     def _tell_failed(self, event: Failed) -> Told:

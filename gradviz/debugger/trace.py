@@ -28,6 +28,7 @@ from .trace_parts import (
     MergedRow,
     NodeGroup,
     Number,
+    Obstacle,
     Revision,
     Role,
     Subnet,
@@ -53,6 +54,7 @@ __all__ = [
     "MergedRow",
     "NodeGroup",
     "Number",
+    "Obstacle",
     "Revision",
     "Role",
     "Subnet",
@@ -111,6 +113,8 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     merges: list[Merge] = []
     gradients: dict[str, Gradient] = {}
     """Blob to the version of its gradient, "x_grad@0"."""
+    obstacle: Obstacle | None = None
+    """Why the program was not run although a workspace was given; None: it was, or none was."""
     schedule: Schedule | None = None
     """What the schedule of a define-by-run pass held; None: the pass was not run by one."""
     formulas: dict[str, Formula] = {}

@@ -75,6 +75,9 @@ def check(trace: Trace) -> None:
         _check_json([_numbers(value) for value in values.values()], places.__getitem__)
     _check_schedule(trace)
     _check_breakpoints(trace)
+    for line in trace.obstacle.lines if trace.obstacle else ():
+        if line not in lines.ids:
+            _wrong("obstacle.lines", f"there is no line {shorten(line)}")
     graph = trace.graph
     drawn = graph.svg is not None and graph.dot is not None
     if drawn == (graph.omitted is not None) or (graph.svg is None) != (graph.dot is None):

@@ -253,6 +253,20 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Largest difference of an element between the gradient before and after, as dense arrays."""
 
 
+class Obstacle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What kept the program from being run, found before its first operator."""
+
+    kind: str
+    """That of the error: "undefined_blob", "unknown_operator", "shape_mismatch", ..."""
+    message: str
+    ways_out: list[str] = []
+    """Sentences, each one way to repair it: "Did you mean a?"."""
+    blobs: list[str] = []
+    """Names of the blobs at fault, most important first."""
+    lines: list[str] = []
+    """Ids of the lines at fault, of the outermost net."""
+
+
 class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Neighbours of a large net that the drawing shows as one node in each lane until it opens."""
 

@@ -12,6 +12,7 @@ from .words import MAX_TITLE, fit, label_width, title_width
 NODE_PADDING = 20.0
 DETAIL_PADDING = 8.0
 NOT_MADE = ", not made yet"
+CROSS = "✗"
 FOLD_ROOM = 28.0
 """For the mark of an operator that can open, and as much on the other side."""
 
@@ -28,7 +29,10 @@ class Look:
 
 
 def node_look(node: Node, state: State, theme: Theme) -> Look:
-    """Blue fill: visited; orange fill: just made, or purple outline: just added; pale and dashed: not made yet."""
+    """Blue fill: visited; orange fill: just made, or purple outline: just added; pale and dashed: not made yet.
+
+    What keeps the program from being run is outlined in red, and has a cross before its name.
+    """
     dashed = node.role == "passed"
     if node.role == "port":
         pen = theme.future if state.is_future(node) else theme.forward if node.is_forward else theme.backward
@@ -37,6 +41,9 @@ def node_look(node: Node, state: State, theme: Theme) -> Look:
         return Look(theme.future, theme.fill, theme.future_text, theme.pen, True)
     is_new, is_current = state.is_new(node), state.is_current(node)
     width = theme.strong_pen if is_new or is_current else theme.pen
+    if state.is_obstacle(node):
+        fill = theme.current_fill if is_current else theme.new_fill if is_new else theme.fill
+        return Look(theme.wrong, fill, theme.text, theme.strong_pen, dashed)
     if node.role == "accumulation":
         return Look(theme.accumulation, theme.accumulation, theme.background, width, False)
     if is_current:
@@ -60,6 +67,8 @@ def edge_look(edge: Edge, state: State, theme: Theme) -> Look:
 def node_text(node: Node, state: State) -> tuple[str, str]:
     """The two lines of a node; the second one of an accumulation is empty."""
     title, detail = fit(node.title, MAX_TITLE), node.detail
+    if state.is_obstacle(node):
+        title = f"{CROSS} {title}"
     if node.role == "group":
         return title, _group_detail(node, state)
     if detail and state.is_future(node):

@@ -80,11 +80,12 @@ def _rendered(trace: Trace, theme: Theme, seconds: float, clock: Clock) -> Graph
                 raise DrawingError("Its parts are too many, and too different, for one page.", kind="too_large")
         clock.tick(sum(line.rpartition(".")[2].startswith("f") for line in lines))
         found.append(NodeGroup(id=group.id, around=around, lines=list(lines), shape=number[view], words=words))
-    svg = _picture(trace, drawn, State(), theme, seconds, clock, widest=widest if contents else None)
+    state = state_at(trace, None)
+    svg = _picture(trace, drawn, state, theme, seconds, clock, widest=widest if contents else None)
     clock.end()
     return Graph(
         svg=svg,
-        dot=draw(drawn, State(), theme).source,
+        dot=draw(drawn, state, theme).source,
         groups=found,
         shapes=shapes.written,
         phrases=shapes.phrases,

@@ -19,11 +19,12 @@ class State:
     """What a drawing marks.
 
     Attributes:
-        position: events that have happened; None: the end of the recording, with nothing marked.
+        position: events that have happened; None: the end of the recording, with no event marked.
         current: id of the forward operator visited, or None.
         net: id of the nested net that the position is in, or None.
         new: ids of the lines that the current event made, changed or ran.
         accumulates: whether the current event adds gradients or merges their rows.
+        obstacles: ids of the lines that are at fault that nothing is run.
     """
 
     position: int | None = None
@@ -31,6 +32,7 @@ class State:
     net: str | None = None
     new: frozenset[str] = frozenset()
     accumulates: bool = False
+    obstacles: frozenset[str] = frozenset()
 
     def is_future(self, thing: Node | Edge) -> bool:
         """Whether `thing` is not made yet."""
@@ -44,6 +46,10 @@ class State:
         """Whether it is the forward operator visited, or holds it."""
         return self.current is not None and (node.id == self.current or self.current in node.holds)
 
+    def is_obstacle(self, node: Node) -> bool:
+        """Whether it is at fault that nothing is run, or holds what is."""
+        return node.id in self.obstacles or not self.obstacles.isdisjoint(node.holds)
+
     def is_hot(self, edge: Edge) -> bool:
         """Whether `edge` brings what the current event worked on."""
         return edge.kind == "backward" and edge.target in self.new and not self.is_future(edge)
@@ -54,13 +60,14 @@ def state_at(trace: Trace, position: int | None) -> State:
 
     Raises IndexError where the recording has no such position.
     """
+    obstacles = frozenset(trace.obstacle.lines if trace.obstacle else ())
     if position is None:
-        return State()
+        return State(obstacles=obstacles)
     if not 0 <= position <= len(trace.events):
         raise IndexError(f"there is no position {position}: the recording goes from 0 to {len(trace.events)}")
     if position == 0:
-        return State(0)
+        return State(0, obstacles=obstacles)
     event = trace.events[position - 1]
     prefix = f"{event.subnet}." if event.subnet else ""
     current = None if event.forward is None else f"{prefix}f{event.forward}"
-    return State(position, current, event.subnet, frozenset(event.lines), event.kind in SUMS)
+    return State(position, current, event.subnet, frozenset(event.lines), event.kind in SUMS, obstacles)

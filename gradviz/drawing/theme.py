@@ -21,6 +21,8 @@ class Theme:
     forward: str = "#0072b2"
     backward: str = "#b84a00"
     accumulation: str = "#8a3a7a"
+    wrong: str = "#b3261e"
+    """Outline of what keeps the program from being run."""
 
     current_fill: str = "#e6f2fb"
     """Inside of the forward operator visited."""
@@ -72,6 +74,7 @@ DARK = Theme(
     forward="#6cb8ea",
     backward="#f2a064",
     accumulation="#dfa3d0",
+    wrong="#ff9a91",
     current_fill="#16293a",
     new_fill="#33261a",
     frame="#454e58",

@@ -91,14 +91,14 @@ def write_notebook(path: str | Path, trace: Trace, recording: Recording | None) 
 def _with_values(recording: Recording | None) -> Recording:
     if recording is not None and recording.values:
         return recording
-    reason = (
-        "a saved trace keeps statistics, no arrays" if recording is None else "nothing was run when it was recorded"
-    )
-    raise NotebookError(
-        f"No notebook can be made of this session: {reason}.",
-        kind="no_values",
-        ways_out=["Feed the net's inputs and give the workspace: gradviz.debug(net, ys, workspace=ws)."],
-    )
+    ways_out = ["Feed the net's inputs and give the workspace: gradviz.debug(net, ys, workspace=ws)."]
+    if recording is None:
+        reason = "a saved trace keeps statistics, no arrays."
+    elif recording.obstacle is None:
+        reason = "nothing was run when it was recorded."
+    else:
+        reason, ways_out = f"nothing was run. {recording.obstacle.message}", list(recording.obstacle.ways_out)
+    raise NotebookError(f"No notebook can be made of this session: {reason}", kind="no_values", ways_out=ways_out)
 
 
 class _Cells:

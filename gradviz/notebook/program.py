@@ -19,20 +19,25 @@ class Row:
 
     text: str
     mark: str = " "
-    """">" the forward operator visited, "*" made, changed or run by the current event, " " neither."""
+    """">" the forward operator visited, "*" made, changed or run by the current event, "!" why nothing is run, " " none
+    of these."""
     made: bool = True
     """False: it does not exist yet at this position."""
+    is_obstacle: bool = False
+    """Whether it is at fault that nothing is run."""
 
 
 def rows(trace: Trace, lines: Sequence[Line], position: int) -> Iterator[Row]:
     """The lines of one half of the program at `position`, in their order, at most MOST_ROWS of them."""
     event = trace.events[position - 1] if position else None
     new = set(event.lines) if event is not None else set()
+    obstacles = set(trace.obstacle.lines) if trace.obstacle is not None else set()
     visited = f"f{event.forward}" if event is not None and event.subnet is None else None
     for line in lines[:MOST_ROWS]:
-        mark = "*" if line.id in new else ">" if line.id == visited else " "
+        is_obstacle = line.id in obstacles
+        mark = "*" if line.id in new else ">" if line.id == visited else "!" if is_obstacle else " "
         # The net is there from the start; only what differentiation makes comes about.
-        yield Row(_text(line, position), mark, line.role == "forward" or line.made <= position)
+        yield Row(_text(line, position), mark, line.role == "forward" or line.made <= position, is_obstacle)
     if len(lines) > MOST_ROWS:
         yield Row(f"… and {len(lines) - MOST_ROWS} more")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from ..debugger.obstacle import reminder
 from ..debugger.trace import Line, Trace
 from .program import Row, rows
 
@@ -13,7 +14,7 @@ __all__ = ["html", "text"]
 
 def text(trace: Trace, position: int) -> str:
     """Where `trace` is at `position`, what just happened, and the program as it reads there."""
-    parts = [_where(trace, position), _narration(trace, position).replace("`", "")]
+    parts = [_where(trace, position), *(said.replace("`", "") for said in _said(trace, position))]
     for title, lines in _halves(trace):
         parts.append("\n".join([title, *(_plain(row) for row in rows(trace, lines, position))]))
     return "\n\n".join(parts)
@@ -24,7 +25,7 @@ def html(trace: Trace, position: int, picture: str) -> str:
     halves = "".join(_half(title, rows(trace, lines, position)) for title, lines in _halves(trace))
     return (
         f"<div><p><strong>{escape(_where(trace, position))}</strong></p>"
-        f"<p>{_with_code(_narration(trace, position))}</p>"
+        f"{''.join(f'<p>{_with_code(said)}</p>' for said in _said(trace, position))}"
         f'<div style="display:flex;flex-wrap:wrap;gap:12px;align-items:flex-start"><div>{picture}</div>'
         f"<div>{halves}</div></div></div>"
     )
@@ -39,8 +40,9 @@ def _where(trace: Trace, position: int) -> str:
     return f"{trace.name}: event {position} of {len(trace.events)}"
 
 
-def _narration(trace: Trace, position: int) -> str:
-    return trace.events[position - 1].narration if position else trace.summary
+def _said(trace: Trace, position: int) -> list[str]:
+    narration = trace.events[position - 1].narration if position else trace.summary
+    return [said for said in (narration, reminder(trace, position)) if said]
 
 
 def _halves(trace: Trace) -> list[tuple[str, list[Line]]]:
@@ -48,7 +50,9 @@ def _halves(trace: Trace) -> list[tuple[str, list[Line]]]:
 
 
 def _plain(row: Row) -> str:
-    return f"{row.mark} {row.text}{'' if row.made else '  (not made yet)'}"
+    notes = ["not made yet"] * (not row.made) + ["cannot be run"] * row.is_obstacle
+    noted = f"  ({', '.join(notes)})" if notes else ""
+    return f"{row.mark} {row.text}{noted}"
 
 
 def _marked(row: Row) -> str:

@@ -8,9 +8,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+import gradviz
 from gradviz.debugger import trace
 from gradviz.debugger.trace import Trace
 from gradviz.notebook.page import page as page_of
@@ -51,6 +53,29 @@ def test_it_opens_where_the_session_stood_and_asks_for_nothing(opened: Open) -> 
     expect(page.locator(".gv-position")).to_contain_text("event 5 /")
     page.keyboard.press("End")
     expect(page.locator(".gv-narration")).to_contain_text("the end")
+
+
+def test_a_program_that_cannot_be_run_says_so_at_once(opened: Open) -> None:
+    net = gradviz.Net("typo")
+    net.Tanh("x", "a")
+    net.Mul(["aa", "w"], "y")
+    ws = gradviz.Workspace()
+    for name in ("x", "w"):
+        ws.feed(name, np.ones(3))
+    page = opened(page_of(gradviz.debug(net, ["y"], workspace=ws).trace()))
+    narration, sign = page.locator(".gv-narration"), page.get_by_role("button", name="✗ not run")
+    expect(narration).to_contain_text("Cannot run")
+    expect(narration).to_contain_text("Did you mean a?")
+    row, node = page.locator(".gv-line[data-line=f1]"), page.locator(".gv-graph g.node", has_text="✗ Mul")
+    for key in ("ArrowRight", "End", "ArrowLeft"):
+        expect(sign).to_have_attribute("title", re.compile("reads aa.*Did you mean a"))
+        expect(row).to_contain_text("cannot be run")
+        expect(node).to_have_class(re.compile("obstacle"))
+        page.keyboard.press(key)
+    expect(narration).to_contain_text("Generated, not run")
+    assert "Complete" not in page.locator(".gradviz").inner_text()
+    sign.click()
+    expect(row).to_have_class(re.compile("gv-selected"))
 
 
 def test_the_keys_work_at_once_and_the_page_does_not_scroll_by_itself(opened: Open) -> None:

@@ -191,16 +191,6 @@ def test_the_recorded_gradients_are_the_true_ones(session):
         np.testing.assert_array_equal(session.value(gradients[blob]), ws[name])
 
 
-def test_what_was_not_fed_is_named_and_nothing_runs():
-    ws = fed_workspace()
-    partial = Workspace()
-    partial.feed("x", ws["x"])
-    session = debug(skip_net(), ["loss"], workspace=partial)
-    assert isinstance(session.finish(), Completed)
-    assert "`w1`" in session.narration
-    assert "not fed" in session.narration
-
-
 def test_a_fault_on_the_way_is_the_last_event():
     net = skip_net()
     net.Relu("a", "a")

@@ -2,7 +2,7 @@
 
 import { choice, dictionary, list, optional, record, refuse, text, whole, type Reader } from "../json";
 import { ENGINES, FORMAT, VERSION, type Trace } from "../trace";
-import { breakpoint, event, formulas, frame, gradientName, graph, ledger, line, merge, schedule, subnet, value, workspaces, ys, type Sizes } from "./parts";
+import { breakpoint, event, formulas, frame, gradientName, graph, ledger, line, merge, obstacle, schedule, subnet, value, workspaces, ys, type Sizes } from "./parts";
 import { checkReferences } from "./references";
 import { arrays, readEvents } from "./rows";
 
@@ -28,6 +28,7 @@ export function parseTrace(source: string): Trace {
     engine: field("engine", choice(ENGINES)),
     name: field("name", text),
     summary: field("summary", text),
+    obstacle: later("obstacle", optional(obstacle), null),
     net: field("net", record),
     ys: field("ys", ys),
     skip: field("skip", whole(0)),

@@ -20,6 +20,7 @@ import {
   type Line,
   type Merge,
   type NodeGroup,
+  type Obstacle,
   type Pool,
   type Schedule,
   type Scalar,
@@ -308,6 +309,14 @@ export const breakpoint: Reader<BreakpointEntry> = fields((field, later) => ({
 
 /** Breakpoints and watches as a kernel tells them apart from a document. */
 export const marks: Reader<Marks> = fields((field) => ({ breakpoints: field("breakpoints", list(breakpoint)), watches: field("watches", texts) }));
+
+export const obstacle: Reader<Obstacle> = fields((field, later) => ({
+  kind: field("kind", text),
+  message: field("message", text),
+  ways_out: later("ways_out", texts, []),
+  blobs: later("blobs", texts, []),
+  lines: later("lines", texts, []),
+}));
 
 const nodeGroup: Reader<NodeGroup> = fields((field, later) => ({
   id: field("id", text),

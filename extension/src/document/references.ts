@@ -26,6 +26,8 @@ export function checkReferences(trace: Trace): void {
     const unknown = one.lines.find((id) => !ids.has(id));
     if (unknown !== undefined) refuse(`events[${index}].lines`, `names "${unknown}", and there is no such line`);
   });
+  const stranger = trace.obstacle?.lines.find((id) => !ids.has(id));
+  if (stranger !== undefined) refuse("obstacle.lines", `names "${stranger}", and there is no such line`);
   checkGroups(trace);
   checkNodeGroups(trace, ids);
 }

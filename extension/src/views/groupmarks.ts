@@ -33,6 +33,7 @@ export function createGroupMarking(trace: Trace, drawing: Drawing): GroupMarking
     const found = both.flatMap((element, lane) => (element ? [groupNode(element, lane === 0)] : []));
     if (found.length > 0) nodes.set(id, found);
   }
+  const obstacles = new Set((trace.obstacle?.lines ?? []).flatMap((line) => groupsAround(groups, line)));
 
   function show(position: number, touched: Iterable<string>, drawn: ReadonlyMap<string, unknown>): Element[] {
     if (nodes.size === 0) return [];
@@ -56,7 +57,8 @@ export function createGroupMarking(trace: Trace, drawing: Drawing): GroupMarking
     const isCurrent = visited !== undefined && own(visited);
     const made = behind(group.mades, position);
     const state = isNew ? " new" : isCurrent ? " current" : !node.isForward && made === 0 ? " future" : "";
-    const classes = `node group ${node.isForward ? "forward" : "gradient"}${state}`;
+    const obstacle = node.isForward && obstacles.has(group) ? " obstacle" : "";
+    const classes = `node group ${node.isForward ? "forward" : "gradient"}${state}${obstacle}`;
     const all = group.mades.length;
     const progress = node.isForward || made === all ? node.says : `${made} of ${all} made`;
     const text = !isNew && !isCurrent ? progress : node.isForward ? `here: #${/\d+$/.exec(lines.find(own) ?? visited ?? "")?.[0] ?? ""}` : `here · ${progress}`;

@@ -1,6 +1,6 @@
 // What each kind of event is called, and the mark it has in the timeline and before its sentence.
 
-import type { EventKind, TraceEvent } from "../trace";
+import type { EventKind, Trace, TraceEvent } from "../trace";
 import { svgElement } from "./dom";
 
 interface Look {
@@ -37,6 +37,11 @@ export function isSum(event: TraceEvent | undefined): boolean {
 
 export function look(kind: EventKind): Look {
   return LOOKS[kind];
+}
+
+/** What an event is called: a pass that is whole is not complete where the program it is part of cannot be run. */
+export function labelOf(trace: Trace, { kind }: TraceEvent): string {
+  return kind === "Completed" && trace.obstacle ? "Generated, not run" : look(kind).label;
 }
 
 /** The marks as paths, from their middle. */

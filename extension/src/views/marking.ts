@@ -2,6 +2,7 @@
 
 import { currentEvent, hasRun, lineState } from "../cursor";
 import { allLines, linesById, type BreakpointEntry, type Line, type Trace } from "../trace";
+import { isObstacle } from "../obstacle";
 import { createGroupMarking } from "./groupmarks";
 import { groupsAround, groupsOf } from "./groups";
 import { isSum } from "./kinds";
@@ -56,7 +57,8 @@ export function createMarking(trace: Trace, drawing: Drawing): Marking {
       if (state === "new" || state === "current") marked.push(node.element);
       const run = hasRun(node.line, position) ? " ran" : "";
       const accumulating = state === "new" && isSum(event) ? " accumulating" : "";
-      setClasses(node, `node ${node.line.role}${state === "past" ? "" : ` ${state}`}${accumulating}${run}`);
+      const obstacle = isObstacle(trace, id) ? " obstacle" : "";
+      setClasses(node, `node ${node.line.role}${state === "past" ? "" : ` ${state}`}${accumulating}${run}${obstacle}`);
     }
     marked.push(...groups.show(position, touched, nodes));
     for (const edge of reached) {

@@ -1,10 +1,10 @@
 // The narration: what the current event is, in one sentence, and what comes next.
 
 import { currentEvent, forwardLine, nextEvent } from "../cursor";
-import { linesById, type Trace, type TraceEvent } from "../trace";
+import { linesById, type EventKind, type Trace, type TraceEvent } from "../trace";
 import { roundText } from "../values";
 import { code, element, rewinding, svgElement, version, type Child } from "./dom";
-import { isSum, look, mark } from "./kinds";
+import { isSum, labelOf, look, mark } from "./kinds";
 import { marked } from "./marked";
 import { counted } from "./numbers";
 
@@ -55,22 +55,29 @@ export function createNarration(trace: Trace): Narration {
 function tell(trace: Trace, position: number, kind: HTMLElement, sentence: HTMLElement): void {
   const event = currentEvent(trace, position);
   if (event) {
-    const { label, tone } = look(event.kind);
-    kind.className = `gv-kind gv-tone-${tone}`;
-    kind.replaceChildren(svgElement("svg", { class: "gv-sign", viewBox: "-6 -6 12 12", "aria-hidden": "true" }, mark(event.kind, 0, 0)), label);
+    called(kind, event.kind, labelOf(trace, event));
     sentence.replaceChildren(...marked(event.narration));
   } else {
-    kind.className = "gv-kind gv-tone-quiet";
-    kind.replaceChildren("Start");
+    if (trace.obstacle) called(kind, "Failed", "Cannot run");
+    else {
+      kind.className = "gv-kind gv-tone-quiet";
+      kind.replaceChildren("Start");
+    }
     sentence.replaceChildren(...marked(trace.summary || `The net has ${counted(trace.forward.length, "operator")}.`));
   }
+}
+
+/** Gives the word before a sentence the mark and the colour of a kind. */
+function called(word: HTMLElement, kind: EventKind, label: string): void {
+  word.className = `gv-kind gv-tone-${look(kind).tone}`;
+  word.replaceChildren(svgElement("svg", { class: "gv-sign", viewBox: "-6 -6 12 12", "aria-hidden": "true" }, mark(kind, 0, 0)), label);
 }
 
 /** The positions whose narrations have the most characters. */
 function longestPlaces(trace: Trace): number[] {
   const longest = [{ position: 0, length: trace.summary.length }];
-  trace.events.forEach(({ kind, narration }, index) => {
-    const length = look(kind).label.length + narration.length;
+  trace.events.forEach((event, index) => {
+    const length = labelOf(trace, event).length + event.narration.length;
     if (longest.length === CANDIDATES && length <= (longest[CANDIDATES - 1]?.length ?? 0)) return;
     longest.push({ position: index + 1, length });
     longest.sort((a, b) => b.length - a.length).splice(CANDIDATES);
@@ -94,7 +101,7 @@ function linesFor(trace: Trace, positions: readonly number[], { parentElement, c
 
 /** "Visit Relu #1", "Run FCGradient": the event in two words. */
 function subject(trace: Trace, event: TraceEvent): Child[] {
-  const { label } = look(event.kind);
+  const label = labelOf(trace, event);
   const blob = event.blobs[0];
   if (isSum(event) && blob !== undefined) return [`${label} `, ...version(blob)];
   const lines = linesById(trace);

@@ -2,6 +2,7 @@
 
 import { formAt, hasRun, lineState, type LineState } from "../cursor";
 import { breakpointsAt } from "../marks";
+import { isObstacle, reason } from "../obstacle";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../trace";
 import { element, version, type Child } from "./dom";
 import type { Item } from "./nests";
@@ -17,12 +18,13 @@ export interface Row {
 
 export type LineItem = Extract<Item, { line: Line }>;
 
-export function createRow({ line, number, nets, depth, at, among }: LineItem, names: ReadonlyMap<string, string>): Row {
+export function createRow(trace: Trace, { line, number, nets, depth, at, among }: LineItem, names: ReadonlyMap<string, string>): Row {
   const code = element("code");
+  const obstacle = isObstacle(trace, line.id) ? trace.obstacle : null;
   const made = element(
     "button",
     {
-      type: "button", role: "treeitem", class: `gv-line gv-${line.role}`, "data-line": line.id, tabindex: -1, title: about(line, names),
+      type: "button", role: "treeitem", class: `gv-line gv-${line.role}`, "data-line": line.id, tabindex: -1, title: [...(obstacle ? [reason(obstacle), ""] : []), about(line, names)].join("\n"),
       "aria-level": depth + 1, "aria-posinset": at, "aria-setsize": among,
     },
     element("span", { class: "gv-gutter", "aria-hidden": "true" }),
@@ -30,6 +32,10 @@ export function createRow({ line, number, nets, depth, at, among }: LineItem, na
     code,
   );
   indent(made, depth);
+  if (obstacle) {
+    made.classList.add("gv-obstacle");
+    made.append(element("span", { class: "gv-note" }, "cannot be run"));
+  }
   if (nets.length > 0) made.append(element("span", { class: "gv-fold", "aria-hidden": "true", title: `Nested nets of ${line.type} (+, −)` }));
   return { line, element: made, code, state: null, form: -1, ran: false };
 }

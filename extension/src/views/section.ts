@@ -70,7 +70,7 @@ export function createSection(part: Part, shared: Shared): Section {
   function buildRow(item: LineItem): HTMLElement {
     const { subnets } = placesOf(trace);
     const names = new Map(Object.entries(item.line.subnets).map(([argument, id]) => [argument, subnets.get(id)?.name ?? id]));
-    const row = createRow(item, names);
+    const row = createRow(trace, item, names);
     rows.set(item.key, row);
     updateRow(row, trace, shared.position);
     foldRow(row, shared.open.has(item.key));
@@ -93,7 +93,7 @@ export function createSection(part: Part, shared: Shared): Section {
   }
 
   function show(touched: Iterable<string>, line: string | undefined): void {
-    count.textContent = part === "forward" ? counted(made.all, "operator") : `${made.by(shared.position)} of ${made.all} made`;
+    count.textContent = part === "forward" ? counted(made.all, "operator") : `${made.by(shared.position)} of ${made.all} made${trace.obstacle ? ", none run" : ""}`;
     let isOther = false;
     for (const id of touched) {
       const row = rows.get(id);

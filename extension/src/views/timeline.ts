@@ -4,7 +4,7 @@ import { currentEvent } from "../cursor";
 import { behind } from "../sorted";
 import type { Trace } from "../trace";
 import { element, svgElement } from "./dom";
-import { look, mark } from "./kinds";
+import { labelOf, look, mark } from "./kinds";
 import type { Navigation } from "./navigation";
 import { createSpans } from "./spans";
 
@@ -65,7 +65,7 @@ export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
     for (const one of [playhead, veil]) one.style.left = `${100 * share(position)}%`;
     const event = currentEvent(trace, position);
     slider.setAttribute("aria-valuenow", String(position));
-    slider.setAttribute("aria-valuetext", `event ${position} of ${length}${event ? `: ${look(event.kind).label}` : ""}`);
+    slider.setAttribute("aria-valuetext", `event ${position} of ${length}${event ? `: ${labelOf(trace, event)}` : ""}`);
     markPast();
   }
 
@@ -94,7 +94,7 @@ function thin(trace: Trace, weights: Uint8Array, room: number, place: (position:
     const event = trace.events[best];
     if (!event) continue;
     const made = mark(event.kind, place(best + 1), MIDDLE);
-    made.append(svgElement("title", {}, `${best + 1}: ${look(event.kind).label}`));
+    made.append(svgElement("title", {}, `${best + 1}: ${labelOf(trace, event)}`));
     buckets.push({ mark: made, from: best + 1 });
   }
   return buckets;

@@ -1,5 +1,6 @@
 // The toolbar: few, labelled buttons, "run to", and where we are.
 
+import { reason } from "../obstacle";
 import type { Trace } from "../trace";
 import { createChoice } from "./choice";
 import { button, element, icon, type Child } from "./dom";
@@ -49,10 +50,12 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const where = element("b");
   // As wide as it gets, so that no step wraps the toolbar.
   where.style.minWidth = `${String(trace.events.length).length}ch`;
+  const { obstacle } = trace;
+  const notRun = obstacle ? [button(() => navigation.select(obstacle.lines[0] ?? null), { class: "gv-not-run", title: reason(obstacle) }, "✗ not run")] : [];
   const position = element("span", { class: "gv-position" }, "event ", where, ` / ${trace.events.length}`);
   const separator = (): HTMLElement => element("span", { class: "gv-separator" });
   const bar = element("div", { class: "gv-toolbar", role: "group", "aria-label": "Stepping" });
-  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, separator(), picture.element, teach, element("span", { class: "gv-where" }, position, keys));
+  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, separator(), picture.element, teach, element("span", { class: "gv-where" }, ...notRun, position, keys));
 
   function show(to: number): void {
     where.textContent = String(to);

@@ -254,7 +254,8 @@ class Scene:
         """That a version was not computed, and why."""
         has_stopped = self.recorded.trace.events[-1].kind == "Failed"
         is_read = self.recorded.recording is None and self.value(blob) is not None
-        return no_value(self.named(blob), is_read=is_read, has_stopped=has_stopped)
+        obstacle = self.recorded.trace.obstacle
+        return no_value(self.named(blob), is_read=is_read, has_stopped=has_stopped, obstacle=obstacle)
 
     def operator(self, line: Line) -> Operator:
         """The operator of a line, its nested nets included, with final names and no versions."""

@@ -124,11 +124,12 @@ def _gradients(flow: Flow, blob: str) -> list[Sent]:
 
 
 def _without_value(scene: Scene, sent: Sent) -> str:
-    """That a gradient was made and not computed, because the run stopped; else empty."""
+    """That a gradient was made and not computed, because the run stopped or never began; else empty."""
     last = scene.recorded.events[-1]
     if not isinstance(last, Failed) or last.path != scene.path or scene.value(sent.parts[-1]) is not None:
         return ""
-    return f"Its value was not computed, because the run stopped: {last.message}"
+    why = "the run stopped" if scene.recorded.trace.obstacle is None else "nothing was run"
+    return f"Its value was not computed, because {why}: {last.message}"
 
 
 def _arrived(scene: Scene, sent: Sent) -> Arrived:

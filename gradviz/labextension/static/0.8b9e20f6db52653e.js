@@ -284,6 +284,11 @@
   color: var(--gv-muted);
   white-space: nowrap;
 }
+.gradviz .gv-not-run {
+  color: var(--gv-wrong);
+  font-weight: 600;
+  white-space: nowrap;
+}
 .gv-position b {
   display: inline-block;
   text-align: right;
@@ -616,6 +621,21 @@
 .gv-ran .gv-gutter::before {
   content: "✓";
 }
+.gv-obstacle .gv-gutter::before {
+  content: "✗";
+  color: var(--gv-wrong);
+  font-weight: 700;
+}
+.gradviz .gv-line.gv-obstacle {
+  box-shadow: inset 0 0 0 1px var(--gv-wrong);
+}
+.gradviz .gv-obstacle .gv-note {
+  flex: none;
+  margin-left: auto;
+  padding-left: 8px;
+  color: var(--gv-wrong);
+  font-style: normal;
+}
 .gv-number {
   flex: none;
   min-width: 18px;
@@ -798,6 +818,12 @@
   stroke: var(--gv-focus);
   stroke-width: 2;
   stroke-dasharray: none;
+}
+.gv-graph .node.obstacle {
+  --gv-node: var(--gv-wrong);
+}
+.gv-graph .node.obstacle :is(path, polygon, rect) {
+  stroke-width: 2.6;
 }
 .gv-graph .node.group .stop {
   fill: var(--gv-wrong);
