@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ..program.events import Event, from_dict
 from .places import path_of
 from .trace import Trace
-from .trace_check import described
+from .trace_told import described
 
 
 class ReadEvents(Sequence[Event]):

@@ -15,7 +15,7 @@ from ..program import Gradient, GradientSlice
 from ..program.collection import uncollected
 from ..program.events import Event
 from .trace_breakpoints import BreakpointEntry
-from .trace_check import TraceError, check, told, too_deep
+from .trace_check import TraceError, Whole, check, too_deep
 from .trace_formulas import Formula
 from .trace_parts import (
     Contribution,
@@ -40,6 +40,7 @@ from .trace_parts import (
 )
 from .trace_rows import Again, Arrays, as_rows, as_values, lengthened, shortened
 from .trace_schedule import Schedule
+from .trace_told import told
 
 __all__ = [
     "BreakpointEntry",
@@ -93,7 +94,7 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     """The forward net, whole, as `Net.to_dict` gives it."""
     ys: list[str] | dict[str, str | GradientSlice | None]
     """What was differentiated; a dictionary gives each y its own gradient, None: ones."""
-    skip: int = 0
+    skip: Whole = 0
     """How many leading operators the backward pass did not look at."""
     forward: list[Line]
     backward: list[Line]

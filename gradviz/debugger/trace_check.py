@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import msgspec
 
 from ..program.errors import GradvizError, shorten
-from ..program.events import Event, from_dict, from_dicts
+from ..program.operator import parts_of
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -35,12 +35,17 @@ MERGED_ROWS = 8
 """Indices of a merge that a document lists."""
 
 
-VERSION = re.compile(r".+@\d{1,9}", re.DOTALL)
+VERSION = re.compile(r".+@[0-9]{1,9}", re.DOTALL)
 """How a blob version is written."""
 
-NUMBERS = ("index", "position", "version", "in_versions", "out_versions")
-"""Fields of events that count operators or versions."""
+LARGEST = 2**53
+"""Whole numbers up to this are exact in every reader of JSON; nothing that a document counts is more."""
 
+Whole = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
+"""A count, a position or an index in a document."""
+
+MOST = 2**64
+"""Whole numbers of arrays and arguments are smaller."""
 
 WHOLE = frozenset({str, int, bool, type(None)})
 """What JSON carries as it is."""
@@ -73,15 +78,17 @@ def check(trace: Trace) -> None:
         for where, value in zip(places, values.values(), strict=True):
             _check_value(trace, where, value)
         _check_json([_numbers(value) for value in values.values()], places.__getitem__)
+    _check_versions("values", trace.values)
+    _check_versions("gradients", [part for gradient in trace.gradients.values() for part in parts_of(gradient)])
     _check_schedule(trace)
     _check_breakpoints(trace)
     for line in trace.obstacle.lines if trace.obstacle else ():
         if line not in lines.ids:
-            _wrong("obstacle.lines", f"there is no line {shorten(line)}")
+            wrong("obstacle.lines", f"there is no line {shorten(line)}")
     graph = trace.graph
     drawn = graph.svg is not None and graph.dot is not None
     if drawn == (graph.omitted is not None) or (graph.svg is None) != (graph.dot is None):
-        _wrong("graph", "it has to be either svg and dot, or the reason why it was omitted")
+        wrong("graph", "it has to be either svg and dot, or the reason why it was omitted")
     _check_node_groups(graph, lines)
     _check_json([trace.net], lambda _: "net")
 
@@ -103,19 +110,20 @@ class _Lines:
         self._add(None, "", trace.forward, trace.backward)
         for index, net in enumerate(trace.subnets):
             if net.id != f"s{index}":
-                _wrong(f"subnets[{index}].id", f'"{shorten(net.id)}" has to be "s{index}"')
+                wrong(f"subnets[{index}].id", f'"{shorten(net.id)}" has to be "s{index}"')
             for owner in (net.owner, net.backward_owner):
                 if owner is not None and owner not in self.ids:
-                    _wrong(f"subnets[{index}]", f"there is no line {shorten(owner)} before it that could run it")
+                    wrong(f"subnets[{index}]", f"there is no line {shorten(owner)} before it that could run it")
             if not net.path:
-                _wrong(f"subnets[{index}].path", "it is empty: there is one element for each net around and itself")
+                wrong(f"subnets[{index}].path", "it is empty: there is one element for each net around and itself")
+            _check_versions(f"subnets[{index}].blobs", net.blobs)
             self.nets[net.id] = net
             self._add(net.id, f"subnets[{index}].", net.forward, net.backward)
         every = list(self._all())
         for line in every:
             for id in line.subnets.values():
                 if id not in self.nets:
-                    _wrong(f"line {line.id}", f"there is no nested net {shorten(id)}")
+                    wrong(f"line {line.id}", f"there is no nested net {shorten(id)}")
         _check_json([line.args for line in every], lambda index: f"line {every[index].id}.args")
 
     def _all(self) -> Iterator[Line]:
@@ -131,16 +139,16 @@ class _Lines:
         for index, line in enumerate(forward):
             here = f"{where}forward[{index}]"
             if line.id != f"{prefix}f{index}" or line.role != "forward" or line.kind != "operator":
-                _wrong(here, f'it has to be an operator of role forward with the id "{prefix}f{index}"')
+                wrong(here, f'it has to be an operator of role forward with the id "{prefix}f{index}"')
             self._check(here, line, len(forward))
         emitted = 0
         for index, line in enumerate(backward):
             here = f"{where}backward[{index}]"
             if (line.role == "passed") != (line.kind == "passed") or line.role == "forward":
-                _wrong(here, f'kind "{line.kind}" and role "{line.role}" contradict each other')
+                wrong(here, f'kind "{line.kind}" and role "{line.role}" contradict each other')
             expected = f"{prefix}p{line.of}" if line.kind == "passed" else f"{prefix}b{emitted}"
             if line.id != expected or line.id in self.ids:
-                _wrong(f"{here}.id", f'"{shorten(line.id)}" has to be "{expected}", once')
+                wrong(f"{here}.id", f'"{shorten(line.id)}" has to be "{expected}", once')
             emitted += line.kind != "passed"
             self._check(here, line, len(forward))
 
@@ -149,30 +157,28 @@ class _Lines:
         self.ids.add(line.id)
         _check_index(f"{where}.of", line.of, forward, "forward operators")
         if not 0 <= line.made <= end or (line.ran is not None and not 0 <= line.ran <= end):
-            _wrong(where, f"it was made at {line.made} and ran at {line.ran}; the recording goes from 0 to {end}")
+            wrong(where, f"it was made at {line.made} and ran at {line.ran}; the recording goes from 0 to {end}")
         times = [revision.at for revision in line.history]
         if not times or times[0] != line.made or times != sorted(set(times)) or times[-1] > end:
-            _wrong(f"{where}.history", f"its times {times!r:.80} have to rise from {line.made}, at most to {end}")
+            wrong(f"{where}.history", f"its times {times!r:.80} have to rise from {line.made}, at most to {end}")
         parts: list[Line | Revision] = [line, *line.history]
         for part in parts:
             if len(part.inputs) != len(line.inputs) or len(part.outputs) != len(line.outputs):
-                _wrong(f"{where}.history", "it reads or writes more blobs, or fewer, than the line does in the end")
-            for blob in (*part.inputs, *part.outputs):
-                if not VERSION.fullmatch(blob):
-                    _wrong(where, f'"{shorten(blob)}" is no blob version as x@0 is')
+                wrong(f"{where}.history", "it reads or writes more blobs, or fewer, than the line does in the end")
+            _check_versions(where, (*part.inputs, *part.outputs))
 
 
 def _check_events(trace: Trace, lines: _Lines) -> None:
     for index, event in enumerate(trace.events):
         _check_index(f"events[{index}].frame", event.frame, len(trace.frames), "frames")
-    distinct = _distinct(trace)
-    for index in distinct:
+    first = distinct(trace)
+    for index in first:
         _check_event(trace, lines, f"events[{index}]", trace.events[index])
-    contents = [[event.seconds, event.detail] for event in map(trace.events.__getitem__, distinct)]
-    _check_json(contents, lambda number: f"events[{distinct[number]}].detail")
+    contents = [[event.seconds, event.detail] for event in map(trace.events.__getitem__, first)]
+    _check_json(contents, lambda number: f"events[{first[number]}].detail")
 
 
-def _distinct(trace: Trace) -> list[int]:
+def distinct(trace: Trace) -> list[int]:
     """The first event that has each detail: iterations share theirs, which are checked once."""
     first: dict[int, int] = {}
     for index, event in enumerate(trace.events):
@@ -182,59 +188,13 @@ def _distinct(trace: Trace) -> list[int]:
 
 def _check_event(trace: Trace, lines: _Lines, where: str, event: TraceEvent) -> None:
     if event.subnet not in lines.forward:
-        _wrong(f"{where}.subnet", f"there is no nested net {shorten(str(event.subnet))}")
+        wrong(f"{where}.subnet", f"there is no nested net {shorten(str(event.subnet))}")
     _check_index(f"{where}.forward", event.forward, lines.forward[event.subnet], "forward operators")
     _check_index(f"{where}.ledger", event.ledger, len(trace.ledgers), "ledgers")
     for line in event.lines:
         if line not in lines.ids:
-            _wrong(f"{where}.lines", f"there is no line {shorten(line)}")
-
-
-def told(trace: Trace) -> list[Event]:
-    """For each event of a trace the one that its detail describes.
-
-    What the document says once for all iterations of a loop, and how long an operator ran, is not in it. Raises
-    TraceError where a detail is not what events of its kind have.
-    """
-    distinct = _distinct(trace)
-    events = [trace.events[index] for index in distinct]
-    try:
-        made = from_dicts(map(described, events))
-    except (msgspec.ValidationError, GradvizError):
-        for index, event in zip(distinct, events, strict=True):
-            _check_detail(f"events[{index}].detail", event)
-        raise
-    nets: list[Trace | Subnet] = [trace, *trace.subnets]
-    most = sum(len(net.forward) + len(net.backward) for net in nets)
-    for index, found in zip(distinct, made, strict=True):
-        _check_numbers(f"events[{index}].detail", found, most)
-    by_detail = {id(event.detail): found for event, found in zip(events, made, strict=True)}
-    return [by_detail[id(event.detail)] for event in trace.events]
-
-
-def described(event: TraceEvent) -> dict[str, Any]:
-    """What the detail of an event describes, as `from_dict` reads it."""
-    return {"seconds": None, **event.detail, "event": event.kind}
-
-
-def _check_detail(where: str, event: TraceEvent) -> None:
-    try:
-        from_dict(described(event))
-    except (msgspec.ValidationError, GradvizError) as error:
-        raise TraceError(
-            f"The trace is not built as {event.kind} events are, at {where}: {error}.",
-            kind="bad_structure",
-            ways_out=["The file may be damaged: save the session again."],
-        ) from None
-
-
-def _check_numbers(where: str, event: Event, most: int) -> None:
-    """`most` lines there are: no operator, position or version has a greater number."""
-    for field in NUMBERS:
-        given = getattr(event, field, None)
-        for number in given if isinstance(given, tuple) else (given,):
-            if number is not None and not 0 <= number <= most:
-                _wrong(f"{where}.{field}", f"it is {number}, and there are {most} lines")
+            wrong(f"{where}.lines", f"there is no line {shorten(line)}")
+    _check_versions(f"{where}.blobs", event.blobs)
 
 
 def _check_groups(trace: Trace) -> None:
@@ -245,18 +205,18 @@ def _check_groups(trace: Trace) -> None:
     for index, event in enumerate(trace.events):
         if event.kind == "LeftSubnet":
             if len(open_) == 1:
-                _wrong(f"events[{index}]", "it leaves a nested net that was not entered")
+                wrong(f"events[{index}]", "it leaves a nested net that was not entered")
             open_.pop()
             inside.pop()
         if event.kind == "EnteredSubnet":
             if event.subnet is None:
-                _wrong(f"events[{index}].subnet", "it enters a nested net, and does not say which")
+                wrong(f"events[{index}].subnet", "it enters a nested net, and does not say which")
             inside.append((event.subnet, event.frame))
         if inside[-1] != (event.subnet, event.frame) and event.kind != "Failed":
-            _wrong(f"events[{index}]", f"it is in {event.subnet}, frame {event.frame}, and {inside[-1]} was entered")
+            wrong(f"events[{index}]", f"it is in {event.subnet}, frame {event.frame}, and {inside[-1]} was entered")
         if open_[-1] != event.group:
             if event.group in known:
-                _wrong(f"events[{index}].group", f"group {event.group} had already ended; groups are contiguous")
+                wrong(f"events[{index}].group", f"group {event.group} had already ended; groups are contiguous")
             known.add(event.group)
             open_[-1] = event.group
         if event.kind == "EnteredSubnet":
@@ -267,10 +227,10 @@ def _check_frame(trace: Trace, lines: _Lines, index: int, frame: Frame) -> None:
     where = f"frames[{index}]"
     net = lines.nets.get(frame.subnet)
     if net is None:
-        _wrong(where, f"there is no nested net {shorten(frame.subnet)}")
+        wrong(where, f"there is no nested net {shorten(frame.subnet)}")
     _check_index(f"{where}.around", frame.around, index, "frames before it")
     if len(frame.values) > len(net.blobs):
-        _wrong(f"{where}.values", f"it has more values than {net.id} has blobs, {len(net.blobs)}")
+        wrong(f"{where}.values", f"it has more values than {net.id} has blobs, {len(net.blobs)}")
     for value in frame.values:
         _check_index(f"{where}.values", value, len(trace.arrays), "arrays")
 
@@ -278,10 +238,11 @@ def _check_frame(trace: Trace, lines: _Lines, index: int, frame: Frame) -> None:
 def _check_ledger(trace: Trace, lines: _Lines, index: int, ledger: Ledger) -> None:
     where = f"ledgers[{index}]"
     if ledger.subnet not in lines.forward:
-        _wrong(f"{where}.subnet", f"there is no nested net {shorten(str(ledger.subnet))}")
+        wrong(f"{where}.subnet", f"there is no nested net {shorten(str(ledger.subnet))}")
     _check_index(f"{where}.frame", ledger.frame, len(trace.frames), "frames")
     if not 0 <= ledger.at <= len(trace.events):
-        _wrong(f"{where}.at", f"position {ledger.at} is outside the recording, 0 to {len(trace.events)}")
+        wrong(f"{where}.at", f"position {ledger.at} is outside the recording, 0 to {len(trace.events)}")
+    _check_versions(where, [ledger.blob, ledger.total, *(one.gradient for one in ledger.contributions)])
     numbers: list[object] = [ledger.norm, ledger.cancellation]
     for k, contribution in enumerate(ledger.contributions):
         _check_index(f"{where}.contributions[{k}].of", contribution.of, lines.forward[ledger.subnet], "operators")
@@ -293,12 +254,13 @@ def _check_ledger(trace: Trace, lines: _Lines, index: int, ledger: Ledger) -> No
 def _check_merge(trace: Trace, index: int, merge: Merge) -> None:
     where = f"merges[{index}]"
     if not 0 < merge.at <= len(trace.events) or trace.events[merge.at - 1].kind != "Deduplicated":
-        _wrong(f"{where}.at", f"there is no Deduplicated event at position {merge.at}")
+        wrong(f"{where}.at", f"there is no Deduplicated event at position {merge.at}")
+    _check_versions(where, [merge.blob, *parts_of(merge.before), *parts_of(merge.after)])
     if len(merge.most_repeated) > MERGED_ROWS:
-        _wrong(f"{where}.most_repeated", f"it lists more than {MERGED_ROWS} indices")
+        wrong(f"{where}.most_repeated", f"it lists more than {MERGED_ROWS} indices")
     counts = [merge.rows_before, merge.rows_after, *(row.times for row in merge.most_repeated)]
     if any(count is not None and count < 0 for count in counts):
-        _wrong(where, "a count is negative")
+        wrong(where, "a count is negative")
     _check_json([[merge.difference]], lambda _: where)
 
 
@@ -307,27 +269,28 @@ def _check_schedule(trace: Trace) -> None:
     if schedule is None:
         return
     if len(schedule.ranks) != len(trace.forward):
-        _wrong("schedule.ranks", f"it has {len(schedule.ranks)} ranks for {len(trace.forward)} forward operators")
+        wrong("schedule.ranks", f"it has {len(schedule.ranks)} ranks for {len(trace.forward)} forward operators")
     for index, wait in enumerate(schedule.waits):
         where = f"schedule.waits[{index}]"
         _check_index(where, wait.function, len(trace.forward), "forward operators")
         if not 0 <= wait.since <= (end if wait.until is None else wait.until) <= end:
-            _wrong(where, f"it lasts from {wait.since} to {wait.until}; the recording goes from 0 to {end}")
+            wrong(where, f"it lasts from {wait.since} to {wait.until}; the recording goes from 0 to {end}")
+    _check_versions("schedule.grads", [grad.value for grad in schedule.grads if grad.value is not None])
     for part, times in (("grads", schedule.grads), ("pools", schedule.pools)):
         for index, at in enumerate(row.at for row in times):
             if not 0 <= at <= end:
-                _wrong(f"schedule.{part}[{index}]", f"position {at} is outside the recording, 0 to {end}")
+                wrong(f"schedule.{part}[{index}]", f"position {at} is outside the recording, 0 to {end}")
 
 
 def _check_breakpoints(trace: Trace) -> None:
     for index, entry in enumerate(trace.breakpoints):
         if any(entry.id == other.id for other in trace.breakpoints[:index]):
-            _wrong(f"breakpoints[{index}].id", f"another one is number {entry.id}, too")
+            wrong(f"breakpoints[{index}].id", f"another one is number {entry.id}, too")
     texts = [*trace.watches, *(text for entry in trace.breakpoints for text in (entry.on, entry.log or ""))]
     if len(trace.breakpoints) + len(trace.watches) > MOST_MARKS:
-        _wrong("breakpoints", f"with the watches they are more than {MOST_MARKS}")
+        wrong("breakpoints", f"with the watches they are more than {MOST_MARKS}")
     if any(len(text) > LONGEST_MARK for text in texts):
-        _wrong("breakpoints", f"a text of theirs, or of watches, has more than {LONGEST_MARK} characters")
+        wrong("breakpoints", f"a text of theirs, or of watches, has more than {LONGEST_MARK} characters")
 
 
 def _check_node_groups(graph: Graph, lines: _Lines) -> None:
@@ -338,15 +301,15 @@ def _check_node_groups(graph: Graph, lines: _Lines) -> None:
         where = f"graph.groups[{index}]"
         net, _, own = group.id.rpartition(".")
         if group.id in depths or not own.startswith("g") or (net or None) not in lines.forward:
-            _wrong(f"{where}.id", f"{shorten(group.id)} has to be a new one, in a net that there is")
+            wrong(f"{where}.id", f"{shorten(group.id)} has to be a new one, in a net that there is")
         if group.around is not None and (group.around not in depths or group.around.rpartition(".")[0] != net):
-            _wrong(f"{where}.around", f"there is no group {shorten(group.around)} of its net before it")
+            wrong(f"{where}.around", f"there is no group {shorten(group.around)} of its net before it")
         depths[group.id] = 1 + depths.get(group.around or "", 0)
         if depths[group.id] > MAX_DEPTH:
             raise too_deep(where)
         for line in group.lines:
             if line not in lines.ids or line in held or line.rpartition(".")[0] != net:
-                _wrong(f"{where}.lines", f"there is no line {shorten(line)} of its net, or it is in another group")
+                wrong(f"{where}.lines", f"there is no line {shorten(line)} of its net, or it is in another group")
             held.add(line)
         _check_index(f"{where}.shape", group.shape, len(graph.shapes), "shapes")
 
@@ -354,24 +317,30 @@ def _check_node_groups(graph: Graph, lines: _Lines) -> None:
 def _check_value(trace: Trace, where: str, value: Value) -> None:
     _check_index(f"{where}.stack", value.stack, len(trace.stacks), "stacks")
     if min(value.size, value.rows, value.columns, value.nan, value.inf, value.zero, *value.shape) < 0:
-        _wrong(where, "a size or a count is negative")
-    if math.prod(value.shape) != value.size:
-        _wrong(f"{where}.size", f"shape {value.shape!r:.80} does not hold {value.size} numbers")
+        wrong(where, "a size or a count is negative")
+    if math.prod(value.shape) != value.size or value.size > LARGEST:
+        wrong(f"{where}.size", f"shape {value.shape!r:.80} does not hold {value.size} numbers")
     if len(value.preview) > PREVIEW_ROWS or any(len(row) > PREVIEW_COLUMNS for row in value.preview):
-        _wrong(f"{where}.preview", f"it is larger than {PREVIEW_ROWS} rows and {PREVIEW_COLUMNS} columns")
+        wrong(f"{where}.preview", f"it is larger than {PREVIEW_ROWS} rows and {PREVIEW_COLUMNS} columns")
     if len(value.histogram) > MOST_BINS or min(value.histogram, default=0) < 0:
-        _wrong(f"{where}.histogram", f"it has more than {MOST_BINS} bins, or a negative count")
+        wrong(f"{where}.histogram", f"it has more than {MOST_BINS} bins, or a negative count")
     if value.histogram and sum(value.histogram) != value.size - value.nan - value.inf:
-        _wrong(f"{where}.histogram", "its counts are not those of the finite elements")
+        wrong(f"{where}.histogram", "its counts are not those of the finite elements")
 
 
 def _numbers(value: Value) -> list[Any]:
     return [value.min, value.max, value.mean, value.mean_abs, value.norm, value.seconds, *value.preview]
 
 
+def _check_versions(where: str, blobs: Iterable[str]) -> None:
+    for blob in blobs:
+        if not VERSION.fullmatch(blob):
+            wrong(where, f'"{shorten(blob)}" is no blob version as x@0 is')
+
+
 def _check_index(where: str, index: int | None, count: int, of_what: str) -> None:
     if index is not None and not 0 <= index < count:
-        _wrong(where, f"there is no number {index} among {count} {of_what}")
+        wrong(where, f"there is no number {index} among {count} {of_what}")
 
 
 def _check_json(contents: Sequence[Any], where: Callable[[int], str]) -> None:
@@ -394,6 +363,8 @@ def _fault(contents: Sequence[Any]) -> Callable[[str], TraceError] | None:
         inside: list[Any] = []
         for item in level:
             kind = type(item)
+            if kind is int and not -MOST <= item <= MOST:
+                return partial(_no_number, item)
             if kind in WHOLE:
                 continue
             if isinstance(item, float):
@@ -411,7 +382,7 @@ def _fault(contents: Sequence[Any]) -> Callable[[str], TraceError] | None:
 
 def _no_number(item: float, where: str) -> TraceError:
     return TraceError(
-        f"{where}: {item!r} is not a number in JSON.",
+        f"{where}: {str(item)[:40]} is no number that every reader of JSON takes.",
         kind="bad_number",
         ways_out=["Write numbers with gradviz.debugger.trace.number."],
     )
@@ -422,5 +393,6 @@ def too_deep(where: str) -> TraceError:
     return TraceError(f"{where}: nested deeper than {MAX_DEPTH} levels.", kind="too_deep")
 
 
-def _wrong(where: str, why: str) -> NoReturn:
+def wrong(where: str, why: str) -> NoReturn:
+    """Raise TraceError: at a place a trace contradicts itself."""
     raise TraceError(f"The trace contradicts itself at {where}: {why}.", kind="bad_reference")

@@ -9,7 +9,7 @@ import msgspec
 
 from ..program import GradientSlice
 from ..program.events import Aggregator
-from .trace_check import WHOLE
+from .trace_check import WHOLE, Whole
 
 Number = int | float | Literal["nan", "inf", "-inf"]
 """A number that JSON can carry: finite numbers as they are, the others as a word. `number` makes one."""
@@ -44,7 +44,7 @@ Role = Literal["forward", "seed", "gradient", "accumulation", "deduplication", "
 class Revision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a line read from one position on."""
 
-    at: int
+    at: Whole
     """From this position on; the first revision of a line is at its `made`."""
     inputs: list[str]
     outputs: list[str]
@@ -70,16 +70,16 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     device: str | None = None
     """For example "cpu" or "cuda:0"; None: not set."""
     name: str = ""
-    of: int | None = None
+    of: Whole | None = None
     """Backward: index of the forward operator of the same net it came from; None where there is none."""
     role: Role
-    made: int
+    made: Whole
     """Exists from this position on."""
     history: list[Revision]
     """How it read over time, oldest first; an accumulation renames the outputs of earlier lines."""
     formula: str = ""
     """Plain text, "y = x·wᵀ + b"; empty: not known."""
-    ran: int | None = None
+    ran: Whole | None = None
     """Position after its run, in a nested net the first one; None: never executed."""
 
 
@@ -108,16 +108,16 @@ class Frame(msgspec.Struct, frozen=True, array_like=True):
     """One run of a nested net, forward or backward; in JSON a list of its fields."""
 
     subnet: str
-    around: int | None
+    around: Whole | None
     """The frame in which its operator ran, as an index into the trace's frames; None: the outermost net."""
-    operator: int
+    operator: Whole
     """Index of the operator that ran it: in the whole program, or in the net that ran around it."""
-    iteration: int | None = None
+    iteration: Whole | None = None
     """Of a loop, from 0."""
-    iterations: int | None = None
+    iterations: Whole | None = None
     """How often the loop ran this net."""
     is_backward: bool = False
-    values: list[int | None] = []
+    values: list[Whole | None] = []
     """For each of the subnet's blobs an index into the trace's arrays; None: not computed in this run."""
 
 
@@ -127,20 +127,20 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     kind: Kind
     narration: str
     """One or two plain sentences; code stands between backticks."""
-    group: int
+    group: Whole
     """Events of one operator share a group; groups are contiguous, but that those of a nested net may lie inside."""
     phase: Literal["play", "generate", "run"]
     subnet: str | None = None
     """The nested net that we are in after the event; None: the outermost net."""
-    frame: int | None = None
+    frame: Whole | None = None
     """The run of it, an index into the trace's frames; None while the pass is generated, and in the outermost net."""
-    forward: int | None = None
+    forward: Whole | None = None
     """Index of the forward operator that the event is about, in the subnet's forward lines."""
     lines: list[str] = []
     """Ids of the lines that this event made, changed or ran."""
     blobs: list[str] = []
     """Blob versions in focus, the most important one first."""
-    ledger: int | None = None
+    ledger: Whole | None = None
     """Index into the trace's ledgers."""
     targets: list[str] = []
     """The words that `run_to` finds this event by; those of a frame's path and iteration are understood."""
@@ -153,11 +153,11 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class Workspaces(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A stack of workspaces that Do keeps: the one on top, and the stack below."""
 
-    count: int
-    frame: int | None
+    count: Whole
+    frame: Whole | None
     """The run that left the workspace on top, an index into the trace's frames: its values are in there. None: the
     stack is empty, or the workspace was there before the recording."""
-    below: int | None = None
+    below: Whole | None = None
     """The stack without it, an index into the trace's stacks."""
 
 
@@ -166,29 +166,29 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     left out of min, max and the means. These and the norm are None for an array that is empty, and where the numbers
     were left out to keep a page small."""
 
-    shape: list[int]
+    shape: list[Whole]
     dtype: str
     device: str
-    size: int
+    size: Whole
     min: Number | None
     max: Number | None
     mean: Number | None
     mean_abs: Number | None
     norm: Number | None
-    nan: int
-    inf: int
-    zero: int
+    nan: Whole
+    inf: Whole
+    zero: Whole
     preview: list[list[Number]]
     """The first 6 rows and 16 columns at most, in a page that is to be small fewer; a scalar is [[v]]."""
-    rows: int
-    columns: int
+    rows: Whole
+    columns: Whole
     seconds: float | None = None
     """How long the operator that made it took; in a nested net its event says it."""
-    stack: int | None = None
+    stack: Whole | None = None
     """For a stack of workspaces (dtype "workspaces"): an index into the trace's stacks."""
-    subnormal: int | None = None
+    subnormal: Whole | None = None
     """Elements that are too small for the precision of their dtype, but not 0; None: not counted."""
-    histogram: list[int] = []
+    histogram: list[Whole] = []
     """How many finite elements lie in each of so many equal bins from min to max; empty: not counted, because the
     preview shows them all, or all are equal."""
 
@@ -199,7 +199,7 @@ class Contribution(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     gradient: str
     producer: str
     """Type and forward index, "FCGradient #2"; for one iteration of a loop "iteration 3"."""
-    of: int | None = None
+    of: Whole | None = None
     how: Literal["generated", "passed", "seed", "given"]
     path: list[str] = []
     """The operator, then the blobs on one way to a y: ["#2", "u", "v", "loss"]."""
@@ -207,7 +207,7 @@ class Contribution(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     share: Number | None = None
     """<c, total> / <total, total>; the shares of a ledger sum to 1."""
     cosine: Number | None = None
-    frame: int | None = None
+    frame: Whole | None = None
     """For one iteration of a loop: its run in the backward pass, an index into the trace's frames."""
 
 
@@ -215,7 +215,7 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How much of a blob's gradient came from where."""
 
     blob: str
-    at: int
+    at: Whole
     """Position after the event that added up: Accumulated or, for a loop, the Ran of its backward pass."""
     total: str
     contributions: list[Contribution]
@@ -224,29 +224,29 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """1 - ||sum of c|| / sum of ||c||: 0 where all pull one way, 1 where they annihilate each other."""
     subnet: str | None = None
     """The nested net that the blob belongs to; None: the outermost net."""
-    frame: int | None = None
+    frame: Whole | None = None
     """The run of it that the numbers are of; None: the outermost net, or nothing was run."""
 
 
 class MergedRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An index of a sparse gradient and how many of its rows had it."""
 
-    index: int
-    times: int
+    index: Whole
+    times: Whole
 
 
 class Merge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Rows of equal index in a blob's sparse gradient made one. None in a number: not computed."""
 
     blob: str
-    at: int
+    at: Whole
     """Position after the Deduplicated event."""
     aggregator: Aggregator
     before: GradientSlice
     after: GradientSlice
     """Blob versions."""
-    rows_before: int | None = None
-    rows_after: int | None = None
+    rows_before: Whole | None = None
+    rows_after: Whole | None = None
     most_repeated: list[MergedRow] = []
     """The first 8, the most repeated one first; equally repeated ones in the order of their indices."""
     difference: Number | None = None
@@ -276,7 +276,7 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The group that it lies in, one before it; None: it is on the outermost level of its net."""
     lines: list[str]
     """Ids of the lines of its net that are in it and in no group inside of it."""
-    shape: int
+    shape: Whole
     """What it shows when it opens: an index into the graph's shapes."""
     words: list[str]
     """What the shape says here."""

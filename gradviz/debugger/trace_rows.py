@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from .trace_check import TraceError
+from .trace_check import TraceError, Whole
 from .trace_parts import Number, TraceEvent, Value
 
 MOST_TOLD = 200_000_000
@@ -24,33 +24,33 @@ class Again(NamedTuple):
     Of the other's narration, cut at spaces, it has the first `before` words, then `words`, then the last `behind`.
     """
 
-    like: int
-    group: int
-    frame: int | None
+    like: Whole
+    group: Whole
+    frame: Whole | None
     seconds: float | None
-    before: int
-    behind: int
+    before: Whole
+    behind: Whole
     words: str
 
 
 class Measured(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The statistics of an array; without `numbers` it has one element, the one in the preview, which is finite."""
 
-    kind: int
+    kind: Whole
     """Shape, dtype and device, an index into the kinds."""
     preview: list[list[Number]]
     numbers: list[Number | None] = []
     """min, max, mean, mean_abs, norm."""
-    counts: list[int] = []
+    counts: list[Whole] = []
     """nan, inf, zero, and subnormal where it was counted."""
-    stack: int | None = None
-    histogram: list[int] = []
+    stack: Whole | None = None
+    histogram: list[Whole] = []
 
 
 class Arrays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Every array that frames refer to."""
 
-    kinds: list[tuple[list[int], str, str]] = []
+    kinds: list[tuple[list[Whole], str, str]] = []
     """Shape, dtype and device."""
     rows: list[Measured] = []
 

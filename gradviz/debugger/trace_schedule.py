@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from .trace_check import Whole
+
 How = Literal["held", "new", "added", "replaced", "dropped"]
 """How ``grad`` of a Variable came to be what it is; held: it was so before the pass."""
 
@@ -13,14 +15,14 @@ How = Literal["held", "new", "added", "replaced", "dropped"]
 class Wait(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A stay in the heap; in JSON a list of its fields."""
 
-    function: int
+    function: Whole
     """Index of the forward operator."""
-    rank: int
-    arrival: int
+    rank: Whole
+    arrival: Whole
     """Of equal ranks, the lower arrival is next."""
-    since: int
+    since: Whole
     """From this position on it waits."""
-    until: int | None = None
+    until: Whole | None = None
     """From this position on it does not; None: it waits until the end of the recording."""
 
 
@@ -28,7 +30,7 @@ class Grad(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What ``grad`` of a Variable is from one position on; in JSON a list of its fields."""
 
     variable: str
-    at: int
+    at: Whole
     value: str | None
     """A blob version; None: no gradient."""
     how: How
@@ -39,15 +41,15 @@ class Pool(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     name: str
     """Of what the names are, and in which scope: "tensors: join", "operators"."""
-    at: int
-    in_use: int
-    free: int
+    at: Whole
+    in_use: Whole
+    free: Whole
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What happened to the heap, to every ``grad``, and to the pools of names."""
 
-    ranks: list[int | None]
+    ranks: list[Whole | None]
     """Of each forward operator; None: it is no function that can go backward."""
     waits: list[Wait] = []
     """In the order in which they began."""

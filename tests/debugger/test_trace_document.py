@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -102,6 +103,15 @@ def test_what_was_not_computed_stays_absent():
         (inside("forward", 0, outputs=["h"]), "bad_reference"),
         (inside("forward", 0, outputs=["h@0", "k@0"]), "bad_reference"),
         (inside("forward", 0, outputs=["h@" + 30 * "9"]), "bad_reference"),
+        (inside("forward", 0, outputs=["h@٣"]), "bad_reference"),
+        (inside("events", 10, blobs=["h@0", "\\"]), "bad_reference"),
+        (inside("ledgers", 0, blob="a"), "bad_reference"),
+        (inside("ledgers", 0, total="@0"), "bad_reference"),
+        (changed(gradients={"x": "x_grad"}), "bad_reference"),
+        (inside("events", 0, group=10**30), "bad_structure"),
+        (changed(values={"x@0": msgspec.to_builtins(value(max=10**400))}), "bad_number"),
+        (changed(values={"x@0": msgspec.to_builtins(value(shape=[2**40, 2**40], size=2**53))}), "bad_reference"),
+        (changed(values={"x": msgspec.to_builtins(value())}), "bad_reference"),
         (inside("events", 0, subnet="s0"), "bad_reference"),
         (inside("events", 0, detail={}), "bad_structure"),
         (inside("events", 0, detail=detail(0, index="<script>")), "bad_structure"),
