@@ -183,7 +183,8 @@ def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> 
     Args:
         net: the forward net; it stays as it is.
         ys: blobs to differentiate, as in `Net.add_gradient_operators`.
-        workspace: blobs to run on; it stays as it is. None: only the generation is recorded.
+        workspace: blobs to run on; it stays as it is. None: only the generation is recorded. What keeps the program
+            from being run, a blob that nobody fed for instance, is said at the start, and is `Trace.obstacle`.
         skip: the first `skip` operators take no part in the backward pass.
         deduplicate: ``"sum"`` or ``"mean"`` to merge, after the pass, the rows of equal index in each sparse gradient
             of an input of the net, as `Net.deduplicate_gradient_slices` does.

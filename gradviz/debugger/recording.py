@@ -170,7 +170,9 @@ def record(
     spill: Folder = None,
     progress: Progress | None = None,
 ) -> Recording:
-    """Generate the backward pass of `ys` and, where the net's inputs are fed, run it all; keep what happens.
+    """Generate the backward pass of `ys` and, where there is a workspace, run it all; keep what happens.
+
+    What planning finds that keeps the program from being run is `Recording.obstacle`, and the last event, `Failed`.
 
     Neither `net` nor `workspace` is changed.
 

@@ -16,6 +16,7 @@ from .levels import Stretch, gradients, levels, ways
 from .nesting import Nesting
 from .rows import rows
 from .view import Cluster, Edge, Fold, Node, Section, View
+from .words import CROSS
 
 if TYPE_CHECKING:
     from ..debugger.trace import Line, Subnet, Trace
@@ -193,8 +194,9 @@ class _Assembly:
         lines = [line for _, row in held for line in row]
         forward = frozenset(line.id for line in lines if line.role == "forward")
         many = f"{group.last - group.first + 1} operators"
+        title = group.title if self._nesting.obstacles.isdisjoint(forward) else f"{CROSS} {group.title}"
         yield Node(
-            group.id, "group", True, group.title, f"{_range(group)} · {many}", None, slot, 0, None, fold, holds=forward
+            group.id, "group", True, title, f"{_range(group)} · {many}", None, slot, 0, None, fold, holds=forward
         )
         backward = [line for line in lines if line.role != "forward"]
         if backward:
@@ -217,6 +219,8 @@ class _Assembly:
             title, detail = "Σ", ""
         elif line.role in SAYING:
             detail = SAYING[line.role].format(detail)
+        if line.id in self._nesting.obstacles:
+            title = f"{CROSS} {title}"
         fold: Fold | None = None
         if line.id in self._nesting.opener:
             fold = "open" if self._nesting.opener[line.id] in self._opened else "closed"

@@ -12,7 +12,6 @@ from .words import MAX_TITLE, fit, label_width, title_width
 NODE_PADDING = 20.0
 DETAIL_PADDING = 8.0
 NOT_MADE = ", not made yet"
-CROSS = "✗"
 FOLD_ROOM = 28.0
 """For the mark of an operator that can open, and as much on the other side."""
 
@@ -67,8 +66,6 @@ def edge_look(edge: Edge, state: State, theme: Theme) -> Look:
 def node_text(node: Node, state: State) -> tuple[str, str]:
     """The two lines of a node; the second one of an accumulation is empty."""
     title, detail = fit(node.title, MAX_TITLE), node.detail
-    if state.is_obstacle(node):
-        title = f"{CROSS} {title}"
     if node.role == "group":
         return title, _group_detail(node, state)
     if detail and state.is_future(node):

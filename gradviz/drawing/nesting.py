@@ -30,11 +30,13 @@ class Nesting:
         nets: every net by its id, "" the outermost, an outer one before those inside of it.
         groups: those in which a large net is drawn, by the net's id: the outermost ones.
         opener: line id -> the id under which the operator opens: the forward operator's, where there is one.
+        obstacles: the lines that keep the program from being run.
         shown: that id -> the nets that it shows, from top to bottom; at least one.
     """
 
     def __init__(self, trace: Trace) -> None:
         self.nets: dict[str, Program] = programs(trace)
+        self.obstacles = frozenset(trace.obstacle.lines if trace.obstacle else ())
         self.groups: dict[str, tuple[Group, ...]] = {id: groups(net) for id, net in self.nets.items()}
         self.opener: dict[str, str] = {}
         self.shown: dict[str, list[Subnet]] = {}

@@ -9,6 +9,9 @@ MAX_NET_TITLE = 40
 MAX_LABEL = 26
 MAX_LABEL_LINES = 3
 
+CROSS = "✗"
+"""Stands before the name of what keeps the program from being run."""
+
 
 def fit(text: str, limit: int) -> str:
     """`text` on one line, with a mark for every character that cannot be printed, cut in the middle beyond `limit`."""

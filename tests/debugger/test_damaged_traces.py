@@ -4,6 +4,7 @@ Each run draws other damages; a failure tells the seed. ``python -m tests.debugg
 more of them, ``... 1 SEED`` one again.
 """
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -98,6 +99,13 @@ def uses(session: gradviz.Session, folder: Path, chance: Random) -> Iterator[Cal
     yield lambda: session.save(folder / "again.gradviz.json")
 
 
+class Faults(logging.Handler):
+    """What a view was told that is a fault of gradviz: the kernel logs it, and is not stopped by it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        raise AssertionError(record.getMessage()) from (record.exc_info or (None, None))[1]
+
+
 def use(session: gradviz.Session, folder: Path, chance: Random) -> None:
     """Do it all; raises what is no error of ours."""
     for do in uses(session, folder, chance):
@@ -111,12 +119,16 @@ def tried(recording: str, seed: int, folder: Path) -> bool:
     """Damage a recording by a seed, and use what is left; whether it was refused. Fails with the seed."""
     chance = Random(seed)
     text = damaged(recording, chance)
+    logger, faults = logging.getLogger("gradviz"), Faults()
+    logger.addHandler(faults)
     try:
         session = opened(text, folder)
         if session is not None:
             use(session, folder, chance)
     except Exception as error:
         raise AssertionError(f"{recording}, seed {seed}: {type(error).__name__}: {error}") from error
+    finally:
+        logger.removeHandler(faults)
     return session is None
 
 

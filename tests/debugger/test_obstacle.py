@@ -185,6 +185,17 @@ def test_the_graph_marks_the_operator() -> None:
     assert "✗ Mul" in (session.trace().graph.svg or "")
 
 
+def test_the_graph_marks_the_group_around_the_operator_and_the_operator_in_it() -> None:
+    net = gradviz.Net("large")
+    fed = {"r0": ARRAY, "w": np.ones((3, 3)), "b": np.ones(3)}
+    for layer in range(120):
+        net.FC([f"r{layer}" if layer != 70 else "mistyped", "w", "b"], f"h{layer}")
+        net.Relu(f"h{layer}", f"r{layer + 1}")
+    graph = recorded(net, ["r120"], **fed).trace().graph
+    assert ">✗ FC, Relu" in (graph.svg or "")
+    assert "✗ FC" in [word for group in graph.groups for word in group.words]
+
+
 def test_without_a_workspace_the_recording_is_of_the_pass_alone() -> None:
     net = gradviz.Net("typo")
     net.Tanh("x", "a")

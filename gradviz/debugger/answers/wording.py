@@ -9,8 +9,8 @@ from ..trace_parts import Line, Revision
 
 
 def revision(line: Line, position: int) -> Revision:
-    """How a line that is there reads at a position."""
-    return next(revision for revision in reversed(line.history) if revision.at <= position)
+    """How a line reads at a position; one that is not there yet, as it will at first."""
+    return next((revision for revision in reversed(line.history) if revision.at <= position), line.history[0])
 
 
 def text_of(line: Line, position: int | None = None) -> str:
