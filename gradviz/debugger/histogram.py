@@ -9,6 +9,9 @@ from .blocks import blocks
 
 BINS = 20
 
+ENLARGED = 2.0**512
+"""By what numbers are multiplied that lie close together."""
+
 
 def histograms(table: Array, least: Array, most: Array) -> list[list[int]]:
     """How many finite elements of each row lie in each of BINS equal bins from its least to its greatest.
@@ -25,12 +28,16 @@ def histograms(table: Array, least: Array, most: Array) -> list[list[int]]:
     if not known.any():
         return [[] for _ in known]
     start, span = np.where(known, least, 0.0), np.where(known, span, np.inf)
+    # A power of two, which is exact: the inverse of a subnormal span is infinite.
+    larger = np.where(span < 1 / ENLARGED, ENLARGED, 1.0)
+    scale, is_any_larger = BINS / (span * larger), bool((larger > 1).any())
     counts = np.zeros((len(table), BINS + 1), np.int64, like=table)
     for at, block in blocks(table):
         place = block.astype(np.float64)
         place -= start[at, None]
-        place /= span[at, None]  # not the multiple of an inverse: that of a subnormal number is infinite
-        place *= BINS
+        if is_any_larger:
+            place *= larger[at, None]
+        place *= scale[at, None]
         rows = len(place)
         finite = np.isfinite(place)
         is_whole = bool(finite.all())

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..operators.registry import Array
 from .blocks import BLOCK, blocks
-from .vectors import exponent_of
+from .vectors import LEAST_SQUARE, exponent_of
 
 
 class Moments(NamedTuple):
@@ -53,9 +53,6 @@ _ADDED: Any = partial(np.sum, axis=1)
 _JOINED = (partial(np.min, axis=1), partial(np.max, axis=1), *[_ADDED] * (len(_Sums._fields) - 2))
 """Of each sum, how those of the parts of a row become that of the row."""
 
-LEAST_SQUARES = 2.0**-900
-"""A sum of squares below this may have lost some of them."""
-
 
 def moments(table: Array, precision: np.dtype[Any]) -> Moments:
     """The moments of a boolean or real table (rows, elements), 1 element or more, in float64.
@@ -65,11 +62,16 @@ def moments(table: Array, precision: np.dtype[Any]) -> Moments:
     """
     sums = _sums(table, precision)
     mean, mean_abs, norm = sums.total / sums.finite, sums.magnitude / sums.finite, np.sqrt(sums.squares)
-    is_inexact = ~np.isfinite(sums.magnitude) | (np.isinf(norm) & (sums.inf == 0))
-    is_inexact |= (sums.squares < LEAST_SQUARES) & (sums.zero < table.shape[1])
-    for row in np.flatnonzero(is_inexact).tolist():
-        mean[row], mean_abs[row], norm[row] = _scaled(table[row : row + 1], sums, row, precision)
+    if not (sums.squares.min() > LEAST_SQUARE and sums.squares.max() < np.inf):
+        for row in np.flatnonzero(_is_inexact(sums, table.shape[1])).tolist():
+            mean[row], mean_abs[row], norm[row] = _scaled(table[row : row + 1], sums, row, precision)
     return Moments(sums.low, sums.high, mean, mean_abs, norm, *sums[5:])
+
+
+def _is_inexact(sums: _Sums, elements: int) -> Array:
+    """Of each row whether float64 does not hold its sums; those of numbers that are not finite are what they are."""
+    has_overflowed = ~np.isfinite(sums.magnitude) | (np.isinf(sums.squares) & (sums.inf == 0))
+    return has_overflowed | ((sums.squares < LEAST_SQUARE) & (sums.zero < elements))
 
 
 def _scaled(numbers: Array, sums: _Sums, row: int, precision: np.dtype[Any]) -> tuple[float, float, float]:

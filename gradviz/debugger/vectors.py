@@ -22,12 +22,20 @@ from ..operators.registry import Array
 SAFE = 300
 """Powers of two up to which the greatest element of a vector may lie from 1 for its squares to be exact enough."""
 
+LEAST_SQUARE = 2.0 ** (-2 * SAFE)
+"""A sum of squares below this may have lost some of them."""
+
 
 class Vector(NamedTuple):
-    """The vector ``numbers * 2**exponent``; `numbers` are float64, (elements,), where the array lies."""
+    """The vector ``numbers * 2**exponent``; `numbers` are float64, (elements,), where the array lies.
+
+    Attributes:
+        square: the sum of the squares of `numbers`.
+    """
 
     numbers: Array
     exponent: int
+    square: float
 
 
 class Compared(NamedTuple):
@@ -49,28 +57,33 @@ def as_vector(array: Array) -> Array:
 
 def vector(array: Array) -> Vector:
     """An array of numbers or truth values, in any shape, as a vector."""
-    numbers = as_vector(array)
-    exponent = exponent_of(float(np.abs(numbers).max()) if numbers.size else 0.0)
-    return Vector(numbers * 2.0**-exponent if exponent else numbers, exponent)
+    numbers, exponent = as_vector(array), 0
+    with np.errstate(all="ignore"):
+        square = float(numbers @ numbers)
+        if not LEAST_SQUARE < square < math.inf and numbers.size:
+            exponent = exponent_of(float(np.abs(numbers).max()))
+            numbers = numbers * 2.0**-exponent
+            square = float(numbers @ numbers)
+    return Vector(numbers, exponent, square)
 
 
 def exponent_of(greatest: float) -> int:
-    """By which power of two to divide numbers up to `greatest` so that their squares are float64; mostly 0."""
+    """By which power of two to divide numbers up to `greatest` so that float64 holds their squares; mostly 0."""
     exponent = math.frexp(greatest)[1] if math.isfinite(greatest) else 0
     return 0 if abs(exponent) <= SAFE else max(-1000, min(exponent, 1000))  # 2**1000 and its inverse are normal
 
 
 def norm(of: Vector) -> float:
     """The Euclidean norm; NaN where one is in it."""
-    return times_power(_length(of), of.exponent)
+    return times_power(math.sqrt(of.square), of.exponent)
 
 
 def compare(part: Vector, total: Vector) -> Compared:
     """What a part is of a total of as many elements."""
     with np.errstate(all="ignore"):
-        product, square = float(part.numbers @ total.numbers), float(total.numbers @ total.numbers)
-    length, apart = _length(part), part.exponent - total.exponent
-    share = times_power(product / square, apart) if square else None
+        product = float(part.numbers @ total.numbers)
+    length, square = math.sqrt(part.square), total.square
+    share = times_power(product / square, part.exponent - total.exponent) if square else None
     cosine = product / (length * math.sqrt(square)) if length and square else None
     return Compared(norm(part), share, cosine)
 
@@ -78,8 +91,8 @@ def compare(part: Vector, total: Vector) -> Compared:
 def cancellation(parts: Sequence[Vector], total: Vector) -> float | None:
     """1 - |total| / sum of |part|; None where all parts are zero."""
     most = max(one.exponent for one in (*parts, total))
-    lengths = sum(times_power(_length(one), one.exponent - most) for one in parts)
-    return 1 - times_power(_length(total), total.exponent - most) / lengths if lengths else None
+    whole, *lengths = (times_power(math.sqrt(one.square), one.exponent - most) for one in (total, *parts))
+    return 1 - whole / sum(lengths) if sum(lengths) else None
 
 
 def furthest(one: Array, other: Array) -> float:
@@ -90,8 +103,10 @@ def furthest(one: Array, other: Array) -> float:
 
 def absolute(array: Array) -> Array:
     """Complex numbers by their absolute values, in float64, which holds those of complex64; others as they are."""
+    if array.dtype.kind != "c":
+        return array
     with np.errstate(all="ignore"):
-        return np.abs(_wide(array)) if array.dtype.kind == "c" else array
+        return np.abs(_wide(array))
 
 
 def _wide(array: Array) -> Array:
@@ -105,9 +120,3 @@ def times_power(number: float, exponent: int) -> float:
         return math.ldexp(number, exponent)
     except OverflowError:
         return math.copysign(math.inf, number)
-
-
-def _length(of: Vector) -> float:
-    """The norm of its numbers."""
-    with np.errstate(all="ignore"):
-        return math.sqrt(float(of.numbers @ of.numbers))
