@@ -195,8 +195,8 @@ def div(op: Operator, x: Array, y: Array) -> Array:
 )
 def div_gradient(op: Operator, dz: Array, x: Array, y: Array, z: Array) -> tuple[Array, Array]:
     """Gradients of Div; each summed over the axes along which its input was stretched."""
-    dx = dz / y_along(op, x, y)
-    return sum_to(dx, x.shape), unlaid(op, -dx * z, x, y)
+    along = y_along(op, x, y)
+    return sum_to(dz / along, x.shape), unlaid(op, -dz * (z / along), x, y)
 
 
 @register_gradient("Add")

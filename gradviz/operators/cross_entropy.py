@@ -9,7 +9,7 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .inference import described, elementwise, misfit, need_floats, result_dtype, same_shape
-from .loss import FLOOR, rows_and_classes
+from .loss import FLOOR, rows_and_classes, weighed
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .smooth_activations import logistic
 
@@ -133,10 +133,10 @@ def logits_spec(op: Operator, x: ArraySpec, targets: ArraySpec, *weights: ArrayS
 def likelihood(op: Operator, x: Array, t: Array) -> Array:
     """How likely the targets are, as a logarithm (for the arguments of `op`: what stands in for it)."""
     if op.args.get("unjoined_lr_loss", 0):
-        return x * t + (1 - t) * log_sigmoid(-x)
+        return weighed(t, x) + weighed(1 - t, log_sigmoid(-x))
     if op.args.get("log_D_trick", 0):
-        return (2 * t - 1) * log_sigmoid(x)
-    return t * log_sigmoid(x) + (1 - t) * log_sigmoid(-x)
+        return weighed(2 * t - 1, log_sigmoid(x))
+    return weighed(t, log_sigmoid(x)) + weighed(1 - t, log_sigmoid(-x))
 
 
 def likelihood_slope(op: Operator, x: Array, t: Array) -> Array:
@@ -166,7 +166,7 @@ def row_means(x: Array) -> Array:
 @operator(
     "SigmoidCrossEntropyWithLogits",
     "x, targets -> y",
-    formula="yᵢ = -Σⱼ (targets ln σ(x) + (1 - targets) ln σ(-x))ᵢⱼ / n",
+    formula="yᵢ = -Σⱼ (targets ln σ(x) + (1 - targets) ln σ(-x))ᵢⱼ / n; 0 · ln 0 = 0",
     derivative="dxᵢⱼ = dyᵢ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
     infer=logits_spec,
     args=LOGIT_ARGS,
@@ -183,13 +183,13 @@ def sigmoid_cross_entropy(op: Operator, x: Array, targets: Array) -> Array:
 @operator(
     "WeightedSigmoidCrossEntropyWithLogits",
     "x, targets, weights -> y",
-    formula="yᵢ = -Σⱼ weights (targets ln σ(x) + (1 - targets) ln σ(-x))ᵢⱼ / n",
+    formula="yᵢ = -Σⱼ weights (targets ln σ(x) + (1 - targets) ln σ(-x))ᵢⱼ / n; 0 · ln 0 = 0",
     derivative="dxᵢⱼ = dyᵢ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
     infer=logits_spec,
 )
 def weighted_sigmoid_cross_entropy(op: Operator, x: Array, targets: Array, weights: Array) -> Array:
     """SigmoidCrossEntropyWithLogits with each term times its weight. x, targets, weights: (..., n) -> y: (...)."""
-    return -row_means(weights * (targets * log_sigmoid(x) + (1 - targets) * log_sigmoid(-x)))
+    return -row_means(weighed(weights, likelihood(op, x, targets)))
 
 
 def logits_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, *others: ArraySpec) -> ArraySpec:

@@ -42,7 +42,7 @@ def erf(x: Array) -> Array:
     size = np.minimum(np.abs(x), END)
     squared = size * size
     inside = np.minimum(squared, 0.25)
-    near = x * _ratio(NEAR, inside)
+    near = np.copysign(np.minimum(size, 0.5), x) * _ratio(NEAR, inside)
     far = 1 - np.exp(-squared) * _ratio(FAR, size)
     return np.where(size <= 0.5, near, np.copysign(far, x))
 

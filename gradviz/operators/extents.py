@@ -1,11 +1,10 @@
-"""Arrays made larger or smaller along their dimensions: Expand, Tile, Slice, PadImage."""
+"""Arrays made larger or smaller along their dimensions: Expand, Tile, Slice."""
 
 from typing import Any
 
 import numpy as np
 
 from ..program import Operator
-from .arguments import bad_argument
 from .broadcasting import sum_to
 from .inference import described, misfit, need_floats, need_integers
 from .matrices import canonical_axis
@@ -22,13 +21,6 @@ from .steps import Steps
 
 TILE_ARGS: dict[str, Any] = {"tiles": 1, "axis": 0}
 SLICE_ARGS: dict[str, Any] = {"starts": (), "ends": ()}
-PAD_ARGS: dict[str, Any] = {
-    **dict.fromkeys(("pad", "pad_t", "pad_l", "pad_b", "pad_r"), 0),
-    "pads": (),
-    "mode": "constant",
-    "value": 0.0,
-    "order": "NCHW",
-}
 
 
 def expand_spec(op: Operator, x: ArraySpec, shape: ArraySpec) -> None:
@@ -46,9 +38,9 @@ def expand_spec(op: Operator, x: ArraySpec, shape: ArraySpec) -> None:
     infer=expand_spec,
 )
 def expand(op: Operator, x: Array, shape: Array) -> Array:
-    """x broadcast together with `shape`, integers (n,); a 1 in it keeps the size of x."""
+    """x broadcast together with `shape`, integers (n,); a 1 or a -1 in it keeps the size of x."""
     try:
-        wanted = np.broadcast_shapes(x.shape, tuple(shape.tolist()))
+        wanted = np.broadcast_shapes(x.shape, tuple([1 if size == -1 else size for size in shape.tolist()]))
     except ValueError:
         raise misfit(
             f"x of shape {x.shape} does not stretch to {tuple(shape.tolist())}.", "Only sizes of 1 stretch."
@@ -121,7 +113,7 @@ def need_one_integer(op: Operator, spec: ArraySpec, position: int) -> None:
     "Tile",
     "x, tiles?, axis? -> y",
     formula="y = [x, x, ...]",
-    derivative="dx = Σ of the parts of dy",
+    derivative="dx = Σ of the parts of dy, 0 for tiles = 0",
     infer=tile_spec,
     args=TILE_ARGS,
 )
@@ -142,7 +134,9 @@ def tile_gradient_spec(op: Operator, dy: ArraySpec, *given: ArraySpec) -> ArrayS
 
 def untiled(shape: tuple[int, ...], tiles: int, axis: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
     """`shape` as the sizes before `axis`, the copies, and the sizes of one copy from `axis` on."""
-    if not tiles or shape[axis] % tiles:
+    if not tiles:
+        raise misfit("of no copies, dy does not tell the shape of dx.", "Give tiles=0 to Tile as an argument.")
+    if shape[axis] % tiles:
         raise misfit(f"dy of shape {shape} is not made of {tiles} equal parts along axis {axis}.")
     return shape[:axis], tiles, (shape[axis] // tiles, *shape[axis + 1 :])
 
@@ -164,6 +158,9 @@ def tile_gradient(op: Operator, dy: Array, tiles: Array | None = None, axis: Arr
 
 @register_gradient("Tile")
 def tile_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    if len(op.inputs) == 1 and op.args.get("tiles", 1) == 0:
+        do = Steps(op)
+        return do.answer(do.fill(op.inputs[0], 0.0))
     return op_gradient(op, [g_output[0], *op.inputs[1:]])
 
 
@@ -262,107 +259,3 @@ def slice_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 def slice_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     do, (_, *bounds, _) = Steps(op), op.inputs
     return do.answer(*[None] * (len(op.inputs) - 1), do("Slice", g_output[0], *bounds, **op.args))
-
-
-def pads(op: Operator, x: tuple[int, ...], padded: bool = False) -> list[tuple[int, int, int]]:
-    """Axis, padding before and padding behind, for the height and width of an image batch of shape `x`.
-
-    Args:
-        padded: whether `x` is the shape with the padding.
-    """
-    if len(x) != 4:
-        raise misfit(f"an image batch has four dimensions, the shape is {x}.")
-    said = list(op.args.get("pads", ())) or [
-        op.args.get(name, op.args.get("pad", 0)) for name in ("pad_t", "pad_l", "pad_b", "pad_r")
-    ]
-    mode = op.args.get("mode", "constant")
-    if mode not in ("constant", "reflect", "edge"):
-        raise bad_argument(op, "mode", "must be constant, reflect or edge")
-    if len(said) != 4 or min(said) < 0:
-        raise misfit(f"pads {said} are not four sizes from 0 on: top, left, bottom, right.")
-    first = 1 if op.args.get("order", "NCHW") == "NHWC" else 2
-    result = [(first + i, said[i], said[i + 2]) for i in range(2)]
-    for axis, before, behind in result:
-        size = x[axis] - (before + behind if padded else 0)
-        if size < 0 or (mode == "reflect" and max(before, behind) >= max(size, 1)) or (mode == "edge" and not size):
-            raise misfit(f"{size} elements along axis {axis} are too few for pads {said} with mode={mode}.")
-    return result
-
-
-def pad_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of PadImage."""
-    sizes = list(x.shape)
-    for axis, before, behind in pads(op, x.shape):
-        sizes[axis] += before + behind
-    return ArraySpec(tuple(sizes), x.dtype)
-
-
-@operator(
-    "PadImage",
-    "x -> y",
-    formula="y = x with a margin",
-    derivative="dx = dy inside, plus what the margin repeats",
-    infer=pad_spec,
-    args=PAD_ARGS,
-)
-def pad_image(op: Operator, x: Array) -> Array:
-    """x with margins `pads` (top, left, bottom, right), or `pad`, or `pad_t` and so on. x: (n, c, h, w), or by `order`.
-
-    mode: constant (`value`), reflect (without the edge), or edge (which it repeats).
-    """
-    margins = [(0, 0)] * 4
-    for axis, before, behind in pads(op, x.shape):
-        margins[axis] = before, behind
-    mode = op.args.get("mode", "constant")
-    if mode == "constant":
-        return np.pad(x, margins, mode=mode, constant_values=op.args.get("value", 0.0))
-    return np.pad(x, margins, mode=mode)
-
-
-def pad_gradient_spec(op: Operator, dy: ArraySpec) -> ArraySpec:
-    """Inference of PadImageGradient."""
-    need_floats(op, (dy,))
-    sizes = list(dy.shape)
-    for axis, before, behind in pads(op, dy.shape, padded=True):
-        sizes[axis] -= before + behind
-    return ArraySpec(tuple(sizes), dy.dtype)
-
-
-@operator(
-    "PadImageGradient",
-    "dy -> dx",
-    formula="dx = dy inside, plus what the margin repeats",
-    derivative="∂dy = ∂dx with a margin, of zeros where it is constant",
-    infer=pad_gradient_spec,
-    args=PAD_ARGS,
-)
-def pad_image_gradient(op: Operator, dy: Array) -> Array:
-    """Gradient of PadImage."""
-    for axis, before, behind in pads(op, dy.shape, padded=True):
-        dy = unpadded(np.moveaxis(dy, axis, 0), before, behind, op.args.get("mode", "constant"))
-        dy = np.moveaxis(dy, 0, axis)
-    return dy
-
-
-def unpadded(dy: Array, before: int, behind: int, mode: str) -> Array:
-    """The gradient of what padding along the first axis was made of."""
-    size = dy.shape[0] - before - behind
-    dx = dy[before : before + size].copy()
-    if mode == "reflect":
-        dx[1 : before + 1] += dy[:before][::-1]
-        dx[size - 1 - behind : size - 1] += dy[before + size :][::-1]
-    elif mode == "edge":
-        dx[0] += dy[:before].sum(axis=0)
-        dx[size - 1] += dy[before + size :].sum(axis=0)
-    return dx
-
-
-@register_gradient("PadImage")
-def pad_image_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0]])
-
-
-@register_gradient("PadImageGradient")
-def pad_image_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do = Steps(op)
-    return do.answer(do("PadImage", g_output[0], **(op.args | {"value": 0.0})))

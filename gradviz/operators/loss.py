@@ -14,6 +14,11 @@ FLOOR = 1e-20
 """Probabilities below this count as this much, so that their logarithm is finite."""
 
 
+def weighed(weight: Array | float, term: Array) -> Array:
+    """weight · term, and 0 where the weight is, also of an infinite term: a logarithm that nobody asks for."""
+    return weight * np.where(np.equal(weight, 0), 0, term)
+
+
 def mean_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     """Inference of AveragedLoss."""
     need_floats(op, (x,))

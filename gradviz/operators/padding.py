@@ -6,7 +6,6 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .extents import unpadded
 from .inference import misfit, need_floats
 from .registry import (
     Array,
@@ -71,6 +70,19 @@ def pad_gradient_spec(op: Operator, dy: ArraySpec) -> ArraySpec:
     need_floats(op, (dy,))
     widths = margins(op, dy.shape, is_padded=True)
     return ArraySpec(tuple([size - sum(width) for size, width in zip(dy.shape, widths, strict=True)]), dy.dtype)
+
+
+def unpadded(dy: Array, before: int, behind: int, mode: str) -> Array:
+    """The gradient of what padding along the first axis was made of."""
+    size = dy.shape[0] - before - behind
+    dx = dy[before : before + size].copy()
+    if mode == "reflect":
+        dx[1 : before + 1] += dy[:before][::-1]
+        dx[size - 1 - behind : size - 1] += dy[before + size :][::-1]
+    elif mode == "edge":
+        dx[0] += dy[:before].sum(axis=0)
+        dx[size - 1] += dy[before + size :].sum(axis=0)
+    return dx
 
 
 @operator(

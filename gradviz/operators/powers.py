@@ -20,6 +20,7 @@ from .registry import (
     op_gradient,
     operator,
     register_gradient,
+    shape_source,
 )
 from .steps import Steps, arriving
 
@@ -47,7 +48,8 @@ def power(op: Operator, x: ArraySpec, exponents: ArraySpec | None = None) -> Arr
     "Pow",
     "x, exponents? -> y",
     formula="y = x^exponent",
-    derivative="dx = dy · exponent · x^(exponent - 1); with exponents in its place dexponents = dy · y · ln x",
+    derivative="dx = dy · exponent · x^(exponent - 1), 0 for exponent = 0; with exponents in its place "
+    "dexponents = dy · y · ln x, 0 where x = 0 and exponents ≥ 0",
     infer=power,
     args=POW_ARGS,
 )
@@ -56,17 +58,28 @@ def pow_(op: Operator, x: Array, exponents: Array | None = None) -> Array:
     return np.power(x, exponent_of(op) if exponents is None else y_along(op, x, exponents))
 
 
+POW_FIRST = (
+    "dx = dy · exponents · x^(exponents - 1), 0 where exponents = 0; "
+    "dexponents = dy · y · ln x, 0 where x = 0 and exponents ≥ 0"
+)
 POW_SECOND = (
     "∂dy = ∂dx · exponents · p + ∂dexponents · y · ln x, p = x^(exponents - 1), "
     "∂x = dy (∂dx · exponents (exponents - 1) p / x + ∂dexponents · p), "
-    "∂exponents = dy · ∂dx · p (1 + exponents · ln x), ∂y = dy · ∂dexponents · ln x"
+    "∂exponents = dy · ∂dx · p (1 + exponents · ln x), ∂y = dy · ∂dexponents · ln x; "
+    "where exponents = 0 what ∂dx brings to ∂dy and ∂x is 0, where x = 0 and exponents ≥ 0 ln x counts as 0, "
+    "and p too where both are 0"
 )
+
+
+def held_at_zero(x: Array, e: Array, y: Array) -> Array:
+    """Where y = x^e counts as a constant for e: 0 to any power from 0 on, and what is too small for its dtype."""
+    return (y == 0) | ((x == 0) & (e >= 0))
 
 
 @operator(
     "PowGradient",
     "dy, x, exponents, y -> dx, dexponents",
-    formula="dx = dy · exponents · x^(exponents - 1), dexponents = dy · y · ln x",
+    formula=POW_FIRST,
     derivative=POW_SECOND,
     infer=pair_gradient((0, 1, 2), (0, 1, 3)),
     args=ARGS,
@@ -74,8 +87,9 @@ POW_SECOND = (
 def pow_gradient(op: Operator, dy: Array, x: Array, exponents: Array, y: Array) -> tuple[Array, Array]:
     """Gradients of Pow with a second input; that of the exponents is nan where x < 0, and 0 where y is."""
     e = y_along(op, x, exponents)
-    d_exponents = dy * np.where(y == 0, 0, y * np.log(x))
-    return sum_to(dy * e * np.power(x, e - 1), x.shape), unlaid(op, d_exponents, x, exponents)
+    d_exponents = dy * np.where(held_at_zero(x, e, y), 0, y * np.log(x))
+    slope = np.where(e == 0, 0, e * np.power(x, e - 1))
+    return sum_to(dy * slope, x.shape), unlaid(op, d_exponents, x, exponents)
 
 
 def pow_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
@@ -107,8 +121,9 @@ def pow_gradient_gradient(
     Where the exponent is 0 or 1, y does not bend, at x = 0 neither.
     """
     e, g_de = y_along(op, x, exponents), y_along(op, x, g_exponents)
-    p, log = np.power(x, e - 1), np.where(y == 0, 0, np.log(x))
-    slope, straight = e * p, e * (e - 1) == 0
+    log = np.where(held_at_zero(x, e, y), 0, np.log(x))
+    p = np.where((x == 0) & (e == 0), 0, np.power(x, e - 1))
+    slope, straight = np.where(e == 0, 0, e * p), e * (e - 1) == 0
     bend = np.where(straight, 0, e * (e - 1) * np.power(np.where(straight, 1, x), e - 2))
     g_x = dy * (g_dx * bend + g_de * p)
     g_e = dy * g_dx * (p + slope * log)
@@ -129,10 +144,13 @@ def pow_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 @register_gradient("Pow")
 def pow_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """Three steps that write one name: x^(exponent - 1), times dy, times the exponent."""
+    """Three steps that write one name: x^(exponent - 1), times dy, times the exponent; a power of 0 is a constant."""
     if len(op.inputs) > 1 and "exponent" not in op.args:
         return op_gradient(op, [g_output[0], *op.inputs, op.outputs[0]], wanted=(0, 1))
     x, x_grad, exponent = op.inputs[0], gradient_name(op.inputs[0]), exponent_of(op)
+    if exponent == 0:
+        do = Steps(op)
+        return do.answer(do.fill(shape_source(op, 0), 0.0))
     return [
         gradient_operator(op, "Pow", [x], [x_grad], {"exponent": exponent - 1}),
         gradient_operator(op, "Mul", [x_grad, g_output[0]], [x_grad], {}),

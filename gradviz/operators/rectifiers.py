@@ -167,14 +167,16 @@ straight_pieces("ReluN")
     args={"min": -inf, "max": inf},
 )
 def clip(op: Operator, x: Array) -> Array:
-    """Elements kept between `min` and `max`."""
+    """Elements kept between `min` and `max`; one of them that is infinite is no bound."""
     return np.minimum(np.maximum(x, op.args.get("min", -inf)), op.args.get("max", inf))
 
 
 @elementwise_gradient("Clip", reads="y, dy", derivative="∂dy = ∂dx where min < y < max, else 0")
 def clip_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of Clip from its output."""
-    return np.where((y > op.args.get("min", -inf)) & (y < op.args.get("max", inf)), dy, 0)
+    """Gradient of Clip from its output; 0 at the bounds."""
+    least, most = op.args.get("min", -inf), op.args.get("max", inf)
+    above, below = (y > least) | (least == -inf), (y < most) | (most == inf)
+    return np.where(above & below, dy, 0)
 
 
 straight_pieces("Clip")

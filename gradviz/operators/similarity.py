@@ -26,6 +26,11 @@ def rows(x: Array) -> Array:
     return x.reshape(count, x.size // max(count, 1))
 
 
+def inner(x: Array, y: Array) -> Array:
+    """Inner product of each row of x with that of y, (n,)."""
+    return (rows(x) * rows(y)).sum(axis=1)
+
+
 def along(x: Array, row_values: Array) -> Array:
     """One number for each row where it broadcasts against x."""
     return row_values.reshape(x.shape[:1] + (1,) * (x.ndim - 1))
@@ -46,7 +51,7 @@ def comparison_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dz: Array
 )
 def dot_product(op: Operator, x: Array, y: Array) -> Array:
     """Inner product of each row of x with that of y. x, y: (n, ...) -> (n,)."""
-    return (rows(x) * rows(y)).sum(axis=1)
+    return inner(x, y)
 
 
 @operator(
@@ -66,41 +71,47 @@ def dot_product_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[A
     "CosineSimilarity",
     "x, y -> z",
     formula="zᵢ = xᵢ·yᵢ / (|xᵢ| |yᵢ|)",
-    derivative="dxᵢ = dzᵢ (yᵢ / (|xᵢ| |yᵢ|) - zᵢ xᵢ / |xᵢ|²), dy likewise",
+    derivative="dxᵢ = dzᵢ (yᵢ / (|xᵢ| |yᵢ|) - zᵢ xᵢ / |xᵢ|²), dy likewise; |xᵢ| < 10⁻⁶ counts as 10⁻⁶, a constant",
     infer=distance_spec,
 )
 def cosine_similarity(op: Operator, x: Array, y: Array) -> Array:
     """Cosine of the angle between each row of x and that of y. x, y: (n, ...) -> (n,). 0 with a row of zeros."""
-    return (rows(x) * rows(y)).sum(axis=1) / (length(x) * length(y))
+    return inner(x, y) / (length(x) * length(y))
 
 
 def length(x: Array) -> Array:
     """Length of each row of x, (n,); the root of `FLOOR` where it is less."""
-    flat = rows(x)
-    return np.sqrt(np.maximum((flat * flat).sum(axis=1), FLOOR))
+    return np.sqrt(np.maximum(inner(x, x), FLOOR))
+
+
+def inverse_square(x: Array) -> Array:
+    """1 / |x|² for each row of x, (n,), as it enters derivatives of the length: 0 where that is held at the floor."""
+    square = inner(x, x)
+    return np.where(square < FLOOR, 0, 1 / np.maximum(square, FLOOR))
 
 
 COSINE_SECOND = (
     "∂dz = p - z (q + r), ∂x = dz (c ∂dy - p x / |x|² - (c y - z x / |x|²) (q + r) - z (∂dx - 2 q x) / |x|²), "
     "∂y likewise, with z = <x, y> c, c = 1 / (|x| |y|), p = c <∂dx, y> + c <x, ∂dy>, "
-    "q = <∂dx, x> / |x|², r = <∂dy, y> / |y|²"
+    "q = <∂dx, x> / |x|², r = <∂dy, y> / |y|²; where |x| or |y| counts as a constant, 1 / |x|² or 1 / |y|² counts as 0"
 )
 
 
 @operator(
     "CosineSimilarityGradient",
     "x, y, dz -> dx, dy",
-    formula="dxᵢ = dzᵢ (yᵢ / (|xᵢ| |yᵢ|) - zᵢ xᵢ / |xᵢ|²), dy likewise, zᵢ = xᵢ·yᵢ / (|xᵢ| |yᵢ|)",
+    formula="dxᵢ = dzᵢ (yᵢ / (|xᵢ| |yᵢ|) - zᵢ xᵢ / |xᵢ|²), dy likewise, zᵢ = xᵢ·yᵢ / (|xᵢ| |yᵢ|); "
+    "|xᵢ| < 10⁻⁶ counts as 10⁻⁶, a constant",
     derivative=COSINE_SECOND,
     infer=distance_gradient_spec,
 )
 def cosine_similarity_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
     """Gradients of CosineSimilarity."""
     x_length, y_length = length(x), length(y)
-    z = (rows(x) * rows(y)).sum(axis=1) / (x_length * y_length)
+    z = inner(x, y) / (x_length * y_length)
     across = along(x, dz / (x_length * y_length))
-    dx = across * y - along(x, dz * z / (x_length * x_length)) * x
-    dy = across * x - along(x, dz * z / (y_length * y_length)) * y
+    dx = across * y - along(x, dz * z * inverse_square(x)) * x
+    dy = across * x - along(x, dz * z * inverse_square(y)) * y
     return dx, dy
 
 
@@ -173,17 +184,16 @@ def cosine_similarity_gradient_gradient(
     op: Operator, x: Array, y: Array, dz: Array, g_dx: Array, g_dy: Array
 ) -> tuple[Array, Array, Array]:
     """Gradients of CosineSimilarityGradient."""
-    inner, x_length, y_length = dot_product, length(x), length(y)
-    c, x_square, y_square = 1 / (x_length * y_length), x_length * x_length, y_length * y_length
-    z, p = c * inner(op, x, y), c * (inner(op, g_dx, y) + inner(op, x, g_dy))
-    q, r = inner(op, g_dx, x) / x_square, inner(op, g_dy, y) / y_square
+    c, by_x, by_y = 1 / (length(x) * length(y)), inverse_square(x), inverse_square(y)
+    z, p = c * inner(x, y), c * (inner(g_dx, y) + inner(x, g_dy))
+    q, r = inner(g_dx, x) * by_x, inner(g_dy, y) * by_y
 
-    def side(a: Array, b: Array, g_da: Array, g_db: Array, square: Array, share: Array) -> Array:
-        of_a = (2 * z * share + z * (q + r) - p) / square
-        terms = (c, g_db), (of_a, a), (-c * (q + r), b), (-z / square, g_da)
+    def side(a: Array, b: Array, g_da: Array, g_db: Array, by_square: Array, share: Array) -> Array:
+        of_a = (2 * z * share + z * (q + r) - p) * by_square
+        terms = (c, g_db), (of_a, a), (-c * (q + r), b), (-z * by_square, g_da)
         return sum(along(a, dz * factor) * array for factor, array in terms)
 
-    return side(x, y, g_dx, g_dy, x_square, q), side(y, x, g_dy, g_dx, y_square, r), p - z * (q + r)
+    return side(x, y, g_dx, g_dy, by_x, q), side(y, x, g_dy, g_dx, by_y, r), p - z * (q + r)
 
 
 @register_gradient("CosineSimilarityGradient")

@@ -12,10 +12,18 @@ from .inference import elementwise
 from .registry import Array, operator
 from .steps import Steps
 
+FAR = 1e3
+"""From here on, up or down, what bends Swish, Mish and Gelu is 0 in every dtype: they are straight lines."""
+
 
 def logistic(x: Array) -> Array:
     """1 / (1 + e⁻ˣ) for any x without overflow."""
     return np.exp(-np.logaddexp(0, -x))
+
+
+def bounded(x: Array, most: float = FAR) -> Array:
+    """x kept from -most to most: a factor beside one that is 0 further out, so that ∞ · 0 is 0."""
+    return np.minimum(np.maximum(x, -most), most)
 
 
 @operator("Softplus", "x -> y", formula="y = ln(1 + eˣ)", derivative="dx = dy · (1 - e⁻ʸ)", infer=elementwise)
@@ -38,6 +46,7 @@ def softplus_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
 @operator("Softsign", "x -> y", formula="y = x / (1 + |x|)", derivative="dx = dy / (1 + |x|)²", infer=elementwise)
 def softsign(op: Operator, x: Array) -> Array:
     """Every element pressed into (-1, 1), slower than tanh does."""
+    x = bounded(x, np.finfo(x.dtype).max)
     return x / (1 + np.abs(x))
 
 
@@ -56,20 +65,20 @@ def softsign_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
     return {"x": do("Scale", do("AbsGradient", x, do("Mul", both, do("Pow", slope, exponent=1.5))), scale=-2.0)}
 
 
-@operator("Swish", "x -> y", formula="y = x · σ(x)", derivative="dx = dy · (y + σ(x) (1 - y))", infer=elementwise)
+@operator("Swish", "x -> y", formula="y = x · σ(x)", derivative="dx = dy · (σ(x) + y σ(-x))", infer=elementwise)
 def swish(op: Operator, x: Array) -> Array:
     """Every element times its sigmoid. Source: Ramachandran, Zoph, Le, Searching for activation functions (2017)."""
-    return x * logistic(x)
+    return np.maximum(x, -FAR) * logistic(x)
 
 
 @elementwise_gradient(
     "Swish",
     reads="x, y, dy",
-    derivative="∂dy = ∂dx · (y + σ(x) (1 - y)), ∂x = ∂dx · dy · σ'(x) (1 - y), ∂y = ∂dx · dy · (1 - σ(x))",
+    derivative="∂dy = ∂dx · (σ(x) + y σ(-x)), ∂x = ∂dx · dy · σ'(x) (1 - y), ∂y = ∂dx · dy · σ(-x)",
 )
 def swish_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of Swish from its input and output."""
-    return dy * (y + logistic(x) * (1 - y))
+    return dy * (logistic(x) + np.minimum(y, FAR) * logistic(-x))
 
 
 @second_derivative("Swish")
@@ -88,7 +97,7 @@ def swish_bend(do: Steps, both: str, x: str, y: str) -> Mapping[str, str]:
 )
 def mish(op: Operator, x: Array) -> Array:
     """Every element times the tanh of its softplus. Source: Misra, Mish (2019)."""
-    return x * np.tanh(np.logaddexp(0, x))
+    return np.maximum(x, -FAR) * np.tanh(np.logaddexp(0, x))
 
 
 @elementwise_gradient(
@@ -99,7 +108,7 @@ def mish(op: Operator, x: Array) -> Array:
 def mish_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of Mish; y / x would be t, but not at 0, so t is computed again."""
     t = np.tanh(np.logaddexp(0, x))
-    return dy * (t + x * logistic(x) * (1 - t * t))
+    return dy * (t + bounded(x) * logistic(x) * (1 - t * t))
 
 
 @second_derivative("Mish")
@@ -110,7 +119,7 @@ def mish_bend(do: Steps, both: str, x: str, y: str) -> Mapping[str, str]:
     return {"x": do("Add", do("Scale", bent, scale=2.0), do("Mul", bent, do("Mul", x, falling)))}
 
 
-FAST_SCALE, FAST_CUBIC = sqrt(2 / pi), 0.044715
+FAST_SCALE, FAST_CUBIC, FAST_FAR = sqrt(2 / pi), 0.044715, 40.0
 
 
 @operator(
@@ -127,16 +136,18 @@ def gelu(op: Operator, x: Array) -> Array:
     With `fast_gelu`, Φ(x) is approximated by (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2.
     Source: Hendrycks, Gimpel, Gaussian error linear units (2016).
     """
-    if op.args.get("fast_gelu", 0):
-        return 0.5 * x * (1 + np.tanh(FAST_SCALE * x * (1 + FAST_CUBIC * x * x)))
-    return x * normal_cdf(x)
+    if not op.args.get("fast_gelu", 0):
+        return np.maximum(x, -FAR) * normal_cdf(x)
+    near = bounded(x, FAST_FAR)
+    return 0.5 * np.maximum(x, -FAST_FAR) * (1 + np.tanh(FAST_SCALE * near * (1 + FAST_CUBIC * near * near)))
 
 
 @elementwise_gradient("Gelu", reads="dy, x", derivative="∂dy = ∂dx · (Φ(x) + x · φ(x)), ∂x = ∂dx · dy · φ(x) (2 - x²)")
 def gelu_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Gelu, of the approximation where that was used."""
     if not op.args.get("fast_gelu", 0):
-        return dy * (normal_cdf(x) + x * normal_density(x))
+        return dy * (normal_cdf(x) + bounded(x) * normal_density(x))
+    x = bounded(x, FAST_FAR)
     t = np.tanh(FAST_SCALE * x * (1 + FAST_CUBIC * x * x))
     return 0.5 * dy * (1 + t + x * (1 - t * t) * FAST_SCALE * (1 + 3 * FAST_CUBIC * x * x))
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .inference import described, misfit, need_floats, need_integers, result_dtype
-from .loss import check_labels, each_row
+from .loss import check_labels, each_row, weighed
 from .matrices import as_matrix, canonical_axis, matrix_shape
 from .registry import (
     Array,
@@ -56,7 +56,7 @@ def loss_spec(
 @operator(
     "SoftmaxWithLoss",
     "x, labels, weights? -> p, loss",
-    formula="p = softmax x, loss = -scale · Σᵢ weightsᵢ ln pᵢₗ / Σᵢ weightsᵢ, l = labelsᵢ",
+    formula="p = softmax x, loss = -scale · Σᵢ weightsᵢ ln pᵢₗ / Σᵢ weightsᵢ, l = labelsᵢ; 0 · ln 0 = 0",
     derivative="dx = dloss · scale · weightsᵢ (p - onehot(labels)) / Σᵢ weightsᵢ, and what dp brings through softmax",
     infer=loss_spec,
     args=ARGS,
@@ -83,10 +83,10 @@ def softmax_with_loss(op: Operator, x: Array, labels: Array, weights: Array | No
     total = p.sum(axis=1, keepdims=True)
     p /= total
     if label_prob:
-        losses = -(labels * (shifted - np.log(total))).sum(axis=1)
+        losses = -weighed(labels, shifted - np.log(total)).sum(axis=1)
     else:
         losses = np.log(total[:, 0]) - shifted[each_row(labels), labels]
-    return p.reshape(x.shape), (losses * row_share(op, x2.shape[0], weights)).sum()
+    return p.reshape(x.shape), weighed(row_share(op, x2.shape[0], weights), losses).sum()
 
 
 def row_share(op: Operator, rows: int, weights: Array | None) -> Array | float:

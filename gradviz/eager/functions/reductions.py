@@ -1,12 +1,12 @@
 """Reductions: one number from many, along axes or of the whole array. ``axis=None`` means all dimensions."""
 
+import builtins
 from collections.abc import Iterable, Sequence
 from operator import index as as_index
 
 from ..variable import Operand, Variable
-from .arithmetic import sub
+from .arithmetic import scale, sub
 from .calling import call, variable
-from .elementwise import sqrt
 from .shaping import expand_dims, flatten, sizes, squeeze
 
 Axis = int | Sequence[int] | None
@@ -55,8 +55,10 @@ def var(x: Operand, axis: Axis = None, keepdims: bool = False) -> Variable:
 
 
 def std(x: Operand, axis: Axis = None, keepdims: bool = False) -> Variable:
-    """Standard deviation over `axis`: the root of `var`."""
-    return sqrt(var(x, axis, keepdims))
+    """Standard deviation over `axis`: the root of `var`; its gradient is 0 where all elements are equal."""
+    x = variable(x)
+    off = norm(sub(x, mean(x, axis, True)), axis, keepdims)
+    return scale(off, builtins.max(x.size // builtins.max(off.size, 1), 1) ** -0.5)
 
 
 def argmax(x: Operand, axis: int | None = None) -> Variable:
