@@ -1,7 +1,7 @@
-"""Images normalized by channel: SpatialBN, InstanceNorm, GroupNorm, LRN.
+"""Images normalized by channel, each on its own: InstanceNorm, GroupNorm, LRN; batch_norm.py has what batches share.
 
 `order` says where the channels are: ``NCHW`` (default) second, ``NHWC`` last; any number of spatial dimensions.
-Sources: Ioffe and Szegedy, arXiv:1502.03167 (2015); Ulyanov, Vedaldi, Lempitsky, arXiv:1607.08022 (2016);
+Sources: Ulyanov, Vedaldi, Lempitsky, arXiv:1607.08022 (2016);
 Krizhevsky, Sutskever, Hinton, ImageNet Classification with Deep Convolutional Neural Networks (2012), section 3.3.
 """
 
@@ -23,11 +23,7 @@ from .registry import (
     register_gradient,
 )
 
-BATCH_SECOND = second_formula(
-    "r = spread, x̂ = r (x - mean); with is_test ∂g = r ∂dx, ∂x = r ∂dscale dy, r = 1 / √(spread + epsilon)"
-)
 CHANNEL_SECOND = second_formula("r = inv_std, x̂ = r (x - mean)")
-BATCH_ARGS: dict[str, Any] = {"is_test": 0, "epsilon": 1e-5, "momentum": 0.9, "order": "NCHW", "num_batches": 1}
 INSTANCE_ARGS: dict[str, Any] = {"epsilon": 1e-5, "order": "NCHW"}
 GROUP_ARGS: dict[str, Any] = {"group": 32, "epsilon": 1e-5, "order": "NCHW", "is_test": 0}
 LRN_SCALE = "scale = bias + alpha / size · Σ x², Σ over the size channels around each"
@@ -71,53 +67,6 @@ def need_channels(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> int:
     return channels
 
 
-def batch_spec(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Inference of SpatialBN."""
-    channels = need_channels(op, x, *vectors)
-    testing = bool(op.args.get("is_test", 0))
-    if len(op.outputs) != (1 if testing else 5):
-        raise misfit(
-            f"{len(op.outputs)} outputs do not go with is_test={int(testing)}.",
-            "Give 5 outputs for training, or one with is_test=1.",
-        )
-    dtype = result_dtype(x, *vectors) if testing else result_dtype(x, *vectors[:2])
-    running, saved = ArraySpec((channels,), result_dtype(x, *vectors[2:])), ArraySpec((channels,), x.dtype)
-    return (ArraySpec(x.shape, dtype), running, running, saved, saved)[: len(op.outputs)]
-
-
-@operator(
-    "SpatialBN",
-    "x, scale, bias, mean, var -> y, running_mean?, running_var?, saved_mean?, saved_inv_std?",
-    formula="y = scale x̂ + bias, x̂ = r (x - m), r = 1 / √(v + epsilon), m = avg(x), v = avg((x - m)²) by channel, "
-    "with is_test m = mean, v = var",
-    derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = r (g - avg(g) - x̂ avg(g x̂)), with is_test dx = r g",
-    infer=batch_spec,
-    args=BATCH_ARGS,
-)
-def spatial_bn(op: Operator, x: Array, scale: Array, bias: Array, mean: Array, var: Array) -> Array | tuple[Array, ...]:
-    """Batch normalization. x: (n, c, ...), scale, bias, mean, var: (c,) -> y: like x, running and saved: (c,).
-
-    In training, running_mean = momentum · mean + (1 - momentum) · μ, running_var likewise with the unbiased variance
-    of the batch, and saved_inv_std = 1 / √(σ² + ε). With is_test=1 there is one output. `mean` and `var` are constants
-    for the gradient, and none passes through the outputs after y.
-    """
-    epsilon, ndim = op.args.get("epsilon", 1e-5), x.ndim
-    if op.args.get("is_test", 0):
-        return affine(op, x, mean, 1 / np.sqrt(var + epsilon), scale, bias)
-    momentum, axes = op.args.get("momentum", 0.9), batch_axes(op, ndim)
-    count = max(prod(x.shape[axis] for axis in axes), 1)
-    batch_mean, batch_var = moments(op, x, axes)
-    unbiased = batch_var * (count / max(count - 1, 1))
-    inv_std = 1 / np.sqrt(batch_var + epsilon)
-    return (
-        affine(op, x, batch_mean, inv_std, scale, bias),
-        momentum * mean + (1 - momentum) * batch_mean,
-        momentum * var + (1 - momentum) * unbiased,
-        batch_mean,
-        inv_std,
-    )
-
-
 def moments(op: Operator, x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
     """Mean and variance of x over `axes`."""
     count = max(prod(x.shape[axis] for axis in axes), 1)
@@ -130,46 +79,6 @@ def affine(op: Operator, x: Array, mean: Array, inv_std: Array, scale: Array, bi
     """x standardized by channel, times scale, plus bias."""
     x_hat = (x - by_channel(op, mean, x.ndim)) * by_channel(op, inv_std, x.ndim)
     return x_hat * by_channel(op, scale, x.ndim) + by_channel(op, bias, x.ndim)
-
-
-def batch_gradient_spec(
-    op: Operator, x: ArraySpec, scale: ArraySpec, dy: ArraySpec, mean: ArraySpec, spread: ArraySpec
-) -> tuple[ArraySpec, ...]:
-    """Inference of SpatialBNGradient."""
-    need_channels(op, x, scale)
-    need_floats(op, (x, scale, dy))
-    if dy.shape != x.shape:
-        raise misfit(f"dy must have the shape {x.shape} of x, got {described(dy)}.")
-    vector = ArraySpec(scale.shape, result_dtype(x, dy, mean, spread))
-    return ArraySpec(x.shape, result_dtype(x, scale, dy, mean, spread)), vector, ArraySpec(scale.shape, dy.dtype)
-
-
-@operator(
-    "SpatialBNGradient",
-    "x, scale, dy, mean, spread -> dx, dscale, dbias",
-    formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = r (g - avg(g) - x̂ avg(g x̂)), x̂ = r (x - mean), "
-    "r = spread, with is_test dx = r g, r = 1 / √(spread + epsilon)",
-    derivative=BATCH_SECOND,
-    infer=batch_gradient_spec,
-    args=BATCH_ARGS,
-)
-def spatial_bn_gradient(
-    op: Operator, x: Array, scale: Array, dy: Array, mean: Array, spread: Array
-) -> tuple[Array, Array, Array]:
-    """Gradients of SpatialBN. `mean`, `spread`: saved mean and inverse deviation; with is_test mean and variance."""
-    axes, testing = batch_axes(op, x.ndim), op.args.get("is_test", 0)
-    inv_std = 1 / np.sqrt(spread + op.args.get("epsilon", 1e-5)) if testing else spread
-    x_hat = (x - by_channel(op, mean, x.ndim)) * by_channel(op, inv_std, x.ndim)
-    g, column = dy * by_channel(op, scale, x.ndim), by_channel(op, inv_std, x.ndim)
-    dx = g * column if testing or not x.size else through_standardization(g, x_hat, 1 / column, axes)
-    return dx, (dy * x_hat).sum(axis=axes), dy.sum(axis=axes)
-
-
-@register_gradient("SpatialBN")
-def spatial_bn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    only_through_first(op, g_output)
-    statistics = op.inputs[3:5] if len(op.outputs) == 1 else op.outputs[3:5]
-    return op_gradient(op, [*op.inputs[:2], g_output[0], *statistics], wanted=(0, 1, 2))
 
 
 def instance_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) -> tuple[ArraySpec, ...]:

@@ -8,9 +8,8 @@ from math import prod
 import numpy as np
 
 from ..program import Operator
+from .batch_norm import BATCH_ARGS, BATCH_SECOND
 from .channel_norm import (
-    BATCH_ARGS,
-    BATCH_SECOND,
     CHANNEL_SECOND,
     GROUP_ARGS,
     INSTANCE_ARGS,

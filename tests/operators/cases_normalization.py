@@ -87,6 +87,19 @@ CASES = [
         ["y"],
         list(RUNNING),
     ),
+    *[
+        Case(
+            "SpatialBN",
+            f"{about}, sums of 3 batches",
+            {"x": x, **VECTORS, **RUNNING, "sums": floats(3, seed=5), "sumsq": 60 * positive(3, seed=6)},
+            {"num_batches": 3, "order": "NHWC" if about == "NHWC" else "NCHW"},
+            (),
+            SAVED,
+            ["y"],
+            list(RUNNING),
+        )
+        for about, x in (*IMAGES.items(), ("no images", floats(0, 3, 2)))
+    ],
     group_norm("NCHW", floats(2, 4, 3, 2)),
     group_norm("NHWC", floats(2, 3, 2, 4), order="NHWC"),
     group_norm("one group, epsilon", floats(2, 4, 3), group=1, epsilon=0.1),

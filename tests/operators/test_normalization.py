@@ -60,6 +60,42 @@ def test_batch_norm_moves_its_running_statistics() -> None:
     np.testing.assert_allclose(ran["y"].ravel(), (x.ravel() - 4) / np.sqrt(5.25))
 
 
+def test_an_empty_batch_leaves_the_running_statistics_as_they_are() -> None:
+    ran = run("SpatialBN", [np.zeros((0, 1, 2)), [1.0], [0.0], [10.0], [2.0]], SAVED, momentum=0.75)
+    assert [float(ran[name][0]) for name in SAVED[1:]] == [10, 2, 0, 0]
+    assert ran["y"].shape == (0, 1, 2)
+
+
+def test_batch_norm_over_several_batches_is_that_of_all_of_them() -> None:
+    x, dy, vectors = (
+        floats(6, 2, 3),
+        floats(6, 2, 3, seed=1),
+        [floats(2, seed=2), floats(2, seed=3), [0.5, 0.5], [1.0, 2.0]],
+    )
+    whole = run("SpatialBN", [x, *vectors], SAVED)
+    of_whole = run(
+        "SpatialBNGradient", [x, vectors[0], dy, whole["saved_mean"], whole["saved_inv_std"]], ["dx", "ds", "db"]
+    )
+    sums = [x.sum(axis=(0, 2)), (x * x).sum(axis=(0, 2))]
+    parts = [run("SpatialBN", [part, *vectors, *sums], SAVED, num_batches=2) for part in (x[:3], x[3:])]
+    for name in SAVED:
+        expected = np.split(whole[name], 2) if name == "y" else [whole[name]] * 2
+        np.testing.assert_allclose([part[name] for part in parts], expected)
+    names = ["dx", "ds", "db", "dsums", "dsumsq"]
+    gradients = [
+        run("SpatialBNSumsGradient", [part, vectors[0], g, *sums], names, num_batches=2)
+        for part, g in ((x[:3], dy[:3]), (x[3:], dy[3:]))
+    ]
+    of_sums, of_squares = (sum(g[name] for g in gradients).reshape(2, 1) for name in names[3:])
+    through_sums = of_sums + 2 * x * of_squares
+    np.testing.assert_allclose(np.concatenate([g["dx"] for g in gradients]) + through_sums, of_whole["dx"])
+
+
+def test_batch_norm_over_several_batches_needs_their_sums() -> None:
+    with pytest.raises(RunError, match="5 inputs do not go with num_batches=2"):
+        run("SpatialBN", [floats(2, 1, 2), [1.0], [0.0], [0.0], [1.0]], SAVED, num_batches=2)
+
+
 def test_batch_norm_of_a_test_uses_the_statistics_given() -> None:
     ran = run("SpatialBN", [[[[6.0, 2.0]]], [3.0], [1.0], [2.0], [15.0]], ["y"], is_test=1, epsilon=1.0)
     np.testing.assert_allclose(ran["y"], [[[4, 1]]])

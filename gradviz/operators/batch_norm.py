@@ -1,0 +1,145 @@
+"""SpatialBN: images normalized by channel over the batch, or over several batches whose sums are given.
+
+Source: Ioffe and Szegedy, arXiv:1502.03167 (2015).
+"""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..program import Operator
+from .channel_norm import affine, batch_axes, by_channel, moments, need_channels
+from .inference import described, misfit, need_floats, result_dtype
+from .normalization import only_through_first, second_formula, through_standardization
+from .registry import (
+    Array,
+    ArraySpec,
+    Gradients,
+    RuleAnswer,
+    gradient_name,
+    gradient_operator,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+
+BATCH_ARGS: dict[str, Any] = {"is_test": 0, "epsilon": 1e-5, "momentum": 0.9, "order": "NCHW", "num_batches": 1}
+BATCH_SECOND = second_formula(
+    "r = spread, x̂ = r (x - mean); with is_test ∂g = r ∂dx, ∂x = r ∂dscale dy, r = 1 / √(spread + epsilon)"
+)
+
+
+def reads_sums(op: Operator) -> bool:
+    """Whether `op`, a SpatialBN, takes its statistics from sums over several batches."""
+    return op.args.get("num_batches", 1) > 1 and not op.args.get("is_test", 0)
+
+
+def batch_spec(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of SpatialBN."""
+    channels = need_channels(op, x, *vectors)
+    testing = bool(op.args.get("is_test", 0))
+    if len(op.outputs) != (1 if testing else 5):
+        raise misfit(
+            f"{len(op.outputs)} outputs do not go with is_test={int(testing)}.",
+            "Give 5 outputs for training, or one with is_test=1.",
+        )
+    if len(vectors) not in (4, 6) or (reads_sums(op) and len(vectors) == 4):
+        raise misfit(
+            f"{len(vectors) + 1} inputs do not go with num_batches={op.args.get('num_batches', 1)}.",
+            "Give sums and sumsq, both, behind var.",
+        )
+    statistics = vectors[4:] if reads_sums(op) else ()
+    dtype = result_dtype(x, *(vectors[:4] if testing else vectors[:2]), *statistics)
+    saved = ArraySpec((channels,), result_dtype(x, *statistics))
+    running = ArraySpec((channels,), result_dtype(x, *vectors[2:4], *statistics))
+    return (ArraySpec(x.shape, dtype), running, running, saved, saved)[: len(op.outputs)]
+
+
+@operator(
+    "SpatialBN",
+    "x, scale, bias, mean, var, sums?, sumsq? -> y, running_mean?, running_var?, saved_mean?, saved_inv_std?",
+    formula="y = scale x̂ + bias, x̂ = r (x - m), r = 1 / √(v + epsilon), m = avg(x), v = avg((x - m)²) by channel, "
+    "with is_test m = mean, v = var, for num_batches > 1 m = sums / n, v = sumsq / n - m²",
+    derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = r (g - avg(g) - x̂ avg(g x̂)), with is_test dx = r g, "
+    "for num_batches > 1 dx = r g, dsumsq = -r² Σ g x̂ / 2n, dsums = -r Σ g / n - 2 m dsumsq",
+    infer=batch_spec,
+    args=BATCH_ARGS,
+)
+def spatial_bn(op: Operator, x: Array, scale: Array, bias: Array, mean: Array, var: Array, *sums: Array) -> Any:
+    """Batch normalization. x: (n, c, ...), scale, bias, mean, var: (c,) -> y: like x, running and saved: (c,).
+
+    In training, running_mean = momentum · mean + (1 - momentum) · μ, running_var likewise with the unbiased variance
+    of the batch, and saved_inv_std = 1 / √(σ² + ε); an empty batch leaves them as they are, and saves zeros. For
+    num_batches > 1, sums and sumsq, (c,), are those of x and x² over so many batches of this size. With is_test=1
+    there is one output. `mean` and `var` are constants for the gradient, and none passes through the outputs after y.
+    """
+    epsilon = op.args.get("epsilon", 1e-5)
+    if op.args.get("is_test", 0):
+        return affine(op, x, mean, 1 / np.sqrt(var + epsilon), scale, bias)
+    count, batch_mean, batch_var = batch_statistics(op, x, *sums)
+    momentum = op.args.get("momentum", 0.9) if x.size else 1.0
+    inv_std = 1 / np.sqrt(batch_var + epsilon) if x.size else batch_var
+    return (
+        affine(op, x, batch_mean, inv_std, scale, bias),
+        momentum * mean + (1 - momentum) * batch_mean,
+        momentum * var + (1 - momentum) * batch_var * (count / max(count - 1, 1)),
+        batch_mean,
+        inv_std,
+    )
+
+
+def batch_statistics(op: Operator, x: Array, *sums: Array) -> tuple[int, Array, Array]:
+    """How many elements of a channel there are, at least 1, their mean and their variance; 0 of an empty batch."""
+    axes = batch_axes(op, x.ndim)
+    if not reads_sums(op):
+        return max(prod(x.shape[axis] for axis in axes), 1), *moments(op, x, axes)
+    count = max(op.args["num_batches"] * prod(x.shape[axis] for axis in axes), 1)
+    total, squares = sums if x.size else [0 * vector for vector in sums]
+    mean = total / count
+    return count, mean, squares / count - mean * mean
+
+
+def batch_gradient_spec(
+    op: Operator, x: ArraySpec, scale: ArraySpec, dy: ArraySpec, mean: ArraySpec, spread: ArraySpec
+) -> tuple[ArraySpec, ...]:
+    """Inference of SpatialBNGradient."""
+    need_channels(op, x, scale)
+    need_floats(op, (x, scale, dy))
+    if dy.shape != x.shape:
+        raise misfit(f"dy must have the shape {x.shape} of x, got {described(dy)}.")
+    vector = ArraySpec(scale.shape, result_dtype(x, dy, mean, spread))
+    return ArraySpec(x.shape, result_dtype(x, scale, dy, mean, spread)), vector, ArraySpec(scale.shape, dy.dtype)
+
+
+@operator(
+    "SpatialBNGradient",
+    "x, scale, dy, mean, spread -> dx, dscale, dbias",
+    formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = r (g - avg(g) - x̂ avg(g x̂)), x̂ = r (x - mean), "
+    "r = spread, with is_test dx = r g, r = 1 / √(spread + epsilon)",
+    derivative=BATCH_SECOND,
+    infer=batch_gradient_spec,
+    args=BATCH_ARGS,
+)
+def spatial_bn_gradient(
+    op: Operator, x: Array, scale: Array, dy: Array, mean: Array, spread: Array
+) -> tuple[Array, Array, Array]:
+    """Gradients of SpatialBN. `mean`, `spread`: saved mean and inverse deviation; with is_test mean and variance."""
+    axes, testing = batch_axes(op, x.ndim), op.args.get("is_test", 0)
+    inv_std = 1 / np.sqrt(spread + op.args.get("epsilon", 1e-5)) if testing else spread
+    x_hat = (x - by_channel(op, mean, x.ndim)) * by_channel(op, inv_std, x.ndim)
+    g, column = dy * by_channel(op, scale, x.ndim), by_channel(op, inv_std, x.ndim)
+    dx = g * column if testing or not x.size else through_standardization(g, x_hat, 1 / column, axes)
+    return dx, (dy * x_hat).sum(axis=axes), dy.sum(axis=axes)
+
+
+@register_gradient("SpatialBN")
+def spatial_bn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    only_through_first(op, g_output)
+    if reads_sums(op):
+        reads = [*op.inputs[:2], g_output[0], *op.inputs[5:]]
+        names = [gradient_name(op.inputs[at]) for at in (0, 1, 2, 5, 6)]
+        made = gradient_operator(op, "SpatialBNSumsGradient", reads, names)
+        return made, [*names[:3], None, None, *names[3:]]
+    statistics = op.inputs[3:5] if len(op.outputs) == 1 else op.outputs[3:5]
+    return op_gradient(op, [*op.inputs[:2], g_output[0], *statistics], wanted=(0, 1, 2))
