@@ -1,11 +1,10 @@
-"""Rows of a table by number: Gather and what undoes it. The gradient of a table is sparse: the rows that were read."""
+"""Rows by their numbers: added up, made dense, written over; what undoes Gather."""
 
 from typing import Any
 
 import numpy as np
 
 from ..program import GradientSlice, Operator, RunError
-from .arguments import bad_argument
 from .inference import described, like_first, misfit, need_integers, slot
 from .registry import (
     Array,
@@ -63,42 +62,6 @@ def need_rows(op: Operator, position: int, spec: ArraySpec) -> None:
     """Raise unless input `position` has a first dimension."""
     if not spec.shape:
         raise misfit(f"{slot(op, position)} must have rows, got {described(spec)}.", "Give it at least one dimension.")
-
-
-def gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
-    """Inference of Gather."""
-    need_rows(op, 0, x)
-    need_integers(op, indices, 1, "indices must be integers")
-    if op.args.get("axis", 0) != 0:
-        raise bad_argument(op, "axis", "is not supported: rows are gathered", "Transpose x and gather along axis 0.")
-    return ArraySpec((*indices.shape, *x.shape[1:]), x.dtype)
-
-
-@operator(
-    "Gather",
-    "x, indices -> y",
-    formula="yᵢ = x[indicesᵢ]",
-    derivative="row indicesᵢ of dx gets dyᵢ; repeated rows add",
-    infer=gather_spec,
-    args={"dense_gradient": 0, "axis": 0},
-)
-def gather(op: Operator, x: Array, indices: Array) -> Array:
-    """Rows of x by number. x: (rows, ...), indices: integers of any shape (n, ...) -> y: (n, ..., ...).
-
-    The gradient of x is sparse; with dense_gradient=1 it is an array like x.
-    """
-    check_indices(op, 1, indices, x.shape[0])
-    return np.take(x, indices, axis=0)
-
-
-@register_gradient("Gather")
-def gather_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x, indices = op.inputs
-    if op.args.get("dense_gradient", 0):
-        x_grad = gradient_name(x)
-        return gradient_operator(op, "SparseToDense", [indices, g_output[0], x], [x_grad]), [x_grad, None]
-    assert isinstance(g_output[0], str)
-    return [], [GradientSlice(indices, g_output[0]), None]
 
 
 def to_dense_spec(op: Operator, indices: ArraySpec, values: ArraySpec, like: ArraySpec | None = None) -> Any:

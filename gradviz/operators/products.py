@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ..program import Gradient, Operator
-from .inference import misfit, need_floats, result_dtype
+from ..program import Operator
+from .broadcasting import sum_to
+from .inference import described, misfit, need_floats, result_dtype
 from .linear import FC_ARGS, fc_gradient_spec, fc_spec, with_bias
 from .matrices import as_matrix, canonical_axis, matrix_shape
 from .registry import (
@@ -24,30 +25,43 @@ from .steps import Steps, arriving
 BATCH_ARGS: dict[str, Any] = {"trans_a": 0, "trans_b": 0, "broadcast": 0}
 
 
-def turned(shape: tuple[int, ...], is_transposed: int) -> tuple[int, int]:
-    """Rows and columns of the matrices of a batch, after they are transposed."""
-    rows, columns = shape[-2:]
-    return (columns, rows) if is_transposed else (rows, columns)
+def factor_shapes(op: Operator, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shapes of a and b as batches of matrices that are multiplied: transposed, a vector a as a row, b as a column.
+
+    Raises:
+        RunError: ``shape_mismatch``, they are no matrices, or do not go together.
+    """
+    fewest = 1 if op.args.get("broadcast", 0) else 2
+    if min(len(a), len(b)) < fewest:
+        raise misfit(
+            f"a and b must be matrices or batches of them, their shapes are {a} and {b}.",
+            *(["Set broadcast=1 for products with vectors."] if a and b else []),
+        )
+    a = (1, *a) if len(a) == 1 else turned(a, op.args.get("trans_a", 0))
+    b = (*b, 1) if len(b) == 1 else turned(b, op.args.get("trans_b", 0))
+    if a[-1] != b[-2]:
+        raise misfit(f"the matrices of a {a} have {a[-1]} columns, those of b {b} {b[-2]} rows.")
+    return a, b
+
+
+def turned(shape: tuple[int, ...], is_transposed: int) -> tuple[int, ...]:
+    """The shape of a batch of matrices after they are transposed."""
+    return (*shape[:-2], shape[-1], shape[-2]) if is_transposed else shape
 
 
 def batch_spec(op: Operator, a: ArraySpec, b: ArraySpec) -> ArraySpec:
     """Inference of BatchMatMul."""
     need_floats(op, (a, b))
-    if min(len(a.shape), len(b.shape)) < 2:
-        raise misfit(f"a and b must be matrices or batches of them, their shapes are {a.shape} and {b.shape}.")
-    rows, inner = turned(a.shape, op.args.get("trans_a", 0))
-    factors, columns = turned(b.shape, op.args.get("trans_b", 0))
-    batch, other = a.shape[:-2], b.shape[:-2]
-    if inner != factors:
-        raise misfit(f"the matrices of a {a.shape} have {inner} columns, those of b {b.shape} {factors} rows.")
+    (*batch, rows, _), (*other, _, columns) = factor_shapes(op, a.shape, b.shape)
     if op.args.get("broadcast", 0):
         try:
-            batch = np.broadcast_shapes(batch, other)
+            batch = [*np.broadcast_shapes(tuple(batch), tuple(other))]
         except ValueError:
-            raise misfit(f"the batches {batch} of a and {other} of b do not broadcast.") from None
+            raise misfit(f"the batches {(*batch,)} of a and {(*other,)} of b do not broadcast.") from None
     elif batch != other:
         raise misfit(f"a {a.shape} and b {b.shape} are not batches of one shape.", "Set broadcast=1 to stretch them.")
-    return ArraySpec((*batch, rows, columns), result_dtype(a, b))
+    of_a, of_b = [rows] if len(a.shape) > 1 else [], [columns] if len(b.shape) > 1 else []
+    return ArraySpec((*batch, *of_a, *of_b), result_dtype(a, b))
 
 
 @operator(
@@ -61,16 +75,23 @@ def batch_spec(op: Operator, a: ArraySpec, b: ArraySpec) -> ArraySpec:
 def batch_matmul(op: Operator, a: Array, b: Array) -> Array:
     """Products of matrices. a: (..., n, k), b: (..., k, m) -> y: (..., n, m).
 
-    Each is transposed where `trans_a` or `trans_b` is 1; with broadcast=1 the batches broadcast.
+    Each is transposed where `trans_a` or `trans_b` is 1. With broadcast=1 the batches broadcast, and a vector a or b,
+    (k,), is one row or one column, which y is without.
     """
-    a = np.swapaxes(a, -1, -2) if op.args.get("trans_a", 0) else a
-    return np.matmul(a, np.swapaxes(b, -1, -2) if op.args.get("trans_b", 0) else b)
+    return np.matmul(as_given(a, op.args.get("trans_a", 0)), as_given(b, op.args.get("trans_b", 0)))
+
+
+def as_given(x: Array, is_transposed: int) -> Array:
+    """A factor, its matrices transposed; a vector is not."""
+    return np.swapaxes(x, -1, -2) if is_transposed and x.ndim > 1 else x
 
 
 @register_gradient("BatchMatMul")
 def batch_matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """Each factor's gradient is a product of the other factor and dy; summed over what broadcasting stretched."""
+    """Each factor's gradient is a product of the other factor and dy; summed over what `broadcast` stretched."""
     a, b, dy = op.inputs[0], op.inputs[1], g_output[0]
+    if op.args.get("broadcast", 0):
+        return op_gradient(op, [dy, a, b], wanted=(0, 1))
     match bool(op.args.get("trans_a", 0)), bool(op.args.get("trans_b", 0)):
         case False, False:
             da, db = ([dy, b], {"trans_b": 1}), ([a, dy], {"trans_a": 1})
@@ -80,20 +101,55 @@ def batch_matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
             da, db = ([b, dy], {"trans_b": 1}), ([a, dy], {})
         case _:
             da, db = ([b, dy], {"trans_a": 1, "trans_b": 1}), ([dy, a], {"trans_a": 1, "trans_b": 1})
-    made = [step for x, (reads, args) in ((a, da), (b, db)) for step in product_for(op, x, reads, args)]
-    return made, [gradient_name(a), gradient_name(b)]
-
-
-def product_for(op: Operator, x: str, reads: list[Gradient | None], args: dict[str, Any]) -> list[Operator]:
-    """The operators that make the gradient of factor x, the product of `reads`."""
-    x_grad = gradient_name(x)
-    if not op.args.get("broadcast", 0):
-        return [gradient_operator(op, "BatchMatMul", reads, [x_grad], args)]
-    wide = f"_{x_grad}_stretched"
-    return [
-        gradient_operator(op, "BatchMatMul", reads, [wide], {**args, "broadcast": 1}),
-        gradient_operator(op, "ExpandGradient", [wide, x], [x_grad], {}),
+    names = [gradient_name(a), gradient_name(b)]
+    made = [
+        gradient_operator(op, "BatchMatMul", reads, [name], args)
+        for name, (reads, args) in zip(names, (da, db), strict=True)
     ]
+    return made, names
+
+
+def batch_gradient_spec(op: Operator, dy: ArraySpec, a: ArraySpec, b: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of BatchMatMulGradient."""
+    need_floats(op, (dy, a, b))
+    wanted = batch_spec(op, a, b).shape
+    if dy.shape != wanted:
+        raise misfit(f"dy must have the shape {wanted}, got {described(dy)}.")
+    return ArraySpec(a.shape, result_dtype(dy, b)), ArraySpec(b.shape, result_dtype(dy, a))
+
+
+@operator(
+    "BatchMatMulGradient",
+    "dy, a, b -> da, db",
+    formula="da = dy·bᵀ, db = aᵀ·dy, summed over the matrices that a or b was stretched to",
+    derivative="∂dy = ∂da·b + a·∂db, ∂a = dy·∂dbᵀ, ∂b = ∂daᵀ·dy",
+    infer=batch_gradient_spec,
+    args=BATCH_ARGS,
+)
+def batch_matmul_gradient(op: Operator, dy: Array, a: Array, b: Array) -> tuple[Array, Array]:
+    """Gradients of BatchMatMul with broadcast=1."""
+    of_a, of_b = factor_shapes(op, a.shape, b.shape)
+    rows, columns = as_given(a, op.args.get("trans_a", 0)), as_given(b, op.args.get("trans_b", 0))
+    batch = np.broadcast_shapes(of_a[:-2], of_b[:-2])
+    dy = dy.reshape(*batch, of_a[-2], of_b[-1])
+    da = sum_to(np.matmul(dy, np.swapaxes(columns.reshape(of_b), -1, -2)), of_a)
+    db = sum_to(np.matmul(np.swapaxes(rows.reshape(of_a), -1, -2), dy), of_b)
+    return (
+        as_given(da, a.ndim > 1 and op.args.get("trans_a", 0)).reshape(a.shape),
+        as_given(db, b.ndim > 1 and op.args.get("trans_b", 0)).reshape(b.shape),
+    )
+
+
+@register_gradient("BatchMatMulGradient")
+def batch_matmul_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """∂a and ∂b come from BatchMatMulGradient itself, of ∂da and ∂db in place of a and b."""
+    do, (dy, a, b), (g_da, g_db) = Steps(op), op.inputs, arriving(g_output, 2)
+    g_dy = do.sum(
+        None if g_da is None else do("BatchMatMul", g_da, b, **op.args),
+        None if g_db is None else do("BatchMatMul", a, g_db, **op.args),
+    )
+    g_a, g_b = do.several(2, op.type, dy, g_da or a, g_db or b, **op.args)
+    return do.answer(g_dy, g_a if g_db else None, g_b if g_da else None)
 
 
 @operator(

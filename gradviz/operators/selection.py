@@ -1,4 +1,4 @@
-"""Elements picked by their values or by a mask: TopK, ArgMax, ArgMin, BooleanMask, BatchGather, and one-hot codes."""
+"""Elements picked by their values or by a mask: TopK, ArgMax, ArgMin, BooleanMask, and one-hot codes."""
 
 from math import prod
 from typing import Any
@@ -299,59 +299,3 @@ def boolean_mask_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 def boolean_mask_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     do = Steps(op)
     return do.answer(None, do("BooleanMask", g_output[0], op.inputs[0]))
-
-
-def gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
-    """Inference of BatchGather."""
-    need_integers(op, indices, 1, "indices must be integers")
-    if len(x.shape) < 2:
-        raise misfit(f"x must be (b, n, ...), its shape is {x.shape}.")
-    return ArraySpec((x.shape[0], *indices.shape, *x.shape[2:]), x.dtype)
-
-
-@operator(
-    "BatchGather",
-    "x, indices -> y",
-    formula="yᵢⱼ = xᵢₖ, k = indicesⱼ",
-    derivative="dxᵢₖ = Σⱼ dyᵢⱼ where indicesⱼ = k",
-    infer=gather_spec,
-)
-def batch_gather(op: Operator, x: Array, indices: Array) -> Array:
-    """The same elements of each row. x: (b, n, ...), indices: integers, any shape -> y: (b, indices, ...)."""
-    check_indices(op, 1, indices, x.shape[1])
-    return np.take(x, indices, axis=1)
-
-
-def gather_gradient_spec(op: Operator, x: ArraySpec, indices: ArraySpec, dy: ArraySpec) -> ArraySpec:
-    """Inference of BatchGatherGradient."""
-    need_floats(op, (x, indices, dy), (0, 2))
-    wanted = gather_spec(op, x, indices).shape
-    if dy.shape != wanted:
-        raise misfit(f"dy must have the shape {wanted}, got {described(dy)}.")
-    return ArraySpec(x.shape, dy.dtype)
-
-
-@operator(
-    "BatchGatherGradient",
-    "x, indices, dy -> dx",
-    formula="dxᵢₖ = Σⱼ dyᵢⱼ where indicesⱼ = k",
-    derivative="∂dyᵢⱼ = ∂dxᵢₖ, k = indicesⱼ",
-    infer=gather_gradient_spec,
-)
-def batch_gather_gradient(op: Operator, x: Array, indices: Array, dy: Array) -> Array:
-    """Gradient of BatchGather; an element that was picked twice gets both."""
-    check_indices(op, 1, indices, x.shape[1])
-    dx = np.zeros_like(x, dtype=dy.dtype)
-    np.add.at(np.moveaxis(dx, 1, 0), indices, np.moveaxis(dy, range(1, 1 + indices.ndim), range(indices.ndim)))
-    return dx
-
-
-@register_gradient("BatchGather")
-def batch_gather_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]])
-
-
-@register_gradient("BatchGatherGradient")
-def batch_gather_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do = Steps(op)
-    return do.answer(None, None, do("BatchGather", g_output[0], op.inputs[1]))

@@ -59,12 +59,18 @@ EXTENTS = [
             ("ones keep", (2, 3), (1, 1)),
             ("both ways", (3, 1), (2, 1, 4)),
             ("scalar", (), (2, 2)),
+            ("minus one keeps", (2, 1), (-1, 3)),
+            ("minus one before", (3,), (2, -1, -1)),
+            ("to nothing", (1, 3), (0, 3)),
         ]
     ],
     shaped("Tile", "rows", 2, 3, tiles=2),
     shaped("Tile", "columns", 2, 3, tiles=3, axis=1),
     shaped("Tile", "axis -1", 2, 3, 2, tiles=2, axis=-1),
     shaped("Tile", "once", 2, 3),
+    shaped("Tile", "no copies", 2, 3, tiles=0),
+    shaped("Tile", "no copies of columns", 2, 3, tiles=0, axis=-1),
+    shaped("Tile", "nothing", 0, 3, tiles=2),
     Case("Tile", "by blob", {"x": floats(2, 3), "tiles": integers(2)}, {"axis": 1}),
     Case("Tile", "all by blob", {"x": floats(2, 3), "tiles": integers(2), "axis": integers(1)}),
     shaped("Slice", "to the end", 3, 4, starts=[0, 1], ends=[-1, 3]),
@@ -81,6 +87,12 @@ EXTENTS = [
     shaped("PadImage", "value", 1, 1, 2, 2, pad=1, value=2.5),
     shaped("PadImage", "sides", 1, 1, 2, 2, pad_t=1, pad_r=2),
     shaped("PadImage", "no margin", 1, 2, 2, 2),
+    *[
+        shaped("PadImage", f"{pads} {mode}", 2, 2, 4, 5, pads=list(pads), mode=mode)
+        for mode in ("constant", "reflect", "edge")
+        for pads in ((-1, -2, 0, -1), (2, -1, -3, 2), (-2, 0, -2, 0))
+    ],
+    shaped("PadImage", "cut off channels last", 1, 3, 4, 2, pad_t=-1, pad_r=-2, order="NHWC"),
     shaped("ChannelShuffle", "two groups", 2, 6, 2, 1, group=2),
     shaped("ChannelShuffle", "channels last", 2, 1, 2, 6, group=3, order="NHWC"),
     shaped("ChannelShuffle", "one group", 1, 3, 2, 2),
@@ -106,6 +118,15 @@ PRODUCTS = [
     product("matrices", (3, 4), (4, 2)),
     product("two batch dimensions", (2, 2, 3, 4), (2, 2, 4, 2)),
     product("empty batch", (0, 3, 4), (0, 4, 2)),
+    *[
+        product(f"{a} with {b}", a, b, broadcast=1, **args)
+        for a, b, args in (
+            *(((3,), (3,), {}), ((3,), (3, 2), {}), ((2, 3), (3,), {}), ((3,), (4, 3, 2), {}), ((4, 2, 3), (3,), {})),
+            *(((3,), (4, 2, 3), {"trans_b": 1}), ((3, 2), (3,), {"trans_a": 1}), ((3,), (3,), {"trans_a": 1})),
+            *(((0,), (0, 2), {}), ((3,), (0, 3, 2), {})),
+        )
+    ],
+    Case("BatchMatMul", "repeated vector", {"a": floats(3)}, {"broadcast": 1}, reads=("a", "a")),
     Case("BatchMatMul", "repeated", {"a": floats(2, 3, 3)}, reads=("a", "a")),
     Case("BatchMatMul", "repeated broadcast", {"a": floats(2, 3, 3)}, {"broadcast": 1}, reads=("a", "a")),
     Case("FCTransposed", "plain", weights((3, 4), (4, 5), 5)),

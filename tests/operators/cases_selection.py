@@ -45,5 +45,11 @@ CASES = [
     Case("BatchGather", "rows", {"x": floats(2, 5), "indices": integers(3, 0, 3)}),
     Case("BatchGather", "blocks", {"x": floats(2, 4, 3), "indices": integers(3, 0, 1, 1).reshape(2, 2)}),
     Case("BatchGather", "one", {"x": floats(2, 4, 3), "indices": np.array(2)}),
+    Case(
+        "BatchGather",
+        "its own of each row",
+        {"x": floats(2, 4), "indices": integers(3, 0, 1, 1).reshape(2, 2)},
+        {"match_outer": 1},
+    ),
     Case("BatchGather", "none", {"x": floats(2, 4), "indices": integers()}),
 ]

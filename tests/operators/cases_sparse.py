@@ -61,6 +61,25 @@ CASES = [
     Case("Gather", "a matrix of indices", {"x": TABLE, "indices": integers(4, 0, 0, 2).reshape(2, 2)}),
     Case("Gather", "one index", {"x": TABLE, "indices": integers(3).reshape(())}),
     Case("Gather", "no indices", {"x": TABLE, "indices": integers()}),
+    *[
+        Case(
+            "Gather",
+            f"axis {axis} by {indices.shape}",
+            {"x": floats(*shape), "indices": indices},
+            {"axis": axis, **args},
+        )
+        for axis, shape, indices, args in (
+            (1, (2, 4, 3), integers(3, 0, 3), {}),
+            (-1, (2, 4), integers(3, 0, 0, 1).reshape(2, 2), {}),
+            (2, (2, 1, 4), integers(2).reshape(()), {"dense_gradient": 1}),
+            (1, (2, 4), integers(), {}),
+            (1, (0, 4), integers(1, 2), {}),
+            (1, (2, 4, 3), integers(3, 0, 3, 1).reshape(2, 2), {"match_outer": 1}),
+            (-1, (2, 1, 4), integers(3, 0, 3, 1).reshape(2, 1, 2), {"match_outer": 1}),
+            (1, (2, 4, 3), integers(3, 1), {"match_outer": 1}),
+            (1, (0, 4), integers().reshape(0, 2), {"match_outer": 1}),
+        )
+    ],
     Case("Gather", "dense gradient", {"x": TABLE, "indices": INDICES}, {"dense_gradient": 1}),
     Case("SparseToDense", "by values", {"indices": INDICES, "values": ROWS}),
     Case("SparseToDense", "like", {"indices": INDICES, "values": ROWS, "like": floats(7)}, constants=["like"]),

@@ -26,6 +26,13 @@ def ran(type: str, inputs: Sequence[Any], outputs: int = 1, **args: Any) -> list
 PIXELS = np.arange(16.0).reshape(1, 1, 4, 4)
 EXAMPLES: list[tuple[str, list[Any], dict[str, Any], Any]] = [
     ("ReduceFrontMax", [[[1.0, 5.0], [2.0, 9.0]], integers(2, 1)], {}, [2.0, 5.0]),
+    ("PadImage", [PIXELS], {"pads": [-1, -2, -2, 0]}, PIXELS[:, :, 1:2, 2:]),
+    ("PadImage", [PIXELS[:, :, :1]], {"pads": [0, 1, 0, -3], "mode": "edge"}, [[[[0.0, 0.0]]]]),
+    ("PadImage", [PIXELS[:, :, :1]], {"pads": [0, 3, 0, -3], "mode": "reflect"}, [[[[3.0, 2.0, 1.0, 0.0]]]]),
+    ("Expand", [[[1.0], [2.0]], integers(-1, 2)], {}, [[1.0, 1.0], [2.0, 2.0]]),
+    ("Expand", [[1.0, 2.0], integers(2, -1)], {}, [[1.0, 2.0], [1.0, 2.0]]),
+    ("BatchMatMul", [[1.0, 2.0], [3.0, 4.0]], {"broadcast": 1}, 11.0),
+    ("BatchMatMul", [[1.0, 2.0], [[[3.0], [4.0]]]], {"broadcast": 1}, [[11.0]]),
     ("ReduceBackSum", [[[1.0, 5.0], [2.0, 9.0]], integers(1, 0)], {}, [1.0, 0.0]),
     ("ReduceBackMean", [[[1.0, 5.0], [2.0, 9.0]]], {}, [3.0, 5.5]),
     ("ReduceSum", [integers(2**31 - 1, 1).astype(np.int32)], {"keepdims": 0}, -(2**31)),

@@ -26,6 +26,10 @@ def call(type: str, *inputs: Array, outputs: int = 1, **args: Any) -> Array:
     ("type", "inputs", "args", "expected"),
     [
         ("Gather", [X, [3, 0, 3]], {}, [[6, 7], [0, 1], [6, 7]]),
+        ("Gather", [X, [1, 0, 1]], {"axis": 1}, X[:, [1, 0, 1]]),
+        ("Gather", [X, [[1, 0], [0, 0]]], {"axis": -1}, X[:, [[1, 0], [0, 0]]]),
+        ("Gather", [X, [[1], [0], [1], [1]]], {"axis": 1, "match_outer": 1}, [[1], [2], [5], [7]]),
+        ("BatchGather", [X, [1, 0, 1, 1]], {"match_outer": 1}, [1, 2, 5, 7]),
         ("SparseToDense", [[1, 1, 0], [[1.0], [2.0], [4.0]]], {}, [[4], [3]]),
         ("SparseToDense", [[1, 1, 0], [[1.0], [2.0], [4.0]], X], {}, [[4], [3], [0], [0]]),
         ("SparseToDense", [[1], [5.0]], {"output_first_dim": 3}, [0, 5, 0]),
@@ -84,9 +88,20 @@ def test_numbers_that_name_no_row_are_refused(type: str, inputs: list[Any], kind
     assert words in str(caught.value) + str(caught.value.ways_out)
 
 
-def test_gather_along_another_axis_is_refused() -> None:
-    with pytest.raises(RunError, match="axis=1 is not supported"):
-        call("Gather", X, np.array([0]), axis=1)
+def test_gather_with_match_outer_needs_indices_of_each() -> None:
+    with pytest.raises(RunError, match=r"indices \(2,\) must begin with the sizes \(4,\)"):
+        call("Gather", X, np.array([0, 1]), axis=1, match_outer=1)
+    with pytest.raises(RunError, match="axis 2 does not exist"):
+        call("Gather", X, np.array([0]), axis=2)
+    with pytest.raises(RunError, match="2 at position 0 is none of the 2 rows"):
+        call("Gather", X, np.array([2]), axis=1)
+
+
+def test_the_gradient_of_a_gather_along_another_axis_is_dense() -> None:
+    net = Net("n")
+    net.Gather(["x", "indices"], "y", axis=1)
+    assert net.add_gradient_operators({"y": "dy"})["x"] == "x_grad"
+    assert net.ops[-1].type == "BatchGatherGradient"
 
 
 def test_the_gradient_of_a_table_is_the_rows_that_were_read() -> None:

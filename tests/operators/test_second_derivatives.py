@@ -22,7 +22,6 @@ LACKING = dict.fromkeys(("Do", "If", "While"), "its backward pass takes workspac
 
 OVERWRITTEN = {
     "Pow": "with the argument `exponent`, three operators of the backward pass write one name",
-    "BatchMatMul": "of a factor that is repeated and stretched, both gradients pass through one name",
 }
 """Types of which some backward passes overwrite what their gradients read: those are taken of each version by name."""
 

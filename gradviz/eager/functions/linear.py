@@ -4,7 +4,6 @@ from ..call import Call
 from ..variable import Operand, Variable
 from .calling import call
 from .conversion import floating
-from .shaping import expand_dims, squeeze
 
 _fc, _without_bias = Call("linear", "FC"), Call("linear", "MatMul", {"trans_b": 1})
 
@@ -13,16 +12,12 @@ def matmul(a: Operand, b: Operand, transa: bool = False, transb: bool = False) -
     """Matrix product a·b as numpy's matmul: of vectors, matrices, and batches of matrices that broadcast.
 
     Args:
-        transa, transb: whether the last two dimensions of a or b are exchanged first.
+        transa, transb: whether the last two dimensions of a or b are exchanged first; of a vector nothing is.
     """
     a, b = floating(a, b)
     args = {"trans_a": int(transa), "trans_b": int(transb)}
     if a.ndim == b.ndim == 2:
         return call("matmul", "MatMul", **args)(a, b)
-    if a.ndim == 1 and b.ndim:
-        return squeeze(matmul(expand_dims(a, 0), b, False, transb), -1 if b.ndim == 1 else -2)
-    if b.ndim == 1 and a.ndim:
-        return squeeze(matmul(a, expand_dims(b, 1), transa, False), -1)
     return call("matmul", "BatchMatMul", **args, broadcast=1)(a, b)
 
 

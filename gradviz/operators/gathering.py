@@ -1,0 +1,159 @@
+"""Elements picked by their numbers along an axis: Gather, and BatchGather, which picks the same of each row.
+
+x is seen as (outer, n, inner), the n along the axis. The indices are picked from each of the outer; with match_outer
+their first dimensions are those of x before the axis, and each of the outer has its own.
+The gradient of a table, of whose rows Gather picks, is sparse: the rows that were read.
+"""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..program import GradientSlice, Operator
+from .indexing import check_indices, need_rows
+from .inference import described, misfit, need_floats, need_integers
+from .matrices import canonical_axis
+from .registry import (
+    Array,
+    ArraySpec,
+    Gradients,
+    RuleAnswer,
+    gradient_name,
+    gradient_operator,
+    op_gradient,
+    operator,
+    register_gradient,
+)
+from .steps import Steps
+
+GATHER_ARGS: dict[str, Any] = {"dense_gradient": 0, "axis": 0, "match_outer": 0}
+BATCH_ARGS: dict[str, Any] = {"axis": 1, "match_outer": 0}
+PICKED = "yᵢⱼ = xᵢₖ, k = indicesⱼ; with match_outer k = indicesᵢⱼ"
+ADDED = "dxᵢₖ = Σⱼ dyᵢⱼ where indicesⱼ = k; with match_outer where indicesᵢⱼ = k"
+
+
+def picked_shape(op: Operator, x: tuple[int, ...], indices: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    """The shape of what is picked of x along `axis`, counted from the front."""
+    if not op.args.get("match_outer", 0):
+        return (*x[:axis], *indices, *x[axis + 1 :])
+    if indices[:axis] != x[:axis]:
+        raise misfit(
+            f"with match_outer, indices {indices} must begin with the sizes {x[:axis]} of x {x} before axis {axis}.",
+            "Leave match_outer out where all of them pick the same.",
+        )
+    return (*indices, *x[axis + 1 :])
+
+
+def gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
+    """Inference of Gather."""
+    need_rows(op, 0, x)
+    need_integers(op, indices, 1, "indices must be integers")
+    axis = canonical_axis(op.args.get("axis", 0), x.shape)
+    return ArraySpec(picked_shape(op, x.shape, indices.shape, axis), x.dtype)
+
+
+@operator(
+    "Gather",
+    "x, indices -> y",
+    formula=PICKED,
+    derivative="for axis = 0 row indicesᵢ of dx gets dyᵢ, repeated rows add; for other axes " + ADDED,
+    infer=gather_spec,
+    args=GATHER_ARGS,
+)
+def gather(op: Operator, x: Array, indices: Array) -> Array:
+    """Rows of x by number, or elements along `axis`. x: (rows, ...), indices: integers, any shape (n, ...) -> (n, ...).
+
+    With match_outer=1 the first dimensions of indices are those of x before the axis, and each picks from its own.
+    The gradient of x is sparse where rows are picked; with dense_gradient=1, or another axis, it is an array like x.
+    """
+    return picked(op, x, indices, canonical_axis(op.args.get("axis", 0), x.shape))
+
+
+def picked(op: Operator, x: Array, indices: Array, axis: int) -> Array:
+    """What is picked of x along `axis`, counted from the front."""
+    check_indices(op, 1, indices, x.shape[axis])
+    if not op.args.get("match_outer", 0):
+        return np.take(x, indices, axis=axis)
+    tail = x.shape[axis + 1 :]
+    places = indices.reshape((*x.shape[:axis], prod(indices.shape[axis:]), *[1] * len(tail)))
+    return np.take_along_axis(x, places, axis=axis).reshape((*indices.shape, *tail))
+
+
+@register_gradient("Gather")
+def gather_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    x, indices = op.inputs
+    x_grad = gradient_name(x)
+    if op.args.get("axis", 0) != 0:
+        args = {name: value for name, value in op.args.items() if name in BATCH_ARGS}
+        made = gradient_operator(op, "BatchGatherGradient", [x, indices, g_output[0]], [x_grad], args)
+        return made, [x_grad, None]
+    if op.args.get("dense_gradient", 0):
+        return gradient_operator(op, "SparseToDense", [indices, g_output[0], x], [x_grad]), [x_grad, None]
+    assert isinstance(g_output[0], str)
+    return [], [GradientSlice(indices, g_output[0]), None]
+
+
+def batch_gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
+    """Inference of BatchGather."""
+    need_integers(op, indices, 1, "indices must be integers")
+    if len(x.shape) < 2:
+        raise misfit(f"x must be (b, n, ...), its shape is {x.shape}.")
+    return ArraySpec(picked_shape(op, x.shape, indices.shape, 1), x.dtype)
+
+
+@operator(
+    "BatchGather",
+    "x, indices -> y",
+    formula=PICKED,
+    derivative=ADDED,
+    infer=batch_gather_spec,
+    args={"match_outer": 0},
+)
+def batch_gather(op: Operator, x: Array, indices: Array) -> Array:
+    """The same elements of each row. x: (b, n, ...), indices: integers, any shape -> y: (b, indices, ...).
+
+    With match_outer=1 each row has its own indices, (b, ...), and y is (indices, ...).
+    """
+    return picked(op, x, indices, 1)
+
+
+def gather_gradient_spec(op: Operator, x: ArraySpec, indices: ArraySpec, dy: ArraySpec) -> ArraySpec:
+    """Inference of BatchGatherGradient."""
+    need_integers(op, indices, 1, "indices must be integers")
+    need_floats(op, (x, indices, dy), (0, 2))
+    wanted = picked_shape(op, x.shape, indices.shape, canonical_axis(op.args.get("axis", 1), x.shape))
+    if dy.shape != wanted:
+        raise misfit(f"dy must have the shape {wanted}, got {described(dy)}.")
+    return ArraySpec(x.shape, dy.dtype)
+
+
+@operator(
+    "BatchGatherGradient",
+    "x, indices, dy -> dx",
+    formula=ADDED,
+    derivative="∂dyᵢⱼ = ∂dxᵢₖ, k = indicesⱼ; with match_outer k = indicesᵢⱼ",
+    infer=gather_gradient_spec,
+    args=BATCH_ARGS,
+)
+def batch_gather_gradient(op: Operator, x: Array, indices: Array, dy: Array) -> Array:
+    """Gradient of BatchGather, and of Gather along `axis`; an element that was picked twice gets both."""
+    axis = canonical_axis(op.args.get("axis", 1), x.shape)
+    check_indices(op, 1, indices, x.shape[axis])
+    outer, inner, matched = prod(x.shape[:axis]), prod(x.shape[axis + 1 :]), op.args.get("match_outer", 0)
+    numbers = indices.reshape(outer if matched else 1, prod(indices.shape[axis:] if matched else indices.shape))
+    dx = np.zeros_like(x, dtype=dy.dtype, shape=(outer, x.shape[axis], inner))
+    rows = np.arange(outer, like=indices).reshape(-1, 1)
+    np.add.at(dx, (rows, numbers), dy.reshape(outer, numbers.shape[1], inner))
+    return dx.reshape(x.shape)
+
+
+@register_gradient("BatchGather")
+def batch_gather_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [*op.inputs, g_output[0]])
+
+
+@register_gradient("BatchGatherGradient")
+def batch_gather_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do, args = Steps(op), {"axis": 1, **op.args}
+    return do.answer(None, None, do("Gather", g_output[0], op.inputs[1], **args))
