@@ -1,7 +1,14 @@
-"""Random programs against PyTorch: values, gradients, and gradients of gradients."""
+"""Random programs of all functions against PyTorch: values, gradients, retained ones, and gradients of gradients.
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+Some programs are the same every time, and a failure prints the shortest of them; some are drawn anew by each run, and a
+failure prints the seed, with which GRADVIZ_SEED draws them again. GRADVIZ_PROGRAMS says how many.
+"""
+
+import os
+import random
+import secrets
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,129 +20,33 @@ from gradviz import functions as F
 from gradviz.eager.passes import SCHEDULES
 from tests.eager.differences import floats
 
-torch = pytest.importorskip("torch")
-T = torch.nn.functional
+pytest.importorskip("torch", reason="the reference is PyTorch's autograd: pip install torch")
 
-SHAPES = [(3, 4), (4,), (3, 1), (), (4, 3), (2, 3, 4)]
+import torch
+
+from tests.eager.torch_steps import SHAPES, STEPS
+
 MOST = 30.0
 """Values beyond this take no further part, so that differences of rounding stay small."""
-
-
-class Step(NamedTuple):
-    """An operation by gradviz and by PyTorch, on as many arrays as it names, where their shapes let it."""
-
-    ours: Callable[..., Any]
-    theirs: Callable[..., Any]
-    count: int = 1
-    fits: Callable[..., bool] = lambda *shapes: True
-
-
-def ndim(least: int, most: int = 9) -> Callable[..., bool]:
-    """Whether all arrays have so many dimensions."""
-    return lambda *shapes: all(least <= len(shape) <= most for shape in shapes)
-
-
-def broadcast(*shapes: tuple[int, ...]) -> bool:
-    """Whether shapes broadcast."""
-    try:
-        return len(np.broadcast_shapes(*shapes)) < 4
-    except ValueError:
-        return False
-
-
-def multiply(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Whether matrices, or batches of them, can be multiplied."""
-    return len(a) > 1 and len(b) > 1 and a[-1] == b[-2] and broadcast(a[:-2], b[:-2])
-
-
-def alike(*shapes: tuple[int, ...]) -> bool:
-    """Whether arrays have one shape, of at least one dimension."""
-    return len(set(shapes)) == 1 and len(shapes[0]) > 0
-
-
-STEPS = [
-    Step(F.tanh, torch.tanh),
-    Step(F.sin, torch.sin),
-    Step(F.cos, torch.cos),
-    Step(F.sigmoid, torch.sigmoid),
-    Step(F.softplus, T.softplus),
-    Step(F.gelu, T.gelu),
-    Step(F.swish, T.silu),
-    Step(F.arctan, torch.arctan),
-    Step(F.erf, torch.erf),
-    Step(F.log_sigmoid, T.logsigmoid),
-    Step(lambda x: F.exp(F.tanh(x)), lambda x: torch.exp(torch.tanh(x))),
-    Step(lambda x: F.log(x * x + 0.5), lambda x: torch.log(x * x + 0.5)),
-    Step(lambda x: F.log1p(x * x), lambda x: torch.log1p(x * x)),
-    Step(lambda x: F.expm1(F.sin(x)), lambda x: torch.expm1(torch.sin(x))),
-    Step(lambda x: F.sqrt(x * x + 1), lambda x: torch.sqrt(x * x + 1)),
-    Step(lambda x: (x**2 + 0.3) ** 1.7, lambda x: (x**2 + 0.3) ** 1.7),
-    Step(lambda x: 1 - 2.5 * x / 3, lambda x: 1 - 2.5 * x / 3),
-    Step(lambda x: 2 / (1.5 + x * x), lambda x: 2 / (1.5 + x * x)),
-    Step(F.relu, torch.relu),
-    Step(F.elu, T.elu),
-    Step(lambda x: F.clip(x, -0.8, 0.9), lambda x: torch.clamp(x, -0.8, 0.9)),
-    Step(abs, torch.abs),
-    Step(F.stop_gradient, lambda x: x.detach()),
-    Step(F.add, torch.add, 2, broadcast),
-    Step(F.sub, torch.sub, 2, broadcast),
-    Step(F.mul, torch.mul, 2, broadcast),
-    Step(lambda x, y: x / (y * y + 1), lambda x, y: x / (y * y + 1), 2, broadcast),
-    Step(lambda x, y: (x * x + 0.5) ** y, lambda x, y: (x * x + 0.5) ** y, 2, broadcast),
-    Step(F.maximum, torch.maximum, 2, broadcast),
-    Step(F.minimum, torch.minimum, 2, broadcast),
-    Step(lambda x, y: F.where(x > 0, x, y), lambda x, y: torch.where(x > 0, x, y), 2, broadcast),
-    Step(F.sum, torch.sum),
-    Step(lambda x: F.sum(x, 0, True), lambda x: torch.sum(x, 0, True), 1, ndim(1)),
-    Step(lambda x: F.mean(x, -1), lambda x: torch.mean(x, -1), 1, ndim(1)),
-    Step(lambda x: F.max(x, 0), lambda x: torch.amax(x, 0), 1, ndim(1)),
-    Step(lambda x: F.min(x, -1, True), lambda x: torch.amin(x, -1, True), 1, ndim(1)),
-    Step(lambda x: F.var(x, -1), lambda x: torch.var(x, -1, correction=0), 1, ndim(1)),
-    Step(lambda x: F.logsumexp(x, 0), lambda x: torch.logsumexp(x, 0), 1, ndim(1)),
-    Step(lambda x: F.prod(x, -1), lambda x: torch.prod(x, -1), 1, ndim(1)),
-    Step(lambda x: F.norm(x + 3), lambda x: torch.linalg.vector_norm(x + 3)),
-    Step(lambda x: F.cumsum(x, -1), lambda x: torch.cumsum(x, -1), 1, ndim(1)),
-    Step(lambda x: F.softmax(x, 0), lambda x: torch.softmax(x, 0), 1, ndim(1)),
-    Step(lambda x: F.log_softmax(x, -1), lambda x: torch.log_softmax(x, -1), 1, ndim(1)),
-    Step(lambda x: F.reshape(x, -1), lambda x: torch.reshape(x, (-1,))),
-    Step(lambda x: x.T, lambda x: x.permute(tuple(reversed(range(x.ndim))))),
-    Step(lambda x: F.expand_dims(x, 0), lambda x: x.unsqueeze(0), 1, ndim(0, 2)),
-    Step(F.squeeze, torch.squeeze),
-    Step(lambda x: x[-1], lambda x: x[-1], 1, ndim(1)),
-    Step(lambda x: x[1:], lambda x: x[1:], 1, ndim(1)),
-    Step(lambda x: x[..., ::-1], lambda x: torch.flip(x, (-1,)), 1, ndim(1)),
-    Step(lambda x: x[[0, -1, 0]], lambda x: x[[0, -1, 0]], 1, ndim(1)),
-    Step(lambda x: F.embed_id([[0, 0]], x), lambda x: x[torch.tensor([[0, 0]])], 1, ndim(1, 2)),
-    Step(lambda x: F.concat([x, x * x], 0), lambda x: torch.cat([x, x * x], 0), 1, ndim(1)),
-    Step(lambda x, y: F.stack([x, y], -1), lambda x, y: torch.stack([x, y], -1), 2, lambda x, y: x == y and len(x) < 3),
-    Step(lambda x: F.split_axis(x, [1], -1)[0], lambda x: torch.tensor_split(x, (1,), -1)[0], 1, ndim(1)),
-    Step(lambda x: F.pad(x, 1), lambda x: T.pad(x, (1, 1) * x.ndim), 1, ndim(1, 2)),
-    Step(lambda x: F.tile(x, 2), lambda x: torch.tile(x, (2,)), 1, ndim(1, 2)),
-    Step(F.matmul, torch.matmul, 2, multiply),
-    Step(lambda x: F.matmul(x, x.T), lambda x: x @ x.T, 1, ndim(2, 2)),
-    Step(
-        lambda x: F.einsum("ij,kj,ij->ik", x, x, F.tanh(x)),
-        lambda x: torch.einsum("ij,kj,ij->ik", x, x, torch.tanh(x)),
-        1,
-        ndim(2, 2),
-    ),
-    Step(F.mean_squared_error, T.mse_loss, 2, alike),
-    Step(
-        lambda x: F.softmax_cross_entropy(x, [0] * x.shape[0]),
-        lambda x: T.cross_entropy(x, torch.zeros(len(x), dtype=int)),
-        1,
-        ndim(2, 2),
-    ),
-    Step(
-        lambda x: F.layer_normalization(x, np.ones(x.shape[-1]), np.zeros(x.shape[-1]), 0.1),
-        lambda x: T.layer_norm(x, x.shape[-1:], eps=0.1),
-        1,
-        ndim(1),
-    ),
-]
+MOST_ELEMENTS = 400
+"""Arrays of more elements do not either."""
 
 choices = st.tuples(st.integers(0, len(STEPS) - 1), st.integers(0, 7), st.integers(0, 7))
 programs = st.tuples(st.lists(st.integers(0, len(SHAPES) - 1), min_size=1, max_size=3), st.lists(choices, max_size=8))
+
+
+def drawn(seed: int) -> Any:
+    """A program of up to 14 steps; the same seed gives the same one."""
+    choose = random.Random(seed)
+    steps = [
+        (choose.randrange(len(STEPS)), choose.randrange(8), choose.randrange(8)) for _ in range(choose.randint(1, 14))
+    ]
+    return [choose.randrange(len(SHAPES)) for _ in range(choose.randint(1, 3))], steps
+
+
+def written(program: Any) -> str:
+    """The functions that a program tries, in order."""
+    return ", ".join(STEPS[kind].names for kind, *_ in program[1])
 
 
 def run(program: Any) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
@@ -149,7 +60,8 @@ def run(program: Any) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
         at = [place % len(ours) for place in places[: step.count]]
         if step.fits(*[ours[place].shape for place in at]):
             x, y = step.ours(*[ours[place] for place in at]), step.theirs(*[theirs[place] for place in at])
-            if x.size and np.abs(x.data).max() < MOST:
+            is_new = all(x is not known for known in ours)
+            if is_new and 0 < x.size <= MOST_ELEMENTS and np.abs(x.data).max() < MOST:
                 ours.append(x)
                 theirs.append(y)
     return *leaves, ours, theirs
@@ -192,21 +104,55 @@ def graphs(y: Variable, leaves: list[Variable]) -> Iterator[list[Any]]:
         yield [leaf.grad for leaf in leaves]
 
 
-@settings(max_examples=1000, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-@given(programs)
-def test_values_and_gradients_of_first_and_second_order(program: Any) -> None:
+def assert_retained(root: Variable, schedule: str, ours: list[Variable], leaves: list[Variable], theirs: Any) -> None:
+    """Two passes that retain gradients bring every value its own, and the leaves those of both."""
+    for leaf in leaves:
+        leaf.cleargrad()
+    for times in (1, 2):
+        root.backward(schedule=schedule, retain_grad=True)
+        for x, expected in zip(ours, theirs, strict=True):
+            if expected is not None:
+                assert_close(x.grad, expected * times if x.creator is None else expected)
+
+
+def check(program: Any) -> None:
+    """Raise unless a program gives what PyTorch's gives, by each schedule."""
     our_leaves, their_leaves, ours, theirs = run(program)
     for x, y in zip(ours, theirs, strict=True):
         assert_close(x.data, y)
     weights = [floats(*x.shape, seed=7) for x in ours]
     loss = total(theirs, [torch.tensor(weight) for weight in weights])
     expected = torch.autograd.grad(loss, their_leaves, create_graph=True, allow_unused=True)
+    values = [y if y.requires_grad else torch.zeros((), requires_grad=True) for y in theirs]
+    retained = torch.autograd.grad(loss, values, retain_graph=True, allow_unused=True)
     for schedule in SCHEDULES:
         assert_gradients(total(ours, weights), schedule, our_leaves, expected)
+        assert_retained(total(ours, weights), schedule, ours, our_leaves, retained)
     for first in graphs(total(ours, weights), our_leaves):
         for x, y in zip(first, expected, strict=True):
             assert_close(None if x is None else x.data, y)
         assert_second_order(first, expected, our_leaves, their_leaves)
+
+
+@settings(max_examples=500, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@given(programs)
+def test_values_and_gradients_of_first_and_second_order(program: Any) -> None:
+    check(program)
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_programs_that_no_run_has_met_before(part: int) -> None:
+    first = int(os.environ.get("GRADVIZ_SEED", secrets.randbits(32)))
+    for seed in range(first, first + int(os.environ.get("GRADVIZ_PROGRAMS", 300)) // 10):
+        try:
+            check(drawn(seed))
+        except Exception as error:
+            error.add_note(f"GRADVIZ_SEED={seed} GRADVIZ_PROGRAMS=10 draws it again: {written(drawn(seed))}")
+            raise
+
+
+def test_programs_are_drawn_of_all_functions() -> None:
+    assert {name for step in STEPS for name in step.names.split()} == set(F.__all__)
 
 
 def assert_second_order(first: list[Any], expected: Any, our_leaves: list[Variable], their_leaves: Any) -> None:
