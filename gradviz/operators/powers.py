@@ -124,7 +124,7 @@ def pow_gradient_gradient(
     log = np.where(held_at_zero(x, e, y), 0, np.log(x))
     p = np.where((x == 0) & (e == 0), 0, np.power(x, e - 1))
     slope, straight = np.where(e == 0, 0, e * p), e * (e - 1) == 0
-    bend = np.where(straight, 0, e * (e - 1) * np.power(np.where(straight, 1, x), e - 2))
+    bend = np.where(straight, 0, e * ((e - 1) * np.power(np.where(straight, 1, x), e - 2)))
     g_x = dy * (g_dx * bend + g_de * p)
     g_e = dy * g_dx * (p + slope * log)
     return (

@@ -217,7 +217,14 @@ def reduce_l1_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     return spread(op, dy, x) * np.sign(x)
 
 
-@operator("ReduceL2", "x -> y", formula="y = √Σ x²", derivative="dx = dy · x / y", infer=float_spec, args=ARGS)
+@operator(
+    "ReduceL2",
+    "x -> y",
+    formula="y = √Σ x²",
+    derivative="dx = dy · x / y, 0 where y = 0",
+    infer=float_spec,
+    args=ARGS,
+)
 def reduce_l2(op: Operator, x: Array) -> Array:
     """Euclidean norm over `axes`. x: any shape."""
     return np.sqrt((x * x).sum(axis=reduced_axes(op, x.shape), keepdims=along(op)))
@@ -226,14 +233,14 @@ def reduce_l2(op: Operator, x: Array) -> Array:
 @operator(
     "ReduceL2Gradient",
     "dy, x, y -> dx",
-    formula="dx = dy · x / y",
-    derivative="∂dy = Σ ∂dx · x / y, ∂x = dy · ∂dx / y, ∂y = -Σ ∂x · x / y",
+    formula="dx = dy · x / y, 0 where y = 0",
+    derivative="∂dy = Σ ∂dx · x / y, ∂x = dy · ∂dx / y, ∂y = -Σ ∂x · x / y, 0 where y = 0",
     infer=gradient_spec(0, 1, 2),
     args=ARGS,
 )
 def reduce_l2_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceL2; 0 where the norm is 0."""
-    return spread(op, dy / np.where(y == 0, 1, y), x) * x
+    return spread(op, np.where(y == 0, 0, dy / np.where(y == 0, 1, y)), x) * x
 
 
 @register_gradient("ReduceSum")

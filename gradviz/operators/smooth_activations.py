@@ -116,7 +116,7 @@ def mish_bend(do: Steps, both: str, x: str, y: str) -> Mapping[str, str]:
     up, down, t = do("Sigmoid", x), do("Sigmoid", do("Negative", x)), do("Tanh", do("Softplus", x))
     bent = do("TanhGradient", t, do("Mul", both, up))
     falling = do("Sub", down, do("Scale", do("Mul", t, up), scale=2.0))
-    return {"x": do("Add", do("Scale", bent, scale=2.0), do("Mul", bent, do("Mul", x, falling)))}
+    return {"x": do("Add", do("Scale", bent, scale=2.0), do("Mul", do("Mul", bent, x), falling))}
 
 
 FAST_SCALE, FAST_CUBIC, FAST_FAR = sqrt(2 / pi), 0.044715, 40.0
@@ -155,10 +155,11 @@ def gelu_gradient(op: Operator, dy: Array, x: Array) -> Array:
 @second_derivative("Gelu")
 def gelu_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
     """With `fast_gelu`, w the argument of the tanh t: 0.5 (2 t' + x t'') = (1 - t²) (2 w' - w'(0) - x t w'²)."""
-    square = do("Sqr", x)
     if not do.op.args.get("fast_gelu", 0):
         bell = do("ErfGradient", do("Scale", x, scale=sqrt(1 / 2)), do("Scale", both, scale=sqrt(1 / 8)))
-        return {"x": do("Sub", do("Scale", bell, scale=2.0), do("Mul", bell, square))}
+        return {"x": do("Sub", do("Scale", bell, scale=2.0), do("Mul", do("Mul", bell, x), x))}
+    x = do("Clip", x, min=-FAST_FAR, max=FAST_FAR)
+    square = do("Sqr", x)
     first = do.fill(x, FAST_SCALE)
     rise = do("Add", first, do("Scale", square, scale=3 * FAST_CUBIC * FAST_SCALE))
     cubic = do("Add", x, do("Scale", do("Mul", x, square), scale=FAST_CUBIC))

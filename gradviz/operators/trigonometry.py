@@ -112,7 +112,8 @@ def atan_gradient(op: Operator, x: Array, dy: Array) -> Array:
 
 @second_derivative("Atan")
 def atan_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
-    twice = do("AtanGradient", x, do("AtanGradient", x, do("Mul", both, x)))
+    """Each AtanGradient divides by 1 + x² once; before x grows what it is multiplied by."""
+    twice = do("AtanGradient", x, do("Mul", do("AtanGradient", x, both), x))
     return {"x": do("Scale", twice, scale=-2.0)}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradviz import Variable
+from gradviz import Variable, grad
 from gradviz import functions as F
 
 pytest.importorskip("torch", reason="the reference is PyTorch's autograd: pip install torch")
@@ -17,7 +17,7 @@ import torch
 
 from tests.eager import edge_cases, edge_rows, edge_shapes
 from tests.eager.conventions import CONVENTIONS, Convention
-from tests.eager.edge_cases import Edge
+from tests.eager.edge_cases import GREATEST, Edge
 
 Array = np.ndarray[Any, Any]
 EDGES = [*edge_cases.EDGES, *edge_rows.EDGES, *edge_shapes.EDGES]
@@ -68,6 +68,25 @@ def test_a_convention_of_ours_holds_and_is_not_that_of_pytorch(convention: Conve
         np.testing.assert_allclose(one, np.asarray(expected, float), rtol=1e-9, atol=1e-14)
     assert any(differ(one, other) for one, other in zip(found, theirs(convention.edge, np.ones), strict=True))
     assert convention.why
+
+
+@pytest.mark.parametrize("name", ["std", "norm"])
+@pytest.mark.parametrize("x", [[0.0, -0.0], [3.0, 3.0], [1e-200, 2e-200]])
+def test_the_root_of_no_spread_and_no_length_does_not_bend(name: str, x: list[float]) -> None:
+    x = Variable(np.array(x) - x[0])
+    (slope,) = grad([getattr(F, name)(x)], [x], create_graph=True)
+    np.testing.assert_array_equal(grad([F.sum(slope * [2.0, 3.0])], [x])[0], [0, 0])
+
+
+@pytest.mark.parametrize("x", [GREATEST, -GREATEST, 1e200])
+def test_what_has_become_straight_does_not_bend(x: float) -> None:
+    def fast_gelu(v: Variable) -> Any:
+        return F.apply("Gelu", v, fast_gelu=1)
+
+    for function in (F.arctan, F.tanh, F.sigmoid, F.swish, F.gelu, fast_gelu, F.mish, F.softsign, F.softplus):
+        v = Variable(x)
+        slope = grad(function(v), v, create_graph=True)
+        assert grad(slope, v) == 0, function
 
 
 def test_every_function_has_an_edge() -> None:
