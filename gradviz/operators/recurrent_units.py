@@ -39,16 +39,16 @@ LSTM_DERIVATIVE = (
 
 
 def running(op: Operator, like: Array, *time: Array) -> Array:
-    """Which rows still run, 1 or 0 in the dtype of `like`, (n, 1); `time`: the lengths, if any, and the timestep."""
+    """Which rows still run, truth values (n, 1); `time`: the lengths, if any, and the timestep."""
     *lengths, timestep = time
     if not lengths:
-        return np.ones_like(like, shape=(like.shape[-2], 1))
-    return (timestep.reshape(-1)[:1] < lengths[0].reshape(-1)).reshape((-1, 1)).astype(like.dtype)
+        return np.ones_like(like, shape=(like.shape[-2], 1), dtype=bool)
+    return (timestep.reshape(-1)[:1] < lengths[0].reshape(-1)).reshape((-1, 1))
 
 
-def carried(op: Operator, on: Array) -> Array:
-    """How much of its old state a row keeps for being over: 1 - on, or 0 with drop_states."""
-    return 0 * on if op.args.get("drop_states", 0) else 1 - on
+def carried(op: Operator, on: Array, new: Array, old: Array) -> Array:
+    """`new` in rows that still run; in those that are over `old`, or 0 with drop_states, whatever stands in `new`."""
+    return np.where(on, new, np.zeros_like(old) if op.args.get("drop_states", 0) else old)
 
 
 def check_step(op: Operator, state: ArraySpec, gates: ArraySpec, count: int, *time: ArraySpec) -> None:
@@ -102,8 +102,7 @@ def lstm_unit(op: Operator, h: Array, c: Array, gates: Array, *time: Array) -> t
     i, f, o, g = lstm_gates(op, gates)
     on = running(op, c, *time)
     cell = f * c + i * g
-    keep = carried(op, on)
-    return on * (o * np.tanh(cell)) + keep * h, on * cell + keep * c
+    return carried(op, on, o * np.tanh(cell), h), carried(op, on, cell, c)
 
 
 def lstm_gradient_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
@@ -140,12 +139,14 @@ def lstm_unit_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Ar
     """Gradients of LSTMUnit. Rows that are over hand theirs to the states that they carried on."""
     *time, _, cell, dh, dc = rest
     i, f, o, g = lstm_gates(op, gates)
-    on = running(op, c, *time)
-    keep = carried(op, on)
-    tanh_c = np.tanh(cell)
-    delta = on * (dc + dh * o * (1 - tanh_c * tanh_c))
-    dgates = [delta * g * i * (1 - i), delta * c * f * (1 - f), on * dh * tanh_c * o * (1 - o), delta * i * (1 - g * g)]
-    return keep * dh, delta * f + keep * dc, np.concatenate(dgates, axis=-1)
+    on, tanh_c = running(op, c, *time), np.tanh(cell)
+    delta = dc + dh * o * (1 - tanh_c * tanh_c)
+    dgates = [delta * g * i * (1 - i), delta * c * f * (1 - f), dh * tanh_c * o * (1 - o), delta * i * (1 - g * g)]
+    return (
+        carried(op, on, np.zeros_like(dh), dh),
+        carried(op, on, delta * f, dc),
+        np.where(on, np.concatenate(dgates, axis=-1), 0),
+    )
 
 
 @register_gradient("LSTMUnit")
@@ -180,21 +181,21 @@ def lstm_unit_gradient_gradient(op: Operator, h: Array, c: Array, gates: Array, 
     di, df, do = i * (1 - i), f * (1 - f), o * (1 - o)
     g_di, g_df, g_do, g_dg = np.split(g_dgates, 4, axis=-1)
     on, tanh_c = running(op, c, *time), np.tanh(cell)
-    keep, bend_c, bend_g, run = carried(op, on), 1 - tanh_c * tanh_c, 1 - g * g, on * dh
-    delta = on * dc + run * o * bend_c
+    bend_c, bend_g = 1 - tanh_c * tanh_c, 1 - g * g
+    delta = dc + dh * o * bend_c
     g_delta = g_dc * f + g_di * g * di + g_df * c * df + g_dg * i * bend_g
     g_gates = [
         delta * di * (g_di * g * (1 - 2 * i) + g_dg * bend_g),
         delta * df * (g_dc + g_df * c * (1 - 2 * f)),
-        run * do * (g_delta * bend_c + g_do * tanh_c * (1 - 2 * o)),
+        dh * do * (g_delta * bend_c + g_do * tanh_c * (1 - 2 * o)),
         delta * bend_g * (g_di * di - 2 * g_dg * i * g),
     ]
     return (
-        g_df * delta * df,
-        np.concatenate(g_gates, axis=-1),
-        run * bend_c * (g_do * do - 2 * g_delta * o * tanh_c),
-        keep * g_dh + on * (g_delta * o * bend_c + g_do * tanh_c * do),
-        on * g_delta + keep * g_dc,
+        np.where(on, g_df * delta * df, 0),
+        np.where(on, np.concatenate(g_gates, axis=-1), 0),
+        np.where(on, dh * bend_c * (g_do * do - 2 * g_delta * o * tanh_c), 0),
+        carried(op, on, g_delta * o * bend_c + g_do * tanh_c * do, g_dh),
+        carried(op, on, g_delta, g_dc),
     )
 
 
@@ -231,7 +232,7 @@ def gru_unit(op: Operator, h: Array, gates: Array, *time: Array) -> Array:
     """
     _, u, o = np.split(gates, 3, axis=-1)
     update, on = logistic(u), running(op, h, *time)
-    return on * (update * h + (1 - update) * np.tanh(o)) + carried(op, on) * h
+    return carried(op, on, update * h + (1 - update) * np.tanh(o), h)
 
 
 def gru_gradient_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
@@ -264,9 +265,9 @@ def gru_unit_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tup
     *time, _, dh = rest
     _, u, o = np.split(gates, 3, axis=-1)
     update, new, on = logistic(u), np.tanh(o), running(op, h, *time)
-    run = on * dh
-    du, do = run * (h - new) * update * (1 - update), run * (1 - update) * (1 - new * new)
-    return run * update + carried(op, on) * dh, np.concatenate([0 * do, du, do], axis=-1)
+    du, do = dh * (h - new) * update * (1 - update), dh * (1 - update) * (1 - new * new)
+    dgates = np.concatenate([np.zeros_like(do), du, do], axis=-1)
+    return carried(op, on, dh * update, dh), np.where(on, dgates, 0)
 
 
 @register_gradient("GRUUnit")
@@ -298,12 +299,12 @@ def gru_unit_gradient_gradient(op: Operator, h: Array, gates: Array, *rest: Arra
     _, u, o = np.split(gates, 3, axis=-1)
     _, g_du, g_do = np.split(g_dgates, 3, axis=-1)
     update, new, on = logistic(u), np.tanh(o), running(op, h, *time)
-    slope, bend, run = update * (1 - update), 1 - new * new, on * dh
+    slope, bend = update * (1 - update), 1 - new * new
     g_run = g_dh * update + g_du * (h - new) * slope + g_do * (1 - update) * bend
-    g_u = run * slope * (g_dh + g_du * (h - new) * (1 - 2 * update) - g_do * bend)
-    g_o = -run * bend * (g_du * slope + 2 * g_do * (1 - update) * new)
-    g_gates = np.concatenate([0 * g_u, g_u, g_o], axis=-1)
-    return g_du * run * slope, g_gates, on * g_run + carried(op, on) * g_dh
+    g_u = dh * slope * (g_dh + g_du * (h - new) * (1 - 2 * update) - g_do * bend)
+    g_o = -dh * bend * (g_du * slope + 2 * g_do * (1 - update) * new)
+    g_gates = np.concatenate([np.zeros_like(g_u), g_u, g_o], axis=-1)
+    return np.where(on, g_du * dh * slope, 0), np.where(on, g_gates, 0), carried(op, on, g_run, g_dh)
 
 
 @register_gradient("GRUUnitGradient")

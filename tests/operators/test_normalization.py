@@ -209,3 +209,18 @@ def test_a_step_of_a_gated_recurrent_unit() -> None:
     inputs = [np.full((1, 2, 1), 3.0), gates, [2, 1], [1]]
     np.testing.assert_allclose(run("GRUUnit", inputs, ["h"])["h"], [[[2], [3]]])
     np.testing.assert_allclose(run("GRUUnit", inputs, ["h"], drop_states=1)["h"], [[[2], [0]]])
+
+
+@pytest.mark.parametrize(("type", "states", "gates"), [("LSTMUnit", 2, 4), ("GRUUnit", 1, 3)])
+def test_what_stands_behind_the_end_of_a_sequence_changes_nothing(type: str, states: int, gates: int) -> None:
+    before, padded = [floats(1, 2, 3, seed=at) for at in range(states)], floats(1, 2, 3 * gates)
+    padded[0, 1] = np.nan
+    outputs = ["h", "c"][:states]
+    inputs = [*before, padded, [2, 1], [1]]
+    ran = run(type, inputs, outputs)
+    for y, state in zip(outputs, before, strict=True):
+        np.testing.assert_array_equal(ran[y][0, 1], state[0, 1])
+    given = [*inputs, *[ran[y] for y in outputs], *[np.ones((1, 2, 3))] * states]
+    gradients = run(f"{type}Gradient", given, [*[f"d{y}" for y in outputs], "dgates"])
+    assert (gradients["dgates"][0, 1] == 0).all()
+    assert all((gradients[f"d{y}"][0, 1] == 1).all() for y in outputs)
