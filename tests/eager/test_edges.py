@@ -78,6 +78,12 @@ def test_the_root_of_no_spread_and_no_length_does_not_bend(name: str, x: list[fl
     np.testing.assert_array_equal(grad([F.sum(slope * [2.0, 3.0])], [x])[0], [0, 0])
 
 
+def test_hubers_loss_bends_where_nothing_is_lost() -> None:
+    x = Variable(np.array([1.0, 2.0, 9.0]))
+    slope = grad(F.huber_loss(x, [1.0, 2.5, 2.0]), x, create_graph=True)
+    np.testing.assert_allclose(grad(F.sum(slope), x), [1 / 3, 1 / 3, 0])
+
+
 @pytest.mark.parametrize("x", [GREATEST, -GREATEST, 1e200])
 def test_what_has_become_straight_does_not_bend(x: float) -> None:
     def fast_gelu(v: Variable) -> Any:

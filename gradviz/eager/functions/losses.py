@@ -4,10 +4,10 @@ from typing import Any
 
 from ..call import Call
 from ..variable import Operand, Variable
-from .arithmetic import abs, scale, square
+from .arithmetic import abs, scale
 from .calling import call, variable
 from .conversion import cast
-from .indexing import minimum
+from .elementwise import clip
 from .reductions import mean
 from .shaping import moveaxis
 
@@ -53,9 +53,9 @@ def huber_loss(x: Operand, y: Operand, delta: float = 1.0) -> Variable:
 
     Source: Huber, Robust estimation of a location parameter (1964).
     """
-    off = abs(variable(x) - y)
-    near = minimum(off, delta)
-    return mean(scale(square(near), 0.5) + scale(off - near, delta))
+    off = variable(x) - y
+    near = clip(off, -delta, delta)
+    return mean(near * (off - scale(near, 0.5)))
 
 
 def cosine_similarity(x: Operand, y: Operand) -> Variable:
