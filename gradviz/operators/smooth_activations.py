@@ -78,7 +78,8 @@ def swish(op: Operator, x: Array) -> Array:
 )
 def swish_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of Swish from its input and output."""
-    return dy * (logistic(x) + np.minimum(y, FAR) * logistic(-x))
+    up = logistic(x)
+    return dy * (up + np.minimum(y, FAR) * (1 - up))
 
 
 @second_derivative("Swish")
