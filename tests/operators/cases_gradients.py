@@ -39,11 +39,12 @@ called on nothing, or where the statistics are constants."""
 
 
 def first_calls() -> Iterator[Case]:
-    """The first call of each type that has a rule; of those that take weights, with and without their gradient."""
-    met: set[tuple[str, bool]] = set()
+    """The first call of each type that has a rule, with and without each argument that changes what its rule makes."""
+    met: set[tuple[str, ...]] = set()
     for case in FORWARD:
-        key = case.type, any(name.startswith("grad_on") for name in case.args)
-        fixed = case.type in NORMALIZED and len(case.writes) > 1 and case.inputs["x"].size
+        key = case.type, *[name for name in case.args if name.startswith(("grad_on", "broadcast", "num_batches"))]
+        is_told = "num_batches" in case.args  # its statistics: they are sums that it reads
+        fixed = case.type in NORMALIZED and len(case.writes) > 1 and case.inputs["x"].size and not is_told
         single = case.type == "Pow" and len(case.inputs) == 1  # made of other types' operators
         if case.known.rule is not None and key not in met and not fixed and not single:
             met.add(key)
