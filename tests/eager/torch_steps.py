@@ -259,7 +259,7 @@ ROWS = [
         lambda x: F.group_normalization(as_channels(x), 2, *affine(x, 0), 0.1),
         lambda x: T.group_norm(as_channels(x), 2, *map(tensor, affine(x, 0)), 0.1),
         1,
-        lambda x: len(x) == 2 and x[0] % 2 == 0,
+        lambda x: len(x) == 2 and x[0] % 2 == 0 and x[1] > 1,
     ),
     Step(
         "local_response_normalization",
