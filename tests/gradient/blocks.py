@@ -77,8 +77,8 @@ class Wrapping:
         wanted = {*case.starts, *(start for start in case.starts.values() if isinstance(start, str))}
         self.nodes = self._wrapped(list(case.net.ops), (), wanted, 0)
         self.ops = executed(self.nodes)
-        if not is_comparable(self.ops, case.feeds):
-            self.nodes = [once(node) for node in self.nodes]
+        if not is_comparable(self.ops, case):
+            self.nodes = [unrepeated(node) for node in self.nodes]
             self.ops = executed(self.nodes)
 
     def _wrapped(
@@ -128,19 +128,22 @@ class Wrapping:
         return Operator(type, [self._rng.choice(sources) for _ in range(1 + (type == "Mul"))], [name])
 
 
-def once(node: "Operator | Block") -> "Operator | Block":
+def unrepeated(node: "Operator | Block") -> "Operator | Block":
     """The same without repetition."""
     if isinstance(node, Operator):
         return node
-    return node._replace(rounds=1, nodes=[once(inner) for inner in node.nodes])
+    return node._replace(rounds=1, nodes=[unrepeated(inner) for inner in node.nodes])
 
 
-def is_comparable(ops: Sequence[Operator], feeds: dict[str, np.ndarray]) -> bool:
-    """Whether the operators, some of which may be repeated, fit each other and stay away from kinks and poles."""
+def is_comparable(ops: Sequence[Operator], case: RandomNet) -> bool:
+    """Whether the operators, parts of which may be repeated, fit each other and what the pass starts from, and stay
+    away from kinks and poles."""
     try:
-        run = Run(ops, feeds)
-        ran(list(ops), feeds)
+        run, once = Run(ops, case.feeds), Run(case.net.ops, case.feeds)
+        ran(list(ops), case.feeds)
     except (RuntimeError, IndexError, ValueError, RunError):
+        return False
+    if any(run.values[run.latest[y]].shape != once.values[once.latest[y]].shape for y in case.starts):
         return False
     for op, reads, writes in zip(ops, run.reads, run.writes, strict=True):
         if not can_be_compared(op, [run.values[blob].detach() for blob in reads]):

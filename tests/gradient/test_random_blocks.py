@@ -43,6 +43,7 @@ ONE_SIDED = (
         "SquareRootDivide",
         "CrossEntropy",
         "SparseLengthsWeightedSum",
+        "LengthsWeightedSum",
     }
     | {"LabelCrossEntropy", "SigmoidCrossEntropyWithLogits", "WeightedSigmoidCrossEntropyWithLogits", "SoftmaxWithLoss"}
 )
