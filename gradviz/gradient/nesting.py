@@ -166,7 +166,7 @@ class Nesting:
 
     def still_holds(self, blob: str) -> bool:
         """Whether the blob around it still is, in the backward pass, what it was right after the operator."""
-        return self._is_latest(self._after[blob])
+        return self._is_latest(self._after[blob]) and self._ir.around.still_holds(blob)
 
     def was_there(self, blob: str) -> bool:
         """Whether the blob around it was there, for sure, before the operator ran."""
@@ -176,7 +176,7 @@ class Nesting:
         return not is_assumed or blob in self._ssa.op.inputs
 
     def is_kept(self, blob: str) -> bool:
-        """Whether the blob around it can still be read, in the backward pass, as it was before the operator ran."""
+        """Whether no operator of the program around it takes from the backward pass what the blob was before."""
         return self._ir.around.keeps_versions or self._is_latest(self._before[blob])
 
     def name_before(self, blob: str) -> str:
@@ -201,7 +201,7 @@ class Nesting:
         return kept_name(version)
 
     def _is_latest(self, version: "Tracked") -> bool:
-        return version is self._ir.blobs[version.name][-1] and self._ir.around.still_holds(version.name)
+        return version is self._ir.blobs[version.name][-1]
 
     def was_constant(self, blob: str) -> bool:
         """Whether an operator through which no gradient passes made the blob around it as it was before."""
@@ -209,8 +209,11 @@ class Nesting:
 
     @property
     def lists_shapes(self) -> bool:
-        """Whether the operator's gradient must list what only its shape is read of: the net of a Do binds all reads."""
-        return self._ir.around.keeps_versions
+        """Whether the operator's gradient lists blobs that it reads for their shapes alone.
+
+        In a nested net it does: what it lists is bound, renamed and checked by the operators around it.
+        """
+        return self._ir.around.keeps_versions or bool(self._ir.path)
 
     def zeroed(self) -> list[str]:
         """The blobs whose gradients before the operator, a Do that overwrites them, it shall make: zeros."""
