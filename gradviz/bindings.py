@@ -30,15 +30,17 @@ class Level:
         ops: its operators so far.
         around: the names in use around it before its first operator.
         outputs: what its block was told to hand out.
+        depth: how many nets are around its operators.
         local: name -> the closed block in it that has a blob of this name for itself.
         latest_if: the If closed last in it, which an Else may follow.
     """
 
-    def __init__(self, name: str, around: Iterable[str] = (), outputs: Iterable[str] = ()) -> None:
+    def __init__(self, name: str, around: Iterable[str] = (), outputs: Iterable[str] = (), depth: int = 0) -> None:
         self.name = name
         self.ops: list[Operator] = []
         self.around = set(around)
         self.outputs = list(outputs)
+        self.depth = depth
         self.local: dict[str, str] = {}
         self.latest_if: Branch | None = None
 

@@ -108,7 +108,8 @@ class BlockNet(Construction):
             ...     net.Tanh("x", "t")  # local
             ...     net.Mul(["t", "t"], "y")
         """
-        level = Level(self._block_name("do"), self._around(), _checked(outputs))
+        depth = self._depth_in("Do", 1)
+        level = Level(self._block_name("do"), self._around(), _checked(outputs), depth)
         keeps = level.scope if scope is None else scope
         check_name(keeps, "scope")
         with self._inside(level):
@@ -127,8 +128,9 @@ class Branch:
         _check_not_local(net, condition, "The condition of an If")
         self._net = net
         self._condition = condition
+        self._depth = net._depth_in("If", 2)
         self._name = net._block_name("if")
-        self.levels = [Level(f"{self._name}/then", net._around() | {condition}, _checked(outputs))]
+        self.levels = [Level(f"{self._name}/then", net._around() | {condition}, _checked(outputs), self._depth)]
         self._made: list[Operator] = []
         self._ran_on: Workspace | None = None
         self._before: dict[str, Array] = {}
@@ -140,7 +142,7 @@ class Branch:
         It follows the block of the If.
         """
         self._check_follows()
-        level = Level(f"{self._name}/else", self._net._around(), _checked(outputs))
+        level = Level(f"{self._name}/else", self._net._around(), _checked(outputs), self._depth)
         with self._net._inside(level):
             yield
         self._finish([*self.levels, level])
@@ -197,8 +199,9 @@ class Loop:
         self._args = args
         around = net._around()
         self._is_new = condition not in around
+        depth = net._depth_in("While", 2)
         self._name = net._block_name("while")
-        self.body = Level(f"{self._name}/body", around | {condition}, _checked(outputs))
+        self.body = Level(f"{self._name}/body", around | {condition}, _checked(outputs), depth)
         self._test: Level | None = None
 
     @contextmanager
@@ -217,7 +220,7 @@ class Loop:
                 blobs=[self._condition],
                 ways_out=["Open it right after the While: with net.While(...) as loop: with loop.condition(): ..."],
             )
-        test = Level(f"{self._name}/condition", self.body.around)
+        test = Level(f"{self._name}/condition", self.body.around, depth=self.body.depth)
         with self._net._inside(test):
             yield
         self._test = test

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from .bindings import Level
 from .program import GradvizError, NetDef, NetError, Operator
 from .program.control_flow import NETS, check_structure, nested_nets
+from .program.net import FEWER_NETS, MAX_DEPTH
 from .program.operator import numbered_name
 from .runtime import Workspace, immediate_workspace
 
@@ -70,6 +71,21 @@ class Construction(NetDef):
         name = numbered_name(kind, lambda name: name in inside or name in self._closed_names, 0)
         self._open_names.add(name)
         return name
+
+    def _depth_in(self, kind: str, nets: int) -> int:
+        """How many nets are around an operator in a block that becomes so many `nets` in each other.
+
+        Raises:
+            NetError: ``control_flow_structure`` where they are too many.
+        """
+        depth = self._level.depth + nets
+        if depth > MAX_DEPTH:
+            raise NetError(
+                f"A block of net.{kind} in {self._level.name} nests nets more than {MAX_DEPTH} deep.",
+                kind="control_flow_structure",
+                ways_out=[FEWER_NETS],
+            )
+        return depth
 
     @contextmanager
     def _inside(self, level: Level) -> Iterator[None]:

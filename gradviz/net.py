@@ -68,7 +68,7 @@ class Net(BlockNet):
             op = Operator(type, as_names(inputs, index), as_names(outputs, index), args, Device.parse(device), name)
             check_operator(op, index)
             if args:
-                op = with_nets(op)
+                op = with_nets(op, index, self._level.depth)
             _check(op, index)
             self._check_not_local(op, index)
             self._put([op])

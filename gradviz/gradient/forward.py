@@ -6,7 +6,8 @@ from functools import cached_property
 
 from ..program import GradientError, Operator
 from ..program.collection import uncollected
-from ..program.control_flow import NETS, check_depth, check_structure, kept_inputs, kept_name
+from ..program.control_flow import NETS, check_structure, kept_inputs, kept_name
+from ..program.net import check_depth
 from ..program.ssa import Ssa, play
 from .nesting import Surroundings
 from .refusals import bad_skip, duplicate_output, orphan_stop_gradient

@@ -10,7 +10,8 @@ outputs alone: a nested net may touch nothing else.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, NamedTuple, TypeGuard, TypeVar
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -30,10 +31,6 @@ RUNNING_SUM = "/_DO_OPERATOR_INNER_GRAD_SUM_"
 
 NETS = {"Do": ("net",), "If": ("then_net", "else_net"), "While": ("cond_net", "loop_net")}
 """The operator types that run nested nets, and the arguments that hold these, in the order in which they run."""
-
-
-MAX_DEPTH = 50
-"""How deep nets may be nested: Python's stack must hold the way to the innermost one."""
 
 E = TypeVar("E", bound=GradvizError)
 
@@ -204,16 +201,6 @@ def check_structure(op: Operator, index: int, error: type[GradvizError] = NetErr
         check_branches(op, index, error)
 
 
-def check_depth(op: Operator, index: int, error: type[GradvizError] = NetError) -> None:
-    """Raise `error` where nets are nested in `op` deeper than `MAX_DEPTH`."""
-    level = [op]
-    for _ in range(MAX_DEPTH + 1):
-        level = [nested for outer in level for net in nested_nets(outer).values() for nested in net.ops]
-        if not level:
-            return
-    raise Fault(op, index, error)(f"nests nets more than {MAX_DEPTH} deep", "Nest fewer nets in each other.")
-
-
 def local_to(operators: Iterable[Operator], blob: str) -> str | None:
     """The way to the net of a Do in `operators` to which `blob` is local, ``"2.loop_net/0.net"``, or None."""
     for index, op in enumerate(operators):
@@ -227,19 +214,81 @@ def local_to(operators: Iterable[Operator], blob: str) -> str | None:
     return None
 
 
+class Effects(NamedTuple):
+    """What operators do with the blobs around them.
+
+    Attributes:
+        reads: what they read and may not have written before, in order of first reading.
+        sure: what they write whatever conditions are.
+        scopes: the scope blobs on whose stacks they leave workspaces, or from which they take them.
+    """
+
+    reads: dict[str, None]
+    sure: set[str]
+    scopes: dict[str, None]
+
+
+class _Found(NamedTuple):
+    """The effects of a net when it, and the nets in it, consisted of these operators."""
+
+    effects: Effects
+    nets: dict[NetDef, list[Operator]]
+
+
+_FOUND: WeakKeyDictionary[NetDef, _Found] = WeakKeyDictionary()
+"""The program at each level around a net asks about it: it is gone through once, until it or a net in it changes."""
+
+
+def _effects_in(net: NetDef | None) -> Effects:
+    if net is None:
+        return Effects({}, set(), {})
+    found = _FOUND.get(net)
+    if found is None or any(inner.ops != operators for inner, operators in found.nets.items()):
+        effects, nets = _effects(net.ops), {net: net.ops.copy()}
+        for op in net.ops:
+            for inner in nested_nets(op).values():
+                nets |= _FOUND[inner].nets
+        found = _FOUND[net] = _Found(effects, nets)
+    return found.effects
+
+
+def _effects(operators: Iterable[Operator]) -> Effects:
+    reads, sure, scopes = effects = Effects({}, set(), {})
+    for op in operators:
+        around = _effects_around(op) if op.type in NETS else None
+        read = op.inputs if around is None else [*op.inputs, *around.reads]
+        reads.update({name: None for name in read if name not in sure})
+        sure.update(op.outputs if around is None else around.sure)
+        scopes.update({} if around is None else around.scopes)
+    return effects
+
+
+def _effects_around(op: Operator) -> Effects:
+    """The effects of the nets of a control operator; of what they read, its outputs alone: it lists the others."""
+    nets = nested_nets(op)
+    reads, sure, scopes = _effects_in(nets.get(NETS[op.type][0]))
+    if op.type == "Do":
+        reads = dict.fromkeys(outside(op, reads))
+        sure = {*outside(op, sure), *op.outputs[-1:]}.intersection(op.outputs)
+        scopes = dict.fromkeys([*outside(op, scopes), *op.outputs[-1:]])
+    else:
+        second = _effects_in(nets.get(NETS[op.type][1]))
+        if op.type == "If":
+            reads, sure, scopes = reads | second.reads, sure & second.sure, scopes | second.scopes
+        else:
+            reads, scopes = reads | {name: None for name in second.reads if name not in sure}, second.scopes
+    return Effects({name: None for name in op.outputs if name in reads}, sure, scopes)
+
+
 def reads_from_outside(operators: Iterable[Operator], *, shapes: bool = True) -> list[str]:
     """The blobs that `operators` read and may not have written before, in order of first reading.
 
     Args:
         shapes: whether those count of which only a fill takes the shape.
     """
-    written: set[str] = set()
-    reads: dict[str, None] = {}
-    for op in operators:
-        if shapes or op.type != "ConstantFill":
-            reads.update({name: None for name in (*op.inputs, *_unlisted_inputs(op)) if name not in written})
-        written |= surely_written(op)
-    return list(reads)
+    if not shapes:
+        operators = [msgspec.structs.replace(op, inputs=[]) if op.type == "ConstantFill" else op for op in operators]
+    return list(_effects(operators).reads)
 
 
 def kept_inputs(op: Operator) -> list[str]:
@@ -250,28 +299,13 @@ def kept_inputs(op: Operator) -> list[str]:
     """
     if op.type not in NETS:
         return []
-    sure = surely_written(op)
-    read = _unlisted_inputs(op)
-    return [name for name in op.outputs if (name not in sure or name in read) and name not in op.inputs]
+    reads, sure, _ = _effects_around(op)
+    return [name for name in op.outputs if (name not in sure or name in reads) and name not in op.inputs]
 
 
 def surely_written(op: Operator) -> set[str]:
     """The outputs that `op` writes whatever its conditions are."""
-    if op.type not in NETS:
-        return set(op.outputs)
-    nets = nested_nets(op)
-    if op.type == "If":
-        branches = [_written_by(nets[name]) if name in nets else set() for name in NETS["If"]]
-        return branches[0] & branches[1]
-    if op.type == "While":
-        return _written_by(nets["cond_net"]) if "cond_net" in nets else set()
-    inside = _written_by(nets["net"]) if "net" in nets else set()
-    written = {outer for inner, outer in _bindings(op) if inner in inside}
-    return (written & set(op.outputs)) | set(op.outputs[-1:])
-
-
-def _written_by(net: NetDef) -> set[str]:
-    return set().union(*map(surely_written, net.ops))
+    return set(_effects_around(op).sure if op.type in NETS else op.outputs)
 
 
 def possibly_written(op: Operator) -> set[str]:
@@ -280,16 +314,6 @@ def possibly_written(op: Operator) -> set[str]:
         return set(op.outputs)
     inside = {name for net in nested_nets(op).values() for nested in net.ops for name in possibly_written(nested)}
     return {name for name in outside(op, inside) if name in op.outputs} | {*scopes_of(op)}
-
-
-def _unlisted_inputs(op: Operator) -> list[str]:
-    """The outputs of `op` that its nets may read before they write them, and that it does not list as inputs."""
-    if op.type not in NETS:
-        return []
-    nets = nested_nets(op).values()
-    runs = [net.ops for net in nets] if op.type == "If" else [[nested for net in nets for nested in net.ops]]
-    reads = outside(op, {name for run in runs for name in reads_from_outside(run)})
-    return [name for name in op.outputs if name in reads and name not in op.inputs]
 
 
 def _bindings(op: Operator) -> Iterator[tuple[str, str]]:
@@ -352,15 +376,12 @@ def scopes_of(op: Operator) -> list[str]:
 
     What the net of a While's condition puts on a stack the While takes off again: nothing else will.
     """
-    nets = nested_nets(op)
-    nets.pop("cond_net", None)
-    inside = dict.fromkeys(scope for net in nets.values() for scope in scopes_in(net.ops))
-    return [*outside(op, inside), *op.outputs[-1:]] if op.type == "Do" else list(inside)
+    return list(_effects_around(op).scopes) if op.type in NETS else []
 
 
 def scopes_in(operators: Iterable[Operator]) -> list[str]:
     """The same of several operators."""
-    return list(dict.fromkeys(scope for op in operators for scope in scopes_of(op)))
+    return list(_effects(operators).scopes)
 
 
 def outside(op: Operator, names: Container[str]) -> list[str]:

@@ -314,7 +314,9 @@ def from_dicts(data: Iterable[Mapping[str, Any]]) -> list[Event]:
 def _complete(event: Event) -> Event:
     """The event with the nested nets of its operators as nets."""
     if isinstance(event, Played | Ran) and event.op.args:
-        return msgspec.structs.replace(event, op=with_nets(event.op))
+        position = event.index if isinstance(event, Played) else event.position
+        return msgspec.structs.replace(event, op=with_nets(event.op, position))
     if isinstance(event, RuleApplied):
-        return msgspec.structs.replace(event, operators=[with_nets(op) if op.args else op for op in event.operators])
+        operators = [with_nets(op, at) if op.args else op for at, op in enumerate(event.operators, event.position)]
+        return msgspec.structs.replace(event, operators=operators)
     return event

@@ -8,12 +8,19 @@ from typing import Any, Self
 
 import msgspec
 
-from .errors import NetError
+from .errors import GradvizError, NetError
 from .operator import Operator, check_operator
 from .ssa import number
 
 VERSION = 1
 """Version of the net file format that this gradviz writes and reads."""
+
+MAX_DEPTH = 50
+"""How deep nets may be nested: Python's stack must hold the way to the innermost one."""
+
+FEWER_NETS = (
+    "Nest fewer nets in each other: a block of net.Do is one net, one of net.If or net.While two, itself and its Do."
+)
 
 
 class _Document(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
@@ -48,14 +55,15 @@ class NetDef:
         for index, op in enumerate(self.ops):
             check_operator(op, index)
             if op.args:
-                self.ops[index] = with_nets(op)
+                self.ops[index] = with_nets(op, index)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The net that `to_dict` described: ``{"name": ..., "ops": [{"type", "inputs", "outputs", ...}]}``.
 
         Raises:
-            NetError: a field is missing, unknown or of the wrong type; a name is not a name; the version is another.
+            NetError: a field is missing, unknown or of the wrong type; a name is not a name; the version is another;
+                nets are nested deeper than `MAX_DEPTH`.
         """
         if isinstance(data, Mapping):
             _check_version(data.get("version", VERSION))
@@ -92,7 +100,13 @@ class NetDef:
         # The slower way tells what is wrong, and reads NaN, which Python's JSON writes.
         try:
             data = json.loads(text)
-        except (ValueError, RecursionError) as error:
+        except RecursionError as error:
+            raise NetError(
+                f"This JSON text is nested too deep to be read: nets may be nested {MAX_DEPTH} deep.",
+                kind="control_flow_structure",
+                ways_out=[FEWER_NETS],
+            ) from error
+        except ValueError as error:
             raise NetError(
                 f"This is not a whole JSON text: {error}.",
                 kind="bad_file",
@@ -135,16 +149,61 @@ class NetDef:
         return f"<{type(self).__name__} {self.name!r}, {len(self.ops)} operators>"
 
 
-def with_nets(op: Operator) -> Operator:
+def with_nets(op: Operator, index: int, around: int = 0) -> Operator:
     """`op` with those of its arguments that describe a nested net, ``{"name": ..., "ops": [...]}``, as that net.
 
+    Args:
+        index, around: as for `check_depth`.
+
     Raises:
-        NetError: a nested net is malformed.
+        NetError: a nested net is malformed; ``control_flow_structure`` where nets are nested too deep.
     """
-    described = {name: value for name, value in op.args.items() if isinstance(value, Mapping) and "ops" in value}
-    if not described:
+    if not _nets_among(op.args):
         return op
-    return msgspec.structs.replace(op, args=op.args | {name: NetDef.from_dict(net) for name, net in described.items()})
+    check_depth(op, index, around=around)
+    described = {name: NetDef.from_dict(value) for name, value in op.args.items() if _describes(value)}
+    return msgspec.structs.replace(op, args=op.args | described) if described else op
+
+
+def check_depth(op: Operator, index: int, error: type[GradvizError] = NetError, around: int = 0) -> None:
+    """Raise `error` where nets are nested in `op` deeper than `MAX_DEPTH`, described ones too.
+
+    Args:
+        index: its place in its net.
+        around: how many nets are around it.
+    """
+    nets = _nets_among(op.args)
+    for _ in range(around, MAX_DEPTH):
+        if not nets:
+            return
+        inside = [_nets_among(args) for net in nets.values() for args in _arguments_in(net)]
+        nets = {key: net for found in inside for key, net in found.items()}
+    if nets:
+        raise error(
+            f"Operator #{index} {op} nests nets more than {MAX_DEPTH} deep.",
+            kind="control_flow_structure",
+            operator_index=index,
+            ways_out=[FEWER_NETS],
+        )
+
+
+def _nets_among(args: Mapping[str, Any]) -> dict[int, Any]:
+    """The nets and descriptions of nets among arguments, by identity."""
+    return {id(value): value for value in args.values() if isinstance(value, NetDef) or _describes(value)}
+
+
+def _arguments_in(net: Any) -> Iterator[Mapping[str, Any]]:
+    """The arguments of each operator of a net, or of its description as far as it is one."""
+    if isinstance(net, NetDef):
+        yield from (op.args for op in net.ops if op.args)
+    elif isinstance(net["ops"], list):
+        described = (op.get("args") for op in net["ops"] if isinstance(op, Mapping))
+        yield from (args for args in described if isinstance(args, Mapping))
+
+
+def _describes(value: object) -> bool:
+    """Whether an argument describes a nested net."""
+    return isinstance(value, Mapping) and "ops" in value
 
 
 def nested_to_dict(value: object) -> dict[str, Any]:

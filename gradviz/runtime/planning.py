@@ -19,7 +19,6 @@ from ..program.control_flow import (
     NETS,
     Do,
     check_branches,
-    check_depth,
     kept_name,
     nested_nets,
     reads_from_outside,
@@ -29,6 +28,7 @@ from ..program.control_flow import (
     takes_workspaces,
     within,
 )
+from ..program.net import check_depth
 from ..program.ssa import BlobVersion, Ssa, number
 from .devices import CPU, device_of, place, running_on
 from .faults import check_arity, located, no_kernel, undefined
