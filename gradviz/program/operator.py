@@ -14,7 +14,10 @@ _CUDA = re.compile(r"cuda(?::(\d+))?")
 
 
 class Device(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Where an operator runs. `id` counts GPUs from 0; `node_name` and `extra_info` travel along unread."""
+    """Where an operator runs. `id` counts GPUs from 0; `node_name` and `extra_info` are notes that travel along.
+
+    Devices are equal where they are one and the same, whatever is noted on them.
+    """
 
     type: str = "cpu"
     id: int = 0
@@ -23,6 +26,12 @@ class Device(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
     def __str__(self) -> str:
         return "cpu" if self.type == "cpu" else f"{self.type}:{self.id}"
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or (type(other) is Device and str(other) == str(self))
+
+    def __hash__(self) -> int:
+        return hash(str(self))
 
     @classmethod
     def parse(cls, device: "Device | str | Mapping[str, Any] | None") -> "Device | None":

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gradviz import IR, GradientError, Net, Operator, Workspace, register_gradient, register_kernel
+from gradviz.program import Device
 from gradviz.program.events import Accumulated, Completed, Played, RuleApplied, Seeded, Skipped, Visited
 
 
@@ -240,6 +241,16 @@ def test_gradients_on_different_devices_are_not_added():
     with pytest.raises(GradientError) as caught:
         net.add_gradient_operators(["a", "b"])
     assert (caught.value.kind, caught.value.operator_index) == ("device_conflict", 0)
+
+
+@pytest.mark.parametrize("type", ["cpu", "cuda"])
+def test_what_is_noted_on_a_device_keeps_no_gradients_apart(type):
+    net = Net()
+    net.Tanh("x", "a", device=Device(type, 0, "worker 1", ["tagged"]))
+    net.Sigmoid("x", "b", device=Device(type, 0, "worker 2"))
+    net.add_gradient_operators(["a", "b"])
+    assert net.ops[-1].type == "Sum"
+    assert net.ops[-1].device == Device(type)
 
 
 def test_a_blob_fanned_out_many_times_is_summed_once():

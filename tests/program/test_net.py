@@ -49,6 +49,14 @@ def test_a_net_survives_json_both_ways(tmp_path):
     assert Net.from_dict(net.to_dict()).to_dict() == net.to_dict()
 
 
+def test_devices_of_one_type_and_number_are_the_same_whatever_is_noted_on_them():
+    noted = Device("cuda", 1, "a node", ["a tag"])
+    assert noted == Device("cuda", 1)
+    assert {noted, Device("cuda", 1, "another")} == {Device("cuda", 1)}
+    assert Device("cuda", 0) != noted != Device("cpu", 1)
+    assert Device("cpu", 1) == Device()  # there is one
+
+
 def test_gradient_operators_are_marked_in_json():
     net = Net()
     net.Tanh("x", "y")
