@@ -7,6 +7,7 @@ from .blocks import BlockNet
 from .gradient import IR, Ys
 from .gradient.deduplication import merge_rows
 from .operators import lookup, similar, types
+from .operators.arguments import check_names
 from .operators.randomness import draws_by_name
 from .program import Device, Gradient, GradientSlice, GradvizError, NetDef, NetError, Operator
 from .program.control_flow import NETS, check_structure, nested_nets, within
@@ -33,6 +34,19 @@ class Net(BlockNet):
         >>> net.add_gradient_operators(["z"])["x"]
         'x_grad'
     """
+
+    def __init__(
+        self,
+        name: str = "net",
+        ops: Iterable[Operator] = (),
+        *,
+        external_inputs: Iterable[str] = (),
+        external_outputs: Iterable[str] = (),
+    ) -> None:
+        super().__init__(name, ops, external_inputs=external_inputs, external_outputs=external_outputs)
+        for index, op in enumerate(self.ops):
+            if op.args:
+                _check_arguments(op, index)
 
     def add(
         self,
@@ -169,21 +183,25 @@ def _check(op: Operator, index: int) -> None:
             ways_out=similar(op.type),
         )
     check_arity(op, index, known)
-    if known.args is not None:
-        for name in op.args:
-            if name not in known.args:
-                raise NetError(
-                    f"{op.type} takes no argument {name!r} (operator #{index} {op}).",
-                    kind="bad_argument",
-                    operator_index=index,
-                    blobs=op.outputs,
-                    ways_out=[f"It takes {', '.join(known.args) or 'none'}."],
-                )
+    check_names(op, index, known.args, NetError)
     if op.type in NETS:
         check_structure(op, index)
+    _check_nested(op, index, _check)
+
+
+def _check_arguments(op: Operator, index: int) -> None:
+    """Raise unless the types of `op`, and of what is in its nested nets, take the arguments that these carry."""
+    known = lookup(op.type)
+    if known is not None:
+        check_names(op, index, known.args, NetError)
+    _check_nested(op, index, _check_arguments)
+
+
+def _check_nested(op: Operator, index: int, check: Callable[[Operator, int], None]) -> None:
+    """Call `check` for each operator in the nested nets of `op`; what it raises tells the way there."""
     for argument, net in nested_nets(op).items():
         for place, nested in enumerate(net.ops):
             try:
-                _check(nested, place)
+                check(nested, place)
             except GradvizError as error:
                 raise within(error, op, index, argument) from error

@@ -11,6 +11,7 @@ from weakref import WeakSet
 import numpy as np
 
 from ..operators import ArraySpec, OperatorType, lookup, similar
+from ..operators.arguments import own_arguments
 from ..operators.randomness import draws_by_name
 from ..operators.registry import Array, Slots, when_registered
 from ..program import Device, GradientError, Operator, RunError
@@ -132,7 +133,7 @@ class OperatorFunction(Function):
     def _run_on_variables(self, plan: Plan, gys: Sequence[Variable | None]) -> Sequence[Variable | None]:
         values: list[Any] = [*self.inputs, *map(self.output, range(self.count)), *gys]
         if plan.calls is None:
-            plan.calls = [Call(op.type, op.type, op.args, len(op.outputs)) for _, op, _, _ in plan.steps]
+            plan.calls = [Call.of(step.op) for step in plan.steps]
         for call, step in zip(plan.calls, plan.steps, strict=True):
             values += call.several(*step.pick(values))
         return [at if at is None else _gradient(values, at, x) for at, x in zip(plan.answers, self.inputs, strict=True)]
@@ -181,6 +182,12 @@ class Call:
         self.returned = tuple(range(outputs) if returned is None else returned)
         self.signatures: dict[Any, Signature] = {}
         _calls.add(self)
+
+    @classmethod
+    def of(cls, op: Operator) -> "Call":
+        """A call of the type of `op`, a gradient operator, without what it carries along from its forward operator."""
+        known = lookup(op.type)
+        return cls(op.type, op.type, own_arguments(op, known and known.args), len(op.outputs))
 
     def __call__(self, *inputs: Operand) -> Variable:
         """Apply the operator to Variables; arrays and numbers among them are constants.

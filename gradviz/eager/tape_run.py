@@ -158,9 +158,8 @@ class TapeRun:
 
     def _call(self, step: Step) -> Call:
         """A step as a call on Variables."""
-        calls, op = self._plan.calls, step.op
-        known = calls.get(id(step))
-        return known or calls.setdefault(id(step), Call(op.type, op.type, op.args, step.outputs))
+        calls = self._plan.calls
+        return calls.get(id(step)) or calls.setdefault(id(step), Call.of(step.op))
 
     def _reached(self, segment: Segment, function: Function) -> bool:
         """Whether a gradient has reached a function: the backward method of another may have returned None.

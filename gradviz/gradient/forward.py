@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 
+from ..operators import lookup
+from ..operators.arguments import check_names
 from ..program import GradientError, Operator
 from ..program.collection import uncollected
 from ..program.control_flow import NETS, check_structure, kept_inputs, kept_name
@@ -47,6 +49,8 @@ class ForwardProgram:
         index = len(self.ssa)
         if len(op.outputs) > 1 and len(set(op.outputs)) != len(op.outputs):
             raise duplicate_output(op, index)
+        if op.args and (known := lookup(op.type)):
+            check_names(op, index, known.args, GradientError)
         kept = []
         if op.type in NETS:
             if not self.around.path:

@@ -1,10 +1,58 @@
-"""Arguments of operators: what type each must have, told by its default."""
+"""Arguments of operators: which ones a type takes, and of what type each must be, told by its default."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
-from ..program import Operator, RunError
+from ..program import GradvizError, Operator, RunError
+
+HINTS = frozenset(
+    (
+        "cudnn_exhaustive_search",
+        "deterministic",
+        "enable_tensor_core",
+        "exhaustive_search",
+        "order",
+        "shared_buffer",
+        "ws_nbytes_limit",
+    )
+)
+"""What Caffe2's model helpers put on operators of any type: how cuDNN shall compute, and how images lie in memory.
+
+No result depends on them, but for the images of the types that list ``order`` among their own arguments.
+"""
+
+
+def check_names(op: Operator, index: int, takes: Mapping[str, Any] | None, error: type[GradvizError]) -> None:
+    """Raise `error` (``bad_argument``) where `op` carries an argument that its type does not take.
+
+    An operator that a gradient rule marked may carry any: those of its forward operator travel along.
+
+    Args:
+        index: its place in its net.
+        takes: the arguments of its type with their defaults; None: any.
+    """
+    if takes is None or op.is_gradient or takes.keys() >= op.args.keys():
+        return
+    for name in op.args:
+        if name not in takes and name not in HINTS:
+            near = get_close_matches(name, takes, n=2)
+            raise error(
+                f"{op.type} takes no argument {name!r} (operator #{index} {op}).",
+                kind="bad_argument",
+                operator_index=index,
+                blobs=op.outputs,
+                ways_out=[
+                    *([f"Did you mean {' or '.join(near)}?"] if near else []),
+                    f"It takes {', '.join(takes) or 'none'}.",
+                ],
+            )
+
+
+def own_arguments(op: Operator, takes: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The arguments of `op` that its type takes, without what a gradient operator carries along; see `check_names`."""
+    return {name: value for name, value in op.args.items() if takes is None or name in takes}
 
 
 def check_arguments(op: Operator, defaults: Mapping[str, Any]) -> None:

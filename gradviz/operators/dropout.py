@@ -8,7 +8,7 @@ from ..program import Operator, RunError
 from .arguments import bad_argument
 from .comparing import BOOL
 from .inference import described, misfit, need_floats
-from .randomness import SEEDED, uniform
+from .randomness import SEED_ARGS, uniform
 from .registry import (
     Array,
     ArraySpec,
@@ -21,7 +21,7 @@ from .registry import (
 )
 from .steps import Steps
 
-DROPOUT_ARGS: dict[str, Any] = {"ratio": 0.5, "is_test": 0, **SEEDED}
+DROPOUT_ARGS: dict[str, Any] = {"ratio": 0.5, "is_test": 0, **SEED_ARGS}
 
 
 def kept(op: Operator) -> float:

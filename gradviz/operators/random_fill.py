@@ -11,11 +11,11 @@ import numpy as np
 from ..program import Operator
 from .fill import fill_dtype, fill_shape, fill_spec
 from .inference import misfit
-from .randomness import SEEDED, normal, uniform
+from .randomness import SEED_ARGS, normal, uniform
 from .registry import Array, ArraySpec, operator
 
 SHAPE_ARGS: dict[str, Any] = {"shape": (), "dtype": None, "extra_shape": (), "input_as_shape": 0}
-FILL_ARGS: dict[str, Any] = {**SHAPE_ARGS, **SEEDED}
+RANDOM_ARGS: dict[str, Any] = {**SHAPE_ARGS, **SEED_ARGS}
 NO_GRADIENT = "0: y does not depend on values"
 
 
@@ -55,7 +55,7 @@ def bounds(op: Operator, low: Array | None, high: Array | None) -> tuple[Any, An
     formula="y ~ uniform in [min, max)",
     derivative=NO_GRADIENT,
     infer=between_spec,
-    args={**FILL_ARGS, "min": 0.0, "max": 1.0},
+    args={**RANDOM_ARGS, "min": 0.0, "max": 1.0},
     constant=True,
 )
 def uniform_fill(op: Operator, like: Array | None = None, low: Array | None = None, high: Array | None = None) -> Array:
@@ -82,7 +82,7 @@ def between_ints_spec(op: Operator, *specs: ArraySpec) -> ArraySpec | None:
     formula="y ~ uniform in {min, ..., max}",
     derivative=NO_GRADIENT,
     infer=between_ints_spec,
-    args={**FILL_ARGS, "min": 0, "max": 1},
+    args={**RANDOM_ARGS, "min": 0, "max": 1},
     constant=True,
 )
 def uniform_int_fill(
@@ -100,7 +100,7 @@ def uniform_int_fill(
     formula="y ~ normal(mean, std²)",
     derivative=NO_GRADIENT,
     infer=fill_spec,
-    args={**FILL_ARGS, "mean": 0.0, "std": 1.0},
+    args={**RANDOM_ARGS, "mean": 0.0, "std": 1.0},
     constant=True,
 )
 def gaussian_fill(op: Operator, like: Array | None = None) -> Array:
@@ -134,7 +134,7 @@ def by_fan_spec(op: Operator, like: ArraySpec | None = None) -> ArraySpec | None
     formula="y ~ uniform in [-s, s), s = √(3 / fan in)",
     derivative=NO_GRADIENT,
     infer=by_fan_spec,
-    args=FILL_ARGS,
+    args=RANDOM_ARGS,
     constant=True,
 )
 def xavier_fill(op: Operator, like: Array | None = None) -> Array:
@@ -150,7 +150,7 @@ def xavier_fill(op: Operator, like: Array | None = None) -> Array:
     formula="y ~ normal(0, 2 / fan out)",
     derivative=NO_GRADIENT,
     infer=by_fan_spec,
-    args=FILL_ARGS,
+    args=RANDOM_ARGS,
     constant=True,
 )
 def msra_fill(op: Operator, like: Array | None = None) -> Array:

@@ -14,15 +14,14 @@ from .registry import Array, lookup
 
 _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
-
-SEEDED: dict[str, Any] = {"seed": 0, "drawn_for": None}
-"""The arguments of every type that draws random numbers."""
+SEED_ARGS: dict[str, Any] = {"seed": 0, "drawn_for": ""}
+"""The arguments of every type that draws numbers, see `uniform`."""
 
 
 def draws_by_name(op: Operator) -> bool:
     """Whether `op` draws random numbers, which depend on the name of its first output."""
     known = lookup(op.type)
-    return known is not None and known.args is not None and SEEDED.keys() <= known.args.keys()
+    return known is not None and known.args is not None and SEED_ARGS.keys() <= known.args.keys()
 
 
 def uniform(op: Operator, shape: tuple[int, ...], like: Array | None = None, stream: int = 0) -> Array:
@@ -36,7 +35,7 @@ def uniform(op: Operator, shape: tuple[int, ...], like: Array | None = None, str
         like: an array on the device where they are wanted.
         stream: which of several independent arrays of numbers.
     """
-    name = op.args.get("drawn_for", op.outputs[0])
+    name = op.args.get("drawn_for") or op.outputs[0]
     start = _scrambled_number(op.args.get("seed", 0), crc32(name.encode()), stream)
     counter = np.arange(1, prod(shape) + 1, dtype=np.uint64, like=like)
     bits = _scrambled(counter * _STEP + np.uint64(start))

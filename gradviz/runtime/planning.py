@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..operators import ArraySpec, OperatorType, lookup
+from ..operators.arguments import check_names
 from ..operators.control_flow import MAX_ITERATIONS
 from ..operators.registry import Array
 from ..operators.scopes import SCOPE, is_scope
@@ -191,6 +192,8 @@ class Known:
         if known is None or (known.kernel is None and not known.runs_nets):
             raise no_kernel(op, index)
         check_arity(op, index, known)
+        if op.args:
+            check_names(op, index, known.args, RunError)
         if op.is_gradient and op.type == "If":
             self._doubt_branches(op)
         for name in op.inputs:

@@ -1,0 +1,113 @@
+"""Arguments of operators: what a type does not take is refused wherever a net is written, read, run or generated."""
+
+import json
+
+import numpy as np
+import pytest
+
+import gradviz
+from gradviz import IR, GradientError, Net, NetError, Operator, RunError, Variable, Workspace
+from gradviz import functions as F
+from gradviz.operators import registry
+from gradviz.operators.arguments import HINTS
+from gradviz.program import NetDef
+
+X = np.arange(6.0).reshape(2, 3)
+WRONG = Operator("Softmax", ["x"], ["y"], {"axes": 0})
+IN_AN_IF = Operator("If", ["c", "x"], ["y"], {"then_net": NetDef("then", [WRONG]), "else_net": NetDef("else", [WRONG])})
+
+
+def fed():
+    ws = Workspace()
+    ws.feed("x", X)
+    ws.feed("c", True)
+    return ws
+
+
+def described(op):
+    return NetDef("described", [op]).to_dict()
+
+
+def loaded(op, folder):
+    (folder / "net.json").write_text(json.dumps(described(op)))
+    return Net.load(folder / "net.json")
+
+
+WAYS_IN = {
+    "a net of operators": (NetError, lambda op, folder: Net("n", [op])),
+    "from_dict": (NetError, lambda op, folder: Net.from_dict(described(op))),
+    "from_json": (NetError, lambda op, folder: Net.from_json(json.dumps(described(op)))),
+    "load": (NetError, loaded),
+    "add": (NetError, lambda op, folder: Net().add(op.type, op.inputs, op.outputs, **op.args)),
+    "generating": (GradientError, lambda op, folder: IR([op]).get_backward_pass(["y"])),
+    "running": (RunError, lambda op, folder: fed().run(NetDef("n", [op]))),
+    "running an operator": (RunError, lambda op, folder: fed().run_operator(op)),
+}
+
+
+@pytest.mark.parametrize("op", [WRONG, IN_AN_IF], ids=["in the net", "in a nested net"])
+@pytest.mark.parametrize("way_in", WAYS_IN)
+def test_an_argument_that_its_type_does_not_take_is_refused(way_in, op, tmp_path):
+    expected, enter = WAYS_IN[way_in]
+    with pytest.raises(expected) as caught:
+        enter(op, tmp_path)
+    error = caught.value
+    assert (error.kind, error.operator_index, error.blobs) == ("bad_argument", 0, ("y",))
+    assert "Softmax takes no argument 'axes'" in error.message
+    assert error.ways_out == ("Did you mean axis?", "It takes axis.")
+
+
+def test_nothing_runs_and_the_workspace_is_as_it_was_where_an_argument_is_refused():
+    ws = fed()
+    with pytest.raises(RunError, match=r"operator #1"):
+        ws.run(NetDef("n", [Operator("Tanh", ["x"], ["t"]), WRONG]))
+    assert sorted(ws) == ["c", "x"]
+
+
+def test_a_type_of_ones_own_takes_any_argument(monkeypatch):
+    monkeypatch.setattr(registry, "_TABLE", dict(registry._TABLE))
+    gradviz.register_kernel("Power")(lambda op, x: x ** op.args["to_the"])
+    net = Net.from_dict(described(Operator("Power", ["x"], ["y"], {"to_the": 2, "note": "squares"})))
+    ws = fed()
+    ws.run(net)
+    np.testing.assert_array_equal(ws["y"], X**2)
+
+
+@pytest.mark.parametrize("hint", sorted(HINTS))
+def test_what_tells_caffe2_how_to_compute_is_taken_by_every_type(hint):
+    net = Net.from_dict(described(Operator("Relu", ["x"], ["y"], {hint: "NCHW" if hint == "order" else 1})))
+    gradients = net.add_gradient_operators(["y"])
+    ws = fed()
+    ws.run(net)
+    np.testing.assert_array_equal(ws[gradients["x"]], X > 0)
+
+
+def split():
+    """A Split, whose gradient is a Concat that carries `split` along."""
+    net = Net()
+    net.Split("x", ["a", "b"], axis=1, split=[1, 2])
+    net.Mul(["a", "a"], "y")
+    return net
+
+
+def test_gradient_operators_carry_the_arguments_of_their_forward_operators():
+    net = split()
+    gradients = net.add_gradient_operators(["y", "b"])
+    net = Net.from_json(net.to_json())
+    carried = next(op for op in net.ops if op.type == "Concat")
+    assert carried.is_gradient
+    assert carried.args == {"axis": 1, "split": [1, 2]}
+    ws = fed()
+    ws.run(net)
+    np.testing.assert_array_equal(ws[gradients["x"]], np.hstack([2 * X[:, :1], np.ones((2, 2))]))
+
+
+@pytest.mark.parametrize("schedule", ["rank", "tape"])
+def test_gradients_of_gradients_do_not_carry_them(schedule):
+    x = Variable(X)
+    a, b = F.split_axis(x, [1], axis=1)
+    F.sum(F.mul(F.concat([a * a, b * b * b], axis=1), X)).backward(create_graph=True, schedule=schedule)
+    slope = x.grad
+    x.cleargrad()
+    slope.sum().backward(schedule=schedule)
+    np.testing.assert_allclose(x.grad, np.hstack([2 * X[:, :1], 6 * X[:, 1:] ** 2]))
