@@ -186,7 +186,7 @@ def _check(op: Operator, index: int) -> None:
     check_names(op, index, known.args, NetError)
     if op.type in NETS:
         check_structure(op, index)
-    _check_nested(op, index, _check)
+        _check_nested(op, index, _check)
 
 
 def _check_arguments(op: Operator, index: int) -> None:
@@ -194,7 +194,8 @@ def _check_arguments(op: Operator, index: int) -> None:
     known = lookup(op.type)
     if known is not None:
         check_names(op, index, known.args, NetError)
-    _check_nested(op, index, _check_arguments)
+    if op.type in NETS:
+        _check_nested(op, index, _check_arguments)
 
 
 def _check_nested(op: Operator, index: int, check: Callable[[Operator, int], None]) -> None:

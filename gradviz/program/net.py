@@ -22,6 +22,9 @@ FEWER_NETS = (
     "Nest fewer nets in each other: a block of net.Do is one net, one of net.If or net.While two, itself and its Do."
 )
 
+_NO_NETS = frozenset((bool, float, int, list, str, tuple))
+"""Of these types arguments are mostly: they neither are nets nor describe them."""
+
 
 class _Document(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     ops: list[Operator]
@@ -158,7 +161,7 @@ def with_nets(op: Operator, index: int, around: int = 0) -> Operator:
     Raises:
         NetError: a nested net is malformed; ``control_flow_structure`` where nets are nested too deep.
     """
-    if not _nets_among(op.args):
+    if _NO_NETS.issuperset(map(type, op.args.values())):
         return op
     check_depth(op, index, around=around)
     described = {name: NetDef.from_dict(value) for name, value in op.args.items() if _describes(value)}
