@@ -101,7 +101,7 @@ class Buffer:
     """A piece of memory, in which one array lies or several do that are views of it.
 
     Attributes:
-        nbytes: what it takes; 0 for a file that is mapped into memory.
+        nbytes: what it takes.
         is_fed: whether what lies in it came from outside.
         held: the arrays in it.
         used: when one of them was last looked at, by the clock of the store.
@@ -111,7 +111,7 @@ class Buffer:
 
     def __init__(self, owner: Array, is_fed: bool) -> None:
         self.key = id(owner)
-        self.nbytes = 0 if isinstance(owner, np.memmap) else bytes_in(owner)
+        self.nbytes = bytes_in(owner)
         self.is_fed = is_fed
         self.held: list[Held] = []
         self.used = 0

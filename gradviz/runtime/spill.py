@@ -1,11 +1,13 @@
-"""Spill: a folder of arrays as ``.npy`` files, which are mapped into memory when they are read."""
+"""Spill: a folder of arrays as ``.npy`` files.
+
+They are read into memory, not mapped: a mapped file that somebody cuts off ends the process of whoever looks at it.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-import numpy as np
 from numpy.lib import format as npy
 
 from ..operators.registry import Array
@@ -64,15 +66,17 @@ class Spill:
 
     @staticmethod
     def read(path: Path, device: Device, expected: str) -> Array:
-        """The array in a file, read-only: on the CPU mapped into memory, else copied to `device`.
+        """The array in a file, read-only, on `device`.
 
         Raises:
             StoreError: ``lost``: the file is gone, or does not hold what was written to it.
         """
         try:
-            array = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-        except (OSError, ValueError, EOFError) as error:
+            with path.open("rb") as file:
+                array = npy.read_array(file, allow_pickle=False)
+        except (OSError, ValueError, EOFError, MemoryError) as error:  # a damaged header may ask for any memory
             raise lost(path, getattr(error, "strerror", None) or str(error)) from error
+        array.flags.writeable = False
         if fingerprint(array) != expected:
             raise lost(path, "it holds something else now")
         return moved(array, device)

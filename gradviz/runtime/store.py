@@ -282,7 +282,7 @@ class Store:
         return array
 
     def _read(self, held: Held) -> Array:
-        """The array in a file. One on the CPU is mapped, and is not held: its file may change later on."""
+        """The array in a file. One on the CPU is not held, but for as long as it is lent: it is read as fast again."""
         assert held.file is not None
         assert held.fingerprint is not None
         array = Spill.read(held.file, held.device, held.fingerprint)

@@ -1,5 +1,6 @@
 """The store: what it keeps within a budget, what it gives up, and that what comes back is what was there."""
 
+import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,7 @@ from gradviz.runtime.store import Store
 from gradviz.runtime.store_faults import StoreError
 
 ARRAY = 80
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def ten(start: float = 0.0) -> Any:
@@ -213,6 +215,41 @@ def test_files_give_back_every_bit_and_the_order_in_memory(array: Any, tmp_path:
     assert fingerprint(back) == wanted
     assert not back.flags.writeable
     assert store.contents.kept.bytes == 0
+
+
+def test_a_file_that_is_cut_off_while_its_array_is_in_use_harms_nobody(tmp_path: Path) -> None:
+    program = f"""
+import os
+import numpy as np
+from pathlib import Path
+from gradviz.runtime.spill import Spill
+from gradviz.runtime.store import Store
+store = Store(0, measure=len, spill=Spill(Path({str(tmp_path)!r})))
+held = store.keep(np.arange(100_000.0))
+store.settle()
+back = store.fetch(held)
+os.truncate(held.file, 0)
+print(int(back.sum()))
+try:
+    store.fetch(held)
+except Exception as error:
+    print(type(error).__name__, error.kind)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout.splitlines()) == (0, ["4999950000", "StoreError lost"])
+
+
+@pytest.mark.parametrize("header", [b"nothing", b"PK\x03\x04", b"\x93NUMPY\x01\x00\xff\xff", None])
+def test_a_file_that_holds_something_else_is_an_error_of_ours(header: bytes | None, tmp_path: Path) -> None:
+    store = Store(0, measure=len, spill=Spill(tmp_path))
+    held = store.keep(ten())
+    store.settle()
+    assert held.file is not None
+    written = held.file.read_bytes()
+    held.file.write_bytes(header or written.replace(b"(10,), }" + b" " * 14, b"(" + b"9" * 16 + b",), }"))
+    with pytest.raises(StoreError) as caught:
+        store.fetch(held)
+    assert caught.value.kind == "lost"
 
 
 def test_fingerprints_tell_bits_shapes_types_and_order_apart() -> None:
