@@ -369,8 +369,9 @@ class _StepsInWorkspace:
         self._plan: Plan | None = None
 
     def __call__(self, workspace: Mapping[str, Array]) -> list[Step]:
-        if self._plan is None or not self._plan.fits_values(workspace):
+        plan = self._plan
+        if plan is None or not plan.fits_values(workspace):
             known = Known(self._do.net.ops, workspace, self._device, is_open=True)
             steps = known.plan_scoped(self._op, self._index, self._do)
-            self._plan = Plan(self._do.net.ops, steps, known.external, known.on_gpus, [])
-        return self._plan.steps
+            plan = self._plan = Plan(self._do.net.ops, steps, known.external, known.on_gpus, [])
+        return plan.steps

@@ -1,7 +1,8 @@
 """Workspace: named arrays, and running nets and operators on them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from threading import Lock
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
@@ -22,6 +23,9 @@ class Workspace:
 
     CuPy's arrays, which blobs on a GPU are, have no flag that keeps others from writing into them.
 
+    Several threads may use it. A run works on the blobs as they are when it starts, and what it wrote is there at once
+    when it ends. What others fed or ran meanwhile stays, but for blobs that it wrote, too: the last one to end counts.
+
     Args:
         device: where `feed` puts blobs, and where operators run for which nothing else says it: ``"cpu"``, or
             ``"cuda:0"`` with CuPy and a GPU. `gradviz.runtime.devices` has the whole rule.
@@ -34,6 +38,8 @@ class Workspace:
     def __init__(self, device: str | Device = "cpu") -> None:
         self.device = available(Device.parse(device) or CPU)
         self._values: dict[str, Array] = {}
+        self._changes = 0
+        self._lock = Lock()
         self._plans: WeakKeyDictionary[NetDef, Plan] = WeakKeyDictionary()
 
     def feed(self, name: str, value: Any) -> None:
@@ -54,7 +60,9 @@ class Workspace:
             raise _not_numeric(name, f"no array on {self.device} can be made of it ({error})") from error
         if array.dtype.kind not in NUMERIC:
             raise _not_numeric(name, f"its dtype is {array.dtype}")
-        self._values[name] = array
+        with self._lock:
+            self._values[name] = array
+            self._changes += 1
 
     def fetch(self, name: str, device: str | Device | None = "cpu") -> Array:
         """The blob `name`, as a read-only numpy array wherever it lies (copy it to change it).
@@ -100,20 +108,35 @@ class Workspace:
                 kind="bad_net",
                 ways_out=["Give a gradviz.Net; for an operator: run_operator."],
             )
+        values, changes = self._now()
         ready = self._plans.get(net)
-        if ready is None or not ready.fits(net.ops, self._values):
-            ready = plan(net.ops, self._values, self.device)
+        if ready is None or not ready.fits(net.ops, values):
+            ready = plan(net.ops, values, self.device)
             self._plans[net] = ready
-        values = self._values.copy()
         execute(ready.steps, values)
-        self._values = values
+        self._take(values, changes, ready.operators)
 
     def run_operator(self, op: Operator) -> None:
         """Run one operator at once. Raises RunError like `run`, with operator index 0."""
         check_operator(op)
-        values = self._values.copy()
+        values, changes = self._now()
         execute(plan([op], values, self.device).steps, values)
-        self._values = values
+        self._take(values, changes, [op])
+
+    def _now(self) -> tuple[dict[str, Array], int]:
+        """A copy of the blobs as they are, for a run to work on, and how many changes led to them."""
+        with self._lock:
+            return self._values.copy(), self._changes
+
+    def _take(self, values: dict[str, Array], changes: int, operators: Iterable[Operator]) -> None:
+        """Take over what `operators` wrote, running on `values`, which were what so many `changes` had led to."""
+        with self._lock:
+            if changes == self._changes:
+                self._values = values
+            else:
+                written = dict.fromkeys(name for op in operators for name in op.outputs if name in values)
+                self._values.update((name, values[name]) for name in written)
+            self._changes += 1
 
     def fork(self) -> Self:
         """A workspace with the same blobs (shared, since they are read-only) that can go its own way."""

@@ -1,5 +1,9 @@
 """Workspaces: feeding, running with everything checked first, and staying as they were when it fails."""
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Event
+
 import numpy as np
 import pytest
 
@@ -224,3 +228,84 @@ def test_a_device_that_is_not_there_is_refused():
     with pytest.raises(RunError, match=r"cuda:99(.|\n)*cpu") as caught:
         Workspace(device="cuda:99")
     assert caught.value.kind == "bad_device"
+
+
+# Several threads
+
+
+class Halfway:
+    """A run of `y = Wait(x)` in another thread, in the middle of which what is done in a `with` block happens."""
+
+    def __init__(self, ws, net=None):
+        self._reached, self._goes_on = Event(), Event()
+        register_kernel("Wait")(self._kernel)
+        self._pool = ThreadPoolExecutor(1)
+        self._run = partial(ws.run, net or Net("waiting", [Operator("Wait", ["x"], ["y"])]))
+
+    def _kernel(self, op, x):
+        self._reached.set()
+        assert self._goes_on.wait(60)
+        if x.size > 3:
+            raise ValueError("too much")
+        return x + 1
+
+    def __enter__(self):
+        self.ran = self._pool.submit(self._run)
+        assert self._reached.wait(60)
+
+    def __exit__(self, *_):
+        self._goes_on.set()
+        self.ran.exception(60)
+        self._pool.shutdown()
+
+
+def numbers(**values):
+    ws = Workspace()
+    for name, value in values.items():
+        ws.feed(name, value)
+    return ws
+
+
+def test_what_is_fed_while_another_thread_runs_stays(own_types):
+    ws = numbers(x=1.0, w=1.0)
+    with Halfway(ws):
+        ws.feed("w", 5.0)
+        ws.feed("x", 7.0)
+        ws.feed("new", 3.0)
+        assert "y" not in ws
+    assert {name: float(ws[name]) for name in ws} == {"x": 7.0, "w": 5.0, "new": 3.0, "y": 2.0}
+
+
+def test_what_two_threads_run_at_once_both_stays(own_types):
+    ws = numbers(x=1.0, w=0.0)
+    with Halfway(ws):
+        ws.run_operator(Operator("Cos", ["w"], ["z"]))
+        ws.run(Net("other", [Operator("Copy", ["w"], ["y"])]))
+    assert (ws["z"], ws["y"]) == (1.0, 2.0)
+
+
+def test_a_run_that_fails_undoes_nothing_that_another_thread_did(own_types):
+    ws = numbers(x=np.ones(4), w=1.0)
+    halfway = Halfway(ws, Net("fails", [Operator("Copy", ["w"], ["v"]), Operator("Wait", ["x"], ["y"])]))
+    with halfway:
+        ws.feed("w", 5.0)
+    assert isinstance(halfway.ran.exception(), RunError)
+    assert (sorted(ws), ws["w"]) == (["w", "x"], 5.0)
+
+
+def test_branches_that_were_not_taken_write_nothing_beside_another_thread(own_types):
+    ws = numbers(x=1.0, c=False, z=2.0)
+    net = Net()
+    with net.If("c"):
+        net.Copy("x", "z")
+    net.ops.append(Operator("Wait", ["x"], ["y"]))
+    with Halfway(ws, net):
+        ws.feed("w", 1.0)
+    assert (ws["z"], ws["y"], ws["w"]) == (2.0, 2.0, 1.0)
+
+
+def test_a_kernel_may_feed_the_workspace_that_it_runs_in(own_types):
+    ws = numbers(x=1.0)
+    register_kernel("Note")(lambda op, x: ws.feed("noted", x) or x + 1)
+    ws.run(Net("notes", [Operator("Note", ["x"], ["y"])]))
+    assert (ws["noted"], ws["y"]) == (1.0, 2.0)
