@@ -3,6 +3,7 @@
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program.events import Event, Failed
+from ..runtime.devices import guarded
 from .answers import Questions
 from .faults import no_value
 from .marks import Marks
@@ -84,7 +85,7 @@ class Cursor(Questions, Marks):
             has_stopped = isinstance(self.events[-1], Failed)
             obstacle = self._trace.obstacle
             raise no_value(blob, is_read=self._recording is None, has_stopped=has_stopped, obstacle=obstacle)
-        return found
+        return guarded(found)
 
     def __repr__(self) -> str:
         where = f"<{type(self).__name__} {self.name!r} at event {self._position} / {len(self)}>"

@@ -15,7 +15,7 @@ from ..operators.arguments import own_arguments
 from ..operators.randomness import draws_by_name
 from ..operators.registry import Array, Slots, when_registered
 from ..program import Device, GradientError, Operator, RunError
-from ..runtime.devices import CPU, device_of, is_on_gpu, running_on
+from ..runtime.devices import CPU, device_of, guarded, is_on_gpu, running_on
 from .faults import call_failed, called, common_device, data_replaced, rule_failed, wrong_results
 from .function import Function
 from .gradients import Gradient
@@ -27,6 +27,7 @@ MOST_SIGNATURES = 128
 
 _new = object.__new__
 _freeze: Any = np.ndarray.setflags
+_view: Any = np.ndarray.view
 
 
 class Signature:
@@ -70,9 +71,7 @@ class Signature:
         if not isinstance(output, np.ndarray | np.generic):
             what = f"{type(output).__name__} {output!r}"
             raise wrong_results(self.called(arrays), what, len(self.op.outputs))
-        array = np.asarray(output)
-        _freeze(array, False)
-        return array
+        return guarded(np.asarray(output))
 
 
 class OperatorFunction(Function):
@@ -101,8 +100,10 @@ class OperatorFunction(Function):
         except Exception as error:
             raise call_failed(error, signature.called(arrays)) from error
         if type(made) is np.ndarray and signature.single:
+            if made.base is not None:
+                return (guarded(made),)
             _freeze(made, False)
-            return (made,)
+            return (_view(made),)
         return signature.outputs(made, arrays)
 
     def input_gradients(self, gys: Sequence[Array | None], wanted: int) -> Sequence[Gradient | None]:

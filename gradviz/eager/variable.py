@@ -9,7 +9,7 @@ import numpy as np
 from ..operators.own_results import NUMERIC
 from ..operators.registry import Array
 from ..program import Device, RunError
-from ..runtime.devices import CPU, available, copied, current, device_of, is_on_gpu, moved
+from ..runtime.devices import CPU, available, copied, current, device_of, guarded, is_guarded, is_on_gpu, moved
 
 NUMBERS = (float, int, bool)
 """Python's plain numbers; those of numpy have a dtype of their own."""
@@ -357,8 +357,8 @@ class Parameter(Variable):
 
 
 def kept(data: Any) -> Array:
-    """`data` as an array that nobody else writes into: read-only already and its own, or a copy."""
-    if type(data) is np.ndarray and data.base is None and not data.flags.writeable and data.dtype.kind in NUMERIC:
+    """`data` as an array that nobody can write into: itself where it is `guarded`, or a copy."""
+    if type(data) is np.ndarray and data.dtype.kind in NUMERIC and is_guarded(data):
         return data
     if isinstance(data, Variable):
         return data._array
@@ -424,8 +424,7 @@ def constant(value: Operand, like: Variable | None = None) -> Variable:
     if like is None or type(value) not in NUMBERS:
         return placed(value, like)
     array = np.array(value, like.dtype if like.dtype.kind == "f" else np.result_type(like.dtype, value))
-    array.setflags(write=False)
-    return Variable(moved(array, like.device), requires_grad=False)
+    return Variable(moved(guarded(array), like.device), requires_grad=False)
 
 
 def placed(value: Operand, like: Variable | None) -> Variable:

@@ -22,6 +22,9 @@ from ..program import Device, Operator, RunError
 
 CPU = Device()
 
+_freeze: Any = np.ndarray.setflags
+"""Called with False it makes an array read-only; by position, which numpy takes faster than by name."""
+
 
 def available(device: Device) -> Device:
     """`device`, without what it carries unread, if operators can run on it.
@@ -86,12 +89,33 @@ def copied(array: Array, device: Device) -> Array:
     """A copy of a numpy or CuPy array on `device`; on the CPU a read-only one."""
     if device == CPU:
         copy = array.get() if is_on_gpu(array) else np.array(array, order="C")
-        copy.flags.writeable = False
-        return copy
+        return guarded(copy)
     import cupy
 
     with current(device):
         return array.copy() if is_on_gpu(array) else cupy.asarray(array)
+
+
+def guarded(array: Array) -> Array:
+    """`array`, which people are given, as an array that they cannot make writeable, without a copy.
+
+    numpy lets whoever holds an array set its flag again, but for a view of memory that is read-only itself: so this is
+    a view, and what it is a view of is read-only from now on. What is no array of numpy is returned as it is.
+    """
+    if type(array) is not np.ndarray or is_guarded(array):
+        return array
+    _freeze(array, False)
+    owner = array.base
+    while isinstance(owner, np.ndarray):
+        _freeze(owner, False)
+        owner = owner.base
+    return array.view()
+
+
+def is_guarded(array: Array) -> bool:
+    """Whether `array` is a view, and neither it nor what it is a view of is writeable."""
+    base = array.base
+    return isinstance(base, np.ndarray) and base.base is None and not (array.flags.writeable or base.flags.writeable)
 
 
 def moved(array: Array, device: Device) -> Array:

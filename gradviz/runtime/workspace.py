@@ -13,7 +13,7 @@ from ..operators.registry import Array
 from ..program import Device, NetDef, Operator, RunError
 from ..program.errors import shorten
 from ..program.operator import check_name, check_operator
-from .devices import CPU, available, copied, device_of, is_on_gpu, moved
+from .devices import CPU, available, copied, device_of, guarded, is_on_gpu, moved
 from .executor import execute
 from .planning import Plan, plan
 
@@ -65,7 +65,7 @@ class Workspace:
             self._changes += 1
 
     def fetch(self, name: str, device: str | Device | None = "cpu") -> Array:
-        """The blob `name`, as a read-only numpy array wherever it lies (copy it to change it).
+        """The blob `name`, as a numpy array that stays read-only, wherever the blob lies (copy it to change it).
 
         Args:
             device: where to have it, ``"cuda:0"`` as a CuPy array; None: where it lies, without a copy. CuPy cannot
@@ -76,7 +76,7 @@ class Workspace:
         """
         wanted = Device.parse(device)
         array = self._blob(name)
-        return array if wanted is None else moved(array, available(wanted))
+        return guarded(array if wanted is None else moved(array, available(wanted)))
 
     def _blob(self, name: str) -> Array:
         try:
