@@ -23,6 +23,9 @@ class Net(BlockNet):
 
     Operators are methods, called with the names of inputs and outputs; control flow is written in blocks.
 
+    Raises:
+        NetError: as NetDef; ``bad_argument`` where one of `ops` carries an argument that its type does not take.
+
     Example:
         >>> net = Net("n")
         >>> net.FC(["x", "w", "b"], "y")

@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ..operators import lookup
+from ..operators.arguments import own_arguments
 from ..program import Operator
 from ..program.net import nested_to_dict
 
@@ -36,7 +38,9 @@ def operator_code(op: Operator) -> str:
     if any(isinstance(value, dict) for value in _arguments(form)):
         net = pformat({"ops": [_without_devices(form)]}, width=WIDTH, sort_dicts=False)
         return f"gradviz.Net.from_dict({net}).ops[0]"
-    arguments = f", args={pformat(op.args, width=WIDTH, sort_dicts=False)}" if op.args else ""
+    known = lookup(op.type)
+    args = own_arguments(op, known and known.args)
+    arguments = f", args={pformat(args, width=WIDTH, sort_dicts=False)}" if args else ""
     return f"gradviz.Operator({quoted(op.type)}, {_listed(op.inputs)}, {_listed(op.outputs)}{arguments})"
 
 

@@ -41,6 +41,9 @@ class NetDef:
         name: title for people.
         ops: the operators, first to run first.
         external_inputs, external_outputs: what a nested net declares; unused at the top level.
+
+    Raises:
+        NetError: a name is not a name; ``control_flow_structure`` where nets are nested deeper than `MAX_DEPTH`.
     """
 
     def __init__(

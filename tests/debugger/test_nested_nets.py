@@ -81,8 +81,8 @@ def test_names_mean_what_they_mean_where_one_stands(session):
 
 def test_recording_keeps_references_and_copies_nothing(session):
     session.run_to("2.loop_net[1]/0.net")
-    assert session.value("w") is session.value("2.loop_net[3]/0.net:w")
-    assert session.value("2.loop_net[1]/0.net:h@0") is session.value("2.loop_net[0]/0.net:h@1")
+    for one, other in (("w", "2.loop_net[3]/0.net:w"), ("2.loop_net[1]/0.net:h@0", "2.loop_net[0]/0.net:h@1")):
+        assert np.shares_memory(session.value(one), session.value(other))
 
 
 def test_the_document_has_statistics_of_every_run(session):

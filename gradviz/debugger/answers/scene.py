@@ -263,8 +263,8 @@ class Scene:
         if net is not None:
             return net
         device = Device.parse(line.device) if line.device else None
-        inputs = [split(blob)[0] for blob in line.inputs]
-        return Operator(line.type, inputs, [split(blob)[0] for blob in line.outputs], dict(line.args), device)
+        inputs, outputs = ([split(blob)[0] for blob in blobs] for blobs in (line.inputs, line.outputs))
+        return Operator(line.type, inputs, outputs, dict(line.args), device, "", line.role == "gradient")
 
     def _nested(self, line: Line) -> Operator | None:
         """The recorded operator of a line that runs nested nets."""
