@@ -81,6 +81,8 @@ def affine_specs(op: Operator, x: ArraySpec, *affine: ArraySpec, first: int = 1)
                 f"{slot(op, position)} must be floating-point with {columns} elements, one for each element of a row "
                 f"of x {x.shape}; got {described(spec)}."
             )
+    if len({spec.shape for spec in affine}) > 1:  # their gradients have the shape of scale
+        raise misfit(f"scale and bias must have one shape; got {' and '.join(map(described, affine))}.")
 
 
 def layer_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> tuple[ArraySpec, ...]:

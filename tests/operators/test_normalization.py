@@ -38,6 +38,11 @@ def test_layer_norm_adds_what_arrives_at_each_output() -> None:
     assert types == ["LayerNorm", "LayerNormGradient", "LayerNormMeanGradient", "LayerNormStdGradient", "Sum"]
 
 
+def test_scale_and_bias_have_one_shape() -> None:
+    with pytest.raises(RunError, match=r"one shape; got float64 \(1, 3\) and float64 \(3,\)"):
+        run("RMSNorm", [floats(2, 3), floats(1, 3), floats(3)], ["y", "inv_rms"])
+
+
 def test_affine_layer_norm_needs_scale_and_bias() -> None:
     with pytest.raises(RunError, match="needs scale and bias"):
         run("LayerNorm", [floats(2, 3)], ["y", "mean", "std"], elementwise_affine=1)
