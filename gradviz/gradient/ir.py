@@ -297,7 +297,7 @@ class IR(ReadableProgram):
                 blob.gradient = gradient_map[blob.name] = gradient
                 if type(gradient) is GradientSlice and gradient.indices == blob.name:
                     del gradient_map[blob.name]  # it numbers the rows of itself: whole numbers have no gradient
-            elif slot < len(ssa.op.inputs) and blob.name in ssa.op.outputs and blob.gradient is None:
+            elif blob.name in ssa.op.outputs and blob.gradient is None and ssa.op.type not in NETS:
                 gradient_map.pop(blob.name, None)  # written in place without gradient
 
     def _share(self, name: str, index: int, g_input: Sequence[Gradient | None]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Iterator
 import msgspec
 
 from ...program import Gradient, GradientSlice, Operator
+from ...program.control_flow import NETS
 from ...program.events import (
     Accumulated,
     Deduplicated,
@@ -131,7 +132,7 @@ class State:
         """What an operator overwrites in place without sending a gradient back has none before."""
         op, _, _ = self.ssa[event.index]
         for name, gradient in zip(op.inputs, event.g_input, strict=False):
-            if gradient is None and name in op.outputs:
+            if gradient is None and name in op.outputs and op.type not in NETS:
                 self.gradients.pop(name, None)
 
     def _add_up(self, event: Accumulated) -> None:
