@@ -6,7 +6,6 @@ failure prints the seed, with which GRADVIZ_SEED draws them again. GRADVIZ_PROGR
 
 import os
 import random
-import secrets
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +24,7 @@ pytest.importorskip("torch", reason="the reference is PyTorch's autograd: pip in
 import torch
 
 from tests.eager.torch_steps import SHAPES, STEPS
+from tests.fresh_seed import fresh_seed
 
 MOST = 30.0
 """Values beyond this take no further part, so that differences of rounding stay small."""
@@ -142,7 +142,7 @@ def test_values_and_gradients_of_first_and_second_order(program: Any) -> None:
 
 @pytest.mark.parametrize("part", range(10))
 def test_programs_that_no_run_has_met_before(part: int) -> None:
-    first = int(os.environ.get("GRADVIZ_SEED", secrets.randbits(32)))
+    first = fresh_seed()
     for seed in range(first, first + int(os.environ.get("GRADVIZ_PROGRAMS", 300)) // 10):
         try:
             check(drawn(seed))

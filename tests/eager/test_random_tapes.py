@@ -5,9 +5,7 @@ tables, dtypes that meet, several outputs; and any function of each element. Som
 are drawn anew by each run, and a failure prints the seed, with which GRADVIZ_SEED draws them again.
 """
 
-import os
 import random
-import secrets
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ import pytest
 from gradviz import Function, GradvizError, OperatorPool, TensorPool, Variable, functions
 from tests.eager.differences import Array
 from tests.eager.function_cases import POINTWISE
+from tests.fresh_seed import fresh_seed
 
 SHAPE = (4, 3)
 OF_EACH = [case for case in POINTWISE if len(case.arrays) == 1]
@@ -110,7 +109,7 @@ def test_both_schedules_give_the_same(first: int) -> None:
 @pytest.mark.filterwarnings("ignore:.*requires no gradient")
 @pytest.mark.filterwarnings("ignore:.*has been cut off")
 def test_both_schedules_give_the_same_for_programs_that_no_run_has_met_before() -> None:
-    first = int(os.environ.get("GRADVIZ_SEED", secrets.randbits(32)))
+    first = fresh_seed()
     assert_the_same(range(first, first + 100))
 
 
