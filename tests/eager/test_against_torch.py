@@ -85,11 +85,11 @@ def total(values: list[Any], weights: list[Any]) -> Any:
     return sum(terms[1:], terms[0])
 
 
-def assert_gradients(y: Variable, schedule: str, leaves: list[Variable], expected: Any) -> None:
+def assert_gradients(y: Variable, schedule: str, leaves: list[Variable], expected: Any, **options: Any) -> None:
     """A pass from y brings each leaf the gradient that is expected."""
     for leaf in leaves:
         leaf.cleargrad()
-    y.backward(schedule=schedule)
+    y.backward(schedule=schedule, **options)
     for leaf, gradient in zip(leaves, expected, strict=True):
         assert_close(leaf.grad, gradient)
 
@@ -128,6 +128,7 @@ def check(program: Any) -> None:
     for schedule in SCHEDULES:
         assert_gradients(total(ours, weights), schedule, our_leaves, expected)
         assert_retained(total(ours, weights), schedule, ours, our_leaves, retained)
+    assert_gradients(total(ours, weights), "tape", our_leaves, expected, share_grads=True)
     for first in graphs(total(ours, weights), our_leaves):
         for x, y in zip(first, expected, strict=True):
             assert_close(None if x is None else x.data, y)

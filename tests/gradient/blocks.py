@@ -28,8 +28,8 @@ class Block(NamedTuple):
     """A part of a program in a block.
 
     Attributes:
-        kind: ``Do``, ``If`` (the part is run), ``Else`` (the part is the else, which is run), ``While``, or ``Not`` (an
-            If that is not run, of which `nodes` is all).
+        kind: ``Do``, ``If`` (the part is run), ``Else`` (the part is the else, which is run), ``While``, or what is not
+            run at all: ``Not``, an If, and ``Never``, a While without rounds.
         nodes: what is in it.
         rounds: how often a loop runs.
         other: the branch that is not run.
@@ -49,7 +49,7 @@ def executed(nodes: "Iterable[Operator | Block]") -> list[Operator]:
     for node in nodes:
         if isinstance(node, Operator):
             ops.append(node)
-        elif node.kind != "Not":
+        else:
             ops += executed(node.nodes) * node.rounds
     return ops
 
@@ -101,7 +101,7 @@ class Wrapping:
             there |= {name for op in part for name in op.inputs} if not is_block else set(reads_from_outside(part))
             there |= written(part) & needed if is_block else written(part)
             if there and depth < DEEPEST and rng.random() < 0.12:
-                nodes.append(Block("Not", self._decoys(there)))
+                nodes.append(Block(rng.choice(("Not", "Never")), self._decoys(there), rounds=0))
         return nodes
 
     def _block(self, part: Sequence[Operator], there: set[str], needed: set[str], depth: int) -> Block:
@@ -132,7 +132,7 @@ def unrepeated(node: "Operator | Block") -> "Operator | Block":
     """The same without repetition."""
     if isinstance(node, Operator):
         return node
-    return node._replace(rounds=1, nodes=[unrepeated(inner) for inner in node.nodes])
+    return node._replace(rounds=min(node.rounds, 1), nodes=[unrepeated(inner) for inner in node.nodes])
 
 
 def is_comparable(ops: Sequence[Operator], case: RandomNet) -> bool:
@@ -169,7 +169,7 @@ def _write(net: Net, nodes: "Iterable[Operator | Block]", numbers: Iterator[int]
         elif node.kind == "Do":
             with net.Do(outputs=node.new):
                 _write(net, node.nodes, numbers)
-        elif node.kind == "While":
+        elif node.kind in ("While", "Never"):
             _write_loop(net, node, numbers)
         else:
             then, otherwise = (node.other, node.nodes) if node.kind == "Else" else (node.nodes, node.other)
