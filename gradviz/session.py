@@ -11,10 +11,10 @@ import msgspec
 
 from . import notebook
 from .debugger import Cursor, Recording, record
-from .debugger.eager import record_backward
-from .debugger.progress import Progress
-from .debugger.terms import Budget, Folder
-from .debugger.trace import Trace, decode_with_events, encode
+from .debugger.document.schema import Trace, decode_with_events, encode
+from .debugger.journal.eager import record_backward
+from .debugger.journal.limits import Budget, Folder
+from .debugger.journal.progress import Progress
 from .drawing import LIGHT, Opened, Theme, digraph, render
 from .eager import Variable
 from .gradient import Ys

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import table from "../../tests/debugger/conditions/table.json";
+import table from "../../tests/debugger/steering/conditions/table.json";
 import { evaluate, shown, type Result } from "../src/conditions/evaluate";
 import { parse, truth } from "../src/conditions/parser";
 import { ConditionError } from "../src/conditions/tokens";

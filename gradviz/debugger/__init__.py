@@ -1,14 +1,13 @@
 """The debugger: recordings of what engines do, and a cursor that travels in them."""
 
 from .answers import LedgerView
-from .breakpoints import Breakpoint
-from .conditions import ConditionError
 from .cursor import Cursor
-from .document import document
-from .faults import CursorError
-from .marks import Stop
-from .recording import Recording, record
-from .watches import Watch
+from .journal.recording import Recording, record
+from .steering.breakpoints import Breakpoint
+from .steering.conditions import ConditionError
+from .steering.faults import CursorError
+from .steering.marks import Stop
+from .steering.watches import Watch
 
 __all__ = [
     "Breakpoint",
@@ -19,6 +18,5 @@ __all__ = [
     "Recording",
     "Stop",
     "Watch",
-    "document",
     "record",
 ]

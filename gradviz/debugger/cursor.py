@@ -5,10 +5,10 @@ from ..operators.scopes import ScopeStack
 from ..program.events import Event, Failed
 from ..runtime.devices import guarded
 from .answers import Questions
-from .faults import no_value
-from .marks import Marks
-from .obstacle import reminder
-from .scopes import find_value
+from .steering.faults import no_value
+from .steering.marks import Marks
+from .steering.scopes import find_value
+from .telling.obstacle import reminder
 
 
 class Cursor(Questions, Marks):

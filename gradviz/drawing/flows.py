@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from ..debugger.trace_check import TraceError
+from ..debugger.document.check import TraceError
 from ..program.control_flow import INNER_RESULT, kept_name
 from ..program.errors import shorten
 from ..program.ssa import BlobVersion
 
 if TYPE_CHECKING:
-    from ..debugger.trace import Ledger, Line, Merge, Trace
+    from ..debugger.document.schema import Ledger, Line, Merge, Trace
 
 EdgeKind = Literal["forward", "backward", "saved"]
 

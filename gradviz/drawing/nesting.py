@@ -11,7 +11,7 @@ from .flows import Program, programs
 from .groups import Group, groups, holding
 
 if TYPE_CHECKING:
-    from ..debugger.trace import Line, Subnet, Trace
+    from ..debugger.document.schema import Line, Subnet, Trace
 
 MAX_DEPTH = 50
 """Nets within nets that can be shown."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..debugger.progress import Progress
-from ..debugger.trace import Graph, Line, NodeGroup, Trace
+from ..debugger.document.schema import Graph, Line, NodeGroup, Trace
+from ..debugger.journal.progress import Progress
 from ..program.collection import uncollected
 from .assembly import view, views
 from .clock import Clock

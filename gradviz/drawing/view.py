@@ -16,7 +16,7 @@ import msgspec
 from .flows import EdgeKind
 
 if TYPE_CHECKING:
-    from ..debugger.trace import Role
+    from ..debugger.document.schema import Role
 
 Fold = Literal["open", "closed"]
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ..debugger.answers import Questions
-from ..debugger.answers.wording import by_name
-from ..debugger.places import path_of
-from ..debugger.trace import Line, Trace, TraceEvent, Value
-from ..debugger.trace_parts import Revision
+from ..debugger.answers.net_view.wording import by_name
+from ..debugger.document.parts import Revision
+from ..debugger.document.schema import Line, Trace, TraceEvent, Value
+from ..debugger.steering.places import path_of
 from .asking import Name, Question, answered
 
 __all__ = ["ANSWERS", "SECONDS", "Answers", "answers"]

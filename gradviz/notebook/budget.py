@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from ..debugger.trace import Number, Trace, Value
-from ..debugger.trace_rows import as_rows
-from ..debugger.values import PREVIEWS
+from ..debugger.document.rows import as_rows
+from ..debugger.document.schema import Number, Trace, Value
+from ..debugger.telling.values import PREVIEWS
 
 __all__ = ["within"]
 

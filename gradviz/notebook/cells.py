@@ -16,8 +16,8 @@ import msgspec
 import numpy as np
 
 from ..debugger import Recording
-from ..debugger.nets import Key
-from ..debugger.trace import Line, Trace
+from ..debugger.document.schema import Line, Trace
+from ..debugger.journal.nets import Key
 from ..operators import lookup
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack

@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 
 from ..debugger.answers import Questions
-from ..debugger.progress import Pace, Progress
-from ..debugger.trace import Trace, encode
+from ..debugger.document.schema import Trace, encode
+from ..debugger.journal.progress import Pace, Progress
 from ..program.collection import uncollected
 from ..version import __version__
 from . import still

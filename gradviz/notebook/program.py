@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..debugger.trace import Line, Trace
+from ..debugger.document.schema import Line, Trace
 
 __all__ = ["Row", "rows"]
 

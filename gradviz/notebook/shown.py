@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from ..debugger.answers import Questions
-from ..debugger.trace import Trace
-from ..debugger.trace_breakpoints import Marked
+from ..debugger.document.breakpoints import Marked
+from ..debugger.document.schema import Trace
 
 __all__ = ["Shown", "clamp", "follow"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from ..debugger.obstacle import reminder
-from ..debugger.trace import Line, Trace
+from ..debugger.document.schema import Line, Trace
+from ..debugger.telling.obstacle import reminder
 from .program import Row, rows
 
 __all__ = ["html", "text"]

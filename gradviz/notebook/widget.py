@@ -11,8 +11,8 @@ import anywidget
 import msgspec
 import traitlets
 
-from ..debugger.trace import encode
-from ..debugger.trace_breakpoints import Marked
+from ..debugger.document.breakpoints import Marked
+from ..debugger.document.schema import encode
 from .asking import Question, reply
 from .shown import Shown, clamp, follow
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect
 
 import gradviz
-from gradviz.debugger import trace
+from gradviz.debugger.document.schema import encode
 from gradviz.notebook.page import page as page_of
 from tests.browser.conftest import fresh_page
 from tests.browser.hosts import recorded
@@ -198,7 +198,7 @@ def test_a_damaged_document_is_refused_in_clear_words_or_shown_to_the_end(
     watched: Watched, record: Callable[[], gradviz.Session], count: int
 ) -> None:
     whole = record().trace()
-    document = json.loads(trace.encode(whole))
+    document = json.loads(encode(whole))
     before, after = re.split(r'(?<=data-position="0">)[^<]+', page_of(whole))
     assert watched.show(page_of(whole)) == ""
     refused = 0
@@ -224,7 +224,7 @@ def test_a_group_whose_drawing_cannot_be_read_says_so_when_it_opens(watched: Wat
 
 
 def test_jupyterlab_refuses_a_damaged_file_in_clear_words_or_shows_it_to_the_end(lab: LabPage) -> None:
-    document = json.loads(trace.encode(small().trace()))
+    document = json.loads(encode(small().trace()))
     folder = lab.server.root / uuid.uuid4().hex[:8]
     folder.mkdir()
     texts = dict(damaged(document, number) for number in range(len(DAMAGES)))

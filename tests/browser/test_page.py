@@ -13,8 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import gradviz
-from gradviz.debugger import trace
-from gradviz.debugger.trace import Trace
+from gradviz.debugger.document.schema import Trace, decode, encode
 from gradviz.notebook.page import page as page_of
 from tests.browser.conftest import ARTIFACTS, fresh_page
 from tests.browser.hosts import recorded
@@ -128,9 +127,9 @@ WICKED = "</script><script>document.title='owned'</script><img src=x onerror=\"d
 
 
 def test_a_hostile_name_is_shown_and_cannot_run(opened: Open) -> None:
-    text = trace.encode(lesson()).decode()
+    text = encode(lesson()).decode()
     quoted = WICKED.replace('"', '\\"')
-    wicked = trace.decode(text.replace('"name":"skip connection"', f'"name":"{quoted}"').replace("a@0", f"{quoted}@0"))
+    wicked = decode(text.replace('"name":"skip connection"', f'"name":"{quoted}"').replace("a@0", f"{quoted}@0"))
     page = opened(page_of(wicked, 2))
     expect(page.get_by_role("heading", level=1)).to_have_text(WICKED)
     expect(page.locator(".gv-program")).to_contain_text(f"{WICKED}@0 = Tanh(")

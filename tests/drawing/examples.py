@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gradviz.debugger.trace import Contribution, Ledger, Line, Revision, Trace, TraceEvent
+from gradviz.debugger.document.schema import Contribution, Ledger, Line, Revision, Trace, TraceEvent
 
 PASSES = {"Sum", "Alias"}
 NO_GRADIENT = {"StopGradient", "ConstantFill"}

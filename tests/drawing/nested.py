@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from gradviz import Net, Workspace, debug
-from gradviz.debugger.trace import Line, Trace
+from gradviz.debugger.document.schema import Line, Trace
 
 Built = tuple[Net, list[str], Workspace]
 

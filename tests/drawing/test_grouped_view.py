@@ -19,8 +19,8 @@ import pytest
 from msgspec.structs import replace
 
 from gradviz import Net, Session, debug
-from gradviz.debugger.progress import SoFar
-from gradviz.debugger.trace import Trace, TraceError, decode, encode
+from gradviz.debugger.document.schema import Trace, TraceError, decode, encode
+from gradviz.debugger.journal.progress import SoFar
 from gradviz.drawing import LIGHT, DrawingError, digraph, render, svg
 from gradviz.drawing.assembly import Content, view, views
 from gradviz.drawing.clock import Clock
@@ -278,8 +278,8 @@ def test_the_time_is_looked_at_while_a_view_is_built():
 
 
 def test_progress_is_told_of_a_layout_that_takes_long(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("gradviz.debugger.progress.PATIENCE", 0.0)
-    monkeypatch.setattr("gradviz.debugger.progress.PAUSE", 0.0)
+    monkeypatch.setattr("gradviz.debugger.journal.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("gradviz.debugger.journal.progress.PAUSE", 0.0)
     heard: list[SoFar] = []
     render(trace(residual(60)), progress=heard.append)
     drawn = [so_far.operators for so_far in heard]

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from gradviz.debugger.trace import Line, Subnet, Trace, TraceError
+from gradviz.debugger.document.schema import Line, Subnet, Trace, TraceError
 from gradviz.drawing import DrawingError
 from gradviz.drawing.assembly import view
 from gradviz.drawing.nesting import MAX_DEPTH, Nesting

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gradviz.debugger import trace
+from gradviz.debugger.document.schema import decode
 from tests.notebook.conftest import Kernel, Panel
 
 
@@ -26,7 +26,7 @@ def test_a_panel_that_comes_late_is_shown_the_newest_session(shown: Kernel) -> N
     (said,) = Panel(shown).greeting
     assert said["type"] == "session"
     assert said["id"] == value(shown, "session.id")
-    assert trace.decode(said["trace"]).name == said["name"] == "twice"
+    assert decode(said["trace"]).name == said["name"] == "twice"
 
 
 def test_a_panel_follows_steps_in_python(shown: Kernel) -> None:

@@ -13,7 +13,7 @@ import pytest
 from nbconvert import HTMLExporter
 
 import gradviz
-from gradviz.debugger import trace
+from gradviz.debugger.document.schema import decode, encode
 from gradviz.drawing import svg
 from gradviz.notebook import still
 from gradviz.notebook.display import SESSION_TYPE, mimebundle
@@ -108,8 +108,8 @@ class Tags(HTMLParser):
 
 def test_the_static_forms_escape_every_name_and_run_nothing(session: gradviz.Session) -> None:
     wicked = "<script>alert(1)</script><img src=x onerror=alert(1)>`"
-    written = trace.encode(session.trace()).decode()
-    read = trace.decode(written.replace("x@0", f"{wicked}@0").replace("Relu", wicked))
+    written = encode(session.trace()).decode()
+    read = decode(written.replace("x@0", f"{wicked}@0").replace("Relu", wicked))
     for position in range(len(session) + 1):
         picture = svg(read, position)
         page = still.html(read, position, picture)

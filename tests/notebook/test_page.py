@@ -13,8 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 import gradviz
-from gradviz.debugger import trace
-from gradviz.debugger.trace import Trace, Value
+from gradviz.debugger.document.schema import Trace, Value, decode, encode
 from gradviz.notebook import page as pages
 from gradviz.notebook.files import FileError
 from gradviz.notebook.page import page
@@ -51,7 +50,7 @@ class Parts(HTMLParser):
 def document_of(html: str) -> Trace:
     """The document that a page holds."""
     (packed,) = [text for attributes, text in Parts(html).all("script") if attributes.get("id") == "gv-recording"]
-    return trace.decode(gzip.decompress(b64decode(packed)))
+    return decode(gzip.decompress(b64decode(packed)))
 
 
 def chain(operators: int, size: int = 32) -> gradviz.Session:
@@ -72,7 +71,7 @@ def test_its_document_is_ascii_and_says_the_same(session: gradviz.Session) -> No
     (packed,) = [text for one, text in Parts(page(document)).all("script") if one.get("id") == "gv-recording"]
     text = gzip.decompress(b64decode(packed))
     assert text.isascii()
-    assert trace.decode(text) == document
+    assert decode(text) == document
 
 
 def test_it_holds_the_whole_document_and_opens_where_the_session_stands(session: gradviz.Session) -> None:
@@ -130,8 +129,8 @@ def test_without_scripts_it_is_text(session: gradviz.Session) -> None:
 
 def test_names_are_text_wherever_they_stand(session: gradviz.Session) -> None:
     wicked = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
-    written = trace.encode(session.trace()).decode()
-    read = trace.decode(written.replace("twice <b>read</b>", wicked).replace("x@0", f"{wicked}@0"))
+    written = encode(session.trace()).decode()
+    read = decode(written.replace("twice <b>read</b>", wicked).replace("x@0", f"{wicked}@0"))
     parts = Parts(page(read, 3))
     assert len(parts.all("script")) == 2
     assert parts.all("img") == []

@@ -4,7 +4,7 @@ import gc
 import weakref
 
 import gradviz
-from gradviz.debugger import trace
+from gradviz.debugger.document.schema import decode
 from gradviz.notebook.widget import DebuggerWidget
 
 
@@ -16,7 +16,7 @@ def from_front_end(widget: DebuggerWidget, position: int) -> None:
 def test_it_shows_the_trace_of_the_session(session: gradviz.Session) -> None:
     session.step()
     widget = DebuggerWidget(session)
-    assert trace.decode(widget.trace) == session.trace()
+    assert decode(widget.trace) == session.trace()
     assert widget.position == session.position == 1
 
 

@@ -4,11 +4,11 @@ from .check import CheckView
 from .diff import DiffView
 from .forms import Answer
 from .ledger import LedgerView
+from .merge import MergeView
 from .numbers import NumbersView
 from .paths import PathsView
 from .provenance import ProvenanceView
 from .questions import Questions
-from .rows import MergeView
 from .state import StateView
 from .store import StoreView
 from .versions import VersionsView

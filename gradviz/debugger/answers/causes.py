@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..narration import count_of
-from ..trace_parts import Line, Value
+from ..document.parts import Line, Value
+from ..telling.narration import count_of
 from .forms import digits
 
 Told = Sequence[tuple[str, Value | None]]

@@ -8,15 +8,15 @@ import numpy as np
 
 from ...operators.registry import Array
 from ...program import GradvizError
-from ..trace_parts import Line
+from ..document.parts import Line
 from .comparison import MOST, SEED, Checked, Verdict, compared
-from .finding import find, scene_at, scenes
-from .flow import flow_of
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
-from .recorded import Recorded
-from .rerun import NotCheckable, ProgramRun, as_double, check_repeats, operator_run, recorded_inputs
-from .scene import Scene
-from .wording import number, text_of
+from .net_view.finding import find, scene_at, scenes
+from .net_view.flow import flow_of
+from .net_view.net_view import Scene
+from .net_view.recorded import Recorded
+from .net_view.rerun import NotCheckable, ProgramRun, as_double, check_repeats, operator_run, recorded_inputs
+from .net_view.wording import number, text_of
 
 HEAD = ("gradient of", "verdict", "elements", "relative error", "at", "gradient", "difference", "method", "step")
 

@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 
 from ...operators.registry import Array
-from ..trace_parts import Number
-from ..trace_parts import number as told
+from ..document.parts import Number
+from ..document.parts import number as told
 from .differences import APART, Derivative, Differences, sampled
-from .rerun import NotCheckable, as_double
+from .net_view.rerun import NotCheckable, as_double
 
 Verdict = Literal["agrees", "differs", "kink", "not checkable"]
 Method = Literal["central differences", "complex step"]

@@ -8,15 +8,15 @@ import msgspec
 
 from ...program import Gradient
 from ...program.events import GeneratorAdded, Ran
-from ..faults import bad_argument
-from ..narration import shape
-from ..trace_parts import Line, Number
-from .changes import changes, shown
-from .engine_state import state_at
+from ..document.parts import Line, Number
+from ..steering.faults import bad_argument
+from ..telling.narration import shape
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of
-from .recorded import Recorded
-from .scene import Scene, scene_of
-from .wording import revision, text_of, told
+from .net_view.changes import changes, shown
+from .net_view.engine_state import state_at
+from .net_view.net_view import Scene, scene_of
+from .net_view.recorded import Recorded
+from .net_view.wording import revision, text_of, told
 
 SHOWN = 40
 """Rows of a list or table that a text or HTML shows."""

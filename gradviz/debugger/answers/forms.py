@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from ..trace_parts import Number, json_safe
+from ..document.parts import Number, json_safe
 
 
 class Paragraph(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...program.errors import shorten
-from ..faults import CursorError
-from ..scopes import find_ledger
-from ..trace_parts import Contribution, Ledger, Number
+from ..document.parts import Contribution, Ledger, Number
+from ..steering.faults import CursorError
+from ..steering.scopes import find_ledger
 from .forms import Answer, Block, Grid, digits, first_of, percent, way
-from .recorded import Recorded
+from .net_view.recorded import Recorded
 
 SHOWN = 30
 """Contributions that a text or a table shows; a loop can have thousands."""

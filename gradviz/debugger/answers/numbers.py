@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from ...operators.scopes import ScopeStack
 from ...program.errors import shorten
 from ...runtime.devices import CPU, current, device_of, moved
-from ..faults import CursorError, bad_argument
-from ..statistics import previews
-from ..trace_parts import Number
-from ..trace_rows import rows_and_columns
-from .finding import find
+from ..document.parts import Number
+from ..document.rows import rows_and_columns
+from ..statistics.measuring import previews
+from ..steering.faults import CursorError, bad_argument
 from .forms import Answer, Block, Grid, digits
-from .recorded import Recorded
+from .net_view.finding import find
+from .net_view.recorded import Recorded
 
 ROWS, COLUMNS = 24, 16
 """A page."""

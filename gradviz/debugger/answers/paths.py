@@ -9,14 +9,14 @@ import msgspec
 
 from ...operators.registry import Array
 from ...runtime.devices import CPU, moved
-from ..faults import bad_argument
-from ..trace_parts import Number, number
-from ..vectors import Vector, compare, furthest, norm, vector
-from .finding import find
-from .flow import Flow, flow_of
+from ..document.parts import Number, number
+from ..statistics.vectors import Vector, compare, furthest, norm, vector
+from ..steering.faults import bad_argument
 from .forms import Answer, Block, Grid, Paragraph, digits, percent, way
-from .recorded import Recorded
-from .scene import Scene
+from .net_view.finding import find
+from .net_view.flow import Flow, flow_of
+from .net_view.net_view import Scene
+from .net_view.recorded import Recorded
 from .ways import Part, Ways
 
 LONG = 13

@@ -8,17 +8,17 @@ import numpy as np
 
 from ...program.errors import shorten
 from ...runtime.devices import CPU, moved
-from ..faults import CursorError, bad_argument
-from ..narration import listed
-from ..statistics import WORKSPACES
-from ..vectors import absolute
+from ..statistics.measuring import WORKSPACES
+from ..statistics.vectors import absolute
+from ..steering.faults import CursorError, bad_argument
+from ..telling.narration import listed
 from .causes import cause
-from .finding import find
+from .fault_trail import HAS, Chain, Link, Walk, What, finite, growth_of, inputs_of, link_of
 from .forms import Answer, Block, Grid, Paragraph, digits
-from .origin import Origin, Origins
-from .recorded import Recorded
-from .scene import Scene
-from .walk import HAS, Chain, Link, Walk, What, finite, growth_of, inputs_of, link_of
+from .net_view.finding import find
+from .net_view.net_view import Scene
+from .net_view.recorded import Recorded
+from .producer import Origin, Origins
 
 NAMES: dict[What, str] = {"nan": "NaN", "inf": "Inf", "zero": "zero", "explosion": "explosion"}
 

@@ -8,18 +8,18 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..faults import bad_argument
-from ..placed import Placed
-from ..trace_check import TraceError
-from . import check, diff, ledger, numbers, paths, provenance, rows, state, store, versions, why_none
+from ..document.check import TraceError
+from ..steering.faults import bad_argument
+from ..steering.position import Placed
+from . import check, diff, ledger, merge, numbers, paths, provenance, state, store, versions, why_none
 from .check import CheckView
 from .diff import DiffView
 from .ledger import LedgerView
+from .merge import MergeView
+from .net_view.recorded import Recorded
 from .numbers import NumbersView
 from .paths import PathsView
 from .provenance import FACTOR, ProvenanceView
-from .recorded import Recorded
-from .rows import MergeView
 from .state import StateView
 from .store import StoreView
 from .versions import VersionsView
@@ -111,7 +111,7 @@ class Questions(Placed):
         Raises:
             CursorError: ``not_found`` when no rows of a gradient of this blob were merged.
         """
-        return rows.answer(self._trace, blob)
+        return merge.answer(self._trace, blob)
 
     @asked
     def why_none(self, blob: str) -> WhyNoneView:

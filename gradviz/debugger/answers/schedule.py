@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..schedule import ScheduleState
 from .forms import Block, Grid, Paragraph, first_of
+from .schedule_at import ScheduleState
 
 SHOWN = 40
 """Rows of a table that a text or a table shows."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...program import Gradient
-from ..schedule import ScheduleState, schedule_at
-from .changes import changes, operators_of, shown
-from .engine_state import Generator, state_at
-from .finding import scenes
 from .forms import Answer, Block, Bullets, Grid, Paragraph, first_of
-from .recorded import Recorded
+from .net_view.changes import changes, operators_of, shown
+from .net_view.engine_state import Generator, state_at
+from .net_view.finding import scenes
+from .net_view.recorded import Recorded
+from .net_view.wording import text_of
 from .schedule import schedule_blocks
-from .wording import text_of
+from .schedule_at import ScheduleState, schedule_at
 
 SHOWN = 40
 """Rows of a table that a text or a table shows."""

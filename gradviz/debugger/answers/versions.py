@@ -9,13 +9,13 @@ import msgspec
 from ...program.control_flow import kept_name
 from ...program.events import Ran
 from ...program.ssa import BlobVersion
-from ..trace_parts import Line
-from .finding import find
-from .flow import Flow, flow_of
+from ..document.parts import Line
 from .forms import Answer, Block, Bullets, Grid, Paragraph
-from .recorded import Recorded
-from .scene import Scene
-from .wording import name_of, revision, split
+from .net_view.finding import find
+from .net_view.flow import Flow, flow_of
+from .net_view.net_view import Scene
+from .net_view.recorded import Recorded
+from .net_view.wording import name_of, revision, split
 
 
 class Version(msgspec.Struct, frozen=True):

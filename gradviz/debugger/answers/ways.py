@@ -19,10 +19,10 @@ import numpy as np
 
 from ...operators.registry import Array
 from ...runtime.devices import CPU, device_of, moved
-from ..vectors import as_vector, norm, vector
-from .flow import Flow, added
-from .pull import Pull
-from .scene import Scene
+from ..statistics.vectors import as_vector, norm, vector
+from .net_view.backward_run import Pull
+from .net_view.flow import Flow, added
+from .net_view.net_view import Scene
 
 RUNS = 20_000
 """How often backward operators may run for one answer."""

@@ -11,12 +11,12 @@ from ...gradient.ir import NO_OUTPUT_GRADIENT
 from ...gradient.why_none import Cut, Passed, cuts, headline
 from ...operators import lookup
 from ...program.events import Failed
-from .flow import Flow, Sent, flow_of
 from .forms import Answer, Block, Bullets, Grid, Paragraph
-from .gradient_names import meant
-from .recorded import Recorded
-from .scene import Scene
-from .wording import name_of, number, split
+from .net_view.flow import Flow, Sent, flow_of
+from .net_view.gradient_names import meant
+from .net_view.net_view import Scene
+from .net_view.recorded import Recorded
+from .net_view.wording import name_of, number, split
 
 Status = Literal["none", "not yet", "stopped", "has one"]
 

@@ -5,8 +5,8 @@ import pytest
 from gradviz import Net, Workspace, debug
 from tests.debugger.answers.nets import diamond
 from tests.debugger.conftest import fed_workspace, skip_net
+from tests.debugger.journal.test_devices import on_device, same_numbers
 from tests.debugger.loops import fed, gated
-from tests.debugger.test_devices import on_device, same_numbers
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from gradviz import IR, Net, debug, load
-from gradviz.debugger.answers.engine_state import state_at
-from gradviz.debugger.answers.recorded import Recorded
-from gradviz.debugger.answers.scene import Scene
+from gradviz.debugger.answers.net_view.engine_state import state_at
+from gradviz.debugger.answers.net_view.net_view import Scene
+from gradviz.debugger.answers.net_view.recorded import Recorded
 from gradviz.gradient.versions import Generator
 from tests.debugger.answers.nets import random_programs, random_sessions, recorded
 from tests.debugger.conftest import skip_net

@@ -1,0 +1,250 @@
+"""Recordings of the tape schedule: the IR's events, the run of the flow on the values that are there, and ``grad``.
+
+The plan and its run are those of the schedule, with an eye on each step.
+"""
+
+from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from ....eager.call import OperatorFunction
+from ....eager.expression import Expression
+from ....eager.flow import gradient_flow
+from ....eager.function import Function
+from ....eager.plan import Observer, observed
+from ....eager.rank import Arrived
+from ....eager.tape_plan import Segment, TapePlan, plan_tape
+from ....eager.tape_run import TapeRun
+from ....eager.variable import Variable
+from ....gradient import IR
+from ....operators.registry import Array, gradient_name
+from ....program import GradientError, GradvizError, Operator
+from ....program.events import Completed, Event, Failed, Played, Ran, RuleApplied
+from ....runtime.devices import copied, device_of
+from ....runtime.shelf import Shelf
+from ..interrupts import interrupted
+from ..limits import Terms
+from ..nets import Key, Nested, nets_of
+from ..recording import stopped
+from .grads import Grads, NotedChange
+from .keeping import keep_given, remember_operator, settle
+from .lending import lendings
+from .names import GradientNames
+from .shown import shown
+
+Ys = dict[str, str | None]
+"""The roots by name -> the name of the gradient that is given, None for ones."""
+
+
+class TapeLog:
+    """Grows while a tape is differentiated and run.
+
+    Attributes:
+        generation: the events of the IR.
+        execution: those of the run, in which no forward operator runs again, and of writing every ``grad``.
+        operators: the gradient operators.
+        values: blob version -> array.
+        grads: what becomes of every ``grad``.
+        ys: what the pass started from.
+        lendings: what the pass takes from the pools of names.
+        has_begun: whether the pass has started.
+        running: the function that goes backward on its own, by its index; None: none, or all are of the table.
+    """
+
+    def __init__(self, expression: Expression, held: Mapping[Variable, Array], terms: Terms) -> None:
+        self.generation: list[Event] = []
+        self.execution: list[Event] = []
+        self.operators: list[Operator] = []
+        self.values: MutableMapping[Key, Array] = {} if terms.store is None else Shelf(terms.store)
+        keep_given(self.values, expression.values)
+        self.names = GradientNames(expression.values)
+        self.grads = Grads(expression, held, self.names, self.values)
+        self.ys: Ys = {}
+        self.lendings = lendings(expression)
+        self.has_begun = False
+        self.running: int | None = None
+        self._expression = expression
+        self._terms = terms
+
+    def generate(self, ys: Ys) -> None:
+        """The IR makes the backward pass of `ys`.
+
+        Raises:
+            GradvizError: as the IR does; what has happened until then is kept.
+        """
+        self.ys = ys
+        ir = IR(self._expression.operators)
+        try:
+            for event in ir.backward_events(ys):
+                self.generation.append(_shown(event))
+                if self._terms.interrupts.is_asked:
+                    raise interrupted(f"after event {len(self.generation)}, while the pass was generated")
+        finally:
+            self.operators = ir.gradient_ops
+
+    def net(self) -> Nested:
+        """The program with the versions of its blobs."""
+        return nets_of(self._expression.operators, self.operators, [])
+
+    def known(self, net: Nested) -> None:
+        """What the forward operators have returned is known."""
+        for index, (op, ins, outs, _) in enumerate(net.part(False).steps):
+            device = str(device_of(self._expression.values[op.outputs[0]])) if op.outputs else "cpu"
+            self.execution.append(Ran(index, shown(op), ins, outs, device, None))
+
+    def ran(
+        self, net: Nested, position: int, outputs: Sequence[Array | None], seconds: float, *, by_kernel: bool = True
+    ) -> None:
+        """Gradient operator `position` has run; `by_kernel`: its kernel has made `outputs`."""
+        op, ins, outs, keys = net.part(True).steps[position]
+        for key, array in zip(keys, outputs, strict=False):
+            if array is not None:
+                self.values[key] = array
+        remember_operator(self.values, op, ins, outs, seconds, by_kernel=by_kernel)
+        settle(self.values)
+        device = str(next((device_of(array) for array in outputs if array is not None), "cpu"))
+        at = len(self._expression.operators) + position
+        self.execution.append(Ran(at, shown(op), ins, outs, device, seconds))
+        terms = self._terms
+        if (now := perf_counter()) > terms.pace.due:
+            terms.pace.tell(now, len(self.generation) + len(self.execution), position + 1, len(self.operators))
+        if terms.interrupts.is_asked:
+            raise interrupted(f"after gradient operator #{at} {shown(op)}")
+
+    def written(self, changes: Sequence[NotedChange]) -> None:
+        """What becomes of every ``grad``."""
+        whole = next((event.gradients for event in reversed(self.generation) if isinstance(event, Completed)), {})
+        for event in self.grads.written(changes):
+            gradient = None if event.after is None else whole.get(event.blob)
+            self.execution.append(msgspec.structs.replace(event, gradient=gradient))
+
+    def failed(self, error: Exception) -> None:
+        """The pass stops with an error."""
+        if not isinstance(error, GradvizError):
+            who = "The pass"
+            if self.running is not None:
+                who = f"The backward method of {shown(self._expression.operators[self.running]).type} #{self.running}"
+            error = GradientError(f"{who} raised {type(error).__name__}: {error}.", kind="rule_failed")
+        if self.execution:
+            self.execution.append(Failed(error.kind, error.message, error.explain(), self.running, list(error.blobs)))
+        else:
+            self.generation.append(stopped(error, self.generation))
+
+    def seed(self, y: str, gradient: Array) -> str:
+        """The name of the gradient that is given for y."""
+        name = self.names.fresh(gradient_name(y))
+        self.values[name, 0] = copied(gradient, device_of(gradient))
+        return name
+
+
+class WatchedTape(TapeRun):
+    """One run of a tape that tells `log` of each gradient operator.
+
+    Args:
+        positions: of the gradient operators that the segments run, in order.
+    """
+
+    def __init__(self, log: TapeLog, plan: TapePlan, positions: Sequence[int], *given: Any) -> None:
+        self._log = log
+        self._net = log.net()
+        self._keys: dict[int, Key] = {}
+        self._places: dict[int, list[int]] = {}
+        places = iter(positions)
+        segments = []
+        for segment in plan.segments:
+            own = self._places[segment.end] = [next(places) for _ in segment.steps]
+            steps = [observed(step, self._noting(at)) for step, at in zip(segment.steps, own, strict=True)]
+            segments.append(segment._replace(steps=tuple(steps)))
+            self._number(segment, own)
+        log.known(self._net)
+        super().__init__(TapePlan(segments, plan.leaves, plan.kept, plan.has_python), *given)
+
+    def _number(self, segment: Segment, places: Sequence[int]) -> None:
+        """Note which blob version each value is that a segment makes."""
+        number = segment.end - sum(step.outputs for step in segment.steps)
+        for step, at in zip(segment.steps, places, strict=True):
+            for key in self._net.part(True).steps[at][3][: step.outputs]:
+                self._keys[number] = key
+                number += 1
+
+    def _noting(self, at: int) -> Observer:
+        return lambda outputs, seconds: self._log.ran(self._net, at, outputs, seconds)
+
+    def _run_segment(self, segment: Segment, function: Function | None) -> None:
+        self._log.running = segment.function
+        super()._run_segment(segment, function)
+        self._log.running = None
+
+    def _run_function(self, segment: Segment, function: Function) -> None:
+        start = perf_counter()
+        super()._run_function(segment, function)
+        if type(function) is OperatorFunction:
+            return
+        for step, at in zip(segment.steps, self._places[segment.end], strict=True):
+            made = [plain_copy(value) for value in self._values[segment.end - step.outputs : segment.end]]
+            self._log.ran(self._net, at, made, perf_counter() - start, by_kernel=False)
+
+    def _cast(self, casts: Sequence[tuple[int, int]], function: Function) -> None:
+        super()._cast(casts, function)
+        for number, _ in casts:
+            self._log.values[self._keys[number]] = self._values[number]
+
+
+def plain_copy(array: Array | None) -> Array | None:
+    """A copy of what a function of the user's returned, which it may keep and change."""
+    return None if array is None else copied(array, device_of(array))
+
+
+def watched_tape(log: TapeLog, expression: Expression, given: set[Variable]) -> Callable[..., Arrived]:
+    """The tape schedule, as `passes` takes it, that tells `log`; `given`: the seeds that somebody gave."""
+
+    def run(
+        seeds: Sequence[tuple[Variable, Any]], *, create_graph: bool, retain: bool = False, keep: Container[int] = ()
+    ) -> Arrived:
+        log.has_begun = True
+        starts = [(y, gradient) for y, gradient in seeds if y.creator is not None]
+        named = {str(expression.name_of(y)): gradient for y, gradient in starts if y in given}
+        ys = {
+            str(name): log.seed(str(name), named[str(name)]) if name in named else None
+            for name in (expression.name_of(y) for y, _ in starts)
+        }
+        log.generate(ys)
+        kept = {f.uid for f in expression.functions if f is not None and (retain or id(f) in keep)}
+        seeded = [name for name in ys.values() if name is not None]
+        flow = gradient_flow(expression.operators, ys)
+        plan = plan_tape(expression, flow, seeded, lambda function: function.uid in kept)
+        tape = WatchedTape(
+            log, plan, list(_positions(plan, flow.operators)), expression.functions,
+            [gradient for y, gradient in starts if y in given], create_graph, None,
+        )  # fmt: skip
+        tape.run()
+        leaves = {y: gradient for y, gradient in seeds if y.creator is None}
+        return tape.arrived(Arrived(leaves, {}, []), kept, retain)
+
+    return run
+
+
+def _positions(plan: TapePlan, operators: Sequence[Operator]) -> Iterator[int]:
+    """The positions of the steps of a plan among the operators of its flow, of which it leaves some out."""
+    position = -1
+    for step in (step for segment in plan.segments for step in segment.steps):
+        position += 1
+        while not _is_of(step.op, operators[position]):
+            position += 1
+        yield position
+
+
+def _is_of(op: Operator, whole: Operator) -> bool:
+    """Whether `op` is `whole`, perhaps without its last outputs."""
+    return op.type == whole.type and op.inputs == whole.inputs and op.outputs == whole.outputs[: len(op.outputs)]
+
+
+def _shown(event: Event) -> Event:
+    """An event of the IR with its operators as people read them."""
+    if isinstance(event, Played):
+        return msgspec.structs.replace(event, op=shown(event.op))
+    if isinstance(event, RuleApplied):
+        return msgspec.structs.replace(event, operators=list(map(shown, event.operators)))
+    return event

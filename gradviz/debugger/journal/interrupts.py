@@ -1,0 +1,54 @@
+"""Interrupts: Ctrl+C and Jupyter's stop button end a recording between two operators, and what was recorded stays."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Any, Self
+
+from ...program import RunError
+
+INTERRUPTED = "interrupted"
+
+
+class Interrupts:
+    """Inside its ``with`` block an interrupt is noted; a second one raises KeyboardInterrupt where the program stands.
+
+    Where somebody else handles interrupts, and in a thread that gets none, nothing is noted.
+
+    Attributes:
+        is_asked: whether there was one.
+    """
+
+    def __init__(self) -> None:
+        self.is_asked = False
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.is_asked:
+            signal.default_int_handler(number, frame)
+        self.is_asked = True
+
+
+def interrupted(where: str, operator_index: int | None = None) -> RunError:
+    """What ends a recording that was interrupted."""
+    return RunError(
+        f"Interrupted by you {where}.",
+        kind=INTERRUPTED,
+        operator_index=operator_index,
+        ways_out=[
+            "Everything before is here: step, look at values, ask.",
+            "Record it again to see the rest; a smaller net or fewer iterations take less time.",
+        ],
+    )

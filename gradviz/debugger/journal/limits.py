@@ -1,0 +1,59 @@
+"""Terms: what a recording may take, how it can be ended, and who hears how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from typing import NamedTuple
+
+from ...runtime.byte_counts import bytes_of
+from ...runtime.spill import Spill
+from ...runtime.store import Store
+from ...runtime.store_faults import bad_spill
+from ..statistics.measuring import facts
+from .interrupts import Interrupts
+from .progress import Pace, Progress
+
+Budget = int | str | None
+Folder = str | PathLike[str] | bool | None
+
+
+class Terms(NamedTuple):
+    """What holds while something is recorded.
+
+    Attributes:
+        store: keeps the values within a budget; None: they are kept by references.
+        interrupts: end the recording after the operator that runs.
+        pace: is told how far it is.
+    """
+
+    store: Store | None
+    interrupts: Interrupts
+    pace: Pace
+
+
+@contextmanager
+def agreed(budget: Budget, spill: Folder, progress: Progress | None) -> Iterator[Terms]:
+    """The terms of a recording that is made inside the ``with`` block; where it fails, it leaves no files.
+
+    Raises:
+        StoreError: ``bad_budget``, ``bad_spill``.
+    """
+    store = _store(budget, spill)
+    try:
+        with Interrupts() as interrupts:
+            yield Terms(store, interrupts, Pace(progress))
+    except BaseException:
+        if store is not None:
+            store.close()
+        raise
+
+
+def _store(budget: Budget, spill: Folder) -> Store | None:
+    wants_files = spill is not None and spill is not False
+    if budget is not None:
+        return Store(bytes_of(budget), facts, Spill(spill) if wants_files else None)
+    if wants_files:
+        raise bad_spill("spill says where arrays go that do not fit, and no budget is given.", 'Add budget="1 GB".')
+    return None

@@ -1,0 +1,148 @@
+"""The nets of a program, the outermost one and those nested in it, each with its backward pass and its versions.
+
+The backward pass of a nested net goes on counting the versions of its forward net, whose workspace it continues in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ...program import NetDef, Operator
+from ...program.control_flow import NETS, kept_inputs, nested_nets, take_apart
+from ...program.events import Event, RuleApplied
+from ...program.ssa import BlobVersion, Ssa, number
+
+Key = tuple[str, int]
+"""A blob version: its name and number."""
+
+Numbered = tuple[Operator, tuple[int, ...], tuple[int, ...], list[Key]]
+"""An operator, the versions that it reads and writes, and the blob versions that it writes."""
+
+Place = tuple[bool, int, str]
+"""Where a net stands in the one around it: whether a backward operator runs it, which one, and from which argument."""
+
+
+class Part:
+    """The forward or the backward half of a net, ready to be followed while it runs.
+
+    Attributes:
+        reads: the versions that it finds when it begins.
+        steps: its operators with their versions.
+    """
+
+    def __init__(self, program: Sequence[Ssa[BlobVersion]], initial: Iterable[str]) -> None:
+        self.steps: list[Numbered] = [
+            (ssa.op, ssa.in_versions, ssa.out_versions, [(blob.name, blob.version) for blob in ssa.writes])
+            for ssa in program
+        ]
+        written: dict[str, int] = {}
+        reads: dict[Key, None] = {(name, 0): None for name in initial}
+        for ssa in program:
+            kept = [(name, 0) for name in kept_inputs(ssa.op)]
+            for name, version in [*((blob.name, blob.version) for blob in ssa.reads), *kept]:
+                if name not in written:
+                    reads[name, version] = None
+            written |= {blob.name: blob.version for blob in ssa.writes}
+        self.reads = list(reads)
+
+
+class Nested:
+    """A net: its operators, those of its backward pass, and the nets inside.
+
+    Attributes:
+        path: the nested nets to go through to reach it, as the pass or, for a net of a backward pass alone, the run
+            of the program calls them; empty for the outermost net.
+        argument, name: where it stands in its operator, and what it is called.
+        forward, backward: operators; `backward` is empty while there is no pass.
+        program: all of them with their versions.
+        nets: the nets in it.
+        inside: the same by their places; one with a backward pass has two.
+    """
+
+    def __init__(
+        self,
+        path: tuple[str, ...],
+        argument: str,
+        name: str,
+        forward: Sequence[Operator],
+        backward: Sequence[Operator],
+        initial: Sequence[str] = (),
+    ) -> None:
+        self.path = path
+        self.argument = argument
+        self.name = name
+        self.forward = list(forward)
+        self.backward = list(backward)
+        self.program = number([*self.forward, *self.backward], initial)
+        self.nets: list[Nested] = []
+        self.inside: dict[Place, Nested] = {}
+        count = len(self.forward)
+        self._parts = (Part(self.program[:count], initial), Part(self.program[count:], ()))
+
+    def part(self, is_backward: bool) -> Part:
+        """The half that runs."""
+        return self._parts[is_backward]
+
+    def __iter__(self) -> Iterator[Nested]:
+        """Itself and every net inside, an outer one before those in it."""
+        yield self
+        for net in self.nets:
+            yield from net
+
+
+Makers = Mapping[tuple[tuple[str, ...], int], int]
+"""(path of a net, gradient operator) -> the forward operator of that net whose rule made it."""
+
+
+def nets_of(forward: Sequence[Operator], backward: Sequence[Operator], events: Iterable[Event]) -> Nested:
+    """The outermost net, with all that is nested in it.
+
+    Args:
+        forward, backward: the forward operators, and the gradient operators as they read at the end.
+        events: those of the pass.
+    """
+    makers = {
+        (event.path, position): event.index
+        for event in events
+        if type(event) is RuleApplied
+        for position, op in enumerate(event.operators, event.position)
+        if op.type in NETS
+    }
+    outermost = Nested((), "", "", forward, backward)
+    _fill(outermost, makers, len(forward), ())
+    return outermost
+
+
+def _fill(net: Nested, makers: Makers, first: int, run: tuple[str, ...]) -> None:
+    """Make the nets inside of `net`, whose backward operators are numbered from `first` when the net at `run` runs."""
+    passes: dict[tuple[int, str], tuple[int, NetDef]] = {}
+    alone: list[tuple[int, str, NetDef]] = []
+    for index, op in enumerate(net.backward):
+        # The Do in the body of a loop is differentiated by the rule of the loop.
+        of = 0 if net.argument == "loop_net" and net.forward else makers.get((net.path, index))
+        for argument, inner in nested_nets(op).items():
+            if of is not None and is_pass(argument) and argument in nested_nets(net.forward[of]):
+                passes[of, argument] = index, inner
+            else:
+                alone.append((index, argument, inner))
+    for of, op in enumerate(net.forward):
+        for argument, inner in nested_nets(op).items():
+            path = (*net.path, f"{of}.{argument}")
+            index, back = passes.get((of, argument), (-1, None))
+            initial = take_apart(op, of).initial if op.type == "Do" else ()
+            made = Nested(path, argument, inner.name, inner.ops, back.ops if back else (), initial)
+            net.nets.append(made)
+            net.inside[False, of, argument] = made
+            if back is not None:
+                net.inside[True, index, argument] = made
+            _fill(made, makers, 0, (*run, f"{first + index}.{argument}"))
+    for index, argument, inner in alone:
+        path = (*run, f"{first + index}.{argument}")
+        made = net.inside[True, index, argument] = Nested(path, argument, inner.name, (), inner.ops)
+        net.nets.append(made)
+        _fill(made, makers, 0, path)
+
+
+def is_pass(argument: str) -> bool:
+    """Whether the net in this argument of a gradient operator is the backward pass of the forward operator's."""
+    return argument != "cond_net"

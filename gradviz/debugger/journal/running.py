@@ -1,0 +1,177 @@
+"""Running a program while everything is kept: an event for each operator, and each blob version in each nested run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+
+import numpy as np
+
+from ...operators.registry import Array
+from ...program import GradvizError
+from ...program.control_flow import within
+from ...program.events import EnteredSubnet, Event, Failed, LeftSubnet, Ran
+from ...runtime.devices import finish
+from ...runtime.executor import run_step
+from ...runtime.nested import Nested as Runnable
+from ...runtime.shelf import Shelf
+from ...runtime.step import Step
+from .gradient_shapes import Fit
+from .interrupts import interrupted
+from .limits import Terms
+from .nets import Key, Nested, Numbered
+
+Blobs = MutableMapping[str, Array]
+Values = MutableMapping[Key, Array]
+
+
+class Run:
+    """One run of a nested net. Immutable once it has ended.
+
+    Attributes:
+        net: what ran.
+        around: the run in which its operator ran, as a number among all runs; None: the outermost net.
+        operator: index of that operator, in the whole program or in the net that ran around.
+        iteration: of a loop, from 0.
+        is_backward: whether the net's backward pass ran.
+        path: the way to it: ``("2.loop_net[3]", "0.net")``.
+        values: blob version -> array of what it found and what it wrote.
+        blobs: the blobs that it works on by their names; a Do puts this very mapping on its stack.
+    """
+
+    __slots__ = ("around", "blobs", "is_backward", "iteration", "net", "operator", "path", "values")
+
+    def __init__(
+        self,
+        net: Nested,
+        around: int | None,
+        operator: int,
+        iteration: int | None,
+        is_backward: bool,
+        path: tuple[str, ...],
+        blobs: Blobs,
+    ) -> None:
+        self.net = net
+        self.around = around
+        self.operator = operator
+        self.iteration = iteration
+        self.is_backward = is_backward
+        self.path = path
+        self.blobs = blobs
+        self.values = _versions(net.part(is_backward).reads, blobs)
+
+
+def _versions(reads: Sequence[Key], blobs: Blobs) -> Values:
+    """Those of `blobs` that are there, as the versions that are read."""
+    if type(blobs) is not Shelf:
+        return {(name, version): blobs[name] for name, version in reads if name in blobs}
+    found: Shelf[Key] = Shelf(blobs.store)
+    for key in reads:
+        if key[0] in blobs:
+            found.share(key, blobs, key[0])
+    return found
+
+
+class Recorder:
+    """Runs a program.
+
+    Attributes:
+        net: the outermost net.
+        events: what has happened.
+        values: blob version -> array of the outermost net.
+        runs: those of nested nets, in the order in which they began.
+
+    Args:
+        terms: on which it is recorded.
+    """
+
+    def __init__(self, net: Nested, terms: Terms) -> None:
+        self.events: list[Event] = []
+        self.values: Values = {}
+        self.runs: list[Run] = []
+        self.net = net
+        self._terms = terms
+        self._done = self._count = 0
+        self._current: int | None = None
+        self._failed: tuple[tuple[str, ...], int | None] | None = None
+
+    def start(self, blobs: Blobs, fed: Mapping[str, Array]) -> Blobs:
+        """Note what is fed, of which `blobs` has more; returns what to run on."""
+        self.values.update({(name, 0): array for name, array in fed.items()})
+        return blobs
+
+    def run(self, steps: Sequence[Step], blobs: Blobs, fit: Fit) -> None:
+        """Run the whole program on `blobs`, holding its gradients against their blobs after each operator.
+
+        What is known before the first one has been checked.
+
+        Raises GradvizError where an operator fails.
+        """
+        net = self.net
+        forward, backward = net.part(False), net.part(True)
+        values = self.values
+        self._count = len(steps)
+        with np.errstate(all="ignore"):
+            for position, (step, played) in enumerate(zip(steps, [*forward.steps, *backward.steps], strict=True)):
+                self._step(step, played, blobs, values, ())
+                fit.check(position, values)
+                self._done = position + 1
+
+    def fail(self, error: GradvizError) -> None:
+        """Tell of an error that `run` or planning has raised, and of the innermost net that it happened in."""
+        path, index = self._failed or ((), error.operator_index)
+        self.events.append(Failed(error.kind, error.message, error.explain(), index, list(error.blobs), path=path))
+
+    def _step(self, step: Step, played: Numbered, blobs: Blobs, values: Values, path: tuple[str, ...]) -> None:
+        op, in_versions, out_versions, _ = played
+        start = perf_counter()
+        run_step(step, blobs, self._run_nested)
+        finish(step.device)
+        end = perf_counter()
+        seconds = round(end - start, 8)
+        self._keep(step, played, blobs, values, seconds)
+        device = str(step.device)
+        self.events.append(Ran(step.position, op, in_versions, out_versions, device, seconds, path=path))
+        terms = self._terms
+        if end > terms.pace.due:
+            terms.pace.tell(end, len(self.events), self._done, self._count)
+        if terms.interrupts.is_asked:
+            raise interrupted(f"after operator #{step.position} {op}", step.position)
+
+    def _keep(self, step: Step, played: Numbered, blobs: Blobs, values: Values, seconds: float) -> None:
+        """Keep what a step has written, which took so many seconds."""
+        for key in played[3]:
+            array = blobs.get(key[0])
+            if array is not None:
+                values[key] = array
+
+    def _run_nested(
+        self, parent: Runnable, argument: str, steps: Sequence[Step], values: Blobs, iteration: int | None
+    ) -> None:
+        with self._inside(parent, argument, values, iteration) as run:
+            for step, played in zip(steps, run.net.part(run.is_backward).steps, strict=True):
+                try:
+                    self._step(step, played, values, run.values, run.path)
+                except GradvizError as error:
+                    if self._failed is None:
+                        self._failed = run.path, step.position
+                    raise within(error, parent.op, parent.position, argument, iteration) from error
+
+    @contextmanager
+    def _inside(self, parent: Runnable, argument: str, blobs: Blobs, iteration: int | None) -> Iterator[Run]:
+        """While it lasts, we are in a run of a nested net; it is left by its end only, not by an error."""
+        around = self._current
+        outside = None if around is None else self.runs[around]
+        net, path = self.net if outside is None else outside.net, () if outside is None else outside.path
+        place, count = parent.position, 0 if path else len(net.forward)
+        is_backward = place >= count if outside is None else outside.is_backward
+        inner = net.inside[is_backward, place - count * is_backward, argument]
+        element = f"{place}.{argument}" if iteration is None else f"{place}.{argument}[{iteration}]"
+        run = Run(inner, around, place, iteration, is_backward, (*path, element), blobs)
+        self.events.append(EnteredSubnet(place, argument, inner.name, iteration, path=path))
+        self._current = len(self.runs)
+        self.runs.append(run)
+        yield run
+        self._current = around
+        self.events.append(LeftSubnet(place, argument, inner.name, iteration, path=path))

@@ -1,0 +1,175 @@
+"""Breakpoints: where a recording is to stop, or to leave a message, in both directions of time.
+
+A recording does not change, so a breakpoint's hits are a list of positions, the same on the way forward and back. The
+first `ignore` occurrences do not count; of the others each `every`-th is a hit.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from html import escape
+
+from msgspec.structs import replace
+
+from ..document.breakpoints import BreakpointEntry
+from .conditions import ConditionError
+from .marked_list import MarkedList
+from .messages import Message
+from .occurrences import Finder, Occurrences
+from .places import after, before
+
+
+class Breakpoint:
+    """One breakpoint of a session.
+
+    Attributes:
+        problem: why it never stops: the fault of its text; empty where there is none.
+    """
+
+    def __init__(self, entry: BreakpointEntry, finder: Finder, owner: Breakpoints) -> None:
+        self.entry = entry
+        self.problem = ""
+        self._owner = owner
+        self._occurrences: Occurrences | None = None
+        self._message: Message | None = None
+        try:
+            self._occurrences = finder.find(entry.on)
+            self._message = None if entry.log is None else Message(entry.log, finder)
+        except ConditionError as error:
+            self.problem = str(error)
+
+    @property
+    def id(self) -> int:
+        """A number that no other breakpoint of the session has."""
+        return self.entry.id
+
+    @property
+    def on(self) -> str:
+        """What it stops at, as it was written: a target, a condition, or ``target if condition``."""
+        return self.entry.on
+
+    @property
+    def log(self) -> str | None:
+        """The message of a log point, which does not stop; None: it stops."""
+        return self.entry.log
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it stops, or logs; may be set."""
+        return self.entry.enabled
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        if value != self.enabled:
+            self.entry = replace(self.entry, enabled=bool(value))
+            self._owner.changed()
+
+    @property
+    def stops(self) -> bool:
+        """Whether a run ends at its hits."""
+        return self.enabled and self.log is None and self._occurrences is not None
+
+    @cached_property
+    def hits(self) -> tuple[int, ...]:
+        """Every position of the recording at which it stops, or logs, while it is enabled."""
+        found = () if self._occurrences is None else self._occurrences.positions
+        return tuple(found)[self.entry.ignore :][self.entry.every - 1 :: self.entry.every]
+
+    def after(self, position: int) -> int | None:
+        """Its next hit behind `position`."""
+        return after(self.hits, position)
+
+    def before(self, position: int) -> int | None:
+        """Its last hit before `position`."""
+        return before(self.hits, position)
+
+    def told(self, position: int) -> str:
+        """What its condition asks about, as it is at a hit; empty where it has none."""
+        return "" if self._occurrences is None else self._occurrences.told(position)
+
+    def messages(self, position: int) -> Iterator[tuple[int, str]]:
+        """What a log point says up to `position`: the position of each hit and the message there."""
+        if self._message is None or self._occurrences is None:
+            return
+        for hit in self.hits[: bisect_right(self.hits, position)]:
+            yield hit, self._message.at(self._occurrences.row_at(hit))
+
+    @property
+    def description(self) -> str:
+        """What it does, in words."""
+        entry = self.entry
+        parts = [f"{'stops at' if entry.log is None else 'logs at'} {entry.on}"]
+        if entry.ignore:
+            parts.append(f"ignores the first {entry.ignore}")
+        if entry.every > 1:
+            parts.append(f"one in {entry.every}")
+        if self._occurrences is not None and (missing := self._occurrences.never_computed):
+            parts.append(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} never computed")
+        if self.problem:
+            parts.append("it says nothing, so it never stops")
+        return ", ".join(parts)
+
+    def remove(self) -> None:
+        """Take it out of its session."""
+        self._owner.remove(self)
+
+    def __repr__(self) -> str:
+        state = "" if self.enabled else ", disabled"
+        count = len(self.hits)
+        hits = "no hit" if count == 0 else f"{count} hit{'s' if count > 1 else ''}"
+        return f"<Breakpoint {self.id}: {self.description}; {hits}{state}>"
+
+
+class Breakpoints(MarkedList[Breakpoint, BreakpointEntry]):
+    """The breakpoints of a session, in the order in which they were set."""
+
+    def __init__(self, finder: Callable[[], Finder], entries: Iterable[BreakpointEntry] = ()) -> None:
+        super().__init__(entries)
+        self._finder = finder
+
+    def add(self, entry: BreakpointEntry) -> Breakpoint:
+        """Set a breakpoint; its id is given here.
+
+        Raises:
+            ConditionError: a text of it is malformed. It is not set.
+        """
+        finder = self._finder()
+        finder.find(entry.on)
+        if entry.log is not None:
+            Message(entry.log, finder)
+        return self.append(self.made(replace(entry, id=1 + max((one.id for one in self), default=0))))
+
+    def made(self, entry: BreakpointEntry) -> Breakpoint:
+        """The breakpoint that an entry describes."""
+        return Breakpoint(entry, self._finder(), self)
+
+    def entry_of(self, mark: Breakpoint) -> BreakpointEntry:
+        """The entry that describes a breakpoint."""
+        return mark.entry
+
+    def kept(self, entry: BreakpointEntry) -> Breakpoint | None:
+        """The breakpoint of the same id and texts; it is enabled where the entry is."""
+        known = next((one for one in self if one.id == entry.id), None)
+        if known is None or replace(known.entry, enabled=entry.enabled) != entry:
+            return None
+        known.entry = entry
+        return known
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self)) or "No breakpoints. session.break_on(...) sets one."
+
+    def _repr_html_(self) -> str:
+        if not len(self):
+            return f"<p>{escape(repr(self))}</p>"
+        head = "".join(f'<th scope="col">{word}</th>' for word in ("", "breakpoint", "hits", "first", "state"))
+        body = "".join(map(_row, self))
+        return f"<table><caption>Breakpoints</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _row(breakpoint: Breakpoint) -> str:
+    hits = breakpoint.hits
+    state = breakpoint.problem or ("enabled" if breakpoint.enabled else "disabled")
+    cells = (str(breakpoint.id), breakpoint.description, str(len(hits)), str(hits[0]) if hits else "none", state)
+    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"

@@ -1,0 +1,43 @@
+"""What keeps a recorded program from being run, found before its first operator: said at once, not on reaching it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...program import GradvizError
+from ..document.parts import Obstacle
+from ..journal.undefined_blobs import UNDEFINED
+from .lines import Lines
+
+if TYPE_CHECKING:
+    from ..document.schema import Trace
+
+
+def entry(error: GradvizError, lines: Lines) -> Obstacle:
+    """What a document says of it, with the lines at fault: those of gradient operators only where no other is."""
+    index = error.operator_index
+    every = [*lines.forward, *lines.operators]
+    missing = {f"{name}@0" for name in error.blobs} if error.kind == UNDEFINED else set()
+    at_fault = [line.id for line in every if not missing.isdisjoint(map(str, line.inputs))]
+    if index is not None and index < len(every) and not at_fault:
+        at_fault = [every[index].id]
+    return Obstacle(
+        kind=error.kind,
+        message=error.message,
+        ways_out=list(error.ways_out),
+        blobs=list(map(str, error.blobs)),
+        lines=list(dict.fromkeys(id for id in at_fault if id[0] == at_fault[0][0])),
+    )
+
+
+def sentence(obstacle: Obstacle | GradvizError) -> str:
+    """Why, and the ways out."""
+    return " ".join([obstacle.message, *obstacle.ways_out])
+
+
+def reminder(trace: Trace, position: int) -> str:
+    """That the program is not run, and why, for where the narration does not say it; else empty."""
+    if trace.obstacle is None or position == 0:
+        return ""
+    event = trace.events[position - 1]
+    return "" if event.kind == "Failed" and event.phase == "run" else f"Not run: {sentence(trace.obstacle)}"

@@ -1,0 +1,182 @@
+"""The values of a recording as the trace document has them: statistics, runs of nested nets, stacks of workspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from ...operators.registry import Array
+from ...operators.scopes import ScopeStack
+from ...program.events import Ran
+from ...runtime.held import Held
+from ...runtime.shelf import Shelf
+from ..document.parts import Frame, Value, Workspaces
+from ..journal.nets import Key, Nested
+from ..journal.recording import Recording
+from ..statistics.measuring import FULL_PREVIEW, all_statistics, as_shown, of_stack, short_statistics, smaller
+
+
+class Seen(NamedTuple):
+    """A value as far as it is there.
+
+    Attributes:
+        identity: the same for the same value.
+        array: itself, None where it was given up.
+        facts: what is known of it where it was given up.
+    """
+
+    identity: int
+    array: Array | ScopeStack | None
+    facts: Value | None = None
+
+
+def seen(values: Mapping[Key, Array]) -> Iterator[tuple[Key, Seen]]:
+    """Everything in `values`, of which nothing is fetched that was given up."""
+    if not isinstance(values, Shelf):
+        for key, array in values.items():
+            yield key, Seen(id(array), array)
+        return
+    for key in values:
+        held = values.held(key)
+        if isinstance(held, Held):
+            yield key, Seen(id(held), held.array, held.facts if held.array is None else None)
+        else:
+            yield key, Seen(id(held), held)
+
+
+PREVIEWED = 400_000
+"""Numbers that the previews of all values in nested nets may have together: where there are many they are smaller."""
+
+PREVIEWS = (FULL_PREVIEW, (6, 8), (4, 8), (4, 4), (2, 4))
+
+
+class Values:
+    """Everything that was fed or computed, measured.
+
+    Attributes:
+        outermost: by blob version, around all nested nets.
+        frames: the runs of nested nets, whose values are numbers of `arrays`.
+        stacks: what scope blobs held.
+        blobs: for each nested net its blob versions in the order in which its frames have their values.
+    """
+
+    def __init__(self, recording: Recording, ids: Mapping[tuple[str, ...], str]) -> None:
+        self.stacks: list[Workspaces] = []
+        self._stack_numbers: dict[int, int] = {}
+        self._left_by = recording.left_by
+        self.outermost = self._outermost(recording)
+        self._numbers: dict[int, int] = {}
+        self._arrays: list[Seen] = []
+        self.blobs = {net.path: _blobs(net) for net in recording.nets}
+        self.frames = list(self._frames(recording, ids))
+        self.arrays = self._measured()
+
+    def of(self, frame: int, net: Nested, key: Key) -> Value | None:
+        """What is known of a blob version in a run of `net`; None: not computed."""
+        slot = self.blobs[net.path].get(key)
+        numbers = self.frames[frame].values
+        number = numbers[slot] if slot is not None and slot < len(numbers) else None
+        return None if number is None else self.arrays[number]
+
+    def _outermost(self, recording: Recording) -> dict[str, Value]:
+        seconds = {
+            (name, version): event.seconds
+            for event in recording.events
+            if isinstance(event, Ran) and not event.path
+            for name, version in zip(event.op.outputs, event.out_versions, strict=True)
+        }
+        found = dict(seen(recording.values))
+        arrays = {key: one.array for key, one in found.items() if one.facts is None}
+        plain = {key: array for key, array in arrays.items() if not isinstance(array, ScopeStack)}
+        measured = dict(zip(plain, all_statistics(list(plain.values())), strict=True))
+        return {
+            f"{key[0]}@{key[1]}": self._value(one, measured.get(key), seconds.get(key)) for key, one in found.items()
+        }
+
+    def _value(self, found: Seen, measured: Value | None, seconds: float | None) -> Value:
+        if isinstance(found.array, ScopeStack):
+            return self._stack(found.array, seconds)
+        if found.facts is not None:
+            return as_shown(found.facts, seconds)
+        assert measured is not None
+        return replace(measured, seconds=seconds)
+
+    def _frames(self, recording: Recording, ids: Mapping[tuple[str, ...], str]) -> Iterable[Frame]:
+        for run in recording.runs:
+            slots = self.blobs[run.net.path]
+            values: list[int | None] = [None] * len(slots)
+            for key, found in seen(run.values):
+                values[slots[key]] = self._number(found)
+            while values and values[-1] is None:
+                values.pop()
+            yield Frame(
+                ids[run.net.path],
+                run.around,
+                run.operator,
+                run.iteration,
+                recording.rounds(run),
+                run.is_backward,
+                values,
+            )
+
+    def _number(self, found: Seen) -> int:
+        """The number of an array among all; one that several runs see has one."""
+        number = self._numbers.setdefault(found.identity, len(self._arrays))
+        if number == len(self._arrays):
+            self._arrays.append(found)
+        return number
+
+    def _measured(self) -> list[Value]:
+        count = sum(not isinstance(found.array, ScopeStack) for found in self._arrays)
+        preview = next((size for size in PREVIEWS if size[0] * size[1] * count <= PREVIEWED), PREVIEWS[-1])
+        there = [found.array for found in self._arrays if found.array is not None]
+        measured = iter(short_statistics([array for array in there if not isinstance(array, ScopeStack)], preview))
+        return [
+            self._stack(found.array)
+            if isinstance(found.array, ScopeStack)
+            else next(measured)
+            if found.facts is None
+            else smaller(found.facts, preview)
+            for found in self._arrays
+        ]
+
+    def _stack(self, stack: ScopeStack, seconds: float | None = None) -> Value:
+        number = self._stack_number(stack)
+        return of_stack(number, self.stacks[number].count, seconds)
+
+    def _stack_number(self, stack: ScopeStack) -> int:
+        """The number of a stack among all, which come after those below them; lines in between do not count."""
+        pending: list[ScopeStack] = []
+        below: int | None = None
+        while True:
+            if id(stack) in self._stack_numbers:
+                below = self._stack_numbers[id(stack)]
+                break
+            pending.append(stack)
+            if stack.below is None:
+                break
+            stack = stack.below
+        for stack in reversed(pending):
+            if stack.top is None and below is not None:
+                self._stack_numbers[id(stack)] = below
+                continue
+            count = 0 if below is None else self.stacks[below].count
+            frame = self._left_by.get(id(stack.top)) if stack.top is not None else None
+            self.stacks.append(Workspaces(count=count + (stack.top is not None), frame=frame, below=below))
+            below = self._stack_numbers[id(stack)] = len(self.stacks) - 1
+        assert below is not None
+        return below
+
+
+def _blobs(net: Nested) -> dict[Key, int]:
+    """The slot of each blob version of a net."""
+    slots: dict[Key, int] = {}
+    for part in (net.part(False), net.part(True)):
+        for key in part.reads:
+            slots.setdefault(key, len(slots))
+        for _, _, _, written in part.steps:
+            for key in written:
+                slots.setdefault(key, len(slots))
+    return slots

@@ -1,0 +1,386 @@
+"""Recordings with a budget: whatever does not fit, what one sees and asks is the same, bit for bit."""
+
+import gc
+import os
+import re
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import gradviz
+from gradviz import GradvizError, Net, Variable, Workspace, debug, functions, load
+from gradviz.debugger import record
+from gradviz.debugger.journal.eager import record_backward
+from gradviz.operators.scopes import ScopeStack
+from gradviz.runtime.store_faults import StoreError
+from tests.debugger.conftest import fed_workspace, skip_net
+from tests.debugger.journal.test_devices import on_device
+from tests.debugger.loops import fed, gated, recurrent
+
+ROOT = Path(__file__).resolve().parents[3]
+budgets = st.sampled_from([0, 8, 64, 200, 1000, 5000, "1 MB"])
+often = settings(
+    max_examples=30, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+)
+
+
+def bits(values):
+    """Every array with its shape and dtype; stacks of workspaces by their length."""
+    found = {key: values[key] for key in values}
+    return {
+        key: len(array) if isinstance(array, ScopeStack) else (array.shape, array.dtype.str, array.tobytes())
+        for key, array in found.items()
+    }
+
+
+def told(session):
+    """What a trace document says, but for times and for what the budget made of values."""
+    trace = session.trace()
+    plain = msgspec.to_builtins(
+        {"values": trace.values, "arrays": trace.arrays, "frames": trace.frames, "ledgers": trace.ledgers}
+    )
+    for value in (*plain["values"].values(), *plain["arrays"]):
+        value.pop("seconds", None)
+    return [event.kind for event in session.events], plain
+
+
+def answers(session):
+    """What the questions say of every blob and operator, but for times."""
+    asked = []
+    for blob in [*session.trace().values, *(f"#{index}" for index in range(len(session.trace().forward)))]:
+        for question in (session.ledger, session.provenance, session.paths, session.check, session.why_none):
+            try:
+                asked.append(str(question(blob)))
+            except GradvizError as error:
+                asked.append(error.kind)
+    return [re.sub(r"[\d.]+ [mµ]?s\b", "", text) for text in asked]
+
+
+def assert_same(one, other):
+    recordings = one._recording, other._recording
+    first, second = ([bits(r.values), *(bits(run.values) for run in r.runs)] for r in recordings)
+    assert first == second
+    assert told(one) == told(other)
+
+
+def assert_budget_changes_nothing(net, ys, ws, budget, spill, **options):
+    try:
+        plain = debug(net, ys, workspace=ws, **options)
+    except GradvizError as error:
+        with pytest.raises(type(error)):
+            debug(net, ys, workspace=ws, budget=budget, spill=spill, **options)
+        return
+    assert_same(debug(net, ys, workspace=ws, budget=budget, spill=spill, **options), plain)
+
+
+@pytest.mark.parametrize("spill", [None, True])
+def test_random_nets_are_recorded_as_without_a_budget(spill):
+    pytest.importorskip("torch")
+    from tests.gradient.nets.strategy import random_nets
+    from tests.gradient.nets.themes import THEMES
+
+    @often
+    @given(st.sampled_from(THEMES).flatmap(random_nets), budgets)
+    def agrees(case, budget):
+        ws = Workspace()
+        for name, array in {**case.feeds, **case.given}.items():
+            ws.feed(name, array)
+        assert_budget_changes_nothing(case.net, case.ys, ws, budget, spill, skip=case.skip)
+
+    agrees()
+
+
+@pytest.mark.parametrize("spill", [None, True])
+def test_random_programs_with_branches_and_loops_are_recorded_as_without_a_budget(spill):
+    pytest.importorskip("torch")
+    from tests.gradient.programs.growth import programs
+    from tests.gradient.programs.lowering import Lowered
+    from tests.gradient.programs.tree import CONSTANTS
+    from tests.gradient.programs.verdict import starts
+
+    @often
+    @given(programs(), budgets)
+    def agrees(program, budget):
+        lowered, ws = Lowered(program, sheltered=True), Workspace()
+        ys, given_gradients = starts(program, lowered)
+        for name, array in {**CONSTANTS, **program.inputs, **given_gradients}.items():
+            ws.feed(name, array)
+        assert_budget_changes_nothing(lowered.net, ys, ws, budget, spill, skip=lowered.skip)
+
+    agrees()
+
+
+@pytest.mark.parametrize("schedule", ["rank", "tape"])
+def test_random_code_is_recorded_as_without_a_budget(schedule):
+    pytest.importorskip("torch")
+    from tests.eager.test_against_torch import programs, run
+
+    @often
+    @given(programs, budgets, st.sampled_from([None, True]))
+    def agrees(program, budget, spill):
+        _, _, values, _ = run(program)
+        loss = sum((value * 0.7).sum() for value in values if value.requires_grad)
+        plain = debug(loss, schedule=schedule)
+        assert_same(debug(loss, schedule=schedule, budget=budget, spill=spill), plain)
+
+    agrees()
+
+
+@pytest.mark.parametrize("previewed", [400_000, 1000, 200])
+def test_values_of_a_loop_with_a_cut_preview_have_their_histograms_too(monkeypatch, previewed):
+    monkeypatch.setattr("gradviz.debugger.telling.values.PREVIEWED", previewed)
+    ws = fed(3, w=np.eye(6) * 0.9, h=np.linspace(-1, 1, 96).reshape(6, 16))
+    plain, frugal = debug(recurrent(), ["loss"], workspace=ws), debug(recurrent(), ["loss"], workspace=ws, budget=0)
+    assert frugal.store().dropped.arrays
+    assert_same(frugal, plain)
+    cut = [value for value in frugal.trace().arrays if value.shape == [6, 16]]
+    assert all(bool(value.histogram) == (previewed < 400_000) for value in cut if value.min != value.max)
+
+
+@pytest.mark.parametrize("net", [skip_net, recurrent, gated])
+@pytest.mark.parametrize("options", [{"budget": 100}, {"budget": 0}, {"budget": 100, "spill": True}])
+def test_every_answer_is_the_same(net, options):
+    ws = fed_workspace() if net is skip_net else fed(4)
+    plain, session = debug(net(), ["loss"], workspace=ws), debug(net(), ["loss"], workspace=ws, **options)
+    assert session.store().dropped.arrays + session.store().spilled.arrays > 0
+    assert answers(session) == answers(plain)
+
+
+def test_what_is_watched_broken_on_saved_and_written_needs_no_array_in_memory(tmp_path):
+    session = debug(skip_net(), ["loss"], workspace=fed_workspace(), budget=0)
+    session.break_on("norm > 0.1 and op == 'FC'")
+    assert session.continue_() is not None
+    session.watch("h.norm")
+    session.save(tmp_path / "kept.gradviz.json")
+    session.to_html(tmp_path / "kept.html")
+    session.to_notebook(tmp_path / "kept.ipynb")
+    assert session.store().made_again
+    assert load(tmp_path / "kept.gradviz.json").trace().values == session.trace().values
+
+
+def chain(operators, elements):
+    net, ws = Net("chain"), Workspace()
+    ws.feed("x0", np.linspace(-1, 1, elements))
+    for place in range(operators):
+        net.Tanh(f"x{place}", f"x{place + 1}")
+    return net, [f"x{operators}"], ws
+
+
+@pytest.mark.parametrize("spill", [None, True])
+def test_memory_stays_within_the_budget(spill):
+    net, ys, ws = chain(200, 1000)
+    session = debug(net, ys, workspace=ws, budget="200 KB", spill=spill)
+    store = session.store()
+    assert store.kept.bytes <= 200_000 < store.peak < 260_000
+    assert store.kept.arrays + store.dropped.arrays + store.spilled.arrays == 401
+    assert (store.spilled.arrays > 0) == bool(spill)
+
+
+def test_what_is_dropped_leaves_the_memory_of_the_process():
+    size = 8 * 10**5
+    net, ys, ws = chain(30, 10**5)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        recording = record(net, ys, workspace=ws, budget=4 * size)
+        gc.collect()
+        taken, _ = tracemalloc.get_traced_memory()
+        assert recording.store.contents.dropped.arrays > 50
+        assert 2 * size < taken < 6 * size
+    finally:
+        tracemalloc.stop()
+
+
+def test_no_value_takes_more_than_its_stretch_of_the_program_to_make_again():
+    net, ys, ws = chain(300, 100)
+    recording = record(net, ys, workspace=ws, budget=80_000)
+    before = recording.store.contents.made_again
+    assert recording.values["x150", 0].shape == (100,)
+    assert recording.store.contents.made_again - before <= 2 * 32
+
+
+def test_the_summary_and_the_store_say_what_was_dropped():
+    session = debug(skip_net(), ["loss"], workspace=fed_workspace(), budget="1 KB")
+    store = session.store()
+    assert "To keep within 1 KB" in session.narration
+    assert store.dropped.arrays > 0
+    assert f"{store.dropped.arrays}" in str(store)
+    assert "dropped, made again when asked for" in store._repr_html_()
+    assert store.to_dict()["answer"] == "store"
+    assert debug(skip_net(), ["loss"], workspace=fed_workspace()).store().budget is None
+
+
+def test_a_session_read_from_a_file_has_no_store(tmp_path):
+    debug(skip_net(), ["loss"], workspace=fed_workspace()).save(tmp_path / "s.gradviz.json")
+    with pytest.raises(GradvizError) as caught:
+        load(tmp_path / "s.gradviz.json").store()
+    assert caught.value.kind == "not_computed"
+
+
+@pytest.mark.parametrize("budget", ["much", "1 XB", -1, 1.5, True, "", "GB", b"1 GB", []])
+def test_a_budget_that_is_none_is_refused(budget):
+    with pytest.raises(StoreError) as caught:
+        debug(skip_net(), ["loss"], workspace=fed_workspace(), budget=budget)
+    assert caught.value.kind == "bad_budget"
+    assert "1 GB" in str(caught.value)
+
+
+def test_a_folder_that_cannot_be_used_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    for options in ({"budget": 1, "spill": tmp_path / "file"}, {"budget": 1, "spill": 7}, {"spill": tmp_path}):
+        with pytest.raises(StoreError) as caught:
+            debug(skip_net(), ["loss"], workspace=fed_workspace(), **options)
+        assert caught.value.kind == "bad_spill"
+        assert caught.value.ways_out
+
+
+def spilling(tmp_path, **options):
+    return debug(skip_net(), ["loss"], workspace=fed_workspace(), budget=0, spill=tmp_path / "spill", **options)
+
+
+def files(tmp_path):
+    return sorted((tmp_path / "spill").rglob("*.npy"))
+
+
+def test_files_go_with_the_recording(tmp_path):
+    session = spilling(tmp_path)
+    assert len(files(tmp_path)) == session.store().spilled.arrays > 0
+    del session
+    gc.collect()
+    assert list((tmp_path / "spill").iterdir()) == []
+
+
+def test_files_go_at_the_end_of_the_program_and_of_a_recording_that_fails(tmp_path):
+    program = f"""
+import gradviz
+from tests.debugger.conftest import fed_workspace, skip_net
+kept = gradviz.debug(skip_net(), ["loss"], workspace=fed_workspace(), budget=0, spill={str(tmp_path)!r})
+assert kept.store().spilled.arrays
+try:
+    gradviz.debug(skip_net(), ["none"], workspace=fed_workspace(), budget=0, spill={str(tmp_path)!r})
+except gradviz.GradvizError:
+    print(len(list(__import__("pathlib").Path({str(tmp_path)!r}).iterdir())))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ended.stdout == "1\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def damage(path):
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "harm", [Path.unlink, damage, lambda path: os.truncate(path, 100), lambda path: path.write_bytes(b"")]
+)
+def test_a_file_that_is_gone_or_damaged_is_an_error_and_no_wrong_value(tmp_path, harm):
+    session = spilling(tmp_path)
+    wanted = bits(debug(skip_net(), ["loss"], workspace=fed_workspace())._recording.values)
+    for path in files(tmp_path):
+        harm(path)
+    values = session._recording.values
+    kinds = set()
+    for key in values:
+        try:
+            assert (values[key].shape, values[key].dtype.str, values[key].tobytes()) == wanted[key]
+        except StoreError as error:
+            kinds.add((error.kind, bool(error.ways_out)))
+    assert kinds == {("lost", True)}
+    session.finish()
+    assert session.trace().values["h@0"].norm is not None
+
+
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path):
+    program = f"""
+import resource
+from gradviz import debug
+from tests.debugger.conftest import fed_workspace, skip_net
+from tests.debugger.journal.test_budget import assert_same
+resource.setrlimit(resource.RLIMIT_FSIZE, (160, 160))
+full = debug(skip_net(), ["loss"], workspace=fed_workspace(), budget=0, spill={str(tmp_path)!r})
+print(full.store().refused)
+print(full.narration)
+assert_same(full, debug(skip_net(), ["loss"], workspace=fed_workspace()))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.count("File too large") == 2
+
+
+@pytest.fixture
+def kernels():
+    """A kernel that gives another array every time, and its rule."""
+    calls = iter(range(1, 1000))
+    gradviz.register_kernel("Restless", repeatable=True)(lambda op, x: x + next(calls))
+    gradviz.register_kernel("Private")(lambda op, x: x + 1)
+    for name in ("Restless", "Private"):
+        gradviz.register_gradient(name)(lambda op, g: (None, [g[0]]))
+
+
+def own_net():
+    net, ws = Net("own"), Workspace()
+    ws.feed("x", np.linspace(0, 1, 8))
+    net.Restless("x", "a")
+    net.Private("a", "b")
+    net.Tanh("b", "y")
+    return net, ["y"], ws
+
+
+def test_what_is_not_the_same_every_time_is_kept_whatever_it_promises(kernels):
+    net, ys, ws = own_net()
+    session = debug(net, ys, workspace=ws, budget=0)
+    store = session.store()
+    assert store.cannot_go == store.kept.bytes == 2 * 64
+    assert "Restless" in store.refused[0]
+    np.testing.assert_array_equal(session.value("b"), session.value("a") + 1)
+    np.testing.assert_array_equal(session.value("y"), np.tanh(session.value("b")))
+    assert "can neither be dropped nor written" in str(store)
+
+
+def test_what_is_not_the_same_every_time_is_written_where_there_is_a_folder(kernels):
+    net, ys, ws = own_net()
+    session = debug(net, ys, workspace=ws, budget=0, spill=True)
+    assert session.store().kept.bytes == 0
+    np.testing.assert_array_equal(session.value("b"), session.value("a") + 1)
+
+
+def test_dropout_is_made_again_with_the_same_mask():
+    net, ws = Net("dropout"), Workspace()
+    ws.feed("x", np.linspace(0, 1, 100))
+    net.Dropout("x", ["y", "mask"], ratio=0.5, seed=3)
+    net.Tanh("y", "z")
+    assert_budget_changes_nothing(net, ["z"], ws, 0, None)
+    assert debug(net, ["z"], workspace=ws, budget=0).store().kept.bytes == 0
+
+
+def test_arrays_on_a_gpu_are_written_or_kept_and_never_made_again(cupy):
+    ws = on_device(fed_workspace(), "cuda:0")
+    plain = debug(skip_net(), ["loss"], workspace=ws)
+    for spill in (None, True):
+        session = debug(skip_net(), ["loss"], workspace=ws, budget=0, spill=spill)
+        store = session.store()
+        assert (store.dropped.arrays, store.made_again) == (0, 0)
+        assert (store.spilled.arrays > 0) == bool(spill)
+        for key in plain._recording.values:
+            one, other = session._recording.values[key], plain._recording.values[key]
+            assert isinstance(one, cupy.ndarray)
+            assert one.get().tobytes() == other.get().tobytes()
+
+
+def test_gradients_that_code_left_are_kept_too():
+    x = Variable(np.linspace(-1, 1, 6), name="x")
+    y = functions.sum(functions.tanh(x) * x)
+    y.backward()
+    recording = record_backward(y, budget=0, spill=True)
+    assert recording.store.contents.kept.bytes == 0
+    np.testing.assert_array_equal(recording.values["x.grad", 1], 2 * x.grad)
+    assert "To keep within 0 bytes" in debug(y, budget=0).narration

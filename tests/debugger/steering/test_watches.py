@@ -1,0 +1,98 @@
+"""Watches: what an expression about blobs is at a position, and what it was at every event that changed it."""
+
+import numpy as np
+import pytest
+
+from gradviz import debug
+from gradviz.debugger import ConditionError
+from gradviz.debugger.steering.watches import sparkline
+from tests.debugger.conftest import skip_net
+from tests.debugger.loops import fed, recurrent, states
+
+
+def norm(session, blob):
+    return pytest.approx(float(np.linalg.norm(session.value(blob))))
+
+
+def test_a_watch_is_not_computed_until_it_is(session):
+    watch = session.watch("h")
+    assert watch.value is None
+    assert "not computed" in repr(watch)
+    session.run_to("Ran")
+    assert watch.value == norm(session, "h")
+    assert watch.text.endswith("(h@0, float64 6×5, norm)")
+    session.back()
+    assert watch.value is None
+
+
+def test_every_version_is_in_the_history(session):
+    watch = session.watch("a_grad")
+    (first, before), (second, after) = watch.history
+    assert (before, after) == (norm(session, "a_grad@0"), norm(session, "a_grad@1"))
+    session.run_to(second - 1)
+    assert watch.value == before
+    session.step()
+    assert watch.value == after
+    assert session.watch("a_grad@0").history == [(first, before)]
+
+
+def test_an_expression_is_evaluated_where_a_blob_of_it_changes(session):
+    watch = session.watch("norm(a_grad) / norm(h)")
+    assert [position for position, _ in watch.history] == [p for p, _ in session.watch("a_grad").history]
+    session.finish()
+    assert watch.value == pytest.approx(np.linalg.norm(session.value("a_grad")) / np.linalg.norm(session.value("h")))
+
+
+def test_what_was_fed_is_there_from_the_start_and_words_are_blobs_first(session):
+    assert session.watch("norm(x)").value == norm(session, "x")
+    assert session.watch("x@0").history == [(0, norm(session, "x"))]
+
+
+def test_other_things_than_numbers_are_watched(session):
+    session.finish()
+    assert session.watch("h.shape").value == [6, 5]
+    assert session.watch("norm(h) > 1e9").value is False
+    assert session.watch("h.dtype").text == "float64"
+    assert session.watch("loss").value == pytest.approx(float(session.value("loss")))
+
+
+def test_in_a_loop_the_history_has_each_iteration():
+    session = debug(recurrent(), ["loss"], workspace=fed(4))
+    forward = [value for _, value in session.watch("norm(a)").history]
+    assert len(forward) == 4
+    known = [value for _, value in session.watch("norm(h)").history]
+    assert known[:5] == pytest.approx([np.linalg.norm(state) for state in states(4)], rel=1e-5)
+
+
+@pytest.mark.parametrize("on", ["kind", "step", "norm", "nowhere", "h +", ""])
+def test_what_says_nothing_about_blobs_is_refused(session, on):
+    with pytest.raises(ConditionError):
+        session.watch(on)
+    assert len(session.watches) == 0
+
+
+def test_the_list_tells_itself_and_lets_go(session):
+    first, second = session.watch("h"), session.watch("norm(`a`)")
+    assert session.watch("h") is first
+    assert [one.on for one in session.watches] == ["h", "norm(`a`)"]
+    session.finish()
+    assert "▁" in repr(session.watches)
+    assert session.watches._repr_html_().count("<tr>") == 3
+    first.remove()
+    assert list(session.watches) == [second]
+
+
+def test_without_values_nothing_is_computed():
+    session = debug(skip_net(), ["loss"])
+    session.finish()
+    assert session.watch("norm(h) > 0").value is None
+    assert session.watch("h").history == []
+
+
+def test_a_sparkline_is_as_long_as_its_numbers_up_to_a_limit():
+    assert sparkline([0, 1, 2, 7]) == "▁▂▃█"
+    assert sparkline([3, 3]) == "▁▁"
+    assert sparkline([1, float("nan"), 2]) == "▁×█"
+    assert sparkline([]) == ""
+    assert len(sparkline(range(1000))) == 40
+    assert sparkline([-1e308, 1e308]) == "▁█"
