@@ -12,8 +12,7 @@ from ..document.parts import Line, Number
 from ..steering.faults import bad_argument
 from ..telling.narration import shape
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of
-from .net_view.changes import changes, shown
-from .net_view.engine_state import state_at
+from .net_view.engine_state import changes, shown, state_at
 from .net_view.net_view import Scene, scene_of
 from .net_view.recorded import Recorded
 from .net_view.wording import revision, text_of, told

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 
 from ...program import Gradient
 from .forms import Answer, Block, Bullets, Grid, Paragraph, first_of
-from .net_view.changes import changes, operators_of, shown
-from .net_view.engine_state import Generator, state_at
+from .net_view.engine_state import Generator, changes, operators_of, shown, state_at
 from .net_view.finding import scenes
 from .net_view.recorded import Recorded
 from .net_view.wording import text_of
-from .schedule import schedule_blocks
-from .schedule_at import ScheduleState, schedule_at
+from .schedule import ScheduleState, schedule_at
 
 SHOWN = 40
 """Rows of a table that a text or a table shows."""
@@ -89,6 +87,25 @@ class StateView(Answer, frozen=True):
         for version, generators in enumerate(self.gradient_generators.get(name, ())):
             if generators:
                 yield f"@{version}: " + ", ".join(shown(one.gradient) for one in generators)
+
+
+def schedule_blocks(schedule: ScheduleState) -> Iterator[Block]:
+    """What a text or a table shows of it."""
+    if schedule.heap:
+        waiting = [
+            (f"{one.type} #{one.function}", str(one.rank), str(one.arrival), "now" if one.function in joined else "")
+            for joined in [set(schedule.joined)]
+            for one in schedule.heap
+        ]
+        yield Grid("Heap, the next function first", ("function", "rank", "arrival", "joined"), first_of(waiting, SHOWN))
+    elif not schedule.pools:
+        yield Paragraph("The heap is empty.")
+    if schedule.grads:
+        grads = [(one.variable, one.value or "None", one.how, "now" if one.is_new else "") for one in schedule.grads]
+        yield Grid("grad of Variables", ("Variable", "is", "how", "written"), first_of(grads, SHOWN))
+    if schedule.pools:
+        pools = [(one.name, str(one.in_use), str(one.free)) for one in schedule.pools]
+        yield Grid("Pools of names", ("pool", "in use", "free"), pools)
 
 
 def answer(recorded: Recorded, subnet: str | None, frame: int | None) -> StateView:

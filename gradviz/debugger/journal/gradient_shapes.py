@@ -9,6 +9,8 @@ gradient that was given, is named here, before a later operator stumbles over wh
               a given one may be of any floating-point type
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +24,7 @@ from ...operators.registry import Array
 from ...program import GradientError, GradvizError, RunError
 from ...program.events import Event, Played, RuleApplied, Seeded
 from ...program.ssa import BlobVersion, Ssa
+from ...runtime.devices import current, device_of, moved
 from ...runtime.planning import infer, spec_of
 from ...runtime.shelf import Shelf
 from .expected_gradients import Promise, promises
@@ -181,3 +184,14 @@ def _shown(key: Key, known: Known) -> str:
     """``x@0 (float64 (2, 3))``."""
     found = known.get(key)
     return f"{key[0]}@{key[1]} ({described(found) if found is not None else 'not known'})"
+
+
+def dense(indices: Array, values: Array, table: Array) -> Array | None:
+    """`values` added up in the rows of `table` that `indices` number, where they lie; None: they are no rows of it."""
+    device = device_of(values)
+    with current(device):
+        if not are_rows(moved(indices, device), values, table):
+            return None
+        whole = np.zeros_like(moved(table, device), dtype=values.dtype)
+        np.add.at(whole, moved(indices, device), values)
+    return whole

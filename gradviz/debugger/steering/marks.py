@@ -15,10 +15,10 @@ from ...program.events import Event
 from ..document.breakpoints import BreakpointEntry, Marked
 from ..document.schema import Trace
 from .breakpoints import Breakpoint, Breakpoints
-from .clocks import other_clock
 from .conditions import ConditionError
 from .faults import CursorError, bad_argument
 from .occurrences import Finder, Occurrences
+from .places import other_clock
 from .position import Placed
 from .watches import Watch, Watches
 from .writings import Writings

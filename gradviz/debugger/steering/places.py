@@ -3,6 +3,8 @@
 Position p means that p events have happened; it stands between event number p - 1, the current one, and number p, the
 next one. An `EnteredSubnet` opens a nested net that the `LeftSubnet` of it closes; a net in which the recording stops
 stays open.
+
+There are two linked clocks: the event that made an operator, and the event that ran it.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from ..document.parts import Frame, TraceEvent
+from ..document.parts import Frame, Line, TraceEvent
 from ..document.schema import Trace
+from .faults import CursorError
 
 NOWHERE = -1
 
@@ -192,3 +195,56 @@ def path_of(trace: Trace, frame: int) -> tuple[str, ...]:
 def _element(run: Frame, argument: str) -> str:
     element = f"{run.operator}.{argument}"
     return element if run.iteration is None else f"{element}[{run.iteration}]"
+
+
+def all_lines(trace: Trace) -> Iterator[Line]:
+    """Every line of the program, those of the outermost net first."""
+    yield from trace.forward
+    yield from trace.backward
+    for net in trace.subnets:
+        yield from net.forward
+        yield from net.backward
+
+
+def other_clock(trace: Trace, position: int) -> int:
+    """From where an operator was made the position where it ran; from where it ran the one where it was made.
+
+    An operator in a loop runs often: the first time counts.
+
+    Raises:
+        CursorError: ``not_found`` where the event is about no operator; ``not_computed`` where it was never run.
+    """
+    lines = {line.id: line for line in all_lines(trace)}
+    event = trace.events[position - 1] if position else None
+    about = [line for id in _about(event) if (line := lines[id]).kind == "operator"]
+    if not about:
+        raise CursorError(
+            f"The event at position {position} is about no operator.",
+            kind="not_found",
+            ways_out=["Move to one that makes or runs an operator: Played, RuleApplied, Accumulated, Ran."],
+        )
+    return _other(position, event, about)
+
+
+def _about(event: TraceEvent | None) -> list[str]:
+    """The operators of an event: those that it makes or runs, else the forward operator."""
+    if event is None:
+        return []
+    if event.lines or event.forward is None:
+        # Of an accumulation the last line is the sum; the others were only renamed.
+        return list(reversed(event.lines)) if event.kind == "Accumulated" else event.lines
+    return [f"{event.subnet}.f{event.forward}" if event.subnet else f"f{event.forward}"]
+
+
+def _other(position: int, event: TraceEvent | None, about: list[Line]) -> int:
+    if event is not None and event.kind == "Ran":
+        return about[0].made
+    ran = next((line.ran for line in about if line.ran is not None), None)
+    if ran is None:
+        raise CursorError(
+            f"{about[0].type} was made at event {about[0].made} and never run.",
+            kind="not_computed",
+            blobs=about[0].outputs,
+            ways_out=["Feed the net's inputs and give the workspace: gradviz.debug(net, ys, workspace=ws)."],
+        )
+    return ran

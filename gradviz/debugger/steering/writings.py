@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..document.parts import Line, Revision, TraceEvent, Value
 from ..document.schema import Trace
 from .conditions import BLOB_FIELDS, Result, bare, is_blob
-from .places import path_of
+from .places import all_lines, path_of
 
 
 class Row(NamedTuple):
@@ -229,12 +229,3 @@ def blob_field(blob: str, value: Value | None, attribute: str) -> Result:
 
 def _known(values: Iterable[Value | None]) -> list[Value]:
     return [value for value in values if value is not None]
-
-
-def all_lines(trace: Trace) -> Iterator[Line]:
-    """Every line of the program, those of the outermost net first."""
-    yield from trace.forward
-    yield from trace.backward
-    for net in trace.subnets:
-        yield from net.forward
-        yield from net.backward

@@ -11,7 +11,7 @@ from ...operators.registry import Array
 from ...program.events import Accumulated
 from ...runtime.devices import CPU, current, device_of, moved
 from ..document.parts import Ledger
-from ..journal.dense import dense
+from ..journal.gradient_shapes import dense
 from ..journal.nets import Key
 from ..journal.recording import Recording
 from .ledger import Term, ledger
