@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from ..debugger.document.check import TraceError
+from ..debugger.document.bounds import TraceError
 from ..program.control_flow import INNER_RESULT, kept_name
 from ..program.errors import shorten
 from ..program.ssa import BlobVersion
 
 if TYPE_CHECKING:
-    from ..debugger.document.schema import Ledger, Line, Merge, Trace
+    from ..debugger.document.numbers import Ledger, Merge
+    from ..debugger.document.parts import Line
+    from ..debugger.document.schema import Trace
 
 EdgeKind = Literal["forward", "backward", "saved"]
 

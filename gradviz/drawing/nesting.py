@@ -11,7 +11,8 @@ from .flows import Program, programs
 from .groups import Group, groups, holding
 
 if TYPE_CHECKING:
-    from ..debugger.document.schema import Line, Subnet, Trace
+    from ..debugger.document.parts import Line, Subnet
+    from ..debugger.document.schema import Trace
 
 MAX_DEPTH = 50
 """Nets within nets that can be shown."""

@@ -15,8 +15,9 @@ import msgspec
 
 from ..debugger.answers import Questions
 from ..debugger.answers.net_view.wording import by_name
-from ..debugger.document.parts import Revision
-from ..debugger.document.schema import Line, Trace, TraceEvent, Value
+from ..debugger.document.numbers import Value
+from ..debugger.document.parts import Line, Revision, TraceEvent
+from ..debugger.document.schema import Trace
 from ..debugger.steering.places import path_of
 from .asking import Name, Question, answered
 

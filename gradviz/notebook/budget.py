@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
+from ..debugger.document.numbers import Number, Value
 from ..debugger.document.rows import as_rows
-from ..debugger.document.schema import Number, Trace, Value
+from ..debugger.document.schema import Trace
 from ..debugger.telling.values import PREVIEWS
 
 __all__ = ["within"]

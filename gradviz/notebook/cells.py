@@ -16,7 +16,8 @@ import msgspec
 import numpy as np
 
 from ..debugger import Recording
-from ..debugger.document.schema import Line, Trace
+from ..debugger.document.parts import Line
+from ..debugger.document.schema import Trace
 from ..debugger.journal.nets import Key
 from ..operators import lookup
 from ..operators.registry import Array

@@ -24,8 +24,8 @@ import comm
 import msgspec
 from comm.base_comm import BaseComm
 
-from ..debugger.document.breakpoints import BreakpointEntry, Marked
-from ..debugger.document.schema import encode
+from ..debugger.document.codec import encode
+from ..debugger.document.parts import BreakpointEntry, Marked
 from .asking import Question, reply
 from .shown import Shown, clamp, follow
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..debugger.document.schema import Line, Trace
+from ..debugger.document.parts import Line
+from ..debugger.document.schema import Trace
 
 __all__ = ["Row", "rows"]
 

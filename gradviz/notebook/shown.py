@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from ..debugger.answers import Questions
-from ..debugger.document.breakpoints import Marked
+from ..debugger.document.parts import Marked
 from ..debugger.document.schema import Trace
 
 __all__ = ["Shown", "clamp", "follow"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from ..debugger.document.schema import Line, Trace
+from ..debugger.document.parts import Line
+from ..debugger.document.schema import Trace
 from ..debugger.telling.obstacle import reminder
 from .program import Row, rows
 

@@ -11,8 +11,8 @@ import anywidget
 import msgspec
 import traitlets
 
-from ..debugger.document.breakpoints import Marked
-from ..debugger.document.schema import encode
+from ..debugger.document.codec import encode
+from ..debugger.document.parts import Marked
 from .asking import Question, reply
 from .shown import Shown, clamp, follow
 

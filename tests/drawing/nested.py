@@ -6,7 +6,8 @@ from functools import cache
 import numpy as np
 
 from gradviz import Net, Workspace, debug
-from gradviz.debugger.document.schema import Line, Trace
+from gradviz.debugger.document.parts import Line
+from gradviz.debugger.document.schema import Trace
 
 Built = tuple[Net, list[str], Workspace]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..document.parts import Line, Value
+from ..document.numbers import Value
+from ..document.parts import Line
 from ..telling.narration import count_of
 from .forms import digits
 

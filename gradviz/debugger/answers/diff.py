@@ -8,7 +8,8 @@ import msgspec
 
 from ...program import Gradient
 from ...program.events import GeneratorAdded, Ran
-from ..document.parts import Line, Number
+from ..document.numbers import Number
+from ..document.parts import Line
 from ..steering.faults import bad_argument
 from ..telling.narration import shape
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of

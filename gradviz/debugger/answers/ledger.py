@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...program.errors import shorten
-from ..document.parts import Contribution, Ledger, Number
+from ..document.numbers import Contribution, Ledger, Number
 from ..steering.faults import CursorError
 from ..steering.scopes import find_ledger
 from .forms import Answer, Block, Grid, digits, first_of, percent, way

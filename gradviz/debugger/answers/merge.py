@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...program.errors import shorten
-from ..document.parts import Merge
+from ..document.numbers import Merge
 from ..document.schema import Trace
 from ..steering.faults import CursorError
 from .forms import Answer, Block, Grid, digits

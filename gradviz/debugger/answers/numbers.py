@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...operators.scopes import ScopeStack
 from ...program.errors import shorten
 from ...runtime.devices import CPU, current, device_of, moved
-from ..document.parts import Number
+from ..document.numbers import Number
 from ..document.rows import rows_and_columns
 from ..statistics.measuring import previews
 from ..steering.faults import CursorError, bad_argument

@@ -9,7 +9,7 @@ import msgspec
 
 from ...operators.registry import Array
 from ...runtime.devices import CPU, moved
-from ..document.parts import Number, number
+from ..document.numbers import Number, number
 from ..statistics.vectors import Vector, compare, furthest, norm, vector
 from ..steering.faults import bad_argument
 from .forms import Answer, Block, Grid, Paragraph, digits, percent, way

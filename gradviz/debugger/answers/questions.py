@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..document.check import TraceError
+from ..document.bounds import TraceError
 from ..steering.faults import bad_argument
 from ..steering.position import Placed
 from . import check, diff, ledger, merge, numbers, paths, provenance, state, store, versions, why_none

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..document.schedule import How
+from ..document.parts import How
 from ..document.schema import Trace
 
 

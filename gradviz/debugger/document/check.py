@@ -3,60 +3,31 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Any
 
-import msgspec
-
-from ...program.errors import GradvizError, shorten
+from ...program.errors import shorten
 from ...program.operator import parts_of
-
-if TYPE_CHECKING:
-    from .parts import Frame, Graph, Ledger, Line, Merge, Revision, Subnet, TraceEvent, Value
-    from .schema import Trace
-
-MAX_DEPTH = 200
-"""Nesting of nets, arguments and details. Deeper ones could exhaust the stack of whoever walks them."""
-
-PREVIEW_ROWS, PREVIEW_COLUMNS = 6, 16
-
-MOST_BINS = 64
-"""Of a histogram."""
-
-MOST_MARKS = 1000
-"""Breakpoints and watches together."""
-
-LONGEST_MARK = 1000
-"""Characters of a text of theirs."""
-
-MERGED_ROWS = 8
-"""Indices of a merge that a document lists."""
-
-
-VERSION = re.compile(r".+@[0-9]{1,9}", re.DOTALL)
-"""How a blob version is written."""
-
-LARGEST = 2**53
-"""Whole numbers up to this are exact in every reader of JSON; nothing that a document counts is more."""
-
-Whole = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
-"""A count, a position or an index in a document."""
-
-MOST = 2**64
-"""Whole numbers of arrays and arguments are smaller."""
-
-WHOLE = frozenset({str, int, bool, type(None)})
-"""What JSON carries as it is."""
-
-
-class TraceError(GradvizError):
-    """A trace document that cannot be read, or one that must not be written.
-
-    ``kind`` is one of ``not_json``, ``too_deep``, ``not_a_trace``, ``newer_version``, ``bad_structure``,
-    ``bad_reference``, ``bad_number``.
-    """
+from .bounds import (
+    BLOB_VERSION,
+    LARGEST,
+    LONGEST_MARK,
+    MAX_DEPTH,
+    MERGED_ROWS,
+    MOST,
+    MOST_BINS,
+    MOST_MARKS,
+    PREVIEW_COLUMNS,
+    PREVIEW_ROWS,
+    WHOLE,
+    TraceError,
+    too_deep,
+    wrong,
+)
+from .numbers import Ledger, Merge, Value
+from .parts import Frame, Graph, Line, Revision, Subnet, TraceEvent
+from .schema import Trace
 
 
 def check(trace: Trace) -> None:
@@ -334,7 +305,7 @@ def _numbers(value: Value) -> list[Any]:
 
 def _check_versions(where: str, blobs: Iterable[str]) -> None:
     for blob in blobs:
-        if not VERSION.fullmatch(blob):
+        if not BLOB_VERSION.fullmatch(blob):
             wrong(where, f'"{shorten(blob)}" is no blob version as x@0 is')
 
 
@@ -384,15 +355,5 @@ def _no_number(item: float, where: str) -> TraceError:
     return TraceError(
         f"{where}: {str(item)[:40]} is no number that every reader of JSON takes.",
         kind="bad_number",
-        ways_out=["Write numbers with gradviz.debugger.document.schema.number."],
+        ways_out=["Write numbers with gradviz.debugger.document.number."],
     )
-
-
-def too_deep(where: str) -> TraceError:
-    """The error for nesting beyond MAX_DEPTH."""
-    return TraceError(f"{where}: nested deeper than {MAX_DEPTH} levels.", kind="too_deep")
-
-
-def wrong(where: str, why: str) -> NoReturn:
-    """Raise TraceError: at a place a trace contradicts itself."""
-    raise TraceError(f"The trace contradicts itself at {where}: {why}.", kind="bad_reference")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from ...program.errors import GradvizError
 from ...program.events import Event, from_dict, from_dicts
-from .check import TraceError, distinct, wrong
-
-if TYPE_CHECKING:
-    from .parts import Subnet, TraceEvent
-    from .schema import Trace
+from .bounds import TraceError, wrong
+from .check import distinct
+from .parts import Subnet, TraceEvent
+from .schema import Trace
 
 NUMBERS = ("index", "position", "version", "in_versions", "out_versions")
 """Fields of events that count operators or versions."""

@@ -1,18 +1,12 @@
-"""The parts of a trace document: lines, nested nets and their runs, events, values, ledgers, merges, the graph."""
+"""The parts of a trace document: lines, nested nets and their runs, events, the schedule, marks, the drawing."""
 
 from __future__ import annotations
 
-import math
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ...program import GradientSlice
-from ...program.events import Aggregator
-from .check import WHOLE, Whole
-
-Number = int | float | Literal["nan", "inf", "-inf"]
-"""A number that JSON can carry: finite numbers as they are, the others as a word. `number` makes one."""
+from .bounds import Whole
 
 Kind = Literal[
     "Played",
@@ -150,109 +144,6 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """The event's own fields, but for those that stand in others here: the seconds, the path of a frame."""
 
 
-class Workspaces(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A stack of workspaces that Do keeps: the one on top, and the stack below."""
-
-    count: Whole
-    frame: Whole | None
-    """The run that left the workspace on top, an index into the trace's frames: its values are in there. None: the
-    stack is empty, or the workspace was there before the recording."""
-    below: Whole | None = None
-    """The stack without it, an index into the trace's stacks."""
-
-
-class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Statistics of an array; seen as (rows, last axis) where rows and columns are meant. NaN and infinities are
-    left out of min, max and the means. These and the norm are None for an array that is empty, and where the numbers
-    were left out to keep a page small."""
-
-    shape: list[Whole]
-    dtype: str
-    device: str
-    size: Whole
-    min: Number | None
-    max: Number | None
-    mean: Number | None
-    mean_abs: Number | None
-    norm: Number | None
-    nan: Whole
-    inf: Whole
-    zero: Whole
-    preview: list[list[Number]]
-    """The first 6 rows and 16 columns at most, in a page that is to be small fewer; a scalar is [[v]]."""
-    rows: Whole
-    columns: Whole
-    seconds: float | None = None
-    """How long the operator that made it took; in a nested net its event says it."""
-    stack: Whole | None = None
-    """For a stack of workspaces (dtype "workspaces"): an index into the trace's stacks."""
-    subnormal: Whole | None = None
-    """Elements that are too small for the precision of their dtype, but not 0; None: not counted."""
-    histogram: list[Whole] = []
-    """How many finite elements lie in each of so many equal bins from min to max; empty: not counted, because the
-    preview shows them all, or all are equal."""
-
-
-class Contribution(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One gradient that went into a sum. None in a number: not computed."""
-
-    gradient: str
-    producer: str
-    """Type and forward index, "FCGradient #2"; for one iteration of a loop "iteration 3"."""
-    of: Whole | None = None
-    how: Literal["generated", "passed", "seed", "given"]
-    path: list[str] = []
-    """The operator, then the blobs on one way to a y: ["#2", "u", "v", "loss"]."""
-    norm: Number | None = None
-    share: Number | None = None
-    """<c, total> / <total, total>; the shares of a ledger sum to 1."""
-    cosine: Number | None = None
-    frame: Whole | None = None
-    """For one iteration of a loop: its run in the backward pass, an index into the trace's frames."""
-
-
-class Ledger(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much of a blob's gradient came from where."""
-
-    blob: str
-    at: Whole
-    """Position after the event that added up: Accumulated or, for a loop, the Ran of its backward pass."""
-    total: str
-    contributions: list[Contribution]
-    norm: Number | None = None
-    cancellation: Number | None = None
-    """1 - ||sum of c|| / sum of ||c||: 0 where all pull one way, 1 where they annihilate each other."""
-    subnet: str | None = None
-    """The nested net that the blob belongs to; None: the outermost net."""
-    frame: Whole | None = None
-    """The run of it that the numbers are of; None: the outermost net, or nothing was run."""
-
-
-class MergedRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An index of a sparse gradient and how many of its rows had it."""
-
-    index: Whole
-    times: Whole
-
-
-class Merge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Rows of equal index in a blob's sparse gradient made one. None in a number: not computed."""
-
-    blob: str
-    at: Whole
-    """Position after the Deduplicated event."""
-    aggregator: Aggregator
-    before: GradientSlice
-    after: GradientSlice
-    """Blob versions."""
-    rows_before: Whole | None = None
-    rows_after: Whole | None = None
-    most_repeated: list[MergedRow] = []
-    """The first 8, the most repeated one first; equally repeated ones in the order of their indices."""
-    difference: Number | None = None
-    """Largest difference of an element between the gradient before and after, as dense arrays."""
-
-
 class Obstacle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What kept the program from being run, found before its first operator."""
 
@@ -298,23 +189,92 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What all shapes have in common, in pieces."""
 
 
-def number(value: float) -> Number:
-    """`value` as JSON can carry it: NaN and the infinities become words."""
-    if isinstance(value, int):
-        return int(value)
-    if math.isfinite(value):
-        return float(value)
-    return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+How = Literal["held", "new", "added", "replaced", "dropped"]
+"""How ``grad`` of a Variable came to be what it is; held: it was so before the pass."""
 
 
-def json_safe(value: Any) -> Any:
-    """`value` with every number in it as JSON can carry it."""
-    if type(value) in WHOLE:
-        return value
-    if isinstance(value, float):
-        return number(value)
-    if isinstance(value, dict):
-        return {key: item if type(item) in WHOLE else json_safe(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [item if type(item) in WHOLE else json_safe(item) for item in value]
-    return value
+class Wait(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A stay in the heap; in JSON a list of its fields."""
+
+    function: Whole
+    """Index of the forward operator."""
+    rank: Whole
+    arrival: Whole
+    """Of equal ranks, the lower arrival is next."""
+    since: Whole
+    """From this position on it waits."""
+    until: Whole | None = None
+    """From this position on it does not; None: it waits until the end of the recording."""
+
+
+class Grad(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What ``grad`` of a Variable is from one position on; in JSON a list of its fields."""
+
+    variable: str
+    at: Whole
+    value: str | None
+    """A blob version; None: no gradient."""
+    how: How
+
+
+class Pool(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """How many names of a pool are in use from one position on, and how many wait to be taken again; a list in JSON."""
+
+    name: str
+    """Of what the names are, and in which scope: "tensors: join", "operators"."""
+    at: Whole
+    in_use: Whole
+    free: Whole
+
+
+class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What happened to the heap, to every ``grad``, and to the pools of names."""
+
+    ranks: list[Whole | None]
+    """Of each forward operator; None: it is no function that can go backward."""
+    waits: list[Wait] = []
+    """In the order in which they began."""
+    grads: list[Grad] = []
+    """In the order in which they happened."""
+    pools: list[Pool] = []
+    """In the order in which they changed; the tape schedule alone takes names."""
+
+
+class BreakpointEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A breakpoint as a document has it. Its texts are parsed when it is used; nothing in them is executed."""
+
+    id: Annotated[int, msgspec.Meta(ge=1)]
+    """Unique in its list."""
+    on: str
+    """What `Session.break_on` takes: a target of `run_to`, "target if condition", or a condition."""
+    log: str | None = None
+    """A message with conditions between braces; the breakpoint then tells it and does not stop."""
+    ignore: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """So many of the first occurrences do not count."""
+    every: Annotated[int, msgspec.Meta(ge=1)] = 1
+    """Of those that count, each so many-th."""
+    enabled: bool = True
+
+
+class Marked(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is marked in a recording, as views of it exchange it."""
+
+    breakpoints: list[BreakpointEntry] = []
+    watches: list[str] = []
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data, with every field of a breakpoint."""
+        return {"breakpoints": [msgspec.structs.asdict(one) for one in self.breakpoints], "watches": self.watches}
+
+
+class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Formula and derivative of an operator type, about the names of its inputs and outputs.
+
+    Both are plain text: "y = x·wᵀ + b", "dw = dyᵀ·x, db = Σᵢ dyᵢ, dx = dy·w"; empty: not known.
+    """
+
+    formula: str
+    derivative: str = ""
+    inputs: list[str] = []
+    """As a signature has them: ``b?`` may be left out, ``xs...`` stands for any number, also none."""
+    outputs: list[str] = []

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from .check import TraceError, Whole
-from .parts import Number, TraceEvent, Value
+from .bounds import TraceError, Whole
+from .numbers import Number, Value
+from .parts import TraceEvent
 
 MOST_TOLD = 200_000_000
 """Characters that the narrations of all rows may have together. A row is short, and what it repeats need not be."""

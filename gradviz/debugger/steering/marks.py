@@ -12,7 +12,7 @@ import msgspec
 
 from ...program.errors import shorten
 from ...program.events import Event
-from ..document.breakpoints import BreakpointEntry, Marked
+from ..document.parts import BreakpointEntry, Marked
 from ..document.schema import Trace
 from .breakpoints import Breakpoint, Breakpoints
 from .conditions import ConditionError

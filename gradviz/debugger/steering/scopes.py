@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
-from ..document.parts import Ledger
+from ..document.numbers import Ledger
 from ..document.schema import Trace
 from ..journal.nets import Key
 from ..journal.recording import Recording

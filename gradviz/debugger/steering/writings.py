@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..document.parts import Line, Revision, TraceEvent, Value
+from ..document.numbers import Value
+from ..document.parts import Line, Revision, TraceEvent
 from ..document.schema import Trace
 from .conditions import BLOB_FIELDS, Result, bare, is_blob
 from .places import all_lines, path_of

@@ -8,8 +8,8 @@ import msgspec
 
 from ...program.events import GradWritten, Played
 from ...version import __version__
-from ..document.parts import json_safe
-from ..document.schedule import Grad, Pool, Schedule
+from ..document.numbers import json_safe
+from ..document.parts import Grad, Pool, Schedule
 from ..document.schema import Trace
 from ..journal.eager.lending import Lending
 from ..journal.eager.recording import EagerRecording

@@ -25,8 +25,8 @@ from ...program.events import (
     Waiting,
 )
 from ...program.operator import parts_of
-from ..document.parts import TraceEvent, Value
-from ..document.schedule import Grad, Schedule, Wait
+from ..document.numbers import Value
+from ..document.parts import Grad, Schedule, TraceEvent, Wait
 from ..journal.eager.recording import EagerRecording
 from ..journal.eager.shown import is_python
 from ..journal.progress import Pace

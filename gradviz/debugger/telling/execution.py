@@ -12,7 +12,8 @@ import msgspec
 
 from ...program.events import EnteredSubnet, Event, Failed, GradWritten, LeftSubnet, Ran, to_dict
 from ...program.operator import parts_of
-from ..document.parts import Kind, TraceEvent, Value, json_safe
+from ..document.numbers import Value, json_safe
+from ..document.parts import Kind, TraceEvent
 from ..journal.nets import Key, Nested
 from ..journal.progress import Pace
 from ..journal.recording import Recording

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ...operators.registry import Array
 from ...program.events import How
-from ..document.parts import Contribution, Ledger, Number, number
+from ..document.numbers import Contribution, Ledger, Number, number
 from ..statistics.vectors import Vector, cancellation, compare, norm, vector
 
 

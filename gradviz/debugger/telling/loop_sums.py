@@ -15,7 +15,7 @@ import msgspec
 
 from ...operators.registry import Array
 from ...program.control_flow import RUNNING_SUM, take_apart
-from ..document.parts import Ledger
+from ..document.numbers import Ledger
 from ..journal.nets import Key, Nested
 from ..journal.recording import Recording
 from .ledger import Term, ledger

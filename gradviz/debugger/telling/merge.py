@@ -6,8 +6,8 @@ from ...operators.indexing import added_rows
 from ...operators.registry import Array
 from ...program import GradientSlice
 from ...program.events import Deduplicated
-from ..document.check import MERGED_ROWS
-from ..document.schema import Merge, MergedRow, Number, number
+from ..document.bounds import MERGED_ROWS
+from ..document.numbers import Merge, MergedRow, Number, number
 from ..statistics.vectors import furthest
 
 Arrays = tuple[Array | None, Array | None]

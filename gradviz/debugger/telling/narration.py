@@ -23,7 +23,7 @@ from ...program.events import (
     Visited,
 )
 from ...runtime.byte_counts import written
-from ..document.parts import Merge, Value
+from ..document.numbers import Merge, Value
 from ..journal.recording import Recording
 from ..statistics.measuring import WORKSPACES
 from .lines import GrowingLine, Lines, Written

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...program import GradvizError
 from ..document.parts import Obstacle
+from ..document.schema import Trace
 from ..journal.undefined_blobs import UNDEFINED
 from .lines import Lines
-
-if TYPE_CHECKING:
-    from ..document.schema import Trace
 
 
 def entry(error: GradvizError, lines: Lines) -> Obstacle:

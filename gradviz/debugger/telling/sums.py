@@ -10,7 +10,7 @@ import msgspec
 from ...operators.registry import Array
 from ...program.events import Accumulated
 from ...runtime.devices import CPU, current, device_of, moved
-from ..document.parts import Ledger
+from ..document.numbers import Ledger
 from ..journal.gradient_shapes import dense
 from ..journal.nets import Key
 from ..journal.recording import Recording

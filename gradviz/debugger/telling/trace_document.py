@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ...operators import lookup
 from ...program.collection import uncollected
 from ...version import __version__
-from ..document.formulas import formulas_of
-from ..document.parts import Subnet, json_safe
+from ..document.numbers import json_safe
+from ..document.parts import Formula, Subnet
 from ..document.schema import Trace
 from ..journal.eager.recording import EagerRecording
 from ..journal.progress import Pace, Progress
@@ -86,3 +87,23 @@ def _ys(ys: Any) -> Any:
     if isinstance(ys, list):
         return list(ys)
     return dict(ys)
+
+
+def formulas_of(trace: Trace) -> dict[str, Formula]:
+    """The formulas of the operator types that occur in `trace`, by type; types without one are left out."""
+    nested = (line for net in trace.subnets for line in (*net.forward, *net.backward))
+    types = dict.fromkeys(line.type for line in (*trace.forward, *trace.backward, *nested))
+    return {type: found for type in types if (found := _formula_of(type)) is not None}
+
+
+def _formula_of(type: str) -> Formula | None:
+    """What the operator table says of `type`; None: it says nothing, or not what the inputs are called."""
+    known = lookup(type)
+    if known is None or known.inputs is None or known.outputs is None or not known.formula:
+        return None
+    return Formula(
+        formula=known.formula,
+        derivative=known.derivative,
+        inputs=known.inputs.written(),
+        outputs=known.outputs.written(),
+    )

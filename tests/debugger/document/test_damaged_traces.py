@@ -20,7 +20,8 @@ import pytest
 
 import gradviz
 from gradviz import GradvizError
-from gradviz.debugger.document.schema import TraceError, encode
+from gradviz.debugger.document.bounds import TraceError
+from gradviz.debugger.document.codec import encode
 from gradviz.drawing import svg
 from gradviz.notebook import still
 from gradviz.notebook.page import page

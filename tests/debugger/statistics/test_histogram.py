@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gradviz
-from gradviz.debugger.document.schema import Trace, TraceError, decode, encode
+from gradviz.debugger.document.bounds import TraceError
+from gradviz.debugger.document.codec import decode, encode
+from gradviz.debugger.document.schema import Trace
 from gradviz.debugger.statistics.histogram import BINS
 from gradviz.debugger.statistics.measuring import short_statistics, statistics
 

@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from gradviz import GradientSlice, Net, NetError, debug, load
 from gradviz.debugger import CursorError
-from gradviz.debugger.document.schema import TraceError, encode
+from gradviz.debugger.document.bounds import TraceError
+from gradviz.debugger.document.codec import encode
 from gradviz.drawing import LIGHT
 from gradviz.drawing.assembly import view
 from gradviz.program.events import Completed, Deduplicated

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import gradviz
-from gradviz.debugger.document.schema import TraceError, decode, encode
+from gradviz.debugger.document.bounds import TraceError
+from gradviz.debugger.document.codec import decode, encode
 from gradviz.notebook import still
 from gradviz.program.events import Completed, Failed, Ran
 from tests.debugger.conftest import fed_workspace, skip_net

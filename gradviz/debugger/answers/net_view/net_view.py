@@ -15,7 +15,8 @@ from ....operators.registry import Array
 from ....operators.scopes import ScopeStack
 from ....program import Device, Operator
 from ....program.events import EnteredSubnet, Event, Failed, LeftSubnet, Ran
-from ...document.parts import Frame, Line, Subnet, Value
+from ...document.numbers import Value
+from ...document.parts import Frame, Line, Subnet
 from ...steering.faults import CursorError, no_value, unknown
 from ...steering.places import path_of
 from .recorded import Recorded

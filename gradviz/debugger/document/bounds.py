@@ -1,0 +1,60 @@
+"""What a trace document may hold at most, and the error for one that holds anything else."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, NoReturn
+
+import msgspec
+
+from ...program.errors import GradvizError
+
+MAX_DEPTH = 200
+"""Nesting of nets, arguments and details. Deeper ones could exhaust the stack of whoever walks them."""
+
+PREVIEW_ROWS, PREVIEW_COLUMNS = 6, 16
+
+MOST_BINS = 64
+"""Of a histogram."""
+
+MOST_MARKS = 1000
+"""Breakpoints and watches together."""
+
+LONGEST_MARK = 1000
+"""Characters of a text of theirs."""
+
+MERGED_ROWS = 8
+"""Indices of a merge that a document lists."""
+
+BLOB_VERSION = re.compile(r".+@[0-9]{1,9}", re.DOTALL)
+"""How a blob version is written."""
+
+LARGEST = 2**53
+"""Whole numbers up to this are exact in every reader of JSON; nothing that a document counts is more."""
+
+Whole = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
+"""A count, a position or an index in a document."""
+
+MOST = 2**64
+"""Whole numbers of arrays and arguments are smaller."""
+
+WHOLE = frozenset({str, int, bool, type(None)})
+"""What JSON carries as it is."""
+
+
+class TraceError(GradvizError):
+    """A trace document that cannot be read, or one that must not be written.
+
+    ``kind`` is one of ``not_json``, ``too_deep``, ``not_a_trace``, ``newer_version``, ``bad_structure``,
+    ``bad_reference``, ``bad_number``.
+    """
+
+
+def too_deep(where: str) -> TraceError:
+    """The error for nesting beyond MAX_DEPTH."""
+    return TraceError(f"{where}: nested deeper than {MAX_DEPTH} levels.", kind="too_deep")
+
+
+def wrong(where: str, why: str) -> NoReturn:
+    """Raise TraceError: at a place a trace contradicts itself."""
+    raise TraceError(f"The trace contradicts itself at {where}: {why}.", kind="bad_reference")
