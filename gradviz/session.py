@@ -11,11 +11,8 @@ import msgspec
 
 from . import notebook
 from .debugger import Cursor, Recording, record
-from .debugger.document.codec import decode_with_events, encode
-from .debugger.document.schema import Trace
-from .debugger.journal.eager import record_backward
-from .debugger.journal.limits import Budget, Folder
-from .debugger.journal.progress import Progress
+from .debugger.document import Trace, decode_with_events, encode
+from .debugger.journal import Budget, Folder, Progress, record_backward
 from .drawing import LIGHT, Opened, Theme, digraph, render
 from .eager import Variable
 from .gradient import Ys

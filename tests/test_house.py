@@ -6,8 +6,12 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 import gradviz
 
@@ -17,8 +21,12 @@ PACKAGE = ROOT / "gradviz"
 # From the top down: a room imports itself and those after it. The modules beside the rooms join them and import any.
 ROOMS = ("notebook", "drawing", "bridges", "debugger", "eager", "gradient", "runtime", "operators", "program")
 FOR_EVERY_ROOM = ("version",)
+# The rooms of a room, from the top down in the same way, each entered by its door: its `__init__.py`.
+INNER_ROOMS = {"debugger": ("cursor", "answers", "steering", "telling", "journal", "statistics", "document")}
 TOP_LEVEL = {"pyproject.toml", "README.md", "gradviz", "extension", "tests", "demos"}
 MOST_LINES = 500
+# In one folder, besides its door.
+MOST_FILES = 20
 # Built, installed or left over: not written by anybody.
 NOT_SOURCES = {"node_modules", "__pycache__", "artifacts", "lib", "static", "labextension", ".ipynb_checkpoints"}
 SAYS_NOTHING = re.compile(r"(utils?|helpers?|misc|common)")
@@ -117,6 +125,38 @@ def room_of(path: Path) -> str | None:
     return first if first in ROOMS else None
 
 
+def inner_room_of(path: Path) -> str | None:
+    """The room inside of a room that a file of the package is in; None: it is in none, or it is the door of a room."""
+    room, *inside = path.relative_to(PACKAGE).with_suffix("").parts
+    return inside[0] if room in INNER_ROOMS and inside and inside[0] in INNER_ROOMS[room] else None
+
+
+def imports_at_run_time(path: Path) -> Iterator[tuple[int, str]]:
+    """The imports that may ever run: all but those behind TYPE_CHECKING."""
+
+    def nodes(node: ast.AST) -> Iterator[ast.AST]:
+        for child in ast.iter_child_nodes(node):
+            if not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
+                yield child
+                yield from nodes(child)
+
+    return imported(path, nodes(ast.parse(path.read_text())))
+
+
+def circle(folder: Path) -> list[str]:
+    """Modules below `folder` of which each imports the next and the last the first; empty: there are none."""
+    paths = {module_name(path): path for path in python_files(folder)}
+    imports = {
+        name: {what if what in paths else what.rpartition(".")[0] for _, what in imports_at_run_time(path)}
+        for name, path in paths.items()
+    }
+    try:
+        TopologicalSorter({name: others & set(paths) for name, others in imports.items()}).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
 def test_imports_between_rooms_run_down_only() -> None:
     wrong = []
     for path in python_files(PACKAGE):
@@ -129,6 +169,44 @@ def test_imports_between_rooms_run_down_only() -> None:
             if parts[0] == "gradviz" and (len(parts) < 2 or parts[1] not in allowed):
                 wrong.append(f"{relative(path)}:{line}: {room}/ imports {name}")
     assert not wrong, "a room imports only itself and the rooms below it:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("room", INNER_ROOMS)
+def test_imports_between_the_rooms_of_a_room_run_down_only(room: str) -> None:
+    wrong = []
+    for path in python_files(PACKAGE / room):
+        inner = inner_room_of(path)
+        for line, name in all_imports(path):
+            parts = name.split(".")
+            if inner is None or parts[:2] != ["gradviz", room]:
+                continue
+            if len(parts) < 3 or parts[2] not in INNER_ROOMS[room][INNER_ROOMS[room].index(inner) :]:
+                wrong.append(f"{relative(path)}:{line}: {inner} imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("room", INNER_ROOMS)
+def test_the_rooms_of_a_room_are_entered_by_their_doors(room: str) -> None:
+    doors = {f"gradviz.{room}", *(f"gradviz.{room}.{inner}" for inner in INNER_ROOMS[room])}
+    behind = {module_name(path) for path in python_files(PACKAGE / room)} - doors
+    wrong = [
+        f"{relative(path)}:{line}: {name}"
+        for path in python_files(PACKAGE)
+        for line, name in all_imports(path)
+        if {name, name.rpartition(".")[0]} & behind and name.split(".")[2] != inner_room_of(path)
+    ]
+    assert not wrong, "take these from the room's __init__.py:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("room", INNER_ROOMS)
+def test_no_modules_import_each_other_in_circles(room: str) -> None:
+    assert circle(PACKAGE / room) == []
+
+
+@pytest.mark.parametrize("room", INNER_ROOMS)
+def test_folders_hold_no_more_files_than_a_newcomer_can_tell_apart(room: str) -> None:
+    files = Counter(path.parent for path in python_files(PACKAGE / room) if path.name != "__init__.py")
+    assert [f"{relative(folder)}: {count} files" for folder, count in files.items() if count > MOST_FILES] == []
 
 
 def test_every_folder_of_the_package_is_a_room() -> None:

@@ -2,12 +2,8 @@
 
 from .answers import LedgerView
 from .cursor import Cursor
-from .journal.recording import Recording, record
-from .steering.breakpoints import Breakpoint
-from .steering.conditions import ConditionError
-from .steering.faults import CursorError
-from .steering.marks import Stop
-from .steering.watches import Watch
+from .journal import Recording, record
+from .steering import Breakpoint, ConditionError, CursorError, Stop, Watch
 
 __all__ = [
     "Breakpoint",

@@ -5,10 +5,8 @@ from ..operators.scopes import ScopeStack
 from ..program.events import Event, Failed
 from ..runtime.devices import guarded
 from .answers import Questions
-from .steering.faults import no_value
-from .steering.marks import Marks
-from .steering.scopes import find_value
-from .telling.obstacle import reminder
+from .steering import Marks, find_value, no_value
+from .telling import reminder
 
 
 class Cursor(Questions, Marks):

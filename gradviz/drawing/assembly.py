@@ -19,8 +19,7 @@ from .view import Cluster, Edge, Fold, Node, Section, View
 from .words import CROSS
 
 if TYPE_CHECKING:
-    from ..debugger.document.parts import Line, Subnet
-    from ..debugger.document.schema import Trace
+    from ..debugger.document import Line, Subnet, Trace
 
 SAYING = {"seed": "seed", "deduplication": "merges rows", "duplicate": "dedup {}", "handover": "hands over"}
 """What the second line says of a role; {}: the operator that it came from."""

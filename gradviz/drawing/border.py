@@ -15,7 +15,7 @@ from .flows import Flow, Flows
 from .words import in_one_line, short
 
 if TYPE_CHECKING:
-    from ..debugger.document.parts import Line, Subnet
+    from ..debugger.document import Line, Subnet
 
 Lane = Literal["forward", "backward"]
 LANES: tuple[Lane, Lane] = ("forward", "backward")

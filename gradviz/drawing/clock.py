@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from time import monotonic
 
-from ..debugger.journal.progress import Pace, Progress
+from ..debugger.journal import Pace, Progress
 from .errors import DrawingError
 
 

@@ -26,7 +26,7 @@ from .view import Edge, Node, View, edge_class, node_class
 from .words import MAX_TITLE, fit, label
 
 if TYPE_CHECKING:
-    from ..debugger.document.schema import Trace
+    from ..debugger.document import Trace
 
 POINTS_PER_INCH = 72
 NODE_SEPARATION = 10.0

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from ..debugger.document.bounds import TraceError
+from ..debugger.document import TraceError
 from ..program.control_flow import INNER_RESULT, kept_name
 from ..program.errors import shorten
 from ..program.ssa import BlobVersion
 
 if TYPE_CHECKING:
-    from ..debugger.document.numbers import Ledger, Merge
-    from ..debugger.document.parts import Line
-    from ..debugger.document.schema import Trace
+    from ..debugger.document import Ledger, Line, Merge, Trace
 
 EdgeKind = Literal["forward", "backward", "saved"]
 

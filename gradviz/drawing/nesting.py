@@ -11,8 +11,7 @@ from .flows import Program, programs
 from .groups import Group, groups, holding
 
 if TYPE_CHECKING:
-    from ..debugger.document.parts import Line, Subnet
-    from ..debugger.document.schema import Trace
+    from ..debugger.document import Line, Subnet, Trace
 
 MAX_DEPTH = 50
 """Nets within nets that can be shown."""

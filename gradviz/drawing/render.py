@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..debugger.document.parts import Graph, Line, NodeGroup
-from ..debugger.document.schema import Trace
-from ..debugger.journal.progress import Progress
+from ..debugger.document import Graph, Line, NodeGroup, Trace
+from ..debugger.journal import Progress
 from ..program.collection import uncollected
 from .assembly import view, views
 from .clock import Clock

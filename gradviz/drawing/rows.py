@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from .flows import Flow, Program
 
 if TYPE_CHECKING:
-    from ..debugger.document.parts import Line
+    from ..debugger.document import Line
 
 Anchor = tuple[float, ...]
 """Sorts from top to bottom: the index of a forward operator, then what is above it (-) and below it (+)."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..debugger.document.schema import Trace
+    from ..debugger.document import Trace
     from .view import Edge, Node
 
 

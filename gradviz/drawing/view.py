@@ -16,7 +16,7 @@ import msgspec
 from .flows import EdgeKind
 
 if TYPE_CHECKING:
-    from ..debugger.document.parts import Role
+    from ..debugger.document import Role
 
 Fold = Literal["open", "closed"]
 

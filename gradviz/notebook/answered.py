@@ -13,12 +13,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..debugger.answers import Questions
-from ..debugger.answers.net_view.wording import by_name
-from ..debugger.document.numbers import Value
-from ..debugger.document.parts import Line, Revision, TraceEvent
-from ..debugger.document.schema import Trace
-from ..debugger.steering.places import path_of
+from ..debugger.answers import Questions, by_name
+from ..debugger.document import Line, Revision, Trace, TraceEvent, Value
+from ..debugger.steering import path_of
 from .asking import Name, Question, answered
 
 __all__ = ["ANSWERS", "SECONDS", "Answers", "answers"]

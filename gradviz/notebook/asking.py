@@ -17,8 +17,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from ..debugger.answers import Answer, Questions
-from ..debugger.answers.forms import Block, Bullets, Grid, Paragraph
+from ..debugger.answers import Answer, Block, Bullets, Grid, Paragraph, Questions
 from ..program import GradvizError
 from .shown import Shown
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from ..debugger.document.numbers import Number, Value
-from ..debugger.document.rows import as_rows
-from ..debugger.document.schema import Trace
-from ..debugger.telling.values import PREVIEWS
+from ..debugger.document import Number, Trace, Value, as_rows
+from ..debugger.telling import PREVIEWS
 
 __all__ = ["within"]
 

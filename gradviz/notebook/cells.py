@@ -16,9 +16,8 @@ import msgspec
 import numpy as np
 
 from ..debugger import Recording
-from ..debugger.document.parts import Line
-from ..debugger.document.schema import Trace
-from ..debugger.journal.nets import Key
+from ..debugger.document import Line, Trace
+from ..debugger.journal import Key
 from ..operators import lookup
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack

@@ -24,8 +24,7 @@ import comm
 import msgspec
 from comm.base_comm import BaseComm
 
-from ..debugger.document.codec import encode
-from ..debugger.document.parts import BreakpointEntry, Marked
+from ..debugger.document import BreakpointEntry, Marked, encode
 from .asking import Question, reply
 from .shown import Shown, clamp, follow
 

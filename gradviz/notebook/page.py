@@ -16,9 +16,8 @@ from pathlib import Path
 import msgspec
 
 from ..debugger.answers import Questions
-from ..debugger.document.codec import encode
-from ..debugger.document.schema import Trace
-from ..debugger.journal.progress import Pace, Progress
+from ..debugger.document import Trace, encode
+from ..debugger.journal import Pace, Progress
 from ..program.collection import uncollected
 from ..version import __version__
 from . import still

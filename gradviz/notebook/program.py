@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..debugger.document.parts import Line
-from ..debugger.document.schema import Trace
+from ..debugger.document import Line, Trace
 
 __all__ = ["Row", "rows"]
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
-from ..debugger.journal.progress import Progress, SoFar, Work
+from ..debugger.journal import Progress, SoFar, Work
 from . import kernel_shell
 
 __all__ = ["shown_progress"]

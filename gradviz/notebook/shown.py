@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from ..debugger.answers import Questions
-from ..debugger.document.parts import Marked
-from ..debugger.document.schema import Trace
+from ..debugger.document import Marked, Trace
 
 __all__ = ["Shown", "clamp", "follow"]
 

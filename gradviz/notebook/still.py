@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from ..debugger.document.parts import Line
-from ..debugger.document.schema import Trace
-from ..debugger.telling.obstacle import reminder
+from ..debugger.document import Line, Trace
+from ..debugger.telling import reminder
 from .program import Row, rows
 
 __all__ = ["html", "text"]

@@ -11,8 +11,7 @@ import anywidget
 import msgspec
 import traitlets
 
-from ..debugger.document.codec import encode
-from ..debugger.document.parts import Marked
+from ..debugger.document import Marked, encode
 from .asking import Question, reply
 from .shown import Shown, clamp, follow
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from gradviz import Net, Variable, Workspace
 from gradviz.debugger import record
-from gradviz.debugger.journal.eager import record_backward
-from gradviz.debugger.telling.trace_document import document
+from gradviz.debugger.journal import record_backward
+from gradviz.debugger.telling import document
 from tests.benchmarks import convnet, mlp
 from tests.benchmarks.eager import LENGTH, chain_blobs, code_chain, lenet, perceptron
 from tests.benchmarks.execution import ELEMENTS

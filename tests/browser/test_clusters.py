@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from gradviz.debugger.document.schema import Trace
+from gradviz.debugger.document import Trace
 from gradviz.drawing.nesting import Nesting
 from tests.browser.hosts import Host, recorded
 from tests.browser.view import View, box

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect
 
 import gradviz
-from gradviz.debugger.document.codec import encode
+from gradviz.debugger.document import encode
 from gradviz.notebook.page import page as page_of
 from tests.browser.conftest import fresh_page
 from tests.browser.hosts import recorded

@@ -236,7 +236,7 @@ def test_the_table_stays_when_another_recording_is_shown(host: JupyterHost) -> N
     expect(table.get_by_role("row")).to_have_count(7)
     host.run(
         "from ipywidgets.widgets.widget import _instances\n"
-        "from gradviz.debugger.document.schema import encode\n"
+        "from gradviz.debugger.document import encode\n"
         "from tests.browser.programs import neuron, record\n"
         "document = session.trace()\n"
         "[shown] = [one for one in _instances.values() if getattr(one, 'trace', '') == encode(document).decode()]\n"

@@ -13,8 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import gradviz
-from gradviz.debugger.document.codec import decode, encode
-from gradviz.debugger.document.schema import Trace
+from gradviz.debugger.document import Trace, decode, encode
 from gradviz.notebook.page import page as page_of
 from tests.browser.conftest import ARTIFACTS, fresh_page
 from tests.browser.hosts import recorded

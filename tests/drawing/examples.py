@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gradviz.debugger.document.numbers import Contribution, Ledger
-from gradviz.debugger.document.parts import Line, Revision, TraceEvent
-from gradviz.debugger.document.schema import Trace
+from gradviz.debugger.document import Contribution, Ledger, Line, Revision, Trace, TraceEvent
 
 PASSES = {"Sum", "Alias"}
 NO_GRADIENT = {"StopGradient", "ConstantFill"}

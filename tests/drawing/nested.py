@@ -6,8 +6,7 @@ from functools import cache
 import numpy as np
 
 from gradviz import Net, Workspace, debug
-from gradviz.debugger.document.parts import Line
-from gradviz.debugger.document.schema import Trace
+from gradviz.debugger.document import Line, Trace
 
 Built = tuple[Net, list[str], Workspace]
 

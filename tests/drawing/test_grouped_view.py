@@ -19,10 +19,8 @@ import pytest
 from msgspec.structs import replace
 
 from gradviz import Net, Session, debug
-from gradviz.debugger.document.bounds import TraceError
-from gradviz.debugger.document.codec import decode, encode
-from gradviz.debugger.document.schema import Trace
-from gradviz.debugger.journal.progress import SoFar
+from gradviz.debugger.document import Trace, TraceError, decode, encode
+from gradviz.debugger.journal import SoFar
 from gradviz.drawing import LIGHT, DrawingError, digraph, render, svg
 from gradviz.drawing.assembly import Content, view, views
 from gradviz.drawing.clock import Clock

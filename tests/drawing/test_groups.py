@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from msgspec.structs import replace
 
-from gradviz.debugger.document.schema import Trace
+from gradviz.debugger.document import Trace
 from gradviz.drawing.flows import programs
 from gradviz.drawing.groups import GROUPED, MOST_CHILDREN, MOST_SCOPES, Group, groups, holding
 from tests.drawing.examples import Operator, chain, residual, trace

@@ -5,7 +5,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from gradviz.debugger.document.schema import Trace
+from gradviz.debugger.document import Trace
 from gradviz.drawing import LIGHT, DrawingError, digraph
 from gradviz.drawing.layout import layout
 from gradviz.drawing.nesting import Nesting

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element, fromstring
 import pytest
 from msgspec.structs import replace
 
-from gradviz.debugger.document.schema import Trace
+from gradviz.debugger.document import Trace
 from gradviz.drawing import DARK, LIGHT, render, svg
 from gradviz.drawing.assembly import view
 from gradviz.drawing.clock import Clock

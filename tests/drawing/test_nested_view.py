@@ -3,9 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from gradviz.debugger.document.bounds import TraceError
-from gradviz.debugger.document.parts import Line, Subnet
-from gradviz.debugger.document.schema import Trace
+from gradviz.debugger.document import Line, Subnet, Trace, TraceError
 from gradviz.drawing import DrawingError
 from gradviz.drawing.assembly import view
 from gradviz.drawing.nesting import MAX_DEPTH, Nesting

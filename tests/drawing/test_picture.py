@@ -7,7 +7,7 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
-from gradviz.debugger.document.schema import Trace
+from gradviz.debugger.document import Trace
 from gradviz.drawing import DARK, LIGHT, DrawingError, render, svg
 from gradviz.drawing.assembly import view
 from gradviz.drawing.clock import Clock

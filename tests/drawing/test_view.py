@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from gradviz.debugger.document.bounds import TraceError
+from gradviz.debugger.document import TraceError
 from gradviz.drawing.assembly import view
 from gradviz.drawing.view import Edge, View
 from tests.drawing.examples import DIAMOND, SKIP_CONNECTION, chain, residual, trace

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gradviz import Net, Operator, Workspace, debug, register_gradient, register_kernel
-from gradviz.debugger.document.codec import encode
+from gradviz.debugger.document import encode
 
 X = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import gradviz
-from gradviz.debugger.document.codec import decode, encode
-from gradviz.debugger.document.schema import Trace
-from gradviz.debugger.steering.places import path_of
+from gradviz.debugger.document import Trace, decode, encode
+from gradviz.debugger.steering import path_of
 from gradviz.notebook.answered import Answers, answers
 from gradviz.notebook.asking import Question, answered
 from gradviz.notebook.page import page

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gradviz.debugger.document.codec import decode
+from gradviz.debugger.document import decode
 from tests.notebook.conftest import Kernel, Panel
 
 

@@ -13,7 +13,7 @@ import pytest
 from nbconvert import HTMLExporter
 
 import gradviz
-from gradviz.debugger.document.codec import decode, encode
+from gradviz.debugger.document import decode, encode
 from gradviz.drawing import svg
 from gradviz.notebook import still
 from gradviz.notebook.display import SESSION_TYPE, mimebundle

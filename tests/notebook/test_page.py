@@ -13,9 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 import gradviz
-from gradviz.debugger.document.codec import decode, encode
-from gradviz.debugger.document.numbers import Value
-from gradviz.debugger.document.schema import Trace
+from gradviz.debugger.document import Trace, Value, decode, encode
 from gradviz.notebook import page as pages
 from gradviz.notebook.files import FileError
 from gradviz.notebook.page import page

@@ -4,7 +4,7 @@ import gc
 import weakref
 
 import gradviz
-from gradviz.debugger.document.codec import decode
+from gradviz.debugger.document import decode
 from gradviz.notebook.widget import DebuggerWidget
 
 

@@ -2,9 +2,10 @@
 
 from .check import CheckView
 from .diff import DiffView
-from .forms import Answer
+from .forms import Answer, Block, Bullets, Grid, Paragraph
 from .ledger import LedgerView
 from .merge import MergeView
+from .net_view.wording import by_name
 from .numbers import NumbersView
 from .paths import PathsView
 from .provenance import ProvenanceView
@@ -16,11 +17,15 @@ from .why_none import WhyNoneView
 
 __all__ = [
     "Answer",
+    "Block",
+    "Bullets",
     "CheckView",
     "DiffView",
+    "Grid",
     "LedgerView",
     "MergeView",
     "NumbersView",
+    "Paragraph",
     "PathsView",
     "ProvenanceView",
     "Questions",
@@ -28,4 +33,5 @@ __all__ = [
     "StoreView",
     "VersionsView",
     "WhyNoneView",
+    "by_name",
 ]

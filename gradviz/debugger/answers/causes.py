@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..document.numbers import Value
-from ..document.parts import Line
-from ..telling.narration import count_of
+from ..document import Line, Value
+from ..telling import count_of
 from .forms import digits
 
 Told = Sequence[tuple[str, Value | None]]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...operators.registry import Array
 from ...program import GradvizError
-from ..document.parts import Line
+from ..document import Line
 from .comparison import MOST, SEED, Checked, Verdict, compared
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
 from .net_view.finding import find, scene_at, scenes

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 
 from ...operators.registry import Array
-from ..document.numbers import Number
-from ..document.numbers import number as told
+from ..document import Number
+from ..document import number as told
 from .differences import APART, Derivative, Differences, sampled
 from .net_view.rerun import NotCheckable, as_double
 

@@ -8,10 +8,9 @@ import msgspec
 
 from ...program import Gradient
 from ...program.events import GeneratorAdded, Ran
-from ..document.numbers import Number
-from ..document.parts import Line
-from ..steering.faults import bad_argument
-from ..telling.narration import shape
+from ..document import Line, Number
+from ..steering import bad_argument
+from ..telling import shape
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of
 from .net_view.engine_state import changes, shown, state_at
 from .net_view.net_view import Scene, scene_of

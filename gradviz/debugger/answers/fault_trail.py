@@ -7,9 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from ..document.numbers import Number, Value, number
-from ..document.parts import Line
-from ..statistics.measuring import WORKSPACES
+from ..document import Line, Number, Value, number
+from ..statistics import WORKSPACES
 from .net_view.net_view import Scene
 from .net_view.wording import split, told
 from .producer import Origin, Origins

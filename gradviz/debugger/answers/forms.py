@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from ..document.numbers import Number, json_safe
+from ..document import Number, json_safe
 
 
 class Paragraph(NamedTuple):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...program.errors import shorten
-from ..document.numbers import Contribution, Ledger, Number
-from ..steering.faults import CursorError
-from ..steering.scopes import find_ledger
+from ..document import Contribution, Ledger, Number
+from ..steering import CursorError, find_ledger
 from .forms import Answer, Block, Grid, digits, first_of, percent, way
 from .net_view.recorded import Recorded
 

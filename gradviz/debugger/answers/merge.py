@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...program.errors import shorten
-from ..document.numbers import Merge
-from ..document.schema import Trace
-from ..steering.faults import CursorError
+from ..document import Merge, Trace
+from ..steering import CursorError
 from .forms import Answer, Block, Grid, digits
 
 

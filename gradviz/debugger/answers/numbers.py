@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from ...operators.scopes import ScopeStack
 from ...program.errors import shorten
 from ...runtime.devices import CPU, current, device_of, moved
-from ..document.numbers import Number
-from ..document.rows import rows_and_columns
-from ..statistics.measuring import previews
-from ..steering.faults import CursorError, bad_argument
+from ..document import Number, rows_and_columns
+from ..statistics import previews
+from ..steering import CursorError, bad_argument
 from .forms import Answer, Block, Grid, digits
 from .net_view.finding import find
 from .net_view.recorded import Recorded

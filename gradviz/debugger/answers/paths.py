@@ -9,9 +9,9 @@ import msgspec
 
 from ...operators.registry import Array
 from ...runtime.devices import CPU, moved
-from ..document.numbers import Number, number
-from ..statistics.vectors import Vector, compare, furthest, norm, vector
-from ..steering.faults import bad_argument
+from ..document import Number, number
+from ..statistics import Vector, compare, furthest, norm, vector
+from ..steering import bad_argument
 from .forms import Answer, Block, Grid, Paragraph, digits, percent, way
 from .net_view.finding import find
 from .net_view.flow import Flow, flow_of

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..document.parts import Line
-from ..document.schema import Trace
+from ..document import Line, Trace
 from .net_view.net_view import Scene, bindings, scene_of
 from .net_view.recorded import Recorded
 from .net_view.wording import split

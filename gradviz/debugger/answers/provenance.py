@@ -8,10 +8,9 @@ import numpy as np
 
 from ...program.errors import shorten
 from ...runtime.devices import CPU, moved
-from ..statistics.measuring import WORKSPACES
-from ..statistics.vectors import absolute
-from ..steering.faults import CursorError, bad_argument
-from ..telling.narration import listed
+from ..statistics import WORKSPACES, absolute
+from ..steering import CursorError, bad_argument
+from ..telling import listed
 from .causes import cause
 from .fault_trail import HAS, Chain, Link, Walk, What, finite, growth_of, inputs_of, link_of
 from .forms import Answer, Block, Grid, Paragraph, digits

@@ -8,9 +8,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..document.bounds import TraceError
-from ..steering.faults import bad_argument
-from ..steering.position import Placed
+from ..document import TraceError
+from ..steering import Placed, bad_argument
 from . import check, diff, ledger, merge, numbers, paths, provenance, state, store, versions, why_none
 from .check import CheckView
 from .diff import DiffView

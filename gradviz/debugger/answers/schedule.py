@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..document.parts import How
-from ..document.schema import Trace
+from ..document import How, Trace
 
 
 class InHeap(msgspec.Struct, frozen=True):

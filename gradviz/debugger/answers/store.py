@@ -9,9 +9,8 @@ from ...operators.scopes import ScopeStack
 from ...runtime.byte_counts import written
 from ...runtime.held import bytes_in, owner_of
 from ...runtime.store_contents import Contents, Count
-from ..journal.nets import Key
-from ..journal.recording import Recording
-from ..steering.faults import CursorError
+from ..journal import Key, Recording
+from ..steering import CursorError
 from .forms import Answer, Block, Bullets, Grid, Paragraph
 
 

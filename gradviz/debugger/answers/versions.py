@@ -9,7 +9,7 @@ import msgspec
 from ...program.control_flow import kept_name
 from ...program.events import Ran
 from ...program.ssa import BlobVersion
-from ..document.parts import Line
+from ..document import Line
 from .forms import Answer, Block, Bullets, Grid, Paragraph
 from .net_view.finding import find
 from .net_view.flow import Flow, flow_of

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...operators.registry import Array
 from ...runtime.devices import CPU, device_of, moved
-from ..statistics.vectors import as_vector, norm, vector
+from ..statistics import as_vector, norm, vector
 from .net_view.backward_run import Pull
 from .net_view.flow import Flow, added
 from .net_view.net_view import Scene

@@ -11,7 +11,7 @@ from ...runtime.byte_counts import bytes_of
 from ...runtime.spill import Spill
 from ...runtime.store import Store
 from ...runtime.store_faults import bad_spill
-from ..statistics.measuring import facts
+from ..statistics import facts
 from .interrupts import Interrupts
 from .progress import Pace, Progress
 

@@ -13,9 +13,7 @@ from msgspec.structs import replace
 
 from ...operators.registry import Array
 from ...runtime.devices import CPU, current, device_of, moved
-from ..document.bounds import PREVIEW_COLUMNS, PREVIEW_ROWS
-from ..document.numbers import Number, Value, number
-from ..document.rows import rows_and_columns
+from ..document import PREVIEW_COLUMNS, PREVIEW_ROWS, Number, Value, number, rows_and_columns
 from .histogram import histograms
 from .moments import moments
 from .vectors import absolute

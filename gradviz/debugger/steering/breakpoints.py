@@ -13,7 +13,7 @@ from html import escape
 
 from msgspec.structs import replace
 
-from ..document.parts import BreakpointEntry
+from ..document import BreakpointEntry
 from .conditions import ConditionError, Node, evaluate, shown
 from .marked_list import MarkedList
 from .occurrences import Finder, Occurrences

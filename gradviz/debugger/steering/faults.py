@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from ...program import GradvizError
 from ...program.errors import shorten
-from ..document.parts import Obstacle
+from ..document import Obstacle
 
 MOST_KNOWN = 8
 """Names that an error lists."""

@@ -12,8 +12,7 @@ import msgspec
 
 from ...program.errors import shorten
 from ...program.events import Event
-from ..document.parts import BreakpointEntry, Marked
-from ..document.schema import Trace
+from ..document import BreakpointEntry, Marked, Trace
 from .breakpoints import Breakpoint, Breakpoints
 from .conditions import ConditionError
 from .faults import CursorError, bad_argument

@@ -14,7 +14,7 @@ from typing import get_args
 
 import numpy as np
 
-from ..document.parts import Kind
+from ..document import Kind
 from .columns import Columns
 from .conditions import ConditionError, Field, Node, evaluate, is_blob, mentioned, parse, shown, truth
 from .places import Places, after, before

@@ -14,8 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from ..document.parts import Frame, Line, TraceEvent
-from ..document.schema import Trace
+from ..document import Frame, Line, Trace, TraceEvent
 from .faults import CursorError
 
 NOWHERE = -1

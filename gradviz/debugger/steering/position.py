@@ -12,10 +12,9 @@ from functools import cached_property
 from typing import Any
 
 from ...program.events import Event
-from ..document.schema import Trace
-from ..journal.progress import Progress
-from ..journal.recording import Recording
-from ..telling.trace_document import document
+from ..document import Trace
+from ..journal import Progress, Recording
+from ..telling import document
 from .places import Places
 from .saved_events import ReadEvents
 

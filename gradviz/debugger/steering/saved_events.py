@@ -9,8 +9,7 @@ from typing import Any, overload
 from msgspec.structs import replace
 
 from ...program.events import Event, from_dict
-from ..document.event_details import described
-from ..document.schema import Trace
+from ..document import Trace, described
 from .places import path_of
 
 

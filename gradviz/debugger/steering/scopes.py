@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
-from ..document.numbers import Ledger
-from ..document.schema import Trace
-from ..journal.nets import Key
-from ..journal.recording import Recording
+from ..document import Ledger, Trace
+from ..journal import Key, Recording
 from .places import path_of
 
 

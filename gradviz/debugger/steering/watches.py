@@ -8,7 +8,7 @@ from functools import cached_property
 from html import escape
 from typing import NamedTuple
 
-from ..document.numbers import Value
+from ..document import Value
 from .conditions import ConditionError, Field, Node, Result, evaluate, is_blob, mentioned, shown
 from .marked_list import MarkedList
 from .occurrences import Finder

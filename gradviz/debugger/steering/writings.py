@@ -13,9 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..document.numbers import Value
-from ..document.parts import Line, Revision, TraceEvent
-from ..document.schema import Trace
+from ..document import Line, Revision, Trace, TraceEvent, Value
 from .conditions import BLOB_FIELDS, Result, bare, is_blob
 from .places import all_lines, path_of
 

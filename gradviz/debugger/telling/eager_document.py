@@ -8,12 +8,8 @@ import msgspec
 
 from ...program.events import GradWritten, Played
 from ...version import __version__
-from ..document.numbers import json_safe
-from ..document.parts import Grad, Pool, Schedule
-from ..document.schema import Trace
-from ..journal.eager.lending import Lending
-from ..journal.eager.recording import EagerRecording
-from ..journal.progress import Pace
+from ..document import Grad, Pool, Schedule, Trace, json_safe
+from ..journal import EagerRecording, Lending, Pace
 from .eager_narration import summary, tape_summary
 from .eager_story import EagerStory
 from .narration import stored

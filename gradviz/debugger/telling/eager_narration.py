@@ -22,7 +22,7 @@ from ...program.events import (
     Waiting,
 )
 from ...program.operator import parts_of
-from ..document.numbers import Value
+from ..document import Value
 from .lines import GrowingLine, Written
 from .narration import code, count_of, listed, name, rule_applied, shape, shortened
 

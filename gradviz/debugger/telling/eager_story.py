@@ -25,11 +25,8 @@ from ...program.events import (
     Waiting,
 )
 from ...program.operator import parts_of
-from ..document.numbers import Value
-from ..document.parts import Grad, Schedule, TraceEvent, Wait
-from ..journal.eager.recording import EagerRecording
-from ..journal.eager.shown import is_python
-from ..journal.progress import Pace
+from ..document import Grad, Schedule, TraceEvent, Value, Wait
+from ..journal import EagerRecording, Pace, is_python
 from . import eager_narration
 from .execution import detail_of_run, oddities
 from .lines import GrowingLine, Lines, Written

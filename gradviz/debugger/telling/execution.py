@@ -12,12 +12,8 @@ import msgspec
 
 from ...program.events import EnteredSubnet, Event, Failed, GradWritten, LeftSubnet, Ran, to_dict
 from ...program.operator import parts_of
-from ..document.numbers import Value, json_safe
-from ..document.parts import Kind, TraceEvent
-from ..journal.nets import Key, Nested
-from ..journal.progress import Pace
-from ..journal.recording import Recording
-from ..journal.running import Run
+from ..document import Kind, TraceEvent, Value, json_safe
+from ..journal import Key, Nested, Pace, Recording, Run
 from . import narration
 from .eager_narration import known_before, written
 from .event_groups import Groups

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from ...operators.registry import Array
 from ...program.events import How
-from ..document.numbers import Contribution, Ledger, Number, number
-from ..statistics.vectors import Vector, cancellation, compare, norm, vector
+from ..document import Contribution, Ledger, Number, number
+from ..statistics import Vector, cancellation, compare, norm, vector
 
 
 class Term(NamedTuple):

@@ -14,8 +14,7 @@ from ...program import Gradient, Operator
 from ...program.control_flow import NETS, RUNNING_SUM, kept_inputs, nested_nets, renamed
 from ...program.events import Accumulated, Deduplicated, RuleApplied, Seeded
 from ...program.operator import parts_of
-from ..document.numbers import json_safe
-from ..document.parts import Line, Revision, Role
+from ..document import Line, Revision, Role, json_safe
 
 DUPLICATE = "_DEDUP"
 """In the name of a gradient's copy for one of several outputs that it arrives at."""

@@ -15,9 +15,8 @@ import msgspec
 
 from ...operators.registry import Array
 from ...program.control_flow import RUNNING_SUM, take_apart
-from ..document.numbers import Ledger
-from ..journal.nets import Key, Nested
-from ..journal.recording import Recording
+from ..document import Ledger
+from ..journal import Key, Nested, Recording
 from .ledger import Term, ledger
 from .programs import Program
 

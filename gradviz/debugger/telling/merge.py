@@ -6,9 +6,8 @@ from ...operators.indexing import added_rows
 from ...operators.registry import Array
 from ...program import GradientSlice
 from ...program.events import Deduplicated
-from ..document.bounds import MERGED_ROWS
-from ..document.numbers import Merge, MergedRow, Number, number
-from ..statistics.vectors import furthest
+from ..document import MERGED_ROWS, Merge, MergedRow, Number, number
+from ..statistics import furthest
 
 Arrays = tuple[Array | None, Array | None]
 """Indices and values of a slice as numpy's arrays; None: not computed."""

@@ -23,9 +23,9 @@ from ...program.events import (
     Visited,
 )
 from ...runtime.byte_counts import written
-from ..document.numbers import Merge, Value
-from ..journal.recording import Recording
-from ..statistics.measuring import WORKSPACES
+from ..document import Merge, Value
+from ..journal import Recording
+from ..statistics import WORKSPACES
 from .lines import GrowingLine, Lines, Written
 from .obstacle import sentence
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...program import GradvizError
-from ..document.parts import Obstacle
-from ..document.schema import Trace
-from ..journal.undefined_blobs import UNDEFINED
+from ..document import Obstacle, Trace
+from ..journal import UNDEFINED
 from .lines import Lines
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from ...program import Operator
 from ...program.control_flow import NETS, take_apart
 from ...program.events import Event, RuleApplied
-from ..document.parts import Subnet
-from ..journal.nets import Nested
+from ..document import Subnet
+from ..journal import Nested
 from .lines import GrowingLine, Lines
 
 

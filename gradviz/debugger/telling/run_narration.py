@@ -10,8 +10,7 @@ from typing import NamedTuple
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program.control_flow import take_apart
-from ..journal.recording import Recording
-from ..journal.running import Run
+from ..journal import Recording, Run
 from .control_narration import bindings
 from .lines import GrowingLine, Lines
 from .narration import code, count_of, name, shortened

@@ -29,10 +29,8 @@ from ...program.events import (
 )
 from ...program.operator import parts_of
 from ...runtime.devices import CPU, moved
-from ..document.numbers import Merge, json_safe
-from ..document.parts import Kind, TraceEvent
-from ..journal.progress import Pace
-from ..journal.recording import Recording
+from ..document import Kind, Merge, TraceEvent, json_safe
+from ..journal import Pace, Recording
 from . import control_narration, narration
 from .event_groups import Groups
 from .lines import GrowingLine, Lines, Written

@@ -10,10 +10,8 @@ import msgspec
 from ...operators.registry import Array
 from ...program.events import Accumulated
 from ...runtime.devices import CPU, current, device_of, moved
-from ..document.numbers import Ledger
-from ..journal.gradient_shapes import dense
-from ..journal.nets import Key
-from ..journal.recording import Recording
+from ..document import Ledger
+from ..journal import Key, Recording, dense
 from .ledger import Term, ledger
 from .lines import GrowingLine, Lines, Written
 

@@ -10,12 +10,8 @@ import numpy as np
 from ...operators import lookup
 from ...program.collection import uncollected
 from ...version import __version__
-from ..document.numbers import json_safe
-from ..document.parts import Formula, Subnet
-from ..document.schema import Trace
-from ..journal.eager.recording import EagerRecording
-from ..journal.progress import Pace, Progress
-from ..journal.recording import Recording
+from ..document import Formula, Subnet, Trace, json_safe
+from ..journal import EagerRecording, Pace, Progress, Recording
 from . import narration
 from .eager_document import eager_document, tape_document
 from .event_groups import Groups

@@ -12,11 +12,9 @@ from ...operators.scopes import ScopeStack
 from ...program.events import Ran
 from ...runtime.held import Held
 from ...runtime.shelf import Shelf
-from ..document.numbers import Value, Workspaces
-from ..document.parts import Frame
-from ..journal.nets import Key, Nested
-from ..journal.recording import Recording
-from ..statistics.measuring import FULL_PREVIEW, all_statistics, as_shown, of_stack, short_statistics, smaller
+from ..document import Frame, Value, Workspaces
+from ..journal import Key, Nested, Recording
+from ..statistics import FULL_PREVIEW, all_statistics, as_shown, of_stack, short_statistics, smaller
 
 
 class Seen(NamedTuple):

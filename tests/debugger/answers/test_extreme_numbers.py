@@ -9,8 +9,7 @@ import pytest
 from nbclient import NotebookClient
 
 import gradviz
-from gradviz.debugger.statistics.measuring import statistics
-from gradviz.debugger.statistics.vectors import cancellation, compare, furthest, norm, vector
+from gradviz.debugger.statistics import cancellation, compare, furthest, norm, statistics, vector
 from gradviz.debugger.telling.ledger import Term, ledger
 
 GREATEST, LEAST = np.finfo(np.float64).max, 5e-324
@@ -113,7 +112,7 @@ def test_a_notebook_has_complex_numbers_that_are_not_finite(tmp_path) -> None:
     NotebookClient(nbformat.read(tmp_path / "it.ipynb", as_version=4)).execute()
 
 
-def of(*arrays: np.ndarray) -> gradviz.debugger.document.schema.Ledger:
+def of(*arrays: np.ndarray) -> gradviz.debugger.document.Ledger:
     terms = [Term(f"g@{at}", f"Op #{at}", at, "generated", [], array) for at, array in enumerate(arrays)]
     with np.errstate(all="ignore"):
         return ledger("x@0", 1, "x_grad@0", terms, sum(arrays))

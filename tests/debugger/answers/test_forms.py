@@ -10,7 +10,7 @@ import pytest
 
 from gradviz import Net, Session, Workspace, debug
 from gradviz.debugger.answers import Answer
-from gradviz.debugger.document.codec import decode, encode
+from gradviz.debugger.document import decode, encode
 from tests.debugger.answers.nets import dead, overwritten
 from tests.debugger.conftest import skip_net
 from tests.debugger.loops import fed, gated

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradviz
-from gradviz.debugger.steering.faults import CursorError
+from gradviz.debugger.steering import CursorError
 from tests.debugger import loops
 from tests.debugger.answers.nets import recorded
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import gradviz
 from gradviz import functions as F
-from gradviz.debugger.document.codec import encode
+from gradviz.debugger.document import encode
 from tests.debugger.conftest import fed_workspace, skip_net
 from tests.debugger.loops import fed, gated
 

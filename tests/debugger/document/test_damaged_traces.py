@@ -20,8 +20,7 @@ import pytest
 
 import gradviz
 from gradviz import GradvizError
-from gradviz.debugger.document.bounds import TraceError
-from gradviz.debugger.document.codec import encode
+from gradviz.debugger.document import TraceError, encode
 from gradviz.drawing import svg
 from gradviz.notebook import still
 from gradviz.notebook.page import page

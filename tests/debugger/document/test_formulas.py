@@ -5,10 +5,7 @@ import json
 import pytest
 
 from gradviz import Net, Variable, debug, functions, register_kernel
-from gradviz.debugger.document.bounds import TraceError
-from gradviz.debugger.document.codec import decode, encode
-from gradviz.debugger.document.parts import Formula
-from gradviz.debugger.document.schema import Trace
+from gradviz.debugger.document import Formula, Trace, TraceError, decode, encode
 from tests.drawing.nested import loop
 
 

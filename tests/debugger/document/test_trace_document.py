@@ -14,10 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import gradviz
-from gradviz.debugger.document.bounds import TraceError
-from gradviz.debugger.document.codec import decode, encode
-from gradviz.debugger.document.numbers import Value, number
-from gradviz.debugger.document.schema import Trace
+from gradviz.debugger.document import Trace, TraceError, Value, decode, encode, number
 from gradviz.program.errors import GradvizError
 from tests.drawing.examples import SKIP_CONNECTION
 

@@ -7,10 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from gradviz import debug
-from gradviz.debugger.document.bounds import TraceError
-from gradviz.debugger.document.codec import decode, encode
+from gradviz.debugger.document import TraceError, decode, encode
 from gradviz.debugger.document.rows import MOST_TOLD
-from gradviz.debugger.statistics.measuring import all_statistics, short_statistics, statistics
+from gradviz.debugger.statistics import all_statistics, short_statistics, statistics
 from tests.debugger.loops import fed, gated, recurrent
 
 TRACE = debug(gated(), ["loss"], workspace=fed(3)).trace()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import gradviz
 from gradviz import GradvizError, Net, Variable, Workspace, debug, functions, load
 from gradviz.debugger import record
-from gradviz.debugger.journal.eager import record_backward
+from gradviz.debugger.journal import record_backward
 from gradviz.operators.scopes import ScopeStack
 from gradviz.runtime.store_faults import StoreError
 from tests.debugger.conftest import fed_workspace, skip_net

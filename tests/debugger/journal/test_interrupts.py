@@ -9,9 +9,8 @@ import pytest
 import gradviz
 from gradviz import Function, Net, Operator, Variable, Workspace, debug, functions
 from gradviz.debugger import record
-from gradviz.debugger.journal.eager import record_backward
-from gradviz.debugger.journal.progress import SoFar
-from gradviz.debugger.telling.trace_document import document
+from gradviz.debugger.journal import SoFar, record_backward
+from gradviz.debugger.telling import document
 from gradviz.notebook.progress import words
 from tests.debugger.loops import fed, recurrent
 

@@ -6,11 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gradviz
-from gradviz.debugger.document.bounds import TraceError
-from gradviz.debugger.document.codec import decode, encode
-from gradviz.debugger.document.schema import Trace
+from gradviz.debugger.document import Trace, TraceError, decode, encode
+from gradviz.debugger.statistics import short_statistics, statistics
 from gradviz.debugger.statistics.histogram import BINS
-from gradviz.debugger.statistics.measuring import short_statistics, statistics
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(100, 400), st.sampled_from([1e-30, 1.0, 1e30]))

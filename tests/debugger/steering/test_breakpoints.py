@@ -9,8 +9,7 @@ import pytest
 import gradviz
 from gradviz import Net, Workspace, debug
 from gradviz.debugger import ConditionError, CursorError
-from gradviz.debugger.document.bounds import TraceError
-from gradviz.debugger.document.codec import decode, encode
+from gradviz.debugger.document import TraceError, decode, encode
 from tests.debugger.conftest import skip_net
 from tests.debugger.loops import fed, gated
 

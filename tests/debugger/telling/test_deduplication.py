@@ -6,8 +6,7 @@ from msgspec.structs import replace
 
 from gradviz import GradientSlice, Net, NetError, debug, load
 from gradviz.debugger import CursorError
-from gradviz.debugger.document.bounds import TraceError
-from gradviz.debugger.document.codec import encode
+from gradviz.debugger.document import TraceError, encode
 from gradviz.drawing import LIGHT
 from gradviz.drawing.assembly import view
 from gradviz.program.events import Completed, Deduplicated

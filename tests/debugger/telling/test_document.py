@@ -3,7 +3,7 @@
 import numpy as np
 
 from gradviz import Net, Operator, Workspace, debug
-from gradviz.debugger.document.codec import decode, encode
+from gradviz.debugger.document import decode, encode
 from gradviz.program import NetDef
 from tests.debugger.answers.nets import recorded
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import gradviz
-from gradviz.debugger.document.bounds import TraceError
-from gradviz.debugger.document.codec import decode, encode
+from gradviz.debugger.document import TraceError, decode, encode
 from gradviz.notebook import still
 from gradviz.program.events import Completed, Failed, Ran
 from tests.debugger.conftest import fed_workspace, skip_net

@@ -20,7 +20,7 @@ from ....runtime.devices import current, device_of
 from ....runtime.executor import execute
 from ....runtime.planning import plan
 from ....runtime.step import Step
-from ...journal.gradient_shapes import dense
+from ...journal import dense
 from .flow import Flow
 from .net_view import Scene
 from .wording import split

@@ -14,7 +14,7 @@ from ....program import Gradient, GradientSlice, Operator
 from ....program.control_flow import NETS
 from ....program.events import Accumulated, Deduplicated, Event, GeneratorAdded, How, Played, RuleApplied, Seeded
 from ....program.operator import parts_of
-from ...document.parts import Line
+from ...document import Line
 from .net_view import Scene
 from .wording import number, revision, split
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...steering.faults import unknown
+from ...steering import unknown
 from .net_view import Scene, around_of, scene_of
 from .recorded import Recorded
 from .wording import split

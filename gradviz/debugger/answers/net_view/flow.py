@@ -10,7 +10,7 @@ from ....program import Gradient
 from ....program.events import Accumulated, GeneratorAdded, How, RuleApplied, Seeded, Skipped, Visited
 from ....program.operator import parts_of
 from ....runtime.devices import current, device_of, moved
-from ...journal.gradient_shapes import dense
+from ...journal import dense
 from .net_view import Scene
 from .wording import split
 

@@ -6,8 +6,8 @@ import re
 from contextlib import suppress
 from typing import NamedTuple
 
-from ...document.parts import Line
-from ...steering.faults import CursorError
+from ...document import Line
+from ...steering import CursorError
 from .finding import find
 from .flow import Flow, Sent, flow_of
 from .net_view import Scene

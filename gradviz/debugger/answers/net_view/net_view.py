@@ -15,10 +15,8 @@ from ....operators.registry import Array
 from ....operators.scopes import ScopeStack
 from ....program import Device, Operator
 from ....program.events import EnteredSubnet, Event, Failed, LeftSubnet, Ran
-from ...document.numbers import Value
-from ...document.parts import Frame, Line, Subnet
-from ...steering.faults import CursorError, no_value, unknown
-from ...steering.places import path_of
+from ...document import Frame, Line, Subnet, Value
+from ...steering import CursorError, no_value, path_of, unknown
 from .recorded import Recorded
 from .wording import by_name, number, split
 

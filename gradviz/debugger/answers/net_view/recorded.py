@@ -8,9 +8,9 @@ from threading import local
 from typing import TYPE_CHECKING
 
 from ....program.events import Event, Ran
-from ...document.schema import Trace
-from ...journal.recording import Recording
-from ...steering.places import path_of
+from ...document import Trace
+from ...journal import Recording
+from ...steering import path_of
 
 if TYPE_CHECKING:
     from .net_view import Scene

@@ -13,7 +13,7 @@ from ....program.control_flow import NETS
 from ....runtime.devices import CPU, moved
 from ....runtime.executor import execute
 from ....runtime.planning import plan
-from ...document.parts import Line
+from ...document import Line
 from .flow import Flow
 from .net_view import Scene
 from .wording import number, split

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from ...document.parts import Line, Revision
+from ...document import Line, Revision
 
 
 def revision(line: Line, position: int) -> Revision:

@@ -5,8 +5,7 @@ import pytest
 
 import gradviz
 from gradviz import Function, GradientError, Net, Variable, debug, functions
-from gradviz.debugger.document.bounds import TraceError
-from gradviz.debugger.document.codec import decode, encode
+from gradviz.debugger.document import TraceError, decode, encode
 from gradviz.program.events import Failed, Ran
 from tests.debugger.document.test_trace_document import changed
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gradviz import Function, FunctionHook, Variable, debug, functions, no_grad
-from gradviz.debugger.document.codec import encode
-from gradviz.debugger.journal.eager import record_backward
+from gradviz.debugger.document import encode
+from gradviz.debugger.journal import record_backward
 from tests.debugger.journal.eager.passes import gradients
 
 

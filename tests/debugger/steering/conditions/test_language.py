@@ -5,7 +5,8 @@ import math
 import pytest
 
 from gradviz import GradvizError
-from gradviz.debugger.steering.conditions import ConditionError, evaluate, parse, shown, truth
+from gradviz.debugger.steering import ConditionError
+from gradviz.debugger.steering.conditions import evaluate, parse, shown, truth
 from gradviz.debugger.steering.occurrences import PHRASES
 from tests.debugger.steering.conditions.cases import TABLE
 
