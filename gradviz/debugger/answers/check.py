@@ -11,9 +11,9 @@ from ...program import GradvizError
 from ..document import Line
 from .comparison import MOST, SEED, Checked, Verdict, compared
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
-from .net_view.finding import find, scene_at, scenes
+from .net_view.finding import find, view_at, views
 from .net_view.flow import flow_of
-from .net_view.net_view import Scene
+from .net_view.net_view import NetView
 from .net_view.recorded import Recorded
 from .net_view.rerun import NotCheckable, ProgramRun, as_double, check_repeats, operator_run, recorded_inputs
 from .net_view.wording import number, text_of
@@ -57,27 +57,27 @@ class CheckView(Answer, frozen=True):
 
 def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> CheckView:
     """Check the operator (``"#3"``) or blob that `word` means; raises CursorError ``not_found``, ``not_computed``."""
-    scene, line = _operator(recorded, subnet, frame, word)
+    view, line = _operator(recorded, subnet, frame, word)
     if line is not None:
-        return _check_operator(scene, line)
-    scene, blob = find(recorded, subnet, frame, word)
-    return _check_blob(scene, blob)
+        return _check_operator(view, line)
+    view, blob = find(recorded, subnet, frame, word)
+    return _check_blob(view, blob)
 
 
-def _operator(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> tuple[Scene, Line | None]:
-    """The scene and the line that ``"#3"`` means, perhaps behind a path and a colon; None where it is no number."""
-    here = next(scenes(recorded, subnet, frame))
+def _operator(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> tuple[NetView, Line | None]:
+    """The view and the line that ``"#3"`` means, perhaps behind a path and a colon; None where it is no number."""
+    here = next(views(recorded, subnet, frame))
     if not isinstance(word, str):
         return here, None
     path, colon, last = word.rpartition(":")
-    inside = scene_at(recorded, path) if colon else None
-    scene, last = (inside, last) if inside is not None else (here, word)
-    return scene, scene.line(last) if last[:1] == "#" and last[1:].isdigit() else None
+    inside = view_at(recorded, path) if colon else None
+    view, last = (inside, last) if inside is not None else (here, word)
+    return view, view.line(last) if last[:1] == "#" and last[1:].isdigit() else None
 
 
-def _check_operator(scene: Scene, line: Line) -> CheckView:
-    flow, index = flow_of(scene), number(line)
-    subject = scene.named(f"#{index} {text_of(line)}")
+def _check_operator(view: NetView, line: Line) -> CheckView:
+    flow, index = flow_of(view), number(line)
+    subject = view.named(f"#{index} {text_of(line)}")
     asked, arriving = flow.asked.get(index), flow.arriving.get(index, [])
     if asked is None or not any(asked.gives):
         why = "The pass did not ask its rule" if asked is None else "Its rule gives no input a gradient"
@@ -86,11 +86,11 @@ def _check_operator(scene: Scene, line: Line) -> CheckView:
     weights = [as_double(flow.array(line.outputs[slot], arriving[slot] or ())) for slot in slots]
     if not all(np.isfinite(weight).all() for weight in weights):
         return _not_checkable(subject, "The gradient that arrives is not finite: session.provenance says why.")
-    inputs = recorded_inputs(scene, line)
+    inputs = recorded_inputs(view, line)
     checks, notes = [], _notes(line, inputs, asked.gives)
     try:
-        run = operator_run(scene, line)
-        check_repeats(scene, line, run)
+        run = operator_run(view, line)
+        check_repeats(view, line, run)
         for blob in dict.fromkeys(line.inputs):
             places = [slot for slot, gives in enumerate(asked.gives) if gives and line.inputs[slot] == blob]
             if not places or inputs[places[0]].dtype.kind != "f":
@@ -113,20 +113,20 @@ def _check_operator(scene: Scene, line: Line) -> CheckView:
     return CheckView(subject, _overall(checks), checks, SEED, notes)
 
 
-def _check_blob(scene: Scene, word: str) -> CheckView:
-    flow = flow_of(scene)
+def _check_blob(view: NetView, word: str) -> CheckView:
+    flow = flow_of(view)
     blob = flow.meant(word)
-    subject = f"The gradient of {scene.named(blob)}"
+    subject = f"The gradient of {view.named(blob)}"
     sent = flow.gradient(blob)
     if sent is None:
-        return _not_checkable(subject, f'It has none: session.why_none("{scene.named(blob)}") says why.')
-    gradient, x = flow.array(blob, sent.parts), as_double(scene.needed(blob))
+        return _not_checkable(subject, f'It has none: session.why_none("{view.named(blob)}") says why.')
+    gradient, x = flow.array(blob, sent.parts), as_double(view.needed(blob))
     if x.dtype.kind != "f":
         return _not_checkable(subject, f"It holds {x.dtype}, which has no differences.")
     if not np.isfinite(x).all():
-        return _not_checkable(subject, f'It is not finite: session.provenance("{scene.named(blob)}") says why.')
+        return _not_checkable(subject, f'It is not finite: session.provenance("{view.named(blob)}") says why.')
     try:
-        program = ProgramRun(scene, flow, blob)
+        program = ProgramRun(view, flow, blob)
         ys = [y for y in flow.seeds if y in program.reached]
         weights = [as_double(flow.array(y, flow.seeds[y].parts)) for y in ys]
         checked = compared(blob, lambda x: program(x, ys), x, weights, gradient, is_analytic=False)

@@ -13,7 +13,7 @@ from ..steering import bad_argument
 from ..telling import shape
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of
 from .net_view.engine_state import changes, shown, state_at
-from .net_view.net_view import Scene, scene_of
+from .net_view.net_view import NetView, view_of
 from .net_view.recorded import Recorded
 from .net_view.wording import revision, text_of, told
 
@@ -111,8 +111,8 @@ def answer(recorded: Recorded, a: int, b: int | None) -> DiffView:
             raise bad_argument(name, value, f"a position from 0 to {count}")
     first, last = min(a, b), max(a, b)
     trace = recorded.trace
-    scenes = [scene_of(recorded, None, None), *(scene_of(recorded, net, None) for net in trace.subnets)]
-    outermost = scenes[0]
+    views = [view_of(recorded, None, None), *(view_of(recorded, net, None) for net in trace.subnets)]
+    outermost = views[0]
     before, after = state_at(outermost, first), state_at(outermost, last)
     events = list(enumerate(trace.events, 1))[first:last]
     failed = [event.detail for _, event in events if event.kind == "Failed"]
@@ -120,22 +120,22 @@ def answer(recorded: Recorded, a: int, b: int | None) -> DiffView:
     return DiffView(
         first=first,
         last=last,
-        played=[scene.named(told(line)) for scene, line in _lines(scenes, first, last) if line.role == "forward"],
+        played=[view.named(told(line)) for view, line in _lines(views, first, last) if line.role == "forward"],
         made=[
-            scene.named(text_of(line, last))
-            for scene, line in _lines(scenes, first, last)
+            view.named(text_of(line, last))
+            for view, line in _lines(views, first, last)
             if line.role != "forward" and line.kind == "operator"
         ],
         rewritten=[
-            Rewritten(scene.named(text_of(line, first)), scene.named(text_of(line, last)))
-            for scene in scenes
-            for line in (*scene.forward, *scene.backward)
+            Rewritten(view.named(text_of(line, first)), view.named(text_of(line, last)))
+            for view in views
+            for line in (*view.forward, *view.backward)
             if line.made <= first and revision(line, first) != revision(line, last)
         ],
         gradients=[
-            (scene.named(f"{event.blob}@{event.version}"), shown(event.gradient))
-            for scene in scenes
-            for at, event in scene.events
+            (view.named(f"{event.blob}@{event.version}"), shown(event.gradient))
+            for view in views
+            for at, event in view.events
             if first < at <= last and isinstance(event, GeneratorAdded)
         ],
         map=[
@@ -146,35 +146,35 @@ def answer(recorded: Recorded, a: int, b: int | None) -> DiffView:
         state=list(changes(before, after)),
         ledgers=[(one.blob, one.total) for one in trace.ledgers if first < one.at <= last],
         merged=[one.blob for one in trace.merges if first < one.at <= last],
-        computed=list(_computed(recorded, scenes, first, last)),
+        computed=list(_computed(recorded, views, first, last)),
         stopped=str(failed[0]["message"]) if failed else "",
     )
 
 
-def _lines(scenes: Sequence[Scene], first: int, last: int) -> Iterator[tuple[Scene, Line]]:
+def _lines(views: Sequence[NetView], first: int, last: int) -> Iterator[tuple[NetView, Line]]:
     """The lines that were made in between."""
-    for scene in scenes:
-        for line in (*scene.forward, *scene.backward):
+    for view in views:
+        for line in (*view.forward, *view.backward):
             if first < line.made <= last:
-                yield scene, line
+                yield view, line
 
 
-def _computed(recorded: Recorded, scenes: Sequence[Scene], first: int, last: int) -> Iterator[Computed]:
+def _computed(recorded: Recorded, views: Sequence[NetView], first: int, last: int) -> Iterator[Computed]:
     """What operators that ran in between wrote, in the order of their running."""
     trace = recorded.trace
-    lines = {line.id: line for scene in scenes for line in (*scene.forward, *scene.backward)}
+    lines = {line.id: line for view in views for line in (*view.forward, *view.backward)}
     nets = {net.id: net for net in trace.subnets}
-    inside: dict[int, Scene] = {}
+    inside: dict[int, NetView] = {}
     for event in trace.events[first:last]:
         if event.kind != Ran.__name__:
             continue
-        scene = scenes[0]
+        view = views[0]
         if event.frame is not None:
             net = nets[trace.frames[event.frame].subnet]
-            scene = inside.setdefault(event.frame, scene_of(recorded, net, event.frame))
+            view = inside.setdefault(event.frame, view_of(recorded, net, event.frame))
         for blob in (blob for id in event.lines for blob in lines[id].outputs):
-            if (value := scene.value(blob)) is not None:
-                yield Computed(scene.named(blob), shape(value), value.norm)
+            if (value := view.value(blob)) is not None:
+                yield Computed(view.named(blob), shape(value), value.norm)
 
 
 def _said(gradient: Gradient | None) -> str | None:

@@ -9,9 +9,9 @@ import msgspec
 
 from ..document import Line, Number, Value, number
 from ..statistics import WORKSPACES
-from .net_view.net_view import Scene
+from .net_view.net_view import NetView
 from .net_view.wording import split, told
-from .producer import Origin, Origins
+from .producer import Producer, Producers
 
 What = Literal["nan", "inf", "zero", "explosion"]
 Side = Literal["forward", "backward", "fed"]
@@ -44,76 +44,80 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class Chain:
-    """The way back, as origins and as links; `beside` are the inputs with the same fault that were not followed."""
+    """The way back, as producers and as links; `beside` are the inputs with the same fault that were not followed."""
 
     def __init__(self) -> None:
-        self.origins: list[Origin] = []
+        self.producers: list[Producer] = []
         self.links: list[Link] = []
         self.beside: list[str] = []
         self.seen: set[str] = set()
 
 
-class Walk:
+class FaultTrail:
     """Goes back from a blob to where its fault was born."""
 
-    def __init__(self, origins: Origins) -> None:
-        self._origins = origins
+    def __init__(self, producers: Producers) -> None:
+        self._producers = producers
 
-    def back(self, scene: Scene, blob: str, fault: What) -> Chain:
+    def back(self, view: NetView, blob: str, fault: What) -> Chain:
         """Along inputs that have the fault, until there is none."""
         is_bad = HAS["zero"] if fault == "zero" else _is_not_finite
         chain = Chain()
         while True:
-            origin = self._add(chain, scene, blob, None)
-            bad = [] if origin is None else [one for one in inputs_of(origin) if _is(is_bad, origin.scene.value(one))]
-            if origin is None or not bad:
+            producer = self._add(chain, view, blob, None)
+            bad = (
+                []
+                if producer is None
+                else [one for one in inputs_of(producer) if _is(is_bad, producer.view.value(one))]
+            )
+            if producer is None or not bad:
                 return chain
-            same = [one for one in bad if _is(HAS[fault], origin.scene.value(one))]
-            blob = (same or bad)[-1 if origin.line is not None and origin.line.role == "accumulation" else 0]
-            came_from = [self._origins.of(origin.scene, one) for one in bad if one != blob]
-            chain.beside += [other.scene.named(other.blob) for other in came_from]
-            scene = origin.scene
+            same = [one for one in bad if _is(HAS[fault], producer.view.value(one))]
+            blob = (same or bad)[-1 if producer.line is not None and producer.line.role == "accumulation" else 0]
+            came_from = [self._producers.of(producer.view, one) for one in bad if one != blob]
+            chain.beside += [other.view.named(other.blob) for other in came_from]
+            view = producer.view
 
-    def growing(self, scene: Scene, blob: str) -> Chain:
+    def growing(self, view: NetView, blob: str) -> Chain:
         """Along the inputs of greatest norm, of a backward operator those that are gradients."""
         chain = Chain()
         while True:
-            origin = self._origins.of(scene, blob)
-            known = [(_norm(origin.scene.value(one)), one) for one in self._flowing(origin)]
+            producer = self._producers.of(view, blob)
+            known = [(_norm(producer.view.value(one)), one) for one in self._flowing(producer)]
             norm, came_from = max(known, default=(0.0, ""))
-            was = _norm(origin.scene.value(origin.blob))
-            if self._add(chain, scene, blob, was / norm if norm > 0 else None) is None or not norm > 0:
+            was = _norm(producer.view.value(producer.blob))
+            if self._add(chain, view, blob, was / norm if norm > 0 else None) is None or not norm > 0:
                 return chain
-            scene, blob = origin.scene, came_from
+            view, blob = producer.view, came_from
 
-    def _flowing(self, origin: Origin) -> list[str]:
-        inputs = inputs_of(origin)
-        if origin.line is None or origin.line.role == "forward":
+    def _flowing(self, producer: Producer) -> list[str]:
+        inputs = inputs_of(producer)
+        if producer.line is None or producer.line.role == "forward":
             return inputs
-        made = {blob for line in origin.scene.operators for blob in line.outputs}
-        forward = {split(blob)[0] for line in origin.scene.forward for blob in (*line.inputs, *line.outputs)}
+        made = {blob for line in producer.view.operators for blob in line.outputs}
+        forward = {split(blob)[0] for line in producer.view.forward for blob in (*line.inputs, *line.outputs)}
         return [one for one in inputs if one in made or split(one)[0] not in forward]
 
-    def _add(self, chain: Chain, scene: Scene, blob: str, growth: float | None) -> Origin | None:
+    def _add(self, chain: Chain, view: NetView, blob: str, growth: float | None) -> Producer | None:
         """One more link; None where the way ends: nobody computed it, or it was there already."""
-        origin = self._origins.of(scene, blob)
-        link = link_of(origin, self._origins.ran(origin), growth)
+        producer = self._producers.of(view, blob)
+        link = link_of(producer, self._producers.ran(producer), growth)
         if link.blob in chain.seen:
             return None
         chain.seen.add(link.blob)
-        chain.origins.append(origin)
+        chain.producers.append(producer)
         chain.links.append(link)
-        return origin if origin.line is not None else None
+        return producer if producer.line is not None else None
 
 
-def link_of(origin: Origin, at: int | None, growth: float | None) -> Link:
+def link_of(producer: Producer, at: int | None, growth: float | None) -> Link:
     """A link of what was computed, or fed, by position `at`."""
-    scene, blob, line = origin
-    value = scene.value(blob)
+    view, blob, line = producer
+    value = view.value(blob)
     assert value is not None
     return Link(
-        blob=scene.named(blob),
-        by=_by(scene, blob, line),
+        blob=view.named(blob),
+        by=_by(view, blob, line),
         side="fed" if line is None else "forward" if line.role == "forward" else "backward",
         at=at,
         norm=value.norm,
@@ -127,16 +131,16 @@ def link_of(origin: Origin, at: int | None, growth: float | None) -> Link:
     )
 
 
-def _by(scene: Scene, blob: str, line: Line | None) -> str:
+def _by(view: NetView, blob: str, line: Line | None) -> str:
     if line is None:
-        return "was fed" if not scene.path else "came from outside"
+        return "was fed" if not view.path else "came from outside"
     return told(line)
 
 
-def inputs_of(origin: Origin) -> list[str]:
-    """The blob versions of numbers that went into an origin, each once."""
-    inputs = [] if origin.line is None else dict.fromkeys(origin.line.inputs)
-    return [one for one in inputs if (value := origin.scene.value(one)) is not None and value.dtype != WORKSPACES]
+def inputs_of(producer: Producer) -> list[str]:
+    """The blob versions of numbers that went into an producer, each once."""
+    inputs = [] if producer.line is None else dict.fromkeys(producer.line.inputs)
+    return [one for one in inputs if (value := producer.view.value(one)) is not None and value.dtype != WORKSPACES]
 
 
 HAS: dict[What, Callable[[Value], bool]] = {

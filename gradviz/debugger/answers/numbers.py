@@ -45,11 +45,11 @@ class NumbersView(Answer, frozen=True):
 
 def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str, row: int, column: int) -> NumbersView:
     """The page that begins at an element; raises CursorError ``not_found``, ``not_computed``, ``bad_argument``."""
-    scene, blob = find(recorded, subnet, frame, word)
-    if blob in scene.versions:
-        versions = [f"{blob}@{version}" for version in scene.versions[blob]]
-        blob = next((one for one in reversed(versions) if scene.array(one) is not None), versions[-1])
-    array = scene.needed(blob)
+    view, blob = find(recorded, subnet, frame, word)
+    if blob in view.versions:
+        versions = [f"{blob}@{version}" for version in view.versions[blob]]
+        blob = next((one for one in reversed(versions) if view.array(one) is not None), versions[-1])
+    array = view.needed(blob)
     if isinstance(array, ScopeStack):
         raise CursorError(
             f"{shorten(blob)} holds workspaces, no numbers.",
@@ -63,4 +63,4 @@ def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str,
             raise bad_argument(name, value, f"a number from 0 to {max(count, 1) - 1}")
     with current(device_of(array)):
         corner = array.reshape(rows, columns)[row : row + ROWS, column : column + COLUMNS]
-    return NumbersView(scene.named(blob), rows, columns, row, column, previews(moved(corner, CPU)[None])[0])
+    return NumbersView(view.named(blob), rows, columns, row, column, previews(moved(corner, CPU)[None])[0])

@@ -15,7 +15,7 @@ from ..steering import bad_argument
 from .forms import Answer, Block, Grid, Paragraph, digits, percent, way
 from .net_view.finding import find
 from .net_view.flow import Flow, flow_of
-from .net_view.net_view import Scene
+from .net_view.net_view import NetView
 from .net_view.recorded import Recorded
 from .ways import Part, Ways
 
@@ -122,26 +122,26 @@ def answer(recorded: Recorded, subnet: str | None, frame: int | None, y: str | N
     """The `k` greatest paths from `y`, or all ys, to `x`; raises CursorError ``not_found``, ``bad_argument``."""
     if type(k) is not int or k < 1:
         raise bad_argument("k", k, "a number of paths, 1 at least: paths(x, k=5)")
-    scene, blob = find(recorded, subnet, frame, x)
-    flow = flow_of(scene)
+    view, blob = find(recorded, subnet, frame, x)
+    flow = flow_of(view)
     blob = flow.meant(blob)
-    starts = _starts(scene, flow, y)
-    known = {start: None if parts is None else _array(scene, flow, start, parts) for start, parts in starts.items()}
+    starts = _starts(view, flow, y)
+    known = {start: None if parts is None else _array(view, flow, start, parts) for start, parts in starts.items()}
     has_values = recorded.recording is not None and all(array is not None for array in known.values())
-    ways = Ways(scene, flow, known if has_values else dict.fromkeys(known), blob)
+    ways = Ways(view, flow, known if has_values else dict.fromkeys(known), blob)
     found, is_proven = ways.greatest(k)
     whole = ways.whole() if has_values and ways.count else None
     gradient = flow.gradient(blob) if starts.keys() == flow.seeds.keys() else None
-    arrived = None if gradient is None else _array(scene, flow, blob, gradient.parts)
+    arrived = None if gradient is None else _array(view, flow, blob, gradient.parts)
     difference = None
     if whole is not None and arrived is not None:
         difference = furthest(moved(arrived, CPU), moved(whole, CPU))
     total = None if whole is None else vector(moved(whole, CPU))
     return PathsView(
-        x=scene.named(blob),
+        x=view.named(blob),
         starts=[(start, ", ".join(parts) if parts else "none") for start, parts in starts.items()],
         count=ways.count,
-        paths=[_path(scene, part, total) for part in found],
+        paths=[_path(view, part, total) for part in found],
         is_complete=len(found) == ways.count,
         is_proven=is_proven,
         norm=None if total is None else number(norm(total)),
@@ -150,31 +150,31 @@ def answer(recorded: Recorded, subnet: str | None, frame: int | None, y: str | N
     )
 
 
-def _starts(scene: Scene, flow: Flow, y: str | None) -> Mapping[str, tuple[str, ...] | None]:
+def _starts(view: NetView, flow: Flow, y: str | None) -> Mapping[str, tuple[str, ...] | None]:
     """Where the paths start, each with its gradient: the seed of a y, else all of the gradient that arrives there."""
     if y is None:
         return {blob: sent.parts for blob, sent in flow.seeds.items()}
-    other, blob = find(scene.recorded, scene.id, scene.frame, y)
-    if other.where != scene.where:
+    other, blob = find(view.recorded, view.id, view.frame, y)
+    if other.where != view.where:
         raise bad_argument("y", y, "two blobs of one net; ask in the nested net for the paths there")
-    if blob in scene.versions:
+    if blob in view.versions:
         seeded = [seed for seed in flow.seeds if seed.rpartition("@")[0] == blob]
-        blob = seeded[0] if seeded else f"{blob}@{scene.versions[blob][-1]}"
+        blob = seeded[0] if seeded else f"{blob}@{view.versions[blob][-1]}"
     if blob in flow.seeds:
         return {blob: flow.seeds[blob].parts}
     sent = flow.gradient(blob)
     return {blob: sent.parts if sent else None}
 
 
-def _array(scene: Scene, flow: Flow, blob: str, parts: Sequence[str]) -> Array | None:
-    if any(scene.array(part) is None for part in (blob, *parts)):
+def _array(view: NetView, flow: Flow, blob: str, parts: Sequence[str]) -> Array | None:
+    if any(view.array(part) is None for part in (blob, *parts)):
         return None
     return flow.array(blob, tuple(parts))
 
 
-def _path(scene: Scene, part: Part, total: Vector | None) -> Path:
+def _path(view: NetView, part: Part, total: Vector | None) -> Path:
     hops = part.hops[::-1]
-    blobs = [scene.forward[hop.operator].inputs[hop.slot] for hop in hops]
+    blobs = [view.forward[hop.operator].inputs[hop.slot] for hop in hops]
     length = share = cosine = None
     if part.array is not None and total is not None:
         length, share, cosine = (
@@ -183,7 +183,7 @@ def _path(scene: Scene, part: Part, total: Vector | None) -> Path:
     operators, slots = [hop.operator for hop in hops], [hop.slot for hop in hops]
     steps = [blobs[0] if blobs else part.start]
     for operator, slot, after in zip(operators, slots, [*blobs[1:], part.start], strict=False):
-        inputs = scene.forward[operator].inputs
+        inputs = view.forward[operator].inputs
         several = f" (input {slot})" if inputs.count(inputs[slot]) > 1 else ""
         steps += [f"#{operator}{several}", after]
     return Path([*blobs, part.start], operators, slots, steps, length, share, cosine)

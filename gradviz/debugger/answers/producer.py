@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..document import Line, Trace
-from .net_view.net_view import Scene, bindings, scene_of
+from .net_view.net_view import NetView, bindings, view_of
 from .net_view.recorded import Recorded
 from .net_view.wording import split
 
 
-class Origin(NamedTuple):
+class Producer(NamedTuple):
     """A blob version and the line that computed it; None: it was there before the program ran."""
 
-    scene: Scene
+    view: NetView
     blob: str
     line: Line | None
 
 
-class Origins:
+class Producers:
     """Finds who computed what.
 
     An array that goes from one iteration of a loop to the next, or into a nested net, is the same array; so the first
@@ -28,41 +28,41 @@ class Origins:
     def __init__(self, recorded: Recorded) -> None:
         self._recorded = recorded
         self._makers = _makers(recorded.trace)
-        self._scenes: dict[int, Scene] = {}
+        self._views: dict[int, NetView] = {}
         events = recorded.trace.events
         self._ran = {
             (event.frame, id): at for at, event in enumerate(events, 1) if event.kind == "Ran" for id in event.lines
         }
 
-    def ran(self, origin: Origin) -> int | None:
+    def ran(self, producer: Producer) -> int | None:
         """The position after a version was computed; None: it was there before."""
-        if origin.line is None:
+        if producer.line is None:
             return None
-        return self._ran.get((origin.scene.runs[origin.line.role != "forward"], origin.line.id))
+        return self._ran.get((producer.view.runs[producer.line.role != "forward"], producer.line.id))
 
-    def of(self, scene: Scene, blob: str) -> Origin:
-        """Who computed a version that a scene knows."""
-        line = scene.writers.get(blob)
+    def of(self, view: NetView, blob: str) -> Producer:
+        """Who computed a version that a view knows."""
+        line = view.writers.get(blob)
         if line is not None and line.subnets:
-            return self._inside(scene, line, blob) or Origin(scene, blob, line)
-        if line is not None or not scene.path:
-            return Origin(scene, blob, line)
-        return self._from_outside(scene, blob)
+            return self._inside(view, line, blob) or Producer(view, blob, line)
+        if line is not None or not view.path:
+            return Producer(view, blob, line)
+        return self._from_outside(view, blob)
 
-    def _from_outside(self, scene: Scene, blob: str) -> Origin:
+    def _from_outside(self, view: NetView, blob: str) -> Producer:
         """Who computed what a run of a nested net found when it began."""
-        run = scene.run_with(blob)
-        number = None if run is None else scene.number_of(blob)
+        run = view.run_with(blob)
+        number = None if run is None else view.number_of(blob)
         if number in self._makers:
             frame, made = self._makers[number]
-            return Origin(self._scene(frame), made, self._scene(frame).writers[made])
-        around = None if run is None else self._around(scene, run, blob)
-        return Origin(scene, blob, None) if around is None else self.of(*around)
+            return Producer(self._view(frame), made, self._view(frame).writers[made])
+        around = None if run is None else self._around(view, run, blob)
+        return Producer(view, blob, None) if around is None else self.of(*around)
 
-    def _around(self, scene: Scene, run: int, blob: str) -> tuple[Scene, str] | None:
+    def _around(self, view: NetView, run: int, blob: str) -> tuple[NetView, str] | None:
         """The same version in the net around, None where it has none there."""
         frame = self._recorded.trace.frames[run]
-        around = scene_of(self._recorded, None, None) if frame.around is None else self._scene(frame.around)
+        around = view_of(self._recorded, None, None) if frame.around is None else self._view(frame.around)
         line = around.run_operator(frame)
         name = split(blob)[0]
         if line.type == "Do":
@@ -70,12 +70,12 @@ class Origins:
         found = [outer for outer in line.inputs if split(outer)[0] == name]
         return (around, found[0]) if found else None
 
-    def _inside(self, scene: Scene, line: Line, blob: str) -> Origin | None:
+    def _inside(self, view: NetView, line: Line, blob: str) -> Producer | None:
         """Who computed an output of an operator with nested nets; None: none of its runs wrote it."""
         name = split(blob)[0]
         inner = bindings(line).get(name, "") if line.type == "Do" else name
-        for frame in reversed(scene.runs_of(line)):
-            inside = self._scene(frame)
+        for frame in reversed(view.runs_of(line)):
+            inside = self._view(frame)
             is_backward = self._recorded.trace.frames[frame].is_backward
             written = [
                 made
@@ -87,12 +87,12 @@ class Origins:
                 return self.of(inside, written[-1])
         return None
 
-    def _scene(self, frame: int) -> Scene:
-        if frame not in self._scenes:
+    def _view(self, frame: int) -> NetView:
+        if frame not in self._views:
             trace = self._recorded.trace
             net = next(net for net in trace.subnets if net.id == trace.frames[frame].subnet)
-            self._scenes[frame] = scene_of(self._recorded, net, frame)
-        return self._scenes[frame]
+            self._views[frame] = view_of(self._recorded, net, frame)
+        return self._views[frame]
 
 
 def _makers(trace: Trace) -> dict[int | None, tuple[int, str]]:

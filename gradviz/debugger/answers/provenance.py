@@ -12,12 +12,12 @@ from ..statistics import WORKSPACES, absolute
 from ..steering import CursorError, bad_argument
 from ..telling import listed
 from .causes import cause
-from .fault_trail import HAS, Chain, Link, Walk, What, finite, growth_of, inputs_of, link_of
+from .fault_trail import HAS, Chain, FaultTrail, Link, What, finite, growth_of, inputs_of, link_of
 from .forms import Answer, Block, Grid, Paragraph, digits
 from .net_view.finding import find
-from .net_view.net_view import Scene
+from .net_view.net_view import NetView
 from .net_view.recorded import Recorded
-from .producer import Origin, Origins
+from .producer import Producer, Producers
 
 NAMES: dict[What, str] = {"nan": "NaN", "inf": "Inf", "zero": "zero", "explosion": "explosion"}
 
@@ -125,13 +125,13 @@ def answer(
         raise bad_argument("what", what, f"one of {', '.join(NAMES)}, or None for whatever is wrong")
     if isinstance(factor, bool) or not isinstance(factor, int | float) or not factor > 1:
         raise bad_argument("factor", factor, "a number above 1: by how much a norm must have grown")
-    scene, blob = find(recorded, subnet, frame, word)
-    if blob in scene.versions:
-        versions = [f"{blob}@{version}" for version in scene.versions[blob]]
-        blob = next((one for one in reversed(versions) if scene.value(one) is not None), versions[-1])
-    value = scene.value(blob)
+    view, blob = find(recorded, subnet, frame, word)
+    if blob in view.versions:
+        versions = [f"{blob}@{version}" for version in view.versions[blob]]
+        blob = next((one for one in reversed(versions) if view.value(one) is not None), versions[-1])
+    value = view.value(blob)
     if value is None:
-        raise scene.no_value(blob)
+        raise view.no_value(blob)
     if value.dtype == WORKSPACES:
         raise CursorError(
             f"{shorten(blob)} holds workspaces, no numbers.",
@@ -140,31 +140,33 @@ def answer(
             ways_out=["Ask for a blob in one of them: a path and a colon say which."],
         )
     asked: What | None = what
-    origins = Origins(recorded)
-    walk = Walk(origins)
+    producers = Producers(recorded)
+    trail = FaultTrail(producers)
     for fault in [asked] if asked else NAMES:
         if fault == "explosion":
-            chain = walk.growing(scene, blob)
+            chain = trail.growing(view, blob)
             if growth_of(chain.links) > factor:
-                return _told(origins, scene, blob, fault, asked, chain)
+                return _told(producers, view, blob, fault, asked, chain)
         elif HAS[fault](value):
-            return _told(origins, scene, blob, fault, asked, walk.back(scene, blob, fault))
-    return ProvenanceView(scene.named(blob), None, asked)
+            return _told(producers, view, blob, fault, asked, trail.back(view, blob, fault))
+    return ProvenanceView(view.named(blob), None, asked)
 
 
-def _told(origins: Origins, scene: Scene, blob: str, fault: What, asked: What | None, chain: Chain) -> ProvenanceView:
+def _told(
+    producers: Producers, view: NetView, blob: str, fault: What, asked: What | None, chain: Chain
+) -> ProvenanceView:
     links = chain.links
     place = len(links) - 1
     if fault == "explosion":
         place = max(range(len(links)), key=lambda at: finite(links[at].growth))
-    origin, born = chain.origins[place], links[place]
-    inputs = inputs_of(origin)
+    producer, born = chain.producers[place], links[place]
+    inputs = inputs_of(producer)
     because = ""
-    if origin.line is not None and fault != "explosion":
-        because = cause(origin.line, [(one, origin.scene.value(one)) for one in inputs])
-    count, first = _elements(scene, blob, fault)
+    if producer.line is not None and fault != "explosion":
+        because = cause(producer.line, [(one, producer.view.value(one)) for one in inputs])
+    count, first = _elements(view, blob, fault)
     return ProvenanceView(
-        blob=scene.named(blob),
+        blob=view.named(blob),
         what=fault,
         asked=asked,
         count=count,
@@ -173,16 +175,16 @@ def _told(origins: Origins, scene: Scene, blob: str, fault: What, asked: What | 
         born=born,
         cause=because,
         inputs=tuple(
-            link_of(went_in, origins.ran(went_in), None)
-            for went_in in (Origin(origin.scene, one, origin.scene.writers.get(one)) for one in inputs)
+            link_of(went_in, producers.ran(went_in), None)
+            for went_in in (Producer(producer.view, one, producer.view.writers.get(one)) for one in inputs)
         ),
         beside=tuple(dict.fromkeys(other for other in chain.beside if other not in chain.seen)),
     )
 
 
-def _elements(scene: Scene, blob: str, fault: What) -> tuple[int, list[int] | None]:
+def _elements(view: NetView, blob: str, fault: What) -> tuple[int, list[int] | None]:
     """How many elements have the fault, and the index of the first one, where the array is there."""
-    value, array = scene.value(blob), scene.array(blob)
+    value, array = view.value(blob), view.array(blob)
     assert value is not None
     count = {"nan": value.nan, "inf": value.inf, "zero": value.zero, "explosion": 1}[fault]
     if array is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...program import Gradient
 from .forms import Answer, Block, Bullets, Grid, Paragraph, first_of
 from .net_view.engine_state import Generator, changes, operators_of, shown, state_at
-from .net_view.finding import scenes
+from .net_view.finding import views
 from .net_view.recorded import Recorded
 from .net_view.wording import text_of
 from .schedule import ScheduleState, schedule_at
@@ -110,13 +110,13 @@ def schedule_blocks(schedule: ScheduleState) -> Iterator[Block]:
 
 def answer(recorded: Recorded, subnet: str | None, frame: int | None) -> StateView:
     """The state of the net that we are in."""
-    scene = next(scenes(recorded, subnet, frame))
-    state = state_at(scene, recorded.position)
-    before = state_at(scene, recorded.position - 1) if recorded.position else None
-    forward = scene.forward[: len(state.ssa)]
+    view = next(views(recorded, subnet, frame))
+    state = state_at(view, recorded.position)
+    before = state_at(view, recorded.position - 1) if recorded.position else None
+    forward = view.forward[: len(state.ssa)]
     return StateView(
         position=recorded.position,
-        net="/".join(scene.path),
+        net="/".join(view.path),
         ssa=[text_of(line) for line in forward],
         input_usages=state.input_usages,
         frontier=state.frontier,

@@ -13,7 +13,7 @@ from ..document import Line
 from .forms import Answer, Block, Bullets, Grid, Paragraph
 from .net_view.finding import find
 from .net_view.flow import Flow, flow_of
-from .net_view.net_view import Scene
+from .net_view.net_view import NetView
 from .net_view.recorded import Recorded
 from .net_view.wording import name_of, revision, split
 
@@ -102,62 +102,60 @@ class VersionsView(Answer, frozen=True):
 
 def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> VersionsView:
     """The versions of the blob that `word` means; raises CursorError ``not_found``."""
-    scene, blob = find(recorded, subnet, frame, word)
-    name = blob if blob in scene.versions else split(blob)[0]
-    flow, lost = flow_of(scene), _lost(scene, name)
-    blobs = [f"{name}@{version}" for version in scene.versions[name]]
-    is_running = scene.recorded.first_run <= scene.position
-    there = {blob for blob in blobs if _is_there(scene, blob, is_running)}
+    view, blob = find(recorded, subnet, frame, word)
+    name = blob if blob in view.versions else split(blob)[0]
+    flow, lost = flow_of(view), _lost(view, name)
+    blobs = [f"{name}@{version}" for version in view.versions[name]]
+    is_running = view.recorded.first_run <= view.position
+    there = {blob for blob in blobs if _is_there(view, blob, is_running)}
     current = [one for one in blobs if one in there][-1:]
-    versions = [_version(scene, flow, one, there, current, one == lost) for one in blobs]
-    return VersionsView(scene.named(name), scene.position, versions)
+    versions = [_version(view, flow, one, there, current, one == lost) for one in blobs]
+    return VersionsView(view.named(name), view.position, versions)
 
 
-def _version(scene: Scene, flow: Flow, blob: str, there: set[str], current: Sequence[str], is_lost: bool) -> Version:
+def _version(view: NetView, flow: Flow, blob: str, there: set[str], current: Sequence[str], is_lost: bool) -> Version:
     name, version = split(blob)
     kept = f"{kept_name(BlobVersion(name, version))}@0"
-    readers = scene.readers.get(blob, [])
-    keeping = scene.readers.get(kept, [])
+    readers = view.readers.get(blob, [])
+    keeping = view.readers.get(kept, [])
     gradient_readers = [line for line in (*readers, *keeping) if line.role != "forward"]
-    after = scene.writers.get(f"{name}@{version + 1}")
+    after = view.writers.get(f"{name}@{version + 1}")
     gradients = [*flow.sent.get(blob, ()), *flow.sums.get(blob, ())]
     return Version(
         blob=blob,
-        writer=_told(scene.writers.get(blob)),
+        writer=_told(view.writers.get(blob)),
         is_there=blob in there,
         is_current=blob in current,
         overwritten_by=_told(after),
         readers=[name_of(line) for line in readers if line.role == "forward"],
-        gradient_readers=[name_of(line) for line in gradient_readers if line.made <= scene.position],
-        needed_by=[name_of(line) for line in gradient_readers if not _has_run(scene, line)],
+        gradient_readers=[name_of(line) for line in gradient_readers if line.made <= view.position],
+        needed_by=[name_of(line) for line in gradient_readers if not _has_run(view, line)],
         is_kept=bool(keeping),
         is_lost=is_lost,
-        gradients=[
-            _then(scene, part) for sent in sorted(gradients) if sent.at <= scene.position for part in sent.parts
-        ],
+        gradients=[_then(view, part) for sent in sorted(gradients) if sent.at <= view.position for part in sent.parts],
     )
 
 
-def _is_there(scene: Scene, blob: str, is_running: bool) -> bool:
+def _is_there(view: NetView, blob: str, is_running: bool) -> bool:
     """Whether a version is there: once the program runs, if its operator has run, before that if it was played."""
-    line = scene.writers.get(blob)
-    return line is None or (_has_run(scene, line) if is_running else line.made <= scene.position)
+    line = view.writers.get(blob)
+    return line is None or (_has_run(view, line) if is_running else line.made <= view.position)
 
 
-def _has_run(scene: Scene, line: Line) -> bool:
-    run = scene.runs[line.role != "forward"]
+def _has_run(view: NetView, line: Line) -> bool:
+    run = view.runs[line.role != "forward"]
     if run is None:
-        return line.ran is not None and line.ran <= scene.position
-    events = scene.recorded.trace.events[: scene.position]
+        return line.ran is not None and line.ran <= view.position
+    events = view.recorded.trace.events[: view.position]
     return any(event.frame == run and event.kind == Ran.__name__ and line.id in event.lines for event in events)
 
 
-def _lost(scene: Scene, name: str) -> str:
+def _lost(view: NetView, name: str) -> str:
     """The version for want of which the pass has stopped by this position; empty: there is none."""
-    for at, event in scene.failures:
+    for at, event in view.failures:
         is_it = event.error == "version_overwritten" and name in event.blobs
-        if is_it and at <= scene.position and event.index is not None:
-            line = scene.forward[event.index]
+        if is_it and at <= view.position and event.index is not None:
+            line = view.forward[event.index]
             touched = [blob for blob in (*line.outputs, *line.inputs) if split(blob)[0] == name]
             said = [blob for blob in touched if f"needs {blob}," in event.message]
             return (said or touched or [""])[0]
@@ -168,12 +166,12 @@ def _told(line: Line | None) -> str:
     return "" if line is None else name_of(line)
 
 
-def _then(scene: Scene, blob: str) -> str:
+def _then(view: NetView, blob: str) -> str:
     """What a version of a gradient is called at this position."""
-    line = scene.writers.get(blob)
+    line = view.writers.get(blob)
     if line is None or line.role == "forward":
         return blob
-    return revision(line, scene.position).outputs[line.outputs.index(blob)]
+    return revision(line, view.position).outputs[line.outputs.index(blob)]
 
 
 def _now(version: Version) -> str:

@@ -20,9 +20,9 @@ import numpy as np
 from ...operators.registry import Array
 from ...runtime.devices import CPU, device_of, moved
 from ..statistics import as_vector, norm, vector
-from .net_view.backward_run import Pull
+from .net_view.backward_run import BackwardRun
 from .net_view.flow import Flow, added
-from .net_view.net_view import Scene
+from .net_view.net_view import NetView
 
 RUNS = 20_000
 """How often backward operators may run for one answer."""
@@ -72,14 +72,14 @@ class Ways:
         count: how many there are.
     """
 
-    def __init__(self, scene: Scene, flow: Flow, starts: Mapping[str, Array | None], x: str) -> None:
-        self._scene = scene
+    def __init__(self, view: NetView, flow: Flow, starts: Mapping[str, Array | None], x: str) -> None:
+        self._view = view
         self._flow = flow
         self._starts = starts
         self._x = x
-        self._pull = Pull(scene, flow)
+        self._backward_run = BackwardRun(view, flow)
         counts = {x: 1}
-        for index, line in enumerate(scene.forward):
+        for index, line in enumerate(view.forward):
             total = sum(counts.get(blob, 0) for _, blob in self._inputs(index))
             for slot in self._outputs(index):
                 if total and line.outputs[slot] != x:
@@ -91,7 +91,7 @@ class Ways:
         """The inputs of an operator that its rule gives a gradient."""
         asked = self._flow.asked.get(index)
         if asked is not None:
-            pairs = zip(asked.gives, self._scene.forward[index].inputs, strict=False)
+            pairs = zip(asked.gives, self._view.forward[index].inputs, strict=False)
             yield from ((slot, blob) for slot, (gives, blob) in enumerate(pairs) if gives)
 
     def _outputs(self, index: int) -> list[int]:
@@ -100,8 +100,8 @@ class Ways:
 
     def _on_the_way(self) -> Iterator[Passed]:
         """The operators that ways pass, last first, each with the output and input slots that they pass."""
-        for index in reversed(range(len(self._scene.forward))):
-            line = self._scene.forward[index]
+        for index in reversed(range(len(self._view.forward))):
+            line = self._view.forward[index]
             outputs = [slot for slot in self._outputs(index) if line.outputs[slot] in self._counts]
             outputs = [slot for slot in outputs if line.outputs[slot] != self._x]
             inputs = [slot for slot, blob in self._inputs(index) if blob in self._counts]
@@ -115,10 +115,10 @@ class Ways:
             if array is not None:
                 _add(arriving, blob, array)
         for index, outputs, inputs in self._on_the_way():
-            line = self._scene.forward[index]
+            line = self._view.forward[index]
             given = {slot: arriving.pop(line.outputs[slot]) for slot in outputs if line.outputs[slot] in arriving}
             if given:
-                reached = self._pull(index, given)
+                reached = self._backward_run(index, given)
                 for slot in inputs:
                     if (array := reached[slot]) is not None:
                         _add(arriving, line.inputs[slot], array)
@@ -139,7 +139,7 @@ class Ways:
                 waiting[blob].append(Part(blob, (), array, _norm(array)))
         aside: list[tuple[str, float]] = []
         for index, outputs, inputs in passed:
-            line = self._scene.forward[index]
+            line = self._view.forward[index]
             for output in outputs:
                 parts = sorted(waiting.pop(line.outputs[output], ()), key=lambda part: part.rank)
                 aside += [(line.outputs[output], part.norm) for part in parts[kept : kept + 1]]
@@ -151,13 +151,13 @@ class Ways:
 
     def _kept(self, passed: list[Passed], most: int) -> int:
         """How many parts may be followed on from each blob."""
-        blobs = [self._scene.forward[index].outputs[slot] for index, outputs, _ in passed for slot in outputs]
-        sizes = [value.size for blob in blobs if (value := self._scene.value(blob)) is not None]
+        blobs = [self._view.forward[index].outputs[slot] for index, outputs, _ in passed for slot in outputs]
+        sizes = [value.size for blob in blobs if (value := self._view.value(blob)) is not None]
         return max(min(RUNS // max(1, len(passed)), ELEMENTS // max(1, sum(sizes))), 4 * most, LEAST)
 
     def _followed(self, part: Part, index: int, output: int, inputs: list[int]) -> Iterator[tuple[int, Part]]:
         """What becomes of a part on its way through an operator, for each input."""
-        reached = [] if part.array is None else self._pull(index, {output: part.array})
+        reached = [] if part.array is None else self._backward_run(index, {output: part.array})
         for slot in inputs:
             array = reached[slot] if reached else None
             yield slot, Part(part.start, (*part.hops, Hop(index, slot)), array, _norm(array))
@@ -175,12 +175,12 @@ class Ways:
         None: too dear to compute, or complex, where a Jacobian need not be linear.
         """
         passed = list(self._on_the_way())
-        outs = [self._scene.needed(self._scene.forward[at].outputs[slot]) for at, slots, _ in passed for slot in slots]
+        outs = [self._view.needed(self._view.forward[at].outputs[slot]) for at, slots, _ in passed for slot in slots]
         if sum(out.size for out in outs) > ROWS or any(out.dtype.kind == "c" for out in outs):
             return None
         gains = {self._x: 1.0}
         for index, outputs, inputs in reversed(passed):
-            line = self._scene.forward[index]
+            line = self._view.forward[index]
             for output in outputs:
                 norms = self._jacobian_norms(index, output, inputs)
                 gains[line.outputs[output]] = max(norms[slot] * gains[line.inputs[slot]] for slot in inputs)
@@ -188,12 +188,12 @@ class Ways:
 
     def _jacobian_norms(self, index: int, output: int, inputs: list[int]) -> dict[int, float]:
         """The greatest singular value of the transposed Jacobian of one output with respect to each input."""
-        like = self._scene.needed(self._scene.forward[index].outputs[output])
+        like = self._view.needed(self._view.forward[index].outputs[output])
         rows: dict[int, list[Array]] = {slot: [] for slot in inputs}
         for place in range(like.size):
             unit = np.zeros(like.size, dtype=like.dtype)
             unit[place] = 1
-            reached = self._pull(index, {output: moved(unit.reshape(like.shape), device_of(like))})
+            reached = self._backward_run(index, {output: moved(unit.reshape(like.shape), device_of(like))})
             for slot in inputs:
                 array = reached[slot]
                 rows[slot].append(np.zeros(0) if array is None else as_vector(moved(array, CPU)))

@@ -14,7 +14,7 @@ from ...program.events import Failed
 from .forms import Answer, Block, Bullets, Grid, Paragraph
 from .net_view.flow import Flow, Sent, flow_of
 from .net_view.gradient_names import meant
-from .net_view.net_view import Scene
+from .net_view.net_view import NetView
 from .net_view.recorded import Recorded
 from .net_view.wording import name_of, number, split
 
@@ -92,15 +92,15 @@ class WhyNoneView(Answer, frozen=True):
 
 def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> WhyNoneView:
     """Why the blob that `word` means, or whose gradient it means, has none; raises CursorError ``not_found``."""
-    scene, blob, asked = meant(recorded, subnet, frame, word)
-    return msgspec.structs.replace(_proof(recorded, scene, blob), asked=asked)
+    view, blob, asked = meant(recorded, subnet, frame, word)
+    return msgspec.structs.replace(_proof(recorded, view, blob), asked=asked)
 
 
-def _proof(recorded: Recorded, scene: Scene, blob: str) -> WhyNoneView:
-    flow = flow_of(scene)
+def _proof(recorded: Recorded, view: NetView, blob: str) -> WhyNoneView:
+    flow = flow_of(view)
     blob = flow.meant(blob)
-    named, position = scene.named(blob), scene.position
-    writer = scene.writers.get(blob)
+    named, position = view.named(blob), view.position
+    writer = view.writers.get(blob)
     if writer is not None and writer.role != "forward":
         return WhyNoneView(named, "none", position, [], [Cut("not_on_a_path", [blob], None, OF_THE_PASS)])
     coming = flow.gradient(blob)
@@ -108,13 +108,13 @@ def _proof(recorded: Recorded, scene: Scene, blob: str) -> WhyNoneView:
         now = flow.gradient(blob, position)
         known = [sent for sent in _gradients(flow, blob) if now is None or sent.at <= position]
         status: Status = "not yet" if now is None else "has one"
-        arrived = [_arrived(scene, sent) for sent in known]
-        return WhyNoneView(named, status, position, arrived, [], _without_value(scene, known[-1]))
-    failed = next((event for _, event in scene.failures), None)
-    if failed is not None and _could_arrive(scene, flow, blob):
+        arrived = [_arrived(view, sent) for sent in known]
+        return WhyNoneView(named, status, position, arrived, [], _without_value(view, known[-1]))
+    failed = next((event for _, event in view.failures), None)
+    if failed is not None and _could_arrive(view, flow, blob):
         ways_out = tuple(line[4:] for line in failed.explanation.splitlines() if line.startswith("  - "))
         return WhyNoneView(named, "stopped", position, [], [], failed.message, ways_out)
-    found = list(cuts(_PassedScene(scene, flow), blob))
+    found = list(cuts(_PassedScene(view, flow), blob))
     is_unwanted = recorded.trace.engine != "symbolic" and any(cut.reason == "no_gradient_for_input" for cut in found)
     return WhyNoneView(named, "none", position, [], found, UNWANTED if is_unwanted else "")
 
@@ -123,37 +123,37 @@ def _gradients(flow: Flow, blob: str) -> list[Sent]:
     return sorted([*flow.sent.get(blob, ()), *flow.sums.get(blob, ())], key=lambda sent: sent.at)
 
 
-def _without_value(scene: Scene, sent: Sent) -> str:
+def _without_value(view: NetView, sent: Sent) -> str:
     """That a gradient was made and not computed, because the run stopped or never began; else empty."""
-    last = scene.recorded.events[-1]
-    if not isinstance(last, Failed) or last.path != scene.path or scene.value(sent.parts[-1]) is not None:
+    last = view.recorded.events[-1]
+    if not isinstance(last, Failed) or last.path != view.path or view.value(sent.parts[-1]) is not None:
         return ""
-    why = "the run stopped" if scene.recorded.trace.obstacle is None else "nothing was run"
+    why = "the run stopped" if view.recorded.trace.obstacle is None else "nothing was run"
     return f"Its value was not computed, because {why}: {last.message}"
 
 
-def _arrived(scene: Scene, sent: Sent) -> Arrived:
+def _arrived(view: NetView, sent: Sent) -> Arrived:
     """A gradient under its final name, and what brings it."""
-    line = scene.writers.get(sent.parts[-1])
+    line = view.writers.get(sent.parts[-1])
     if sent.how in ("seed", "given"):
         origin = "a y: a seed of ones" if sent.how == "seed" else "a y: it was given"
     elif sent.how == "sum":
         origin = f"{line.type if line else 'the sum'}, when all had come"
     else:
-        through = name_of(scene.forward[sent.through]) if sent.through is not None else ""
+        through = name_of(view.forward[sent.through]) if sent.through is not None else ""
         origin = f"passed through {through}" if sent.how == "passed" or line is None else f"{line.type} of {through}"
     return Arrived(", ".join(sent.parts), sent.at, origin)
 
 
-def _could_arrive(scene: Scene, flow: Flow, start: str) -> bool:
+def _could_arrive(view: NetView, flow: Flow, start: str) -> bool:
     """Whether a way from `start`, with nothing on it that stops gradients, leads to a gradient that was there."""
     queue, seen = [start], {start}
     for blob in queue:
         if blob in flow.sent:
             return True
-        for line in scene.readers.get(blob, ()):
+        for line in view.readers.get(blob, ()):
             known = lookup(line.type)
-            is_open = line.role == "forward" and number(line) >= scene.recorded.trace.skip * (not scene.path)
+            is_open = line.role == "forward" and number(line) >= view.recorded.trace.skip * (not view.path)
             if is_open and not (known is not None and known.constant):
                 queue += [output for output in line.outputs if output not in seen]
                 seen.update(line.outputs)
@@ -161,18 +161,18 @@ def _could_arrive(scene: Scene, flow: Flow, start: str) -> bool:
 
 
 class _PassedScene:
-    """The net of a scene, for the proof."""
+    """The net of a view, for the proof."""
 
-    def __init__(self, scene: Scene, flow: Flow) -> None:
-        self._scene = scene
+    def __init__(self, view: NetView, flow: Flow) -> None:
+        self._view = view
         self._flow = flow
-        self.skip = 0 if scene.path else scene.recorded.trace.skip
+        self.skip = 0 if view.path else view.recorded.trace.skip
 
     def readers(self, blob: str) -> Sequence[int]:
-        return [number(line) for line in self._scene.readers.get(blob, ()) if line.role == "forward"]
+        return [number(line) for line in self._view.readers.get(blob, ()) if line.role == "forward"]
 
     def operator(self, index: int) -> tuple[str, Sequence[str]]:
-        line = self._scene.forward[index]
+        line = self._view.forward[index]
         return line.type, line.outputs
 
     def has_gradient(self, blob: str) -> bool:
@@ -180,14 +180,14 @@ class _PassedScene:
 
     def is_last(self, blob: str) -> bool:
         name, version = split(blob)
-        return not any(f"{name}@{version + 1}" in line.outputs for line in self._scene.forward)
+        return not any(f"{name}@{version + 1}" in line.outputs for line in self._view.forward)
 
     def leaves(self, blob: str) -> bool:
-        return split(blob)[0] in self._scene.leaving
+        return split(blob)[0] in self._view.leaving
 
     def inside(self, index: int, blob: str) -> Iterator[tuple[str, Passed, str]]:
-        line = self._scene.forward[index]
-        for way, inside in self._scene.inside(line):
+        line = self._view.forward[index]
+        for way, inside in self._view.inside(line):
             inner = inside.bound.get(split(blob)[0], "")
             if f"{inner}@0" in inside.from_outside:
                 yield way, _PassedScene(inside, flow_of(inside)), f"{inner}@0"

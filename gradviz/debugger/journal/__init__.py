@@ -3,7 +3,7 @@
 from .eager import EagerRecording, Lending, is_python, record_backward
 from .gradient_shapes import dense
 from .limits import Budget, Folder
-from .nets import Key, Nested
+from .nets import Key, NetHalves
 from .progress import Pace, Progress, SoFar, Work
 from .recording import Recording, record
 from .running import Run
@@ -16,7 +16,7 @@ __all__ = [
     "Folder",
     "Key",
     "Lending",
-    "Nested",
+    "NetHalves",
     "Pace",
     "Progress",
     "Recording",

@@ -10,7 +10,7 @@ from ...program.ssa import BlobVersion, Ssa
 from .nets import Key
 
 
-class Promise(NamedTuple):
+class ExpectedGradient(NamedTuple):
     """A gradient that is said to be one of `blob`.
 
     Attributes:
@@ -27,7 +27,7 @@ class Promise(NamedTuple):
     due: int
 
 
-def promises(events: Sequence[Event], program: Sequence[Ssa[BlobVersion]]) -> Iterator[Promise]:
+def expected_gradients(events: Sequence[Event], program: Sequence[Ssa[BlobVersion]]) -> Iterator[ExpectedGradient]:
     """Every gradient around the nested nets that a rule of the pass made or passed on, and every one that was given.
 
     Args:
@@ -44,7 +44,7 @@ def promises(events: Sequence[Event], program: Sequence[Ssa[BlobVersion]]) -> It
             names.write(event.position, event.operators)
             for blob, gradient in zip(read[event.index], event.g_input, strict=True):
                 if gradient is not None:
-                    yield names.promise(blob, gradient, event, arrived)
+                    yield names.expected(blob, gradient, event, arrived)
         elif type(event) is Accumulated:
             for rename in event.renames:
                 names.rename(rename.position, rename.slot, rename.new)
@@ -53,7 +53,7 @@ def promises(events: Sequence[Event], program: Sequence[Ssa[BlobVersion]]) -> It
             if event.operator is not None and event.position is not None:
                 names.write(event.position, [event.operator])
             elif names.are_outside(event.gradient):
-                yield names.promise((event.y, event.version), event.gradient, event, ())
+                yield names.expected((event.y, event.version), event.gradient, event, ())
 
 
 class _Names:
@@ -91,8 +91,10 @@ class _Names:
         """Whether a given gradient stays as it was given: no gradient operator takes its name, which nobody reads."""
         return all(self._maker.get(self.key(name), -1) < self._forward for name in parts_of(gradient))
 
-    def promise(self, blob: Key, gradient: Gradient, event: RuleApplied | Seeded, arrived: tuple[Key, ...]) -> Promise:
-        """The promise that `gradient`, as its name reads now, is one of `blob`."""
+    def expected(
+        self, blob: Key, gradient: Gradient, event: RuleApplied | Seeded, arrived: tuple[Key, ...]
+    ) -> ExpectedGradient:
+        """That `gradient`, as its name reads now, is one of `blob`."""
         parts = tuple([self.key(name) for name in parts_of(gradient)])
         due = max([self._maker.get(key, -1) for key in (blob, *parts)])
-        return Promise(blob, parts, event, arrived, due)
+        return ExpectedGradient(blob, parts, event, arrived, due)

@@ -27,7 +27,7 @@ from ...program.ssa import BlobVersion, Ssa
 from ...runtime.devices import current, device_of, moved
 from ...runtime.planning import infer, spec_of
 from ...runtime.shelf import Shelf
-from .expected_gradients import Promise, promises
+from .expected_gradients import ExpectedGradient, expected_gradients
 from .nets import Key
 
 Known = Mapping[Key, Array | ArraySpec | None]
@@ -46,9 +46,9 @@ class Fit:
         self._program = program
         self._forward = sum(isinstance(event, Played) and not event.path for event in events)
         self._rules = [event for event in events if isinstance(event, RuleApplied) and not event.path]
-        self._due: dict[int, list[Promise]] = {}
-        for promise in promises(events, program):
-            self._due.setdefault(promise.due, []).append(promise)
+        self._due: dict[int, list[ExpectedGradient]] = {}
+        for expected in expected_gradients(events, program):
+            self._due.setdefault(expected.due, []).append(expected)
 
     def check(self, position: int, values: Mapping[Key, Array]) -> None:
         """Check the gradients that are known once operator `position` has run; -1: before the first.
@@ -58,13 +58,13 @@ class Fit:
             RunError: ``shape_mismatch``: one that was given does not fit.
         """
         known: Known = values.specs if isinstance(values, Shelf) else values
-        for promise in self._due.get(position, ()):
-            self._check_shapes(promise, known)
-            blob = known.get(promise.blob)
-            if len(promise.parts) == 2 and blob is not None and promise.parts[0] in values:
-                outside = first_outside(values[promise.parts[0]], blob.shape[0])
+        for expected in self._due.get(position, ()):
+            self._check_shapes(expected, known)
+            blob = known.get(expected.blob)
+            if len(expected.parts) == 2 and blob is not None and expected.parts[0] in values:
+                outside = first_outside(values[expected.parts[0]], blob.shape[0])
                 if outside:
-                    raise self._misfit(promise, known, f"index {outside}")
+                    raise self._misfit(expected, known, f"index {outside}")
 
     def foresee(self, stopped: int, fed: Mapping[str, Array]) -> None:
         """Check what shapes alone tell of the gradients made before operator `stopped`, which cannot run.
@@ -78,8 +78,8 @@ class Fit:
         for position in range(-1, stopped):
             if position >= 0:
                 _infer(self._program[position], position, specs)
-            for promise in self._due.get(position, ()):
-                self._check_shapes(promise, specs)
+            for expected in self._due.get(position, ()):
+                self._check_shapes(expected, specs)
 
     def told(self, error: GradvizError) -> GradvizError:
         """`error`, met in running the program, with the rule that made its operator, where one did."""
@@ -97,55 +97,55 @@ class Fit:
                 )
         return error
 
-    def _check_shapes(self, promise: Promise, known: Known) -> None:
-        blob, gradient = known.get(promise.blob), known.get(promise.parts[-1])
+    def _check_shapes(self, expected: ExpectedGradient, known: Known) -> None:
+        blob, gradient = known.get(expected.blob), known.get(expected.parts[-1])
         if blob is None or gradient is None:
             return
         wanted, it = blob.shape, "it"
-        if len(promise.parts) == 2:
-            indices = known.get(promise.parts[0])
+        if len(expected.parts) == 2:
+            indices = known.get(expected.parts[0])
             if indices is None:
                 return
             if not blob.shape or indices.dtype.kind not in "iu":
-                raise self._misfit(promise, known, "its indices must be integers that number rows")
+                raise self._misfit(expected, known, "its indices must be integers that number rows")
             wanted, it = (*indices.shape, *blob.shape[1:]), "its values"
         if gradient.shape != wanted:
-            raise self._misfit(promise, known, f"{it} must have the shape {wanted}")
-        if gradient.dtype != blob.dtype and not self._suits(gradient.dtype, promise, known):
-            raise self._misfit(promise, known, f"{it} must be {blob.dtype}")
+            raise self._misfit(expected, known, f"{it} must have the shape {wanted}")
+        if gradient.dtype != blob.dtype and not self._suits(gradient.dtype, expected, known):
+            raise self._misfit(expected, known, f"{it} must be {blob.dtype}")
 
-    def _suits(self, dtype: np.dtype[Any], promise: Promise, known: Known) -> bool:
+    def _suits(self, dtype: np.dtype[Any], expected: ExpectedGradient, known: Known) -> bool:
         """Whether a gradient may have `dtype` although its blob has another: floating-point types may meet."""
         if dtype.kind != "f":
             return False
-        if isinstance(promise.event, Seeded):
-            blob = known.get(promise.blob)
+        if isinstance(expected.event, Seeded):
+            blob = known.get(expected.blob)
             return blob is not None and blob.dtype.kind == "f"
-        ssa = self._program[promise.event.index]
-        met = [*((blob.name, blob.version) for blob in (*ssa.reads, *ssa.writes)), *promise.arrived]
+        ssa = self._program[expected.event.index]
+        met = [*((blob.name, blob.version) for blob in (*ssa.reads, *ssa.writes)), *expected.arrived]
         return any(other is not None and other.dtype == dtype for other in map(known.get, met))
 
-    def _misfit(self, promise: Promise, known: Known, why: str) -> GradvizError:
-        blob = _shown(promise.blob, known)
-        gradient = " at rows ".join(_shown(part, known) for part in reversed(promise.parts))
-        event = promise.event
+    def _misfit(self, expected: ExpectedGradient, known: Known, why: str) -> GradvizError:
+        blob = _shown(expected.blob, known)
+        gradient = " at rows ".join(_shown(part, known) for part in reversed(expected.parts))
+        event = expected.event
         if not isinstance(event, RuleApplied):
             return RunError(
                 f"The gradient {gradient} that was given for {blob} does not fit: {why}.",
                 kind="shape_mismatch",
-                blobs=[*(name for name, _ in reversed(promise.parts)), event.y],
+                blobs=[*(name for name, _ in reversed(expected.parts)), event.y],
                 ways_out=[
                     "Feed it again as it must be: one element for each of its blob, or one row for each index.",
                     f"Give None for {event.y} to start from ones.",
                 ],
             )
-        position = self._writer(promise.parts[-1])
+        position = self._writer(expected.parts[-1])
         made = "" if position is None else f" Operator #{position} {self._program[position]} wrote it."
         return GradientError(
             f"The gradient {gradient} that {self._rule(event)} gives {blob} does not fit: {why}.{made}",
             kind="rule_failed",
             operator_index=event.index,
-            blobs=[promise.parts[-1][0], promise.blob[0]],
+            blobs=[expected.parts[-1][0], expected.blob[0]],
             ways_out=[
                 "Let the rule give each input a gradient of its shape and dtype, or a GradientSlice of its rows.",
                 "Where a kernel stretched an input, its gradient is summed over what was stretched.",

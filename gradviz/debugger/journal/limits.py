@@ -1,4 +1,4 @@
-"""Terms: what a recording may take, how it can be ended, and who hears how far it is."""
+"""Limits: what a recording may take, how it can be ended, and who hears how far it is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Budget = int | str | None
 Folder = str | PathLike[str] | bool | None
 
 
-class Terms(NamedTuple):
+class Limits(NamedTuple):
     """What holds while something is recorded.
 
     Attributes:
@@ -34,8 +34,8 @@ class Terms(NamedTuple):
 
 
 @contextmanager
-def agreed(budget: Budget, spill: Folder, progress: Progress | None) -> Iterator[Terms]:
-    """The terms of a recording that is made inside the ``with`` block; where it fails, it leaves no files.
+def agreed(budget: Budget, spill: Folder, progress: Progress | None) -> Iterator[Limits]:
+    """The limits of a recording that is made inside the ``with`` block; where it fails, it leaves no files.
 
     Raises:
         StoreError: ``bad_budget``, ``bad_spill``.
@@ -43,7 +43,7 @@ def agreed(budget: Budget, spill: Folder, progress: Progress | None) -> Iterator
     store = _store(budget, spill)
     try:
         with Interrupts() as interrupts:
-            yield Terms(store, interrupts, Pace(progress))
+            yield Limits(store, interrupts, Pace(progress))
     except BaseException:
         if store is not None:
             store.close()

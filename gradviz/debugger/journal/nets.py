@@ -46,7 +46,7 @@ class Part:
         self.reads = list(reads)
 
 
-class Nested:
+class NetHalves:
     """A net: its operators, those of its backward pass, and the nets inside.
 
     Attributes:
@@ -74,8 +74,8 @@ class Nested:
         self.forward = list(forward)
         self.backward = list(backward)
         self.program = number([*self.forward, *self.backward], initial)
-        self.nets: list[Nested] = []
-        self.inside: dict[Place, Nested] = {}
+        self.nets: list[NetHalves] = []
+        self.inside: dict[Place, NetHalves] = {}
         count = len(self.forward)
         self._parts = (Part(self.program[:count], initial), Part(self.program[count:], ()))
 
@@ -83,7 +83,7 @@ class Nested:
         """The half that runs."""
         return self._parts[is_backward]
 
-    def __iter__(self) -> Iterator[Nested]:
+    def __iter__(self) -> Iterator[NetHalves]:
         """Itself and every net inside, an outer one before those in it."""
         yield self
         for net in self.nets:
@@ -94,7 +94,7 @@ Makers = Mapping[tuple[tuple[str, ...], int], int]
 """(path of a net, gradient operator) -> the forward operator of that net whose rule made it."""
 
 
-def nets_of(forward: Sequence[Operator], backward: Sequence[Operator], events: Iterable[Event]) -> Nested:
+def nets_of(forward: Sequence[Operator], backward: Sequence[Operator], events: Iterable[Event]) -> NetHalves:
     """The outermost net, with all that is nested in it.
 
     Args:
@@ -108,12 +108,12 @@ def nets_of(forward: Sequence[Operator], backward: Sequence[Operator], events: I
         for position, op in enumerate(event.operators, event.position)
         if op.type in NETS
     }
-    outermost = Nested((), "", "", forward, backward)
+    outermost = NetHalves((), "", "", forward, backward)
     _fill(outermost, makers, len(forward), ())
     return outermost
 
 
-def _fill(net: Nested, makers: Makers, first: int, run: tuple[str, ...]) -> None:
+def _fill(net: NetHalves, makers: Makers, first: int, run: tuple[str, ...]) -> None:
     """Make the nets inside of `net`, whose backward operators are numbered from `first` when the net at `run` runs."""
     passes: dict[tuple[int, str], tuple[int, NetDef]] = {}
     alone: list[tuple[int, str, NetDef]] = []
@@ -130,7 +130,7 @@ def _fill(net: Nested, makers: Makers, first: int, run: tuple[str, ...]) -> None
             path = (*net.path, f"{of}.{argument}")
             index, back = passes.get((of, argument), (-1, None))
             initial = take_apart(op, of).initial if op.type == "Do" else ()
-            made = Nested(path, argument, inner.name, inner.ops, back.ops if back else (), initial)
+            made = NetHalves(path, argument, inner.name, inner.ops, back.ops if back else (), initial)
             net.nets.append(made)
             net.inside[False, of, argument] = made
             if back is not None:
@@ -138,7 +138,7 @@ def _fill(net: Nested, makers: Makers, first: int, run: tuple[str, ...]) -> None
             _fill(made, makers, 0, (*run, f"{first + index}.{argument}"))
     for index, argument, inner in alone:
         path = (*run, f"{first + index}.{argument}")
-        made = net.inside[True, index, argument] = Nested(path, argument, inner.name, (), inner.ops)
+        made = net.inside[True, index, argument] = NetHalves(path, argument, inner.name, (), inner.ops)
         net.nets.append(made)
         _fill(made, makers, 0, path)
 

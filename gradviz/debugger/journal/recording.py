@@ -21,8 +21,8 @@ from ...runtime.planning import Plan, plan
 from ...runtime.store import Store
 from .gradient_shapes import Fit
 from .interrupts import INTERRUPTED, interrupted
-from .limits import Budget, Folder, Terms, agreed
-from .nets import Key, Nested, nets_of
+from .limits import Budget, Folder, Limits, agreed
+from .nets import Key, NetHalves, nets_of
 from .progress import Progress
 from .running import Recorder, Run
 from .storing import StoringRecorder
@@ -104,7 +104,7 @@ class Recording:
         return self.contents.values
 
     @cached_property
-    def nets(self) -> Nested:
+    def nets(self) -> NetHalves:
         """The outermost net, with the nested ones inside."""
         count = len(self.net.ops)
         return nets_of(self.operators[:count], self.operators[count:], self.generation)
@@ -199,8 +199,8 @@ def record(
     _check_arguments(net, ys, workspace)
     if deduplicate is not None:
         check_aggregator(deduplicate)
-    with agreed(budget, spill, progress) as terms:
-        return _recorded(net.copy(), ys, workspace, skip, deduplicate, terms)
+    with agreed(budget, spill, progress) as limits:
+        return _recorded(net.copy(), ys, workspace, skip, deduplicate, limits)
 
 
 def _recorded(
@@ -209,13 +209,13 @@ def _recorded(
     workspace: Workspace | None,
     skip: int,
     deduplicate: Aggregator | None,
-    terms: Terms,
+    limits: Limits,
 ) -> Recording:
     ir = IR(net.ops, skip)
     events: list[Event] = []
     try:
         with uncollected():
-            _generate(ir.backward_events(ys), events, terms)
+            _generate(ir.backward_events(ys), events, limits)
     except GradvizError as error:
         if not events:
             raise
@@ -230,25 +230,25 @@ def _recorded(
         operators += [op for merge in merges for op in merge.operators]
     recorder = obstacle = None
     if workspace is not None and not isinstance(events[-1], Failed):
-        terms.pace.before = len(events)
+        limits.pace.before = len(events)
         nets = nets_of(net.ops, operators[len(net.ops) :], events)
-        recorder = Recorder(nets, terms) if terms.store is None else StoringRecorder(nets, terms, terms.store)
+        recorder = Recorder(nets, limits) if limits.store is None else StoringRecorder(nets, limits, limits.store)
         obstacle = _run(recorder, operators, workspace, events)
-    elif workspace is not None and not terms.interrupts.is_asked:
+    elif workspace is not None and not limits.interrupts.is_asked:
         obstacle = _obstacle_ahead(net.ops, workspace)
-    return NetRecording(net, ys, skip, operators, events, recorder, obstacle, deduplicate, terms.store)
+    return NetRecording(net, ys, skip, operators, events, recorder, obstacle, deduplicate, limits.store)
 
 
-def _generate(generator: Iterator[Event], events: list[Event], terms: Terms) -> None:
+def _generate(generator: Iterator[Event], events: list[Event], limits: Limits) -> None:
     """Let a pass be generated; `events` gets what happens."""
     count = -1
     while count < len(events):
         count = len(events)
         events.extend(islice(generator, AT_ONCE))
-        if terms.interrupts.is_asked:
+        if limits.interrupts.is_asked:
             raise interrupted(f"after event {len(events)}, while the pass was generated")
-        if (now := perf_counter()) > terms.pace.due:
-            terms.pace.tell(now, len(events))
+        if (now := perf_counter()) > limits.pace.due:
+            limits.pace.tell(now, len(events))
 
 
 def _check_arguments(net: object, ys: object, workspace: object) -> None:

@@ -19,8 +19,8 @@ from ...runtime.shelf import Shelf
 from ...runtime.step import Step
 from .gradient_shapes import Fit
 from .interrupts import interrupted
-from .limits import Terms
-from .nets import Key, Nested, Numbered
+from .limits import Limits
+from .nets import Key, NetHalves, Numbered
 
 Blobs = MutableMapping[str, Array]
 Values = MutableMapping[Key, Array]
@@ -44,7 +44,7 @@ class Run:
 
     def __init__(
         self,
-        net: Nested,
+        net: NetHalves,
         around: int | None,
         operator: int,
         iteration: int | None,
@@ -83,15 +83,15 @@ class Recorder:
         runs: those of nested nets, in the order in which they began.
 
     Args:
-        terms: on which it is recorded.
+        limits: within which it is recorded.
     """
 
-    def __init__(self, net: Nested, terms: Terms) -> None:
+    def __init__(self, net: NetHalves, limits: Limits) -> None:
         self.events: list[Event] = []
         self.values: Values = {}
         self.runs: list[Run] = []
         self.net = net
-        self._terms = terms
+        self._limits = limits
         self._done = self._count = 0
         self._current: int | None = None
         self._failed: tuple[tuple[str, ...], int | None] | None = None
@@ -133,10 +133,10 @@ class Recorder:
         self._keep(step, played, blobs, values, seconds)
         device = str(step.device)
         self.events.append(Ran(step.position, op, in_versions, out_versions, device, seconds, path=path))
-        terms = self._terms
-        if end > terms.pace.due:
-            terms.pace.tell(end, len(self.events), self._done, self._count)
-        if terms.interrupts.is_asked:
+        limits = self._limits
+        if end > limits.pace.due:
+            limits.pace.tell(end, len(self.events), self._done, self._count)
+        if limits.interrupts.is_asked:
             raise interrupted(f"after operator #{step.position} {op}", step.position)
 
     def _keep(self, step: Step, played: Numbered, blobs: Blobs, values: Values, seconds: float) -> None:

@@ -19,16 +19,16 @@ from ...runtime.shelf import Shelf
 from ...runtime.step import Step
 from ...runtime.store import Store
 from .gradient_shapes import Fit
-from .limits import Terms
-from .nets import Key, Nested, Numbered
+from .limits import Limits
+from .nets import Key, NetHalves, Numbered
 from .running import Blobs, Recorder, Values
 
 
 class StoringRecorder(Recorder):
     """Runs a program; its values lie in `store`, and so must the blobs that it runs on."""
 
-    def __init__(self, net: Nested, terms: Terms, store: Store) -> None:
-        super().__init__(net, terms)
+    def __init__(self, net: NetHalves, limits: Limits, store: Store) -> None:
+        super().__init__(net, limits)
         self.values = Shelf(store)
         self._store = store
         self._ends = dict(_ends(net))
@@ -77,7 +77,7 @@ class StoringRecorder(Recorder):
         return self._ends.get(id(played), ())
 
 
-def _ends(net: Nested) -> Iterator[tuple[int, list[Key]]]:
+def _ends(net: NetHalves) -> Iterator[tuple[int, list[Key]]]:
     """For each operator of a net and of those inside, as its half has it, the blob versions that none reads later."""
     for one in net:
         read: set[Key] = set()

@@ -16,7 +16,7 @@ from ..document import Trace
 from ..journal import Progress, Recording
 from ..telling import document
 from .places import Places
-from .saved_events import ReadEvents
+from .saved_events import SavedEvents
 
 
 class Placed:
@@ -25,7 +25,7 @@ class Placed:
     Args:
         trace: the trace document; None: made of the recording when it is needed.
         recording: what it was made of; None for a document read from a file, which has statistics but no arrays.
-        told: what the details of such a document describe, where they have been read, see `ReadEvents`.
+        told: what the details of such a document describe, where they have been read, see `SavedEvents`.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Placed:
         """Every event, first to last."""
         if self._recording is not None:
             return self._recording.events
-        return ReadEvents(self._trace, self._told)
+        return SavedEvents(self._trace, self._told)
 
     def move_to(self, position: int) -> Event | None:
         """Move to `position`, or the end nearest to it, and tell the observers."""

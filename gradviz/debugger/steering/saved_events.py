@@ -13,7 +13,7 @@ from ..document import Trace, described
 from .places import path_of
 
 
-class ReadEvents(Sequence[Event]):
+class SavedEvents(Sequence[Event]):
     """Every event of `trace`, first to last. `told`: those that its details describe, where they have been read."""
 
     def __init__(self, trace: Trace, told: Sequence[Event] | None = None) -> None:

@@ -21,7 +21,7 @@ GOES_ON = (RuleApplied, InputChecked, GeneratorAdded, Accumulated, LeftSubnet)
 """Events that go on with what an earlier one has begun."""
 
 
-class Groups:
+class EventGroups:
     """Numbers the groups of the events of a recording, which are told in order."""
 
     def __init__(self) -> None:

@@ -13,10 +13,10 @@ import msgspec
 from ...program.events import EnteredSubnet, Event, Failed, GradWritten, LeftSubnet, Ran, to_dict
 from ...program.operator import parts_of
 from ..document import Kind, TraceEvent, Value, json_safe
-from ..journal import Key, Nested, Pace, Recording, Run
+from ..journal import Key, NetHalves, Pace, Recording, Run
 from . import narration
 from .eager_narration import known_before, written
-from .event_groups import Groups
+from .event_groups import EventGroups
 from .lines import GrowingLine, Lines
 from .programs import Program
 from .run_narration import Passage, entered, left
@@ -35,7 +35,7 @@ class Execution:
         ended: (frame around, operator) -> the position after the operator ran, for those that run nested nets.
     """
 
-    def __init__(self, recording: Recording, program: Program, values: Values, groups: Groups, pace: Pace) -> None:
+    def __init__(self, recording: Recording, program: Program, values: Values, groups: EventGroups, pace: Pace) -> None:
         self.events: list[TraceEvent] = []
         self.ended: dict[tuple[int | None, int], int] = {}
         self._recording = recording
@@ -142,7 +142,7 @@ class Execution:
         text = narration.failed(event) if obstacle is None else narration.not_run(obstacle)
         return _again(whole, text, group, frame, None)
 
-    def _place(self, run: Run | None, position: int) -> tuple[Nested, Lines, GrowingLine]:
+    def _place(self, run: Run | None, position: int) -> tuple[NetHalves, Lines, GrowingLine]:
         """The net that runs, its lines, and the line of the operator at a position of it."""
         if run is None:
             net, lines = self._recording.nets, self._program.outermost
@@ -155,7 +155,7 @@ class Execution:
         line = self._place(around, run.operator)[2]
         return Passage(self._recording, run, line, self._program.of(run.net), around)
 
-    def _value(self, frame: int | None, net: Nested, key: Key) -> Value | None:
+    def _value(self, frame: int | None, net: NetHalves, key: Key) -> Value | None:
         if frame is None:
             return self._values.outermost.get(f"{key[0]}@{key[1]}")
         return self._values.of(frame, net, key)

@@ -16,7 +16,7 @@ import msgspec
 from ...operators.registry import Array
 from ...program.control_flow import RUNNING_SUM, take_apart
 from ..document import Ledger
-from ..journal import Key, Nested, Recording
+from ..journal import Key, NetHalves, Recording
 from .ledger import Term, ledger
 from .programs import Program
 
@@ -64,7 +64,7 @@ def loop_ledgers(recording: Recording, program: Program, ended: Ended) -> Iterat
                         yield msgspec.structs.replace(made, subnet=program.of(net).id or None, frame=frame)
 
 
-def _summed(program: Program, net: Nested, index: int, loop: Nested) -> Iterator[_Summed]:
+def _summed(program: Program, net: NetHalves, index: int, loop: NetHalves) -> Iterator[_Summed]:
     """What gradient operator `index` of `net`, a While, sums over the iterations of `loop`."""
     body = loop.inside[True, 0, "net"]
     forward, backward = take_apart(loop.forward[0], 0), take_apart(loop.backward[0], 0)

@@ -8,7 +8,7 @@ from ...program import Operator
 from ...program.control_flow import NETS, take_apart
 from ...program.events import Event, RuleApplied
 from ..document import Subnet
-from ..journal import Nested
+from ..journal import NetHalves
 from .lines import GrowingLine, Lines
 
 
@@ -20,7 +20,7 @@ class Program:
         ids: path of a nested net -> its id, an outer one before those in it.
     """
 
-    def __init__(self, net: Nested) -> None:
+    def __init__(self, net: NetHalves) -> None:
         self.outermost = Lines()
         self._net = net
         nested = [inner for inner in net if inner is not net]
@@ -37,7 +37,7 @@ class Program:
         """The lines of a nested net, by its path without iterations."""
         return self._lines[tuple(path)]
 
-    def of(self, net: Nested) -> Lines:
+    def of(self, net: NetHalves) -> Lines:
         """The lines of `net`."""
         return self._lines[net.path]
 
@@ -68,7 +68,7 @@ class Program:
                 backward=[line.finish() for line in lines.backward],
             )
 
-    def _play(self, net: Nested, index: int, op: Operator, at: int) -> GrowingLine:
+    def _play(self, net: NetHalves, index: int, op: Operator, at: int) -> GrowingLine:
         line = self._lines[net.path].play(op, at)
         for (is_backward, place, argument), inner in net.inside.items():
             if is_backward or place != index:
@@ -81,7 +81,7 @@ class Program:
                 self._play(inner, number, nested, at)
         return line
 
-    def _attach(self, net: Nested, position: int, line: GrowingLine, at: int) -> None:
+    def _attach(self, net: NetHalves, position: int, line: GrowingLine, at: int) -> None:
         """Give the line of gradient operator `position` of `net` its nested nets, and these their backward passes."""
         nets = {
             argument: inner

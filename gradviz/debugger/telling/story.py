@@ -32,7 +32,7 @@ from ...runtime.devices import CPU, moved
 from ..document import Kind, Merge, TraceEvent, json_safe
 from ..journal import Pace, Recording
 from . import control_narration, narration
-from .event_groups import Groups
+from .event_groups import EventGroups
 from .lines import GrowingLine, Lines, Written
 from .merge import Arrays, merge
 from .programs import Program
@@ -64,7 +64,7 @@ class Story:
         gradients: blob -> the versions of its gradient.
     """
 
-    def __init__(self, recording: Recording, program: Program, groups: Groups, pace: Pace) -> None:
+    def __init__(self, recording: Recording, program: Program, groups: EventGroups, pace: Pace) -> None:
         self.sums: list[Sum] = []
         self.merges: list[Merge] = []
         self.gradients: dict[str, Gradient] = {}

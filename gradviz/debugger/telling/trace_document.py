@@ -14,7 +14,7 @@ from ..document import Formula, Subnet, Trace, json_safe
 from ..journal import EagerRecording, Pace, Progress, Recording
 from . import narration
 from .eager_document import eager_document, tape_document
-from .event_groups import Groups
+from .event_groups import EventGroups
 from .execution import Execution
 from .loop_sums import loop_ledgers
 from .obstacle import entry
@@ -43,7 +43,7 @@ def _of(recording: Recording, pace: Pace) -> Trace:
 
 def _of_net(recording: Recording, pace: Pace) -> Trace:
     """The document of a pass that was generated and then run."""
-    program, groups = Program(recording.nets), Groups()
+    program, groups = Program(recording.nets), EventGroups()
     values = Values(recording, program.ids)
     story = Story(recording, program, groups, pace)
     pace.before = len(recording.generation)

@@ -13,7 +13,7 @@ from ...program.events import Ran
 from ...runtime.held import Held
 from ...runtime.shelf import Shelf
 from ..document import Frame, Value, Workspaces
-from ..journal import Key, Nested, Recording
+from ..journal import Key, NetHalves, Recording
 from ..statistics import FULL_PREVIEW, all_statistics, as_shown, of_stack, short_statistics, smaller
 
 
@@ -72,7 +72,7 @@ class Values:
         self.frames = list(self._frames(recording, ids))
         self.arrays = self._measured()
 
-    def of(self, frame: int, net: Nested, key: Key) -> Value | None:
+    def of(self, frame: int, net: NetHalves, key: Key) -> Value | None:
         """What is known of a blob version in a run of `net`; None: not computed."""
         slot = self.blobs[net.path].get(key)
         numbers = self.frames[frame].values
@@ -169,7 +169,7 @@ class Values:
         return below
 
 
-def _blobs(net: Nested) -> dict[Key, int]:
+def _blobs(net: NetHalves) -> dict[Key, int]:
     """The slot of each blob version of a net."""
     slots: dict[Key, int] = {}
     for part in (net.part(False), net.part(True)):

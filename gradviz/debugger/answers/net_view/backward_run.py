@@ -22,15 +22,15 @@ from ....runtime.planning import plan
 from ....runtime.step import Step
 from ...journal import dense
 from .flow import Flow
-from .net_view import Scene
+from .net_view import NetView
 from .wording import split
 
 
-class Pull:
+class BackwardRun:
     """The backward operators of a net on the recorded values of a run, one forward operator at a time."""
 
-    def __init__(self, scene: Scene, flow: Flow) -> None:
-        self._scene = scene
+    def __init__(self, view: NetView, flow: Flow) -> None:
+        self._view = view
         self._flow = flow
         self._ready: dict[int, _Ready] = {}
 
@@ -43,22 +43,22 @@ class Pull:
             CursorError: ``not_computed``. GradvizError: a rule or an operator that fails.
         """
         if index not in self._ready:
-            is_nested = self._scene.forward[index].type in NETS
+            is_nested = self._view.forward[index].type in NETS
             self._ready[index] = self._recorded(index) if is_nested else self._asked(index)
         return self._ready[index].run(arriving)
 
     def _asked(self, index: int) -> _Ready:
         """The operators that the rule makes for an operator whose inputs and outputs all have names of their own."""
-        line, flow = self._scene.forward[index], self._flow
+        line, flow = self._view.forward[index], self._flow
         values: dict[str, Array] = {}
         slots = []
         for blob in (*line.inputs, *line.outputs):
             name = split(blob)[0]
             name = numbered_name(name, values.__contains__) if name in values else name
-            values[name] = self._scene.needed(blob)
+            values[name] = self._view.needed(blob)
             slots.append(name)
         inputs, outputs = slots[: len(line.inputs)], slots[len(line.inputs) :]
-        op = Operator(line.type, inputs, outputs, dict(line.args), self._scene.operator(line).device)
+        op = Operator(line.type, inputs, outputs, dict(line.args), self._view.operator(line).device)
         names: list[str | None] = []
         for slot, parts in enumerate(flow.arriving[index]):
             names.append(None if parts is None else _free(f"{outputs[slot]}_grad", values))
@@ -70,28 +70,28 @@ class Pull:
 
     def _recorded(self, index: int) -> _Ready:
         """The recorded operators of a control operator, which run nested nets."""
-        scene, flow = self._scene, self._flow
-        line = scene.forward[index]
+        view, flow = self._view, self._flow
+        line = view.forward[index]
         names: list[str | None] = [None] * len(line.outputs)
         is_gradient: dict[str, int] = {}
-        values = {split(blob)[0]: scene.needed(blob) for blob in line.inputs}
+        values = {split(blob)[0]: view.needed(blob) for blob in line.inputs}
         for slot, parts in enumerate(flow.arriving[index]):
             if parts is not None:
                 sums = flow.sums.get(line.outputs[slot], ())
                 is_gradient |= dict.fromkeys([parts[-1], *(one.parts[-1] for one in sums)], slot)
                 name = names[slot] = split(parts[-1])[0]
-                values[name] = _zeros_like(scene.needed(parts[-1]))
+                values[name] = _zeros_like(view.needed(parts[-1]))
         operators: list[Operator] = []
         written: set[str] = set()
         for position in flow.asked[index].operators:
-            made = scene.operators[position]
-            operators.append(scene.operator(made))
+            made = view.operators[position]
+            operators.append(view.operator(made))
             for blob in made.inputs:
                 name = split(blob)[0]
                 if blob in is_gradient:
                     names[is_gradient[blob]] = name
-                    values[name] = _zeros_like(scene.needed(blob))
-                elif name not in written and (array := scene.array(blob)) is not None:
+                    values[name] = _zeros_like(view.needed(blob))
+                elif name not in written and (array := view.array(blob)) is not None:
                     values[name] = array
             written.update(split(blob)[0] for blob in made.outputs)
         results = []

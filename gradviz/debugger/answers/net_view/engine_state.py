@@ -15,7 +15,7 @@ from ....program.control_flow import NETS
 from ....program.events import Accumulated, Deduplicated, Event, GeneratorAdded, How, Played, RuleApplied, Seeded
 from ....program.operator import parts_of
 from ...document import Line
-from .net_view import Scene
+from .net_view import NetView
 from .wording import number, revision, split
 
 
@@ -138,12 +138,12 @@ class State:
         self._set(event.blob, event.version, event.gradient)
 
 
-def state_at(scene: Scene, position: int) -> State:
+def state_at(view: NetView, position: int) -> State:
     """The state of the pass over a net at a position."""
-    is_do = scene.owner is not None and scene.owner.type == "Do"
-    skip = 0 if scene.path else scene.recorded.trace.skip
-    state = State(scene.operators, skip, sorted(scene.leaving) if is_do else (), set(_unused(scene, skip)))
-    for at, event in scene.events:
+    is_do = view.owner is not None and view.owner.type == "Do"
+    skip = 0 if view.path else view.recorded.trace.skip
+    state = State(view.operators, skip, sorted(view.leaving) if is_do else (), set(_unused(view, skip)))
+    for at, event in view.events:
         if at > position:
             break
         state.add(event, at)
@@ -151,13 +151,13 @@ def state_at(scene: Scene, position: int) -> State:
     return state
 
 
-def _unused(scene: Scene, skip: int) -> Iterator[tuple[str, int]]:
+def _unused(view: NetView, skip: int) -> Iterator[tuple[str, int]]:
     """The ys whose given gradients nobody needs: the operator that wrote them in place passes none on."""
-    asked = {event.index: event for _, event in scene.events if isinstance(event, RuleApplied)}
-    for _, event in scene.events:
+    asked = {event.index: event for _, event in view.events if isinstance(event, RuleApplied)}
+    for _, event in view.events:
         if not isinstance(event, Seeded) or event.operator is not None or not event.version:
             continue
-        line = scene.writers.get(f"{event.y}@{event.version}")
+        line = view.writers.get(f"{event.y}@{event.version}")
         if line is None or line.subnets or number(line) < skip or number(line) not in asked:
             continue
         is_in_place = any(split(blob)[0] == event.y for blob in line.inputs)

@@ -11,7 +11,7 @@ from ....program.events import Accumulated, GeneratorAdded, How, RuleApplied, Se
 from ....program.operator import parts_of
 from ....runtime.devices import current, device_of, moved
 from ...journal import dense
-from .net_view import Scene
+from .net_view import NetView
 from .wording import split
 
 Parts = tuple[str, ...]
@@ -60,8 +60,8 @@ class Flow:
         passed_by: forward operator -> why the pass had nothing to ask it.
     """
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
+    def __init__(self, view: NetView) -> None:
+        self._view = view
         self.sent: dict[str, list[Sent]] = defaultdict(list)
         self.sums: dict[str, list[Sent]] = defaultdict(list)
         self.seeds: dict[str, Sent] = {}
@@ -69,7 +69,7 @@ class Flow:
         self.asked: dict[int, Asked] = {}
         self.passed_by: dict[int, str] = {}
         self._told: set[str] = set()
-        for at, event in scene.events:
+        for at, event in view.events:
             match event:
                 case Seeded():
                     y = f"{event.y}@{event.version}"
@@ -95,12 +95,12 @@ class Flow:
                     self.passed_by[event.index] = event.reason
 
     def _parts(self, gradient: Gradient, at: int) -> Parts:
-        return tuple(self._scene.final(name, at) for name in parts_of(gradient))
+        return tuple(self._view.final(name, at) for name in parts_of(gradient))
 
     def _made(self, position: int | None, gradient: Gradient, at: int) -> Parts:
         """The writings that a gradient's names stand for, by the operator that wrote the last one where one did."""
         *before, last = parts_of(gradient)
-        operators = self._scene.operators
+        operators = self._view.operators
         if position is not None and position < len(operators):
             line = operators[position]
             then = [revision for revision in line.history if revision.at <= at][-1]
@@ -109,8 +109,8 @@ class Flow:
                 # An input that is read twice has two gradients, which one operator may write under one name.
                 last = next((final for final in found if final not in self._told), found[0])
                 self._told.add(last)
-                return (*(self._scene.final(name, at) for name in before), last)
-        return (*(self._scene.final(name, at) for name in before), self._scene.final(last, at))
+                return (*(self._view.final(name, at) for name in before), last)
+        return (*(self._view.final(name, at) for name in before), self._view.final(last, at))
 
     def gradient(self, blob: str, at: int | None = None) -> Sent | None:
         """The gradient of a blob version as it is at position `at`, or in the end; None: there is none by then."""
@@ -119,19 +119,19 @@ class Flow:
 
     def meant(self, word: str) -> str:
         """The version whose gradient a name means: the earliest one that has any, else the first."""
-        if word not in self._scene.versions:
+        if word not in self._view.versions:
             return word
-        versions = [f"{word}@{version}" for version in self._scene.versions[word]]
+        versions = [f"{word}@{version}" for version in self._view.versions[word]]
         return next((blob for blob in versions if blob in self.sent), versions[0])
 
     def array(self, blob: str, parts: Parts) -> Array:
         """A gradient of `blob` as an array like it; raises CursorError ``not_computed``."""
-        values = self._scene.needed(parts[-1])
+        values = self._view.needed(parts[-1])
         if len(parts) == 1:
             return values
-        whole = dense(self._scene.needed(parts[0]), values, self._scene.needed(blob))
+        whole = dense(self._view.needed(parts[0]), values, self._view.needed(blob))
         if whole is None:  # rows that the blob does not have: the run stopped there
-            raise self._scene.no_value(parts[-1])
+            raise self._view.no_value(parts[-1])
         return whole
 
     def added(self, blob: str, index: int) -> Array | None:
@@ -144,11 +144,11 @@ class Flow:
         return whole
 
 
-def flow_of(scene: Scene) -> Flow:
-    """What the pass over the net of `scene` did; it is looked through once."""
-    if scene.flow is None:
-        scene.flow = Flow(scene)
-    return scene.flow
+def flow_of(view: NetView) -> Flow:
+    """What the pass over the net of `view` did; it is looked through once."""
+    if view.flow is None:
+        view.flow = Flow(view)
+    return view.flow
 
 
 def added(first: Array, second: Array) -> Array:

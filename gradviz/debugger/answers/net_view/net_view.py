@@ -1,7 +1,7 @@
-"""Scenes: one net of a recording, one run of it where it ran, and what its names mean at a position.
+"""Views of nets: one net of a recording, one run of it where it ran, and what its names mean at a position.
 
 Blob versions are known by their final names, as the document has them. What a line reads or writes may have been
-called otherwise before an accumulation renamed it; `Scene.final` knows the names of the time.
+called otherwise before an accumulation renamed it; `NetView.final` knows the names of the time.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 KEPT = 64
-"""Scenes that are kept: a loop can have thousands of runs."""
+"""Views that are kept: a loop can have thousands of runs."""
 
 
-class Scene:
+class NetView:
     """One net, and one run of it.
 
     Attributes:
@@ -152,18 +152,18 @@ class Scene:
         read = {blob for line in self.forward for blob in line.inputs} | initial
         return read - {blob for line in self.forward for blob in line.outputs}
 
-    def inside(self, line: Line) -> Iterator[tuple[str, Scene]]:
+    def inside(self, line: Line) -> Iterator[tuple[str, NetView]]:
         """The nested nets of a forward line that have a backward pass, each with the way there, in no run of them."""
         for argument, id in line.subnets.items():
             if argument == "cond_net":
                 continue
             net = next(net for net in self.recorded.trace.subnets if net.id == id)
-            scene = scene_of(self.recorded, net, None)
-            body = scene.forward[0] if argument == "loop_net" and len(scene.forward) == 1 else None
+            view = view_of(self.recorded, net, None)
+            body = view.forward[0] if argument == "loop_net" and len(view.forward) == 1 else None
             if body is not None and body.type == "Do":
-                yield from ((f"{argument}/0.{way}", inner) for way, inner in scene.inside(body))
+                yield from ((f"{argument}/0.{way}", inner) for way, inner in view.inside(body))
             else:
-                yield argument, scene
+                yield argument, view
 
     def final(self, blob: str, at: int | None = None) -> str:
         """What a version, or the latest version of a name, that was called `blob` at position `at` is in the end."""
@@ -305,23 +305,23 @@ def bindings(line: Line) -> dict[str, str]:
     }
 
 
-def scene_of(recorded: Recorded, subnet: Subnet | None, frame: int | None) -> Scene:
-    """The scene of a net, or of a run of it; the latest ones are kept for the next question."""
+def view_of(recorded: Recorded, subnet: Subnet | None, frame: int | None) -> NetView:
+    """The view of a net, or of a run of it; the latest ones are kept for the next question."""
     key = (subnet.id if subnet else None, frame)
-    scene = recorded.scenes.get(key)
-    if scene is None:
-        scene = recorded.scenes[key] = Scene(recorded, subnet, frame)
-        for oldest in list(recorded.scenes)[:-KEPT]:
-            recorded.scenes.pop(oldest, None)
-    return scene
+    view = recorded.views.get(key)
+    if view is None:
+        view = recorded.views[key] = NetView(recorded, subnet, frame)
+        for oldest in list(recorded.views)[:-KEPT]:
+            recorded.views.pop(oldest, None)
+    return view
 
 
-def around_of(recorded: Recorded, net: Subnet, frame: int | None) -> Iterator[Scene]:
-    """The scenes around a net, or around a run of it, from the inside out."""
+def around_of(recorded: Recorded, net: Subnet, frame: int | None) -> Iterator[NetView]:
+    """The views around a net, or around a run of it, from the inside out."""
     trace, path = recorded.trace, tuple(net.path)
     while path := path[:-1]:
         around = next((other for other in trace.subnets if tuple(other.path) == path), None)
         frame = None if frame is None else trace.frames[frame].around
         if around is not None:
-            yield scene_of(recorded, around, frame)
-    yield scene_of(recorded, None, None)
+            yield view_of(recorded, around, frame)
+    yield view_of(recorded, None, None)

@@ -13,7 +13,7 @@ from ...journal import Recording
 from ...steering import path_of
 
 if TYPE_CHECKING:
-    from .net_view import Scene
+    from .net_view import NetView
 
 
 class Recorded:
@@ -22,7 +22,7 @@ class Recorded:
     Attributes:
         position: where the question is asked, in this thread: a view may be answered while a cell asks elsewhere.
             What does not depend on it is looked for once and kept.
-        scenes: the latest scenes, by the ids of nets and the numbers of runs.
+        views: the latest views, by the ids of nets and the numbers of runs.
     """
 
     def __init__(self, trace: Trace, recording: Recording | None, events: Sequence[Event], position: int) -> None:
@@ -31,7 +31,7 @@ class Recorded:
         self.events = events
         self._asked = local()
         self.position = position
-        self.scenes: dict[tuple[str | None, int | None], Scene] = {}
+        self.views: dict[tuple[str | None, int | None], NetView] = {}
 
     @property
     def position(self) -> int:

@@ -15,7 +15,7 @@ from ....runtime.executor import execute
 from ....runtime.planning import plan
 from ...document import Line
 from .flow import Flow
-from .net_view import Scene
+from .net_view import NetView
 from .wording import number, split
 
 Rerun = Callable[[Sequence[Array]], list[Array]]
@@ -38,15 +38,15 @@ def as_double(array: Array) -> Array:
     return here.astype(np.float64) if here.dtype.kind == "f" else here
 
 
-def operator_run(scene: Scene, line: Line) -> Rerun:
+def operator_run(view: NetView, line: Line) -> Rerun:
     """A function that runs the operator of a forward line; raises NotCheckable where it has no kernel."""
-    op, known = scene.operator(line), lookup(line.type)
+    op, known = view.operator(line), lookup(line.type)
     if known is None or (known.kernel is None and not known.runs_nets):
         raise NotCheckable(f"{line.type} has no kernel here, so it cannot be run again.")
     if line.type in ON_PURPOSE:
         raise NotCheckable(f"{line.type} #{number(line)} sends back another gradient than its function's, on purpose.")
     if line.type in NETS:
-        stopped = next(_stops(scene, line), "")
+        stopped = next(_stops(view, line), "")
         if stopped:
             raise NotCheckable(
                 f"In {stopped} a StopGradient holds a value back, which differences cannot know: ask in that net."
@@ -68,25 +68,25 @@ def operator_run(scene: Scene, line: Line) -> Rerun:
     return run
 
 
-def _stops(scene: Scene, line: Line) -> Iterator[str]:
+def _stops(view: NetView, line: Line) -> Iterator[str]:
     """The nested nets of a line in which a StopGradient stands."""
-    for way, inside in scene.inside(line):
+    for way, inside in view.inside(line):
         for nested in inside.forward:
             if nested.type == "StopGradient":
                 yield f"{number(line)}.{way}"
             yield from _stops(inside, nested)
 
 
-def recorded_inputs(scene: Scene, line: Line) -> list[Array]:
+def recorded_inputs(view: NetView, line: Line) -> list[Array]:
     """What an operator read, in double precision."""
-    return [as_double(scene.needed(blob)) for blob in line.inputs]
+    return [as_double(view.needed(blob)) for blob in line.inputs]
 
 
-def check_repeats(scene: Scene, line: Line, run: Rerun) -> None:
+def check_repeats(view: NetView, line: Line, run: Rerun) -> None:
     """Raise NotCheckable unless an operator run on what it read gives what it gave."""
-    outputs = run([moved(scene.needed(blob), CPU) for blob in line.inputs])
+    outputs = run([moved(view.needed(blob), CPU) for blob in line.inputs])
     for blob, again in zip(line.outputs, outputs, strict=True):
-        was = scene.needed(blob)
+        was = view.needed(blob)
         if isinstance(was, ScopeStack):
             continue
         here = moved(was, CPU)
@@ -97,10 +97,10 @@ def check_repeats(scene: Scene, line: Line, run: Rerun) -> None:
             )
 
 
-def _leading(scene: Scene, flow: Flow) -> set[str]:
+def _leading(view: NetView, flow: Flow) -> set[str]:
     """The blob versions from which some way leads to a y, whether gradients come back on it or not."""
     leading = set(flow.seeds)
-    for line in reversed(scene.forward):
+    for line in reversed(view.forward):
         if not leading.isdisjoint(line.outputs):
             leading.update(line.inputs)
     return leading
@@ -115,14 +115,14 @@ class ProgramRun:
         held: where that happened to numbers that `blob` changes, in words.
     """
 
-    def __init__(self, scene: Scene, flow: Flow, blob: str) -> None:
-        self._scene = scene
+    def __init__(self, view: NetView, flow: Flow, blob: str) -> None:
+        self._view = view
         self._blob = blob
         self.held: list[str] = []
         self._steps: list[tuple[Line, Rerun, list[Array], list[bool]]] = []
         changed = {blob}
-        leading = _leading(scene, flow)
-        for index, line in enumerate(scene.forward):
+        leading = _leading(view, flow)
+        for index, line in enumerate(view.forward):
             asked = flow.asked.get(index)
             if changed.isdisjoint(line.inputs):
                 continue
@@ -135,9 +135,9 @@ class ProgramRun:
                     for one in dict.fromkeys(held)
                 ]
             if any(takes):
-                run = operator_run(scene, line)
-                check_repeats(scene, line, run)
-                self._steps.append((line, run, recorded_inputs(scene, line), takes))
+                run = operator_run(view, line)
+                check_repeats(view, line, run)
+                self._steps.append((line, run, recorded_inputs(view, line), takes))
                 changed.update(line.outputs)
         self.reached = changed
 

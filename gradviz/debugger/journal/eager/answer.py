@@ -9,7 +9,7 @@ from ....eager.gradients import Rows
 from ....eager.plan import Answer, Plan
 from ....operators.registry import Array
 from ....program import Gradient, GradientSlice, Operator
-from .names import GradientNames
+from .names import RankNames
 
 
 class Named(NamedTuple):
@@ -26,7 +26,7 @@ class Named(NamedTuple):
     makers: list[int | None]
 
 
-def named_answer(op: Operator, g_output: Sequence[str | None], plan: Plan, names: GradientNames) -> Named:
+def named_answer(op: Operator, g_output: Sequence[str | None], plan: Plan, names: RankNames) -> Named:
     """The steps of `plan`, by which `op` is run backward, with names for what they make.
 
     A plan numbers its values: inputs, outputs, gradients of the outputs, then what each step makes.
@@ -62,7 +62,7 @@ def named_answer(op: Operator, g_output: Sequence[str | None], plan: Plan, names
     return Named(made, g_input, makers)
 
 
-def _names_wanted(op: Operator, answers: Sequence[Answer], given: int, names: GradientNames) -> dict[int, str]:
+def _names_wanted(op: Operator, answers: Sequence[Answer], given: int, names: RankNames) -> dict[int, str]:
     """The names of the values that are the gradients of inputs, as far as steps make them."""
     wanted: dict[int, str] = {}
     for blob, answer in zip(op.inputs, answers, strict=True):
@@ -87,7 +87,7 @@ class Converted(NamedTuple):
 
 
 def conversions(
-    named: Named, plan: Plan, values: Sequence[Any], gxs: Sequence[Any], names: GradientNames
+    named: Named, plan: Plan, values: Sequence[Any], gxs: Sequence[Any], names: RankNames
 ) -> list[Converted]:
     """What was done to the answers of a plan before they were handed on; `named` then has the names of the results.
 
@@ -116,7 +116,7 @@ def conversions(
     return made
 
 
-def _flattened(gradient: GradientSlice, rows: Rows, before: Array, names: GradientNames) -> list[Converted]:
+def _flattened(gradient: GradientSlice, rows: Rows, before: Array, names: RankNames) -> list[Converted]:
     indices, values = (names.fresh(f"{name}_rows") for name in (gradient.indices, gradient.values))
     shape = [-1, *rows.values.shape[1:]]
     old = names.fresh(f"{values}_shape")

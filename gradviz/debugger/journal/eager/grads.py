@@ -10,7 +10,7 @@ from ....operators.registry import Array
 from ....program.events import GradWritten, Writing
 from ....runtime.devices import copied, device_of
 from ..nets import Key
-from .names import GradientNames
+from .names import RankNames
 
 
 class NotedChange(NamedTuple):
@@ -50,7 +50,7 @@ class Grads:
         self,
         expression: Expression,
         held: Mapping[Variable, Array],
-        names: GradientNames,
+        names: RankNames,
         values: MutableMapping[Key, Array],
     ) -> None:
         self._expression = expression

@@ -34,7 +34,7 @@ from ....runtime.devices import device_of
 from ..nets import Key
 from .answer import Converted, Named
 from .keeping import keep_given, remember_operator
-from .names import GradientNames
+from .names import RankNames
 from .shown import is_python, shown
 
 MOST_CONTRIBUTIONS = 8
@@ -93,7 +93,7 @@ class Log:
         names: those in use.
     """
 
-    def __init__(self, expression: Expression, names: GradientNames, values: MutableMapping[Key, Array]) -> None:
+    def __init__(self, expression: Expression, names: RankNames, values: MutableMapping[Key, Array]) -> None:
         self.events: list[Event] = []
         self.operators: list[Operator] = []
         self.values = values

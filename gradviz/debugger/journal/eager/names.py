@@ -12,7 +12,7 @@ from ....program import GradientSlice
 from ....program.operator import numbered_name
 
 
-class GradientNames:
+class RankNames:
     """Gives names that are not in use.
 
     Args:

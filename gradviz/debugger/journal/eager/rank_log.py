@@ -17,7 +17,7 @@ from ..nets import Key
 from .answer import Named, conversions, named_answer
 from .grads import Grads, NotedChange
 from .log import Log, OnItsWay
-from .names import GradientNames
+from .names import RankNames
 from .watched import Sum, Visit
 
 MOST_WAITING = 8
@@ -64,7 +64,7 @@ class Telling:
     """
 
     def __init__(self, expression: Expression, notes: Notes, store: Store | None) -> None:
-        names = GradientNames(expression.values)
+        names = RankNames(expression.values)
         values: MutableMapping[Key, Array] = {} if store is None else Shelf(store)
         self._grads = Grads(expression, notes.held, names, values)
         self.held = self._grads.held

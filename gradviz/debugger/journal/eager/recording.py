@@ -17,8 +17,8 @@ from ....program.collection import uncollected
 from ....program.events import Ran
 from ....runtime.devices import copied, device_of
 from ....runtime.store import Store
-from ..limits import Budget, Folder, Terms, agreed
-from ..nets import Nested, nets_of
+from ..limits import Budget, Folder, Limits, agreed
+from ..nets import NetHalves, nets_of
 from ..progress import Progress
 from ..recording import Contents, Recording
 from .grads import copies, noted
@@ -79,7 +79,7 @@ class EagerRecording(Recording):
         return [-1 if function is None else function.wanted for function in self.expression.functions]
 
     @cached_property
-    def nets(self) -> Nested:
+    def nets(self) -> NetHalves:
         """The program as it is shown."""
         operators, count = list(map(shown, self.operators)), len(self.net.ops)
         return nets_of(operators[:count], operators[count:], ())
@@ -177,7 +177,7 @@ def record_backward(
     if by is None:
         raise bad_schedule(schedule, SCHEDULES)
     roots = _roots(y, gradient)
-    with agreed(budget, spill, progress) as terms:
+    with agreed(budget, spill, progress) as limits:
         ys = [root for root, _ in roots]
         recalled = recall(recorded(ys), ys)
         if len(set(map(recalled.identity, ys))) < len(ys):
@@ -187,23 +187,25 @@ def record_backward(
         try:
             with uncollected():
                 way = _by_tape if by == "tape" and recalled.functions else _by_rank
-                return way(recalled, roots, given, retain_grad, terms)
+                return way(recalled, roots, given, retain_grad, limits)
         finally:
             mode.reset(token)
 
 
-def _by_rank(recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, terms: Terms) -> EagerRecording:
+def _by_rank(
+    recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, limits: Limits
+) -> EagerRecording:
     notes = Notes(copies(recalled.holding))
     telling, at_once = None, None
-    if terms.store is not None:
-        telling = Telling(written(recalled), notes, terms.store)
-        notes.visits = at_once = ToldAtOnce(telling, terms.store)
+    if limits.store is not None:
+        telling = Telling(written(recalled), notes, limits.store)
+        notes.visits = at_once = ToldAtOnce(telling, limits.store)
 
     def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
         own = [(y, copied(gradient, device_of(gradient))) for y, gradient in seeds]
         notes.seeds += [Seed(y, gradient, y in given) for y, gradient in own]
         notes.has_begun = True
-        return WatchedPass(notes.visits, notes.sums, terms, own, **options).run()
+        return WatchedPass(notes.visits, notes.sums, limits, own, **options).run()
 
     try:
         notes.changes = noted(changes(roots, run, retain_grad))
@@ -213,12 +215,14 @@ def _by_rank(recalled: Recalled, roots: Roots, given: set[Variable], retain_grad
         notes.error = error
     if at_once is not None:
         at_once.end()
-    return RankRecording(recalled, notes, terms.store, telling)
+    return RankRecording(recalled, notes, limits.store, telling)
 
 
-def _by_tape(recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, terms: Terms) -> EagerRecording:
+def _by_tape(
+    recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, limits: Limits
+) -> EagerRecording:
     made = written(recalled)
-    log = TapeLog(made, copies(recalled.holding), terms)
+    log = TapeLog(made, copies(recalled.holding), limits)
     try:
         log.written(noted(changes(roots, watched_tape(log, made, given), retain_grad)))
     except Exception as error:
@@ -226,7 +230,7 @@ def _by_tape(recalled: Recalled, roots: Roots, given: set[Variable], retain_grad
             raise
         log.failed(error)
     settle(log.values)
-    return TapeRecording(made, log, terms.store)
+    return TapeRecording(made, log, limits.store)
 
 
 def _roots(y: Any, gradient: Any) -> list[tuple[Variable, Any]]:

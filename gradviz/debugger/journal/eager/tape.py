@@ -25,13 +25,13 @@ from ....program.events import Completed, Event, Failed, Played, Ran, RuleApplie
 from ....runtime.devices import copied, device_of
 from ....runtime.shelf import Shelf
 from ..interrupts import interrupted
-from ..limits import Terms
-from ..nets import Key, Nested, nets_of
+from ..limits import Limits
+from ..nets import Key, NetHalves, nets_of
 from ..recording import stopped
 from .grads import Grads, NotedChange
 from .keeping import keep_given, remember_operator, settle
 from .lending import lendings
-from .names import GradientNames
+from .names import RankNames
 from .shown import shown
 
 Ys = dict[str, str | None]
@@ -53,20 +53,20 @@ class TapeLog:
         running: the function that goes backward on its own, by its index; None: none, or all are of the table.
     """
 
-    def __init__(self, expression: Expression, held: Mapping[Variable, Array], terms: Terms) -> None:
+    def __init__(self, expression: Expression, held: Mapping[Variable, Array], limits: Limits) -> None:
         self.generation: list[Event] = []
         self.execution: list[Event] = []
         self.operators: list[Operator] = []
-        self.values: MutableMapping[Key, Array] = {} if terms.store is None else Shelf(terms.store)
+        self.values: MutableMapping[Key, Array] = {} if limits.store is None else Shelf(limits.store)
         keep_given(self.values, expression.values)
-        self.names = GradientNames(expression.values)
+        self.names = RankNames(expression.values)
         self.grads = Grads(expression, held, self.names, self.values)
         self.ys: Ys = {}
         self.lendings = lendings(expression)
         self.has_begun = False
         self.running: int | None = None
         self._expression = expression
-        self._terms = terms
+        self._limits = limits
 
     def generate(self, ys: Ys) -> None:
         """The IR makes the backward pass of `ys`.
@@ -79,23 +79,23 @@ class TapeLog:
         try:
             for event in ir.backward_events(ys):
                 self.generation.append(_shown(event))
-                if self._terms.interrupts.is_asked:
+                if self._limits.interrupts.is_asked:
                     raise interrupted(f"after event {len(self.generation)}, while the pass was generated")
         finally:
             self.operators = ir.gradient_ops
 
-    def net(self) -> Nested:
+    def net(self) -> NetHalves:
         """The program with the versions of its blobs."""
         return nets_of(self._expression.operators, self.operators, [])
 
-    def known(self, net: Nested) -> None:
+    def known(self, net: NetHalves) -> None:
         """What the forward operators have returned is known."""
         for index, (op, ins, outs, _) in enumerate(net.part(False).steps):
             device = str(device_of(self._expression.values[op.outputs[0]])) if op.outputs else "cpu"
             self.execution.append(Ran(index, shown(op), ins, outs, device, None))
 
     def ran(
-        self, net: Nested, position: int, outputs: Sequence[Array | None], seconds: float, *, by_kernel: bool = True
+        self, net: NetHalves, position: int, outputs: Sequence[Array | None], seconds: float, *, by_kernel: bool = True
     ) -> None:
         """Gradient operator `position` has run; `by_kernel`: its kernel has made `outputs`."""
         op, ins, outs, keys = net.part(True).steps[position]
@@ -107,10 +107,10 @@ class TapeLog:
         device = str(next((device_of(array) for array in outputs if array is not None), "cpu"))
         at = len(self._expression.operators) + position
         self.execution.append(Ran(at, shown(op), ins, outs, device, seconds))
-        terms = self._terms
-        if (now := perf_counter()) > terms.pace.due:
-            terms.pace.tell(now, len(self.generation) + len(self.execution), position + 1, len(self.operators))
-        if terms.interrupts.is_asked:
+        limits = self._limits
+        if (now := perf_counter()) > limits.pace.due:
+            limits.pace.tell(now, len(self.generation) + len(self.execution), position + 1, len(self.operators))
+        if limits.interrupts.is_asked:
             raise interrupted(f"after gradient operator #{at} {shown(op)}")
 
     def written(self, changes: Sequence[NotedChange]) -> None:

@@ -17,7 +17,7 @@ from ....eager.variable import Variable
 from ....operators.registry import Array
 from ....runtime.devices import copied, device_of
 from ..interrupts import interrupted
-from ..limits import Terms
+from ..limits import Limits
 
 
 class Visit:
@@ -56,7 +56,7 @@ class WatchedPass(Pass):
 
     Args:
         visits, sums: where what happens is noted, in order.
-        terms: on which it is recorded.
+        limits: within which it is recorded.
     """
 
     is_watched = True
@@ -65,13 +65,13 @@ class WatchedPass(Pass):
         self,
         visits: list[Visit],
         sums: list[Sum],
-        terms: Terms,
+        limits: Limits,
         seeds: Sequence[tuple[Variable, Any]],
         **options: Any,
     ) -> None:
         self._visits = visits
         self._sums = sums
-        self._terms = terms
+        self._limits = limits
         self._runs: list[tuple[Sequence[Array], float]] = []
         self._visited = 0
         super().__init__(seeds, add=self._add, **options)
@@ -80,11 +80,11 @@ class WatchedPass(Pass):
         visit = Visit(function, gys)
         self._visits.append(visit)
         self._visited += 1
-        terms = self._terms
-        if terms.interrupts.is_asked:
+        limits = self._limits
+        if limits.interrupts.is_asked:
             raise interrupted(f"before {function.label} went backward")
-        if (now := perf_counter()) > terms.pace.due:
-            terms.pace.tell(now, self._visited)
+        if (now := perf_counter()) > limits.pace.due:
+            limits.pace.tell(now, self._visited)
         if type(function) is not OperatorFunction:
             visit.gxs = self._run_own(visit, function, gys, wanted)
             return visit.gxs
