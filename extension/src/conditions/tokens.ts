@@ -1,5 +1,6 @@
 // The tokens of a condition, a small language about an event, its operator and a blob. Its grammar and its meaning stand
-// in gradviz/debugger/steering/conditions/__init__.py; tests/debugger/steering/conditions/table.json holds both readers to them.
+// in gradviz/debugger/steering/conditions/__init__.py; tests/debugger/steering/conditions/table.json holds both readers
+// to them.
 
 /** Characters of a condition. */
 const LONGEST = 500;

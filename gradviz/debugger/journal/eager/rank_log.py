@@ -55,7 +55,7 @@ class Notes:
         self.has_begun = False
 
 
-class Telling:
+class LogWriter:
     """Writes a log of notes, one visit after the other.
 
     Attributes:
@@ -139,19 +139,19 @@ class Telling:
         return self.log.waiting(function, arrival)
 
 
-def told(telling: Telling, notes: Notes) -> Log:
+def told(writer: LogWriter, notes: Notes) -> Log:
     """The log of a whole pass."""
     for visit in notes.visits:
-        telling.tell(visit)
-    return telling.end()
+        writer.tell(visit)
+    return writer.end()
 
 
 class ToldAtOnce(list[Visit]):
     """Visits that are told and forgotten as the next ones come: what they hold lies in a store."""
 
-    def __init__(self, telling: Telling, store: Store) -> None:
+    def __init__(self, writer: LogWriter, store: Store) -> None:
         super().__init__()
-        self._telling = telling
+        self._writer = writer
         self._store = store
 
     def append(self, visit: Visit) -> None:
@@ -162,11 +162,11 @@ class ToldAtOnce(list[Visit]):
     def end(self) -> Log:
         """The log of the whole pass."""
         self._tell_last()
-        return self._telling.end()
+        return self._writer.end()
 
     def _tell_last(self) -> None:
         if self:
-            self._telling.tell(self.pop())
+            self._writer.tell(self.pop())
             self._store.settle()
 
 

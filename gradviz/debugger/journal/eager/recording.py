@@ -25,7 +25,7 @@ from .grads import copies, noted
 from .keeping import settle
 from .lending import Lending
 from .log import Log
-from .rank_log import Notes, Seed, Telling, ToldAtOnce, told
+from .rank_log import LogWriter, Notes, Seed, ToldAtOnce, told
 from .shown import shown
 from .tape import TapeLog, watched_tape
 from .watched import WatchedPass
@@ -93,25 +93,25 @@ class RankRecording(EagerRecording):
 
     schedule = "rank"
 
-    def __init__(self, recalled: Recalled, notes: Notes, store: Store | None, telling: Telling | None) -> None:
+    def __init__(self, recalled: Recalled, notes: Notes, store: Store | None, writer: LogWriter | None) -> None:
         self.store = store
         self._recalled = recalled
         self._notes = notes
-        if telling is not None:
-            self._telling = telling
-            self.contents = self._contents_of(telling.log)
+        if writer is not None:
+            self._writer = writer
+            self.contents = self._contents_of(writer.log)
 
     @cached_property
     def expression(self) -> Expression:
         return written(self._recalled)
 
     @cached_property
-    def _telling(self) -> Telling:
-        return Telling(self.expression, self._notes, None)
+    def _writer(self) -> LogWriter:
+        return LogWriter(self.expression, self._notes, None)
 
     @cached_property
     def held(self) -> Mapping[str, str]:
-        return self._telling.held
+        return self._writer.held
 
     @cached_property
     def ys(self) -> Ys:
@@ -121,7 +121,7 @@ class RankRecording(EagerRecording):
     @cached_property
     def contents(self) -> Contents:
         with uncollected():
-            return self._contents_of(told(self._telling, self._notes))
+            return self._contents_of(told(self._writer, self._notes))
 
     def _contents_of(self, log: Log) -> Contents:
         settle(log.values)
@@ -196,10 +196,10 @@ def _by_rank(
     recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, limits: Limits
 ) -> EagerRecording:
     notes = Notes(copies(recalled.holding))
-    telling, at_once = None, None
+    writer, at_once = None, None
     if limits.store is not None:
-        telling = Telling(written(recalled), notes, limits.store)
-        notes.visits = at_once = ToldAtOnce(telling, limits.store)
+        writer = LogWriter(written(recalled), notes, limits.store)
+        notes.visits = at_once = ToldAtOnce(writer, limits.store)
 
     def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
         own = [(y, copied(gradient, device_of(gradient))) for y, gradient in seeds]
@@ -215,7 +215,7 @@ def _by_rank(
         notes.error = error
     if at_once is not None:
         at_once.end()
-    return RankRecording(recalled, notes, limits.store, telling)
+    return RankRecording(recalled, notes, limits.store, writer)
 
 
 def _by_tape(
