@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -105,18 +105,32 @@ def all_imports(path: Path) -> Iterator[tuple[int, str]]:
     return imported(path, ast.walk(ast.parse(path.read_text())))
 
 
+def nodes_but(node: ast.AST, is_left_out: Callable[[ast.AST], bool]) -> Iterator[ast.AST]:
+    """What is inside of `node`, but for what is left out, and all that is inside of that."""
+    for child in ast.iter_child_nodes(node):
+        if not is_left_out(child):
+            yield child
+            yield from nodes_but(child, is_left_out)
+
+
+def is_for_types(node: ast.AST) -> bool:
+    """Whether it stands behind TYPE_CHECKING and never runs."""
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def is_for_later(node: ast.AST) -> bool:
+    """Whether it does not run when its module is loaded: it is a function, or it never runs."""
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or is_for_types(node)
+
+
 def imports_at_load(path: Path) -> Iterator[tuple[int, str]]:
     """The imports that run when the module is loaded: all but those in functions and behind TYPE_CHECKING."""
+    return imported(path, nodes_but(ast.parse(path.read_text()), is_for_later))
 
-    def nodes(node: ast.AST) -> Iterator[ast.AST]:
-        for child in ast.iter_child_nodes(node):
-            is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            is_for_types = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
-            if not is_function and not is_for_types:
-                yield child
-                yield from nodes(child)
 
-    return imported(path, nodes(ast.parse(path.read_text())))
+def imports_at_run_time(path: Path) -> Iterator[tuple[int, str]]:
+    """The imports that run at some time: all but those behind TYPE_CHECKING."""
+    return imported(path, nodes_but(ast.parse(path.read_text()), is_for_types))
 
 
 def room_of(path: Path) -> str | None:
@@ -129,18 +143,6 @@ def inner_room_of(path: Path) -> str | None:
     """The room inside of a room that a file of the package is in; None: it is in none, or it is the door of a room."""
     room, *inside = path.relative_to(PACKAGE).with_suffix("").parts
     return inside[0] if room in INNER_ROOMS and inside and inside[0] in INNER_ROOMS[room] else None
-
-
-def imports_at_run_time(path: Path) -> Iterator[tuple[int, str]]:
-    """The imports that may ever run: all but those behind TYPE_CHECKING."""
-
-    def nodes(node: ast.AST) -> Iterator[ast.AST]:
-        for child in ast.iter_child_nodes(node):
-            if not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
-                yield child
-                yield from nodes(child)
-
-    return imported(path, nodes(ast.parse(path.read_text())))
 
 
 def circle(folder: Path) -> list[str]:
@@ -183,6 +185,12 @@ def test_imports_between_the_rooms_of_a_room_run_down_only(room: str) -> None:
             if len(parts) < 3 or parts[2] not in INNER_ROOMS[room][INNER_ROOMS[room].index(inner) :]:
                 wrong.append(f"{relative(path)}:{line}: {inner} imports {name}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("room", INNER_ROOMS)
+def test_whatever_is_in_a_room_with_rooms_has_its_place_in_their_order(room: str) -> None:
+    inside = {path.relative_to(PACKAGE / room).with_suffix("").parts[0] for path in python_files(PACKAGE / room)}
+    assert inside == {"__init__", *INNER_ROOMS[room]}
 
 
 @pytest.mark.parametrize("room", INNER_ROOMS)
