@@ -1,19 +1,88 @@
-"""The state of the engine at a position, as a person reads it."""
+"""The state of the engine at a position, as a person reads it, with what the schedule of a define-by-run pass holds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from ...program import Gradient
+from ..document import How, Trace
 from .forms import Answer, Block, Bullets, Grid, Paragraph, first_of
 from .net_view.engine_state import Generator, changes, operators_of, shown, state_at
 from .net_view.finding import views
 from .net_view.recorded import Recorded
 from .net_view.wording import text_of
-from .schedule import ScheduleState, schedule_at
 
 SHOWN = 40
 """Rows of a table that a text or a table shows."""
+
+
+class InHeap(msgspec.Struct, frozen=True):
+    """A function that waits: index and type of its forward operator, its rank, and which gradient reached it first."""
+
+    function: int
+    type: str
+    rank: int
+    arrival: int
+
+
+class GradOf(msgspec.Struct, frozen=True):
+    """``grad`` of a Variable: a blob version or None, how it became that, and whether the last event did it."""
+
+    variable: str
+    value: str | None
+    how: How
+    is_new: bool
+
+
+class PoolOf(msgspec.Struct, frozen=True):
+    """How many names of a pool are in use, and how many wait to be taken again."""
+
+    name: str
+    in_use: int
+    free: int
+
+
+class ScheduleState(msgspec.Struct, frozen=True):
+    """What a schedule holds at a position.
+
+    Attributes:
+        ranks: of each forward operator; None: it is no function that can go backward.
+        heap: the functions that wait, the next one first.
+        joined: those that the last event brought into the heap.
+        taken: the one that was taken out of it last.
+        grads: every Variable that holds a gradient, or has held one in the recording.
+        pools: the pools of names.
+    """
+
+    ranks: list[int | None]
+    heap: list[InHeap]
+    joined: list[int]
+    taken: int | None
+    grads: list[GradOf]
+    pools: list[PoolOf]
+
+
+def schedule_at(trace: Trace, position: int) -> ScheduleState | None:
+    """The schedule after `position` events; None where the recording has none."""
+    schedule = trace.schedule
+    if schedule is None:
+        return None
+    waits = [one for one in schedule.waits if one.since <= position]
+    inside = [one for one in waits if one.until is None or one.until > position]
+    out = [(one.until, one.function) for one in waits if one.until is not None and one.until <= position]
+    inside.sort(key=lambda one: (-one.rank, one.arrival))
+    grads = {one.variable: one for one in schedule.grads if one.at <= position}
+    pools = {one.name: one for one in schedule.pools if one.at <= position}
+    return ScheduleState(
+        schedule.ranks,
+        [InHeap(one.function, trace.forward[one.function].type, one.rank, one.arrival) for one in inside],
+        [one.function for one in waits if one.since == position],
+        max(out, key=lambda one: one[0])[1] if out else None,
+        [GradOf(one.variable, one.value, one.how, 0 < one.at == position) for one in grads.values()],
+        [PoolOf(one.name, one.in_use, one.free) for one in pools.values()],
+    )
 
 
 class StateView(Answer, frozen=True):

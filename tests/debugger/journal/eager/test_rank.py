@@ -8,7 +8,7 @@ import pytest
 import gradviz
 from gradviz import Variable, debug, functions
 from gradviz.debugger import CursorError
-from gradviz.debugger.answers.schedule import schedule_at
+from gradviz.debugger.answers.state import schedule_at
 from gradviz.program.events import Accumulated, GeneratorAdded, GradWritten, Played, Ran, Seeded, Visited
 
 
