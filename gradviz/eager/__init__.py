@@ -1,10 +1,6 @@
 """The define-by-run engine: Variables that record what is computed with them, and their backward passes."""
 
-# Variables and functions need each other; whoever loads this package loads them in this order.
-from .variable import Parameter, Variable
-
-# isort: split
-from . import functions
+from . import functions, methods
 from .compare import compare
 from .flow import run_gradient_flow
 from .function import Function
@@ -13,6 +9,7 @@ from .layer import Layer, Linear
 from .mode import no_grad
 from .passes import grad
 from .pools import OperatorPool, TensorPool, register_buffers
+from .variable import Parameter, Variable
 
 __all__ = [
     "Function",
@@ -33,3 +30,5 @@ __all__ = [
     "register_buffers",
     "run_gradient_flow",
 ]
+
+methods.install()

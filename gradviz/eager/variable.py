@@ -2,14 +2,19 @@
 
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..operators.own_results import NUMERIC
 from ..operators.registry import Array
 from ..program import Device, RunError
-from ..runtime.devices import CPU, available, copied, current, device_of, guarded, is_guarded, is_on_gpu, moved
+from ..runtime.devices import CPU, copied, current, device_of, guarded, is_guarded, is_on_gpu, moved
+from . import gradients
+
+if TYPE_CHECKING:
+    from .function import Function
+    from .sharing import Sharing
 
 NUMBERS = (float, int, bool)
 """Python's plain numbers; those of numpy have a dtype of their own."""
@@ -123,176 +128,20 @@ class Variable:
     def device(self) -> Device:
         return device_of(self._array)
 
-    @property
-    def T(self) -> "Variable":
-        return functions.transpose(self)
-
-    def backward(
-        self,
-        gradient: Any = None,
-        retain_grad: bool = False,
-        schedule: str = "rank",
-        create_graph: bool = False,
-        share_grads: bool = False,
-    ) -> "Sharing | None":
-        """Compute the gradients of this Variable with regard to every leaf that it depends on, and add them to theirs.
-
-        Args:
-            gradient: where to start: an array of the shape and dtype of ``data``. None: the gradient that was set here
-                by hand, else 1 where there is one element.
-            retain_grad: whether the Variables on the way keep their gradients too; else theirs are dropped.
-            schedule: in which order functions are run backward: ``"rank"``, see `gradviz.eager.rank`, or ``"tape"``,
-                see `gradviz.eager.tape`. The gradients are the same.
-            create_graph: whether gradients are Variables that can be differentiated again.
-            share_grads: whether the gradients on the way, of a tape, take turns in shared buffers.
-
-        Returns:
-            What sharing has saved, with `share_grads`.
-
-        Raises:
-            GradientError: ``missing_output_gradient`` where there is nothing to start with, ``bad_gradient`` for a
-                gradient of another shape, dtype or device, ``no_gradient_rule``, ``rule_failed``, ``cycle``,
-                ``bad_argument`` for an unknown schedule. Every gradient is then as it was.
-        """
-        return passes.backward(self, gradient, retain_grad, schedule, create_graph, share_grads)
-
     def cleargrad(self) -> None:
         """Forget the gradient."""
         self.grad = None
-
-    def unchain(self) -> None:
-        """Make this Variable a leaf: forget the function that made it."""
-        if self._creator is not None:
-            self._creator = CUT
-
-    def unchain_backward(self) -> None:
-        """Forget every function that this Variable depends on; the Variables on the way become leaves."""
-        passes.cut(self)
 
     def detach(self) -> "Variable":
         """The same data in a leaf that requires no gradient."""
         return Variable(self, requires_grad=False, name=self.name)
 
-    def to_cpu(self) -> "Variable":
-        """This Variable where it lies on the CPU, else a copy there; gradients come back to where this one lies."""
-        return moving.to_device(self, CPU)
-
-    def to_gpu(self, id: int = 0) -> "Variable":
-        """This Variable where it lies on GPU `id`, else a copy there; gradients come back to where this one lies.
-
-        Raises:
-            RunError: ``bad_device``, with what is missing.
-        """
-        return moving.to_device(self, available(Device("cuda", id)))
-
-    def sum(self, axis: Any = None, keepdims: bool = False) -> "Variable":
-        return functions.sum(self, axis, keepdims)
-
-    def mean(self, axis: Any = None, keepdims: bool = False) -> "Variable":
-        return functions.mean(self, axis, keepdims)
-
-    def var(self, axis: Any = None, keepdims: bool = False) -> "Variable":
-        return functions.var(self, axis, keepdims)
-
-    def std(self, axis: Any = None, keepdims: bool = False) -> "Variable":
-        return functions.std(self, axis, keepdims)
-
-    def prod(self, axis: Any = None, keepdims: bool = False) -> "Variable":
-        return functions.prod(self, axis, keepdims)
-
-    def max(self, axis: Any = None, keepdims: bool = False) -> "Variable":
-        return functions.max(self, axis, keepdims)
-
-    def min(self, axis: Any = None, keepdims: bool = False) -> "Variable":
-        return functions.min(self, axis, keepdims)
-
-    def argmax(self, axis: int | None = None) -> "Variable":
-        return functions.argmax(self, axis)
-
-    def argmin(self, axis: int | None = None) -> "Variable":
-        return functions.argmin(self, axis)
-
-    def cumsum(self, axis: int | None = None) -> "Variable":
-        return functions.cumsum(self, axis)
-
-    def clip(self, least: float | None = None, most: float | None = None) -> "Variable":
-        return functions.clip(self, least, most)
-
-    def reshape(self, *shape: Any) -> "Variable":
-        return functions.reshape(self, shape[0] if len(shape) == 1 else shape)
-
-    def transpose(self, *axes: Any) -> "Variable":
-        return functions.transpose(self, axes[0] if len(axes) == 1 else axes or None)
-
-    def swapaxes(self, axis1: int, axis2: int) -> "Variable":
-        return functions.swapaxes(self, axis1, axis2)
-
-    def flatten(self) -> "Variable":
-        return functions.flatten(self)
-
-    def squeeze(self, axis: Any = None) -> "Variable":
-        return functions.squeeze(self, axis)
-
-    def repeat(self, repeats: int, axis: int | None = None) -> "Variable":
-        return functions.repeat(self, repeats, axis)
-
-    def take(self, indices: Operand, axis: int | None = None) -> "Variable":
-        return functions.take(self, indices, axis)
-
-    def astype(self, dtype: Any) -> "Variable":
-        return functions.cast(self, dtype)
-
     def item(self) -> Any:
         """The one element as a Python number."""
         return self._array.reshape(-1)[0].item() if self.size == 1 else self._array.item()
 
-    def __add__(self, other: Operand) -> "Variable":
-        return functions.add(self, other)
-
-    def __radd__(self, other: Operand) -> "Variable":
-        return functions.add(other, self)
-
-    def __sub__(self, other: Operand) -> "Variable":
-        return functions.sub(self, other)
-
-    def __rsub__(self, other: Operand) -> "Variable":
-        return functions.sub(other, self)
-
-    def __mul__(self, other: Operand) -> "Variable":
-        return functions.mul(self, other)
-
-    def __rmul__(self, other: Operand) -> "Variable":
-        return functions.mul(other, self)
-
-    def __truediv__(self, other: Operand) -> "Variable":
-        return functions.div(self, other)
-
-    def __rtruediv__(self, other: Operand) -> "Variable":
-        return functions.div(other, self)
-
-    def __pow__(self, other: Operand) -> "Variable":
-        return functions.pow(self, other)
-
-    def __rpow__(self, other: Operand) -> "Variable":
-        return functions.pow(other, self)
-
-    def __matmul__(self, other: Operand) -> "Variable":
-        return functions.matmul(self, other)
-
-    def __rmatmul__(self, other: Operand) -> "Variable":
-        return functions.matmul(other, self)
-
-    def __neg__(self) -> "Variable":
-        return functions.neg(self)
-
     def __pos__(self) -> "Variable":
         return self
-
-    def __abs__(self) -> "Variable":
-        return functions.abs(self)
-
-    def __getitem__(self, index: Any) -> "Variable":
-        return functions.get_item(self, index)
 
     def __lt__(self, other: Operand) -> Array:
         return compared(operator.lt, self, other)
@@ -345,6 +194,57 @@ class Variable:
         text = np.array2string(moved(self._array, CPU), separator=", ", prefix=f"{type(self).__name__}(")
         dtype = [] if self.dtype in (np.float64, np.int64, np.bool_) else [f"dtype={self.dtype}"]
         return f"{type(self).__name__}({', '.join([text, *dtype, *notes])})"
+
+    if TYPE_CHECKING:  # what `methods` installs
+
+        @property
+        def T(self) -> "Variable": ...
+        def backward(
+            self,
+            gradient: Any = None,
+            retain_grad: bool = False,
+            schedule: str = "rank",
+            create_graph: bool = False,
+            share_grads: bool = False,
+        ) -> Sharing | None: ...
+        def unchain(self) -> None: ...
+        def unchain_backward(self) -> None: ...
+        def to_cpu(self) -> "Variable": ...
+        def to_gpu(self, id: int = 0) -> "Variable": ...
+        def sum(self, axis: Any = None, keepdims: bool = False) -> "Variable": ...
+        def mean(self, axis: Any = None, keepdims: bool = False) -> "Variable": ...
+        def var(self, axis: Any = None, keepdims: bool = False) -> "Variable": ...
+        def std(self, axis: Any = None, keepdims: bool = False) -> "Variable": ...
+        def prod(self, axis: Any = None, keepdims: bool = False) -> "Variable": ...
+        def max(self, axis: Any = None, keepdims: bool = False) -> "Variable": ...
+        def min(self, axis: Any = None, keepdims: bool = False) -> "Variable": ...
+        def argmax(self, axis: int | None = None) -> "Variable": ...
+        def argmin(self, axis: int | None = None) -> "Variable": ...
+        def cumsum(self, axis: int | None = None) -> "Variable": ...
+        def clip(self, least: float | None = None, most: float | None = None) -> "Variable": ...
+        def reshape(self, *shape: Any) -> "Variable": ...
+        def transpose(self, *axes: Any) -> "Variable": ...
+        def swapaxes(self, axis1: int, axis2: int) -> "Variable": ...
+        def flatten(self) -> "Variable": ...
+        def squeeze(self, axis: Any = None) -> "Variable": ...
+        def repeat(self, repeats: int, axis: int | None = None) -> "Variable": ...
+        def take(self, indices: Operand, axis: int | None = None) -> "Variable": ...
+        def astype(self, dtype: Any) -> "Variable": ...
+        def __add__(self, other: Operand) -> "Variable": ...
+        def __radd__(self, other: Operand) -> "Variable": ...
+        def __sub__(self, other: Operand) -> "Variable": ...
+        def __rsub__(self, other: Operand) -> "Variable": ...
+        def __mul__(self, other: Operand) -> "Variable": ...
+        def __rmul__(self, other: Operand) -> "Variable": ...
+        def __truediv__(self, other: Operand) -> "Variable": ...
+        def __rtruediv__(self, other: Operand) -> "Variable": ...
+        def __pow__(self, other: Operand) -> "Variable": ...
+        def __rpow__(self, other: Operand) -> "Variable": ...
+        def __matmul__(self, other: Operand) -> "Variable": ...
+        def __rmatmul__(self, other: Operand) -> "Variable": ...
+        def __neg__(self) -> "Variable": ...
+        def __abs__(self) -> "Variable": ...
+        def __getitem__(self, index: Any) -> "Variable": ...
 
 
 class Parameter(Variable):
@@ -432,9 +332,3 @@ def placed(value: Operand, like: Variable | None) -> Variable:
     if like is None or hasattr(value, "dtype"):
         return Variable(value, requires_grad=False)
     return Variable(moved(kept(value), like.device), requires_grad=False)
-
-
-# A Variable's methods are functions, and functions make Variables: each needs the other, here at the end.
-from . import functions, gradients, moving, passes  # noqa: E402
-from .function import CUT, Function  # noqa: E402
-from .sharing import Sharing  # noqa: E402

@@ -1,13 +1,16 @@
 """Variable: what it holds, how it computes with numbers and arrays, and what it keeps from whoever holds its arrays."""
 
+import ast
 import operator
 import pickle
+from inspect import getsource, signature
 from typing import Any
 
 import numpy as np
 import pytest
 
 from gradviz import Device, GradientError, Parameter, RunError, Variable, functions, no_grad
+from gradviz.eager.methods import INSTALLED
 from tests.eager.differences import floats, positive
 
 A = floats(2, 3)
@@ -312,3 +315,15 @@ def test_misfits_are_refused_with_the_function_the_shapes_and_a_reason(function:
     with pytest.raises(RunError, match=words) as caught:
         function(Variable(A))
     assert caught.value.kind == kind
+
+
+def test_what_type_checkers_read_of_a_variable_is_what_is_installed() -> None:
+    (variable,) = ast.parse(getsource(Variable)).body
+    (for_types,) = [
+        node for node in ast.walk(variable) if isinstance(node, ast.If) and "TYPE" in ast.unparse(node.test)
+    ]
+    declared = {node.name: node.args for node in for_types.body if isinstance(node, ast.FunctionDef)}
+    assert declared.keys() == INSTALLED.keys()
+    for name in [name for name in declared if name != "T" and not name.startswith("__")]:
+        parameters = [argument.arg for argument in declared[name].args[1:]]
+        assert [*signature(INSTALLED[name]).parameters][1 : len(parameters) + 1] == parameters, name

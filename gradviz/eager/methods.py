@@ -1,0 +1,150 @@
+"""The methods and operators of Variables that run functions or passes.
+
+Functions make Variables, so `variable` cannot import them: it declares them for type checkers, and `install` adds them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..program import Device
+from ..runtime.devices import CPU, available
+from . import functions, moving, passes
+from .function import CUT
+from .sharing import Sharing
+from .variable import Operand, Variable
+
+
+def backward(
+    self: Variable,
+    gradient: Any = None,
+    retain_grad: bool = False,
+    schedule: str = "rank",
+    create_graph: bool = False,
+    share_grads: bool = False,
+) -> Sharing | None:
+    """Compute the gradients of this Variable with regard to every leaf that it depends on, and add them to theirs.
+
+    Args:
+        gradient: where to start: an array of the shape and dtype of ``data``. None: the gradient that was set here
+            by hand, else 1 where there is one element.
+        retain_grad: whether the Variables on the way keep their gradients too; else theirs are dropped.
+        schedule: in which order functions are run backward: ``"rank"``, see `gradviz.eager.rank`, or ``"tape"``,
+            see `gradviz.eager.tape`. The gradients are the same.
+        create_graph: whether gradients are Variables that can be differentiated again.
+        share_grads: whether the gradients on the way, of a tape, take turns in shared buffers.
+
+    Returns:
+        What sharing has saved, with `share_grads`.
+
+    Raises:
+        GradientError: ``missing_output_gradient`` where there is nothing to start with, ``bad_gradient`` for a
+            gradient of another shape, dtype or device, ``no_gradient_rule``, ``rule_failed``, ``cycle``,
+            ``bad_argument`` for an unknown schedule. Every gradient is then as it was.
+    """
+    return passes.backward(self, gradient, retain_grad, schedule, create_graph, share_grads)
+
+
+def unchain(self: Variable) -> None:
+    """Make this Variable a leaf: forget the function that made it."""
+    if self._creator is not None:
+        self._creator = CUT
+
+
+def unchain_backward(self: Variable) -> None:
+    """Forget every function that this Variable depends on; the Variables on the way become leaves."""
+    passes.cut(self)
+
+
+def to_cpu(self: Variable) -> Variable:
+    """This Variable where it lies on the CPU, else a copy there; gradients come back to where this one lies."""
+    return moving.to_device(self, CPU)
+
+
+def to_gpu(self: Variable, id: int = 0) -> Variable:
+    """This Variable where it lies on GPU `id`, else a copy there; gradients come back to where this one lies.
+
+    Raises:
+        RunError: ``bad_device``, with what is missing.
+    """
+    return moving.to_device(self, available(Device("cuda", id)))
+
+
+def clip(self: Variable, least: float | None = None, most: float | None = None) -> Variable:
+    """Each element kept from `least` to `most`, None: without a bound; the slope is 0 at the bounds and beyond."""
+    return functions.clip(self, least, most)
+
+
+def reshape(self: Variable, *shape: Any) -> Variable:
+    """The elements, row by row, in `shape`: one argument or several, of which one may be -1, what is left."""
+    return functions.reshape(self, shape[0] if len(shape) == 1 else shape)
+
+
+def transpose(self: Variable, *axes: Any) -> Variable:
+    """This Variable with its dimensions in the order `axes`: one argument or several; none: reversed."""
+    return functions.transpose(self, axes[0] if len(axes) == 1 else axes or None)
+
+
+def transposed(self: Variable) -> Variable:
+    """This Variable with its dimensions reversed."""
+    return functions.transpose(self)
+
+
+def reflected(function: Callable[[Operand, Operand], Variable]) -> Callable[[Variable, Operand], Variable]:
+    """The operator for a Variable on the right-hand side of what is none."""
+
+    def operator(self: Variable, other: Operand) -> Variable:
+        return function(other, self)
+
+    return operator
+
+
+METHODS = (backward, unchain, unchain_backward, to_cpu, to_gpu, clip, reshape, transpose)
+FUNCTIONS = (
+    functions.sum,
+    functions.mean,
+    functions.var,
+    functions.std,
+    functions.prod,
+    functions.max,
+    functions.min,
+    functions.argmax,
+    functions.argmin,
+    functions.cumsum,
+    functions.swapaxes,
+    functions.flatten,
+    functions.squeeze,
+    functions.repeat,
+    functions.take,
+)
+"""The functions that are methods under their own names."""
+
+OPERATORS = {
+    "__add__": functions.add,
+    "__radd__": reflected(functions.add),
+    "__sub__": functions.sub,
+    "__rsub__": reflected(functions.sub),
+    "__mul__": functions.mul,
+    "__rmul__": reflected(functions.mul),
+    "__truediv__": functions.div,
+    "__rtruediv__": reflected(functions.div),
+    "__pow__": functions.pow,
+    "__rpow__": reflected(functions.pow),
+    "__matmul__": functions.matmul,
+    "__rmatmul__": reflected(functions.matmul),
+    "__neg__": functions.neg,
+    "__abs__": functions.abs,
+    "__getitem__": functions.get_item,
+}
+
+INSTALLED: dict[str, Any] = {
+    **{method.__name__: method for method in (*METHODS, *FUNCTIONS)},
+    **OPERATORS,
+    "T": property(transposed),
+    "astype": functions.cast,
+}
+
+
+def install() -> None:
+    """Give Variables these methods and operators."""
+    for name, member in INSTALLED.items():
+        setattr(Variable, name, member)
