@@ -8,18 +8,15 @@ A condition, and what the net of a condition writes, are constant as far as grad
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from ..operators.registry import Gradients, RuleAnswer, register_gradient
 from ..program import Gradient, NetDef, Operator
 from ..program.control_flow import INNER_GRADIENT, INNER_RESULT, RUNNING_SUM, nested_nets, reads_from_outside
 from .handover import as_dense, assigned, dedupe_g_output, gradient_at_start, zeros_like
+from .ir import IR, alone
 from .loops import differentiate_body, loop_body, while_gradient, written_by_condition
 from .nesting import Attempt, Nesting
 from .workspaces import attempt_do, check_reuse, forward_do, gradient_do
-
-if TYPE_CHECKING:
-    from .ir import IR
 
 __all__ = ["RUNNING_SUM", "dedupe_g_output", "do_gradient", "if_gradient", "passes_inside", "while_gradient"]
 
@@ -27,7 +24,7 @@ __all__ = ["RUNNING_SUM", "dedupe_g_output", "do_gradient", "if_gradient", "pass
 @register_gradient("Do")
 def do_gradient(op: Operator, g_output: Gradients, nesting: Nesting | None = None) -> RuleAnswer:
     """The backward pass of the net of a Do, as a Do in the workspace that the net left."""
-    nesting = nesting or Nesting.alone(op)
+    nesting = nesting or alone(op)
     do = forward_do(op, nesting.index)
     copies, gradients = dedupe_g_output(op, g_output)
     arriving = {do.inner[blob]: str(g) for blob, g in zip(do.outputs, gradients, strict=False) if g is not None}
@@ -56,7 +53,7 @@ def do_gradient(op: Operator, g_output: Gradients, nesting: Nesting | None = Non
 @register_gradient("If")
 def if_gradient(op: Operator, g_output: Gradients, nesting: Nesting | None = None) -> RuleAnswer:
     """An If of the backward passes of both nets, each of which makes every gradient that one of them makes."""
-    nesting = nesting or Nesting.alone(op)
+    nesting = nesting or alone(op)
     copies, gradients = dedupe_g_output(op, g_output)
     arriving = {blob: str(g) for blob, g in zip(op.outputs, gradients, strict=True) if g is not None}
     nets = nested_nets(op)
@@ -151,7 +148,7 @@ def _attempt_branch(
     return nesting.attempt((argument,), seeds, leaving=nesting.written, shares_blobs=True, zeroed=zeroed)
 
 
-def passes_inside(nesting: Nesting, op: Operator, g_output: Gradients) -> Iterator[tuple[str, "IR", Mapping[str, str]]]:
+def passes_inside(nesting: Nesting, op: Operator, g_output: Gradients) -> Iterator[tuple[str, IR, Mapping[str, str]]]:
     """The backward passes of the nets in `op`, generated anew from the gradients of its outputs.
 
     Yields:

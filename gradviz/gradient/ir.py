@@ -13,6 +13,7 @@ read a forward blob only at the version that the program ends with: an older one
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -44,8 +45,10 @@ from .refusals import (
 )
 from .rules import OutputGradientRef, ask_rule, plain, plain_gradient
 from .versions import Generator, Step, Tracked, steps_of, written
-from .why_none import WhyNone, why_none
 from .ys import Ys, parse_ys
+
+if TYPE_CHECKING:
+    from .why_none import WhyNone
 
 OUTERMOST = Surroundings()
 NO_OUTPUT_GRADIENT = "no output of it has a gradient"
@@ -92,9 +95,9 @@ class IR(ReadableProgram):
                 pass
         return self.gradient_ops, self.gradient_map
 
-    def why_none(self, blob: str) -> WhyNone:
-        """The proof that `blob` has no gradient after this pass, see `gradviz.gradient.why_none`."""
-        return why_none(self, blob)
+    if TYPE_CHECKING:  # installed by `why_none`
+
+        def why_none(self, blob: str) -> WhyNone: ...
 
     def backward_events(self, ys: Ys) -> Iterator[Event]:
         """Generate the backward pass step by step; `gradient_ops` and `gradient_map` hold the result at the end."""
@@ -400,6 +403,11 @@ class IR(ReadableProgram):
             terms = [generator.contribution() for generator in ([only] if only else blob.generators)]
             made = (total.renames, total.operators, position, total.gradient)
             self.told.append(Accumulated(index, blob.name, blob.version, terms, *made, path=self.path))
+
+
+def alone(op: Operator) -> Nesting:
+    """The nesting of a control operator that is a program by itself."""
+    return Nesting(IR([op]), 0)
 
 
 def _is_of_several(name: str, g_input: Sequence[Gradient | None], reads: Sequence[Tracked]) -> bool:

@@ -10,7 +10,6 @@ takes the workspace that one of the loop has left. Of the carried blobs those co
 """
 
 from collections.abc import Container, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from ..operators.registry import Gradients, RuleAnswer, gradient_name, register_gradient
 from ..program import GradientError, NetDef, Operator
@@ -27,11 +26,9 @@ from ..program.control_flow import (
 )
 from .accumulation import densified
 from .handover import assigned, dedupe_g_output, gradient_at_start, zeros_like
+from .ir import IR, alone
 from .nesting import Nesting
 from .workspaces import attempt_do, forward_do, gradient_do
-
-if TYPE_CHECKING:
-    from .ir import IR
 
 BODY = ("loop_net", "net")
 """The way from a While to the net of the Do that is its body."""
@@ -40,7 +37,7 @@ BODY = ("loop_net", "net")
 @register_gradient("While")
 def while_gradient(op: Operator, g_output: Gradients, nesting: Nesting | None = None) -> RuleAnswer:
     """A While over the workspaces that the iterations left, each of which the backward pass of the net takes."""
-    nesting = nesting or Nesting.alone(op)
+    nesting = nesting or alone(op)
     do = loop_body(op, nesting)
     constant = written_by_condition(op)
     copies, gradients = dedupe_g_output(op, g_output)
@@ -109,7 +106,7 @@ def loop_body(op: Operator, nesting: Nesting) -> Do:
 
 def differentiate_body(
     nesting: Nesting, do: Do, carried: Sequence[str], arriving: Container[str]
-) -> tuple["IR", list[str]]:
+) -> tuple[IR, list[str]]:
     """The backward pass of one iteration, and the blobs whose gradients iterations hand on to each other.
 
     These are the `carried` ones at which a gradient arrives from outside or at the start of an iteration.
@@ -125,7 +122,7 @@ def differentiate_body(
         active = wanted
 
 
-def _carry(ir: "IR", do: Do, active: Sequence[str], nesting: Nesting) -> list[Operator]:
+def _carry(ir: IR, do: Do, active: Sequence[str], nesting: Nesting) -> list[Operator]:
     """Hand the gradients at the start of an iteration on, as those at the end of the one before it."""
     of = {do.inner[blob] + INNER_GRADIENT: do.inner[blob] for blob in active}
     gradients = {name: gradient_at_start(ir, inner) for name, inner in of.items()}
@@ -136,7 +133,7 @@ def _carry(ir: "IR", do: Do, active: Sequence[str], nesting: Nesting) -> list[Op
     return assigned(gradients, like, lambda name: of[name] + INNER_RESULT)
 
 
-def _add_up(ir: "IR", do: Do, summed: Sequence[str]) -> list[Operator]:
+def _add_up(ir: IR, do: Do, summed: Sequence[str]) -> list[Operator]:
     """Add the gradients of an iteration to the sums over those after it."""
     made = []
     for blob in summed:

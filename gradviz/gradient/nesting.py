@@ -77,13 +77,6 @@ class Nesting:
         self.index = index
         self.left_on: set[str] = set()
 
-    @classmethod
-    def alone(cls, op: Operator) -> "Nesting":
-        """The nesting of an operator that is a program by itself."""
-        from .ir import IR  # it asks the rules, which ask here
-
-        return cls(IR([op]), 0)
-
     @property
     def before(self) -> list[Operator]:
         """The operators before it in the program around it."""

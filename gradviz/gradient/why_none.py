@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -11,11 +11,9 @@ from ..program import GradientError
 from ..program.control_flow import NETS
 from ..program.errors import shorten
 from .control_flow import passes_inside
+from .ir import IR
 from .nesting import Nesting
-
-if TYPE_CHECKING:
-    from .ir import IR
-    from .versions import Tracked
+from .versions import Tracked
 
 Reason = Literal[
     "stop", "no_gradient_operator", "no_gradient_for_input", "not_on_a_path", "unused_output", "skipped", "passed_by"
@@ -91,7 +89,7 @@ class Passed(Protocol):
         """Why the pass went by an operator, where that is not for want of a gradient; else empty."""
 
 
-def why_none(ir: "IR", blob: str) -> WhyNone:
+def why_none(ir: IR, blob: str) -> WhyNone:
     """Prove from `ir`, whose backward pass has been generated, that `blob` has no gradient.
 
     Args:
@@ -194,7 +192,7 @@ def _shown(way: list[str]) -> str:
 class _PassedIR:
     """The net of an IR."""
 
-    def __init__(self, ir: "IR") -> None:
+    def __init__(self, ir: IR) -> None:
         self._ir = ir
         self.skip = ir.skip
         self._readers: dict[str, dict[int, None]] = {}
@@ -202,7 +200,7 @@ class _PassedIR:
             for blob in ssa.reads:
                 self._readers.setdefault(str(blob), {})[index] = None
 
-    def _tracked(self, blob: str) -> "Tracked":
+    def _tracked(self, blob: str) -> Tracked:
         name, _, version = blob.rpartition("@")
         return self._ir.blobs[name][int(version)]
 
