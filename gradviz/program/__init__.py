@@ -2,6 +2,7 @@
 
 from .errors import GradientError, GradvizError, NetError, RegistrationError, RunError
 from .net import NetDef
+from .numbering import text
 from .operator import Device, Gradient, GradientSlice, Operator
 
 __all__ = [
@@ -16,3 +17,6 @@ __all__ = [
     "RegistrationError",
     "RunError",
 ]
+
+# The text numbers what nested nets read and write, and that is known above NetDef.
+NetDef.__str__ = text  # type: ignore[assignment, method-assign]

@@ -10,7 +10,6 @@ import msgspec
 
 from .errors import GradvizError, NetError
 from .operator import Operator, check_operator
-from .ssa import number
 
 VERSION = 1
 """Version of the net file format that this gradviz writes and reads."""
@@ -138,18 +137,6 @@ class NetDef:
         made = NetDef(self.name, external_inputs=self.external_inputs, external_outputs=self.external_outputs)
         made.ops = self.ops.copy()
         return made
-
-    def __str__(self) -> str:
-        """The program in SSA, a numbered line for each operator."""
-        return "\n".join([f"net {self.name}", *self._lines("")])
-
-    def _lines(self, indent: str) -> Iterator[str]:
-        for index, ssa in enumerate(number(self.ops)):
-            yield f"{indent}{index:4}  {ssa}"
-            for argument, value in ssa.op.args.items():
-                if isinstance(value, NetDef):
-                    yield f"{indent}      {argument}: {value.name}"
-                    yield from value._lines(f"{indent}    ")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}, {len(self.ops)} operators>"

@@ -6,7 +6,7 @@
 Inputs are read before outputs are written, so an in-place operator reads x@0 and writes x@1.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 import msgspec
@@ -75,20 +75,3 @@ def play(op: Operator, blobs: dict[str, list[V]], make: Callable[[str, int], V])
             versions.append(make(name, len(versions)))
         writes.append(versions[-1])
     return Ssa(op, reads, writes)
-
-
-def number(operators: Iterable[Operator], initial: Iterable[str] = ()) -> list[Ssa[BlobVersion]]:
-    """Every operator of a program with its versions. The blobs `initial` are there before the first operator.
-
-    So is an output that an If or While may leave as it is, though it does not list it as an input.
-    """
-    from .control_flow import NETS, kept_inputs  # it knows nets, which are numbered here
-
-    blobs = {name: [BlobVersion(name, 0)] for name in initial}
-    numbered = []
-    for op in operators:
-        if op.type in NETS:
-            for name in kept_inputs(op):
-                blobs.setdefault(name, [BlobVersion(name, 0)])
-        numbered.append(play(op, blobs, BlobVersion))
-    return numbered

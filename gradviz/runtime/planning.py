@@ -30,7 +30,8 @@ from ..program.control_flow import (
     within,
 )
 from ..program.net import check_depth
-from ..program.ssa import BlobVersion, Ssa, number
+from ..program.numbering import number
+from ..program.ssa import BlobVersion, Ssa
 from .devices import CPU, device_of, place, running_on
 from .faults import check_arity, located, no_kernel, undefined
 from .nested import Branch, Loop, Nested, Scoped, no_stack

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ...program import NetDef, Operator
 from ...program.control_flow import NETS, kept_inputs, nested_nets, take_apart
 from ...program.events import Event, RuleApplied
-from ...program.ssa import BlobVersion, Ssa, number
+from ...program.numbering import number
+from ...program.ssa import BlobVersion, Ssa
 
 Key = tuple[str, int]
 """A blob version: its name and number."""
