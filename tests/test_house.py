@@ -222,6 +222,11 @@ def test_every_folder_of_the_package_is_a_room() -> None:
     assert folders <= set(ROOMS)
 
 
+def test_a_folder_holds_as_many_files_as_a_newcomer_can_tell_apart() -> None:
+    loose = Counter(relative(path.parent) for path in python_files(PACKAGE) if path.name != "__init__.py")
+    assert {folder: count for folder, count in loose.items() if count > MOST_FILES}.keys() <= LARGE_FOLDERS
+
+
 def test_only_the_notebook_room_and_the_command_line_know_jupyter() -> None:
     wrong = [
         f"{relative(path)}:{line}: {name}"

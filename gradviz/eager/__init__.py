@@ -1,14 +1,13 @@
 """The define-by-run engine: Variables that record what is computed with them, and their backward passes."""
 
 from . import functions, methods
-from .compare import compare
-from .flow import run_gradient_flow
+from .comparison import compare
 from .function import Function
 from .hooks import FunctionHook, NaNGuard, PrintHook, TimerHook
 from .layer import Layer, Linear
 from .mode import no_grad
 from .passes import grad
-from .pools import OperatorPool, TensorPool, register_buffers
+from .tape import OperatorPool, TensorPool, register_buffers, run_gradient_flow
 from .variable import Parameter, Variable
 
 __all__ = [

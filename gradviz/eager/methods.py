@@ -10,7 +10,7 @@ from ..program import Device
 from ..runtime.devices import CPU, available
 from . import functions, moving, passes
 from .function import CUT
-from .sharing import Sharing
+from .tape import Sharing
 from .variable import Operand, Variable
 
 

@@ -16,8 +16,7 @@ from .function import Function
 from .gradients import HandedOut, dense
 from .mode import current_mode, recorded
 from .rank import ADD, Arrived, run_by_rank
-from .sharing import Sharing
-from .tape import run_by_tape
+from .tape import Sharing, run_by_tape
 from .variable import Variable, checked_gradient, plain
 
 SCHEDULES: Mapping[str, Callable[..., Arrived]] = {"rank": run_by_rank, "tape": run_by_tape}

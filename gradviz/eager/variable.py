@@ -14,7 +14,7 @@ from . import gradients
 
 if TYPE_CHECKING:
     from .function import Function
-    from .sharing import Sharing
+    from .tape import Sharing
 
 NUMBERS = (float, int, bool)
 """Python's plain numbers; those of numpy have a dtype of their own."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz import Variable, functions
-from gradviz.eager.tape_cache import PLANS
+from gradviz.eager.tape.cache import PLANS
 from tests.benchmarks import chainer_peer, convnet, mlp
 from tests.benchmarks.agreement import check_agreement
 from tests.benchmarks.figures import Answer, Figure, Skipped, Target

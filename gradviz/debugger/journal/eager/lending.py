@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ....eager.expression import Expression
-from ....eager.pools import OperatorPool, TensorPool
+from ....eager.tape import OperatorPool, TensorPool
 
 
 class Lending(NamedTuple):

@@ -11,12 +11,10 @@ import msgspec
 
 from ....eager.call import OperatorFunction
 from ....eager.expression import Expression
-from ....eager.flow import gradient_flow
 from ....eager.function import Function
 from ....eager.plan import Observer, observed
 from ....eager.rank import Arrived
-from ....eager.tape_plan import Segment, TapePlan, plan_tape
-from ....eager.tape_run import TapeRun
+from ....eager.tape import Segment, TapePlan, TapeRun, gradient_flow, plan_tape
 from ....eager.variable import Variable
 from ....gradient import IR
 from ....operators.registry import Array, gradient_name

@@ -6,7 +6,7 @@ import pytest
 import gradviz
 from gradviz import Function, Variable, debug, functions
 from gradviz.debugger.answers.state import schedule_at
-from gradviz.eager.pools import OperatorPool, TensorPool
+from gradviz.eager.tape import OperatorPool, TensorPool
 from gradviz.program.events import Failed, GradWritten, Played, Ran
 from tests.debugger.journal.eager.passes import gradients
 from tests.debugger.journal.eager.test_faults import Halves, Raises, WrongCount

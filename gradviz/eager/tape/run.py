@@ -5,19 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from ..operators.registry import Array
-from ..runtime.devices import current, device_of
-from . import gradients
-from .call import TO_DENSE, Call, OperatorFunction
-from .faults import cannot_add, data_replaced
-from .function import Function
-from .gradients import Rows
-from .mode import current_mode
-from .plan import Answer, Step, as_outputs, chosen, halves, run_steps
-from .rank import ADD, Arrived, dense_all, shown
+from ...operators.registry import Array
+from ...runtime.devices import current, device_of
+from .. import gradients
+from ..call import TO_DENSE, Call, OperatorFunction
+from ..faults import cannot_add, data_replaced
+from ..function import Function
+from ..gradients import Rows
+from ..mode import current_mode
+from ..plan import Answer, Step, as_outputs, chosen, halves, run_steps
+from ..rank import ADD, Arrived, dense_all, shown
+from ..variable import Variable, plain
+from .plan import Segment, TapePlan
 from .sharing import Buffers
-from .tape_plan import Segment, TapePlan
-from .variable import Variable, plain
 
 NOTHING: tuple[Any, ...] = (None,)
 

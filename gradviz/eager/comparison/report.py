@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from ..operators.registry import Array
+from ...operators.registry import Array
 
 MOST_STEPS = 60
 """So many functions are listed in their order."""

@@ -4,12 +4,12 @@ from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from ..operators.registry import when_registered
-from ..runtime.devices import device_of
-from .call import OperatorFunction
-from .function import Function
-from .tape_plan import TapePlan
-from .variable import Variable
+from ...operators.registry import when_registered
+from ...runtime.devices import device_of
+from ..call import OperatorFunction
+from ..function import Function
+from ..variable import Variable
+from .plan import TapePlan
 
 MOST_FUNCTIONS = 50_000
 """The plans that are kept are for so many functions together; those that were used last stay."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tests.eager.differences import Array, floats
-from tests.eager.function_cases import case
+from tests.eager.functions.function_cases import case
 
 
 def two(size: int | tuple[int, int]) -> tuple[int, int]:

@@ -6,22 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from ..gradient import IR
-from ..operators.registry import Array, gradient_name
-from ..program import Gradient, GradientError, NetDef
-from ..program.events import Visited
-from ..program.operator import numbered_name, parts_of
-from ..runtime import Workspace
-from ..runtime.devices import CPU, moved
-from .comparison import Comparison, Difference, Way
-from .expression import Expression, expression
-from .function import Function
-from .gradients import dense, flat_rows
-from .hooks import FunctionHook
+from ...gradient import IR
+from ...operators.registry import Array, gradient_name
+from ...program import Gradient, GradientError, NetDef
+from ...program.events import Visited
+from ...program.operator import numbered_name, parts_of
+from ...runtime import Workspace
+from ...runtime.devices import CPU, moved
+from ..expression import Expression, expression
+from ..function import Function
+from ..gradients import dense, flat_rows
+from ..hooks import FunctionHook
+from ..passes import QUIET, SCHEDULES, seed_of
+from ..rank import Arrived
+from ..variable import Operand, Variable
 from .live_bytes import LiveBytes
-from .passes import QUIET, SCHEDULES, seed_of
-from .rank import Arrived
-from .variable import Operand, Variable
+from .report import Comparison, Difference, Way
 
 RUNS = 3
 """How often each way is timed, after a first time, in which it makes its plans."""

@@ -13,7 +13,7 @@ import pytest
 
 from gradviz import Function, GradvizError, OperatorPool, TensorPool, Variable, functions
 from tests.eager.differences import Array
-from tests.eager.function_cases import POINTWISE
+from tests.eager.functions.function_cases import POINTWISE
 from tests.fresh_seed import fresh_seed
 
 SHAPE = (4, 3)

@@ -8,8 +8,8 @@ from weakref import ref
 
 import numpy as np
 
-from ..operators.registry import Array
-from ..runtime.held import owner_of
+from ...operators.registry import Array
+from ...runtime.held import owner_of
 
 
 class LiveBytes:

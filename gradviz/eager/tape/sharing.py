@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..program import Operator
-from ..program.control_flow import NETS
+from ...program import Operator
+from ...program.control_flow import NETS
 
 PREFIX = "share/buffer/grads"
 

@@ -7,14 +7,14 @@ are given; and then what the operators of the flow make, in order.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from ..program import Device, Gradient, Operator, RunError
-from ..program.operator import parts_of
-from ..runtime.devices import CPU, device_of
-from .call import Call, OperatorFunction
-from .expression import Expression
+from ...program import Device, Gradient, Operator, RunError
+from ...program.operator import parts_of
+from ...runtime.devices import CPU, device_of
+from ..call import Call, OperatorFunction
+from ..expression import Expression
+from ..function import Function
+from ..plan import Answer, Numbered, Step, halves, ready, trimmed
 from .flow import Flow, Part
-from .function import Function
-from .plan import Answer, Numbered, Step, halves, ready, trimmed
 
 
 class Segment(NamedTuple):

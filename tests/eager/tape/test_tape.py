@@ -19,10 +19,10 @@ from gradviz import (
     register_gradient,
     register_kernel,
 )
-from gradviz.eager import tape_cache
-from gradviz.eager.sharing import Sharing
-from gradviz.eager.tape import run_by_tape
-from gradviz.eager.tape_cache import PlanCache
+from gradviz.eager.tape import cache
+from gradviz.eager.tape.cache import PlanCache
+from gradviz.eager.tape.schedule import run_by_tape
+from gradviz.eager.tape.sharing import Sharing
 from tests.eager.differences import Array, floats
 
 
@@ -124,7 +124,7 @@ class TestPlans:
     def plans(self, monkeypatch: pytest.MonkeyPatch) -> PlanCache:
         """An empty cache."""
         made = PlanCache()
-        monkeypatch.setattr("gradviz.eager.tape.PLANS", made)
+        monkeypatch.setattr("gradviz.eager.tape.schedule.PLANS", made)
         return made
 
     def test_a_training_loop_plans_once(self, plans: PlanCache) -> None:
@@ -172,7 +172,7 @@ class TestPlans:
             assert len(plans) == 4, times
 
     def test_the_largest_number_of_functions_is_kept(self, monkeypatch: pytest.MonkeyPatch, plans: PlanCache) -> None:
-        monkeypatch.setattr(tape_cache, "MOST_FUNCTIONS", 10)
+        monkeypatch.setattr(cache, "MOST_FUNCTIONS", 10)
         for length in (6, 3, 5, 20):
             y = Variable(1.0)
             for _ in range(length):

@@ -8,9 +8,9 @@ import pytest
 
 from gradviz import Variable, compare, grad
 from gradviz import functions as F
-from tests.eager import function_cases, image_cases
 from tests.eager.differences import assert_close, differences, floats
-from tests.eager.function_cases import Case
+from tests.eager.functions import function_cases, image_cases
+from tests.eager.functions.function_cases import Case
 
 CONSTANTS = {"argmax", "argmin", "ceil", "floor", "sign", "stop_gradient"}
 APART = {*CONSTANTS, "apply", "cast", "dropout"}

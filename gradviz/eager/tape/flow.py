@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..gradient import IR
-from ..operators.registry import gradient_name
-from ..program import Gradient, GradientError, NetDef, Operator
-from ..program.control_flow import NETS
-from ..program.events import Accumulated, RuleApplied, Seeded, Visited
-from ..program.operator import as_names, parts_of
-from ..runtime import Workspace
+from ...gradient import IR
+from ...operators.registry import gradient_name
+from ...program import Gradient, GradientError, NetDef, Operator
+from ...program.control_flow import NETS
+from ...program.events import Accumulated, RuleApplied, Seeded, Visited
+from ...program.operator import as_names, parts_of
+from ...runtime import Workspace
 from .sharing import with_shared_buffers
 
 
@@ -67,7 +67,7 @@ def run_gradient_flow(
         ignored_grads: gradients that nobody wants: names ``<blob>_grad``. Operators that only they need are left out.
         workspace: where the forward operators have been run; the gradients are left there. None: nothing runs.
         share_grads: whether gradients of blobs that operators write, and parts of gradients, take turns under the names
-            of shared buffers, see `gradviz.eager.sharing`. They are then not among those that are returned.
+            of shared buffers, see `gradviz.eager.tape.sharing`. They are then not among those that are returned.
 
     Returns:
         The operators in order, and the gradient of each blob that has one and is not ignored.

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from .function import Function
+from ..function import Function
+from ..variable import Variable
 from .pools import OperatorPool, TensorPool
-from .variable import Variable
 
 
 class Lent:

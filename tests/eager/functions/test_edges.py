@@ -15,9 +15,9 @@ pytest.importorskip("torch", reason="the reference is PyTorch's autograd: pip in
 
 import torch
 
-from tests.eager import edge_cases, edge_rows, edge_shapes
-from tests.eager.conventions import CONVENTIONS, Convention
-from tests.eager.edge_cases import GREATEST, Edge
+from tests.eager.functions import edge_cases, edge_rows, edge_shapes
+from tests.eager.functions.conventions import CONVENTIONS, Convention
+from tests.eager.functions.edge_cases import GREATEST, Edge
 
 Array = np.ndarray[Any, Any]
 EDGES = [*edge_cases.EDGES, *edge_rows.EDGES, *edge_shapes.EDGES]

@@ -19,9 +19,9 @@ from itertools import count
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 from weakref import finalize, ref
 
-from ..operators.registry import Array
-from ..program import RunError
-from .variable import Variable
+from ...operators.registry import Array
+from ...program import RunError
+from ..variable import Variable
 
 Scope = Literal["numpy", "leaf", "join", "detach"]
 """Where tensors come from: from arrays; from shapes; outputs that require gradients; other outputs, and buffers."""

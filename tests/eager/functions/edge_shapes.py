@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from gradviz import functions as F
-from tests.eager.edge_cases import EDGES_OF_FLOATS, INF, NAN, Edge, edge
+from tests.eager.functions.edge_cases import EDGES_OF_FLOATS, INF, NAN, Edge, edge
 
 T = torch.nn.functional
 

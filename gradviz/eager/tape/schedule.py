@@ -10,20 +10,20 @@ The plan of a flow is kept for the next tape of the same structure, so a trainin
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
-from ..operators.registry import gradient_name
-from ..program import GradientError
-from ..program.collection import uncollected
-from . import gradients
-from .expression import recall, recorded, written
+from ...operators.registry import gradient_name
+from ...program import GradientError
+from ...program.collection import uncollected
+from .. import gradients
+from ..expression import recall, recorded, written
+from ..function import Function
+from ..rank import ADD, Arrived
+from ..variable import Variable
+from .cache import PLANS, structure_of
 from .flow import gradient_flow
-from .function import Function
 from .names import Lent, lent_to
-from .rank import ADD, Arrived
+from .plan import TapePlan, plan_tape
+from .run import TapeRun
 from .sharing import Buffers, Sharing
-from .tape_cache import PLANS, structure_of
-from .tape_plan import TapePlan, plan_tape
-from .tape_run import TapeRun
-from .variable import Variable
 
 
 def run_by_tape(

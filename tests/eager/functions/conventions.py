@@ -7,8 +7,8 @@ import numpy as np
 import torch
 
 from gradviz import functions as F
-from tests.eager.edge_cases import GREATEST, INF, NAN, Edge, edge
-from tests.eager.edge_rows import ONE, ZERO, first_class, images
+from tests.eager.functions.edge_cases import GREATEST, INF, NAN, Edge, edge
+from tests.eager.functions.edge_rows import ONE, ZERO, first_class, images
 
 T = torch.nn.functional
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from gradviz import functions as F
-from tests.eager.edge_cases import INF, LEAST, NAN, Edge, edge
+from tests.eager.functions.edge_cases import INF, LEAST, NAN, Edge, edge
 
 T = torch.nn.functional
 
