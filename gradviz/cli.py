@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gradviz import GradvizError, Session, __version__, load
+from gradviz.notebook.budget import BUDGET
 from gradviz.notebook.files import FileError
-from gradviz.notebook.page import BUDGET, MOST_DOCUMENT, too_large
+from gradviz.notebook.page import MOST_DOCUMENT, too_large
 from gradviz.operators.table import markdown
 
 FIRST_DEMO = "01-first-backward-pass.ipynb"

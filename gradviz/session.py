@@ -1,10 +1,13 @@
-"""Session: what a person debugs with. A cursor over a recording, with every way to look at it."""
+"""Session: what a person debugs with. A cursor over a recording, with every way to look at it.
 
+Recording and stepping draw and write nothing: what does is imported when it is asked for.
+"""
+
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, overload
 
 import msgspec
@@ -13,15 +16,11 @@ from . import notebook
 from .debugger import Cursor, Recording, record
 from .debugger.document import Trace, decode_with_events, encode
 from .debugger.journal import Budget, Folder, Progress, record_backward
-from .drawing import LIGHT, Opened, Theme, digraph, render
 from .eager import Variable
 from .gradient import Ys
 from .net import Net
-from .notebook.answered import ANSWERS
-from .notebook.cells import write_notebook
-from .notebook.display import mimebundle
+from .notebook.budget import ANSWERS, BUDGET
 from .notebook.files import write_whole
-from .notebook.page import BUDGET, page
 from .notebook.progress import shown_progress
 from .program import GradientError, NetDef
 from .program.events import Aggregator, Event
@@ -29,6 +28,8 @@ from .runtime import Workspace
 
 if TYPE_CHECKING:
     import graphviz
+
+    from .drawing import Opened, Theme
 
 
 class Session(Cursor):
@@ -44,7 +45,7 @@ class Session(Cursor):
         self, trace: Trace | None, recording: Recording | None = None, told: Sequence[Event] | None = None
     ) -> None:
         super().__init__(trace, recording, told)
-        self.id = token_hex(4)
+        self.id = os.urandom(4).hex()
         notebook.announce(self)
 
     @classmethod
@@ -82,6 +83,8 @@ class Session(Cursor):
         Raises:
             FileError: `path` cannot be written, or the page would be too large for a browser. What was there stays.
         """
+        from .notebook.page import page
+
         trace = self.trace()
         with self._waiting() as progress:
             html = page(
@@ -104,6 +107,8 @@ class Session(Cursor):
             NotebookError: nothing was run, or the session was read from a file and has no arrays.
             FileError: a file cannot be written. What was there stays.
         """
+        from .notebook.cells import write_notebook
+
         write_notebook(path, self._trace, self._recording)
 
     def trace(self) -> Trace:
@@ -115,6 +120,8 @@ class Session(Cursor):
         trace = self._trace
         if trace.graph.svg is not None:
             return trace
+        from .drawing import render
+
         with self._waiting() as progress:
             return msgspec.structs.replace(trace, graph=render(trace, progress=progress))
 
@@ -129,10 +136,11 @@ class Session(Cursor):
             return Net(self.name, forward.ops)
         return Net(self.name, self._recording.operators)
 
-    def graph(self, theme: Theme = LIGHT, *, opened: Opened | None = None) -> "graphviz.Digraph":
+    def graph(self, theme: "Theme | None" = None, *, opened: "Opened | None" = None) -> "graphviz.Digraph":
         """The graph at the current position: what is current, new, and not made yet.
 
         Args:
+            theme: colours and sizes; None: the light one.
             opened: operators to draw with their nested nets, by the ids of their lines (``"f2"``) or nets (``"s0"``),
                 and groups of a large net to draw with what they hold (``"g3"``), or ``"all"``; None: the nets that
                 the position is in.
@@ -140,9 +148,13 @@ class Session(Cursor):
         Raises:
             DrawingError: something that cannot open is named.
         """
-        return digraph(self._trace, self.position, theme, opened)
+        from .drawing import LIGHT, digraph
+
+        return digraph(self._trace, self.position, theme or LIGHT, opened)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        from .notebook.display import mimebundle
+
         return mimebundle(self)
 
 

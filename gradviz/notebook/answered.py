@@ -17,11 +17,9 @@ from ..debugger.answers import Questions, by_name
 from ..debugger.document import Line, Revision, Trace, TraceEvent, Value
 from ..debugger.steering import path_of
 from .asking import Name, Question, answered
+from .budget import ANSWERS
 
-__all__ = ["ANSWERS", "SECONDS", "Answers", "answers"]
-
-ANSWERS = 2_000_000
-"""Bytes of JSON that the answers in a page may take, before compression."""
+__all__ = ["SECONDS", "Answers", "answers"]
 
 SECONDS = 2.0
 """How long a page may take to ask."""

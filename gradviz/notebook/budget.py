@@ -8,7 +8,13 @@ from msgspec.structs import replace
 from ..debugger.document import Number, Trace, Value, as_rows
 from ..debugger.telling import PREVIEWS
 
-__all__ = ["within"]
+__all__ = ["ANSWERS", "BUDGET", "within"]
+
+BUDGET = 6_000_000
+"""Bytes of JSON that the values in a page may take, before compression."""
+
+ANSWERS = 2_000_000
+"""Bytes of JSON that the answers in a page may take, before compression."""
 
 CORNERS = (*PREVIEWS[1:], (1, 4))
 """Rows and columns of elements that are tried, one after the other, where all do not fit."""

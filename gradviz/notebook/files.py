@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from secrets import token_hex
 
 from ..program import GradvizError
 
@@ -40,7 +39,7 @@ def write_whole(path: str | Path, content: bytes) -> None:
 
 
 def _replace(target: Path, content: bytes) -> None:
-    unfinished = target.with_name(f".gradviz-{token_hex(6)}.part")
+    unfinished = target.with_name(f".gradviz-{os.urandom(6).hex()}.part")
     try:
         unfinished.write_bytes(content)
         if target.exists():

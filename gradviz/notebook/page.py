@@ -21,16 +21,13 @@ from ..debugger.journal import Pace, Progress
 from ..program.collection import uncollected
 from ..version import __version__
 from . import still
-from .answered import ANSWERS, answers
-from .budget import within
+from .answered import answers
+from .budget import ANSWERS, BUDGET, within
 from .files import FileError
 
-__all__ = ["BUDGET", "MOST_DOCUMENT", "page"]
+__all__ = ["MOST_DOCUMENT", "page"]
 
 STATIC = Path(__file__).parent / "static"
-
-BUDGET = 6_000_000
-"""Bytes of JSON that the values in a page may take, before compression."""
 
 MOST_DOCUMENT = 256_000_000
 """Bytes of JSON that a browser is asked to take in at once."""
