@@ -1,4 +1,4 @@
-"""Coins: the Jensen-Shannon divergence of two, and both probabilities of each.
+"""Bernoulli distributions: the Jensen-Shannon divergence of two, and both probabilities of each.
 
 Targets are constants for the gradient.
 """
