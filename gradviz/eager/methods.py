@@ -90,7 +90,7 @@ def transposed(self: Variable) -> Variable:
 
 
 def reflected(function: Callable[[Operand, Operand], Variable]) -> Callable[[Variable, Operand], Variable]:
-    """The operator for a Variable on the right-hand side of what is none."""
+    """`function` as the operator of a Variable on the right-hand side, beside an array or a number on the left."""
 
     def operator(self: Variable, other: Operand) -> Variable:
         return function(other, self)

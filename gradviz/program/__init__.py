@@ -1,8 +1,8 @@
 """What a program is: operators, nets, versions, events, and the errors that speak of them."""
 
+from . import numbering
 from .errors import GradientError, GradvizError, NetError, RegistrationError, RunError
 from .net import NetDef
-from .numbering import text
 from .operator import Device, Gradient, GradientSlice, Operator
 
 __all__ = [
@@ -19,4 +19,4 @@ __all__ = [
 ]
 
 # The text numbers what nested nets read and write, and that is known above NetDef.
-NetDef.__str__ = text  # type: ignore[assignment, method-assign]
+NetDef.__str__ = numbering.text  # type: ignore[assignment, method-assign]
