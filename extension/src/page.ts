@@ -1,8 +1,8 @@
 // The page that needs no server: the notebook widget over a document that the page itself holds.
 
-import type { Question } from "./asking";
-import { missing, readHeld, type Answering } from "./held";
-import { createPatience } from "./patience";
+import type { Question } from "./model/answers/asking";
+import { missing, readHeld, type Answering } from "./model/answers/page_answers";
+import { createPatience } from "./views/shell/patience";
 import widget, { SHOWN, type Model, type State } from "./widget";
 
 /** A document has about so many characters for each that it takes in the page. */

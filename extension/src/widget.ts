@@ -1,15 +1,14 @@
 // The notebook widget: an anywidget module around the debugger.
 
-import { createLine } from "./asking";
-import { parseTrace } from "./document/parse";
-import { marks as readMarks } from "./document/parts";
-import { createLostNotice, type LostNotice } from "./lost";
-import type { Marks } from "./marks";
-import { createPatience, type Patience } from "./patience";
-import { allLines } from "./trace";
-import { createDebugger, type DebuggerView } from "./views/debugger";
-import { element } from "./views/dom";
-import { counted } from "./views/numbers";
+import { createLine } from "./model/answers/asking";
+import { parseTrace } from "./model/document/parse";
+import { marks as readMarks } from "./model/document/parts";
+import { allLines, type Marks } from "./model/recording/trace";
+import { element } from "./views/elements/dom";
+import { counted } from "./views/elements/numbers";
+import { createDebugger, type DebuggerView } from "./views/shell/debugger";
+import { createLostNotice, type LostNotice } from "./views/shell/lost";
+import { createPatience, type Patience } from "./views/shell/patience";
 
 /** What the model holds: the traits of the same names in Python. */
 export interface State {

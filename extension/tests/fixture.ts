@@ -1,6 +1,6 @@
 // A hand-made trace: FC, Relu, FC, Relu, Sum, FC, SoftmaxWithLoss, with a skip connection whose gradients are added.
 
-import type { EventKind, Ledger, Line, Phase, Trace, TraceEvent, Value } from "../src/trace";
+import type { EventKind, Ledger, Line, Phase, Trace, TraceEvent, Value } from "../src/model/recording/trace";
 
 type Operator = [type: string, inputs: string[], outputs: string[], formula: string];
 

@@ -8,7 +8,7 @@ import { build } from "esbuild";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "gradviz-tests-"));
-const names = readdirSync(here).filter((name) => name.endsWith(".test.ts")).sort();
+const names = readdirSync(here, { recursive: true }).filter((name) => name.endsWith(".test.ts")).sort();
 
 try {
   await build({

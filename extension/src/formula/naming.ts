@@ -1,9 +1,9 @@
 // What the names in the formula of a line stand for: "y" of Tanh is a, "dx" of TanhGradient is the gradient of h.
 
-import { namesAt } from "../cursor";
-import { blobOf } from "../gradients";
-import { allLines, linesById, subnetOf, type Formula, type Line, type Names, type Trace } from "../trace";
-import { bare, original } from "../versions";
+import { namesAt } from "../model/recording/cursor";
+import { blobOf } from "../model/recording/gradients";
+import { allLines, linesById, subnetOf, type Formula, type Line, type Names, type Trace } from "../model/recording/trace";
+import { bare, original } from "../model/recording/versions";
 import type { Naming, Noun } from "./mathml";
 
 /** Longer names of blobs are cut; the program has them whole. */

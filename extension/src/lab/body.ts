@@ -2,10 +2,9 @@
 
 import { Widget } from "@lumino/widgets";
 
-import type { Ask } from "../asking";
-import type { Marks } from "../marks";
-import type { Trace } from "../trace";
-import { createDebugger, type DebuggerView } from "../views/debugger";
+import type { Ask } from "../model/answers/asking";
+import type { Marks, Trace } from "../model/recording/trace";
+import { createDebugger, type DebuggerView } from "../views/shell/debugger";
 
 export class DebuggerBody extends Widget {
   private view: DebuggerView | null = null;

@@ -3,10 +3,10 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { InputDialog, Notification, type ICommandPalette } from "@jupyterlab/apputils";
 
-import { clamp } from "../cursor";
-import { runTo } from "../occurrences";
-import { backOver, into, out, over } from "../places";
-import type { Trace } from "../trace";
+import { runTo } from "../model/filters/occurrences";
+import { clamp } from "../model/recording/cursor";
+import { backOver, into, out, over } from "../model/recording/places";
+import type { Trace } from "../model/recording/trace";
 import type { DebuggerBody } from "./body";
 import { gradvizIcon } from "./icon";
 

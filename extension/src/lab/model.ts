@@ -9,11 +9,11 @@ import type { JSONValue } from "@lumino/coreutils";
 import type { IDisposable } from "@lumino/disposable";
 import { Signal, type ISignal } from "@lumino/signaling";
 
-import { createLine } from "../asking";
-import { parseTrace } from "../document/parse";
-import { marks as readMarks } from "../document/parts";
-import { marksOf, type Marks } from "../marks";
-import type { Trace } from "../trace";
+import { createLine } from "../model/answers/asking";
+import { parseTrace } from "../model/document/parse";
+import { marks as readMarks } from "../model/document/parts";
+import { marksOf } from "../model/filters/marks";
+import type { Marks, Trace } from "../model/recording/trace";
 
 const TARGET = "gradviz";
 

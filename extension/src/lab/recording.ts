@@ -3,7 +3,7 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { ABCWidgetFactory, DocumentWidget, type DocumentRegistry } from "@jupyterlab/docregistry";
 
-import { parseTrace } from "../document/parse";
+import { parseTrace } from "../model/document/parse";
 import { DebuggerBody } from "./body";
 import { gradvizIcon } from "./icon";
 

@@ -1,0 +1,116 @@
+// The chain rule at a gradient operator: local derivative · gradient that arrives = gradient that it gives.
+
+import type { Noun } from "../formula/mathml";
+import { forwardOf, namesIn, nounOf, shortName, slots } from "../formula/naming";
+import { parse, FUNCTIONS, type Part } from "../formula/parser";
+import { currentEvent } from "../model/recording/cursor";
+import { numbersOf } from "../model/recording/elements";
+import { linesById, type Line, type Trace, type Value } from "../model/recording/trace";
+import { valueAt } from "../model/recording/values";
+
+export interface Link {
+  /** The blob that the gradient which arrives is of, and that of the gradient given. */
+  y: Noun;
+  x: Noun;
+  /** Null: not computed yet. */
+  upstream: Value | null;
+  result: Value | null;
+  /** By elements; a null among them: it is not defined by what was recorded. Null: only the formula tells it. */
+  local: (number | null)[] | null;
+}
+
+/** A link for each gradient that the operator of the event gives; none where several gradients arrive. */
+export function chainAt(trace: Trace, position: number): Link[] {
+  const event = currentEvent(trace, position);
+  const lines = (event?.lines ?? []).map((id) => linesById(trace).get(id));
+  const line = lines.reverse().find((one) => one?.role === "gradient" && one.kind === "operator");
+  const forward = line && forwardOf(trace, line);
+  if (!event || !line || !forward) return [];
+  const arriving = line.inputs.filter((blob) => nounOf(trace, event.subnet, blob).isGradient);
+  const [gradient] = arriving;
+  if (gradient === undefined || arriving.length > 1) return [];
+  const valueOf = (blob: string): Value | null => valueAt(trace, { blob, subnet: event.subnet, frame: event.frame }, position) ?? null;
+  const upstream = valueOf(gradient);
+  return line.outputs.flatMap((blob) => {
+    const x = givenFor(trace, line, forward, blob);
+    if (x === undefined) return [];
+    const result = valueOf(blob);
+    const local = upstream && result ? localDerivative(trace, line, upstream, result) : null;
+    const y = nounOf(trace, event.subnet, gradient, forward.outputs).blob;
+    return [{ y: { blob: y, isGradient: true }, x: { blob: shortName(trace, x), isGradient: true }, upstream, result, local }];
+  });
+}
+
+/** A sum of gradients: its terms, where they are arrays like the total; of a sparse one, whose rows are joined, there are none. */
+export interface Sum {
+  total: Noun;
+  result: Value | null;
+  terms: Value[];
+}
+
+/** The sum that the event is about; null: it is about none. */
+export function sumAt(trace: Trace, position: number): Sum | null {
+  const event = currentEvent(trace, position);
+  const lines = (event?.lines ?? []).map((id) => linesById(trace).get(id)).filter((one) => one?.role === "accumulation");
+  // Of a sparse sum the rows count, not their indices: an accumulation names its total first.
+  const line = lines.find((one) => one?.outputs.includes(event?.blobs[0] ?? "")) ?? lines[0];
+  const [blob] = line?.outputs ?? [];
+  if (!event || !line || blob === undefined) return null;
+  const valueOf = (one: string): Value | undefined => valueAt(trace, { blob: one, subnet: event.subnet, frame: event.frame }, position);
+  const [result, terms] = [valueOf(blob) ?? null, line.inputs.map(valueOf)];
+  const isTold = result !== null && terms.every((term) => term?.shape.join() === result.shape.join());
+  return { total: nounOf(trace, event.subnet, blob), result, terms: isTold ? (terms as Value[]) : [] };
+}
+
+/** The blob whose gradient an output of a gradient operator is, by the name of the output's slot. */
+function givenFor(trace: Trace, line: Line, forward: Line, output: string): string | undefined {
+  const own = [...slots(trace, line, line)].find(([name, blob]) => blob === output && name.startsWith("d"));
+  return own && slots(trace, forward, forward).get(own[0].slice(1));
+}
+
+/**
+ * The quotient of what was recorded: right where a single number arrives, and element by element where the operator
+ * works so. Where a 0 arrives it says nothing.
+ */
+function localDerivative(trace: Trace, line: Line, upstream: Value, result: Value): Link["local"] {
+  const [above, below] = [numbersOf(result), numbersOf(upstream)];
+  if (!above || !below) return null;
+  const isSame = result.shape.join() === upstream.shape.join() && isElementwise(trace, line);
+  if (below.length > 1 && !isSame) return null;
+  return above.map((one, index) => {
+    const by = below[below.length === 1 ? 0 : index] ?? 0;
+    return by === 0 ? null : one / by;
+  });
+}
+
+/** Whether a formula is about each element alone: no indices, sums, transpositions or products of matrices, and no words. */
+function isElementwise(trace: Trace, line: Line): boolean {
+  const formula = trace.formulas[line.type];
+  const parts = formula && parse(formula.formula, namesIn(formula));
+  return parts ? parts.every(isAlone) : false;
+}
+
+const WORDS = new Set(["where", "else"]);
+const OF_MANY = new Set(["max", "min", "argmax", "argmin", "softmax", "mean"]);
+
+function isAlone(part: Part): boolean {
+  switch (part.kind) {
+    case "big":
+      return false;
+    case "sign":
+      return part.text !== "·" || part.gap;
+    case "word":
+      return WORDS.has(part.text) || (FUNCTIONS.has(part.text) && !OF_MANY.has(part.text));
+    case "group":
+      return part.open === "(" && part.items.every(isAlone);
+    case "root":
+      return isAlone(part.of);
+    case "script":
+      return part.sub === "" && !/T|′/.test(part.sup) && isAlone(part.base);
+    case "fraction":
+      return [...part.top, ...part.bottom].every(isAlone);
+    default:
+      return true;
+  }
+}
+

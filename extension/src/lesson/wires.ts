@@ -1,0 +1,131 @@
+// What the wires of a graph carry at a position: a value one way, its gradient the other.
+
+import { forwardOf, shortName } from "../formula/naming";
+import { blobOf, gradientsOf, isComplete, type GradientSince } from "../model/recording/gradients";
+import { linesById, subnetOf, type Line, type Scalar, type Trace, type Value } from "../model/recording/trace";
+import { forwardRun, valueAt } from "../model/recording/values";
+
+/** A blob on its way from a line to those that read it; null: it comes from around the net; none: nobody reads it. */
+export interface Wire {
+  blob: string;
+  subnet: string | null;
+  from: string | null;
+  to: readonly string[];
+  isBackward: boolean;
+}
+
+/** Of several: how many are computed, of how many, and the norm of all that are; null: not known. */
+export interface Several {
+  there: number;
+  of: number;
+  norm: Scalar | null;
+}
+
+/** What is told of a wire, or of several that share an edge: a value, or its gradient. */
+export interface Told {
+  what: "value" | "gradient";
+  /** "p", "∂p", "5 blobs". */
+  name: string;
+  /** "none" where the whole pass has made no gradient; null: not computed yet. A sparse gradient is told by its rows. */
+  value: Value | Several | "none" | null;
+}
+
+/** The wires from lines to others of the same net, one for each blob. */
+export function wiresBetween(tails: Iterable<Line>, heads: Iterable<Line>, isBackward: boolean): Wire[] {
+  const readers = new Map<string, string[]>();
+  const key = (line: Line, blob: string): string => `${subnetOf(line.id) ?? ""} ${blob}`;
+  for (const head of heads) {
+    for (const blob of new Set(head.inputs)) readers.set(key(head, blob), [...(readers.get(key(head, blob)) ?? []), head.id]);
+  }
+  const wires = new Map<string, Wire>();
+  for (const tail of tails) {
+    for (const blob of tail.kind === "passed" ? tail.inputs : tail.outputs) {
+      const to = readers.get(key(tail, blob));
+      if (to) wires.set(blob, { blob, subnet: subnetOf(tail.id), from: tail.id, to, isBackward });
+    }
+  }
+  return [...wires.values()];
+}
+
+/** What the forward operators of the outermost net read from around it, and what they write for nobody in it. */
+export function looseWires(trace: Trace): Wire[] {
+  const made = new Set(trace.forward.flatMap(({ outputs }) => outputs));
+  const read = new Set(trace.forward.flatMap(({ inputs }) => inputs));
+  const loose = (blob: string, from: string | null, to: string[]): Wire => ({ blob, subnet: null, from, to, isBackward: false });
+  return trace.forward.flatMap((line) => [
+    ...[...new Set(line.inputs)].filter((blob) => !made.has(blob)).map((blob) => loose(blob, null, [line.id])),
+    ...line.outputs.filter((blob) => !read.has(blob)).map((blob) => loose(blob, line.id, [])),
+  ]);
+}
+
+/** What is known of a wire at a position. */
+export function toldAt(trace: Trace, wire: Wire, position: number): Told[] {
+  const name = wire.isBackward ? gradientName(trace, wire) : shortName(trace, wire.blob);
+  const value: Told = { what: wire.isBackward ? "gradient" : "value", name, value: carriedAt(trace, wire, position) };
+  if (wire.isBackward) return [value];
+  const gradient = gradientAt(trace, wire, position);
+  return [value, { what: "gradient", name: isSeveral(gradient) ? `∂${name}, ${gradient.of} parts,` : `∂${name}`, value: gradient }];
+}
+
+export function isSeveral(value: Told["value"]): value is Several {
+  return value !== null && value !== "none" && "there" in value;
+}
+
+/** What is known of several wires together. */
+export function severalAt(trace: Trace, wires: readonly Wire[], position: number): Told[] {
+  const carried = several(wires.map((wire) => carriedAt(trace, wire, position)));
+  if (wires[0]?.isBackward) return [{ what: "gradient", name: `${wires.length} gradients`, value: carried }];
+  const gradients = several(wires.map((wire) => gradientAt(trace, wire, position)));
+  return [{ what: "value", name: `${wires.length} blobs`, value: carried }, { what: "gradient", name: "∂ of these", value: gradients }];
+}
+
+function several(values: Told["value"][]): Several | "none" {
+  const possible = values.filter((value) => value !== "none");
+  const known = possible.filter((value) => value !== null && !(isSeveral(value) && value.there < value.of));
+  return possible.length === 0 ? "none" : { there: known.length, of: possible.length, norm: normOf(known.map((value) => value?.norm ?? null)) };
+}
+
+/** The norm of arrays as if they were one. */
+function normOf(norms: (Scalar | null)[]): Scalar | null {
+  if (norms.length === 0 || norms.includes(null)) return null;
+  if (norms.includes("nan")) return "nan";
+  return norms.every((norm) => typeof norm === "number") ? Math.hypot(...norms) : "inf";
+}
+
+/** The value of the wire's blob; while a backward pass goes back through a run, that which the run had. */
+function carriedAt(trace: Trace, { blob, subnet }: Wire, position: number): Value | null {
+  const here = frameOf(trace, subnet, position);
+  const value = valueAt(trace, { blob, subnet, frame: here }, position);
+  if (value || here === null) return value ?? null;
+  return valueAt(trace, { blob, subnet, frame: forwardRun(trace, here) }, position) ?? null;
+}
+
+/** "∂p" for p_grad@0; of a gradient that is one of several blobs, by the operators that the wire leads to. */
+function gradientName(trace: Trace, { blob, subnet, to }: Wire): string {
+  const heads = to.map((id) => linesById(trace).get(id)).filter((line) => line !== undefined);
+  const near = heads.flatMap((head) => (head.role === "accumulation" ? head.outputs.map((total) => blobOf(trace, subnet, total) ?? "") : (forwardOf(trace, head)?.outputs ?? [])));
+  const of = blobOf(trace, subnet, blob, near);
+  return of === undefined ? shortName(trace, blob) : `∂${shortName(trace, of)}`;
+}
+
+/** The gradient of the wire's blob that comes through those that read it; where nobody does, or these are all, all of it. */
+function gradientAt(trace: Trace, { blob, subnet, to }: Wire, position: number): Told["value"] {
+  const all = gradientsOf(trace, subnet, blob);
+  const readers = new Set(to.map((id) => Number(id.slice(id.lastIndexOf("f") + 1))));
+  const own = all.filter(({ through }) => through !== null && readers.has(through));
+  const isWhole = to.length === 0 || (own.length > 1 && all.every((one) => one.isSum || own.includes(one)));
+  const sums = all.filter(({ isSum }) => isSum);
+  const wanted = isWhole ? (sums.length > 0 ? sums : all).slice(-1) : own;
+  if (wanted.length === 0) return isComplete(trace, position) ? "none" : null;
+  const frame = frameOf(trace, subnet, position);
+  const valueOfPart = ({ at, values }: GradientSince): Value | null => (at <= position ? (valueAt(trace, { blob: values, subnet, frame }, position) ?? null) : null);
+  const [only, ...more] = wanted;
+  return only && more.length === 0 ? valueOfPart(only) : { ...(several(wanted.map(valueOfPart)) as Several), norm: null };
+}
+
+/** The run of a nested net that a position is in; null: in none. */
+function frameOf(trace: Trace, subnet: string | null, position: number): number | null {
+  let frame = subnet === null ? null : (trace.events[position - 1]?.frame ?? null);
+  while (frame !== null && trace.frames[frame]?.subnet !== subnet) frame = trace.frames[frame]?.around ?? null;
+  return frame;
+}

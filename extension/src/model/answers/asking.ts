@@ -1,0 +1,142 @@
+// Questions that a view puts to a session, and what it hears; see gradviz/notebook/asking.py.
+
+import { list, optional, record, refuse, text, type Reader } from "../document/json";
+
+export type Name = "why_none" | "provenance" | "versions" | "check" | "state" | "paths" | "diff" | "numbers";
+
+/** A method of the session, asked at a position; the session stays where it is. */
+export interface Question {
+  question: Name;
+  arguments: (string | number)[];
+  position: number;
+}
+
+/** What an answer shows, from the top down. */
+export type Block =
+  | { kind: "paragraph"; text: string; isTitle: boolean }
+  | { kind: "bullets"; items: string[] }
+  | { kind: "grid"; title: string; head: string[]; rows: string[][]; foot: string };
+
+/** An answer; of a check and of numbers with its plain data. */
+export interface Answer {
+  blocks: Block[];
+  data: Record<string, unknown> | null;
+}
+
+/** Why there is no answer, and the ways out. */
+export interface Problem {
+  problem: string;
+  waysOut: string[];
+  /** The reply that may come yet, where nothing was heard for long: to ask again can help. */
+  late?: Promise<Reply>;
+}
+
+export type Reply = Answer | Problem;
+
+/** Puts a question to whoever can answer it. */
+export type Ask = (question: Question) => Promise<Reply>;
+
+/** The question as a person asks it in Python. */
+export function inPython({ question, arguments: given }: Question): string {
+  return `session.${question}(${given.map((one) => JSON.stringify(one)).join(", ")})`;
+}
+
+const texts = list(text);
+
+/** A block is written as a row. */
+export const block: Reader<Block> = (found, path) => {
+  if (!Array.isArray(found)) return refuse(path, "is no row of a block");
+  const [kind, ...rest] = found as unknown[];
+  if (kind === "paragraph") return { kind, text: text(rest[0], `${path}[1]`), isTitle: rest[1] === true };
+  if (kind === "bullets") return { kind, items: texts(rest[0], `${path}[1]`) };
+  if (kind !== "grid") return refuse(path, "is no block that is known");
+  const [title, head, rows, foot] = rest;
+  return {
+    kind,
+    title: text(title, `${path}[1]`),
+    head: texts(head, `${path}[2]`),
+    rows: list(texts)(rows, `${path}[3]`),
+    foot: text(foot, `${path}[4]`),
+  };
+};
+
+const reply: Reader<Reply> = (found, path) => {
+  const entry = record(found, path);
+  if ("problem" in entry) return { problem: text(entry["problem"], `${path}.problem`), waysOut: texts(entry["ways_out"], `${path}.ways_out`) };
+  return { blocks: list(block)(entry["blocks"], `${path}.blocks`), data: optional(record)(entry["data"], `${path}.data`) };
+};
+
+/** A line to a kernel: what is asked goes out by `send`, and `hear` takes in what comes back. */
+export interface Line {
+  ask: Ask;
+  hear(message: unknown): void;
+  /** Nobody answers any more. */
+  cut(): void;
+}
+
+export const KERNEL_GONE: Problem = {
+  problem: "The kernel behind this is gone, so nobody can answer. What was recorded can still be stepped through.",
+  waysOut: ["Start the kernel again and run the cell of the session."],
+};
+
+/** A question, or its answer, can get lost on the way, and nobody tells: after so many milliseconds the view does. */
+export const PATIENCE = 20_000;
+
+function silence(late: Promise<Reply>): Problem {
+  const problem = `No answer for ${PATIENCE / 1000} seconds: the kernel is busy, the answer takes long, or the question got lost. If an answer comes, it is shown here.`;
+  return { problem, waysOut: [], late };
+}
+
+let lines = 0;
+
+/** The reply or, when it takes too long, that nothing was heard; then the reply is there late. */
+function patient(reply: Promise<Reply>): Promise<Reply> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(silence(reply)), PATIENCE);
+    void reply.then((found) => {
+      clearTimeout(timer);
+      resolve(found);
+    });
+  });
+}
+
+/** `send` may throw where there is no kernel any more. */
+export function createLine(send: (message: Record<string, unknown>) => void): Line {
+  // Several views may hear what is said to one of them: each knows its own questions by their ids.
+  const name = `${++lines}.${Math.random().toString(36).slice(2)}`;
+  const waiting = new Map<string, (reply: Reply) => void>();
+  let asked = 0;
+
+  function ask(question: Question): Promise<Reply> {
+    const id = `${name}.${++asked}`;
+    const reply = new Promise<Reply>((resolve) => {
+      waiting.set(id, resolve);
+      try {
+        send({ type: "question", id, ...question });
+      } catch {
+        waiting.delete(id);
+        resolve(KERNEL_GONE);
+      }
+    });
+    return patient(reply);
+  }
+
+  function hear(message: unknown): void {
+    const id = (message as { id?: unknown } | null)?.id;
+    const resolve = typeof id === "string" ? waiting.get(id) : undefined;
+    if (typeof id !== "string" || !resolve) return;
+    waiting.delete(id);
+    try {
+      resolve(reply(message, "answer"));
+    } catch (error) {
+      resolve({ problem: `The answer cannot be shown: ${error instanceof Error ? error.message : String(error)}.`, waysOut: [] });
+    }
+  }
+
+  function cut(): void {
+    for (const resolve of waiting.values()) resolve(KERNEL_GONE);
+    waiting.clear();
+  }
+
+  return { ask, hear, cut };
+}

@@ -1,0 +1,116 @@
+// Breakpoints: where a recording is to stop, or to leave a message, in both directions of time: pure functions of a trace.
+//
+// A recording does not change, so the hits of a breakpoint are a list of positions. The first `ignore` occurrences do not
+// count; of the others each `every`-th is a hit.
+
+import type { BreakpointEntry, Trace } from "../recording/trace";
+import { evaluate, shown } from "./conditions/evaluate";
+import type { Node } from "./conditions/nodes";
+import { parse } from "./conditions/parser";
+import { ConditionError } from "./conditions/tokens";
+import { after, before, neverComputed, occurrencesOf, told, type Occurrences } from "./occurrences";
+import { rowContext, writingsOf } from "./writings";
+
+/** What a text of a breakpoint means, or why it means nothing. */
+export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
+
+/** What the texts of a breakpoint mean in a recording. */
+export function meaningOf(trace: Trace, { on, log }: Pick<BreakpointEntry, "on" | "log">): Meaning {
+  try {
+    return { occurrences: occurrencesOf(trace, on), message: log === null ? null : messageParts(log), problem: null };
+  } catch (error) {
+    if (error instanceof ConditionError) return { problem: error };
+    throw error;
+  }
+}
+
+/** Every position at which a breakpoint stops, or logs, while it is enabled. */
+export function hitsOf(trace: Trace, entry: BreakpointEntry): readonly number[] {
+  const meaning = meaningOf(trace, entry);
+  if (meaning.problem) return [];
+  const { positions } = meaning.occurrences;
+  if (entry.ignore === 0 && entry.every === 1) return positions;
+  return positions.slice(entry.ignore).filter((_, index) => (index + 1) % entry.every === 0);
+}
+
+const stops = ({ enabled, log }: BreakpointEntry): boolean => enabled && log === null;
+
+/** The next position at which one of the breakpoints stops, else the end. */
+export function continueFrom(trace: Trace, entries: readonly BreakpointEntry[], position: number): number {
+  const found = entries.filter(stops).map((entry) => after(hitsOf(trace, entry), position));
+  return Math.min(trace.events.length, ...found.filter((one) => one !== null));
+}
+
+/** The last position before this one at which a breakpoint stops, else the start. */
+export function reverseContinueFrom(trace: Trace, entries: readonly BreakpointEntry[], position: number): number {
+  const found = entries.filter(stops).map((entry) => before(hitsOf(trace, entry), position));
+  return Math.max(0, ...found.filter((one) => one !== null));
+}
+
+/** The first breakpoint that stops at a position, and what its condition asks about; null: none does. */
+export function stopAt(trace: Trace, entries: readonly BreakpointEntry[], position: number): { entry: BreakpointEntry; value: string } | null {
+  const entry = entries.find((one) => stops(one) && after(hitsOf(trace, one), position - 1) === position);
+  return entry ? { entry, value: told(trace, occurrencesOf(trace, entry.on), position) } : null;
+}
+
+/** What log points have said by a position, in the order of events. */
+export function logBy(trace: Trace, entries: readonly BreakpointEntry[], position: number): { position: number; message: string }[] {
+  const said = entries.flatMap((entry) => {
+    const meaning = meaningOf(trace, entry);
+    if (!entry.enabled || meaning.problem || meaning.message === null) return [];
+    const { message, occurrences } = meaning;
+    const by = hitsOf(trace, entry).filter((hit) => hit <= position);
+    return by.map((hit) => ({ position: hit, message: messageAt(trace, message, occurrences, hit) }));
+  });
+  return said.sort((a, b) => a.position - b.position);
+}
+
+function messageAt(trace: Trace, message: (string | Node)[], { rows }: Occurrences, position: number): string {
+  const writings = writingsOf(trace);
+  const row = rows.get(position) ?? writings.rows[writings.first[position] ?? 0];
+  if (!row) return "";
+  const context = rowContext(writings, row);
+  return message.map((part) => (typeof part === "string" ? part : shown(evaluate(part, context)))).join("");
+}
+
+/** The text of a message between the expressions that stand between braces, and these; a brace itself is written twice. */
+function messageParts(text: string): (string | Node)[] {
+  const parts: (string | Node)[] = [];
+  for (let at = 0; at < text.length; ) {
+    const two = text.slice(at, at + 2);
+    const character = text[at] ?? "";
+    if (two === "{{" || two === "}}") {
+      parts.push(character);
+      at += 2;
+    } else if (character === "{") {
+      const end = text.indexOf("}", at);
+      if (end < 0) throw new ConditionError(text, at, "this brace is never closed");
+      parts.push(parse(text.slice(0, end), at + 1));
+      at = end + 1;
+    } else if (character === "}") throw new ConditionError(text, at, "this brace closes nothing");
+    else {
+      parts.push(character);
+      at++;
+    }
+  }
+  return parts;
+}
+
+/** What a breakpoint does beside stopping where its text says, in words; empty where there is nothing to say. `last`: what comes behind it is not told. */
+export function remarks(trace: Trace, entry: BreakpointEntry, last = Infinity): string {
+  const meaning = meaningOf(trace, entry);
+  if (meaning.problem) return meaning.problem.message;
+  const missing = last < trace.events.length ? [] : neverComputed(trace, meaning.occurrences);
+  return [
+    entry.log === null ? "" : `logs “${entry.log}”`,
+    entry.ignore > 0 ? `ignores the first ${entry.ignore}` : "",
+    entry.every > 1 ? `one in ${entry.every}` : "",
+    missing.length > 0 ? `${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} never computed` : "",
+  ].filter(Boolean).join(", ");
+}
+
+/** The entries with a breakpoint more. */
+export function withBreakpoint(entries: readonly BreakpointEntry[], on: string): BreakpointEntry[] {
+  const id = 1 + Math.max(0, ...entries.map((one) => one.id));
+  return [...entries, { id, on, log: null, ignore: 0, every: 1, enabled: true }];
+}

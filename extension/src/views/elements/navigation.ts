@@ -1,0 +1,41 @@
+// What the views ask of the debugger.
+
+import type { Marks } from "../../model/recording/trace";
+
+export interface Navigation {
+  /** Moves to a position and tells the host. */
+  go(position: number): void;
+  step(): void;
+  back(): void;
+  over(): void;
+  backOver(): void;
+  into(): void;
+  out(): void;
+  /** Moves to the same place in the iteration before or behind of the innermost loop that is open. */
+  previousIteration(): void;
+  nextIteration(): void;
+  restart(): void;
+  finish(): void;
+  /** Moves to the next event that matches; returns what to tell the person, or null when it moved. */
+  runTo(target: string): string | null;
+  /** Moves to the next breakpoint or the end, or back to the last one or the start; the narration says why it stopped. */
+  continue(): void;
+  reverseContinue(): void;
+  /** Moves from where an operator was made to where it ran, or back. */
+  otherClock(): void;
+  /** Switches teaching mode on or off. */
+  teach(): void;
+  /** Shows the table of the operators in the place of the graph, or the graph again. */
+  table(): void;
+  /** Takes a key as a part of a prediction; false where nothing is asked. */
+  answer(key: string): boolean;
+  marks(): Marks;
+  /** Changes the marks and tells the host. */
+  mark(marks: Marks): void;
+  /** Sets or takes away a breakpoint at a line. */
+  toggleBreakpoint(line: string): void;
+  /** Shows in the graph what lies near the line that is looked at, or all again. */
+  focus(): void;
+  /** Looks at one line until the next move; null looks at the event again. */
+  select(line: string | null): void;
+}

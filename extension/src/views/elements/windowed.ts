@@ -1,0 +1,163 @@
+// A list of which only the rows in and around its window are in the page: however long it is, it costs the same. Rows can
+// be of any height. One that was in the page is as high as it was then; of the others the height is estimated.
+
+import { behind } from "../../model/recording/sorted";
+import { element } from "./dom";
+
+/** So many pixels above and below the window there are rows too: scrolling is ahead of what is drawn. */
+const AROUND = 200;
+/** When fewer are left, rows are drawn: more than a turn of a wheel scrolls by. */
+const AHEAD = 160;
+/** As long as nobody sees the list. */
+const UNSEEN = { width: 320, height: 600 };
+
+export interface Source {
+  /** What tells a row from the others; it stays when the list changes around it. */
+  key(index: number): string;
+  build(index: number): HTMLElement;
+  /** A row has left the page, and will be built anew. */
+  drop(key: string): void;
+  /** About how high a row will be, in a list so wide. */
+  estimate(index: number, width: number): number;
+}
+
+export interface Windowed {
+  /** Shows so many rows of the source, all of which can be others than before. */
+  fill(count: number): void;
+  /** Measures the rows again, which may have become higher or lower. */
+  measure(): void;
+  /** Scrolls a row to the middle, if it is out of sight. */
+  reveal(index: number): void;
+  /** Has a row in the page wherever the window is, so that it keeps the focus. */
+  keep(index: number): void;
+  dispose(): void;
+}
+
+/** Fills `box`, which scrolls. */
+export function createWindowed(box: HTMLElement, source: Source): Windowed {
+  const sheet = element("div", { class: "gv-sheet" });
+  const measured = new Map<string, number>();
+  const rows = new Map<string, HTMLElement>();
+  let { width, height } = UNSEEN;
+  let scrolled = 0;
+  let kept = -1;
+  /** The row that was scrolled to, until a person scrolls: a list of another size shows it too. */
+  let revealed = -1;
+  let drawn = { from: 0, to: 0 };
+  /** Where each row begins, and behind the last one the end. */
+  let tops = new Float64Array(1);
+
+  const count = (): number => tops.length - 1;
+  const top = (index: number): number => tops[index] ?? 0;
+  const rowAt = (pixel: number): number => Math.max(0, Math.min(count(), behind(tops, pixel)) - 1);
+
+  function place(): void {
+    for (let index = 0; index < count(); index++) {
+      tops[index + 1] = top(index) + (measured.get(source.key(index)) ?? source.estimate(index, width));
+    }
+    sheet.style.height = `${top(count())}px`;
+  }
+
+  /** The rows around a place of the list, and nothing else. */
+  function put(around: number): void {
+    const [from, to] = [rowAt(around - AROUND), Math.min(count(), rowAt(around + height + AROUND) + 1)];
+    drawn = { from, to };
+    const wanted = Array.from({ length: to - from }, (_, index) => from + index);
+    if (kept >= 0 && kept < from) wanted.unshift(kept);
+    if (kept >= to && kept < count()) wanted.push(kept);
+    const keys = new Set(wanted.map((index) => source.key(index)));
+    for (const [key, row] of rows) if (!keys.has(key)) drop(key, row);
+    let next = sheet.firstElementChild;
+    let end = 0;
+    for (const index of wanted) {
+      const row = rowOf(index);
+      if (row === next) next = next.nextElementSibling;
+      else sheet.insertBefore(row, next);
+      row.style.marginTop = index > end ? `${top(index) - top(end)}px` : "";
+      end = index + 1;
+    }
+  }
+
+  function drop(key: string, row: HTMLElement): void {
+    row.remove();
+    rows.delete(key);
+    source.drop(key);
+  }
+
+  function rowOf(index: number): HTMLElement {
+    const key = source.key(index);
+    const row = rows.get(key) ?? source.build(index);
+    rows.set(key, row);
+    return row;
+  }
+
+  /** Takes the heights from the page; true when the estimates were wrong. */
+  function measureRows(): boolean {
+    let isNew = false;
+    for (const [key, row] of rows) {
+      const found = row.getBoundingClientRect().height;
+      if (found === 0 || found === measured.get(key)) continue;
+      measured.set(key, found);
+      isNew = true;
+    }
+    if (isNew) place();
+    return isNew;
+  }
+
+  /** Draws what is in the window. The row at its upper edge stays there, whatever is found out about those above it. */
+  function draw(): void {
+    const edge = rowAt(scrolled);
+    const above = scrolled - top(edge);
+    put(scrolled);
+    if (measureRows()) scrollTo(top(edge) + above);
+  }
+
+  function scrollTo(pixel: number): void {
+    const to = Math.max(0, Math.min(pixel, top(count()) - height));
+    if (Math.abs(to - scrolled) < 1) return;
+    scrolled = to;
+    box.scrollTop = to;
+  }
+
+  function reveal(index: number): void {
+    revealed = index;
+    const isSeen = top(index) >= scrolled && top(index + 1) <= scrolled + height;
+    if (isSeen || index >= count()) return;
+    const middle = (): number => (top(index) + top(index + 1) - height) / 2;
+    put(middle());
+    measureRows();
+    scrollTo(middle());
+  }
+
+  box.append(sheet);
+  box.addEventListener("scroll", () => {
+    if (Math.abs(box.scrollTop - scrolled) > 1) revealed = -1;
+    scrolled = box.scrollTop;
+    const [first, last] = [rowAt(scrolled - AHEAD), rowAt(scrolled + height + AHEAD)];
+    if (first < drawn.from || last >= drawn.to) draw();
+  });
+  const resizes = new ResizeObserver(() => {
+    if (box.clientWidth === 0) return;
+    if (box.clientWidth !== width) measured.clear();
+    ({ clientWidth: width, clientHeight: height, scrollTop: scrolled } = box);
+    place();
+    draw();
+    if (revealed >= 0) reveal(revealed);
+  });
+  resizes.observe(box);
+
+  return {
+    fill(length) {
+      revealed = -1;
+      tops = new Float64Array(length + 1);
+      place();
+      draw();
+    },
+    measure: draw,
+    reveal,
+    keep(index) {
+      kept = index;
+    },
+    dispose: () => resizes.disconnect(),
+  };
+}

@@ -1,0 +1,229 @@
+// Rebuilds a drawing from untrusted SVG text: only shapes and text, only attributes that say where and how they are.
+
+import type { Graph } from "../../../model/recording/trace";
+import { SVG_NAMESPACE, svgElement } from "../../elements/dom";
+import { foldPath, round, type Fold, type Span } from "./folds";
+import { isBeside, lay, readLevel, spoken, type Laid, type Level } from "./levels";
+import { heightOf, offset, type Part } from "./parts";
+
+const ELEMENTS = new Set([
+  "svg", "g", "path", "polygon", "polyline", "ellipse", "circle", "rect", "line", "text", "tspan", "title", "defs",
+  "marker", "linearGradient", "stop",
+]);
+
+const ATTRIBUTES = new Set([
+  "class", "d", "points", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "rx", "ry", "dx", "dy", "width", "height",
+  "transform", "viewBox", "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap",
+  "stroke-linejoin", "stroke-opacity", "opacity", "text-anchor", "font-family", "font-size", "font-weight",
+  "font-style", "letter-spacing", "text-decoration", "offset", "stop-color", "stop-opacity", "gradientUnits", "gradientTransform",
+  "marker-start", "marker-end", "markerWidth", "markerHeight", "markerUnits", "refX", "refY", "orient",
+]);
+
+/** Nested deeper than any drawing of ours; a bound, so that a hostile one cannot exhaust the stack. */
+const DEPTH = 200;
+
+export interface Drawing {
+  svg: SVGSVGElement;
+  /** The elements that had an id, by it. The ids themselves are gone: several drawings share a page. */
+  byId: Map<string, SVGElement>;
+  /** Its nodes, edges and ports. What can be opened is filled, the others are when they are needed. */
+  parts: Part[];
+}
+
+/** What the tool tip of a node says after its text, where the drawing brings none; "" for nothing. */
+export type NameOf = (node: string) => string;
+
+/** A drawing as it was read, of which pictures are made. */
+export interface Source {
+  /** Nothing in it can open or close, so nothing ever moves. */
+  isFixed: boolean;
+  /** The drawing of a group, null for the outermost; null where there is none. */
+  level(group: string | null): Level | null;
+  /**
+   * The picture in which the clusters and groups `open` are open, as far as they lie in open ones. Where `kept` is given
+   * the nodes of other lines and groups are left out or, in a picture that nothing folds, paled.
+   */
+  draw(open: ReadonlySet<string>, kept: ReadonlySet<string> | null): Drawing;
+}
+
+/** What stands where the drawing of a group should be, in a damaged trace. */
+const UNREADABLE = `<svg xmlns="${SVG_NAMESPACE}"><rect class="level" fill="none" x="-120" y="0" width="240" height="28"/>
+  <text class="title" text-anchor="middle" x="0" y="18">The drawing of this group cannot be read.</text></svg>`;
+
+let drawings = 0;
+
+/** Throws an Error when the text of the outermost drawing is no SVG. */
+export function read(graph: Exclude<Graph, { omitted: string }>, nameOf: NameOf): Source {
+  const outermost = readLevel(graph.svg, null);
+  const places = new Map(graph.groups.map(({ id }, index) => [id, index]));
+  const levels = new Map<string, Level>();
+  function level(group: string | null): Level | null {
+    const place = group === null ? undefined : places.get(group);
+    if (group === null || place === undefined) return group === null ? outermost : null;
+    const found = levels.get(group) ?? levelOf(spoken(graph, place), group);
+    levels.set(group, found);
+    return found;
+  }
+  const isFixed = outermost.plan.clusters.size === 0 && graph.groups.length === 0;
+  return {
+    isFixed,
+    level,
+    draw(open, kept) {
+      if (!isFixed) return draw(lay(outermost, open, kept, level), nameOf, false);
+      const drawing = draw(lay(outermost, open, null, level), nameOf, true);
+      for (const [id, element] of kept ? drawing.byId : []) if (kept && isBeside(id, element, kept)) element.setAttribute("data-ghost", "");
+      return drawing;
+    },
+  };
+}
+
+function levelOf(text: string, group: string): Level {
+  try {
+    return readLevel(text, group);
+  } catch {
+    return readLevel(UNREADABLE, group);
+  }
+}
+
+function draw(laid: Laid, nameOf: NameOf, isFixed: boolean): Drawing {
+  const [byId, parts] = [new Map<string, SVGElement>(), [] as Part[]];
+  const prefix = `gv-drawing-${++drawings}-`;
+  const svg = copy(laid.level.root, { byId, parts, prefix, nameOf, laid, moved: { x: 0, y: 0 }, down: 0, folded: isFixed ? null : laid.fold }, 0);
+  if (!(svg instanceof SVGSVGElement)) throw new Error("The graph in this trace is no readable SVG.");
+  return { svg, byId, parts };
+}
+
+interface Copying extends Pick<Drawing, "byId" | "parts"> {
+  prefix: string;
+  nameOf: NameOf;
+  laid: Laid;
+  /** How far the drawing that it is in was moved. */
+  moved: { x: number; y: number };
+  /** How far down the groups around it move it. */
+  down: number;
+  /** Null inside of what moves as a whole. */
+  folded: Fold | null;
+}
+
+function copy(from: Element, copying: Copying, depth: number): SVGElement | null {
+  if (!ELEMENTS.has(from.localName) || depth > DEPTH) return null;
+  const { byId, parts, prefix, folded, laid } = copying;
+  if (laid.kept && isBeside(from.id, from, laid.kept)) return null;
+  if (folded && from.id.startsWith("cluster-") && folded.isLeftOut(from.id.slice("cluster-".length))) return null;
+  const made = document.createElementNS(SVG_NAMESPACE, from.localName);
+  for (const { name, value } of from.attributes) {
+    const safe = ATTRIBUTES.has(name) ? safeValue(value, prefix) : null;
+    if (safe !== null) made.setAttribute(name, safe);
+  }
+  if (from.id) {
+    // The edges of each drawing are numbered for themselves.
+    byId.set(laid.level.id !== null && from.id.startsWith("edge-") ? `edge-${laid.level.id}-${from.id}` : from.id, made);
+    // Only what is referred to keeps an id, one that no other drawing in the page has.
+    if (from.localName === "marker" || from.localName === "linearGradient") made.id = prefix + from.id;
+  }
+  const isRigid = folded !== null && move(made, from, folded);
+  const down = made.localName === "g" ? offset(made)[1] : 0;
+  const inner = isRigid || down !== 0 ? { ...copying, down: copying.down + down, folded: isRigid ? null : folded } : copying;
+  const height = heightOf(from);
+  let isFilled = false;
+  const fill = (): void => {
+    if (isFilled) return;
+    isFilled = true;
+    made.append(...copiedInto(from, inner, depth));
+  };
+  const isToggle = height !== null && from.querySelector("polygon.mark") !== null;
+  if (height) parts.push({ element: made, height: moved(height, inner), isToggle, fill });
+  if (!height || isToggle) fill();
+  return made;
+}
+
+/** What an element is filled with. */
+function copiedInto(from: Element, copying: Copying, depth: number): (Node | string)[] {
+  const found: (Node | string)[] = [];
+  for (const child of from.childNodes) {
+    if (child.nodeType === Node.TEXT_NODE) found.push(child.nodeValue ?? "");
+    else if (child instanceof Element) {
+      const copied = copy(child, copying, depth + 1);
+      if (copied) found.push(copied);
+    }
+  }
+  for (const { laid: other, x, y } of copying.laid.inside.get(from) ?? []) found.push(...opened(other, copying, x, y, depth));
+  return from.id.startsWith("node-") && !from.querySelector("title") ? [titleOf(from, copying.nameOf), ...found] : found;
+}
+
+function titleOf(node: Element, nameOf: NameOf): SVGElement {
+  const own = [...node.querySelectorAll("text")].map((text) => text.textContent).join(" ");
+  return svgElement("title", {}, [own, nameOf(node.id.slice("node-".length))].filter(Boolean).join(": "));
+}
+
+/** Where a stretch of the height comes to lie. */
+function moved({ from, to }: Span, { folded, down }: Copying): Span {
+  const at = (y: number): number => (folded ? folded.y(y) : y) + down;
+  return { from: at(from), to: at(to) };
+}
+
+/** What the drawing of an open group has in it, moved to where it belongs. */
+function opened(laid: Laid, copying: Copying, x: number, y: number, depth: number): SVGElement[] {
+  const moved = { x: copying.moved.x + x, y: copying.moved.y + y };
+  const folded: Fold = { ...laid.fold, x: (at) => laid.fold.x(at) + moved.x, y: (at) => laid.fold.y(at) + moved.y };
+  return [...laid.level.root.children].flatMap((child) => copy(child, { ...copying, laid, moved, folded }, depth + 1) ?? []);
+}
+
+/** Brings an element to where it comes to lie; true when all in it goes along. */
+function move(made: SVGElement, from: Element, folded: Fold): boolean {
+  const at = (name: string): number => Number(made.getAttribute(name)) || 0;
+  const set = (name: string, value: number): void => made.setAttribute(name, String(round(value)));
+  switch (made.localName) {
+    case "svg": {
+      const box = (made.getAttribute("viewBox") ?? "").split(/[\s,]+/).map(Number);
+      made.setAttribute("viewBox", `0 0 ${round(folded.x(box[2] ?? 0))} ${round(folded.y(box[3] ?? 0))}`);
+      return false;
+    }
+    case "g": {
+      if (!/(?:^|\s)(?:node|port|lane)(?:\s|$)/.test(made.getAttribute("class") ?? "")) return false;
+      const [x, y] = middle(from);
+      made.setAttribute("transform", `translate(${round(folded.x(x) - x)} ${round(folded.y(y) - y)})`);
+      return true;
+    }
+    case "path":
+      made.setAttribute("d", foldPath(made.getAttribute("d") ?? "", folded));
+      return false;
+    case "polygon": {
+      const [x = 0, y = 0] = (made.getAttribute("points") ?? "").split(/[\s,]+/).map(Number);
+      made.setAttribute("transform", `translate(${round(folded.x(x) - x)} ${round(folded.y(y) - y)})`);
+      return false;
+    }
+    case "rect": {
+      const [right, bottom] = [folded.x(at("x") + at("width")), folded.y(at("y") + at("height"))];
+      set("x", folded.x(at("x")));
+      set("y", folded.y(at("y")));
+      set("width", right - at("x"));
+      set("height", bottom - at("y"));
+      return false;
+    }
+    case "line":
+      for (const name of ["x1", "x2"]) set(name, folded.x(at(name)));
+      for (const name of ["y1", "y2"]) set(name, folded.y(at(name)));
+      return false;
+    case "text":
+      set("x", folded.x(at("x")));
+      set("y", folded.y(at("y")));
+      return false;
+  }
+  return false;
+}
+
+/** The middle of a node, by its first shape or text. */
+function middle(group: Element): [number, number] {
+  const shape = [...group.children].find((child) => ["rect", "ellipse", "text"].includes(child.localName));
+  const at = (name: string): number => Number(shape?.getAttribute(name)) || 0;
+  if (shape?.localName === "rect") return [at("x") + at("width") / 2, at("y") + at("height") / 2];
+  return shape?.localName === "ellipse" ? [at("cx"), at("cy")] : [at("x"), at("y")];
+}
+
+/** A value may refer to a part of the same drawing and to nothing else. */
+function safeValue(value: string, prefix: string): string | null {
+  if (!/url\s*\(|\\|&/i.test(value)) return value;
+  const local = /^url\(#([\w.-]+)\)$/.exec(value);
+  return local ? `url(#${prefix}${local[1]})` : null;
+}

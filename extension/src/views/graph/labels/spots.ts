@@ -1,0 +1,144 @@
+// Where in a drawing the labels of wires can stand.
+
+import { looseWires, wiresBetween, type Wire } from "../../../lesson/wires";
+import { groupOfNode, groupsOf } from "../../../model/recording/groups";
+import { linesById, subnetOf, type Line, type Trace } from "../../../model/recording/trace";
+import { PORT } from "../drawing/levels";
+import { boxOf, pathOf, type Box, type Point } from "../drawing/parts";
+import { pointsOf } from "./placing";
+
+/** A spot for a label: whether its text ends at the wire, and what is drawn of the wire where the drawing has none. */
+export interface Spot extends Box {
+  isBefore: boolean;
+  stub: string;
+}
+
+/** A label that stands at wires, where it can: the best spot first. */
+export interface Planned {
+  wires: Wire[];
+  /** Whether the wires are told together. */
+  isTogether: boolean;
+  spots: Spot[];
+}
+
+/** How large a label becomes. */
+export type Extent = (wires: Wire[], isTogether: boolean) => Pick<Box, "width" | "height">;
+
+export const GAP = 6;
+/** How long a wire is that leads nowhere, and how far off the column of those that come from nowhere stands. */
+const STUB = 28;
+const LEAD = 34;
+/** So many blobs between two lines are told each for itself. */
+const APART = 2;
+/** Between wires that enter one node. */
+const ENTRY = 11;
+
+/** What labels must not cover. */
+export interface Scene {
+  nodes: Map<string, Box>;
+  boxes: Box[];
+  paths: Point[][];
+  /** The left edge of all. */
+  left: number;
+}
+
+export function measured(byId: Map<string, SVGElement>): Scene {
+  const scene: Scene = { nodes: new Map(), boxes: [], paths: [], left: 0 };
+  for (const [id, element] of byId) {
+    if (id.startsWith("edge-")) scene.paths.push(pointsOf(pathOf(element)));
+    const box = /^(node|lane)-/.test(id) ? boxOf(element) : null;
+    if (!box) continue;
+    scene.boxes.push(box);
+    if (id.startsWith("node-")) scene.nodes.set(id.slice("node-".length), box);
+  }
+  scene.left = [...scene.boxes.map(({ x }) => x), ...scene.paths.flat().map(([x]) => x)].reduce((least, x) => Math.min(least, x), Infinity);
+  return scene;
+}
+
+/**
+ * Labels at the edges that the drawing has, which lose the names that they had. Between two lines one or two blobs are
+ * told each for itself; more, and those between closed groups, together.
+ */
+export function edgeLabels(trace: Trace, byId: Map<string, SVGElement>, extent: Extent): Planned[] {
+  const labels: Planned[] = [];
+  for (const [id, edge] of byId) {
+    if (!id.startsWith("edge-") || edge.classList.contains("saved")) continue;
+    const end = (which: string): string => [...edge.classList].find((one) => one.startsWith(`${which}-`))?.slice(which.length + 1) ?? "";
+    const isBackward = edge.classList.contains("backward");
+    const [tails, heads] = [end("from"), end("to")].map((one) => linesAt(trace, one, isBackward));
+    const wires = wiresBetween(tails ?? [], heads ?? [], isBackward);
+    if (wires.length === 0) continue;
+    edge.setAttribute("data-told", "");
+    const isTogether = wires.length > (tails?.length === 1 && heads?.length === 1 ? APART : 1);
+    labels.push({ wires, isTogether, spots: along(pointsOf(pathOf(edge)), extent(wires, isTogether)) });
+  }
+  return labels;
+}
+
+/** The lines that an end of an edge stands for: one, those in a group or, at a port in a group's border, those around it. */
+function linesAt(trace: Trace, end: string, isBackward: boolean): Line[] {
+  const line = linesById(trace).get(end);
+  if (line) return [line];
+  const groups = groupsOf(trace);
+  const port = PORT.exec(end);
+  const group = groupOfNode(groups, port?.[1] ?? end);
+  if (!group) return [];
+  const inside = isBackward ? group.backward : group.forward;
+  if (!port) return inside;
+  const subnet = subnetOf(group.id);
+  const net = subnet === null ? trace : trace.subnets.find(({ id }) => id === subnet);
+  const own = new Set(inside);
+  return (net?.[isBackward ? "backward" : "forward"] ?? []).filter((one) => !own.has(one));
+}
+
+/** Spots beside a path, from its middle outward. */
+function along(points: Point[], { width, height }: ReturnType<Extent>): Spot[] {
+  const at = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8].map((share) => points[Math.floor(share * (points.length - 1))]);
+  return at.flatMap((point) => {
+    if (!point) return [];
+    const box = { y: point[1] - height / 2, width, height, stub: "" };
+    return [{ ...box, x: point[0] + GAP, isBefore: false }, { ...box, x: point[0] - GAP - width, isBefore: true }];
+  });
+}
+
+/** Labels of what comes from around the net, in a column before it, and of what nobody reads, at its maker. */
+export function looseLabels(trace: Trace, scene: Scene, extent: Extent): Planned[] {
+  const wires = looseWires(trace);
+  return trace.forward.flatMap(({ id }) => {
+    const node = scene.nodes.get(id);
+    if (!node) return [];
+    const inputs = wires.filter(({ to }) => to.includes(id));
+    const outputs = wires.filter(({ from }) => from === id);
+    return [...inputs.map((wire, index) => inputLabel(scene.left - LEAD, node, wire, index - (inputs.length - 1) / 2, extent)), ...outputs.map((wire) => outputLabel(node, wire, extent))];
+  });
+}
+
+/** `slot` is how many labels it stands below the middle of the node. */
+function inputLabel(end: number, node: Box, wire: Wire, slot: number, extent: Extent): Planned {
+  const { width, height } = extent([wire], false);
+  const middle = node.y + node.height / 2;
+  const enters = Math.min(node.y + node.height - 5, Math.max(node.y + 5, middle + slot * ENTRY));
+  const spot = (shift: number): Spot => {
+    const y = middle + slot * (height + 2) + shift;
+    return { x: end - width, y: y - height / 2, width, height, isBefore: true, stub: `M${end + 3},${y}h8L${node.x - 12},${enters}H${node.x - 1}` };
+  };
+  return { wires: [wire], isTogether: false, spots: [0, 4, -4, 8, -8, 12, -12].map(spot) };
+}
+
+function outputLabel(node: Box, wire: Wire, extent: Extent): Planned {
+  const size = extent([wire], false);
+  const [x, right] = [node.x + node.width / 2, node.x + node.width + GAP];
+  const [bottom, middle] = [node.y + node.height, node.y + node.height / 2];
+  const below = { ...size, y: bottom + GAP, stub: `M${x},${bottom + 1}v${STUB}` };
+  const beside = { ...size, x: right, isBefore: false, stub: "" };
+  return {
+    wires: [wire],
+    isTogether: false,
+    spots: [
+      { ...below, x: x + GAP, isBefore: false },
+      { ...below, x: x - GAP - size.width, isBefore: true },
+      { ...beside, y: middle - size.height - 2 },
+      { ...beside, y: middle + 2 },
+    ],
+  };
+}

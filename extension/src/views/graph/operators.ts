@@ -1,0 +1,252 @@
+// The table of the operators, the other form of the graph: one row for each forward operator, with what its gradient is.
+
+import { isMade, lastTold } from "../../lesson/veil";
+import { hasRun } from "../../model/recording/cursor";
+import { subnetOf, type GradientName, type Line, type Scalar, type Trace } from "../../model/recording/trace";
+import { bare } from "../../model/recording/versions";
+import { button, element, version, type Child } from "../elements/dom";
+import { NOT_YET_IN_SHORT } from "../elements/glance";
+import type { Navigation } from "../elements/navigation";
+import { NOT_COMPUTED, quantity } from "../elements/numbers";
+import { createWindowed } from "../elements/windowed";
+
+/** Heights of a row, and the width from which on it is one line; pixels, as the style sheet has them. */
+const ROW = { wide: 26, narrow: 52, turn: 680 };
+
+export interface Operators {
+  element: HTMLElement;
+  open(): void;
+  show(position: number): void;
+  select(line: string | null): void;
+  /** A lesson began or ended: in one, what comes later is not told. */
+  teach(isOn: boolean): void;
+  dispose(): void;
+}
+
+interface Entry {
+  line: Line;
+  /** "#3", in a nested net "s0 #3". */
+  name: string;
+  order: number;
+  gradients: Line[];
+  /** The version of the gradient of its first output, and the operator that made it. */
+  gradient: string | null;
+  maker: Line | undefined;
+}
+
+interface Row {
+  element: HTMLElement;
+  update(): void;
+}
+
+type Column = "index" | "type" | "norm" | "made" | "ran";
+const COLUMNS: [Column | null, string, string][] = [
+  ["index", "#", "index"], ["type", "type", "type"], [null, "reads", ""], [null, "writes", ""], [null, "gradient", ""],
+  ["norm", "‖∂‖", "the norm of the gradient of what it writes"], ["made", "made", "when it was made"], ["ran", "ran", "when it ran"],
+];
+
+export function createOperators(trace: Trace, navigation: Navigation): Operators {
+  const entries = readEntries(trace);
+  const built = new Map<string, Row>();
+  let sorted = entries;
+  let order: { column: Column; isRising: boolean } = { column: "index", isRising: true };
+  let position = 0;
+  let isVeiled = false;
+  let selected: string | null = null;
+  const heads = COLUMNS.map(([column, title, what]) => ({ column, cell: head(column, title, what) }));
+  const header = element("div", { class: "gv-record gv-heads", role: "row", "aria-rowindex": 1 }, ...heads.map(({ cell }) => cell));
+  const body = element("div", { class: "gv-rows", role: "rowgroup" });
+  const table = element("div", { class: "gv-table", role: "table", "aria-label": "Operators", "aria-rowcount": entries.length + 1 }, element("div", { role: "rowgroup" }, header), body);
+  const pane = element("div", { class: "gv-operators", hidden: true }, table);
+  const list = createWindowed(body, {
+    key: (index) => sorted[index]?.line.id ?? "",
+    build: (index) => build(index),
+    drop: (line) => built.delete(line),
+    estimate: (_, width) => (width < ROW.turn ? ROW.narrow : ROW.wide),
+  });
+  let places = new Map<string, number>();
+  const placeOf = (line: string): number => places.get(line) ?? -1;
+
+  function head(column: Column | null, title: string, what: string): HTMLElement {
+    if (!column) return element("div", { role: "columnheader" }, title);
+    const sort = (): void => {
+      order = { column, isRising: order.column === column ? !order.isRising : column !== "norm" };
+      arrange();
+    };
+    return element("div", { role: "columnheader" }, button(sort, { title: `Sort by ${what}` }, title));
+  }
+
+  function arrange(): void {
+    for (const { cell, column } of heads) if (column) cell.setAttribute("aria-sort", column !== order.column ? "none" : order.isRising ? "ascending" : "descending");
+    sorted = inOrder(entries, (entry) => key(entry, order.column), order.isRising);
+    places = new Map(sorted.map(({ line }, place) => [line.id, place]));
+    list.fill(sorted.length);
+  }
+
+  const last = (): number => lastTold(trace, position, isVeiled);
+
+  /** Whether the order can be another one at another position. */
+  const isMoving = (): boolean => order.column === "norm" || (isVeiled && (order.column === "made" || order.column === "ran"));
+
+  function key(entry: Entry, column: Column): number | string | null {
+    if (column === "type") return entry.line.type;
+    if (column === "made") return told(entry.line.made);
+    if (column === "ran") return told(entry.line.ran);
+    if (column === "index") return entry.order;
+    const norm = normNow(entry);
+    return typeof norm === "number" || norm === null ? norm : norm === "-inf" ? -Infinity : Infinity;
+  }
+
+  /** The number of an event that may be told. */
+  const told = (event: number | null): number | null => (event !== null && event <= last() ? event : null);
+
+  /** Whether it may be told of what has no gradient that it has none. */
+  const isSettled = (): boolean => last() === Infinity || isMade(trace, position);
+
+  const normNow = (entry: Entry): Scalar | null => (entry.maker || isSettled() ? normOf(trace, entry, position) : null);
+
+  function gradientText({ gradients }: Entry): string {
+    const names = gradients.filter(({ made }) => told(made) !== null).map(({ type, kind }) => (kind === "passed" ? "passes on" : type));
+    return names.join(", ") || (isSettled() ? "none" : NOT_YET_IN_SHORT);
+  }
+
+  function normText(entry: Entry): string {
+    const norm = normNow(entry);
+    if (norm !== null) return quantity(norm);
+    if (entry.gradient === null) return isSettled() ? "no gradient" : NOT_YET_IN_SHORT;
+    return last() < Infinity || trace.values[entry.gradient] ? NOT_YET_IN_SHORT : NOT_COMPUTED;
+  }
+
+  /** "–" for what never runs. */
+  function ranText(line: Line): string {
+    if (line.ran === null && last() === Infinity) return "–";
+    return hasRun(line, position) ? String(line.ran) : NOT_YET_IN_SHORT;
+  }
+
+  function build(index: number): HTMLElement {
+    const entry = sorted[index];
+    if (!entry) return element("div");
+    const { line } = entry;
+    const lead = button(() => navigation.select(line.id), { "data-operator": line.id, title: "Show it in the program and the inspector" }, line.type);
+    const [gradients, norm, made, ran] = [cell(), cell(), cell(), cell()];
+    const cells = [cell(entry.name), cell(lead), cell(...listed(line.inputs)), cell(...listed(line.outputs)), gradients, norm, made, ran];
+    const row = {
+      element: element("div", { class: "gv-record", role: "row" }, ...cells),
+      update() {
+        say(gradients, gradientText(entry));
+        say(norm, normText(entry));
+        say(made, String(told(line.made) ?? NOT_YET_IN_SHORT));
+        say(ran, ranText(line));
+        row.element.setAttribute("aria-rowindex", String(placeOf(line.id) + 2));
+        row.element.classList.toggle("gv-selected", line.id === selected);
+      },
+    };
+    row.update();
+    built.set(line.id, row);
+    return row.element;
+  }
+
+  function update(): void {
+    if (!pane.hidden) for (const row of built.values()) row.update();
+  }
+
+  function reveal(line: string): void {
+    const place = placeOf(line);
+    if (place >= 0 && !pane.hidden) list.reveal(place);
+  }
+
+  body.addEventListener("keydown", (event) => {
+    const line = event.target instanceof HTMLElement ? event.target.dataset["operator"] : undefined;
+    if (line === undefined || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
+    const next = sorted[placeOf(line) + (event.key === "ArrowDown" ? 1 : -1)];
+    if (!next) return;
+    event.preventDefault();
+    event.stopPropagation();
+    list.keep(placeOf(next.line.id));
+    reveal(next.line.id);
+    built.get(next.line.id)?.element.querySelector<HTMLElement>("button")?.focus({ preventScroll: true });
+  });
+  arrange();
+  return {
+    element: pane,
+    open() {
+      pane.hidden = false;
+      if (isMoving()) arrange();
+      update();
+      if (selected !== null) reveal(selected);
+    },
+    show(at) {
+      position = at;
+      if (isMoving() && !pane.hidden) arrange();
+      update();
+    },
+    teach(isOn) {
+      isVeiled = isOn;
+      if (!pane.hidden) arrange();
+      update();
+    },
+    select(line) {
+      selected = line;
+      if (line !== null) reveal(line);
+      update();
+    },
+    dispose: list.dispose,
+  };
+}
+
+/** Sorted; what has no key comes last, whichever way one sorts, and what is equal stays in the order of the net. */
+function inOrder(entries: Entry[], key: (entry: Entry) => number | string | null, isRising: boolean): Entry[] {
+  const keys = new Map(entries.map((entry) => [entry, key(entry)]));
+  const way = isRising ? 1 : -1;
+  return [...entries].sort((a, b) => {
+    const [one, other] = [keys.get(a) ?? null, keys.get(b) ?? null];
+    if (one === null || other === null) return Number(one === null) - Number(other === null) || a.order - b.order;
+    return (one < other ? -way : one > other ? way : 0) || a.order - b.order;
+  });
+}
+
+function readEntries(trace: Trace): Entry[] {
+  let order = 0;
+  return [trace, ...trace.subnets].flatMap((net) => {
+    const of = new Map<number, Line[]>();
+    for (const line of net.backward) if (line.of !== null) of.set(line.of, [...(of.get(line.of) ?? []), line]);
+    const makers = new Map(net.backward.flatMap((line) => (line.kind === "passed" ? [] : line.outputs.map((blob) => [blob, line] as const))));
+    return net.forward.map((line, index) => {
+      const around = subnetOf(line.id);
+      const gradient = around === null ? gradientOf(trace, line) : null;
+      const gradients = (of.get(index) ?? []).filter(({ role }) => role === "gradient" || role === "passed");
+      return { line, name: around === null ? `#${index}` : `${around} #${index}`, order: order++, gradients, gradient, maker: makers.get(gradient ?? "") };
+    });
+  });
+}
+
+/** The version of the gradient of the first blob that a line writes, as far as the pass names it. */
+function gradientOf(trace: Trace, line: Line): string | null {
+  const blob = line.outputs[0];
+  if (blob === undefined) return null;
+  const found: GradientName | undefined = trace.gradients[bare(blob)];
+  return found === undefined ? null : typeof found === "string" ? found : found.values;
+}
+
+function normOf(trace: Trace, { gradient, maker }: Entry, position: number): Scalar | null {
+  if (gradient === null || (maker && !hasRun(maker, position))) return null;
+  return trace.values[gradient]?.norm ?? null;
+}
+
+/** A cell, whose whole text is in its tool tip too: it can be too narrow for it. */
+function cell(...content: Child[]): HTMLElement {
+  const made = element("div", { role: "cell" }, ...content);
+  if (made.firstElementChild?.localName !== "button") made.title = made.textContent ?? "";
+  return made;
+}
+
+/** A cell says something else now. */
+function say(cell: HTMLElement, text: string): void {
+  if (cell.textContent === text) return;
+  cell.textContent = text;
+  cell.title = text;
+}
+
+function listed(blobs: string[]): Child[] {
+  return [element("code", {}, ...blobs.flatMap((blob, index) => [...(index === 0 ? [] : [", "]), ...version(blob)]))];
+}

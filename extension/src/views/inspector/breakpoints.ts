@@ -1,0 +1,122 @@
+// The inspector's Breakpoints tab: the list, a field that adds to it, and what log points have said.
+
+import { hitsOf, logBy, meaningOf, remarks, withBreakpoint } from "../../model/filters/breakpoints";
+import { after, runTo } from "../../model/filters/occurrences";
+import type { BreakpointEntry, Trace } from "../../model/recording/trace";
+import { element, iconButton, linkButton, quiet, refill } from "../elements/dom";
+import { entryForm } from "../elements/entry";
+import type { Navigation } from "../elements/navigation";
+import { counted } from "../elements/numbers";
+import { howForm } from "./hits";
+
+/** Messages of log points that are shown, the last ones. */
+const MESSAGES = 20;
+
+/** Shows the tab at a position; `last`: what comes behind it is not told. What is typed in it stays, with the focus. */
+export function createBreakpoints(trace: Trace, navigation: Navigation): (position: number, last: number) => HTMLElement[] {
+  const set = (breakpoints: BreakpointEntry[]): void => navigation.mark({ ...navigation.marks(), breakpoints });
+  const form = entryForm("Stop at", "FC, x@1, NaN, norm > 10 …", (on) => {
+    const { problem } = meaningOf(trace, { on, log: null });
+    if (problem === null) set(withBreakpoint(navigation.marks().breakpoints, on));
+    return problem;
+  });
+  const list = element("div", { class: "gv-breakpoints", role: "list", "aria-label": "Breakpoints" });
+  const empty = quiet("No breakpoints. Click left of a line, press b, or write what to stop at.");
+  let items = new Map<number, Item>();
+
+  function itemOf(entry: BreakpointEntry): Item {
+    const before = items.get(entry.id);
+    if (before?.key === keyOf(entry)) return before;
+    const others = (): BreakpointEntry[] => navigation.marks().breakpoints;
+    const change = (other: BreakpointEntry): void => set(others().map((one) => (one.id === entry.id ? other : one)));
+    const remove = (): void => set(others().filter((one) => one.id !== entry.id));
+    return createItem(trace, entry, before?.isUnfolded() ?? false, change, remove);
+  }
+
+  return (position, last) => {
+    const { breakpoints } = navigation.marks();
+    items = new Map(breakpoints.map((entry) => [entry.id, itemOf(entry)]));
+    for (const item of items.values()) item.tell(position, last);
+    refill(list, [...items.values()].map((item) => item.element));
+    return [form, breakpoints.length > 0 ? list : empty, ...messagesCard(trace, position, breakpoints, navigation)];
+  };
+}
+
+/** A breakpoint in the list. */
+interface Item {
+  element: HTMLElement;
+  /** All that the breakpoint is: another one has another row. */
+  key: string;
+  isUnfolded(): boolean;
+  tell(position: number, last: number): void;
+}
+
+const keyOf = (entry: BreakpointEntry): string => JSON.stringify(entry);
+
+function createItem(trace: Trace, entry: BreakpointEntry, isUnfolded: boolean, change: (other: BreakpointEntry) => void, drop: () => void): Item {
+  const isWrong = meaningOf(trace, entry).problem !== null;
+  const check = element("input", { type: "checkbox", "aria-label": `${entry.log === null ? "Stop" : "Log"} at ${entry.on}`, disabled: isWrong });
+  check.checked = entry.enabled;
+  check.addEventListener("change", () => change({ ...entry, enabled: check.checked }));
+  const form = howForm(trace, entry, change);
+  const how = iconButton(`Which hits of ${entry.on} count, and what it logs`, "M3 5h10M3 11h10M6 3v4M10 9v4", () => unfold(form.hidden));
+  const unfold = (isOpen: boolean): void => {
+    form.hidden = !isOpen;
+    how.setAttribute("aria-expanded", String(isOpen));
+  };
+  unfold(!isWrong && isUnfolded);
+  const remove = iconButton(`Remove ${entry.on}`, "M4 4l8 8M12 4l-8 8", drop);
+  const remark = element("div", { class: isWrong ? "gv-wrong" : "gv-note" });
+  const text = element("div", { class: "gv-entry-text" }, element("code", {}, entry.on), remark);
+  const count = element("span", { class: "gv-note gv-hits" });
+  const row = element("div", { class: "gv-entry" }, check, text, count, ...(isWrong ? [] : [how]), remove);
+  return {
+    element: element("div", { role: "listitem", class: entry.enabled ? "" : "gv-off" }, row, form),
+    key: keyOf(entry),
+    isUnfolded: () => !form.hidden,
+    tell(position, last) {
+      remark.textContent = remarks(trace, entry, last);
+      remark.hidden = remark.textContent === "";
+      count.textContent = isWrong ? "" : hitText(hitsOf(trace, entry), position, last);
+    },
+  };
+}
+
+/** "hit 2 of 5", "5 hits" where it is not one of them, "no hit"; how many more come is told only where the last one may be. */
+function hitText(hits: readonly number[], position: number, last: number): string {
+  if (last < Infinity) return hitTextBy(hits.filter((hit) => hit <= last), position);
+  const here = hits.indexOf(position);
+  if (here >= 0) return `hit ${here + 1} of ${hits.length}`;
+  if (hits.length === 0) return "no hit";
+  return after(hits, position) === null ? `${counted(hits.length, "hit")}, none ahead` : counted(hits.length, "hit");
+}
+
+/** "hit 2", "2 hits by now", "no hit by now". */
+function hitTextBy(hits: readonly number[], position: number): string {
+  if (hits.includes(position)) return `hit ${hits.length}`;
+  return `${hits.length === 0 ? "no hit" : counted(hits.length, "hit")} by now`;
+}
+
+function messagesCard(trace: Trace, position: number, breakpoints: BreakpointEntry[], navigation: Navigation): HTMLElement[] {
+  if (!breakpoints.some(({ log, enabled }) => log !== null && enabled)) return [];
+  const said = logBy(trace, breakpoints, position).slice(-MESSAGES);
+  const list = element("div", { class: "gv-messages", role: "list", "aria-label": "Messages" });
+  for (const { position: at, message } of said) {
+    const go = linkButton(() => navigation.go(at), String(at));
+    list.append(element("div", { role: "listitem", class: "gv-entry" }, go, element("span", { class: "gv-entry-text" }, message)));
+  }
+  return [element("b", {}, "Messages"), said.length > 0 ? list : quiet("None by now.")];
+}
+
+/** Runs to the target; says where it is instead when it does not come any more, or what is wrong with it. */
+export function runToTarget(trace: Trace, at: number, target: string, go: (to: number) => void): string | null {
+  const found = runTo(trace, at, target);
+  if (found !== null) {
+    go(found);
+    return null;
+  }
+  const first = runTo(trace, 0, target);
+  if (first !== null) return `No “${target}” after event ${at}; the first is event ${first}.`;
+  const { problem } = meaningOf(trace, { on: target, log: null });
+  return problem && /[<>=]/.test(target) ? problem.message : `Nothing matches “${target}”.`;
+}

@@ -1,0 +1,245 @@
+// The inspector: what is known of the blobs in focus, in tabs.
+
+import type { Lesson } from "../../lesson/lesson";
+import { lastTold } from "../../lesson/veil";
+import type { Answers } from "../../model/answers/answers";
+import { currentEvent, lineState, namesAt } from "../../model/recording/cursor";
+import { linesById, subnetOf, type Merge, type Trace } from "../../model/recording/trace";
+import { isComputed, roundsOf, type Place } from "../../model/recording/values";
+import { element, quiet, refill } from "../elements/dom";
+import type { Navigation } from "../elements/navigation";
+import { createBreakpoints } from "./breakpoints";
+import { ledgerCard, ledgerList, ledgersFor } from "./ledger";
+import { mergeCard, mergeFor } from "./merge";
+import { changesSince, checkCards, pathsCard, stateAnswer, versionsCards, whyCards } from "./questions";
+import { roundChoice } from "./rounds";
+import { stateCards } from "./state";
+import type { Corner } from "./table";
+import { createTabs } from "./tabs";
+import { blobChoice, valueCard, type Seen } from "./value";
+import { watchCards, watchForm } from "./watch";
+
+const TABS = ["Value", "Ledger", "Why", "Versions", "Check", "State", "Breakpoints", "Watch"] as const;
+export type Tab = (typeof TABS)[number];
+
+/** The kinds of events that are about the state of a schedule. */
+const OF_STATE = ["Visited", "GradWritten"];
+
+export interface Inspector {
+  element: HTMLElement;
+  show(position: number): void;
+  /** Shows the blobs of one line instead of the event's; null goes back to the event. */
+  select(line: string | null): void;
+  /** Shows the breakpoints and watches that there are. */
+  mark(): void;
+  /** Shows a tab, as if a person had chosen it. */
+  open(tab: Tab): void;
+  /** Shows numbers as a table or as a heat map, whichever they were not. */
+  toggleTable(): void;
+  /** A lesson began or ended. */
+  teach(): void;
+  /** The blob that is shown, or would be in the Value tab. */
+  blob(): string | undefined;
+  dispose(): void;
+}
+
+/** What the person chose of the inspector. */
+export interface Chosen {
+  /** While there is none, the tab follows the event. */
+  tab: Tab | null;
+  /** Whether numbers stand in a table and not in a heat map. */
+  areNumbersInTable: boolean;
+}
+
+export function createInspector(trace: Trace, navigation: Navigation, chosen: Chosen, answers: Answers, lesson: Lesson): Inspector {
+  const asking = { trace, answers, navigation, isVeiled: () => lesson.isOn };
+  const panel = element("div", { class: "gv-inside", role: "tabpanel", tabindex: 0 });
+  const open = (tab: Tab): void => {
+    chosen.tab = tab;
+    draw();
+  };
+  const tabs = createTabs("Inspector", TABS, open);
+  const pane = element("div", { class: "gv-pane gv-inspector", role: "region", "aria-label": "Inspector" }, tabs.element, panel);
+  // What is typed in them stays when the tab is drawn anew.
+  const breakpoints = createBreakpoints(trace, navigation);
+  const watch = watchForm(trace, navigation);
+  let position = 0;
+  let selected: string | null = null;
+  let blob: string | null = null;
+  /** The run in which a person looks at the blob; null: the one that we are in. */
+  let round: number | null = null;
+  /** The page of numbers that a person has turned to; null: what the document has. */
+  let corner: Corner | null = null;
+
+  function blobs(): string[] {
+    const line = selected === null ? undefined : linesById(trace).get(selected);
+    if (!line) return currentEvent(trace, position)?.blobs ?? [];
+    if (lesson.isOn && lineState(trace, line, position) === "future") return [];
+    const { inputs, outputs } = namesAt(line, position);
+    return line.kind === "passed" ? [...inputs, ...outputs] : [...outputs, ...inputs];
+  }
+
+  function draw(): void {
+    const own = selected === null ? currentEvent(trace, position)?.ledger : null;
+    const found = [...new Set(blobs())];
+    const merge = mergeFor(byNow(trace.merges), position, selected === null ? null : found);
+    const tab = chosen.tab ?? ((own ?? merge ?? null) === null ? following() : "Ledger");
+    tabs.show(tab);
+    panel.setAttribute("aria-label", tab);
+    refill(panel, CONTENTS[tab](found, own, merge));
+  }
+
+  const CONTENTS: Record<Tab, (found: string[], own: number | null | undefined, merge: Merge | undefined) => HTMLElement[]> = {
+    Value: (found) => blobTab(found, inFocus(found), (place, turning) => [...turning, valueCard(asking, place, position, seen())]),
+    Ledger: (found, own, merge) => ledgerTab(own, merge, found),
+    Why: (found) => blobTab(found, subject(found), (place) => whyCards(asking, place, position)),
+    Versions: (found) => blobTab(found, inFocus(found), (place) => versionsCards(asking, place, position)),
+    Check: checkTab,
+    State: stateTab,
+    Breakpoints: () => breakpoints(position, last()),
+    Watch: () => [watch, ...watchCards(trace, position, last(), navigation)],
+  };
+
+  const last = (): number => lastTold(trace, position, lesson.isOn);
+
+  /** What an event has told of by now, in a lesson; else all. */
+  function byNow<T extends { at: number }>(all: T[]): T[] {
+    return all.filter(({ at }) => at <= last());
+  }
+
+  /** Whether the number of a blob may be told: in a lesson, when it is computed. */
+  const isTold = (place: Place): boolean => last() === Infinity || isComputed(trace, place, position);
+
+  /** The tab that goes with the event where it is about no ledger. */
+  function following(): Tab {
+    const isOfState = selected === null && trace.schedule !== null && OF_STATE.includes(currentEvent(trace, position)?.kind ?? "");
+    return isOfState ? "State" : "Value";
+  }
+
+  /** The nested net that the blobs belong to, and the run of it that we are in. */
+  function where(): { subnet: string | null; frame: number | null } {
+    const event = currentEvent(trace, position);
+    if (selected === null) return { subnet: event?.subnet ?? null, frame: event?.frame ?? null };
+    const subnet = subnetOf(selected);
+    return { subnet, frame: subnet !== null && event?.subnet === subnet ? event.frame : null };
+  }
+
+  /** The blobs in focus to choose from, and what `cards` shows of the one that is shown; `turning` chooses its run. */
+  function blobTab(found: string[], shown: string | undefined, cards: (place: Place, turning: HTMLElement[]) => HTMLElement[]): HTMLElement[] {
+    if (shown === undefined) return [quiet(nothingInFocus(position))];
+    const choice = blobChoice(found, shown, (other) => {
+      blob = other;
+      corner = null;
+      redraw();
+    });
+    const { subnet, frame } = where();
+    if (subnet === null) return [choice, ...cards({ blob: shown, subnet, frame }, [])];
+    const rounds = roundsOf(trace, subnet, shown, frame).filter((one) => isTold({ blob: shown, subnet, frame: one.frame }));
+    const turned = rounds.find((one) => one.frame === (round ?? frame)) ?? (frame === null ? rounds[0] : undefined);
+    const turning = turned && rounds.length > 1 ? [roundChoice(trace, rounds, turned, look)] : [];
+    return [choice, ...cards({ blob: shown, subnet, frame: turned?.frame ?? frame }, turning)];
+  }
+
+  function checkTab(found: string[]): HTMLElement[] {
+    const shown = subject(found);
+    if (shown === undefined) return checkCards(asking, null, selected, position);
+    return blobTab(found, shown, (place) => checkCards(asking, place, selected, position));
+  }
+
+  function stateTab(): HTMLElement[] {
+    const own = trace.schedule === null ? stateAnswer(asking, position) : stateCards(trace, position, navigation);
+    return [...changesSince(asking, position), ...own];
+  }
+
+  function inFocus(found: string[]): string | undefined {
+    return blob !== null && found.includes(blob) ? blob : found[0];
+  }
+
+  /** The same, but of itself a blob of the net: it is these that have gradients. */
+  function subject(found: string[]): string | undefined {
+    return blob !== null && found.includes(blob) ? blob : (found.find((one) => isOfNet(trace, where().subnet, one)) ?? found[0]);
+  }
+
+  function mark(): void {
+    if (chosen.tab === "Breakpoints" || chosen.tab === "Watch") redraw();
+  }
+
+  function seen(): Seen {
+    return {
+      areInTable: chosen.areNumbersInTable,
+      corner,
+      toggle: toggleTable,
+      turn(to) {
+        corner = to;
+        redraw();
+      },
+    };
+  }
+
+  function toggleTable(): void {
+    if ((chosen.tab ?? "Value") === "Value") chosen.areNumbersInTable = !chosen.areNumbersInTable;
+    else chosen.tab = "Value";
+    redraw();
+  }
+
+  /** Draws anew; what had the focus has it again or, where that is gone, the field that the tab begins with. */
+  function redraw(): void {
+    const focused = panel.contains(document.activeElement) ? document.activeElement : null;
+    draw();
+    if (focused === null) return;
+    const label = focused.getAttribute("aria-label");
+    const same = [...panel.querySelectorAll<HTMLElement>("[aria-label]")].find((one) => one.getAttribute("aria-label") === label);
+    (same ?? panel.querySelector<HTMLElement>("input") ?? panel).focus({ preventScroll: true });
+  }
+
+  function look({ frame }: { frame: number }): void {
+    round = frame;
+    redraw();
+  }
+
+  function ledgerTab(own: number | null | undefined, merge: Merge | undefined, found: string[]): HTMLElement[] {
+    const { subnet, frame } = where();
+    const known = byNow(trace.ledgers);
+    const ledgers = ledgersFor(known, trace.ledgers[own ?? -1], found, subnet, frame);
+    const cards = [...(merge ? [mergeCard(trace, merge)] : []), ...ledgers.map((ledger) => ledgerCard(trace, ledger, position, lesson.isOn, navigation.go))];
+    const added = ledgers[0];
+    const about = added ? { blob: added.blob, subnet: added.subnet, frame: added.frame } : { blob: subject(found), subnet, frame };
+    const paths = about.blob === undefined ? [] : pathsCard(asking, { ...about, blob: about.blob }, position);
+    return [...(cards.length > 0 ? cards : [ledgerList(trace, known, navigation.go)]), ...paths];
+  }
+
+  return {
+    element: pane,
+    mark,
+    open,
+    toggleTable,
+    teach: draw,
+    blob: () => inFocus(blobs()),
+    show(to) {
+      position = to;
+      blob = null;
+      round = null;
+      corner = null;
+      draw();
+    },
+    select(line) {
+      if (line === selected) return;
+      selected = line;
+      blob = null;
+      round = null;
+      corner = null;
+      draw();
+    },
+    dispose: tabs.dispose,
+  };
+}
+
+function nothingInFocus(position: number): string {
+  return position === 0 ? "Step to see the blobs of an event." : "This event is about no blob.";
+}
+
+/** Whether a blob is there without the backward pass. */
+function isOfNet(trace: Trace, subnet: string | null, blob: string): boolean {
+  const net = subnet === null ? trace : trace.subnets.find(({ id }) => id === subnet);
+  return net?.forward.some(({ inputs, outputs }) => inputs.includes(blob) || outputs.includes(blob)) ?? false;
+}

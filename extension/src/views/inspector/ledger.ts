@@ -1,0 +1,148 @@
+// The inspector's Ledger tab: how much of a blob's gradient came from where.
+
+import { isAdded, ledgerAt } from "../../lesson/veil";
+import { placesOf } from "../../model/recording/places";
+import type { Contribution, Ledger, Scalar, Trace, Value } from "../../model/recording/trace";
+import { loopAround, roundText, valueOf } from "../../model/recording/values";
+import { element, leave, linkButton, quiet, version, type Child } from "../elements/dom";
+import { NOT_YET, NOT_YET_IN_SHORT } from "../elements/glance";
+import { counted, NOT_COMPUTED, percent, quantity } from "../elements/numbers";
+import { describe, picture } from "../elements/picture";
+import { columns } from "./rounds";
+
+/** A loop can have thousands of iterations: so many contributions are shown before the rest is asked for. */
+const SHOWN = 30;
+/** So many ledgers are shown at once. */
+const TOGETHER = 6;
+
+/** What stands where a number is not: it was not computed, or it does not exist. */
+interface Words {
+  missing: string;
+  absent: string;
+}
+
+const HOW: Record<Contribution["how"], string> = { generated: "", passed: "passed through", seed: "seed", given: "given" };
+
+/**
+ * The ledgers that go with the blobs in focus: the event's own, else those of these blobs in the run that we are in, else
+ * in its net. A loop sums the gradients of several blobs at once; of one blob that has several, the sum in focus counts.
+ */
+export function ledgersFor(among: readonly Ledger[], own: Ledger | undefined, blobs: readonly string[], subnet: string | null, frame: number | null): Ledger[] {
+  if (own) return [own];
+  const inNet = among.filter((ledger) => ledger.subnet === subnet && (blobs.includes(ledger.total) || blobs.includes(ledger.blob)));
+  const inRun = inNet.filter((ledger) => ledger.frame === frame);
+  const here = inRun.length > 0 ? inRun : inNet.slice(0, 1);
+  const sums = here.filter((ledger) => blobs.includes(ledger.total));
+  return (sums.length > 0 ? sums : here.slice(0, 1)).slice(0, TOGETHER);
+}
+
+/** A ledger at a position; `isVeiled`: numbers that come later are not told, else they are said to come later. */
+export function ledgerCard(trace: Trace, whole: Ledger, position: number, isVeiled: boolean, go: (position: number) => void): HTMLElement {
+  const ledger = isVeiled ? ledgerAt(trace, whole, position) : whole;
+  const isLater = !isAdded(trace, whole, position);
+  const words: Words = isVeiled && isLater ? { missing: NOT_YET, absent: NOT_YET_IN_SHORT } : { missing: NOT_COMPUTED, absent: "none" };
+  const isLoop = ledger.contributions.some(({ frame }) => frame !== null);
+  const head = element("tr", {}, cell("th", "from"), cell("th", "‖·‖", "gv-right"), cell("th", "share"), cell("th", "cos", "gv-right"));
+  const table = element("table", { class: "gv-ledger" }, element("caption", {}, ...caption(trace, ledger)), element("thead", {}, head));
+  const value = isVeiled && isLater ? undefined : totalValue(trace, ledger);
+  table.append(contributionBody(trace, ledger, isLoop, words, go), element("tfoot", {}, ...totalRows(ledger, value, isLater, words)));
+  const chart = isLoop && ledger.contributions.length > 2 ? [columns(ledger.contributions.map(({ norm }) => norm), -1, "norm of each iteration's gradient")] : [];
+  return element("div", { class: "gv-card" }, ...chart, table, ...(value ? [picture(ledger.total, value)] : []));
+}
+
+function totalValue(trace: Trace, ledger: Ledger): Value | undefined {
+  return ledger.subnet !== null && ledger.frame === null ? undefined : valueOf(trace, ledger.frame, ledger.total);
+}
+
+/** The rows of all contributions, those behind the first few when they are asked for. */
+function contributionBody(trace: Trace, ledger: Ledger, isLoop: boolean, words: Words, go: (position: number) => void): HTMLElement {
+  const rows = (one: Contribution): HTMLElement[] => (isLoop ? [iterationRow(trace, one, words, go)] : contributionRows(one, words));
+  const body = element("tbody", {}, ...ledger.contributions.slice(0, SHOWN).flatMap(rows));
+  const left = ledger.contributions.slice(SHOWN);
+  if (left.length === 0) return body;
+  const show = (): void => {
+    leave(last);
+    last.replaceWith(...left.flatMap(rows));
+  };
+  const last = element("tr", {}, element("td", { colspan: 4 }, linkButton(show, counted(left.length, "more contribution"))));
+  body.append(last);
+  return body;
+}
+
+/** What one iteration contributed, and the way to where it did. */
+function iterationRow(trace: Trace, contribution: Contribution, words: Words, go: (position: number) => void): HTMLElement {
+  const entered = contribution.frame === null ? undefined : placesOf(trace).entered[contribution.frame];
+  const title = entered === undefined ? "" : `Its backward pass, event ${entered + 1}`;
+  const open = linkButton(() => entered !== undefined && go(entered + 1), contribution.producer);
+  open.title = title;
+  return element("tr", {}, element("td", {}, open), ...numbers(contribution, words));
+}
+
+/** Where no ledger goes with the event: says so, and offers those among which one can be. */
+export function ledgerList(trace: Trace, among: readonly Ledger[], go: (position: number) => void): HTMLElement {
+  const card = element("div", { class: "gv-card" }, quiet(nothingHere(trace, among)));
+  const listed = among.filter((ledger) => ledger.subnet === null || ledger.frame === null).slice(0, SHOWN);
+  for (const ledger of listed) {
+    const net = trace.subnets.find(({ id }) => id === ledger.subnet);
+    const about = `${net ? ` in ${net.name},` : ""} ${counted(ledger.contributions.length, "contribution")}, event ${ledger.at}`;
+    card.append(linkButton(() => go(ledger.at), ...version(ledger.blob), element("span", { class: "gv-note" }, about)));
+  }
+  return card;
+}
+
+function nothingHere(trace: Trace, among: readonly Ledger[]): string {
+  if (among.length < trace.ledgers.length && among.length === 0) return "No gradients have been added yet.";
+  if (among.length === 0) return "No blob of this net has more than one gradient, so none are added.";
+  return "No gradients are added here. They are added for:";
+}
+
+function caption(trace: Trace, ledger: Ledger): Child[] {
+  const names = Array.isArray(trace.ys) ? trace.ys : Object.keys(trace.ys);
+  const y = names.length === 1 ? [`∂${names[0]}/∂`, ...version(ledger.blob)] : ["gradient of ", ...version(ledger.blob)];
+  const round = ledger.frame === null ? "" : roundText(trace, loopAround(trace, ledger.frame));
+  return [...y, ` = sum of ${counted(ledger.contributions.length, "contribution")}`, element("span", { class: "gv-note" }, round && `, ${round}`)];
+}
+
+/** The numbers of one contribution, and below them what it is called and which way it came. */
+function contributionRows(contribution: Contribution, words: Words): HTMLElement[] {
+  const producer = element("td", {}, element("b", {}, contribution.producer));
+  const first = element("tr", { class: "gv-numbers" }, producer, ...numbers(contribution, words));
+  const way = element("span", { class: "gv-note" }, [HOW[contribution.how], contribution.path.join(" → ")].filter(Boolean).join(" · "));
+  return [first, element("tr", {}, element("td", { colspan: 4 }, element("code", {}, ...version(contribution.gradient)), " ", way))];
+}
+
+/** Norm, share and cosine; the latter do not exist where a norm is zero. */
+function numbers({ norm, share, cosine }: Contribution, { missing, absent }: Words): HTMLElement[] {
+  if (norm === null) return [element("td", { class: "gv-not-computed", colspan: 3 }, missing)];
+  const part = element("td", { class: "gv-share" }, shareBar(share), share === null ? absent : percent(share));
+  return [cell("td", quantity(norm), "gv-right"), part, cell("td", cosine === null ? absent : quantity(rounded(cosine)), "gv-right")];
+}
+
+/** A bar for a share. It can be below 0 (it pulls the other way) or above 1; the bar stops there, the number does not. */
+export function shareBar(share: Scalar | null): HTMLElement {
+  const fill = element("span");
+  const known = typeof share === "number" ? share : 0;
+  fill.style.width = `${Math.min(100, Math.abs(known) * 100)}%`;
+  if (known >= 0) return element("span", { class: "gv-share-bar", "aria-hidden": "true" }, fill);
+  return element("span", { class: "gv-share-bar gv-against", "aria-hidden": "true", title: "pulls against the sum" }, fill);
+}
+
+function totalRows(ledger: Ledger, value: Value | undefined, isLater: boolean, { missing }: Words): HTMLElement[] {
+  const sum = element("tr", { class: "gv-numbers" }, element("td", {}, element("b", {}, ...version(ledger.total))));
+  const kind = element("tr", {}, element("td", { class: "gv-note", colspan: 4 }, value ? `${describe(value)}${isLater ? ", computed later" : ""}` : isLater ? "" : "nothing was run"));
+  if (ledger.norm === null) sum.append(element("td", { class: "gv-not-computed", colspan: 3 }, missing));
+  else {
+    const cancelled = ledger.cancellation === null ? "" : `cancellation ${percent(ledger.cancellation)}`;
+    sum.append(element("td", { class: "gv-right" }, element("b", {}, quantity(ledger.norm))));
+    sum.append(element("td", { class: "gv-note", colspan: 2, title: "1 − ‖sum‖ / sum of ‖·‖" }, cancelled));
+  }
+  return [sum, kind];
+}
+
+function rounded(cosine: Scalar): Scalar {
+  return typeof cosine === "number" ? Math.round(cosine * 1000) / 1000 : cosine;
+}
+
+function cell(tag: "th" | "td", text: string, className = ""): HTMLElement {
+  return element(tag, className ? { class: className } : {}, text);
+}

@@ -1,0 +1,100 @@
+// The inspector's State tab: what the schedule of a define-by-run pass holds, the heap and `grad` of every Variable.
+
+import { currentEvent } from "../../model/recording/cursor";
+import { isNew, scheduleAt } from "../../model/recording/schedule";
+import type { Grad, Pool, Trace, Wait } from "../../model/recording/trace";
+import { button, element, leave, linkButton, quiet, version, type Child } from "../elements/dom";
+import type { Navigation } from "../elements/navigation";
+import { count, counted, quantity, shapeText } from "../elements/numbers";
+
+/** A heap can hold thousands: so many are shown before the rest is asked for. */
+const SHOWN = 10;
+
+const HOW: Record<Grad["how"], string> = {
+  held: "of an earlier pass",
+  new: "new",
+  added: "added to",
+  replaced: "replaced",
+  dropped: "dropped",
+};
+
+export function stateCards(trace: Trace, position: number, navigation: Navigation): HTMLElement[] {
+  const state = scheduleAt(trace, position);
+  if (!state) return [];
+  const heap = trace.engine === "rank" ? [heapCard(trace, state.heap, state.taken, position, navigation)] : [];
+  const pools = state.pools.length > 0 ? [poolCard(state.pools, position)] : [];
+  return [...heap, gradCard(trace, state.grads, position, navigation), ...pools];
+}
+
+function heapCard(trace: Trace, heap: Wait[], taken: Wait | null, position: number, navigation: Navigation): HTMLElement {
+  const size = heap.length === 0 ? " empty" : ` ${count(heap.length)} waiting, greatest rank first`;
+  const head = element("b", {}, "Heap", element("span", { class: "gv-note" }, size));
+  const out = element("div", { class: "gv-taken" }, ...(taken ? [waiting(trace, taken, saysTaken(trace, taken, position), navigation)] : []));
+  const list = element("ol", { class: "gv-heap", "aria-label": "Heap" });
+  const item = (one: Wait, place: number): HTMLElement => {
+    const says = [place === 0 ? "next" : "", isNew(one.since, position) ? "joined now" : ""].filter(Boolean).join(", ");
+    return element("li", isNew(one.since, position) ? { class: "gv-changed" } : {}, waiting(trace, one, says, navigation));
+  };
+  list.append(...heap.slice(0, SHOWN).map(item));
+  const card = element("div", { class: "gv-card gv-state" }, head, out, list);
+  const rest = heap.slice(SHOWN);
+  if (rest.length > 0) {
+    const show = (): void => {
+      list.append(...rest.map((one, index) => item(one, SHOWN + index)));
+      leave(more);
+      more.remove();
+    };
+    const more = linkButton(show, `${counted(rest.length, "function")} more`);
+    card.append(more);
+  }
+  return card;
+}
+
+/** A function in the heap: a button that shows it in program and graph. */
+function waiting(trace: Trace, one: Wait, says: string, navigation: Navigation): HTMLElement {
+  const type = trace.forward[one.function]?.type ?? "";
+  const rank = element("span", { class: "gv-rank" }, `rank ${one.rank}`);
+  const note = element("span", { class: "gv-note" }, `arrival ${one.arrival}`);
+  const said = says === "" ? [] : [element("span", { class: "gv-says" }, says)];
+  return button(() => navigation.select(`f${one.function}`), { title: "Show it in the program and the graph" }, rank, element("b", {}, `${type} #${one.function}`), note, ...said);
+}
+
+/** What became of the function that was taken out last. */
+function saysTaken(trace: Trace, taken: Wait, position: number): string {
+  if (isNew(taken.until ?? 0, position)) return "taken out now";
+  const event = currentEvent(trace, position);
+  return event?.forward === taken.function && event.kind !== "GradWritten" ? "running" : "was the last";
+}
+
+function gradCard(trace: Trace, grads: Grad[], position: number, navigation: Navigation): HTMLElement {
+  const head = element("b", {}, ".grad", element("span", { class: "gv-note" }, " of every Variable that has one"));
+  if (grads.length === 0) return element("div", { class: "gv-card gv-state" }, head, quiet("None yet: they are written at the end of the pass."));
+  const titles = ["Variable", "is", "‖·‖", ""].map((title, column) => element("th", { class: column === 2 ? "gv-right" : false }, title));
+  const body = element("tbody", {}, ...grads.map((one) => gradRow(trace, one, position, navigation)));
+  const table = element("table", { class: "gv-ledger gv-grads" }, element("thead", {}, element("tr", {}, ...titles)), body);
+  return element("div", { class: "gv-card gv-state" }, head, table);
+}
+
+function gradRow(trace: Trace, one: Grad, position: number, navigation: Navigation): HTMLElement {
+  const isChanged = isNew(one.at, position);
+  const value = one.value === null ? undefined : trace.values[one.value];
+  const what: Child[] = one.value === null ? ["None"] : [element("code", {}, ...version(one.value)), ` ${value ? shapeText(value.shape) : ""}`];
+  const how = button(() => one.at > 0 && navigation.go(one.at), { title: one.at > 0 ? `Written by event ${one.at}` : "It was so before this recording" }, HOW[one.how]);
+  const cells: [string, Child[]][] = [
+    ["", [element("code", {}, one.variable)]], ["", what], ["gv-right", [value ? quantity(value.norm) : "none"]], ["gv-right", [how]],
+  ];
+  const row = cells.map(([className, content]) => element("td", className ? { class: className } : {}, ...content));
+  return element("tr", isChanged ? { class: "gv-changed", "aria-current": "step" } : {}, ...row);
+}
+
+function poolCard(pools: Pool[], position: number): HTMLElement {
+  const head = element("b", {}, "Names", element("span", { class: "gv-note" }, " that the pools have lent"));
+  const rows = pools.map((one) => {
+    const bar = element("span", { class: "gv-share-bar", "aria-hidden": "true" }, element("span"));
+    const all = one.in_use + one.free;
+    (bar.firstElementChild as HTMLElement).style.width = `${all === 0 ? 0 : (100 * one.in_use) / all}%`;
+    const told = `${count(one.in_use)} in use, ${count(one.free)} free`;
+    return element("tr", isNew(one.at, position) ? { class: "gv-changed" } : {}, element("td", {}, one.name), element("td", { class: "gv-share" }, bar, told));
+  });
+  return element("div", { class: "gv-card gv-state" }, head, element("table", { class: "gv-ledger gv-grads" }, element("tbody", {}, ...rows)));
+}

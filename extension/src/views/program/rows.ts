@@ -1,0 +1,136 @@
+// One line of the program as a row of text: how it reads and how it looks at a position.
+
+import { breakpointsAt } from "../../model/filters/marks";
+import { formAt, hasRun, lineState, type LineState } from "../../model/recording/cursor";
+import { isObstacle, reason } from "../../model/recording/obstacle";
+import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/recording/trace";
+import { element, version, type Child } from "../elements/dom";
+import type { Item } from "./nests";
+
+export interface Row {
+  line: Line;
+  element: HTMLElement;
+  code: HTMLElement;
+  state: LineState | null;
+  form: number;
+  ran: boolean;
+}
+
+export type LineItem = Extract<Item, { line: Line }>;
+
+export function createRow(trace: Trace, { line, number, nets, depth, at, among }: LineItem, names: ReadonlyMap<string, string>): Row {
+  const code = element("code");
+  const obstacle = isObstacle(trace, line.id) ? trace.obstacle : null;
+  const made = element(
+    "button",
+    {
+      type: "button", role: "treeitem", class: `gv-line gv-${line.role}`, "data-line": line.id, tabindex: -1, title: [...(obstacle ? [reason(obstacle), ""] : []), about(line, names)].join("\n"),
+      "aria-level": depth + 1, "aria-posinset": at, "aria-setsize": among,
+    },
+    element("span", { class: "gv-gutter", "aria-hidden": "true" }),
+    element("span", { class: "gv-number" }, number),
+    code,
+  );
+  indent(made, depth);
+  if (obstacle) {
+    made.classList.add("gv-obstacle");
+    made.append(element("span", { class: "gv-note" }, "cannot be run"));
+  }
+  if (nets.length > 0) made.append(element("span", { class: "gv-fold", "aria-hidden": "true", title: `Nested nets of ${line.type} (+, −)` }));
+  return { line, element: made, code, state: null, form: -1, ran: false };
+}
+
+/** The title of a nested net, above its lines; `round` is where its run is told. */
+export function createTitle(net: Subnet, depth: number): { element: HTMLElement; round: HTMLElement } {
+  const round = element("span", { class: "gv-round" });
+  const title = net.argument === "net" ? net.name : `${net.argument} ${net.name}`;
+  const made = element("div", { class: "gv-net", title: net.path.join(" / ") }, element("span", {}, title), round);
+  indent(made, depth);
+  return { element: made, round };
+}
+
+function indent(made: HTMLElement, depth: number): void {
+  if (depth === 0) return;
+  made.classList.add("gv-nested");
+  made.style.setProperty("--gv-depth", String(depth));
+}
+
+/** About how many characters the text of a line has. */
+export function lengthOf({ inputs, outputs, type, args }: Line): number {
+  const names = [...inputs, ...outputs].reduce((sum, name) => sum + name.length + 2, 0);
+  return names + type.length + 3 + Object.keys(args).reduce((sum, name) => sum + name.length + 6, 0);
+}
+
+/** Whether the text of the row is another one now. */
+export function updateRow(row: Row, trace: Trace, position: number): boolean {
+  const state = lineState(trace, row.line, position);
+  if (state !== row.state) {
+    if (row.state) row.element.classList.remove(`gv-${row.state}`);
+    row.element.classList.add(`gv-${state}`);
+    if (state === "new" || state === "current") row.element.setAttribute("aria-current", "step");
+    else row.element.removeAttribute("aria-current");
+    row.state = state;
+  }
+  const ran = hasRun(row.line, position);
+  if (ran !== row.ran) {
+    row.ran = ran;
+    row.element.classList.toggle("gv-ran", ran);
+  }
+  const form = formAt(row.line, position);
+  if (form === row.form) return false;
+  row.form = form;
+  row.code.replaceChildren(...sentence(row.line, form));
+  return true;
+}
+
+/** Shows whether the nested nets of the line stand below it. */
+export function foldRow({ element: row }: Row, isOpen: boolean): void {
+  const mark = row.querySelector(".gv-fold");
+  if (!mark || row.getAttribute("aria-expanded") === String(isOpen)) return;
+  row.setAttribute("aria-expanded", String(isOpen));
+  mark.textContent = isOpen ? "▾" : "▸";
+}
+
+/** Shows whether a breakpoint stands at the line. */
+export function markRow({ line, element: row }: Row, breakpoints: readonly BreakpointEntry[]): void {
+  const there = breakpointsAt(line, breakpoints);
+  row.classList.toggle("gv-stops", there.length > 0);
+  row.classList.toggle("gv-off", there.length > 0 && !there.some(({ enabled }) => enabled));
+  if (there.length > 0) row.setAttribute("aria-description", "breakpoint");
+  else row.removeAttribute("aria-description");
+}
+
+/** "y@0 = FC(x@0, w@0)", and for a gradient that passes "∂v@0, ∂a@0 := s_grad@0 passed through". */
+function sentence(line: Line, form: number): Child[] {
+  const { inputs, outputs } = line.history[form] ?? line;
+  if (line.kind === "passed") {
+    return [...listed(outputs, "∂"), " := ", ...listed(inputs), element("span", { class: "gv-note" }, " passed through")];
+  }
+  const call = [element("span", { class: "gv-operator" }, line.type), "(", ...listed(inputs), ...settings(line, inputs), ")"];
+  const device = line.device !== null && line.device !== "cpu" ? [element("span", { class: "gv-note" }, ` ${line.device}`)] : [];
+  const role = line.role === "duplicate" ? [element("span", { class: "gv-note" }, " for a second output")] : [];
+  return [...listed(outputs), outputs.length > 0 ? " = " : "", ...call, ...device, ...role];
+}
+
+function listed(names: string[], before = ""): Child[] {
+  return names.flatMap((name, index) => [index === 0 ? before : `, ${before}`, ...version(name)]);
+}
+
+/** The arguments behind the inputs, ", scale=2"; long ones are cut, the tool tip has them whole. Nested nets stand below. */
+function settings(line: Line, inputs: string[]): Child[] {
+  if (Object.keys(line.subnets).length > 0) return [];
+  const told = Object.entries(line.args).map(([name, value]) => `${name}=${cut(JSON.stringify(value))}`);
+  if (told.length === 0) return [];
+  return [element("span", { class: "gv-note" }, (inputs.length > 0 ? ", " : "") + told.join(", "))];
+}
+
+function cut(text: string): string {
+  return text.length > 24 ? `${text.slice(0, 23)}…` : text;
+}
+
+function about(line: Line, nets: ReadonlyMap<string, string>): string {
+  const args = Object.entries(line.args).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
+  const nested = [...nets].map(([argument, name]) => `${argument} = the net ${name}`);
+  const told = [line.formula, line.name && `name: ${line.name}`, ...nested, ...args, line.device && `device: ${line.device}`];
+  return [...told.filter(Boolean), `made at event ${line.made}`].join("\n");
+}

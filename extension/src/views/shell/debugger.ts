@@ -1,0 +1,321 @@
+// The debugger: all views of one trace around one position.
+
+import { Lesson } from "../../lesson/lesson";
+import { createAnswers, type Answers } from "../../model/answers/answers";
+import type { Ask } from "../../model/answers/asking";
+import { continueFrom, reverseContinueFrom, stopAt } from "../../model/filters/breakpoints";
+import { marksOf, sameMarks, toggledAt } from "../../model/filters/marks";
+import { otherClock } from "../../model/recording/clocks";
+import { clamp, currentEvent, forwardLine, touchedLines } from "../../model/recording/cursor";
+import { backOver, into, otherIteration, out, over } from "../../model/recording/places";
+import { linesById, type Marks, type Trace } from "../../model/recording/trace";
+import { element } from "../elements/dom";
+import type { Navigation } from "../elements/navigation";
+import { createGraph, type GraphView } from "../graph/graph";
+import { runToTarget } from "../inspector/breakpoints";
+import { createInspector, type Chosen as ChosenOfInspector, type Tab } from "../inspector/inspector";
+import { createPredict } from "../lesson/predict";
+import { createProgram } from "../program/program";
+import { createTimeline } from "../timeline/timeline";
+import { createCrumbs } from "./crumbs";
+import { createFormula } from "./formula";
+import { act, helpCard, type Keyboard } from "./keys";
+import { createNarration } from "./narration";
+import { keepShortcutsAway } from "./shortcuts";
+import { createToolbar } from "./toolbar";
+
+export interface Host {
+  /** The person moved to another position in this view. Not called for `setPosition`. */
+  onPosition(position: number): void;
+  /** The person changed breakpoints or watches in this view. Not called for `setMarks`. */
+  onMarks?(marks: Marks): void;
+  /** Answers questions about the recording; without it there is nobody to ask. */
+  ask?: Ask;
+}
+
+export interface DebuggerView {
+  /** Moves to a position, clamped to 0..number of events. */
+  setPosition(position: number): void;
+  /** Shows another trace, with the marks that it brings. */
+  setTrace(trace: Trace, position: number): void;
+  /** Shows other breakpoints and watches. */
+  setMarks(marks: Marks): void;
+  /** Runs to the next breakpoint, or back to the last one, as if the person had asked for it here. */
+  continue(): void;
+  reverseContinue(): void;
+  readonly position: number;
+  /** Empties the root and lets go of every listener. */
+  dispose(): void;
+}
+
+/** Builds the debugger inside `root` (which gets the class `gradviz` and takes the keys while it has the focus). */
+export function createDebugger(root: HTMLElement, trace: Trace, position: number, host: Host): DebuggerView {
+  const chosen: Chosen = { tab: null, areNumbersInTable: false, areOperatorsInTable: false };
+  const lesson = new Lesson();
+  let at = clamp(trace, position);
+  let marks = marksOf(trace);
+  let panes: Panes;
+
+  function move(to: number, isOwn: boolean): void {
+    const next = clamp(trace, to);
+    if (next === at) {
+      if (isOwn) panes.select(null);
+      return;
+    }
+    at = next;
+    lesson.moved(trace, at);
+    const hadFocus = root.contains(document.activeElement);
+    panes.show(at);
+    // What had the focus may be gone, and the keys must not go with it.
+    if (hadFocus && !root.contains(document.activeElement)) root.focus({ preventScroll: true });
+    if (isOwn) host.onPosition(at);
+  }
+
+  function setMarks(next: Marks, isOwn: boolean): void {
+    if (sameMarks(marks, next)) return;
+    marks = next;
+    panes.mark();
+    if (isOwn) host.onMarks?.(marks);
+  }
+
+  /** Moves, and says what stopped it there. */
+  function run(to: number): void {
+    go(to);
+    const stop = stopAt(trace, marks.breakpoints, at);
+    const end = at === 0 ? "The start: no breakpoint before." : "The end: no breakpoint ahead.";
+    panes.say(stop ? `Breakpoint: ${[stop.entry.on, stop.value].filter(Boolean).join(", ")}` : end);
+  }
+
+  const go = (to: number): void => move(to, true);
+  const navigation: Navigation = {
+    go,
+    step: () => go(at + 1),
+    back: () => go(at - 1),
+    over: () => go(over(trace, at)),
+    backOver: () => go(backOver(trace, at)),
+    into: () => go(into(trace, at)),
+    out: () => go(out(trace, at)),
+    previousIteration: () => go(otherIteration(trace, at, -1) ?? at),
+    nextIteration: () => go(otherIteration(trace, at, 1) ?? at),
+    restart: () => go(0),
+    finish: () => go(trace.events.length),
+    runTo: (target) => runToTarget(trace, at, target, go),
+    focus: () => panes.graph.toggleFocus(panes.line()),
+    select: (line) => panes.select(line),
+    continue: () => run(continueFrom(trace, marks.breakpoints, at)),
+    reverseContinue: () => run(reverseContinueFrom(trace, marks.breakpoints, at)),
+    otherClock: () => {
+      const to = otherClock(trace, at);
+      if (to === null) panes.say("No operator here was both made and run.");
+      else go(to);
+    },
+    teach: () => {
+      lesson.isOn = !lesson.isOn;
+      panes.teach();
+    },
+    table: () => panes.table(),
+    answer: (key) => lesson.isOn && panes.answer(key),
+    marks: () => marks,
+    mark: (next) => setMarks(next, true),
+    toggleBreakpoint: (id) => {
+      const line = linesById(trace).get(id);
+      const breakpoints = line ? toggledAt(line, marks.breakpoints) : null;
+      if (breakpoints) setMarks({ ...marks, breakpoints }, true);
+    },
+  };
+
+  function build(): void {
+    const hadFocus = root.contains(document.activeElement);
+    root.setAttribute("aria-label", `gradviz debugger${trace.name ? `: ${trace.name}` : ""}`);
+    panes = createPanes(root, trace, navigation, chosen, lesson, createAnswers(host.ask ?? null));
+    panes.show(at);
+    if (hadFocus) root.focus({ preventScroll: true });
+  }
+
+  const release = ownKeys(root, navigation, () => panes);
+  build();
+  return {
+    get position() {
+      return at;
+    },
+    setPosition: (to) => move(to, false),
+    setMarks: (next) => setMarks(next, false),
+    continue: () => navigation.continue(),
+    reverseContinue: () => navigation.reverseContinue(),
+    setTrace(other, to) {
+      panes.dispose();
+      trace = other;
+      at = clamp(other, to);
+      marks = marksOf(other);
+      lesson.clear();
+      build();
+    },
+    dispose() {
+      release();
+      panes.dispose();
+      root.replaceChildren();
+    },
+  };
+}
+
+/** What the person chose, which stays when another trace is shown. */
+interface Chosen extends ChosenOfInspector {
+  /** Whether the operators stand in a table and not in a graph. */
+  areOperatorsInTable: boolean;
+}
+
+interface Panes {
+  show(position: number): void;
+  select(line: string | null): void;
+  /** Shows the breakpoints and watches that there are. */
+  mark(): void;
+  /** Says what became of a run. */
+  say(text: string): void;
+  /** Shows teaching mode, or lets it go. */
+  teach(): void;
+  /** Shows the table of the operators in the place of the graph, or the graph again. */
+  table(): void;
+  /** Puts the focus into the graph's search field. */
+  find(): void;
+  /** Takes a key as a part of a prediction. */
+  answer(key: string): boolean;
+  /** Whether a prediction waits to be revealed. */
+  isAnswered(): boolean;
+  /** Shows a tab of the inspector. */
+  open(tab: Tab): void;
+  /** The blob that the inspector is about; undefined: none. */
+  blob(): string | undefined;
+  /** The line that has the focus, else the one that the event is about. */
+  line(): string | undefined;
+  graph: GraphView;
+  /** Shows numbers as a table or as a heat map. */
+  numbers(): void;
+  search(): void;
+  help: HTMLElement;
+  dispose(): void;
+}
+
+function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, chosen: Chosen, lesson: Lesson, answers: Answers): Panes {
+  const help = helpCard();
+  const toolbar = createToolbar(trace, navigation, { card: help, toggle: () => (help.hidden = !help.hidden) });
+  const timeline = createTimeline(trace, navigation);
+  const crumbs = createCrumbs(trace, navigation);
+  const program = createProgram(trace, navigation);
+  const graph = createGraph(trace, navigation);
+  const inspector = createInspector(trace, navigation, chosen, answers, lesson);
+  const formula = createFormula(trace);
+  const predict = createPredict(trace, navigation, lesson);
+  const narration = createNarration(trace);
+  const body = element("div", { class: "gv-body" }, program.element, graph.element, inspector.element);
+  root.replaceChildren(element("div", { class: "gv-frame" }, toolbar.element, help, timeline.element, crumbs.element, body, predict.element, formula.element, narration.element));
+
+  function select(line: string | null): void {
+    for (const view of [program, graph, inspector]) view.select(line);
+  }
+
+  const touched = touchedLines(trace);
+  let shown: number | null = null;
+  function show(position: number): void {
+    const lines = touched(shown, position);
+    shown = position;
+    select(null);
+    // The graph last: to have the step in sight it asks where things are, which lays out all that the others have changed.
+    for (const view of [toolbar, timeline, crumbs, program, inspector, predict, formula, narration, graph]) view.show(position, lines);
+  }
+
+  function mark(): void {
+    for (const view of [program, graph]) view.mark(navigation.marks().breakpoints);
+    inspector.mark();
+  }
+  mark();
+
+  function teach(): void {
+    root.classList.toggle("gv-teaching", lesson.isOn);
+    toolbar.teach(lesson.isOn);
+    graph.teach(lesson.isOn);
+    inspector.teach();
+    predict.show(shown ?? 0);
+  }
+  teach();
+
+  function table(isTable: boolean): void {
+    chosen.areOperatorsInTable = isTable;
+    graph.table(isTable);
+    toolbar.table(isTable);
+  }
+  table(chosen.areOperatorsInTable);
+
+  function find(): void {
+    table(false);
+    graph.find();
+  }
+
+  function line(): string | undefined {
+    const focused = root.querySelector<HTMLElement>(".gv-line:focus")?.dataset["line"];
+    const event = currentEvent(trace, shown ?? 0);
+    return focused ?? event?.lines[event.lines.length - 1] ?? forwardLine(event);
+  }
+
+  return {
+    show,
+    select,
+    mark,
+    say: narration.say,
+    teach,
+    table: () => table(!chosen.areOperatorsInTable),
+    find,
+    answer: predict.answer,
+    isAnswered: predict.isAnswered,
+    open: inspector.open,
+    blob: inspector.blob,
+    line,
+    graph,
+    numbers: inspector.toggleTable,
+    search: toolbar.search,
+    help,
+    dispose: () => [toolbar, timeline, program, graph, inspector, narration].forEach((view) => view.dispose()),
+  };
+}
+
+/** Takes keys while the focus is inside the root, and only then. Returns what lets go of them. */
+function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes): () => void {
+  root.classList.add("gradviz");
+  root.tabIndex = 0;
+  root.setAttribute("role", "region");
+  const keyboard: Keyboard = {
+    ...navigation,
+    fit: () => panes().graph.fit(),
+    find: () => panes().find(),
+    group: () => panes().graph.toggleGroup(panes().line()),
+    into: () => (panes().isAnswered() ? navigation.step() : navigation.into()),
+    breakpoint: () => {
+      const line = panes().line();
+      if (line !== undefined) navigation.toggleBreakpoint(line);
+    },
+    watch: () => {
+      const { watches, breakpoints } = navigation.marks();
+      const blob = panes().blob();
+      if (blob !== undefined && !watches.includes(blob)) navigation.mark({ breakpoints, watches: [...watches, blob] });
+      panes().open("Watch");
+    },
+    search: () => panes().search(),
+    ledger: () => panes().open("Ledger"),
+    numbers: () => panes().numbers(),
+    toggleHelp: () => (panes().help.hidden = !panes().help.hidden),
+    escape: () => {
+      if (panes().help.hidden) panes().graph.endFocus();
+      panes().help.hidden = true;
+    },
+  };
+  const down = (event: KeyboardEvent): void => {
+    if (!act(event, keyboard)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const letGo = keepShortcutsAway(root);
+  root.addEventListener("keydown", down);
+  return () => {
+    letGo();
+    root.removeEventListener("keydown", down);
+  };
+}

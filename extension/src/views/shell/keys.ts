@@ -1,0 +1,133 @@
+// The keys, while the focus is inside the debugger, and the card that lists them.
+
+import { element } from "../elements/dom";
+import type { Navigation } from "../elements/navigation";
+
+export interface Keyboard extends Navigation {
+  fit(): void;
+  /** Sets or takes away a breakpoint at the line with the focus, or the event's. */
+  breakpoint(): void;
+  /** Watches the blob in focus. */
+  watch(): void;
+  /** Shows the ledgers of the blobs in focus. */
+  ledger(): void;
+  /** Shows the numbers of the blob in focus as a table or as a heat map. */
+  numbers(): void;
+  search(): void;
+  /** Puts the focus into the graph's search field. */
+  find(): void;
+  /** Opens or closes the group around what is looked at. */
+  group(): void;
+  toggleHelp(): void;
+  /** Closes the help and ends the graph's focus. */
+  escape(): void;
+}
+
+const HELP: [keys: string[], meaning: string][] = [
+  [["→"], "step"],
+  [["←"], "back"],
+  [["F10"], "over: to the end of this operator's events"],
+  [["⇧ F10"], "back over"],
+  [["Enter", "F11"], "into the next operator's nested net"],
+  [["⇧ F11"], "out of the nested net"],
+  [["[", "]"], "the same place an iteration before, or on"],
+  [["⇧ →", "⇧ ←"], "continue to the next breakpoint, or back to the last one"],
+  [["b"], "breakpoint at this line, on or off"],
+  [["w"], "watch the blob in focus"],
+  [["l"], "ledger of the blob in focus"],
+  [["n"], "numbers as a table or as a heat map"],
+  [["c"], "other clock: from where an operator was made to where it ran, and back"],
+  [["t"], "teaching: values and gradients at the wires, a question before each step"],
+  [["1", "4"], "predict what comes; → or Enter reveals it"],
+  [["Home"], "restart"],
+  [["End"], "finish"],
+  [["/"], "run to …"],
+  [["↑", "↓"], "walk through the lines; Enter runs to where one was made, + and − unfold it"],
+  [["Space"], "fit the graph"],
+  [["s"], "search the graph; Enter goes to the next match"],
+  [["f"], "focus on what is near the operator, or show all again"],
+  [["o"], "open or close the group around the operator"],
+  [["g"], "graph or table"],
+  [["?"], "these keys"],
+];
+
+/** Acts on a key; false when it means nothing here and belongs to the page. */
+export function act(event: KeyboardEvent, keyboard: Keyboard): boolean {
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  const command = commandOf(event);
+  if (!command) return keyboard.answer(event.key);
+  keyboard[command]();
+  return true;
+}
+
+type Command =
+  | "step"
+  | "back"
+  | "over"
+  | "backOver"
+  | "into"
+  | "out"
+  | "previousIteration"
+  | "nextIteration"
+  | "restart"
+  | "finish"
+  | "continue"
+  | "reverseContinue"
+  | "otherClock"
+  | "teach"
+  | "breakpoint"
+  | "watch"
+  | "ledger"
+  | "numbers"
+  | "fit"
+  | "search"
+  | "find"
+  | "focus"
+  | "table"
+  | "group"
+  | "toggleHelp"
+  | "escape";
+
+const COMMANDS = new Map<string, Command>([
+  ["ArrowRight", "step"],
+  ["ArrowLeft", "back"],
+  ["Enter", "into"],
+  ["[", "previousIteration"],
+  ["]", "nextIteration"],
+  ["Home", "restart"],
+  ["End", "finish"],
+  ["b", "breakpoint"],
+  ["w", "watch"],
+  ["l", "ledger"],
+  ["n", "numbers"],
+  ["c", "otherClock"],
+  ["t", "teach"],
+  [" ", "fit"],
+  ["/", "search"],
+  ["s", "find"],
+  ["f", "focus"],
+  ["g", "table"],
+  ["o", "group"],
+  ["?", "toggleHelp"],
+  ["Escape", "escape"],
+]);
+
+function commandOf(event: KeyboardEvent): Command | undefined {
+  if (event.key === "F10") return event.shiftKey ? "backOver" : "over";
+  if (event.key === "F11") return event.shiftKey ? "out" : "into";
+  // Space and Enter press what has the focus and can be pressed.
+  const isPress = event.key === " " || event.key === "Enter";
+  if (isPress && event.target instanceof Element && event.target.matches("button, summary, [role=button]")) return undefined;
+  if (event.shiftKey && event.key === "ArrowRight") return "continue";
+  if (event.shiftKey && event.key === "ArrowLeft") return "reverseContinue";
+  // On many keyboards "?" and "/" are typed with Shift.
+  if (event.shiftKey && event.key !== "?" && event.key !== "/") return undefined;
+  return COMMANDS.get(event.key);
+}
+
+export function helpCard(): HTMLElement {
+  const rows = HELP.map(([keys, meaning]) =>
+    element("div", { role: "listitem" }, element("span", {}, ...keys.map((key) => element("kbd", {}, key))), " ", element("span", {}, meaning)),
+  );
+  return element("div", { class: "gv-help", role: "list", "aria-label": "Keys", tabindex: 0, hidden: true }, ...rows);
+}

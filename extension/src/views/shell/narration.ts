@@ -1,0 +1,122 @@
+// The narration: what the current event is, in one sentence, and what comes next.
+
+import { currentEvent, forwardLine, nextEvent } from "../../model/recording/cursor";
+import { linesById, type EventKind, type Trace, type TraceEvent } from "../../model/recording/trace";
+import { roundText } from "../../model/recording/values";
+import { code, element, rewinding, svgElement, version, type Child } from "../elements/dom";
+import { isSum, labelOf, look, mark } from "../elements/kinds";
+import { marked } from "../elements/marked";
+import { counted } from "../elements/numbers";
+
+export interface Narration {
+  element: HTMLElement;
+  show(position: number): void;
+  /** Says what became of a run, until the next move. */
+  say(text: string): void;
+  dispose(): void;
+}
+
+/** Pixels of a line of text. */
+const LINE = 20;
+/** The window limits how many lines are shown at most, in the style sheet; the rest is scrolled to. */
+const FEWEST_LINES = 2;
+/** So many of the longest narrations are laid out to see how many lines they take. */
+const CANDIDATES = 3;
+
+export function createNarration(trace: Trace): Narration {
+  const kind = element("b", { class: "gv-kind" });
+  const sentence = element("span", { class: "gv-sentence" });
+  const outcome = element("span", { class: "gv-outcome" });
+  const next = element("span", { class: "gv-next" });
+  const spoken = element("div", { class: "gv-spoken", role: "group", "aria-label": "Narration", tabindex: 0, "aria-live": "polite" }, outcome, kind, sentence);
+  const bar = element("div", { class: "gv-narration" }, spoken, next);
+
+  // As high as the longest narration needs, so that it is whole, and that a step moves nothing.
+  const longest = longestPlaces(trace);
+  const resizes = new ResizeObserver(() => {
+    if (spoken.clientWidth > 0) bar.style.setProperty("--gv-lines", String(linesFor(trace, longest, spoken)));
+  });
+  resizes.observe(spoken);
+  const rewind = rewinding(spoken);
+  // It rests at whole lines only.
+  spoken.addEventListener("scrollend", () => (spoken.scrollTop = LINE * Math.round(spoken.scrollTop / LINE)));
+
+  function show(position: number): void {
+    rewind();
+    outcome.replaceChildren();
+    tell(trace, position, kind, sentence);
+    const coming = nextEvent(trace, position);
+    next.replaceChildren(...(coming ? ["next: ", ...subject(trace, coming), " ", element("kbd", {}, "→")] : ["the end"]));
+  }
+
+  return { element: bar, show, say: (text) => outcome.replaceChildren(text), dispose: () => resizes.disconnect() };
+}
+
+function tell(trace: Trace, position: number, kind: HTMLElement, sentence: HTMLElement): void {
+  const event = currentEvent(trace, position);
+  if (event) {
+    called(kind, event.kind, labelOf(trace, event));
+    sentence.replaceChildren(...marked(event.narration));
+  } else {
+    if (trace.obstacle) called(kind, "Failed", "Cannot run");
+    else {
+      kind.className = "gv-kind gv-tone-quiet";
+      kind.replaceChildren("Start");
+    }
+    sentence.replaceChildren(...marked(trace.summary || `The net has ${counted(trace.forward.length, "operator")}.`));
+  }
+}
+
+/** Gives the word before a sentence the mark and the colour of a kind. */
+function called(word: HTMLElement, kind: EventKind, label: string): void {
+  word.className = `gv-kind gv-tone-${look(kind).tone}`;
+  word.replaceChildren(svgElement("svg", { class: "gv-sign", viewBox: "-6 -6 12 12", "aria-hidden": "true" }, mark(kind, 0, 0)), label);
+}
+
+/** The positions whose narrations have the most characters. */
+function longestPlaces(trace: Trace): number[] {
+  const longest = [{ position: 0, length: trace.summary.length }];
+  trace.events.forEach((event, index) => {
+    const length = labelOf(trace, event).length + event.narration.length;
+    if (longest.length === CANDIDATES && length <= (longest[CANDIDATES - 1]?.length ?? 0)) return;
+    longest.push({ position: index + 1, length });
+    longest.sort((a, b) => b.length - a.length).splice(CANDIDATES);
+  });
+  return longest.map(({ position }) => position);
+}
+
+/** The lines to show in a text of that width. */
+function linesFor(trace: Trace, positions: readonly number[], { parentElement, clientWidth }: HTMLElement): number {
+  const trials = positions.map((position) => {
+    const [kind, sentence] = [element("b"), element("span")];
+    tell(trace, position, kind, sentence);
+    return element("div", { class: "gv-trial", "aria-hidden": "true" }, kind, sentence);
+  });
+  parentElement?.append(...trials);
+  for (const trial of trials) trial.style.width = `${clientWidth}px`;
+  const heights = trials.map((trial) => trial.clientHeight);
+  for (const trial of trials) trial.remove();
+  return Math.max(FEWEST_LINES, ...heights.map((height) => Math.ceil(height / LINE)));
+}
+
+/** "Visit Relu #1", "Run FCGradient": the event in two words. */
+function subject(trace: Trace, event: TraceEvent): Child[] {
+  const label = labelOf(trace, event);
+  const blob = event.blobs[0];
+  if (isSum(event) && blob !== undefined) return [`${label} `, ...version(blob)];
+  const lines = linesById(trace);
+  const line = lines.get(event.lines[event.lines.length - 1] ?? "");
+  if (event.kind === "EnteredSubnet" || event.kind === "LeftSubnet") return [`${label} ${passage(trace, event)}`];
+  if (event.kind === "GradWritten") return [`${label} `, code(String(event.detail["blob"] ?? ""))];
+  if (event.phase === "run" && line) return [`${label} ${line.type}`];
+  const forward = lines.get(forwardLine(event) ?? "");
+  if (forward) return [`${label} ${forward.type} #${event.forward}`];
+  return blob !== undefined && event.kind !== "Completed" ? [`${label} `, ...version(blob)] : [label];
+}
+
+/** The nested net that an event enters or leaves. */
+function passage(trace: Trace, event: TraceEvent): string {
+  const name = String(event.detail["name"] ?? "");
+  const round = event.kind === "EnteredSubnet" && event.frame !== null ? trace.frames[event.frame] : undefined;
+  return event.detail["argument"] === "loop_net" && round ? roundText(trace, round).replace(/ of .*/, "") : name;
+}

@@ -1,0 +1,125 @@
+// The toolbar: few, labelled buttons, "run to", and where we are.
+
+import { reason } from "../../model/recording/obstacle";
+import type { Trace } from "../../model/recording/trace";
+import { createChoice } from "../elements/choice";
+import { button, element, icon, type Child } from "../elements/dom";
+import { keepKeys } from "../elements/entry";
+import type { Navigation } from "../elements/navigation";
+
+/** More suggestions than this help nobody and slow the list down. */
+const SUGGESTIONS = 300;
+
+export interface Toolbar {
+  element: HTMLElement;
+  show(position: number): void;
+  /** Shows whether teaching mode is on. */
+  teach(isOn: boolean): void;
+  /** Shows whether the table stands in the place of the graph. */
+  table(isTable: boolean): void;
+  /** Puts the focus into the "run to" field. */
+  search(): void;
+  dispose(): void;
+}
+
+let toolbars = 0;
+
+export function createToolbar(trace: Trace, navigation: Navigation, help: { toggle: () => void; card: HTMLElement }): Toolbar {
+  const restart = stepButton("Restart", "Restart (Home)", () => navigation.restart(), icon("M3 3v10M13 3 6 8l7 5z"));
+  const back = stepButton("Back", "Back (←)", () => navigation.back(), icon("M12 3 4 8l8 5z"));
+  const step = stepButton("Step", "Step (→)", () => navigation.step(), icon("M4 3l8 5-8 5z"), "Step");
+  const backOver = stepButton("Back over", "Back over: to the start of this operator's events (Shift+F10)", () => navigation.backOver(), "Back over");
+  const over = stepButton("Over", "Over: to the end of the next operator's events (F10)", () => navigation.over(), "Over");
+  const into = stepButton("Into", "Into: into the next operator's nested net (Enter, F11)", () => navigation.into(), "In");
+  const out = stepButton("Out", "Out: to where the nested net is left (Shift+F11)", () => navigation.out(), "Out");
+  const finish = stepButton("Finish", "Finish (End)", () => navigation.finish(), icon("M13 3v10M3 3l7 5-7 5z"));
+  const reverse = stepButton("Reverse continue", "Reverse continue: back to the last breakpoint (Shift+←)", () => navigation.reverseContinue(), icon("M8 3 2 8l6 5zM14 3 8 8l6 5z"));
+  const onward = stepButton("Continue", "Continue: to the next breakpoint (Shift+→)", () => navigation.continue(), icon("M2 3l6 5-6 5zM8 3l6 5-6 5z"));
+  const clock = stepButton("Other clock", "Other clock: from where an operator was made to where it ran, and back (c)", () => navigation.otherClock(), icon("M3 5h10l-3-3M13 11H3l3 3"));
+  clock.classList.add("gv-stroked");
+  const teach = stepButton("Teach", "Teaching: values and gradients at the wires, a question before each step (t)", () => navigation.teach(), "Teach");
+  const picture = createChoice("gv-segments", "Operators as", ["Graph", "Table"], (name) => ({ title: `${name} (g)` }), () => navigation.table());
+  const isRun = trace.events.some(({ kind }) => kind === "Ran");
+  step.classList.add("gv-primary");
+  const keys = stepButton("Keys", "Keys (?)", help.toggle, "?");
+  keys.setAttribute("aria-expanded", "false");
+  const expansions = new MutationObserver(() => keys.setAttribute("aria-expanded", String(!help.card.hidden)));
+  expansions.observe(help.card, { attributes: true, attributeFilter: ["hidden"] });
+
+  const runTo = createRunTo(trace, navigation);
+  const where = element("b");
+  // As wide as it gets, so that no step wraps the toolbar.
+  where.style.minWidth = `${String(trace.events.length).length}ch`;
+  const { obstacle } = trace;
+  const notRun = obstacle ? [button(() => navigation.select(obstacle.lines[0] ?? null), { class: "gv-not-run", title: reason(obstacle) }, "✗ not run")] : [];
+  const position = element("span", { class: "gv-position" }, "event ", where, ` / ${trace.events.length}`);
+  const separator = (): HTMLElement => element("span", { class: "gv-separator" });
+  const bar = element("div", { class: "gv-toolbar", role: "group", "aria-label": "Stepping" });
+  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, separator(), picture.element, teach, element("span", { class: "gv-where" }, ...notRun, position, keys));
+
+  function show(to: number): void {
+    where.textContent = String(to);
+    for (const one of [restart, back, backOver, reverse]) one.setAttribute("aria-disabled", String(to === 0));
+    for (const one of [step, over, into, out, finish, onward]) one.setAttribute("aria-disabled", String(to === trace.events.length));
+    runTo.clear();
+  }
+
+  return {
+    element: bar,
+    show,
+    teach(isOn) {
+      teach.setAttribute("aria-pressed", String(isOn));
+      runTo.suggest(!isOn);
+    },
+    table: (isTable) => picture.show(isTable ? "Table" : "Graph"),
+    search: runTo.focus,
+    dispose: () => expansions.disconnect(),
+  };
+}
+
+/** Where there is nowhere to go the button is marked, not disabled: a disabled one would drop the focus, and the keys with it. */
+function stepButton(name: string, title: string, act: () => void, ...children: Child[]): HTMLButtonElement {
+  return button(act, { title, "aria-label": name }, ...children);
+}
+
+function createRunTo(trace: Trace, navigation: Navigation) {
+  const list = element("datalist", { id: `gv-targets-${++toolbars}` });
+  for (const target of targets(trace)) list.append(element("option", { value: target }));
+  const input = element("input", {
+    type: "text",
+    "aria-label": "Run to",
+    title: "Run to the next event of a blob, an operator type, #index, a kind of event, a nested net, an iteration, NaN, or a condition: norm > 10 (Enter)",
+    placeholder: "Run to…  blob, op, #2",
+    spellcheck: "false",
+    autocomplete: "off",
+  });
+  const message = element("span", { class: "gv-message", role: "status" });
+  const clear = (): void => message.replaceChildren();
+  // They are of the whole recording: in a lesson they would tell what comes.
+  const suggest = (isOn: boolean): void => (isOn ? input.setAttribute("list", list.id) : input.removeAttribute("list"));
+  keepKeys(input);
+  input.addEventListener("input", clear);
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && input.value.trim() !== "") {
+      event.preventDefault();
+      message.replaceChildren(navigation.runTo(input.value.trim()) ?? "");
+    } else if (event.key === "Escape") clear();
+  });
+  return { element: element("span", { class: "gv-run-to" }, input, list, message), clear, suggest, focus: () => input.focus({ preventScroll: true }) };
+}
+
+function targets(trace: Trace): string[] {
+  const found = new Set<string>();
+  const seen = new Set<string[]>();
+  if (trace.frames.some((frame) => frame.iteration !== null)) found.add("iteration 0");
+  for (const net of trace.subnets) found.add(net.path[net.path.length - 1] ?? net.name);
+  for (const event of trace.events) {
+    if (seen.has(event.targets)) continue;
+    seen.add(event.targets);
+    for (const target of event.targets) {
+      if (found.size >= SUGGESTIONS) return [...found];
+      found.add(target);
+    }
+  }
+  return [...found];
+}

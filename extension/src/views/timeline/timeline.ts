@@ -1,0 +1,117 @@
+// The timeline: every event as a mark, a playhead, and a slider that moves it.
+
+import { currentEvent } from "../../model/recording/cursor";
+import { behind } from "../../model/recording/sorted";
+import type { Trace } from "../../model/recording/trace";
+import { element, svgElement } from "../elements/dom";
+import { labelOf, look, mark } from "../elements/kinds";
+import type { Navigation } from "../elements/navigation";
+import { createSpans } from "./spans";
+
+/** Marks nearer than this many pixels would touch: then one mark stands for several events. */
+const SPACING = 9;
+
+/** The middle of the marks, in pixels from the upper edge. */
+const MIDDLE = 15;
+
+interface Bucket {
+  mark: SVGElement;
+  /** The position of its first event. */
+  from: number;
+}
+
+export interface Timeline {
+  element: HTMLElement;
+  show(position: number): void;
+  dispose(): void;
+}
+
+export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
+  const length = trace.events.length;
+  const weights = Uint8Array.from(trace.events, ({ kind }) => look(kind).weight);
+  const marks = svgElement("svg", { class: "gv-marks", "aria-hidden": "true" });
+  const playhead = element("b", { class: "gv-playhead" });
+  const veil = element("div", { class: "gv-veil" });
+  const spans = createSpans(trace);
+  const track = element("div", { class: "gv-track" }, spans.element, veil, marks, playhead);
+  const slider = element(
+    "div",
+    { class: "gv-timeline", role: "slider", tabindex: 0, "aria-label": "Position", "aria-valuemin": 0, "aria-valuemax": length },
+    track,
+  );
+  let buckets: Bucket[] = [];
+  let shown = 0;
+  /** How many of the marks have happened. */
+  let past = 0;
+
+  const share = (position: number): number => (length === 0 ? 0 : position / length);
+
+  function draw(width: number): void {
+    buckets = thin(trace, weights, Math.max(1, Math.floor(width / SPACING)), (position) => width * share(position));
+    marks.replaceChildren(...buckets.map((bucket) => bucket.mark));
+    spans.draw(width);
+    past = 0;
+    markPast();
+  }
+
+  function markPast(): void {
+    const by = behind(buckets.map((bucket) => bucket.from), shown);
+    for (let index = Math.min(by, past); index < Math.max(by, past); index++) buckets[index]?.mark.classList.toggle("gv-past", index < by);
+    past = by;
+  }
+
+  function show(position: number): void {
+    shown = position;
+    for (const one of [playhead, veil]) one.style.left = `${100 * share(position)}%`;
+    const event = currentEvent(trace, position);
+    slider.setAttribute("aria-valuenow", String(position));
+    slider.setAttribute("aria-valuetext", `event ${position} of ${length}${event ? `: ${labelOf(trace, event)}` : ""}`);
+    markPast();
+  }
+
+  const resizes = new ResizeObserver(([entry]) => entry && draw(entry.contentRect.width));
+  resizes.observe(track);
+  draw(track.clientWidth || 900);
+  followPointer(slider, track, (fraction) => navigation.go(Math.round(fraction * length)));
+  slider.addEventListener("keydown", (event) => {
+    if (event.key !== "PageDown" && event.key !== "PageUp") return;
+    event.preventDefault();
+    if (event.key === "PageDown") navigation.over();
+    else navigation.backOver();
+  });
+  return { element: slider, show, dispose: () => resizes.disconnect() };
+}
+
+/** At most `room` marks, each at the pixel `place`; where events share one, it is the weightiest event's, at the place of its own. */
+function thin(trace: Trace, weights: Uint8Array, room: number, place: (position: number) => number): Bucket[] {
+  const { length } = weights;
+  const size = Math.max(1, Math.ceil(length / room));
+  const buckets: Bucket[] = [];
+  for (let start = 0; start < length; start += size) {
+    let best = start;
+    const end = Math.min(start + size, length);
+    for (let index = start; index < end; index++) if ((weights[index] ?? 0) > (weights[best] ?? 0)) best = index;
+    const event = trace.events[best];
+    if (!event) continue;
+    const made = mark(event.kind, place(best + 1), MIDDLE);
+    made.append(svgElement("title", {}, `${best + 1}: ${labelOf(trace, event)}`));
+    buckets.push({ mark: made, from: best + 1 });
+  }
+  return buckets;
+}
+
+/** Calls `moved` with the fraction of the track's width under the pointer, while it is down. */
+function followPointer(target: HTMLElement, track: HTMLElement, moved: (fraction: number) => void): void {
+  const report = (event: PointerEvent): void => {
+    const { left, width } = track.getBoundingClientRect();
+    if (width > 0) moved(Math.min(1, Math.max(0, (event.clientX - left) / width)));
+  };
+  target.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    target.setPointerCapture(event.pointerId);
+    report(event);
+  });
+  target.addEventListener("pointermove", (event) => {
+    if (target.hasPointerCapture(event.pointerId)) report(event);
+  });
+}

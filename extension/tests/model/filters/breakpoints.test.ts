@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { parseTrace } from "../../../src/model/document/parse";
+import { marks as readMarks } from "../../../src/model/document/parts";
+import { continueFrom, hitsOf, logBy, meaningOf, remarks, reverseContinueFrom, stopAt, withBreakpoint } from "../../../src/model/filters/breakpoints";
+import { shown } from "../../../src/model/filters/conditions/evaluate";
+import { breakpointsAt, sameMarks, toggledAt } from "../../../src/model/filters/marks";
+import { runTo } from "../../../src/model/filters/occurrences";
+import { watched } from "../../../src/model/filters/watches";
+import { otherClock } from "../../../src/model/recording/clocks";
+import type { BreakpointEntry, Trace } from "../../../src/model/recording/trace";
+import { matrix, residualTrace } from "../../fixture";
+
+const trace = residualTrace();
+const end = trace.events.length;
+
+const entry = (on: string, more: Partial<BreakpointEntry> = {}): BreakpointEntry => ({
+  id: 1, on, log: null, ignore: 0, every: 1, enabled: true, ...more,
+});
+const hits = (on: string, more: Partial<BreakpointEntry> = {}, among = trace): readonly number[] => hitsOf(among, entry(on, more));
+const positions = (matches: (event: Trace["events"][number]) => boolean): number[] =>
+  trace.events.flatMap((event, index) => (matches(event) ? [index + 1] : []));
+const accumulated = positions(({ kind }) => kind === "Accumulated")[0] ?? 0;
+
+test("a target is hit where run to finds it, a version where it is written", () => {
+  assert.deepEqual(hits("Accumulated"), [accumulated]);
+  assert.deepEqual(hits("Relu"), positions(({ targets }) => targets.includes("Relu")));
+  assert.deepEqual(hits("h@0").map((hit) => trace.events[hit - 1]?.kind), ["Played", "Ran"]);
+});
+
+test("conditions look at what an operator writes, and targets with conditions at both", () => {
+  const ran = positions(({ kind }) => kind === "Ran");
+  assert.deepEqual(hits("norm > 2"), ran.filter((one) => !trace.events[one - 1]?.blobs[0]?.startsWith("loss_autogen")));
+  assert.deepEqual(hits("Ran if norm > 2"), hits("norm > 2"));
+  assert.deepEqual(hits("kind == 'Ran' and op == 'Relu'").length, 2);
+  assert.deepEqual(hits("norm(h_grad) > 0").map((hit) => trace.events[hit - 1]?.blobs[0]), ["h_grad@0"]);
+});
+
+test("a NaN is told from one that was read", () => {
+  const sick = residualTrace();
+  for (const blob of ["u@0", "v@0"]) sick.values[blob] = matrix({ nan: 3 });
+  assert.deepEqual(hits("NaN appears", {}, sick).map((hit) => sick.events[hit - 1]?.blobs[0]), ["u@0"]);
+  assert.equal(hits("nan > 0", {}, sick).length, 2);
+});
+
+test("runs stop at hits in both directions, and at the ends", () => {
+  const all = [entry("Accumulated"), entry("norm > 2", { id: 2, enabled: false }), entry("Relu", { id: 3, log: "here" })];
+  assert.equal(continueFrom(trace, all, 0), accumulated);
+  assert.equal(continueFrom(trace, all, accumulated), end);
+  assert.equal(reverseContinueFrom(trace, all, end), accumulated);
+  assert.equal(reverseContinueFrom(trace, all, accumulated), 0);
+  assert.equal(stopAt(trace, all, accumulated)?.entry.id, 1);
+  assert.equal(stopAt(trace, all, accumulated - 1), null);
+});
+
+test("what a condition asked about is told where it stops", () => {
+  const all = [entry("norm(h_grad) > 2")];
+  assert.equal(stopAt(trace, all, continueFrom(trace, all, 0))?.value, "norm of h_grad@0 = 2.275");
+});
+
+test("hits are ignored and counted from the start", () => {
+  const ran = hits("Ran");
+  assert.deepEqual(hits("Ran", { ignore: 2 }), ran.slice(2));
+  assert.deepEqual(hits("Ran", { ignore: 1, every: 3 }), ran.slice(1).filter((_, index) => index % 3 === 2));
+});
+
+test("log points speak up to a position", () => {
+  const all = [entry("Ran if op == 'Relu'", { log: "{op}: {{{norm}}}" })];
+  assert.deepEqual(logBy(trace, all, end).map(({ message }) => message), ["Relu: {2.275}", "Relu: {2.275}"]);
+  assert.deepEqual(logBy(trace, all, accumulated), []);
+  assert.match(remarks(trace, entry("Ran", { log: "{norm" })), /never closed/);
+});
+
+test("what was not computed is not zero, and is said", () => {
+  const bare = residualTrace({ execute: false });
+  assert.deepEqual(hits("norm >= 0 or norm < 0", {}, bare), []);
+  assert.match(remarks(bare, entry("norm > 1")), /x\.norm is never computed/);
+  assert.equal(remarks(trace, entry("norm > 1")), "");
+});
+
+test("a text that says nothing has no hits, and says where", () => {
+  for (const [on, position] of [["norm >", 6], ["Relu if norm >", 14], ["nowhere", 0], ["norm(nowhere) > 1", 0]] as const) {
+    assert.equal(meaningOf(trace, { on, log: null }).problem?.position, position, on);
+    assert.deepEqual(hits(on), []);
+  }
+  assert.equal(runTo(trace, 0, "norm >"), null);
+});
+
+test("run to goes both ways and takes phrases and conditions", () => {
+  assert.equal(runTo(trace, 0, "next accumulation"), null);
+  assert.equal(runTo(trace, 0, "Accumulated"), accumulated);
+  assert.equal(runTo(trace, end, "Accumulated", true), accumulated);
+  assert.equal(runTo(trace, 0, "norm > 2"), hits("norm > 2")[0]);
+});
+
+test("lines take breakpoints and give them back", () => {
+  const line = trace.forward[0];
+  assert.ok(line);
+  const set = toggledAt(line, []);
+  assert.deepEqual(set, withBreakpoint([], "h@0"));
+  assert.equal(breakpointsAt(line, set ?? []).length, 1);
+  assert.deepEqual(toggledAt(line, set ?? []), []);
+  const passed = trace.backward.find(({ kind }) => kind === "passed");
+  assert.equal(passed && toggledAt(passed, []), null);
+});
+
+test("watches show what is computed by now, and its history", () => {
+  const ran = trace.forward[0]?.ran ?? 0;
+  const { at, history, text } = watched(trace, "norm(h)");
+  assert.deepEqual([at(ran - 1), at(ran)], [null, 2.275]);
+  assert.deepEqual(history, [{ position: ran, value: 2.275 }]);
+  assert.equal(text(0), "not computed");
+  assert.equal(watched(trace, "x").text(0), "2.275 (x@0, float32 64×32, norm)");
+  assert.equal(shown(watched(trace, "loss").at(end)), "0.6931");
+  assert.equal(watched(trace, "kind").problem?.position, 0);
+});
+
+test("the two clocks lead to each other", () => {
+  const line = trace.backward.find(({ id }) => id === "b1");
+  assert.equal(otherClock(trace, line?.made ?? 0), line?.ran);
+  assert.equal(otherClock(trace, line?.ran ?? 0), line?.made);
+  assert.equal(otherClock(trace, 0), null);
+  assert.equal(otherClock(residualTrace({ execute: false }), 1), null);
+});
+
+test("breakpoints are read with what a document leaves out", () => {
+  const document = { ...residualTrace(), arrays: { kinds: [], rows: [] }, breakpoints: [{ id: 1, on: "FC" }], watches: ["h"] };
+  const read = parseTrace(JSON.stringify(document));
+  assert.deepEqual([read.breakpoints, read.watches], [[entry("FC")], ["h"]]);
+  assert.throws(() => parseTrace(JSON.stringify({ ...document, breakpoints: [{ id: 1, on: "FC", every: 0 }] })), {
+    message: /breakpoints\[0\]\.every is 0, outside 1 to/,
+  });
+  assert.ok(sameMarks(read, readMarks({ breakpoints: [{ id: 1, on: "FC" }], watches: ["h"] }, "marks")));
+});
+
+test("a hundred thousand events and twenty breakpoints", () => {
+  const long = { ...trace, events: Array.from({ length: 100_000 }, (_, index) => trace.events[index % end]).filter((event) => event !== undefined) };
+  const texts = ["norm > 1e9", "Failed", "NaN", "h_grad.norm > 1e9", "op == 'Foo'", "n > 9", "devices > 1", "g.norm > 1e8 and op == 'Sum'", "iteration == 9", "min < -99"];
+  const all = [...texts, ...texts].map((on, index) => entry(on, { id: index + 1 }));
+  assert.equal(continueFrom(long, all, 0), 100_000);
+  const started = performance.now();
+  for (let turn = 0; turn < 10; turn++) assert.equal(reverseContinueFrom(long, all, continueFrom(long, all, turn)), 0);
+  assert.ok((performance.now() - started) / 20 < 50);
+});

@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { parseTrace } from "../../../src/model/document/parse";
+import { MOST_TOLD } from "../../../src/model/document/rows";
+import { runTo } from "../../../src/model/filters/occurrences";
+import { currentEvent, forwardLine, lineState, touchedLines } from "../../../src/model/recording/cursor";
+import { backOver, crumbs, into, otherIteration, out, over, pathOf } from "../../../src/model/recording/places";
+import { allLines, linesById, subnetOf } from "../../../src/model/recording/trace";
+import { blobsIn, computedAt, forwardIteration, loopAround, roundsOf, roundText, valueOf, workspacesOn } from "../../../src/model/recording/values";
+import { loopDocument, loopTrace, ROUNDS } from "../../loop";
+
+const trace = loopTrace();
+const last = trace.events.length;
+
+/** The path of the innermost net that is open. */
+const place = (position: number): string => {
+  const open = crumbs(trace, position);
+  const inner = open[open.length - 1];
+  const event = inner && trace.events[inner.entered];
+  return event ? pathOf(trace, event) : "";
+};
+
+const reached = (target: string, from = 0): number => {
+  const found = runTo(trace, from, target);
+  assert.ok(found !== null, `nothing is about ${target}`);
+  return found;
+};
+
+test("a row is read as the event that it is like, with what it says itself", () => {
+  const ran = trace.events.filter((event) => event.lines[0] === "s2.f0");
+  assert.deepEqual(ran.map((event) => event.narration), ["ran 0", "ran 1", "ran 2"]);
+  assert.equal(new Set(ran.map((event) => event.frame)).size, ROUNDS);
+  assert.ok(ran.every((event) => event.subnet === "s2" && event.blobs[0] === "x@1"));
+});
+
+test("a row keeps the words around those that it says", () => {
+  const document = loopDocument();
+  const events = document["events"] as Record<string, unknown>[];
+  const like = events.findIndex((event) => event["narration"] === "round 0 begins");
+  const row = events.findIndex((event) => Array.isArray(event) && event[0] === like);
+  (events as unknown[])[row] = [like, 1, 4, null, 1, 1, "one"];
+  assert.equal(parseTrace(JSON.stringify(document)).events[row]?.narration, "round one begins");
+});
+
+test("over passes a loop, back over goes back before it", () => {
+  assert.equal(over(trace, 1), last - 1 - 6 * ROUNDS);
+  assert.equal(currentEvent(trace, over(trace, 1))?.lines[0], "f1");
+  assert.equal(backOver(trace, over(trace, 1)), 1);
+});
+
+test("over stays in a nested net to its end, then passes an iteration at a time", () => {
+  const inside = reached("1.loop_net[1]");
+  const done = over(trace, inside);
+  assert.equal(currentEvent(trace, done)?.kind, "Ran");
+  assert.equal(place(done), "1.loop_net[1]");
+  const left = over(trace, done);
+  assert.equal(currentEvent(trace, left)?.kind, "LeftSubnet");
+  assert.equal(place(over(trace, over(trace, left))), "");
+  assert.equal(currentEvent(trace, over(trace, over(trace, left)))?.narration, "round 2 ends");
+});
+
+test("back over undoes over everywhere on a level", () => {
+  const forth = [0];
+  for (let at = 0; at < last; at = over(trace, at)) forth.push(over(trace, at));
+  const back = [last];
+  for (let at = last; at > 0; at = backOver(trace, at)) back.push(backOver(trace, at));
+  assert.deepEqual(back.reverse(), forth);
+});
+
+test("into enters, and steps where nothing is entered", () => {
+  const first = into(trace, 1);
+  assert.equal(place(first), "1.cond_net[0]");
+  assert.equal(into(trace, first), first + 1);
+  assert.equal(place(into(trace, reached("1.loop_net[2]"))), "1.loop_net[2]/0.net");
+  assert.equal(into(trace, last), last);
+});
+
+test("out leaves one net", () => {
+  for (let at = 0; at <= last; at++) {
+    const to = out(trace, at);
+    const depth = crumbs(trace, at).length;
+    assert.ok(to > at || at === last);
+    if (depth > 0) assert.equal(crumbs(trace, to).length, depth - 1);
+  }
+});
+
+test("run to finds nets, runs and iterations", () => {
+  assert.equal(place(reached("1.loop_net[1]/0.net")), "1.loop_net[1]/0.net");
+  assert.equal(place(reached("iteration 2")), "1.loop_net[2]");
+  assert.equal(place(reached("1.cond_net[3]")), "1.cond_net[3]");
+  assert.equal(place(reached("0.net")), "1.loop_net[0]/0.net");
+  assert.equal(place(reached("iteration 0", reached("iteration 2"))), "2.loop_net[0]");
+  assert.equal(runTo(trace, 0, "iteration 9"), null);
+});
+
+test("another iteration is looked at in the same place", () => {
+  const at = reached("Tanh", reached("iteration 1"));
+  const next = otherIteration(trace, at, 1);
+  assert.equal(currentEvent(trace, next ?? 0)?.narration, "ran 2");
+  assert.equal(otherIteration(trace, next ?? 0, 1), null);
+  assert.equal(otherIteration(trace, next ?? 0, -1), at);
+  assert.equal(otherIteration(trace, 0, 1), null);
+});
+
+test("values are those of the run", () => {
+  const ran = reached("Tanh", reached("iteration 1"));
+  const frame = currentEvent(trace, ran)?.frame ?? null;
+  assert.equal(valueOf(trace, frame, "x@1")?.mean, 20);
+  assert.equal(valueOf(trace, frame, "x@0"), undefined);
+  assert.equal(valueOf(trace, null, "x@1"), undefined);
+  assert.equal(computedAt(trace, frame ?? 0, "s2.f0"), ran);
+});
+
+test("a blob is found in every iteration, in the order of the forward pass", () => {
+  const forward = roundsOf(trace, "s2", "x@1", null);
+  assert.deepEqual(forward.map(({ iteration, value }) => [iteration, value.mean]), [[0, 10], [1, 20], [2, 30]]);
+  const gradients = roundsOf(trace, "s2", "x_grad@0", null);
+  assert.deepEqual(gradients.map(({ iteration, value }) => [iteration, value.mean]), [[0, 0], [1, -1], [2, -2]]);
+  const seen = roundsOf(trace, "s2", "x@1", gradients[0]?.frame ?? null);
+  assert.deepEqual(seen.map(({ iteration, value }) => [iteration, value.mean]), [[0, 10], [1, 20], [2, 30]]);
+  assert.ok(seen.every(({ frame }) => trace.frames[frame]?.is_backward));
+});
+
+test("a round of the backward pass is called by the iteration whose workspace it takes", () => {
+  const back = trace.frames.find((frame) => frame.is_backward && frame.subnet === "s1");
+  assert.ok(back);
+  assert.equal(forwardIteration(back), ROUNDS - 1);
+  assert.equal(roundText(trace, back), "iteration 2 of 3");
+  assert.equal(roundText(trace, trace.frames.find((frame) => frame.subnet === "s0")), "test 0 of 4");
+});
+
+test("the workspaces on a stack are told from the top", () => {
+  const runs = workspacesOn(trace, trace.values["W@1"]?.stack ?? -1);
+  assert.deepEqual(runs.map((frame) => loopAround(trace, frame ?? -1)?.iteration), [2, 1, 0]);
+  assert.deepEqual(blobsIn(trace, runs[0] ?? -1), ["x@1"]);
+});
+
+test("lines of nested nets have states of their own", () => {
+  const ran = reached("Tanh");
+  const lines = linesById(trace);
+  const state = (id: string): string => lineState(trace, lines.get(id)!, ran);
+  assert.equal(state("s2.f0"), "new");
+  assert.equal(state("f0"), "past", "number 0 of another net");
+  assert.equal(forwardLine(currentEvent(trace, ran)), "s2.f0");
+  assert.equal(subnetOf("s2.f0"), "s2");
+  assert.equal(subnetOf("f0"), null);
+  assert.ok(touchedLines(trace)(ran - 1, ran).has("s2.f0"));
+  assert.equal(allLines(trace).length, 8);
+});
+
+const refusal = (damage: (document: any) => void, message: RegExp): void => {
+  const document = JSON.parse(JSON.stringify(loopDocument()));
+  damage(document);
+  assert.throws(() => parseTrace(JSON.stringify(document)), { name: "Error", message });
+};
+
+test("what contradicts itself is refused", () => {
+  const row = (loopDocument()["events"] as unknown[]).findIndex((event) => Array.isArray(event));
+  refusal((d) => (d.events[row][0] = row), /events\[\d+\] is like no event before it/);
+  refusal((d) => (d.events[row][6] = 7), /is no row of an event/);
+  refusal((d) => (d.events[row][4] = 99), /keeps more words than/);
+  refusal((d) => (d.subnets[0].owner = "f9"), /subnets\[0\] belongs to "f9"/);
+  refusal((d) => (d.forward[1].subnets.loop_net = "s9"), /line f1 runs "s9"/);
+  refusal((d) => (d.frames[0][0] = "s9"), /frames\[0\]\[0\] is "s9"/);
+  refusal((d) => (d.frames[1][1] = 1), /frames\[1\]\[1\] is no frame that began before/);
+  refusal((d) => (d.frames[0][6] = [10000]), /names array 10000/);
+  refusal((d) => (d.frames[0][6] = [0, 0]), /has more values than s0 has blobs/);
+  refusal((d) => (d.stacks[0].below = 0), /stacks\[0\]\.below is no stack before it/);
+  refusal((d) => (d.arrays.rows[0] = [9, [[1]]]), /arrays\.rows\[0\]\[0\] is no kind/);
+  refusal((d) => (d.arrays.rows[0] = [0, []]), /has neither statistics nor a number/);
+  refusal((d) => (d.events[0].subnet = "s9"), /is in "s9", and there is no such nested net/);
+  refusal((d) => (d.events[0].kind = "LeftSubnet"), /leaves a nested net that was not entered/);
+  refusal((d) => (d.values["W@1"].stack = 9), /name stack 9/);
+});
+
+test("rows that repeat a long narration too often are refused", () => {
+  const long = 10_000_000;
+  const row = (loopDocument()["events"] as unknown[]).findIndex((event) => Array.isArray(event));
+  const repeat = (d: any): void => {
+    d.events[d.events[row][0]].narration = `x ${"y".repeat(long)}`;
+    d.events[row].splice(4, 3, 0, 1, "z");
+    d.events.splice(row, 0, ...Array(Math.ceil(MOST_TOLD / long)).fill(d.events[row]));
+  };
+  refusal(repeat, /brings the narrations of repeated events to more than 200000000 characters/);
+});
