@@ -3,7 +3,8 @@
 import { createLine } from "./model/answers/asking";
 import { parseTrace } from "./model/document/parse";
 import { marks as readMarks } from "./model/document/parts";
-import { allLines, type Marks } from "./model/recording/trace";
+import { allLines } from "./model/recording/lines";
+import type { Marks } from "./model/recording/trace";
 import { element } from "./views/elements/dom";
 import { counted } from "./views/elements/numbers";
 import { createDebugger, type DebuggerView } from "./views/shell/debugger";

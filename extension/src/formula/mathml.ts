@@ -1,4 +1,4 @@
-// A formula as MathML, which browsers draw and screen readers read: a tree of elements that are not in a page yet.
+// A formula as MathML, which browsers draw without any library and screen readers read: a tree of elements, then a page's.
 
 import { isName, parse, FUNCTIONS, type Part } from "./parser";
 import { onTheLine, tokensOf } from "./tokens";
@@ -172,4 +172,18 @@ function small(text: string, lettered: (text: string) => Markup): Markup {
 /** A transposition stands upright. */
 function letters(text: string): Markup {
   return text === "T" ? { ...identifier(text), attributes: { mathvariant: "normal" } } : identifier(text);
+}
+
+const MATHML_NAMESPACE = "http://www.w3.org/1998/Math/MathML";
+
+/** A formula as an element; its text is for those whose browser or reader knows no MathML. */
+export function mathElement({ markup, text }: Printed): Element {
+  return built({ tag: "math", attributes: { displaystyle: "true", alttext: text }, children: markup });
+}
+
+function built({ tag, attributes, children }: Markup): Element {
+  const made = document.createElementNS(MATHML_NAMESPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children.map((child) => (typeof child === "string" ? child : built(child))));
+  return made;
 }

@@ -2,8 +2,8 @@
 
 import { namesAt } from "../model/recording/cursor";
 import { blobOf } from "../model/recording/gradients";
-import { allLines, linesById, subnetOf, type Formula, type Line, type Names, type Trace } from "../model/recording/trace";
-import { bare, original } from "../model/recording/versions";
+import { allLines, bare, linesById, original, subnetOf } from "../model/recording/lines";
+import type { Formula, Line, Names, Trace } from "../model/recording/trace";
 import type { Naming, Noun } from "./mathml";
 
 /** Longer names of blobs are cut; the program has them whole. */

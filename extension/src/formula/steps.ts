@@ -1,7 +1,8 @@
 // The formula of each step, with the net's own blobs in it.
 
 import { currentEvent, forwardLine, namesAt } from "../model/recording/cursor";
-import { linesById, subnetOf, type Contribution, type Ledger, type Line, type Trace, type TraceEvent } from "../model/recording/trace";
+import { linesById, subnetOf } from "../model/recording/lines";
+import type { Contribution, Ledger, Line, Trace, TraceEvent } from "../model/recording/trace";
 import { joinedBy, markup, named, noun, nounText, print, row, sign, words, type Noun, type Printed } from "./mathml";
 import { forwardOf, namesIn, namingOf, nounOf, shortName } from "./naming";
 

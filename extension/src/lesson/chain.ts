@@ -4,9 +4,9 @@ import type { Noun } from "../formula/mathml";
 import { forwardOf, namesIn, nounOf, shortName, slots } from "../formula/naming";
 import { parse, FUNCTIONS, type Part } from "../formula/parser";
 import { currentEvent } from "../model/recording/cursor";
-import { numbersOf } from "../model/recording/elements";
-import { linesById, type Line, type Trace, type Value } from "../model/recording/trace";
-import { valueAt } from "../model/recording/values";
+import { linesById } from "../model/recording/lines";
+import type { Line, Trace, Value } from "../model/recording/trace";
+import { numbersOf, valueAt } from "../model/recording/values";
 
 export interface Link {
   /** The blob that the gradient which arrives is of, and that of the gradient given. */

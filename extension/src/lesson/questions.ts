@@ -2,11 +2,10 @@
 
 import { shortName } from "../formula/naming";
 import { forwardLine, nextEvent } from "../model/recording/cursor";
-import { numbersOf } from "../model/recording/elements";
 import { gradientsOf } from "../model/recording/gradients";
-import { linesById, subnetOf, type Line, type Trace, type TraceEvent } from "../model/recording/trace";
-import { valueOf } from "../model/recording/values";
-import { original } from "../model/recording/versions";
+import { linesById, original, subnetOf } from "../model/recording/lines";
+import type { Line, Trace, TraceEvent } from "../model/recording/trace";
+import { numbersOf, valueOf } from "../model/recording/values";
 
 /** A question about the event that comes next; code stands between backticks. */
 export type Question = { ask: string; line: Line | null } & ({ kind: "choice"; choices: string[]; right: number } | { kind: "numbers"; right: number[] });

@@ -2,7 +2,8 @@
 
 import { forwardOf, shortName } from "../formula/naming";
 import { blobOf, gradientsOf, isComplete, type GradientSince } from "../model/recording/gradients";
-import { linesById, subnetOf, type Line, type Scalar, type Trace, type Value } from "../model/recording/trace";
+import { linesById, subnetOf } from "../model/recording/lines";
+import type { Line, Scalar, Trace, Value } from "../model/recording/trace";
 import { forwardRun, valueAt } from "../model/recording/values";
 
 /** A blob on its way from a line to those that read it; null: it comes from around the net; none: nobody reads it. */

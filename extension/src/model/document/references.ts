@@ -1,6 +1,7 @@
 // Whether what a trace document refers to is there.
 
-import { allLines, subnetOf, type Line, type Trace, type TraceEvent } from "../recording/trace";
+import { allLines, subnetOf } from "../recording/lines";
+import type { Line, Trace, TraceEvent } from "../recording/trace";
 import { refuse } from "./json";
 
 /** Groups of the drawing that one can lie in. */

@@ -3,11 +3,11 @@
 // An event has a row for each blob that it writes, and one for the first blob that it is about where it writes none.
 
 import { forwardLine } from "../recording/cursor";
+import { allLines, bare, linesById, subnetOf } from "../recording/lines";
 import { pathOf } from "../recording/places";
 import { behind } from "../recording/sorted";
-import { allLines, linesById, subnetOf, type Line, type Trace, type TraceEvent, type Value } from "../recording/trace";
+import type { Line, Trace, TraceEvent, Value } from "../recording/trace";
 import { loopAround, valueOf } from "../recording/values";
-import { bare } from "../recording/versions";
 import type { Context, Result } from "./conditions/evaluate";
 import { isBlob } from "./conditions/nodes";
 

@@ -2,8 +2,9 @@
 //
 // At position p, p events have happened and the current one is events[p - 1]; at 0 nothing has.
 
+import { allLines, linesById } from "./lines";
 import { behind } from "./sorted";
-import { allLines, type Line, type Names, type Trace, type TraceEvent } from "./trace";
+import type { Line, Names, Trace, TraceEvent } from "./trace";
 
 /** future: not made yet (a forward operator never is: the net is there before anything happens); current: the forward operator being visited; new: made, changed or run by the current event. */
 export type LineState = "future" | "past" | "current" | "new";
@@ -80,4 +81,22 @@ export function touchedLines(trace: Trace): Touched {
     const between = changes.slice(Math.min(from, to) + 1, Math.max(from, to) + 1).flat();
     return new Set([...between, ...marked(from), ...marked(to)]);
   };
+}
+
+/** From where an operator was made the position where it ran first, or back; null: there is none, or it never ran. */
+export function otherClock(trace: Trace, position: number): number | null {
+  const event = trace.events[position - 1];
+  if (!event) return null;
+  const about = operatorsOf(trace, event);
+  if (event.kind === "Ran") return about[0]?.made ?? null;
+  return about.find((line) => line.ran !== null)?.ran ?? null;
+}
+
+/** The operators of an event: those that it makes or runs, else the forward operator. */
+function operatorsOf(trace: Trace, event: TraceEvent): Line[] {
+  const forward = forwardLine(event);
+  const ids = event.lines.length > 0 || forward === undefined ? [...event.lines] : [forward];
+  // Of an accumulation the last line is the sum; the others were only renamed.
+  if (event.kind === "Accumulated") ids.reverse();
+  return ids.map((id) => linesById(trace).get(id)).filter((line) => line?.kind === "operator") as Line[];
 }

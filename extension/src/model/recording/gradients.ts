@@ -1,7 +1,7 @@
 // Which blob a gradient is of, and which gradient a blob has, as the events of a recording tell it.
 
+import { bare } from "./lines";
 import type { Trace, TraceEvent } from "./trace";
-import { bare } from "./versions";
 
 /** A gradient that a blob version has from one position on. */
 export interface GradientSince {

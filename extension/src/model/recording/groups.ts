@@ -1,6 +1,7 @@
 // The groups of a large net's drawing: which lines each holds, and how far these are at a position.
 
-import { allLines, linesById, type Line, type NodeGroup, type Trace } from "./trace";
+import { allLines, linesById } from "./lines";
+import type { Line, NodeGroup, Trace } from "./trace";
 
 export interface Group {
   id: string;

@@ -313,23 +313,3 @@ export interface Trace {
 
 /** What a person marks in a recording. */
 export type Marks = Pick<Trace, "breakpoints" | "watches">;
-
-/** Every line: the outermost net's, then those of each nested net, forward before backward. */
-export function allLines(trace: Trace): Line[] {
-  return [trace, ...trace.subnets].flatMap((net) => [...net.forward, ...net.backward]);
-}
-
-const lines = new WeakMap<Trace, Map<string, Line>>();
-
-/** Every line by its id. */
-export function linesById(trace: Trace): Map<string, Line> {
-  const known = lines.get(trace) ?? new Map(allLines(trace).map((line) => [line.id, line]));
-  lines.set(trace, known);
-  return known;
-}
-
-/** The id of the nested net that a line is in, null for the outermost. */
-export function subnetOf(line: string): string | null {
-  const dot = line.indexOf(".");
-  return dot < 0 ? null : line.slice(0, dot);
-}

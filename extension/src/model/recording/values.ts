@@ -1,8 +1,9 @@
-// Which value a blob version has: around all nested nets there is one, in a nested net one for each run.
+// Which value a blob version has: around all nested nets there is one, in a nested net one for each run. And what an array
+// tells where it is small.
 
+import { bare } from "./lines";
 import { placesOf } from "./places";
-import type { Frame, Line, Trace, Value } from "./trace";
-import { bare } from "./versions";
+import type { Frame, Line, Scalar, Trace, Value } from "./trace";
 
 /** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
 export interface Place {
@@ -178,4 +179,19 @@ export function computedAt(trace: Trace, frame: number, line: string): number | 
     if (event?.kind === "Ran" && event.frame === frame && event.lines[0] === line) return number + 1;
   }
   return null;
+}
+
+/** Arrays with more elements are told by their shape and norm. */
+const TINY = 4;
+
+/** All elements of a tiny array; null where it is larger, or they were left out. */
+export function elementsOf(value: Value): Scalar[] | null {
+  const elements = value.preview.flat();
+  return value.size > 0 && value.size <= TINY && elements.length === value.size ? elements : null;
+}
+
+/** The same as numbers; null where one is none, or a complex one, of which the absolute value alone is known. */
+export function numbersOf(value: Value | null | undefined): number[] | null {
+  const elements = value && value.stack === undefined && !value.dtype.startsWith("complex") ? elementsOf(value) : null;
+  return elements?.every((one) => typeof one === "number") ? (elements as number[]) : null;
 }

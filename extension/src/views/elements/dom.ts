@@ -111,3 +111,8 @@ function blobName(name: string): Child[] {
 function shortened(what: string): string {
   return SHORT[what] ?? `kept @${what.replace("FWD_VERSION_", "")}`;
 }
+
+/** The sentence, what is between backticks as code. */
+export function marked(sentence: string): Child[] {
+  return sentence.split("`").map((part, index) => (index % 2 === 0 ? part : code(part)));
+}

@@ -2,16 +2,15 @@
 // same drawing in another way.
 
 import { currentEvent, forwardLine } from "../../model/recording/cursor";
-import { allLines, subnetOf, type BreakpointEntry, type Trace } from "../../model/recording/trace";
+import { allLines, subnetOf } from "../../model/recording/lines";
+import type { BreakpointEntry, Trace } from "../../model/recording/trace";
 import { element } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
-import { clustersOf } from "./clusters";
+import { clustersFrom, clustersOf, createOpening, dressToggles, type Toggles } from "./clusters";
 import type { Drawing, Source } from "./drawing/svg";
 import { labelled, type Labels } from "./labels/labels";
 import { createMarking, type Marking } from "./marking";
-import { clustersFrom, createOpening } from "./opening";
-import { dressToggles, type Toggles } from "./toggles";
 import { createViewport, type Viewport } from "./viewport";
 
 export interface Canvas {

@@ -1,6 +1,7 @@
 // The focus: only what lies within some hops of one operator is shown.
 
-import { linesById, type Trace } from "../../model/recording/trace";
+import { linesById } from "../../model/recording/lines";
+import type { Trace } from "../../model/recording/trace";
 import { element, iconButton, leave } from "../elements/dom";
 import { counted } from "../elements/numbers";
 import { neighbourhood } from "./hops";

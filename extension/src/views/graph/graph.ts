@@ -1,6 +1,7 @@
 // The graph's pane: the drawing, or the table of the operators, and what is done to them: zoom, search, focus.
 
-import { linesById, type BreakpointEntry, type Trace } from "../../model/recording/trace";
+import { linesById } from "../../model/recording/lines";
+import type { BreakpointEntry, Trace } from "../../model/recording/trace";
 import { element, iconButton } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { createCanvas, type Canvas } from "./canvas";

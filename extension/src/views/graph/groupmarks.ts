@@ -3,8 +3,9 @@
 import { breakpointsAt } from "../../model/filters/marks";
 import { currentEvent, forwardLine } from "../../model/recording/cursor";
 import { groupOfNode, groupsAround, groupsOf, type Group } from "../../model/recording/groups";
+import { allLines } from "../../model/recording/lines";
 import { behind } from "../../model/recording/sorted";
-import { allLines, type BreakpointEntry, type Trace } from "../../model/recording/trace";
+import type { BreakpointEntry, Trace } from "../../model/recording/trace";
 import { svgElement } from "../elements/dom";
 import type { Drawing } from "./drawing/svg";
 

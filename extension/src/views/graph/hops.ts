@@ -1,7 +1,8 @@
 // What lies near an operator: the operators that are reached from it in so many hops along the blobs of the forward net,
 // either way, each with what came from it in the backward pass.
 
-import { linesById, subnetOf, type Line, type Trace } from "../../model/recording/trace";
+import { linesById, subnetOf } from "../../model/recording/lines";
+import type { Line, Trace } from "../../model/recording/trace";
 
 /** The ids of the lines within `hops` of a line, itself included; an unknown line has none. */
 export function neighbourhood(trace: Trace, line: string, hops: number): Set<string> {

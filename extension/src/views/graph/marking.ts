@@ -2,8 +2,9 @@
 
 import { currentEvent, hasRun, lineState } from "../../model/recording/cursor";
 import { groupsAround, groupsOf } from "../../model/recording/groups";
+import { allLines, linesById } from "../../model/recording/lines";
 import { isObstacle } from "../../model/recording/obstacle";
-import { allLines, linesById, type BreakpointEntry, type Line, type Trace } from "../../model/recording/trace";
+import type { BreakpointEntry, Line, Trace } from "../../model/recording/trace";
 import { isSum } from "../elements/kinds";
 import type { Drawing } from "./drawing/svg";
 import { createGroupMarking } from "./groupmarks";

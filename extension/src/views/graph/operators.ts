@@ -2,12 +2,12 @@
 
 import { isMade, lastTold } from "../../lesson/veil";
 import { hasRun } from "../../model/recording/cursor";
-import { subnetOf, type GradientName, type Line, type Scalar, type Trace } from "../../model/recording/trace";
-import { bare } from "../../model/recording/versions";
+import { bare, subnetOf } from "../../model/recording/lines";
+import type { GradientName, Line, Scalar, Trace } from "../../model/recording/trace";
+import { NOT_YET_IN_SHORT } from "../elements/array";
 import { button, element, version, type Child } from "../elements/dom";
-import { NOT_YET_IN_SHORT } from "../elements/glance";
 import type { Navigation } from "../elements/navigation";
-import { NOT_COMPUTED, quantity } from "../elements/numbers";
+import { quantity, NOT_COMPUTED } from "../elements/numbers";
 import { createWindowed } from "../elements/windowed";
 
 /** Heights of a row, and the width from which on it is one line; pixels, as the style sheet has them. */

@@ -1,6 +1,7 @@
 // Searching the graph: a field that finds operators by type, name, blob or index, and goes from one to the next.
 
-import { allLines, type Line, type Trace } from "../../model/recording/trace";
+import { allLines } from "../../model/recording/lines";
+import type { Line, Trace } from "../../model/recording/trace";
 import { element } from "../elements/dom";
 import { keepKeys } from "../elements/entry";
 

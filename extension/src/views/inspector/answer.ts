@@ -2,7 +2,8 @@
 
 import type { Answers } from "../../model/answers/answers";
 import type { Block, Question, Reply } from "../../model/answers/asking";
-import { linesById, type Trace } from "../../model/recording/trace";
+import { linesById } from "../../model/recording/lines";
+import type { Trace } from "../../model/recording/trace";
 import { button, element, linkButton, quiet, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 

@@ -4,10 +4,9 @@ import { isAdded, ledgerAt } from "../../lesson/veil";
 import { placesOf } from "../../model/recording/places";
 import type { Contribution, Ledger, Scalar, Trace, Value } from "../../model/recording/trace";
 import { loopAround, roundText, valueOf } from "../../model/recording/values";
+import { describe, picture, NOT_YET, NOT_YET_IN_SHORT } from "../elements/array";
 import { element, leave, linkButton, quiet, version, type Child } from "../elements/dom";
-import { NOT_YET, NOT_YET_IN_SHORT } from "../elements/glance";
-import { counted, NOT_COMPUTED, percent, quantity } from "../elements/numbers";
-import { describe, picture } from "../elements/picture";
+import { counted, percent, quantity, NOT_COMPUTED } from "../elements/numbers";
 import { columns } from "./rounds";
 
 /** A loop can have thousands of iterations: so many contributions are shown before the rest is asked for. */

@@ -1,9 +1,9 @@
 // The inspector's Ledger tab where rows of a sparse gradient were merged: which indices repeated, and what it changed.
 
 import type { Merge, SliceName, Trace } from "../../model/recording/trace";
+import { picture } from "../elements/array";
 import { element, version, type Child } from "../elements/dom";
-import { count, counted, NOT_COMPUTED, quantity } from "../elements/numbers";
-import { picture } from "../elements/picture";
+import { count, counted, quantity, NOT_COMPUTED } from "../elements/numbers";
 import { shareBar } from "./ledger";
 
 /** The merge that goes with a position, or with the blobs of a line that was chosen. */

@@ -3,8 +3,9 @@
 import { isMade, isSettled } from "../../lesson/veil";
 import type { Question, Reply } from "../../model/answers/asking";
 import { currentEvent, forwardLine } from "../../model/recording/cursor";
+import { linesById, subnetOf } from "../../model/recording/lines";
 import { pathOf } from "../../model/recording/places";
-import { linesById, subnetOf, type Line, type Scalar, type Trace } from "../../model/recording/trace";
+import type { Line, Scalar, Trace } from "../../model/recording/trace";
 import { valueAt, type Place } from "../../model/recording/values";
 import { element, quiet } from "../elements/dom";
 import { keepKeys } from "../elements/entry";

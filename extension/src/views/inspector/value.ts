@@ -2,12 +2,10 @@
 
 import type { Line, Scalar, Trace, Value } from "../../model/recording/trace";
 import { computedAt, isComputed, loopAround, makerOf, roundText, valueOf, type Place } from "../../model/recording/values";
+import { describe, histogram, note, picture, NOT_YET } from "../elements/array";
 import { createChoice } from "../elements/choice";
 import { element, version, type Child } from "../elements/dom";
-import { NOT_YET } from "../elements/glance";
-import { histogram } from "../elements/histogram";
-import { count, NOT_COMPUTED, quantity } from "../elements/numbers";
-import { describe, note, picture } from "../elements/picture";
+import { count, quantity, NOT_COMPUTED } from "../elements/numbers";
 import type { Asking } from "./answer";
 import { asked } from "./questions";
 import { numbersTable, type Corner } from "./table";

@@ -1,11 +1,11 @@
 // The inspector's Value tab for a scope blob: the workspaces on its stack, and what is in each.
 
 import type { Trace } from "../../model/recording/trace";
-import { blobsIn, loopAround, forwardIteration, valueOf, workspacesOn } from "../../model/recording/values";
+import { blobsIn, forwardIteration, loopAround, valueOf, workspacesOn } from "../../model/recording/values";
+import { describe, picture } from "../elements/array";
 import { createChoice } from "../elements/choice";
 import { element, leave, linkButton, quiet, version } from "../elements/dom";
 import { counted } from "../elements/numbers";
-import { describe, picture } from "../elements/picture";
 
 /** More are shown when they are asked for. */
 const SHOWN = 12;

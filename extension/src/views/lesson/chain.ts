@@ -1,12 +1,11 @@
 // The chain rule in numbers: local derivative × gradient that arrives = gradient that it gives.
 
-import { mathElement } from "../../formula/math";
-import { joinedBy, markup, named, noun, nounText, type Printed } from "../../formula/mathml";
+import { joinedBy, markup, mathElement, named, noun, nounText, type Printed } from "../../formula/mathml";
 import { chainAt, sumAt, type Link, type Sum } from "../../lesson/chain";
-import { numbersOf } from "../../model/recording/elements";
 import type { Trace, Value } from "../../model/recording/trace";
+import { numbersOf } from "../../model/recording/values";
+import { glance, DIGITS, NOT_YET } from "../elements/array";
 import { element } from "../elements/dom";
-import { DIGITS, glance, NOT_YET } from "../elements/glance";
 import { quantity } from "../elements/numbers";
 
 /** A row for each gradient that the operator of the event gives. */

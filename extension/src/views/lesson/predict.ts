@@ -1,13 +1,12 @@
 // Predict, then reveal: a question before each step, and after it whether the prediction was right.
 
-import { mathElement } from "../../formula/math";
+import { mathElement } from "../../formula/mathml";
 import { lineFormula } from "../../formula/steps";
 import type { Lesson, Outcome } from "../../lesson/lesson";
 import { questionAt, type Question } from "../../lesson/questions";
 import type { Trace } from "../../model/recording/trace";
-import { element } from "../elements/dom";
+import { element, marked } from "../elements/dom";
 import { keepKeys } from "../elements/entry";
-import { marked } from "../elements/marked";
 import type { Navigation } from "../elements/navigation";
 import { quantity } from "../elements/numbers";
 import { chainRows } from "./chain";

@@ -1,8 +1,9 @@
 // The program as text in SSA form: the forward net and, below it, the backward pass as it grows.
 
 import { currentEvent, forwardLine } from "../../model/recording/cursor";
+import { linesById } from "../../model/recording/lines";
 import { crumbs, placesOf } from "../../model/recording/places";
-import { linesById, type BreakpointEntry, type Line, type Subnet, type Trace } from "../../model/recording/trace";
+import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/recording/trace";
 import { roundText } from "../../model/recording/values";
 import { element } from "../elements/dom";
 import { isSum } from "../elements/kinds";

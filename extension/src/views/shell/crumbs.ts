@@ -1,7 +1,8 @@
 // Where we are: the nested nets that are open, from the outside in, each a way back to where it was entered.
 
+import { linesById } from "../../model/recording/lines";
 import { crumbs, type Crumb } from "../../model/recording/places";
-import { linesById, type Trace } from "../../model/recording/trace";
+import type { Trace } from "../../model/recording/trace";
 import { roundText } from "../../model/recording/values";
 import { button, element, iconButton } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";

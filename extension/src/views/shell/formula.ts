@@ -1,6 +1,6 @@
 // The formula of the step, below the graph: what it computes, with the net's own blobs.
 
-import { mathElement } from "../../formula/math";
+import { mathElement } from "../../formula/mathml";
 import { stepFormula } from "../../formula/steps";
 import type { Trace } from "../../model/recording/trace";
 import { element, rewinding } from "../elements/dom";

@@ -1,11 +1,11 @@
 // The narration: what the current event is, in one sentence, and what comes next.
 
 import { currentEvent, forwardLine, nextEvent } from "../../model/recording/cursor";
-import { linesById, type EventKind, type Trace, type TraceEvent } from "../../model/recording/trace";
+import { linesById } from "../../model/recording/lines";
+import type { EventKind, Trace, TraceEvent } from "../../model/recording/trace";
 import { roundText } from "../../model/recording/values";
-import { code, element, rewinding, svgElement, version, type Child } from "../elements/dom";
+import { code, element, marked, rewinding, svgElement, version, type Child } from "../elements/dom";
 import { isSum, labelOf, look, mark } from "../elements/kinds";
-import { marked } from "../elements/marked";
 import { counted } from "../elements/numbers";
 
 export interface Narration {

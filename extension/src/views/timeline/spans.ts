@@ -1,7 +1,8 @@
 // Where in the timeline the recording is inside nested nets: a band for each operator that runs some, with its iterations.
 
+import { linesById } from "../../model/recording/lines";
 import { placesOf } from "../../model/recording/places";
-import { linesById, type Trace } from "../../model/recording/trace";
+import type { Trace } from "../../model/recording/trace";
 import { element } from "../elements/dom";
 import { counted } from "../elements/numbers";
 

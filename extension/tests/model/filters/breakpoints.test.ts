@@ -8,7 +8,7 @@ import { shown } from "../../../src/model/filters/conditions/evaluate";
 import { breakpointsAt, sameMarks, toggledAt } from "../../../src/model/filters/marks";
 import { runTo } from "../../../src/model/filters/occurrences";
 import { watched } from "../../../src/model/filters/watches";
-import { otherClock } from "../../../src/model/recording/clocks";
+import { otherClock } from "../../../src/model/recording/cursor";
 import type { BreakpointEntry, Trace } from "../../../src/model/recording/trace";
 import { matrix, residualTrace } from "../../fixture";
 

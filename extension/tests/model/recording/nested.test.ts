@@ -5,8 +5,8 @@ import { parseTrace } from "../../../src/model/document/parse";
 import { MOST_TOLD } from "../../../src/model/document/rows";
 import { runTo } from "../../../src/model/filters/occurrences";
 import { currentEvent, forwardLine, lineState, touchedLines } from "../../../src/model/recording/cursor";
+import { allLines, linesById, subnetOf } from "../../../src/model/recording/lines";
 import { backOver, crumbs, into, otherIteration, out, over, pathOf } from "../../../src/model/recording/places";
-import { allLines, linesById, subnetOf } from "../../../src/model/recording/trace";
 import { blobsIn, computedAt, forwardIteration, loopAround, roundsOf, roundText, valueOf, workspacesOn } from "../../../src/model/recording/values";
 import { loopDocument, loopTrace, ROUNDS } from "../../loop";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { clustersFrom, createOpening, type Tree } from "../../../src/views/graph/clusters";
 import { fold, foldPath, pathSpan, without, type Cluster, type Plan } from "../../../src/views/graph/drawing/folds";
-import { clustersFrom, createOpening, type Tree } from "../../../src/views/graph/opening";
 
 const cluster = (around: string | null, depth: number, from: number, to: number, alone: string[] = []): Cluster => ({
   around,

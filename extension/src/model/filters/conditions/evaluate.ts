@@ -1,6 +1,6 @@
 // What a condition gives in a context: a walk over its nodes, and what it gives as text.
 
-import { bare } from "../../recording/versions";
+import { bare } from "../../recording/lines";
 import type { Field, Node } from "./nodes";
 
 /** Null: not computed; of a truth: unknown. */

@@ -1,10 +1,10 @@
 // Teaching mode in the graph: the value above and the gradient below each wire, as far as they are computed.
 
 import { isSeveral, severalAt, toldAt, type Several, type Told, type Wire } from "../../../lesson/wires";
-import { elementsOf } from "../../../model/recording/elements";
 import type { Trace } from "../../../model/recording/trace";
+import { elementsOf } from "../../../model/recording/values";
+import { glance, DIGITS, NOT_YET, NOT_YET_IN_SHORT } from "../../elements/array";
 import { svgElement } from "../../elements/dom";
-import { glance, DIGITS, NOT_YET, NOT_YET_IN_SHORT } from "../../elements/glance";
 import { quantity, NOT_COMPUTED } from "../../elements/numbers";
 import { offset, type Box } from "../drawing/parts";
 import type { Drawing } from "../drawing/svg";

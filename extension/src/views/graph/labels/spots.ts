@@ -2,7 +2,8 @@
 
 import { looseWires, wiresBetween, type Wire } from "../../../lesson/wires";
 import { groupOfNode, groupsOf } from "../../../model/recording/groups";
-import { linesById, subnetOf, type Line, type Trace } from "../../../model/recording/trace";
+import { linesById, subnetOf } from "../../../model/recording/lines";
+import type { Line, Trace } from "../../../model/recording/trace";
 import { PORT } from "../drawing/levels";
 import { boxOf, pathOf, type Box, type Point } from "../drawing/parts";
 import { pointsOf } from "./placing";
