@@ -2,7 +2,8 @@
 
 import { namesAt } from "../model/recording/cursor";
 import { blobOf } from "../model/recording/gradients";
-import { allLines, bare, linesById, original, subnetOf } from "../model/recording/lines";
+import { allLines, bare, forwardOf, original, subnetOf } from "../model/recording/lines";
+import { memoized } from "../model/recording/memoized";
 import type { Formula, Line, Names, Trace } from "../model/recording/trace";
 import type { Naming, Noun } from "./mathml";
 
@@ -31,13 +32,6 @@ export function namingOf(trace: Trace, line: Line, position: number): Naming {
   };
 }
 
-/** The forward line that a backward one comes from. */
-export function forwardOf(trace: Trace, line: Line): Line | undefined {
-  if (line.role === "forward" || line.of === null) return undefined;
-  const subnet = subnetOf(line.id);
-  return linesById(trace).get(`${subnet === null ? "" : `${subnet}.`}f${line.of}`);
-}
-
 /** A blob version as a formula writes it: gradients by what they are of. */
 export function nounOf(trace: Trace, subnet: string | null, blob: string, near: readonly string[] = []): Noun {
   const of = blobOf(trace, subnet, blob, near);
@@ -52,17 +46,8 @@ export function shortName(trace: Trace, version: string): string {
   return shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown;
 }
 
-const known = new WeakMap<Trace, Set<string>>();
-
 /** The names that are written again: of these a version says which one is meant. */
-function rewritten(trace: Trace): Set<string> {
-  const found = known.get(trace) ?? new Set<string>();
-  if (!known.has(trace)) {
-    known.set(trace, found);
-    for (const line of allLines(trace)) for (const blob of line.outputs) if (blob.endsWith("@1")) found.add(bare(blob));
-  }
-  return found;
-}
+const rewritten = memoized((trace) => new Set(allLines(trace).flatMap(({ outputs }) => outputs.filter((blob) => blob.endsWith("@1")).map(bare))));
 
 /** Blobs by the names of their slots, as a line reads and writes them at some time. */
 export function slots(trace: Trace, line: Line, { inputs, outputs }: Names): Map<string, string> {

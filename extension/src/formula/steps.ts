@@ -1,10 +1,10 @@
 // The formula of each step, with the net's own blobs in it.
 
 import { currentEvent, forwardLine, namesAt } from "../model/recording/cursor";
-import { linesById, subnetOf } from "../model/recording/lines";
+import { forwardOf, linesById, linesNamed, subnetOf } from "../model/recording/lines";
 import type { Contribution, Ledger, Line, Trace, TraceEvent } from "../model/recording/trace";
 import { joinedBy, markup, named, noun, nounText, print, row, sign, words, type Noun, type Printed } from "./mathml";
-import { forwardOf, namesIn, namingOf, nounOf, shortName } from "./naming";
+import { namesIn, namingOf, nounOf, shortName } from "./naming";
 
 /** So many terms of a sum are written out, and so many lines of an event. */
 const TERMS = 6;
@@ -30,10 +30,6 @@ export function stepFormula(trace: Trace, position: number): Printed | null {
     default:
       return null;
   }
-}
-
-function linesNamed(trace: Trace, ids: readonly string[]): Line[] {
-  return ids.map((id) => linesById(trace).get(id)).filter((line) => line !== undefined);
 }
 
 /** The lines of an event; of an accumulation only those that add. */

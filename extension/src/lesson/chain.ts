@@ -1,10 +1,10 @@
 // The chain rule at a gradient operator: local derivative · gradient that arrives = gradient that it gives.
 
 import type { Noun } from "../formula/mathml";
-import { forwardOf, namesIn, nounOf, shortName, slots } from "../formula/naming";
+import { namesIn, nounOf, shortName, slots } from "../formula/naming";
 import { parse, FUNCTIONS, type Part } from "../formula/parser";
 import { currentEvent } from "../model/recording/cursor";
-import { linesById } from "../model/recording/lines";
+import { forwardOf, linesNamed } from "../model/recording/lines";
 import type { Line, Trace, Value } from "../model/recording/trace";
 import { numbersOf, valueAt } from "../model/recording/values";
 
@@ -22,8 +22,7 @@ export interface Link {
 /** A link for each gradient that the operator of the event gives; none where several gradients arrive. */
 export function chainAt(trace: Trace, position: number): Link[] {
   const event = currentEvent(trace, position);
-  const lines = (event?.lines ?? []).map((id) => linesById(trace).get(id));
-  const line = lines.reverse().find((one) => one?.role === "gradient" && one.kind === "operator");
+  const line = linesNamed(trace, event?.lines ?? []).reverse().find((one) => one.role === "gradient" && one.kind === "operator");
   const forward = line && forwardOf(trace, line);
   if (!event || !line || !forward) return [];
   const arriving = line.inputs.filter((blob) => nounOf(trace, event.subnet, blob).isGradient);
@@ -51,9 +50,9 @@ export interface Sum {
 /** The sum that the event is about; null: it is about none. */
 export function sumAt(trace: Trace, position: number): Sum | null {
   const event = currentEvent(trace, position);
-  const lines = (event?.lines ?? []).map((id) => linesById(trace).get(id)).filter((one) => one?.role === "accumulation");
+  const lines = linesNamed(trace, event?.lines ?? []).filter((one) => one.role === "accumulation");
   // Of a sparse sum the rows count, not their indices: an accumulation names its total first.
-  const line = lines.find((one) => one?.outputs.includes(event?.blobs[0] ?? "")) ?? lines[0];
+  const line = lines.find((one) => one.outputs.includes(event?.blobs[0] ?? "")) ?? lines[0];
   const [blob] = line?.outputs ?? [];
   if (!event || !line || blob === undefined) return null;
   const valueOf = (one: string): Value | undefined => valueAt(trace, { blob: one, subnet: event.subnet, frame: event.frame }, position);

@@ -3,7 +3,7 @@
 import { shortName } from "../formula/naming";
 import { forwardLine, nextEvent } from "../model/recording/cursor";
 import { gradientsOf } from "../model/recording/gradients";
-import { linesById, original, subnetOf } from "../model/recording/lines";
+import { linesById, linesNamed, netOf, original, subnetOf } from "../model/recording/lines";
 import type { Line, Trace, TraceEvent } from "../model/recording/trace";
 import { numbersOf, valueOf } from "../model/recording/values";
 
@@ -49,10 +49,6 @@ function lineOf(trace: Trace, event: TraceEvent): Line | undefined {
   return linesById(trace).get(event.lines[event.lines.length - 1] ?? "");
 }
 
-function forwardLines(trace: Trace, subnet: string | null): Line[] {
-  return subnet === null ? trace.forward : (trace.subnets.find(({ id }) => id === subnet)?.forward ?? []);
-}
-
 function askSeed(trace: Trace, event: TraceEvent): Question | null {
   const line = lineOf(trace, event);
   // A gradient that somebody gave cannot be known before.
@@ -63,7 +59,7 @@ function askSeed(trace: Trace, event: TraceEvent): Question | null {
 
 /** The operators that lie nearest. */
 function askVisit(trace: Trace, event: TraceEvent): Question | null {
-  const lines = forwardLines(trace, event.subnet);
+  const lines = netOf(trace, event.subnet)?.forward ?? [];
   const right = event.forward ?? -1;
   const told = (line: Line | undefined, index: number): string => `${line?.type ?? ""} #${index}`;
   const near = lines.map((_, index) => index).filter((index) => index !== right).sort((a, b) => Math.abs(a - right) - Math.abs(b - right) || a - b);
@@ -79,7 +75,7 @@ const wordsLast = (a: string, b: string): number => Number(b.startsWith("`")) - 
 function askRule(trace: Trace, event: TraceEvent): Question | null {
   const forward = linesById(trace).get(forwardLine(event) ?? "");
   if (!forward) return null;
-  const made = event.lines.map((id) => linesById(trace).get(id)).filter((line) => line !== undefined);
+  const made = linesNamed(trace, event.lines);
   const operators = made.filter((line) => line.kind === "operator");
   const [only] = operators;
   if (only && operators.length === 1) return askSaved(only, forward);

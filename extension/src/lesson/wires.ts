@@ -1,8 +1,8 @@
 // What the wires of a graph carry at a position: a value one way, its gradient the other.
 
-import { forwardOf, shortName } from "../formula/naming";
+import { shortName } from "../formula/naming";
 import { blobOf, gradientsOf, isComplete, type GradientSince } from "../model/recording/gradients";
-import { linesById, subnetOf } from "../model/recording/lines";
+import { forwardOf, linesNamed, subnetOf } from "../model/recording/lines";
 import type { Line, Scalar, Trace, Value } from "../model/recording/trace";
 import { forwardRun, valueAt } from "../model/recording/values";
 
@@ -103,7 +103,7 @@ function carriedAt(trace: Trace, { blob, subnet }: Wire, position: number): Valu
 
 /** "∂p" for p_grad@0; of a gradient that is one of several blobs, by the operators that the wire leads to. */
 function gradientName(trace: Trace, { blob, subnet, to }: Wire): string {
-  const heads = to.map((id) => linesById(trace).get(id)).filter((line) => line !== undefined);
+  const heads = linesNamed(trace, to);
   const near = heads.flatMap((head) => (head.role === "accumulation" ? head.outputs.map((total) => blobOf(trace, subnet, total) ?? "") : (forwardOf(trace, head)?.outputs ?? [])));
   const of = blobOf(trace, subnet, blob, near);
   return of === undefined ? shortName(trace, blob) : `∂${shortName(trace, of)}`;

@@ -1,7 +1,7 @@
 // What a text names, and where in a recording it happens: what "run to" and breakpoints look for. A text is a target of
 // "run to", one of the phrases below, a condition, or a target or phrase with a condition behind "if".
 
-import { kept } from "../recording/kept";
+import { memoizedByText } from "../recording/memoized";
 import { occursAt } from "../recording/places";
 import { behind } from "../recording/sorted";
 import { KINDS, type Trace } from "../recording/trace";
@@ -33,7 +33,7 @@ export interface Occurrences {
 }
 
 /** Where what a text names happens. Throws a ConditionError where it names nothing. */
-export const occurrencesOf = kept(read);
+export const occurrencesOf = memoizedByText(read);
 
 function read(trace: Trace, text: string): Occurrences {
   const target = named(trace, text.trim().replace(/^next\s+/, ""));

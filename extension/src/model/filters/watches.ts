@@ -1,6 +1,6 @@
 // Watches: what an expression about blobs is at a position, and what it was at every event that changed it.
 
-import { kept } from "../recording/kept";
+import { memoizedByText } from "../recording/memoized";
 import type { Trace, Value } from "../recording/trace";
 import { evaluate, shown, type Context, type Result } from "./conditions/evaluate";
 import { isBlob, mentioned, type Node } from "./conditions/nodes";
@@ -20,7 +20,7 @@ export interface Watched {
 }
 
 /** What a watch shows. */
-export const watched = kept(read);
+export const watched = memoizedByText(read);
 
 function read(trace: Trace, on: string): Watched {
   try {

@@ -3,7 +3,8 @@
 // An event has a row for each blob that it writes, and one for the first blob that it is about where it writes none.
 
 import { forwardLine } from "../recording/cursor";
-import { allLines, bare, linesById, subnetOf } from "../recording/lines";
+import { allLines, bare, linesById, linesNamed, subnetOf } from "../recording/lines";
+import { memoized } from "../recording/memoized";
 import { pathOf } from "../recording/places";
 import { behind } from "../recording/sorted";
 import type { Line, Trace, TraceEvent, Value } from "../recording/trace";
@@ -39,16 +40,8 @@ export interface Writings {
   blobs: Set<string>;
 }
 
-const known = new WeakMap<Trace, Writings>();
-
-/** The rows of a trace; they are made once. */
-export function writingsOf(trace: Trace): Writings {
-  const found = known.get(trace) ?? make(trace);
-  known.set(trace, found);
-  return found;
-}
-
-function make(trace: Trace): Writings {
+/** The rows of a trace. */
+export const writingsOf = memoized((trace): Writings => {
   const rows: Row[] = [];
   const first = new Int32Array(trace.events.length + 2);
   const gradients = gradientsOf(trace);
@@ -58,7 +51,7 @@ function make(trace: Trace): Writings {
   });
   first[trace.events.length + 1] = rows.length;
   return { trace, rows, first, computed: computedIn(trace, rows), blobs: blobsIn(trace, rows) };
-}
+});
 
 /** What backward operators write, behind the nested net that they are in. */
 function gradientsOf(trace: Trace): Set<string> {
@@ -79,8 +72,7 @@ function rowsOf(trace: Trace, event: TraceEvent, position: number, gradients: Se
 
 function writtenBy(trace: Trace, event: TraceEvent, position: number): string[] {
   if (event.kind === "GradWritten") return event.blobs.slice(0, 1).filter((blob) => blob === event.detail["after"]);
-  const lines = event.lines.map((id) => linesById(trace).get(id)).filter((line) => line !== undefined);
-  return lines.filter((line) => line.kind === "operator" && (event.kind === "Ran" || line.made === position)).flatMap((line) => line.outputs);
+  return linesNamed(trace, event.lines).filter((line) => line.kind === "operator" && (event.kind === "Ran" || line.made === position)).flatMap((line) => line.outputs);
 }
 
 function computedIn(trace: Trace, rows: Row[]): Map<string, Computed> {

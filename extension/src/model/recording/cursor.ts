@@ -2,7 +2,7 @@
 //
 // At position p, p events have happened and the current one is events[p - 1]; at 0 nothing has.
 
-import { allLines, linesById } from "./lines";
+import { allLines, forwardId, linesNamed } from "./lines";
 import { behind } from "./sorted";
 import type { Line, Names, Trace, TraceEvent } from "./trace";
 
@@ -26,7 +26,7 @@ export function nextEvent(trace: Trace, position: number): TraceEvent | undefine
 /** The id of the forward line that an event is about; undefined where it is about none. */
 export function forwardLine(event: TraceEvent | undefined): string | undefined {
   if (!event || event.forward === null) return undefined;
-  return event.subnet === null ? `f${event.forward}` : `${event.subnet}.f${event.forward}`;
+  return forwardId(event.subnet, event.forward);
 }
 
 export function lineState(trace: Trace, line: Line, position: number): LineState {
@@ -98,5 +98,5 @@ function operatorsOf(trace: Trace, event: TraceEvent): Line[] {
   const ids = event.lines.length > 0 || forward === undefined ? [...event.lines] : [forward];
   // Of an accumulation the last line is the sum; the others were only renamed.
   if (event.kind === "Accumulated") ids.reverse();
-  return ids.map((id) => linesById(trace).get(id)).filter((line) => line?.kind === "operator") as Line[];
+  return linesNamed(trace, ids).filter((line) => line.kind === "operator");
 }

@@ -1,6 +1,7 @@
 // Which blob a gradient is of, and which gradient a blob has, as the events of a recording tell it.
 
 import { bare } from "./lines";
+import { memoized } from "./memoized";
 import type { Trace, TraceEvent } from "./trace";
 
 /** A gradient that a blob version has from one position on. */
@@ -23,18 +24,10 @@ interface Gradients {
   complete: number;
 }
 
-const known = new WeakMap<Trace, Gradients>();
-
-function gradientsIn(trace: Trace): Gradients {
-  const found = known.get(trace) ?? find(trace);
-  known.set(trace, found);
-  return found;
-}
-
 const TELL = new Set<TraceEvent["kind"]>(["Seeded", "GeneratorAdded", "Accumulated"]);
 const keyOf = (subnet: string | null, version: string): string => `${subnet ?? ""} ${version}`;
 
-function find(trace: Trace): Gradients {
+const gradientsIn = memoized((trace): Gradients => {
   const completed = trace.events.findIndex(({ kind, subnet }) => kind === "Completed" && subnet === null);
   const gradients: Gradients = { blobs: new Map(), since: new Map(), complete: completed < 0 ? Infinity : completed + 1 };
   trace.events.forEach((event, index) => {
@@ -49,7 +42,7 @@ function find(trace: Trace): Gradients {
     push(gradients.since, keyOf(event.subnet, blob), { at: index + 1, values, through: event.kind === "GeneratorAdded" ? event.forward : null, isSum: event.kind === "Accumulated" });
   });
   return gradients;
-}
+});
 
 /** Of the parts of a gradient, whose name an event tells, the one with its values. */
 function valuesAmong(parts: readonly string[], name: unknown): string {

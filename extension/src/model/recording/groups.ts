@@ -1,7 +1,8 @@
 // The groups of a large net's drawing: which lines each holds, and how far these are at a position.
 
 import { allLines, linesById } from "./lines";
-import type { Line, NodeGroup, Trace } from "./trace";
+import { memoized } from "./memoized";
+import type { Line, NodeGroup } from "./trace";
 
 export interface Group {
   id: string;
@@ -19,15 +20,7 @@ export interface Groups {
   of: Map<string, Group>;
 }
 
-const known = new WeakMap<Trace, Groups>();
-
-export function groupsOf(trace: Trace): Groups {
-  const groups = known.get(trace) ?? find(trace);
-  known.set(trace, groups);
-  return groups;
-}
-
-function find(trace: Trace): Groups {
+export const groupsOf = memoized((trace): Groups => {
   const entries: NodeGroup[] = "omitted" in trace.graph ? [] : trace.graph.groups;
   const lines = linesById(trace);
   const byId = new Map<string, Group>();
@@ -48,7 +41,7 @@ function find(trace: Trace): Groups {
   }
   for (const group of byId.values()) group.mades = group.backward.map(({ made }) => made).sort((a, b) => a - b);
   return { byId, of };
-}
+});
 
 /** The groups that hold a line, from the innermost. */
 export function groupsAround(groups: Groups, line: string): Group[] {

@@ -1,19 +1,39 @@
 // The lines of a recording, and what their ids and the names of blob versions say.
 
-import type { Line, Trace } from "./trace";
+import { memoized } from "./memoized";
+import type { Line, Subnet, Trace } from "./trace";
 
 /** Every line: the outermost net's, then those of each nested net, forward before backward. */
 export function allLines(trace: Trace): Line[] {
   return [trace, ...trace.subnets].flatMap((net) => [...net.forward, ...net.backward]);
 }
 
-const lines = new WeakMap<Trace, Map<string, Line>>();
-
 /** Every line by its id. */
-export function linesById(trace: Trace): Map<string, Line> {
-  const known = lines.get(trace) ?? new Map(allLines(trace).map((line) => [line.id, line]));
-  lines.set(trace, known);
-  return known;
+export const linesById = memoized((trace) => new Map(allLines(trace).map((line) => [line.id, line])));
+
+/** The lines with these ids, without those that there are not. */
+export function linesNamed(trace: Trace, ids: readonly string[]): Line[] {
+  return ids.map((id) => linesById(trace).get(id)).filter((line) => line !== undefined);
+}
+
+/** The forward and backward lines of a nested net, null for the outermost; undefined: there is no such net. */
+export function netOf(trace: Trace, subnet: string | null): Pick<Subnet, "forward" | "backward"> | undefined {
+  return subnet === null ? trace : trace.subnets.find(({ id }) => id === subnet);
+}
+
+/** The id of a forward line of a net by its number. */
+export function forwardId(subnet: string | null, number: number): string {
+  return `${subnet === null ? "" : `${subnet}.`}f${number}`;
+}
+
+/** The number of a forward line, or of the one that a backward line comes from; null: it comes from none. */
+export function numberOf(line: Line): number | null {
+  return line.role === "forward" ? Number(/\d+$/.exec(line.id)?.[0]) : line.of;
+}
+
+/** The forward line that a backward one comes from. */
+export function forwardOf(trace: Trace, line: Line): Line | undefined {
+  return line.role === "forward" || line.of === null ? undefined : linesById(trace).get(forwardId(subnetOf(line.id), line.of));
 }
 
 /** The id of the nested net that a line is in, null for the outermost. */

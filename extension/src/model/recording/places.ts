@@ -3,6 +3,7 @@
 // Position p stands between event p - 1, the current one, and event p, the next one. An EnteredSubnet opens a nested net
 // that its LeftSubnet closes; a net in which the recording stops stays open.
 
+import { memoized } from "./memoized";
 import type { Frame, Subnet, Trace, TraceEvent } from "./trace";
 
 const NOWHERE = -1;
@@ -24,14 +25,8 @@ export interface Places {
   subnets: Map<string, Subnet>;
 }
 
-const known = new WeakMap<Trace, Places>();
-
-/** The places of a trace; they are looked for once. */
-export function placesOf(trace: Trace): Places {
-  const found = known.get(trace) ?? find(trace);
-  known.set(trace, found);
-  return found;
-}
+/** The places of a trace. */
+export const placesOf = memoized(find);
 
 function find(trace: Trace): Places {
   const count = trace.events.length;
@@ -140,11 +135,14 @@ export function crumbs(trace: Trace, position: number): Crumb[] {
 export function pathOf(trace: Trace, event: Pick<TraceEvent, "subnet" | "frame">): string {
   const { subnets } = placesOf(trace);
   if (event.frame === null) return (event.subnet ? subnets.get(event.subnet)?.path : undefined)?.join("/") ?? "";
-  const path: string[] = [];
-  for (let frame: Frame | undefined = trace.frames[event.frame]; frame; frame = frame.around === null ? undefined : trace.frames[frame.around]) {
-    path.push(elementOf(trace, frame));
-  }
-  return path.reverse().join("/");
+  return runsAround(trace, event.frame).map((frame) => elementOf(trace, frame)).reverse().join("/");
+}
+
+/** A run of a nested net and those that it is part of, from the innermost. */
+export function runsAround(trace: Trace, frame: number): Frame[] {
+  const runs: Frame[] = [];
+  for (let run = trace.frames[frame]; run; run = run.around === null ? undefined : trace.frames[run.around]) runs.push(run);
+  return runs;
 }
 
 function elementOf(trace: Trace, frame: Frame): string {

@@ -2,7 +2,8 @@
 // tells where it is small.
 
 import { bare } from "./lines";
-import { placesOf } from "./places";
+import { memoized } from "./memoized";
+import { placesOf, runsAround } from "./places";
 import type { Frame, Line, Scalar, Trace, Value } from "./trace";
 
 /** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
@@ -40,15 +41,13 @@ export function roundsOf(trace: Trace, subnet: string, blob: string, frame: numb
   return here ?? loops[0] ?? [];
 }
 
-const known = new WeakMap<Trace, Map<string, Round[][]>>();
+const loopsIn = memoized(() => new Map<string, Round[][]>());
 
 /** The same for each run of each loop around the blob, forward and backward; looked for once. */
 function loopsOf(trace: Trace, subnet: string, blob: string): Round[][] {
-  const blobs = known.get(trace) ?? new Map<string, Round[][]>();
-  known.set(trace, blobs);
   const key = `${subnet} ${blob}`;
-  const found = blobs.get(key) ?? findLoops(trace, subnet, blob);
-  blobs.set(key, found);
+  const found = loopsIn(trace).get(key) ?? findLoops(trace, subnet, blob);
+  loopsIn(trace).set(key, found);
   return found;
 }
 
@@ -70,9 +69,7 @@ function findLoops(trace: Trace, subnet: string, blob: string): Round[][] {
 
 /** The innermost iteration of a loop that a run is part of. */
 export function loopAround(trace: Trace, frame: number): Frame | null {
-  let run: Frame | undefined = trace.frames[frame];
-  while (run && run.iteration === null) run = run.around === null ? undefined : trace.frames[run.around];
-  return run ?? null;
+  return runsAround(trace, frame).find(({ iteration }) => iteration !== null) ?? null;
 }
 
 /** The iteration of the forward loop that a round of a loop belongs to: its backward pass takes the last one first. */
@@ -89,16 +86,12 @@ export function roundText(trace: Trace, round: Frame | null | undefined): string
   return isTest ? `test ${round.iteration}${count}` : `iteration ${forwardIteration(round)}${count}`;
 }
 
-const makers = new WeakMap<Trace, Map<string, Line>>();
-
 /** The line of a net that writes a blob version, if one does. */
 export function makerOf(trace: Trace, blob: string, subnet: string | null): Line | undefined {
-  const found = makers.get(trace) ?? findMakers(trace);
-  makers.set(trace, found);
-  return found.get(`${subnet ?? ""} ${blob}`);
+  return makersIn(trace).get(`${subnet ?? ""} ${blob}`);
 }
 
-function findMakers(trace: Trace): Map<string, Line> {
+const makersIn = memoized((trace) => {
   const found = new Map<string, Line>();
   for (const net of [{ id: "", forward: trace.forward, backward: trace.backward }, ...trace.subnets]) {
     for (const line of [...net.backward, ...net.forward].reverse()) {
@@ -106,7 +99,7 @@ function findMakers(trace: Trace): Map<string, Line> {
     }
   }
   return found;
-}
+});
 
 /** What a blob version is at a position; undefined: it was not computed yet, or never will be. */
 export function valueAt(trace: Trace, place: Place, position: number): Value | undefined {
@@ -128,25 +121,20 @@ function ranAt(trace: Trace, maker: Line): number {
   return trace.schedule !== null && maker.role === "forward" ? maker.made : (maker.ran ?? 0);
 }
 
-const pairs = new WeakMap<Trace, Map<string, number>>();
+const runKey = (subnet: string, around: number | null, iteration: number | null, isBackward: boolean): string => JSON.stringify([subnet, around, iteration, isBackward]);
+const runs = memoized((trace) => new Map(trace.frames.map((run, number) => [runKey(run.subnet, run.around, run.iteration, run.is_backward), number])));
 
 /** The run forward that a run of a backward pass goes back through: a loop goes through its last iteration first. */
 export function forwardRun(trace: Trace, frame: number): number | null {
-  const found = pairs.get(trace) ?? new Map(trace.frames.map((run, number) => [runKey(run.subnet, run.around, run.iteration, run.is_backward), number]));
-  pairs.set(trace, found);
-  const way: Frame[] = [];
-  for (let run = trace.frames[frame]; run; run = run.around === null ? undefined : trace.frames[run.around]) way.push(run);
   let around: number | null = null;
-  for (const run of way.reverse()) {
+  for (const run of runsAround(trace, frame).reverse()) {
     const iteration = run.is_backward && run.iteration !== null ? forwardIteration(run) : run.iteration;
-    const forward = found.get(runKey(run.subnet, around, iteration, false));
+    const forward = runs(trace).get(runKey(run.subnet, around, iteration, false));
     if (forward === undefined) return null;
     around = forward;
   }
   return around;
 }
-
-const runKey = (subnet: string, around: number | null, iteration: number | null, isBackward: boolean): string => JSON.stringify([subnet, around, iteration, isBackward]);
 
 /** The workspaces on a stack, the last one first: the runs that left them, null for one from before the recording. */
 export function workspacesOn(trace: Trace, stack: number): (number | null)[] {

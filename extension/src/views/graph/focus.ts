@@ -1,6 +1,6 @@
 // The focus: only what lies within some hops of one operator is shown.
 
-import { linesById } from "../../model/recording/lines";
+import { linesById, numberOf } from "../../model/recording/lines";
 import type { Trace } from "../../model/recording/trace";
 import { element, iconButton, leave } from "../elements/dom";
 import { counted } from "../elements/numbers";
@@ -64,6 +64,6 @@ export function createFocus(trace: Trace, keep: (lines: ReadonlySet<string> | nu
 
 function called(trace: Trace, id: string): string {
   const line = linesById(trace).get(id);
-  const index = line?.role === "forward" ? /\d+$/.exec(id)?.[0] : line?.of;
-  return `${line?.type ?? ""}${index == null ? "" : ` ${line?.role === "forward" ? "" : "of "}#${index}`}`;
+  const number = line ? numberOf(line) : null;
+  return `${line?.type ?? ""}${number === null ? "" : ` ${line?.role === "forward" ? "" : "of "}#${number}`}`;
 }

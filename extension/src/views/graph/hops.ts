@@ -1,13 +1,13 @@
 // What lies near an operator: the operators that are reached from it in so many hops along the blobs of the forward net,
 // either way, each with what came from it in the backward pass.
 
-import { linesById, subnetOf } from "../../model/recording/lines";
+import { linesById, netOf, subnetOf } from "../../model/recording/lines";
 import type { Line, Trace } from "../../model/recording/trace";
 
 /** The ids of the lines within `hops` of a line, itself included; an unknown line has none. */
 export function neighbourhood(trace: Trace, line: string, hops: number): Set<string> {
   const from = linesById(trace).get(line);
-  const net = subnetOf(line) === null ? trace : trace.subnets.find(({ id }) => id === subnetOf(line));
+  const net = netOf(trace, subnetOf(line));
   if (!from || !net) return new Set();
   const touching = byBlob(net.backward);
   const beside = (one: Line): Line[] => [...one.inputs, ...one.outputs].flatMap((blob) => touching.get(blob) ?? []);

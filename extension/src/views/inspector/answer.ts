@@ -3,6 +3,7 @@
 import type { Answers } from "../../model/answers/answers";
 import type { Block, Question, Reply } from "../../model/answers/asking";
 import { linesById } from "../../model/recording/lines";
+import { memoized } from "../../model/recording/memoized";
 import type { Trace } from "../../model/recording/trace";
 import { button, element, linkButton, quiet, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
@@ -142,11 +143,8 @@ function linkTo(trace: Trace, navigation: Navigation, found: string, event: stri
   return line === undefined ? null : link("Show it in the program and the graph", () => navigation.select(line));
 }
 
-const writers = new WeakMap<Trace, Map<string, string>>();
-
 /** Blob version -> the line of the outermost net that writes it. */
-function writersOf(trace: Trace): Map<string, string> {
-  const known = writers.get(trace) ?? new Map([...trace.forward, ...trace.backward].filter(({ kind }) => kind === "operator").flatMap(({ id, outputs }) => outputs.map((one) => [one, id] as const)));
-  writers.set(trace, known);
-  return known;
-}
+const writersOf = memoized(({ forward, backward }) => {
+  const operators = [...forward, ...backward].filter(({ kind }) => kind === "operator");
+  return new Map(operators.flatMap(({ id, outputs }) => outputs.map((one) => [one, id] as const)));
+});

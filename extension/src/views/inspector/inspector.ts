@@ -4,7 +4,7 @@ import type { Lesson } from "../../lesson/lesson";
 import { lastTold } from "../../lesson/veil";
 import type { Answers } from "../../model/answers/answers";
 import { currentEvent, lineState, namesAt } from "../../model/recording/cursor";
-import { linesById, subnetOf } from "../../model/recording/lines";
+import { linesById, netOf, subnetOf } from "../../model/recording/lines";
 import type { Merge, Trace } from "../../model/recording/trace";
 import { isComputed, roundsOf, type Place } from "../../model/recording/values";
 import { element, quiet, refill } from "../elements/dom";
@@ -241,6 +241,5 @@ function nothingInFocus(position: number): string {
 
 /** Whether a blob is there without the backward pass. */
 function isOfNet(trace: Trace, subnet: string | null, blob: string): boolean {
-  const net = subnet === null ? trace : trace.subnets.find(({ id }) => id === subnet);
-  return net?.forward.some(({ inputs, outputs }) => inputs.includes(blob) || outputs.includes(blob)) ?? false;
+  return netOf(trace, subnet)?.forward.some(({ inputs, outputs }) => inputs.includes(blob) || outputs.includes(blob)) ?? false;
 }

@@ -3,7 +3,7 @@
 import { isMade, isSettled } from "../../lesson/veil";
 import type { Question, Reply } from "../../model/answers/asking";
 import { currentEvent, forwardLine } from "../../model/recording/cursor";
-import { linesById, subnetOf } from "../../model/recording/lines";
+import { forwardOf, linesById, numberOf, subnetOf } from "../../model/recording/lines";
 import { pathOf } from "../../model/recording/places";
 import type { Line, Scalar, Trace } from "../../model/recording/trace";
 import { valueAt, type Place } from "../../model/recording/values";
@@ -36,7 +36,7 @@ export function versionsCards(asking: Asking, place: Place, position: number): H
 
 /** What a lesson tells only then. */
 function heldBack(until: string): HTMLElement[] {
-  return [element("p", { class: "gv-quiet" }, `A lesson tells this when ${until}: before, it is yours to predict.`)];
+  return [quiet(`A lesson tells this when ${until}: before, it is yours to predict.`)];
 }
 
 /** The checks of the operator that the event is about, or the line that is selected, and of the blob in focus. */
@@ -51,7 +51,7 @@ export function checkCards(asking: Asking, place: Place | null, selected: string
   const frame = event?.subnet === subnet ? (event?.frame ?? null) : null;
   if ((line && !isOpen(line.inputs, { subnet, frame })) || (place && !isOpen([place.blob], place))) return heldBack("these gradients are computed");
   if (line) {
-    const name = `#${line.id.slice(line.id.lastIndexOf("f") + 1)}`;
+    const name = `#${numberOf(line)}`;
     cards.push(onDemand(asking, `Check the rule of ${line.type} ${name}`, check(asked(trace, { blob: name, subnet, frame })), shownCheck));
   }
   if (place) cards.push(onDemand(asking, `Check the whole gradient of ${place.blob}`, check(asked(trace, place)), shownCheck));
@@ -60,12 +60,9 @@ export function checkCards(asking: Asking, place: Place | null, selected: string
 
 /** The forward operator that the selected line, or the event, is about. */
 function operatorAt(trace: Trace, selected: string | null, position: number): Line | undefined {
-  const lines = linesById(trace);
   const event = currentEvent(trace, position);
-  const line = lines.get(selected ?? forwardLine(event) ?? event?.lines[0] ?? "");
-  if (!line || line.role === "forward" || line.of === null) return line?.role === "forward" ? line : undefined;
-  const subnet = subnetOf(line.id);
-  return lines.get(subnet === null ? `f${line.of}` : `${subnet}.f${line.of}`);
+  const line = linesById(trace).get(selected ?? forwardLine(event) ?? event?.lines[0] ?? "");
+  return line?.role === "forward" ? line : line && forwardOf(trace, line);
 }
 
 /** Verdict -> the shape of the light. */

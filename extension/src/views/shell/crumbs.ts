@@ -1,6 +1,6 @@
 // Where we are: the nested nets that are open, from the outside in, each a way back to where it was entered.
 
-import { linesById } from "../../model/recording/lines";
+import { linesById, numberOf } from "../../model/recording/lines";
 import { crumbs, type Crumb } from "../../model/recording/places";
 import type { Trace } from "../../model/recording/trace";
 import { roundText } from "../../model/recording/values";
@@ -49,8 +49,7 @@ function isRound(trace: Trace, crumb: Crumb): boolean {
 function label(trace: Trace, { subnet, frame }: Crumb): string {
   const run = frame === null ? undefined : trace.frames[frame];
   const owner = linesById(trace).get((run?.is_backward ? subnet.backward_owner : subnet.owner) ?? subnet.backward_owner ?? "");
-  const index = owner?.role === "forward" ? /\d+$/.exec(owner.id)?.[0] : owner?.of;
-  const who = `${owner?.role === "forward" ? "" : "∂"}${owner?.type ?? ""} #${index ?? ""}`;
+  const who = `${owner?.role === "forward" ? "" : "∂"}${owner?.type ?? ""} #${(owner && numberOf(owner)) ?? ""}`;
   const round = roundText(trace, run);
   const what = subnet.argument === "net" ? subnet.name : subnet.argument;
   return `${who} · ${round || what}`;

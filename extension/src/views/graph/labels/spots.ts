@@ -2,7 +2,7 @@
 
 import { looseWires, wiresBetween, type Wire } from "../../../lesson/wires";
 import { groupOfNode, groupsOf } from "../../../model/recording/groups";
-import { linesById, subnetOf } from "../../../model/recording/lines";
+import { linesById, netOf, subnetOf } from "../../../model/recording/lines";
 import type { Line, Trace } from "../../../model/recording/trace";
 import { PORT } from "../drawing/levels";
 import { boxOf, pathOf, type Box, type Point } from "../drawing/parts";
@@ -86,8 +86,7 @@ function linesAt(trace: Trace, end: string, isBackward: boolean): Line[] {
   if (!group) return [];
   const inside = isBackward ? group.backward : group.forward;
   if (!port) return inside;
-  const subnet = subnetOf(group.id);
-  const net = subnet === null ? trace : trace.subnets.find(({ id }) => id === subnet);
+  const net = netOf(trace, subnetOf(group.id));
   const own = new Set(inside);
   return (net?.[isBackward ? "backward" : "forward"] ?? []).filter((one) => !own.has(one));
 }
