@@ -1,7 +1,8 @@
 // The page that needs no server: the notebook widget over a document that the page itself holds.
 
 import type { Question } from "./model/answers/asking";
-import { missing, readHeld, type Answering } from "./model/answers/page_answers";
+import { missing, readPageAnswers, type Answering } from "./model/answers/page_answers";
+import { messageOf } from "./model/document/json";
 import { createPatience } from "./views/shell/patience";
 import widget, { SHOWN, type Model, type State } from "./widget";
 
@@ -30,14 +31,14 @@ function replyTo(answering: Answering, question: Question): Record<string, unkno
 }
 
 function damaged(error: unknown): string {
-  return `The answers in this page are damaged: ${error instanceof Error ? error.message : String(error)}.`;
+  return `The answers in this page are damaged: ${messageOf(error)}.`;
 }
 
 /** The answers of the page; where there are none, or they cannot be read, it says so when it is asked. */
 async function readAnswers(answers: HTMLElement | null): Promise<Answering> {
   if (answers === null) return missing;
   try {
-    return readHeld(await unpack(answers.textContent ?? ""));
+    return readPageAnswers(await unpack(answers.textContent ?? ""));
   } catch (error) {
     return () => ({ problem: damaged(error), ways_out: [] });
   } finally {
@@ -73,7 +74,7 @@ async function open(main: HTMLElement, recording: HTMLElement, answers: HTMLElem
   } catch (error) {
     const alert = document.createElement("p");
     alert.setAttribute("role", "alert");
-    alert.textContent = `This recording cannot be shown. ${error instanceof Error ? error.message : String(error)}`;
+    alert.textContent = `This recording cannot be shown. ${messageOf(error)}`;
     main.replaceChildren(alert);
   } finally {
     patience.end();

@@ -1,6 +1,7 @@
 // The notebook widget: an anywidget module around the debugger.
 
 import { createLine } from "./model/answers/asking";
+import { messageOf } from "./model/document/json";
 import { parseTrace } from "./model/document/parse";
 import { marks as readMarks } from "./model/document/parts";
 import { allLines } from "./model/recording/lines";
@@ -55,7 +56,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     } catch (error) {
       view?.dispose();
       view = null;
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       el.replaceChildren(element("div", { class: "gradviz gv-error", role: "alert" }, message));
     } finally {
       patience.end();

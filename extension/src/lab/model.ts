@@ -10,6 +10,7 @@ import type { IDisposable } from "@lumino/disposable";
 import { Signal, type ISignal } from "@lumino/signaling";
 
 import { createLine } from "../model/answers/asking";
+import { messageOf } from "../model/document/json";
 import { parseTrace } from "../model/document/parse";
 import { marks as readMarks } from "../model/document/parts";
 import { marksOf } from "../model/filters/marks";
@@ -158,7 +159,7 @@ export class SessionModel implements IDisposable {
       const trace = parseTrace(said.trace);
       this.show({ id: said.id, trace, position: said.position, marks: marksOf(trace) });
     } catch (error) {
-      this.show(null, error instanceof Error ? error.message : String(error));
+      this.show(null, messageOf(error));
     }
   }
 

@@ -3,6 +3,7 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { ABCWidgetFactory, DocumentWidget, type DocumentRegistry } from "@jupyterlab/docregistry";
 
+import { messageOf } from "../model/document/json";
 import { parseTrace } from "../model/document/parse";
 import { DebuggerBody } from "./body";
 import { gradvizIcon } from "./icon";
@@ -19,7 +20,7 @@ class RecordingFactory extends ABCWidgetFactory<RecordingDocument> {
       try {
         content.debug(parseTrace(context.model.toString()), 0);
       } catch (error) {
-        content.complain(`${context.path} cannot be shown: ${error instanceof Error ? error.message : String(error)}.`);
+        content.complain(`${context.path} cannot be shown: ${messageOf(error)}.`);
       }
     };
     void context.ready.then(() => {

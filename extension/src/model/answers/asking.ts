@@ -1,6 +1,6 @@
 // Questions that a view puts to a session, and what it hears; see gradviz/notebook/asking.py.
 
-import { list, optional, record, refuse, text, type Reader } from "../document/json";
+import { list, messageOf, optional, record, refuse, text, type Reader } from "../document/json";
 
 export type Name = "why_none" | "provenance" | "versions" | "check" | "state" | "paths" | "diff" | "numbers";
 
@@ -129,7 +129,7 @@ export function createLine(send: (message: Record<string, unknown>) => void): Li
     try {
       resolve(reply(message, "answer"));
     } catch (error) {
-      resolve({ problem: `The answer cannot be shown: ${error instanceof Error ? error.message : String(error)}.`, waysOut: [] });
+      resolve({ problem: `The answer cannot be shown: ${messageOf(error)}.`, waysOut: [] });
     }
   }
 

@@ -1,6 +1,6 @@
-// The answers that a page holds; see gradviz/notebook/answered.py. Equal parts stand there once: others have their numbers.
+// The answers that a page brings with it; see gradviz/notebook/answered.py. Equal parts stand there once: others have their numbers.
 
-import { dictionary, list, optional, record, refuse, text, whole, type Reader } from "../document/json";
+import { dictionary, list, optional, record, refuse, row, text, whole, type Reader } from "../document/json";
 import { inPython, type Question } from "./asking";
 
 /** From a position on, the number of the reply; null: the page has none. */
@@ -9,27 +9,24 @@ type Entry = [from: number, reply: number | null];
 /** A question as it goes out, and the reply as it comes in. */
 export type Answering = (question: Question) => Record<string, unknown>;
 
-const entry: Reader<Entry> = (found, path) => {
-  if (!Array.isArray(found)) return refuse(path, "is no row of a position and a reply");
-  return [whole(0)(found[0], `${path}[0]`), optional(whole(0))(found[1], `${path}[1]`)];
-};
+const entry: Reader<Entry> = row("a position and a reply", (cell) => [cell(0, whole(0)), cell(1, optional(whole(0)))]);
 
 const rows = list(list(text));
 const blocks: Reader<unknown[][]> = list((found, path) => (Array.isArray(found) ? (found as unknown[]) : refuse(path, "is no list")));
 const numbers = list(whole(0));
 
 /** Reads the answers from JSON text. Throws an Error whose message says what is wrong, and where. */
-export function readHeld(source: string): Answering {
+export function readPageAnswers(source: string): Answering {
   const document = record(JSON.parse(source), "answers");
   const knownRows = rows(document["rows"], "rows");
   const knownBlocks = blocks(document["blocks"], "blocks");
   const replies = list(record)(document["replies"], "replies");
   const asked = dictionary(list(entry))(document["asked"], "asked");
 
-  const row = (number: number): string[] => knownRows[number] ?? refuse("blocks", `names row ${number}, and there are ${knownRows.length}`);
+  const rowOf = (number: number): string[] => knownRows[number] ?? refuse("blocks", `names row ${number}, and there are ${knownRows.length}`);
   function block(number: number): unknown[] {
     const found = knownBlocks[number] ?? refuse("replies", `names block ${number}, and there are ${knownBlocks.length}`);
-    return found[0] === "grid" ? [...found.slice(0, 3), numbers(found[3], "blocks").map(row), found[4]] : found;
+    return found[0] === "grid" ? [...found.slice(0, 3), numbers(found[3], "blocks").map(rowOf), found[4]] : found;
   }
 
   return (question) => {
@@ -41,7 +38,7 @@ export function readHeld(source: string): Answering {
   };
 }
 
-/** What is said where nothing is held. */
+/** What is said where the page has no answer. */
 export function missing(question: Question): Record<string, unknown> {
   return { problem: "This page has no room for the answer.", ways_out: [`In Python, at event ${question.position}: ${inPython(question)}`] };
 }

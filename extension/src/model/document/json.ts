@@ -27,6 +27,11 @@ export function within(path: string, error: unknown): unknown {
   return new Damage(path + point + error.path, error.problem);
 }
 
+/** What went wrong, in words. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 function described(value: unknown): string {
   if (value === undefined) return "is missing";
   if (value === null) return "is null";
@@ -72,6 +77,14 @@ export function list<T>(item: Reader<T>): Reader<T[]> {
       }
     }
     return read;
+  };
+}
+
+/** Something written as a row of its fields: `build` gets them one by one. */
+export function row<T>(what: string, build: (cell: <F>(index: number, reader: Reader<F>) => F) => T): Reader<T> {
+  return (value, path) => {
+    if (!Array.isArray(value)) return refuse(path, `is no row of ${what}`);
+    return build((index, reader) => reader(value[index], `${path}[${index}]`));
   };
 }
 

@@ -1,7 +1,7 @@
 // Reads a trace document from text.
 
 import { ENGINES, FORMAT, VERSION, type Trace } from "../recording/trace";
-import { choice, dictionary, list, optional, record, refuse, text, whole, type Reader } from "./json";
+import { choice, dictionary, list, messageOf, optional, record, refuse, text, whole, type Reader } from "./json";
 import { breakpoint, event, formulas, frame, gradientName, graph, ledger, line, merge, obstacle, schedule, subnet, value, workspaces, ys, type Sizes } from "./parts";
 import { checkReferences } from "./references";
 import { arrays, readEvents } from "./rows";
@@ -58,7 +58,7 @@ function parseJson(source: string): Record<string, unknown> {
   try {
     parsed = JSON.parse(source);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     if (source.trim() === "") throw new Error("this gradviz trace is empty: nothing was recorded, or the file was not written");
     if (!source.trimEnd().endsWith("}")) {
       throw new Error(`this gradviz trace is truncated: its JSON stops after ${source.length} characters (${reason}); save it again`);

@@ -1,7 +1,7 @@
 // Readers of the parts of a trace document.
 
 import { AGGREGATORS, KINDS, ORIGINS, PHASES, ROLES, WRITINGS, type BreakpointEntry, type Contribution, type Formula, type Frame, type Grad, type GradientName, type Graph, type Ledger, type Line, type Marks, type Merge, type NodeGroup, type Obstacle, type Pool, type Scalar, type Schedule, type SliceName, type Subnet, type Trace, type TraceEvent, type Value, type Wait, type Workspaces } from "../recording/trace";
-import { choice, dictionary, list, optional, real, record, refuse, text, whole, within, type Reader } from "./json";
+import { choice, dictionary, list, optional, real, record, refuse, row, text, whole, within, type Reader } from "./json";
 
 /** How many of the things there are that others refer to by number. */
 export interface Sizes {
@@ -50,7 +50,9 @@ function fields<T>(build: (field: Field, later: <F>(name: string, reader: Reader
 }
 
 const name = optional(text);
-const index = optional(whole(0));
+const count = whole(0);
+const index = optional(count);
+const flag: Reader<boolean> = (found, path) => (typeof found === "boolean" ? found : refuse(path, "is neither true nor false"));
 
 export const line = (sizes: Sizes): Reader<Line> =>
   fields((field, later) => ({
@@ -100,21 +102,17 @@ export const subnet = (sizes: Sizes): Reader<Subnet> =>
     blobs: field("blobs", texts),
   }));
 
-/** A frame is written as a row of its fields. */
-export const frame: Reader<Frame> = (found, path) => {
-  if (!Array.isArray(found)) return refuse(path, "is no row of a frame");
-  const [subnet, around, operator, iteration, iterations, isBackward, values] = found as unknown[];
-  if (typeof isBackward !== "boolean") return refuse(`${path}[5]`, "is neither true nor false");
-  return {
-    subnet: text(subnet, `${path}[0]`),
-    around: index(around, `${path}[1]`),
-    operator: whole(0)(operator, `${path}[2]`),
-    iteration: index(iteration, `${path}[3]`),
-    iterations: index(iterations, `${path}[4]`),
-    is_backward: isBackward,
-    values: list(index)(values, `${path}[6]`),
-  };
-};
+const indices = list(index);
+
+export const frame: Reader<Frame> = row("a frame", (cell) => ({
+  subnet: cell(0, text),
+  around: cell(1, index),
+  operator: cell(2, count),
+  iteration: cell(3, index),
+  iterations: cell(4, index),
+  is_backward: cell(5, flag),
+  values: cell(6, indices),
+}));
 
 export const event = (sizes: Sizes): Reader<TraceEvent> =>
   fields((field, later) => ({
@@ -213,59 +211,31 @@ export const merge = (sizes: Sizes): Reader<Merge> =>
     difference: field("difference", optional(scalar)),
   }));
 
-/** A stay in the heap is written as a row of its fields. */
-const wait =
-  (sizes: Sizes): Reader<Wait> =>
-  (found, path) => {
-    if (!Array.isArray(found)) return refuse(path, "is no row of a stay in the heap");
-    const [function_, rank, arrival, since, until] = found as unknown[];
-    const position = whole(0, sizes.events);
-    return {
-      function: whole(0)(function_, `${path}[0]`),
-      rank: whole(0)(rank, `${path}[1]`),
-      arrival: whole(0)(arrival, `${path}[2]`),
-      since: position(since, `${path}[3]`),
-      until: optional(position)(until, `${path}[4]`),
-    };
-  };
+/** A stay in the heap. */
+const wait = (position: Reader<number>): Reader<Wait> =>
+  row("a stay in the heap", (cell) => ({
+    function: cell(0, count),
+    rank: cell(1, count),
+    arrival: cell(2, count),
+    since: cell(3, position),
+    until: cell(4, optional(position)),
+  }));
 
-/** So is what `grad` of a Variable becomes. */
-const grad =
-  (sizes: Sizes): Reader<Grad> =>
-  (found, path) => {
-    if (!Array.isArray(found)) return refuse(path, "is no row of a gradient that was written");
-    const [variable, at, value, how] = found as unknown[];
-    return {
-      variable: text(variable, `${path}[0]`),
-      at: whole(0, sizes.events)(at, `${path}[1]`),
-      value: name(value, `${path}[2]`),
-      how: choice(WRITINGS)(how, `${path}[3]`),
-    };
-  };
+/** What `grad` of a Variable becomes. */
+const grad = (position: Reader<number>): Reader<Grad> =>
+  row("a gradient that was written", (cell) => ({ variable: cell(0, text), at: cell(1, position), value: cell(2, name), how: cell(3, choice(WRITINGS)) }));
 
-/** And how full a pool of names is. */
-const pool =
-  (sizes: Sizes): Reader<Pool> =>
-  (found, path) => {
-    if (!Array.isArray(found)) return refuse(path, "is no row of a pool of names");
-    const [name_, at, inUse, free] = found as unknown[];
-    return {
-      name: text(name_, `${path}[0]`),
-      at: whole(0, sizes.events)(at, `${path}[1]`),
-      in_use: whole(0)(inUse, `${path}[2]`),
-      free: whole(0)(free, `${path}[3]`),
-    };
-  };
+/** How full a pool of names is. */
+const pool = (position: Reader<number>): Reader<Pool> =>
+  row("a pool of names", (cell) => ({ name: cell(0, text), at: cell(1, position), in_use: cell(2, count), free: cell(3, count) }));
 
 export const schedule = (sizes: Sizes): Reader<Schedule> =>
   fields((field) => ({
-    ranks: field("ranks", list(index)),
-    waits: field("waits", list(wait(sizes))),
-    grads: field("grads", list(grad(sizes))),
-    pools: field("pools", list(pool(sizes))),
+    ranks: field("ranks", indices),
+    waits: field("waits", list(wait(whole(0, sizes.events)))),
+    grads: field("grads", list(grad(whole(0, sizes.events)))),
+    pools: field("pools", list(pool(whole(0, sizes.events)))),
   }));
-
-const flag: Reader<boolean> = (found, path) => (typeof found === "boolean" ? found : refuse(path, "is neither true nor false"));
 
 export const breakpoint: Reader<BreakpointEntry> = fields((field, later) => ({
   id: field("id", whole(1)),

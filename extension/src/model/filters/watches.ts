@@ -6,7 +6,7 @@ import { evaluate, shown, type Context, type Result } from "./conditions/evaluat
 import { isBlob, mentioned, type Node } from "./conditions/nodes";
 import { ConditionError } from "./conditions/tokens";
 import { parseWatch } from "./occurrences";
-import { blobField, latest, writingsOf, type Writings } from "./writings";
+import { blobField, latest, writingsOf, WORDS, type Writings } from "./writings";
 
 export interface Watched {
   /** Why it shows nothing; null where it does. */
@@ -77,5 +77,5 @@ function blobsAt(writings: Writings, position: number): Context {
 function numberOf(value: Value): Result {
   // The preview is rounded, but alone says which of NaN and the infinities it is.
   const one = value.size === 1 ? (value.max ?? value.preview[0]?.[0] ?? null) : value.norm;
-  return typeof one === "string" ? { nan: NaN, inf: Infinity, "-inf": -Infinity }[one] : one;
+  return typeof one === "string" ? (WORDS[one] ?? null) : one;
 }

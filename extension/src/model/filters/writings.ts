@@ -133,7 +133,7 @@ export function blobField(blob: string, value: Value | undefined, attribute: str
 }
 
 /** NaN and the infinities are words in a document. */
-const WORDS: Record<string, number> = { nan: NaN, inf: Infinity, "-inf": -Infinity };
+export const WORDS: Record<string, number> = { nan: NaN, inf: Infinity, "-inf": -Infinity };
 
 function ofEvent(trace: Trace, event: TraceEvent, position: number, attribute: string): Result {
   switch (attribute) {

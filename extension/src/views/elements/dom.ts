@@ -29,6 +29,9 @@ export function svgElement<K extends keyof SVGElementTagNameMap>(
   return made;
 }
 
+/** Paths of icons that stand in more than one place. */
+export const ICONS = { before: "M10 3 5 8l5 5", behind: "M6 3l5 5-5 5", more: "M8 3v10M3 8h10", fewer: "M3 8h10", remove: "M4 4l8 8M12 4l-8 8" };
+
 /** A small icon, drawn with one path in the colour of the text. */
 export function icon(path: string): SVGSVGElement {
   return svgElement("svg", { viewBox: "0 0 16 16", class: "gv-icon", "aria-hidden": "true" }, svgElement("path", { d: path }));
@@ -48,6 +51,11 @@ export function linkButton(act: () => void, ...children: Child[]): HTMLButtonEle
 /** A small button that shows an icon alone; what it says stands in its tool tip. */
 export function iconButton(label: string, path: string, act: () => void, attributes: Attributes = {}): HTMLButtonElement {
   return button(act, { class: "gv-tool", title: label, "aria-label": label, ...attributes }, icon(path));
+}
+
+/** The way to what comes before or behind in a list; null: there is nothing. */
+export function turnButton(label: string, way: "before" | "behind", act: (() => void) | null): HTMLButtonElement {
+  return iconButton(label, ICONS[way], () => act?.(), { "aria-disabled": String(act === null) });
 }
 
 /** Leads a box back to its start, where it has been scrolled: to ask it would have the page laid out at once. */

@@ -1,7 +1,7 @@
 // A field that adds a text to a list, and says where a text that means nothing is at fault.
 
 import type { ConditionError } from "../../model/filters/conditions/tokens";
-import { element, leave } from "./dom";
+import { element, leave, type Attributes } from "./dom";
 
 let forms = 0;
 
@@ -44,13 +44,19 @@ export function keepKeys(input: HTMLInputElement): void {
   });
 }
 
+/** A field for a line of text, or with another `type` for what fits that. */
+export function textField(attributes: Attributes): HTMLInputElement {
+  const input = element("input", { type: "text", spellcheck: "false", autocomplete: "off", ...attributes });
+  keepKeys(input);
+  return input;
+}
+
 /** `add` gives what is wrong with the text, null when it was added; until then the field keeps it. */
 export function entryForm(label: string, placeholder: string, add: (text: string) => ConditionError | null): HTMLElement {
-  const input = element("input", { type: "text", "aria-label": label, placeholder, spellcheck: "false", autocomplete: "off" });
+  const input = textField({ "aria-label": label, placeholder });
   const submit = element("button", { type: "submit", class: "gv-link" }, "Add");
   const fault = createFault(input);
   const form = element("form", { class: "gv-add" }, element("span", { class: "gv-field" }, input, submit), fault.element);
-  keepKeys(input);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const text = input.value.trim();

@@ -1,6 +1,12 @@
-// What the views ask of the debugger.
+// What the debugger asks of its views, and they of it.
 
 import type { Marks } from "../../model/recording/trace";
+
+/** A part of the debugger that shows a position. */
+export interface View {
+  element: HTMLElement;
+  show(position: number): void;
+}
 
 export interface Navigation {
   /** Moves to a position and tells the host. */

@@ -2,7 +2,7 @@
 
 import { linesById, numberOf } from "../../model/recording/lines";
 import type { Trace } from "../../model/recording/trace";
-import { element, iconButton, leave } from "../elements/dom";
+import { element, iconButton, leave, ICONS } from "../elements/dom";
 import { counted } from "../elements/numbers";
 import { neighbourhood } from "./hops";
 
@@ -21,9 +21,9 @@ export function createFocus(trace: Trace, keep: (lines: ReadonlySet<string> | nu
   let hops = 2;
   let centre: string | null = null;
   const words = element("span", { role: "status" });
-  const fewer = iconButton("Fewer hops", "M3 8h10", () => change(hops - 1));
-  const more = iconButton("More hops", "M8 3v10M3 8h10", () => change(hops + 1));
-  const bar = element("div", { class: "gv-focus", role: "group", "aria-label": "Focus", hidden: true }, fewer, words, more, iconButton("End the focus (f, Escape)", "M4 4l8 8M12 4l-8 8", end));
+  const fewer = iconButton("Fewer hops", ICONS.fewer, () => change(hops - 1));
+  const more = iconButton("More hops", ICONS.more, () => change(hops + 1));
+  const bar = element("div", { class: "gv-focus", role: "group", "aria-label": "Focus", hidden: true }, fewer, words, more, iconButton("End the focus (f, Escape)", ICONS.remove, end));
 
   function change(to: number): void {
     if (centre === null || to < 1 || to > MOST) return;

@@ -1,8 +1,9 @@
 // The graph's pane: the drawing, or the table of the operators, and what is done to them: zoom, search, focus.
 
+import { messageOf } from "../../model/document/json";
 import { linesById } from "../../model/recording/lines";
 import type { BreakpointEntry, Trace } from "../../model/recording/trace";
-import { element, iconButton } from "../elements/dom";
+import { element, iconButton, ICONS } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { createCanvas, type Canvas } from "./canvas";
 import { read } from "./drawing/svg";
@@ -46,8 +47,8 @@ export function createGraph(trace: Trace, navigation: Navigation): GraphView {
       "div",
       { class: "gv-tools", role: "group", "aria-label": "Graph tools" },
       iconButton("Focus on what is near, or show all again (f)", "M2 5V2h3M11 2h3v3M14 11v3h-3M5 14H2v-3M6 8h4M8 6v4", () => navigation.focus()),
-      iconButton("Zoom in (Ctrl + wheel)", "M8 3v10M3 8h10", () => viewport.zoom(1.25)),
-      iconButton("Zoom out", "M3 8h10", () => viewport.zoom(0.8)),
+      iconButton("Zoom in (Ctrl + wheel)", ICONS.more, () => viewport.zoom(1.25)),
+      iconButton("Zoom out", ICONS.fewer, () => viewport.zoom(0.8)),
       iconButton("Fit the graph (Space)", "M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3", viewport.fit),
     );
     // While the focus is on, what it says stands where the search was.
@@ -116,7 +117,7 @@ function createDrawn(trace: Trace, navigation: Navigation, pane: HTMLElement): C
     pane.append(canvas.element, canvas.note);
     return canvas;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     pane.append(element("p", { class: "gv-empty" }, reason, element("br"), "The program beside it tells the same story, and so does the table of the operators (g)."));
     return null;
   }

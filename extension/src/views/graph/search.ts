@@ -3,7 +3,7 @@
 import { allLines } from "../../model/recording/lines";
 import type { Line, Trace } from "../../model/recording/trace";
 import { element } from "../elements/dom";
-import { keepKeys } from "../elements/entry";
+import { textField } from "../elements/entry";
 
 const FOUND_BY = "Operators whose type, name or blobs have this in them, or #index; Enter goes to the next one, Escape ends the search (s)";
 
@@ -14,7 +14,7 @@ export interface Search {
 
 /** `match` gets what matches, and `lead` the one that the person goes to. */
 export function createSearch(trace: Trace, match: (lines: string[]) => void, lead: (line: string) => void): Search {
-  const input = element("input", { type: "text", "aria-label": "Search the graph", placeholder: "Find…  type, blob, #2", title: FOUND_BY, spellcheck: "false", autocomplete: "off" });
+  const input = textField({ "aria-label": "Search the graph", placeholder: "Find…  type, blob, #2", title: FOUND_BY });
   const count = element("span", { class: "gv-note", role: "status" });
   let found: string[] = [];
   let at = -1;
@@ -31,7 +31,6 @@ export function createSearch(trace: Trace, match: (lines: string[]) => void, lea
     tell();
   }
 
-  keepKeys(input);
   input.addEventListener("input", look);
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && found.length > 0) {

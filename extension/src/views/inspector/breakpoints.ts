@@ -3,7 +3,7 @@
 import { hitsOf, logBy, meaningOf, remarks, withBreakpoint } from "../../model/filters/breakpoints";
 import { after, runTo } from "../../model/filters/occurrences";
 import type { BreakpointEntry, Trace } from "../../model/recording/trace";
-import { element, iconButton, linkButton, quiet, refill } from "../elements/dom";
+import { element, iconButton, linkButton, quiet, refill, ICONS } from "../elements/dom";
 import { entryForm } from "../elements/entry";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
@@ -65,7 +65,7 @@ function createItem(trace: Trace, entry: BreakpointEntry, isUnfolded: boolean, c
     how.setAttribute("aria-expanded", String(isOpen));
   };
   unfold(!isWrong && isUnfolded);
-  const remove = iconButton(`Remove ${entry.on}`, "M4 4l8 8M12 4l-8 8", drop);
+  const remove = iconButton(`Remove ${entry.on}`, ICONS.remove, drop);
   const remark = element("div", { class: isWrong ? "gv-wrong" : "gv-note" });
   const text = element("div", { class: "gv-entry-text" }, element("code", {}, entry.on), remark);
   const count = element("span", { class: "gv-note gv-hits" });

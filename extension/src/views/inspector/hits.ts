@@ -3,7 +3,7 @@
 import { meaningOf } from "../../model/filters/breakpoints";
 import type { BreakpointEntry, Trace } from "../../model/recording/trace";
 import { element, type Attributes } from "../elements/dom";
-import { createFault, keepKeys } from "../elements/entry";
+import { createFault, textField } from "../elements/entry";
 
 /** `change` gets the breakpoint with what was written. */
 export function howForm(trace: Trace, entry: BreakpointEntry, change: (other: BreakpointEntry) => void): HTMLElement {
@@ -33,7 +33,6 @@ interface Field {
 
 /** A field behind its label; to a screen reader it says which breakpoint it is of, too. */
 function labelled(label: string, on: string, attributes: Attributes): Field {
-  const input = element("input", { ...attributes, "aria-label": `${label}: ${on}`, spellcheck: "false", autocomplete: "off" });
-  keepKeys(input);
+  const input = textField({ ...attributes, "aria-label": `${label}: ${on}` });
   return { element: element("label", {}, element("span", {}, label), input), input };
 }

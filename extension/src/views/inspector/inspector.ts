@@ -8,7 +8,7 @@ import { linesById, netOf, subnetOf } from "../../model/recording/lines";
 import type { Merge, Trace } from "../../model/recording/trace";
 import { isComputed, roundsOf, type Place } from "../../model/recording/values";
 import { element, quiet, refill } from "../elements/dom";
-import type { Navigation } from "../elements/navigation";
+import type { Navigation, View } from "../elements/navigation";
 import { createBreakpoints } from "./breakpoints";
 import { ledgerCard, ledgerList, ledgersFor } from "./ledger";
 import { mergeCard, mergeFor } from "./merge";
@@ -26,9 +26,7 @@ export type Tab = (typeof TABS)[number];
 /** The kinds of events that are about the state of a schedule. */
 const OF_STATE = ["Visited", "GradWritten"];
 
-export interface Inspector {
-  element: HTMLElement;
-  show(position: number): void;
+export interface Inspector extends View {
   /** Shows the blobs of one line instead of the event's; null goes back to the event. */
   select(line: string | null): void;
   /** Shows the breakpoints and watches that there are. */

@@ -2,8 +2,8 @@
 
 import type { Scalar, Trace } from "../../model/recording/trace";
 import { loopAround, roundText, type Round } from "../../model/recording/values";
-import { element, iconButton, svgElement } from "../elements/dom";
-import { count, quantity } from "../elements/numbers";
+import { element, svgElement, turnButton } from "../elements/dom";
+import { count, quantity, NOT_COMPUTED } from "../elements/numbers";
 
 /** A chart says nothing of two numbers. */
 const WORTHWHILE = 3;
@@ -15,15 +15,15 @@ const WIDE = 50;
 /** `choose` gets the round that is to be looked at. */
 export function roundChoice(trace: Trace, rounds: readonly Round[], shown: Round, choose: (round: Round) => void): HTMLElement {
   const at = rounds.indexOf(shown);
-  const turn = (name: string, by: number, path: string): HTMLButtonElement => {
-    const other = rounds[at + by];
-    return iconButton(name, path, () => other && choose(other), { "aria-disabled": String(!other) });
+  const turn = (name: string, way: "before" | "behind"): HTMLButtonElement => {
+    const other = rounds[at + (way === "before" ? -1 : 1)];
+    return turnButton(name, way, other ? () => choose(other) : null);
   };
   const loop = loopAround(trace, shown.frame);
   const text = element("span", { class: "gv-round-text" }, roundText(trace, loop));
   const partly = loop?.iterations !== null && loop?.iterations !== undefined && rounds.length < loop.iterations;
   const note = partly ? [element("span", { class: "gv-note" }, `there in ${count(rounds.length)}`)] : [];
-  const turns = element("span", { class: "gv-turns" }, turn("In the iteration before", -1, "M10 3 5 8l5 5"), turn("In the next iteration", 1, "M6 3l5 5-5 5"));
+  const turns = element("span", { class: "gv-turns" }, turn("In the iteration before", "before"), turn("In the next iteration", "behind"));
   const bar = element("div", { class: "gv-rounds" }, text, turns, ...note);
   if (rounds.length < WORTHWHILE) return bar;
   const chart = columns(rounds.map(({ value }) => value.norm), at, "norm in each iteration");
@@ -56,7 +56,7 @@ export function columns(numbers: readonly (Scalar | null)[], marked: number, wha
     picture.append(path(bar(marked), "gv-marked", Math.max(1.5, pitch * 0.7)));
   }
   const lowest = sizes.some((one) => one === 0) ? 0 : least;
-  const range = lowest === Infinity ? "not computed" : `${quantity(lowest)} to ${quantity(most)}${isWide ? ", drawn by order of magnitude" : ""}`;
+  const range = lowest === Infinity ? NOT_COMPUTED : `${quantity(lowest)} to ${quantity(most)}${isWide ? ", drawn by order of magnitude" : ""}`;
   const note = element("div", { class: "gv-note" }, `${what}: ${range}`);
   return element("div", { class: "gv-chart", role: "img", "aria-label": `${what}: ${range}` }, picture, note);
 }

@@ -6,6 +6,7 @@ import type { Grad, Pool, Trace, Wait } from "../../model/recording/trace";
 import { button, element, leave, linkButton, quiet, version, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { count, counted, quantity, shapeText } from "../elements/numbers";
+import { shareBar } from "./ledger";
 
 /** A heap can hold thousands: so many are shown before the rest is asked for. */
 const SHOWN = 10;
@@ -90,9 +91,7 @@ function gradRow(trace: Trace, one: Grad, position: number, navigation: Navigati
 function poolCard(pools: Pool[], position: number): HTMLElement {
   const head = element("b", {}, "Names", element("span", { class: "gv-note" }, " that the pools have lent"));
   const rows = pools.map((one) => {
-    const bar = element("span", { class: "gv-share-bar", "aria-hidden": "true" }, element("span"));
-    const all = one.in_use + one.free;
-    (bar.firstElementChild as HTMLElement).style.width = `${all === 0 ? 0 : (100 * one.in_use) / all}%`;
+    const bar = shareBar(one.in_use / Math.max(1, one.in_use + one.free));
     const told = `${count(one.in_use)} in use, ${count(one.free)} free`;
     return element("tr", isNew(one.at, position) ? { class: "gv-changed" } : {}, element("td", {}, one.name), element("td", { class: "gv-share" }, bar, told));
   });

@@ -2,7 +2,7 @@
 
 import type { Reply } from "../../model/answers/asking";
 import type { Scalar, Value } from "../../model/recording/trace";
-import { element, iconButton, linkButton } from "../elements/dom";
+import { element, linkButton, turnButton } from "../elements/dom";
 import { count, quantity } from "../elements/numbers";
 import { answerCard, shownReply, type Asking } from "./answer";
 
@@ -37,12 +37,12 @@ export function numbersTable(asking: Asking, blob: string, value: Value, corner:
 
 /** "rows 24 to 47 of 64", and the ways to the pages before and behind. */
 function pager(what: string, start: number, size: number, all: number, go: (start: number) => void): HTMLElement {
-  const button = (name: string, to: number, path: string): HTMLElement => {
-    const isThere = to >= 0 && to < all;
-    return iconButton(name, path, () => isThere && go(to), { "aria-disabled": String(!isThere) });
+  const turn = (way: "before" | "behind"): HTMLElement => {
+    const to = way === "before" ? start - size : start + size;
+    return turnButton(`${what} ${way}`, way, to >= 0 && to < all ? () => go(to) : null);
   };
   const text = `${what} ${count(start)} to ${count(Math.min(all, start + size) - 1)} of ${count(all)}`;
-  return element("span", { class: "gv-pager" }, button(`${what} before`, start - size, "M10 3 5 8l5 5"), text, button(`${what} behind`, start + size, "M6 3l5 5-5 5"));
+  return element("span", { class: "gv-pager" }, turn("before"), text, turn("behind"));
 }
 
 function table(blob: string, numbers: Scalar[][], { row, column }: Corner): HTMLElement {

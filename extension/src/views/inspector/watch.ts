@@ -4,7 +4,7 @@ import { shown } from "../../model/filters/conditions/evaluate";
 import { watched, type Watched } from "../../model/filters/watches";
 import { behind } from "../../model/recording/sorted";
 import type { Trace } from "../../model/recording/trace";
-import { element, iconButton, linkButton, quiet } from "../elements/dom";
+import { element, iconButton, linkButton, quiet, ICONS } from "../elements/dom";
 import { entryForm } from "../elements/entry";
 import type { Navigation } from "../elements/navigation";
 import { columns } from "./rounds";
@@ -34,7 +34,7 @@ export function watchCards(trace: Trace, position: number, last: number, navigat
 }
 
 function card(watch: Watched, position: number, last: number, on: string, navigation: Navigation, drop: () => void): HTMLElement {
-  const remove = iconButton(`Stop watching ${on}`, "M4 4l8 8M12 4l-8 8", drop);
+  const remove = iconButton(`Stop watching ${on}`, ICONS.remove, drop);
   const value = watch.at(position);
   const className = watch.problem ? "gv-wrong" : value === null ? "gv-not-computed" : "";
   const text = element("span", className ? { class: className } : {}, watch.text(position));

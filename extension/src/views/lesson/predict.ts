@@ -6,14 +6,12 @@ import type { Lesson, Outcome } from "../../lesson/lesson";
 import { questionAt, type Question } from "../../lesson/questions";
 import type { Trace } from "../../model/recording/trace";
 import { element, marked } from "../elements/dom";
-import { keepKeys } from "../elements/entry";
-import type { Navigation } from "../elements/navigation";
+import { textField } from "../elements/entry";
+import type { Navigation, View } from "../elements/navigation";
 import { quantity } from "../elements/numbers";
 import { chainRows } from "./chain";
 
-export interface PredictView {
-  element: HTMLElement;
-  show(position: number): void;
+export interface PredictView extends View {
   /** Takes a key that is part of an answer: 1 to 4, or the beginning of a number; false where it means nothing. */
   answer(key: string): boolean;
   /** Whether a prediction waits to be revealed. */
@@ -113,8 +111,7 @@ function choiceButton(text: string, index: number, choose: (index: number) => vo
 /** A field for numbers; Enter reveals, and so does → behind what was typed. */
 function numberField(count: number, changed: (text: string) => void, reveal: () => void): HTMLInputElement {
   const what = count === 1 ? "a number" : `${count} numbers`;
-  const field = element("input", { type: "text", inputmode: "decimal", "aria-label": `Your prediction, ${what}`, placeholder: what, spellcheck: "false", autocomplete: "off" });
-  keepKeys(field);
+  const field = textField({ inputmode: "decimal", "aria-label": `Your prediction, ${what}`, placeholder: what });
   field.addEventListener("input", () => changed(field.value));
   field.addEventListener("keydown", (event) => {
     const isAtEnd = event.key === "ArrowRight" && field.selectionStart === field.value.length;

@@ -4,18 +4,13 @@ import { linesById, numberOf } from "../../model/recording/lines";
 import { crumbs, type Crumb } from "../../model/recording/places";
 import type { Trace } from "../../model/recording/trace";
 import { roundText } from "../../model/recording/values";
-import { button, element, iconButton } from "../elements/dom";
-import type { Navigation } from "../elements/navigation";
+import { button, element, iconButton, ICONS } from "../elements/dom";
+import type { Navigation, View } from "../elements/navigation";
 
-export interface Crumbs {
-  element: HTMLElement;
-  show(position: number): void;
-}
-
-export function createCrumbs(trace: Trace, navigation: Navigation): Crumbs {
+export function createCrumbs(trace: Trace, navigation: Navigation): View {
   const way = element("ol", { class: "gv-way" });
-  const previous = iconButton("Previous iteration", "M10 3 5 8l5 5", navigation.previousIteration, { title: "The same place an iteration before ([)" });
-  const next = iconButton("Next iteration", "M6 3l5 5-5 5", navigation.nextIteration, { title: "The same place an iteration on (])" });
+  const previous = iconButton("Previous iteration", ICONS.before, navigation.previousIteration, { title: "The same place an iteration before ([)" });
+  const next = iconButton("Next iteration", ICONS.behind, navigation.nextIteration, { title: "The same place an iteration on (])" });
   const bar = element("nav", { class: "gv-crumbs", "aria-label": "Nested nets that we are in", hidden: trace.subnets.length === 0 }, way);
   let shown = "";
 

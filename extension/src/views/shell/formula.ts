@@ -4,13 +4,9 @@ import { mathElement } from "../../formula/mathml";
 import { stepFormula } from "../../formula/steps";
 import type { Trace } from "../../model/recording/trace";
 import { element, rewinding } from "../elements/dom";
+import type { View } from "../elements/navigation";
 
-export interface FormulaView {
-  element: HTMLElement;
-  show(position: number): void;
-}
-
-export function createFormula(trace: Trace): FormulaView {
+export function createFormula(trace: Trace): View {
   const bar = element("div", { class: "gv-formula", role: "group", "aria-label": "Formula", "aria-live": "polite", tabindex: 0 });
   const rewind = rewinding(bar);
   let shown = "";

@@ -60,33 +60,8 @@ export function act(event: KeyboardEvent, keyboard: Keyboard): boolean {
   return true;
 }
 
-type Command =
-  | "step"
-  | "back"
-  | "over"
-  | "backOver"
-  | "into"
-  | "out"
-  | "previousIteration"
-  | "nextIteration"
-  | "restart"
-  | "finish"
-  | "continue"
-  | "reverseContinue"
-  | "otherClock"
-  | "teach"
-  | "breakpoint"
-  | "watch"
-  | "ledger"
-  | "numbers"
-  | "fit"
-  | "search"
-  | "find"
-  | "focus"
-  | "table"
-  | "group"
-  | "toggleHelp"
-  | "escape";
+/** What a key can ask for: all that takes no argument. */
+type Command = { [Name in keyof Keyboard]: Keyboard[Name] extends () => void ? Name : never }[keyof Keyboard];
 
 const COMMANDS = new Map<string, Command>([
   ["ArrowRight", "step"],

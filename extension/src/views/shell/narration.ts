@@ -6,11 +6,10 @@ import type { EventKind, Trace, TraceEvent } from "../../model/recording/trace";
 import { roundText } from "../../model/recording/values";
 import { code, element, marked, rewinding, svgElement, version, type Child } from "../elements/dom";
 import { isSum, labelOf, look, mark } from "../elements/kinds";
+import type { View } from "../elements/navigation";
 import { counted } from "../elements/numbers";
 
-export interface Narration {
-  element: HTMLElement;
-  show(position: number): void;
+export interface Narration extends View {
   /** Says what became of a run, until the next move. */
   say(text: string): void;
   dispose(): void;

@@ -4,15 +4,13 @@ import { reason } from "../../model/recording/obstacle";
 import type { Trace } from "../../model/recording/trace";
 import { createChoice } from "../elements/choice";
 import { button, element, icon, type Child } from "../elements/dom";
-import { keepKeys } from "../elements/entry";
-import type { Navigation } from "../elements/navigation";
+import { textField } from "../elements/entry";
+import type { Navigation, View } from "../elements/navigation";
 
 /** More suggestions than this help nobody and slow the list down. */
 const SUGGESTIONS = 300;
 
-export interface Toolbar {
-  element: HTMLElement;
-  show(position: number): void;
+export interface Toolbar extends View {
   /** Shows whether teaching mode is on. */
   teach(isOn: boolean): void;
   /** Shows whether the table stands in the place of the graph. */
@@ -85,19 +83,15 @@ function stepButton(name: string, title: string, act: () => void, ...children: C
 function createRunTo(trace: Trace, navigation: Navigation) {
   const list = element("datalist", { id: `gv-targets-${++toolbars}` });
   for (const target of targets(trace)) list.append(element("option", { value: target }));
-  const input = element("input", {
-    type: "text",
+  const input = textField({
     "aria-label": "Run to",
     title: "Run to the next event of a blob, an operator type, #index, a kind of event, a nested net, an iteration, NaN, or a condition: norm > 10 (Enter)",
     placeholder: "Run to…  blob, op, #2",
-    spellcheck: "false",
-    autocomplete: "off",
   });
   const message = element("span", { class: "gv-message", role: "status" });
   const clear = (): void => message.replaceChildren();
   // They are of the whole recording: in a lesson they would tell what comes.
   const suggest = (isOn: boolean): void => (isOn ? input.setAttribute("list", list.id) : input.removeAttribute("list"));
-  keepKeys(input);
   input.addEventListener("input", clear);
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && input.value.trim() !== "") {

@@ -5,7 +5,7 @@ import { behind } from "../../model/recording/sorted";
 import type { Trace } from "../../model/recording/trace";
 import { element, svgElement } from "../elements/dom";
 import { labelOf, look, mark } from "../elements/kinds";
-import type { Navigation } from "../elements/navigation";
+import type { Navigation, View } from "../elements/navigation";
 import { createSpans } from "./spans";
 
 /** Marks nearer than this many pixels would touch: then one mark stands for several events. */
@@ -20,9 +20,7 @@ interface Bucket {
   from: number;
 }
 
-export interface Timeline {
-  element: HTMLElement;
-  show(position: number): void;
+export interface Timeline extends View {
   dispose(): void;
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Question } from "../../../src/model/answers/asking";
-import { readHeld } from "../../../src/model/answers/page_answers";
+import { readPageAnswers } from "../../../src/model/answers/page_answers";
 
 const DOCUMENT = {
   rows: [["a", "b"], ["c", "d"]],
@@ -13,7 +13,7 @@ const DOCUMENT = {
   asked: { '["why_none","x@0"]': [[0, 0], [5, 1], [9, null]], '["check","#0"]': [[0, 2]] },
 };
 const asked = (document: unknown, question: Partial<Question>): Record<string, unknown> =>
-  readHeld(JSON.stringify(document))({ question: "why_none", arguments: ["x@0"], position: 0, ...question });
+  readPageAnswers(JSON.stringify(document))({ question: "why_none", arguments: ["x@0"], position: 0, ...question });
 
 test("an answer holds from its position up to the next one", () => {
   const early = { blocks: [["paragraph", "early", true], ["grid", "t", ["h", "i"], [["c", "d"], ["a", "b"]], ""]], data: null };
