@@ -2,7 +2,7 @@
 
 import type { Question } from "./model/answers/asking";
 import { missing, readPageAnswers, type Answering } from "./model/answers/page_answers";
-import { messageOf } from "./model/document/json";
+import { messageOf } from "./model/schema/json";
 import { createPatience } from "./views/shell/patience";
 import widget, { SHOWN, type Model, type State } from "./widget";
 

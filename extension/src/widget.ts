@@ -1,11 +1,10 @@
 // The notebook widget: an anywidget module around the debugger.
 
 import { createLine } from "./model/answers/asking";
-import { messageOf } from "./model/document/json";
 import { parseTrace } from "./model/document/parse";
-import { marks as readMarks } from "./model/document/parts";
 import { allLines } from "./model/recording/lines";
-import type { Marks } from "./model/recording/trace";
+import { messageOf } from "./model/schema/json";
+import { marks as readMarks, type Marks } from "./model/schema/marks";
 import { element } from "./views/elements/dom";
 import { counted } from "./views/elements/numbers";
 import { createDebugger, type DebuggerView } from "./views/shell/debugger";

@@ -1,6 +1,9 @@
 // A hand-made trace: FC, Relu, FC, Relu, Sum, FC, SoftmaxWithLoss, with a skip connection whose gradients are added.
 
-import type { EventKind, Ledger, Line, Phase, Trace, TraceEvent, Value } from "../src/model/recording/trace";
+import type { EventKind, Phase, TraceEvent } from "../src/model/schema/events";
+import type { Line } from "../src/model/schema/program";
+import type { Trace } from "../src/model/schema/trace";
+import type { Ledger, Value } from "../src/model/schema/values";
 
 type Operator = [type: string, inputs: string[], outputs: string[], formula: string];
 

@@ -10,11 +10,11 @@ import type { IDisposable } from "@lumino/disposable";
 import { Signal, type ISignal } from "@lumino/signaling";
 
 import { createLine } from "../model/answers/asking";
-import { messageOf } from "../model/document/json";
 import { parseTrace } from "../model/document/parse";
-import { marks as readMarks } from "../model/document/parts";
 import { marksOf } from "../model/filters/marks";
-import type { Marks, Trace } from "../model/recording/trace";
+import { messageOf } from "../model/schema/json";
+import { marks as readMarks, type Marks } from "../model/schema/marks";
+import type { Trace } from "../model/schema/trace";
 
 const TARGET = "gradviz";
 

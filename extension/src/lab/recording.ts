@@ -3,8 +3,8 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { ABCWidgetFactory, DocumentWidget, type DocumentRegistry } from "@jupyterlab/docregistry";
 
-import { messageOf } from "../model/document/json";
 import { parseTrace } from "../model/document/parse";
+import { messageOf } from "../model/schema/json";
 import { DebuggerBody } from "./body";
 import { gradvizIcon } from "./icon";
 

@@ -5,8 +5,10 @@ import { namesIn, nounOf, shortName, slots } from "../formula/naming";
 import { parse, FUNCTIONS, type Part } from "../formula/parser";
 import { currentEvent } from "../model/recording/cursor";
 import { forwardOf, linesNamed } from "../model/recording/lines";
-import type { Line, Trace, Value } from "../model/recording/trace";
 import { numbersOf, valueAt } from "../model/recording/values";
+import type { Line } from "../model/schema/program";
+import type { Trace } from "../model/schema/trace";
+import type { Value } from "../model/schema/values";
 
 export interface Link {
   /** The blob that the gradient which arrives is of, and that of the gradient given. */

@@ -1,8 +1,9 @@
 // What a lesson holds back: nothing may tell what comes after the position, since that is to be predicted.
 
 import { gradientsOf, isComplete } from "../model/recording/gradients";
-import type { Contribution, Ledger, Trace } from "../model/recording/trace";
 import { isComputed, type Place } from "../model/recording/values";
+import type { Trace } from "../model/schema/trace";
+import type { Contribution, Ledger } from "../model/schema/values";
 
 /** The last event that may be told of: in a lesson that of the position, unless it is the end; else any. */
 export function lastTold(trace: Trace, position: number, isVeiled: boolean): number {

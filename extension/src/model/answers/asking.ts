@@ -1,6 +1,6 @@
 // Questions that a view puts to a session, and what it hears; see gradviz/notebook/asking.py.
 
-import { list, messageOf, optional, record, refuse, text, type Reader } from "../document/json";
+import { list, messageOf, optional, record, refuse, text, type Reader } from "../schema/json";
 
 export type Name = "why_none" | "provenance" | "versions" | "check" | "state" | "paths" | "diff" | "numbers";
 

@@ -1,8 +1,10 @@
 // Whether what a trace document refers to is there.
 
 import { allLines, subnetOf } from "../recording/lines";
-import type { Line, Trace, TraceEvent } from "../recording/trace";
-import { refuse } from "./json";
+import type { TraceEvent } from "../schema/events";
+import { refuse } from "../schema/json";
+import type { Line } from "../schema/program";
+import type { Trace } from "../schema/trace";
 
 /** Groups of the drawing that one can lie in. */
 const MOST_AROUND = 200;

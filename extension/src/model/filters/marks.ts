@@ -1,6 +1,9 @@
 // What a person marks in a recording: breakpoints and watches; and what a line of the program has to do with them.
 
-import { KINDS, type BreakpointEntry, type Line, type Marks, type Trace } from "../recording/trace";
+import { KINDS } from "../schema/events";
+import type { BreakpointEntry, Marks } from "../schema/marks";
+import type { Line } from "../schema/program";
+import type { Trace } from "../schema/trace";
 import { withBreakpoint } from "./breakpoints";
 
 /** Those that the document brings. */

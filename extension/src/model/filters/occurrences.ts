@@ -4,7 +4,8 @@
 import { memoizedByText } from "../recording/memoized";
 import { occursAt } from "../recording/places";
 import { behind } from "../recording/sorted";
-import { KINDS, type Trace } from "../recording/trace";
+import { KINDS } from "../schema/events";
+import type { Trace } from "../schema/trace";
 import { evaluate, shown } from "./conditions/evaluate";
 import { isBlob, mentioned, type Node } from "./conditions/nodes";
 import { parse, truth } from "./conditions/parser";

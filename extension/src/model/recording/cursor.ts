@@ -2,9 +2,11 @@
 //
 // At position p, p events have happened and the current one is events[p - 1]; at 0 nothing has.
 
+import type { TraceEvent } from "../schema/events";
+import type { Line, Names } from "../schema/program";
+import type { Trace } from "../schema/trace";
 import { allLines, forwardId, linesNamed } from "./lines";
 import { behind } from "./sorted";
-import type { Line, Names, Trace, TraceEvent } from "./trace";
 
 /** future: not made yet (a forward operator never is: the net is there before anything happens); current: the forward operator being visited; new: made, changed or run by the current event. */
 export type LineState = "future" | "past" | "current" | "new";

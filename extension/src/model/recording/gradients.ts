@@ -1,8 +1,9 @@
 // Which blob a gradient is of, and which gradient a blob has, as the events of a recording tell it.
 
+import type { TraceEvent } from "../schema/events";
+import type { Trace } from "../schema/trace";
 import { bare } from "./lines";
 import { memoized } from "./memoized";
-import type { Trace, TraceEvent } from "./trace";
 
 /** A gradient that a blob version has from one position on. */
 export interface GradientSince {

@@ -1,8 +1,9 @@
 // The groups of a large net's drawing: which lines each holds, and how far these are at a position.
 
+import type { NodeGroup } from "../schema/drawing";
+import type { Line } from "../schema/program";
 import { allLines, linesById } from "./lines";
 import { memoized } from "./memoized";
-import type { Line, NodeGroup } from "./trace";
 
 export interface Group {
   id: string;

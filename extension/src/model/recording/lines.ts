@@ -1,7 +1,8 @@
 // The lines of a recording, and what their ids and the names of blob versions say.
 
+import type { Line, Subnet } from "../schema/program";
+import type { Trace } from "../schema/trace";
 import { memoized } from "./memoized";
-import type { Line, Subnet, Trace } from "./trace";
 
 /** Every line: the outermost net's, then those of each nested net, forward before backward. */
 export function allLines(trace: Trace): Line[] {

@@ -1,6 +1,7 @@
 // What kept the program from being run, where it was to be.
 
-import type { Obstacle, Trace } from "./trace";
+import type { Obstacle } from "../schema/program";
+import type { Trace } from "../schema/trace";
 
 /** Why, and the ways out. */
 export function reason({ message, ways_out }: Obstacle): string {

@@ -1,6 +1,7 @@
 // What each kind of event is called, and the mark it has in the timeline and before its sentence.
 
-import type { EventKind, Trace, TraceEvent } from "../../model/recording/trace";
+import type { EventKind, TraceEvent } from "../../model/schema/events";
+import type { Trace } from "../../model/schema/trace";
 import { svgElement } from "./dom";
 
 interface Look {

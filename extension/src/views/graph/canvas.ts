@@ -3,7 +3,8 @@
 
 import { currentEvent, forwardLine } from "../../model/recording/cursor";
 import { allLines, subnetOf } from "../../model/recording/lines";
-import type { BreakpointEntry, Trace } from "../../model/recording/trace";
+import type { BreakpointEntry } from "../../model/schema/marks";
+import type { Trace } from "../../model/schema/trace";
 import { element } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";

@@ -5,7 +5,8 @@ import { currentEvent, forwardLine } from "../../model/recording/cursor";
 import { groupOfNode, groupsAround, groupsOf, type Group } from "../../model/recording/groups";
 import { allLines } from "../../model/recording/lines";
 import { behind } from "../../model/recording/sorted";
-import type { BreakpointEntry, Trace } from "../../model/recording/trace";
+import type { BreakpointEntry } from "../../model/schema/marks";
+import type { Trace } from "../../model/schema/trace";
 import { svgElement } from "../elements/dom";
 import type { Drawing } from "./drawing/svg";
 

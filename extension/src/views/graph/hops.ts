@@ -2,7 +2,8 @@
 // either way, each with what came from it in the backward pass.
 
 import { linesById, netOf, subnetOf } from "../../model/recording/lines";
-import type { Line, Trace } from "../../model/recording/trace";
+import type { Line } from "../../model/schema/program";
+import type { Trace } from "../../model/schema/trace";
 
 /** The ids of the lines within `hops` of a line, itself included; an unknown line has none. */
 export function neighbourhood(trace: Trace, line: string, hops: number): Set<string> {

@@ -2,8 +2,9 @@
 
 import { joinedBy, markup, mathElement, named, noun, nounText, type Printed } from "../../formula/mathml";
 import { chainAt, sumAt, type Link, type Sum } from "../../lesson/chain";
-import type { Trace, Value } from "../../model/recording/trace";
 import { numbersOf } from "../../model/recording/values";
+import type { Trace } from "../../model/schema/trace";
+import type { Value } from "../../model/schema/values";
 import { glance, DIGITS, NOT_YET } from "../elements/array";
 import { element } from "../elements/dom";
 import { quantity } from "../elements/numbers";

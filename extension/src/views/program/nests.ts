@@ -1,7 +1,8 @@
 // Nested nets in the program's text: indented below the operator that runs them, folded until somebody looks inside.
 
 import { placesOf } from "../../model/recording/places";
-import type { Line, Subnet, Trace } from "../../model/recording/trace";
+import type { Line, Subnet } from "../../model/schema/program";
+import type { Trace } from "../../model/schema/trace";
 
 export type Part = "forward" | "backward";
 

@@ -3,8 +3,10 @@
 import { currentEvent, forwardLine } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lines";
 import { crumbs, placesOf } from "../../model/recording/places";
-import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/recording/trace";
 import { roundText } from "../../model/recording/values";
+import type { BreakpointEntry } from "../../model/schema/marks";
+import type { Line, Subnet } from "../../model/schema/program";
+import type { Trace } from "../../model/schema/trace";
 import { element } from "../elements/dom";
 import { isSum } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";

@@ -2,8 +2,8 @@
 
 import { linesById, numberOf } from "../../model/recording/lines";
 import { crumbs, type Crumb } from "../../model/recording/places";
-import type { Trace } from "../../model/recording/trace";
 import { roundText } from "../../model/recording/values";
+import type { Trace } from "../../model/schema/trace";
 import { button, element, iconButton, ICONS } from "../elements/dom";
 import type { Navigation, View } from "../elements/navigation";
 

@@ -2,7 +2,7 @@
 
 import { mathElement } from "../../formula/mathml";
 import { stepFormula } from "../../formula/steps";
-import type { Trace } from "../../model/recording/trace";
+import type { Trace } from "../../model/schema/trace";
 import { element, rewinding } from "../elements/dom";
 import type { View } from "../elements/navigation";
 

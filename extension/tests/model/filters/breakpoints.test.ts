@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { parseTrace } from "../../../src/model/document/parse";
-import { marks as readMarks } from "../../../src/model/document/parts";
 import { continueFrom, hitsOf, logBy, meaningOf, remarks, reverseContinueFrom, stopAt, withBreakpoint } from "../../../src/model/filters/breakpoints";
 import { shown } from "../../../src/model/filters/conditions/evaluate";
 import { breakpointsAt, sameMarks, toggledAt } from "../../../src/model/filters/marks";
 import { runTo } from "../../../src/model/filters/occurrences";
 import { watched } from "../../../src/model/filters/watches";
 import { otherClock } from "../../../src/model/recording/cursor";
-import type { BreakpointEntry, Trace } from "../../../src/model/recording/trace";
+import { marks as readMarks, type BreakpointEntry } from "../../../src/model/schema/marks";
+import type { Trace } from "../../../src/model/schema/trace";
 import { matrix, residualTrace } from "../../fixture";
 
 const trace = residualTrace();

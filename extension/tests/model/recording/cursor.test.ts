@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { runTo } from "../../../src/model/filters/occurrences";
-import {
-  clamp, currentEvent, formAt, hasRun, lineState, linesMade, namesAt, nextEvent, touchedLines,
-} from "../../../src/model/recording/cursor";
+import { clamp, currentEvent, formAt, hasRun, linesMade, lineState, namesAt, nextEvent, touchedLines } from "../../../src/model/recording/cursor";
 import { backOver, over } from "../../../src/model/recording/places";
-import type { Line } from "../../../src/model/recording/trace";
+import type { Line } from "../../../src/model/schema/program";
 import { residualTrace } from "../../fixture";
 
 const trace = residualTrace();

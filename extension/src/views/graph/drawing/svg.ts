@@ -1,7 +1,7 @@
 // Rebuilds a drawing from untrusted SVG text: only shapes and text, only attributes that say where and how they are.
 
-import type { Graph } from "../../../model/recording/trace";
-import { SVG_NAMESPACE, svgElement } from "../../elements/dom";
+import type { Graph } from "../../../model/schema/drawing";
+import { svgElement, SVG_NAMESPACE } from "../../elements/dom";
 import { foldPath, round, type Fold, type Span } from "./folds";
 import { isBeside, lay, readLevel, spoken, type Laid, type Level } from "./levels";
 import { heightOf, offset, type Part } from "./parts";

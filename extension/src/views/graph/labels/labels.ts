@@ -1,8 +1,8 @@
 // Teaching mode in the graph: the value above and the gradient below each wire, as far as they are computed.
 
 import { isSeveral, severalAt, toldAt, type Several, type Told, type Wire } from "../../../lesson/wires";
-import type { Trace } from "../../../model/recording/trace";
 import { elementsOf } from "../../../model/recording/values";
+import type { Trace } from "../../../model/schema/trace";
 import { glance, DIGITS, NOT_YET, NOT_YET_IN_SHORT } from "../../elements/array";
 import { svgElement } from "../../elements/dom";
 import { quantity, NOT_COMPUTED } from "../../elements/numbers";

@@ -106,3 +106,33 @@ export function dictionary<T>(item: Reader<T>): Reader<Record<string, T>> {
     return entries;
   };
 }
+
+/** What a reader reads, or one that first has to know something. */
+export type Read<R> = R extends (...given: never[]) => infer T ? (T extends Reader<infer Part> ? Part : T) : never;
+
+/** Most of a document are lists of texts: those that are right are taken as they are. */
+export const texts: Reader<string[]> = (value, path) =>
+  Array.isArray(value) && value.every((one) => typeof one === "string") ? (value as string[]) : list(text)(value, path);
+
+export const flag: Reader<boolean> = (value, path) => (typeof value === "boolean" ? value : refuse(path, "is neither true nor false"));
+export const count = whole(0);
+export const index = optional(count);
+export const name = optional(text);
+
+type Field = <F>(name: string, reader: Reader<F>) => F;
+type LaterField = <F>(name: string, reader: Reader<F>, missing: F) => F;
+
+/** A reader of one object: hands out its fields with their paths; `later` those that are left out where they say nothing, and those that older documents do not have. */
+export function fields<T>(build: (field: Field, later: LaterField) => T): Reader<T> {
+  return (value, path) => {
+    const entry = record(value, path);
+    try {
+      return build(
+        (name, reader) => reader(entry[name], name),
+        (name, reader, missing) => (name in entry ? reader(entry[name], name) : missing),
+      );
+    } catch (error) {
+      throw within(path, error);
+    }
+  };
+}
