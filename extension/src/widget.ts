@@ -3,8 +3,9 @@
 import { createLine } from "./model/answers/asking";
 import { parseTrace } from "./model/document/parse";
 import { allLines } from "./model/recording/lines";
+import type { Marks } from "./model/schema";
 import { messageOf } from "./model/schema/json";
-import { marks as readMarks, type Marks } from "./model/schema/marks";
+import { marks as readMarks } from "./model/schema/marks";
 import { element } from "./views/elements/dom";
 import { counted } from "./views/elements/numbers";
 import { createDebugger, type DebuggerView } from "./views/shell/debugger";

@@ -1,9 +1,6 @@
 // A hand-made trace: FC, Relu, FC, Relu, Sum, FC, SoftmaxWithLoss, with a skip connection whose gradients are added.
 
-import type { EventKind, Phase, TraceEvent } from "../src/model/schema/events";
-import type { Line } from "../src/model/schema/program";
-import type { Trace } from "../src/model/schema/trace";
-import type { Ledger, Value } from "../src/model/schema/values";
+import type { EventKind, Ledger, Line, Phase, Trace, TraceEvent, Value } from "../src/model/schema";
 
 type Operator = [type: string, inputs: string[], outputs: string[], formula: string];
 

@@ -1,8 +1,7 @@
 // A loop as Python writes it: While #1 runs a Do, whose net is one Tanh, three times; its backward pass goes back through them.
 
 import { parseTrace } from "../src/model/document/parse";
-import type { Line } from "../src/model/schema/program";
-import type { Trace } from "../src/model/schema/trace";
+import type { Line, Trace } from "../src/model/schema";
 
 export const ROUNDS = 3;
 

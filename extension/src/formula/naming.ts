@@ -4,8 +4,7 @@ import { namesAt } from "../model/recording/cursor";
 import { blobOf } from "../model/recording/gradients";
 import { allLines, bare, forwardOf, original, subnetOf } from "../model/recording/lines";
 import { memoized } from "../model/recording/memoized";
-import type { Formula, Line, Names } from "../model/schema/program";
-import type { Trace } from "../model/schema/trace";
+import type { Formula, Line, Names, Trace } from "../model/schema";
 import type { Naming, Noun } from "./mathml";
 
 /** Longer names of blobs are cut; the program has them whole. */

@@ -2,10 +2,7 @@
 
 import { currentEvent, forwardLine, namesAt } from "../model/recording/cursor";
 import { forwardOf, linesById, linesNamed, subnetOf } from "../model/recording/lines";
-import type { TraceEvent } from "../model/schema/events";
-import type { Line } from "../model/schema/program";
-import type { Trace } from "../model/schema/trace";
-import type { Contribution, Ledger } from "../model/schema/values";
+import type { Contribution, Ledger, Line, Trace, TraceEvent } from "../model/schema";
 import { joinedBy, markup, named, noun, nounText, print, row, sign, words, type Noun, type Printed } from "./mathml";
 import { namesIn, namingOf, nounOf, shortName } from "./naming";
 

@@ -3,8 +3,7 @@
 import { Widget } from "@lumino/widgets";
 
 import type { Ask } from "../model/answers/asking";
-import type { Marks } from "../model/schema/marks";
-import type { Trace } from "../model/schema/trace";
+import type { Marks, Trace } from "../model/schema";
 import { createDebugger, type DebuggerView } from "../views/shell/debugger";
 
 export class DebuggerBody extends Widget {

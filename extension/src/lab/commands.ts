@@ -6,7 +6,7 @@ import { InputDialog, Notification, type ICommandPalette } from "@jupyterlab/app
 import { runTo } from "../model/filters/occurrences";
 import { clamp } from "../model/recording/cursor";
 import { backOver, into, out, over } from "../model/recording/places";
-import type { Trace } from "../model/schema/trace";
+import type { Trace } from "../model/schema";
 import type { DebuggerBody } from "./body";
 import { gradvizIcon } from "./icon";
 

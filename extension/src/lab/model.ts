@@ -12,9 +12,9 @@ import { Signal, type ISignal } from "@lumino/signaling";
 import { createLine } from "../model/answers/asking";
 import { parseTrace } from "../model/document/parse";
 import { marksOf } from "../model/filters/marks";
+import type { Marks, Trace } from "../model/schema";
 import { messageOf } from "../model/schema/json";
-import { marks as readMarks, type Marks } from "../model/schema/marks";
-import type { Trace } from "../model/schema/trace";
+import { marks as readMarks } from "../model/schema/marks";
 
 const TARGET = "gradviz";
 

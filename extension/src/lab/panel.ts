@@ -4,7 +4,7 @@ import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
 import { PanelLayout, Widget } from "@lumino/widgets";
 
 import { KERNEL_GONE, type Question, type Reply } from "../model/answers/asking";
-import type { Marks } from "../model/schema/marks";
+import type { Marks } from "../model/schema";
 import { DebuggerBody } from "./body";
 import { gradvizIcon } from "./icon";
 import { SessionModel, type Session } from "./model";

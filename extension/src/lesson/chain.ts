@@ -6,9 +6,7 @@ import { parse, FUNCTIONS, type Part } from "../formula/parser";
 import { currentEvent } from "../model/recording/cursor";
 import { forwardOf, linesNamed } from "../model/recording/lines";
 import { numbersOf, valueAt } from "../model/recording/values";
-import type { Line } from "../model/schema/program";
-import type { Trace } from "../model/schema/trace";
-import type { Value } from "../model/schema/values";
+import type { Line, Trace, Value } from "../model/schema";
 
 export interface Link {
   /** The blob that the gradient which arrives is of, and that of the gradient given. */

@@ -1,6 +1,6 @@
 // A lesson: what was predicted, what came, and how often it was right.
 
-import type { Trace } from "../model/schema/trace";
+import type { Trace } from "../model/schema";
 import { isRight, numbersIn, questionAt, type Question } from "./questions";
 
 export interface Outcome {

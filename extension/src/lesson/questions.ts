@@ -5,9 +5,7 @@ import { forwardLine, nextEvent } from "../model/recording/cursor";
 import { gradientsOf } from "../model/recording/gradients";
 import { linesById, linesNamed, netOf, original, subnetOf } from "../model/recording/lines";
 import { numbersOf, valueOf } from "../model/recording/values";
-import type { TraceEvent } from "../model/schema/events";
-import type { Line } from "../model/schema/program";
-import type { Trace } from "../model/schema/trace";
+import type { Line, Trace, TraceEvent } from "../model/schema";
 
 /** A question about the event that comes next; code stands between backticks. */
 export type Question = { ask: string; line: Line | null } & ({ kind: "choice"; choices: string[]; right: number } | { kind: "numbers"; right: number[] });

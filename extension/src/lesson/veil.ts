@@ -2,8 +2,7 @@
 
 import { gradientsOf, isComplete } from "../model/recording/gradients";
 import { isComputed, type Place } from "../model/recording/values";
-import type { Trace } from "../model/schema/trace";
-import type { Contribution, Ledger } from "../model/schema/values";
+import type { Contribution, Ledger, Trace } from "../model/schema";
 
 /** The last event that may be told of: in a lesson that of the position, unless it is the end; else any. */
 export function lastTold(trace: Trace, position: number, isVeiled: boolean): number {

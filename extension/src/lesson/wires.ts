@@ -4,9 +4,7 @@ import { shortName } from "../formula/naming";
 import { blobOf, gradientsOf, isComplete, type GradientSince } from "../model/recording/gradients";
 import { forwardOf, linesNamed, subnetOf } from "../model/recording/lines";
 import { forwardRun, valueAt } from "../model/recording/values";
-import type { Line } from "../model/schema/program";
-import type { Trace } from "../model/schema/trace";
-import type { Scalar, Value } from "../model/schema/values";
+import type { Line, Scalar, Trace, Value } from "../model/schema";
 
 /** A blob on its way from a line to those that read it; null: it comes from around the net; none: nobody reads it. */
 export interface Wire {

@@ -10,10 +10,7 @@ import { looseWires, severalAt, toldAt, wiresBetween, type Wire } from "../../sr
 import { gradientsOf } from "../../src/model/recording/gradients";
 import { linesById } from "../../src/model/recording/lines";
 import { forwardRun, numbersOf } from "../../src/model/recording/values";
-import type { TraceEvent } from "../../src/model/schema/events";
-import type { Line } from "../../src/model/schema/program";
-import type { Trace } from "../../src/model/schema/trace";
-import type { Ledger, Value } from "../../src/model/schema/values";
+import type { Ledger, Line, Trace, TraceEvent, Value } from "../../src/model/schema";
 import { overlaps, place, pointsOf } from "../../src/views/graph/labels/placing";
 import { matrix, residualTrace } from "../fixture";
 import { loopTrace } from "../loop";

@@ -1,11 +1,12 @@
 // Reads a trace document from text.
 
+import type { Trace } from "../schema";
 import { graph } from "../schema/drawing";
 import { event, frame, schedule } from "../schema/events";
 import { choice, dictionary, list, messageOf, optional, record, refuse, text, whole, type Reader } from "../schema/json";
 import { breakpoint } from "../schema/marks";
 import { formulas, gradientName, line, obstacle, subnet, ys, type Sizes } from "../schema/program";
-import { ENGINES, FORMAT, VERSION, type Trace } from "../schema/trace";
+import { ENGINES, FORMAT, VERSION } from "../schema/trace";
 import { ledger, merge, value, workspaces } from "../schema/values";
 import { checkReferences } from "./references";
 import { arrays, readEvents } from "./rows";

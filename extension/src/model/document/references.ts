@@ -1,10 +1,8 @@
 // Whether what a trace document refers to is there.
 
 import { allLines, subnetOf } from "../recording/lines";
-import type { TraceEvent } from "../schema/events";
+import type { Line, Trace, TraceEvent } from "../schema";
 import { refuse } from "../schema/json";
-import type { Line } from "../schema/program";
-import type { Trace } from "../schema/trace";
 
 /** Groups of the drawing that one can lie in. */
 const MOST_AROUND = 200;

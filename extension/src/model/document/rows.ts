@@ -5,9 +5,9 @@
 // Arrays of one shape, dtype and device name that once; the row of each is [kind, preview, numbers,
 // counts, stack, histogram].
 
-import type { TraceEvent } from "../schema/events";
+import type { Scalar, TraceEvent, Value } from "../schema";
 import { list, refuse, text, whole, type Reader } from "../schema/json";
-import { histogram, preview, type Scalar, type Value } from "../schema/values";
+import { histogram, preview } from "../schema/values";
 
 /** Characters that the narrations of all rows may have together. A row is short, and what it repeats need not be. */
 export const MOST_TOLD = 200_000_000;

@@ -3,8 +3,7 @@
 // A recording does not change, so the hits of a breakpoint are a list of positions. The first `ignore` occurrences do not
 // count; of the others each `every`-th is a hit.
 
-import type { BreakpointEntry } from "../schema/marks";
-import type { Trace } from "../schema/trace";
+import type { BreakpointEntry, Trace } from "../schema";
 import { evaluate, shown } from "./conditions/evaluate";
 import type { Node } from "./conditions/nodes";
 import { parse } from "./conditions/parser";

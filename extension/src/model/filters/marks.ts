@@ -1,9 +1,6 @@
 // What a person marks in a recording: breakpoints and watches; and what a line of the program has to do with them.
 
-import { KINDS } from "../schema/events";
-import type { BreakpointEntry, Marks } from "../schema/marks";
-import type { Line } from "../schema/program";
-import type { Trace } from "../schema/trace";
+import { KINDS, type BreakpointEntry, type Line, type Marks, type Trace } from "../schema";
 import { withBreakpoint } from "./breakpoints";
 
 /** Those that the document brings. */

@@ -4,8 +4,7 @@
 import { memoizedByText } from "../recording/memoized";
 import { occursAt } from "../recording/places";
 import { behind } from "../recording/sorted";
-import { KINDS } from "../schema/events";
-import type { Trace } from "../schema/trace";
+import { KINDS, type Trace } from "../schema";
 import { evaluate, shown } from "./conditions/evaluate";
 import { isBlob, mentioned, type Node } from "./conditions/nodes";
 import { parse, truth } from "./conditions/parser";

@@ -1,8 +1,7 @@
 // Watches: what an expression about blobs is at a position, and what it was at every event that changed it.
 
 import { memoizedByText } from "../recording/memoized";
-import type { Trace } from "../schema/trace";
-import type { Value } from "../schema/values";
+import type { Trace, Value } from "../schema";
 import { evaluate, shown, type Context, type Result } from "./conditions/evaluate";
 import { isBlob, mentioned, type Node } from "./conditions/nodes";
 import { ConditionError } from "./conditions/tokens";

@@ -8,10 +8,7 @@ import { memoized } from "../recording/memoized";
 import { pathOf } from "../recording/places";
 import { behind } from "../recording/sorted";
 import { loopAround, valueOf } from "../recording/values";
-import type { TraceEvent } from "../schema/events";
-import type { Line } from "../schema/program";
-import type { Trace } from "../schema/trace";
-import type { Value } from "../schema/values";
+import type { Line, Trace, TraceEvent, Value } from "../schema";
 import type { Context, Result } from "./conditions/evaluate";
 import { isBlob } from "./conditions/nodes";
 

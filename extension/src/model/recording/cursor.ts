@@ -2,9 +2,7 @@
 //
 // At position p, p events have happened and the current one is events[p - 1]; at 0 nothing has.
 
-import type { TraceEvent } from "../schema/events";
-import type { Line, Names } from "../schema/program";
-import type { Trace } from "../schema/trace";
+import type { Line, Names, Trace, TraceEvent } from "../schema";
 import { allLines, forwardId, linesNamed } from "./lines";
 import { behind } from "./sorted";
 

@@ -1,7 +1,6 @@
 // Which blob a gradient is of, and which gradient a blob has, as the events of a recording tell it.
 
-import type { TraceEvent } from "../schema/events";
-import type { Trace } from "../schema/trace";
+import type { Trace, TraceEvent } from "../schema";
 import { bare } from "./lines";
 import { memoized } from "./memoized";
 

@@ -1,7 +1,6 @@
 // The groups of a large net's drawing: which lines each holds, and how far these are at a position.
 
-import type { NodeGroup } from "../schema/drawing";
-import type { Line } from "../schema/program";
+import type { Line, NodeGroup } from "../schema";
 import { allLines, linesById } from "./lines";
 import { memoized } from "./memoized";
 

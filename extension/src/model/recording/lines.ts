@@ -1,7 +1,6 @@
 // The lines of a recording, and what their ids and the names of blob versions say.
 
-import type { Line, Subnet } from "../schema/program";
-import type { Trace } from "../schema/trace";
+import type { Line, Subnet, Trace } from "../schema";
 import { memoized } from "./memoized";
 
 /** Every line: the outermost net's, then those of each nested net, forward before backward. */

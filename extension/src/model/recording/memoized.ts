@@ -1,6 +1,6 @@
 // What is worked out of a trace, which does not change: once, and for as long as the trace is there.
 
-import type { Trace } from "../schema/trace";
+import type { Trace } from "../schema";
 
 /** The same function, which reads each trace once. */
 export function memoized<T>(read: (trace: Trace) => T): (trace: Trace) => T {

@@ -1,7 +1,6 @@
 // What kept the program from being run, where it was to be.
 
-import type { Obstacle } from "../schema/program";
-import type { Trace } from "../schema/trace";
+import type { Obstacle, Trace } from "../schema";
 
 /** Why, and the ways out. */
 export function reason({ message, ways_out }: Obstacle): string {

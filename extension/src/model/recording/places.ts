@@ -3,9 +3,7 @@
 // Position p stands between event p - 1, the current one, and event p, the next one. An EnteredSubnet opens a nested net
 // that its LeftSubnet closes; a net in which the recording stops stays open.
 
-import type { Frame, TraceEvent } from "../schema/events";
-import type { Subnet } from "../schema/program";
-import type { Trace } from "../schema/trace";
+import type { Frame, Subnet, Trace, TraceEvent } from "../schema";
 import { memoized } from "./memoized";
 
 const NOWHERE = -1;

@@ -1,7 +1,6 @@
 // What the schedule of a define-by-run pass holds at a position: pure functions of a trace and a position.
 
-import type { Grad, Pool, Wait } from "../schema/events";
-import type { Trace } from "../schema/trace";
+import type { Grad, Pool, Trace, Wait } from "../schema";
 
 export interface ScheduleState {
   /** The functions that wait, the next one first. */

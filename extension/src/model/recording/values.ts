@@ -1,10 +1,7 @@
 // Which value a blob version has: around all nested nets there is one, in a nested net one for each run. And what an array
 // tells where it is small.
 
-import type { Frame } from "../schema/events";
-import type { Line } from "../schema/program";
-import type { Trace } from "../schema/trace";
-import type { Scalar, Value } from "../schema/values";
+import type { Frame, Line, Scalar, Trace, Value } from "../schema";
 import { bare } from "./lines";
 import { memoized } from "./memoized";
 import { placesOf, runsAround } from "./places";

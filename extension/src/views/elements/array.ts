@@ -1,7 +1,7 @@
 // How an array is shown: in a few characters, in words, as a heat map, as a histogram.
 
 import { elementsOf } from "../../model/recording/values";
-import type { Scalar, Value } from "../../model/schema/values";
+import type { Scalar, Value } from "../../model/schema";
 import { element } from "./dom";
 import { count, counted, quantity, shapeText, NOT_COMPUTED } from "./numbers";
 

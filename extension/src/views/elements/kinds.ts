@@ -1,7 +1,6 @@
 // What each kind of event is called, and the mark it has in the timeline and before its sentence.
 
-import type { EventKind, TraceEvent } from "../../model/schema/events";
-import type { Trace } from "../../model/schema/trace";
+import type { EventKind, Trace, TraceEvent } from "../../model/schema";
 import { svgElement } from "./dom";
 
 interface Look {

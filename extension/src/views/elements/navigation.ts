@@ -1,6 +1,6 @@
 // What the debugger asks of its views, and they of it.
 
-import type { Marks } from "../../model/schema/marks";
+import type { Marks } from "../../model/schema";
 
 /** A part of the debugger that shows a position. */
 export interface View {

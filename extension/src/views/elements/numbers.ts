@@ -1,6 +1,6 @@
 // Numbers as people read them: four significant digits, real minus signs, words for what is no number.
 
-import type { Scalar } from "../../model/schema/values";
+import type { Scalar } from "../../model/schema";
 
 export const NOT_COMPUTED = "not computed";
 

@@ -3,8 +3,7 @@
 
 import { currentEvent, forwardLine } from "../../model/recording/cursor";
 import { allLines, subnetOf } from "../../model/recording/lines";
-import type { BreakpointEntry } from "../../model/schema/marks";
-import type { Trace } from "../../model/schema/trace";
+import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";

@@ -3,7 +3,7 @@
 
 import { groupOfNode, groupsOf } from "../../model/recording/groups";
 import { linesById, subnetOf } from "../../model/recording/lines";
-import type { Trace } from "../../model/schema/trace";
+import type { Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import type { Level } from "./drawing/levels";
 import type { Drawing, Source } from "./drawing/svg";

@@ -1,7 +1,7 @@
 // The focus: only what lies within some hops of one operator is shown.
 
 import { linesById, numberOf } from "../../model/recording/lines";
-import type { Trace } from "../../model/schema/trace";
+import type { Trace } from "../../model/schema";
 import { element, iconButton, leave, ICONS } from "../elements/dom";
 import { counted } from "../elements/numbers";
 import { neighbourhood } from "./hops";

@@ -1,9 +1,8 @@
 // The graph's pane: the drawing, or the table of the operators, and what is done to them: zoom, search, focus.
 
 import { linesById } from "../../model/recording/lines";
+import type { BreakpointEntry, Trace } from "../../model/schema";
 import { messageOf } from "../../model/schema/json";
-import type { BreakpointEntry } from "../../model/schema/marks";
-import type { Trace } from "../../model/schema/trace";
 import { element, iconButton, ICONS } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { createCanvas, type Canvas } from "./canvas";

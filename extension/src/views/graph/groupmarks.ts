@@ -5,8 +5,7 @@ import { currentEvent, forwardLine } from "../../model/recording/cursor";
 import { groupOfNode, groupsAround, groupsOf, type Group } from "../../model/recording/groups";
 import { allLines } from "../../model/recording/lines";
 import { behind } from "../../model/recording/sorted";
-import type { BreakpointEntry } from "../../model/schema/marks";
-import type { Trace } from "../../model/schema/trace";
+import type { BreakpointEntry, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import type { Drawing } from "./drawing/svg";
 

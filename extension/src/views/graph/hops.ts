@@ -2,8 +2,7 @@
 // either way, each with what came from it in the backward pass.
 
 import { linesById, netOf, subnetOf } from "../../model/recording/lines";
-import type { Line } from "../../model/schema/program";
-import type { Trace } from "../../model/schema/trace";
+import type { Line, Trace } from "../../model/schema";
 
 /** The ids of the lines within `hops` of a line, itself included; an unknown line has none. */
 export function neighbourhood(trace: Trace, line: string, hops: number): Set<string> {

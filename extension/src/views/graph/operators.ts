@@ -3,9 +3,7 @@
 import { isMade, lastTold } from "../../lesson/veil";
 import { hasRun } from "../../model/recording/cursor";
 import { bare, subnetOf } from "../../model/recording/lines";
-import type { GradientName, Line } from "../../model/schema/program";
-import type { Trace } from "../../model/schema/trace";
-import type { Scalar } from "../../model/schema/values";
+import type { GradientName, Line, Scalar, Trace } from "../../model/schema";
 import { NOT_YET_IN_SHORT } from "../elements/array";
 import { button, element, version, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";

@@ -1,8 +1,7 @@
 // Searching the graph: a field that finds operators by type, name, blob or index, and goes from one to the next.
 
 import { allLines } from "../../model/recording/lines";
-import type { Line } from "../../model/schema/program";
-import type { Trace } from "../../model/schema/trace";
+import type { Line, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 import { textField } from "../elements/entry";
 

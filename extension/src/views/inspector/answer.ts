@@ -4,7 +4,7 @@ import type { Answers } from "../../model/answers/answers";
 import type { Block, Question, Reply } from "../../model/answers/asking";
 import { linesById } from "../../model/recording/lines";
 import { memoized } from "../../model/recording/memoized";
-import type { Trace } from "../../model/schema/trace";
+import type { Trace } from "../../model/schema";
 import { button, element, linkButton, quiet, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 

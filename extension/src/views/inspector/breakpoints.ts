@@ -2,8 +2,7 @@
 
 import { hitsOf, logBy, meaningOf, remarks, withBreakpoint } from "../../model/filters/breakpoints";
 import { after, runTo } from "../../model/filters/occurrences";
-import type { BreakpointEntry } from "../../model/schema/marks";
-import type { Trace } from "../../model/schema/trace";
+import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element, iconButton, linkButton, quiet, refill, ICONS } from "../elements/dom";
 import { entryForm } from "../elements/entry";
 import type { Navigation } from "../elements/navigation";

@@ -1,8 +1,7 @@
 // Which occurrences of a breakpoint count, and what it logs where it does not stop: a form below its row.
 
 import { meaningOf } from "../../model/filters/breakpoints";
-import type { BreakpointEntry } from "../../model/schema/marks";
-import type { Trace } from "../../model/schema/trace";
+import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element, type Attributes } from "../elements/dom";
 import { createFault, textField } from "../elements/entry";
 

@@ -3,8 +3,7 @@
 import { isAdded, ledgerAt } from "../../lesson/veil";
 import { placesOf } from "../../model/recording/places";
 import { loopAround, roundText, valueOf } from "../../model/recording/values";
-import type { Trace } from "../../model/schema/trace";
-import type { Contribution, Ledger, Scalar, Value } from "../../model/schema/values";
+import type { Contribution, Ledger, Scalar, Trace, Value } from "../../model/schema";
 import { describe, picture, NOT_YET, NOT_YET_IN_SHORT } from "../elements/array";
 import { element, leave, linkButton, quiet, version, type Child } from "../elements/dom";
 import { counted, percent, quantity, NOT_COMPUTED } from "../elements/numbers";

@@ -1,8 +1,6 @@
 // The inspector's Ledger tab where rows of a sparse gradient were merged: which indices repeated, and what it changed.
 
-import type { SliceName } from "../../model/schema/program";
-import type { Trace } from "../../model/schema/trace";
-import type { Merge } from "../../model/schema/values";
+import type { Merge, SliceName, Trace } from "../../model/schema";
 import { picture } from "../elements/array";
 import { element, version, type Child } from "../elements/dom";
 import { count, counted, quantity, NOT_COMPUTED } from "../elements/numbers";

@@ -1,8 +1,7 @@
 // One blob in every iteration of a loop: a line of its norms, and a way to look at it in another iteration.
 
 import { loopAround, roundText, type Round } from "../../model/recording/values";
-import type { Trace } from "../../model/schema/trace";
-import type { Scalar } from "../../model/schema/values";
+import type { Scalar, Trace } from "../../model/schema";
 import { element, svgElement, turnButton } from "../elements/dom";
 import { count, quantity, NOT_COMPUTED } from "../elements/numbers";
 

@@ -2,8 +2,7 @@
 
 import { currentEvent } from "../../model/recording/cursor";
 import { isNew, scheduleAt } from "../../model/recording/schedule";
-import type { Grad, Pool, Wait } from "../../model/schema/events";
-import type { Trace } from "../../model/schema/trace";
+import type { Grad, Pool, Trace, Wait } from "../../model/schema";
 import { button, element, leave, linkButton, quiet, version, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { count, counted, quantity, shapeText } from "../elements/numbers";

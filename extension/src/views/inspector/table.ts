@@ -1,7 +1,7 @@
 // The numbers of an array as a table: those that the document has, or a page of them that the kernel has.
 
 import type { Reply } from "../../model/answers/asking";
-import type { Scalar, Value } from "../../model/schema/values";
+import type { Scalar, Value } from "../../model/schema";
 import { element, linkButton, turnButton } from "../elements/dom";
 import { count, quantity } from "../elements/numbers";
 import { answerCard, shownReply, type Asking } from "./answer";

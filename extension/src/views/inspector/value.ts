@@ -1,9 +1,7 @@
 // The inspector's Value tab: the blobs in focus, and what is known of the one that is chosen.
 
 import { computedAt, isComputed, loopAround, makerOf, roundText, valueOf, type Place } from "../../model/recording/values";
-import type { Line } from "../../model/schema/program";
-import type { Trace } from "../../model/schema/trace";
-import type { Scalar, Value } from "../../model/schema/values";
+import type { Line, Scalar, Trace, Value } from "../../model/schema";
 import { describe, histogram, note, picture, NOT_YET } from "../elements/array";
 import { createChoice } from "../elements/choice";
 import { element, version, type Child } from "../elements/dom";

@@ -1,7 +1,7 @@
 // The inspector's Value tab for a scope blob: the workspaces on its stack, and what is in each.
 
 import { blobsIn, forwardIteration, loopAround, valueOf, workspacesOn } from "../../model/recording/values";
-import type { Trace } from "../../model/schema/trace";
+import type { Trace } from "../../model/schema";
 import { describe, picture } from "../elements/array";
 import { createChoice } from "../elements/choice";
 import { element, leave, linkButton, quiet, version } from "../elements/dom";

@@ -3,8 +3,7 @@
 import { joinedBy, markup, mathElement, named, noun, nounText, type Printed } from "../../formula/mathml";
 import { chainAt, sumAt, type Link, type Sum } from "../../lesson/chain";
 import { numbersOf } from "../../model/recording/values";
-import type { Trace } from "../../model/schema/trace";
-import type { Value } from "../../model/schema/values";
+import type { Trace, Value } from "../../model/schema";
 import { glance, DIGITS, NOT_YET } from "../elements/array";
 import { element } from "../elements/dom";
 import { quantity } from "../elements/numbers";

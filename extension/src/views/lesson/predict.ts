@@ -4,7 +4,7 @@ import { mathElement } from "../../formula/mathml";
 import { lineFormula } from "../../formula/steps";
 import type { Lesson, Outcome } from "../../lesson/lesson";
 import { questionAt, type Question } from "../../lesson/questions";
-import type { Trace } from "../../model/schema/trace";
+import type { Trace } from "../../model/schema";
 import { element, marked } from "../elements/dom";
 import { textField } from "../elements/entry";
 import type { Navigation, View } from "../elements/navigation";

@@ -1,8 +1,7 @@
 // Nested nets in the program's text: indented below the operator that runs them, folded until somebody looks inside.
 
 import { placesOf } from "../../model/recording/places";
-import type { Line, Subnet } from "../../model/schema/program";
-import type { Trace } from "../../model/schema/trace";
+import type { Line, Subnet, Trace } from "../../model/schema";
 
 export type Part = "forward" | "backward";
 

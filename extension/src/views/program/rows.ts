@@ -3,9 +3,7 @@
 import { breakpointsAt } from "../../model/filters/marks";
 import { formAt, hasRun, lineState, type LineState } from "../../model/recording/cursor";
 import { isObstacle, reason } from "../../model/recording/obstacle";
-import type { BreakpointEntry } from "../../model/schema/marks";
-import type { Line, Subnet } from "../../model/schema/program";
-import type { Trace } from "../../model/schema/trace";
+import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
 import { element, version, type Child } from "../elements/dom";
 import type { Item } from "./nests";
 

@@ -2,8 +2,7 @@
 
 import { linesMade } from "../../model/recording/cursor";
 import { placesOf } from "../../model/recording/places";
-import type { BreakpointEntry } from "../../model/schema/marks";
-import type { Trace } from "../../model/schema/trace";
+import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 import { counted } from "../elements/numbers";
 import { createWindowed } from "../elements/windowed";

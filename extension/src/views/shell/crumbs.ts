@@ -3,7 +3,7 @@
 import { linesById, numberOf } from "../../model/recording/lines";
 import { crumbs, type Crumb } from "../../model/recording/places";
 import { roundText } from "../../model/recording/values";
-import type { Trace } from "../../model/schema/trace";
+import type { Trace } from "../../model/schema";
 import { button, element, iconButton, ICONS } from "../elements/dom";
 import type { Navigation, View } from "../elements/navigation";
 

@@ -2,7 +2,7 @@
 
 import { mathElement } from "../../formula/mathml";
 import { stepFormula } from "../../formula/steps";
-import type { Trace } from "../../model/schema/trace";
+import type { Trace } from "../../model/schema";
 import { element, rewinding } from "../elements/dom";
 import type { View } from "../elements/navigation";
 

@@ -3,8 +3,7 @@
 import { currentEvent, forwardLine, nextEvent } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lines";
 import { roundText } from "../../model/recording/values";
-import type { EventKind, TraceEvent } from "../../model/schema/events";
-import type { Trace } from "../../model/schema/trace";
+import type { EventKind, Trace, TraceEvent } from "../../model/schema";
 import { code, element, marked, rewinding, svgElement, version, type Child } from "../elements/dom";
 import { isSum, labelOf, look, mark } from "../elements/kinds";
 import type { View } from "../elements/navigation";

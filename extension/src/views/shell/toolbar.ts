@@ -1,7 +1,7 @@
 // The toolbar: few, labelled buttons, "run to", and where we are.
 
 import { reason } from "../../model/recording/obstacle";
-import type { Trace } from "../../model/schema/trace";
+import type { Trace } from "../../model/schema";
 import { createChoice } from "../elements/choice";
 import { button, element, icon, type Child } from "../elements/dom";
 import { textField } from "../elements/entry";

@@ -2,7 +2,7 @@
 
 import { linesById } from "../../model/recording/lines";
 import { placesOf } from "../../model/recording/places";
-import type { Trace } from "../../model/schema/trace";
+import type { Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 import { counted } from "../elements/numbers";
 

@@ -2,7 +2,7 @@
 
 import { currentEvent } from "../../model/recording/cursor";
 import { behind } from "../../model/recording/sorted";
-import type { Trace } from "../../model/schema/trace";
+import type { Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
 import { labelOf, look, mark } from "../elements/kinds";
 import type { Navigation, View } from "../elements/navigation";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { parseTrace } from "../../../src/model/document/parse";
 import { isObstacle, reason } from "../../../src/model/recording/obstacle";
-import type { TraceEvent } from "../../../src/model/schema/events";
+import type { TraceEvent } from "../../../src/model/schema";
 import { labelOf } from "../../../src/views/elements/kinds";
 import { residualTrace } from "../../fixture";
 

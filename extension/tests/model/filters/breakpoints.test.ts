@@ -8,8 +8,8 @@ import { breakpointsAt, sameMarks, toggledAt } from "../../../src/model/filters/
 import { runTo } from "../../../src/model/filters/occurrences";
 import { watched } from "../../../src/model/filters/watches";
 import { otherClock } from "../../../src/model/recording/cursor";
-import { marks as readMarks, type BreakpointEntry } from "../../../src/model/schema/marks";
-import type { Trace } from "../../../src/model/schema/trace";
+import type { BreakpointEntry, Trace } from "../../../src/model/schema";
+import { marks as readMarks } from "../../../src/model/schema/marks";
 import { matrix, residualTrace } from "../../fixture";
 
 const trace = residualTrace();

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { runTo } from "../../../src/model/filters/occurrences";
 import { clamp, currentEvent, formAt, hasRun, linesMade, lineState, namesAt, nextEvent, touchedLines } from "../../../src/model/recording/cursor";
 import { backOver, over } from "../../../src/model/recording/places";
-import type { Line } from "../../../src/model/schema/program";
+import type { Line } from "../../../src/model/schema";
 import { residualTrace } from "../../fixture";
 
 const trace = residualTrace();

@@ -3,8 +3,7 @@ import { test } from "node:test";
 
 import { parseTrace } from "../../../src/model/document/parse";
 import { isNew, scheduleAt } from "../../../src/model/recording/schedule";
-import type { Schedule } from "../../../src/model/schema/events";
-import type { Trace } from "../../../src/model/schema/trace";
+import type { Schedule, Trace } from "../../../src/model/schema";
 import { residualTrace } from "../../fixture";
 
 /** FC #5 reaches Relu #3 and Relu #1, which have one rank, and later FC #2. */

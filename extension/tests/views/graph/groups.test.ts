@@ -3,8 +3,7 @@ import { test } from "node:test";
 
 import { parseTrace } from "../../../src/model/document/parse";
 import { groupOfNode, groupsAround, groupsOf } from "../../../src/model/recording/groups";
-import type { NodeGroup } from "../../../src/model/schema/drawing";
-import type { Trace } from "../../../src/model/schema/trace";
+import type { NodeGroup, Trace } from "../../../src/model/schema";
 import { isBeside, lay, spoken, type Level } from "../../../src/views/graph/drawing/levels";
 import { neighbourhood } from "../../../src/views/graph/hops";
 import { matching } from "../../../src/views/graph/search";

@@ -1,6 +1,6 @@
 // Rebuilds a drawing from untrusted SVG text: only shapes and text, only attributes that say where and how they are.
 
-import type { Graph } from "../../../model/schema/drawing";
+import type { Graph } from "../../../model/schema";
 import { svgElement, SVG_NAMESPACE } from "../../elements/dom";
 import { foldPath, round, type Fold, type Span } from "./folds";
 import { isBeside, lay, readLevel, spoken, type Laid, type Level } from "./levels";

@@ -2,7 +2,7 @@
 
 import { isSeveral, severalAt, toldAt, type Several, type Told, type Wire } from "../../../lesson/wires";
 import { elementsOf } from "../../../model/recording/values";
-import type { Trace } from "../../../model/schema/trace";
+import type { Trace } from "../../../model/schema";
 import { glance, DIGITS, NOT_YET, NOT_YET_IN_SHORT } from "../../elements/array";
 import { svgElement } from "../../elements/dom";
 import { quantity, NOT_COMPUTED } from "../../elements/numbers";

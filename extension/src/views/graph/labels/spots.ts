@@ -3,8 +3,7 @@
 import { looseWires, wiresBetween, type Wire } from "../../../lesson/wires";
 import { groupOfNode, groupsOf } from "../../../model/recording/groups";
 import { linesById, netOf, subnetOf } from "../../../model/recording/lines";
-import type { Line } from "../../../model/schema/program";
-import type { Trace } from "../../../model/schema/trace";
+import type { Line, Trace } from "../../../model/schema";
 import { PORT } from "../drawing/levels";
 import { boxOf, pathOf, type Box, type Point } from "../drawing/parts";
 import { pointsOf } from "./placing";
