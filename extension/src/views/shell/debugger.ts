@@ -11,9 +11,9 @@ import { backOver, into, otherIteration, out, over } from "../../model/recording
 import type { Marks, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
-import { createGraph, type GraphView } from "../graph/graph";
+import { createGraph } from "../graph/graph";
 import { runToTarget } from "../inspector/breakpoints";
-import { createInspector, type Chosen as ChosenOfInspector, type Tab } from "../inspector/inspector";
+import { createInspector, type Chosen as ChosenOfInspector } from "../inspector/inspector";
 import { createPredict } from "../lesson/predict";
 import { createProgram } from "../program/program";
 import { createTimeline } from "../timeline/timeline";
@@ -83,7 +83,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     go(to);
     const stop = stopAt(trace, marks.breakpoints, at);
     const end = at === 0 ? "The start: no breakpoint before." : "The end: no breakpoint ahead.";
-    panes.say(stop ? `Breakpoint: ${[stop.entry.on, stop.value].filter(Boolean).join(", ")}` : end);
+    panes.narration.say(stop ? `Breakpoint: ${[stop.entry.on, stop.value].filter(Boolean).join(", ")}` : end);
   }
 
   const go = (to: number): void => move(to, true);
@@ -106,7 +106,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     reverseContinue: () => run(reverseContinueFrom(trace, marks.breakpoints, at)),
     otherClock: () => {
       const to = otherClock(trace, at);
-      if (to === null) panes.say("No operator here was both made and run.");
+      if (to === null) panes.narration.say("No operator here was both made and run.");
       else go(to);
     },
     teach: () => {
@@ -114,7 +114,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       panes.teach();
     },
     table: () => panes.table(),
-    answer: (key) => lesson.isOn && panes.answer(key),
+    answer: (key) => lesson.isOn && panes.predict.answer(key),
     marks: () => marks,
     mark: (next) => setMarks(next, true),
     toggleBreakpoint: (id) => {
@@ -164,38 +164,10 @@ interface Chosen extends ChosenOfInspector {
   areOperatorsInTable: boolean;
 }
 
-interface Panes {
-  show(position: number): void;
-  select(line: string | null): void;
-  /** Shows the breakpoints and watches that there are. */
-  mark(): void;
-  /** Says what became of a run. */
-  say(text: string): void;
-  /** Shows teaching mode, or lets it go. */
-  teach(): void;
-  /** Shows the table of the operators in the place of the graph, or the graph again. */
-  table(): void;
-  /** Puts the focus into the graph's search field. */
-  find(): void;
-  /** Takes a key as a part of a prediction. */
-  answer(key: string): boolean;
-  /** Whether a prediction waits to be revealed. */
-  isAnswered(): boolean;
-  /** Shows a tab of the inspector. */
-  open(tab: Tab): void;
-  /** The blob that the inspector is about; undefined: none. */
-  blob(): string | undefined;
-  /** The line that has the focus, else the one that the event is about. */
-  line(): string | undefined;
-  graph: GraphView;
-  /** Shows numbers as a table or as a heat map. */
-  numbers(): void;
-  search(): void;
-  help: HTMLElement;
-  dispose(): void;
-}
+type Panes = ReturnType<typeof createPanes>;
 
-function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, chosen: Chosen, lesson: Lesson, answers: Answers): Panes {
+/** The views in `root`, and what is asked of several of them at once. */
+function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, chosen: Chosen, lesson: Lesson, answers: Answers) {
   const help = helpCard();
   const toolbar = createToolbar(trace, navigation, { card: help, toggle: () => (help.hidden = !help.hidden) });
   const timeline = createTimeline(trace, navigation);
@@ -223,12 +195,14 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     for (const view of [toolbar, timeline, crumbs, program, inspector, predict, formula, narration, graph]) view.show(position, lines);
   }
 
+  /** Shows the breakpoints and watches that there are. */
   function mark(): void {
     for (const view of [program, graph]) view.mark(navigation.marks().breakpoints);
     inspector.mark();
   }
   mark();
 
+  /** Shows teaching mode, or lets it go. */
   function teach(): void {
     root.classList.toggle("gv-teaching", lesson.isOn);
     toolbar.teach(lesson.isOn);
@@ -238,6 +212,7 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   }
   teach();
 
+  /** Shows the table of the operators in the place of the graph, or the graph again. */
   function table(isTable: boolean): void {
     chosen.areOperatorsInTable = isTable;
     graph.table(isTable);
@@ -245,36 +220,21 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   }
   table(chosen.areOperatorsInTable);
 
+  /** Puts the focus into the graph's search field. */
   function find(): void {
     table(false);
     graph.find();
   }
 
+  /** The line that has the focus, else the one that the event is about. */
   function line(): string | undefined {
     const focused = root.querySelector<HTMLElement>(".gv-line:focus")?.dataset["line"];
     const event = currentEvent(trace, shown ?? 0);
     return focused ?? event?.lines[event.lines.length - 1] ?? forwardLine(event);
   }
 
-  return {
-    show,
-    select,
-    mark,
-    say: narration.say,
-    teach,
-    table: () => table(!chosen.areOperatorsInTable),
-    find,
-    answer: predict.answer,
-    isAnswered: predict.isAnswered,
-    open: inspector.open,
-    blob: inspector.blob,
-    line,
-    graph,
-    numbers: inspector.toggleTable,
-    search: toolbar.search,
-    help,
-    dispose: () => [toolbar, timeline, program, graph, inspector, narration].forEach((view) => view.dispose()),
-  };
+  const dispose = (): void => [toolbar, timeline, program, graph, inspector, narration].forEach((view) => view.dispose());
+  return { help, toolbar, graph, inspector, predict, narration, show, select, mark, teach, table: () => table(!chosen.areOperatorsInTable), find, line, dispose };
 }
 
 /** Takes keys while the focus is inside the root, and only then. Returns what lets go of them. */
@@ -287,20 +247,20 @@ function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes):
     fit: () => panes().graph.fit(),
     find: () => panes().find(),
     group: () => panes().graph.toggleGroup(panes().line()),
-    into: () => (panes().isAnswered() ? navigation.step() : navigation.into()),
+    into: () => (panes().predict.isAnswered() ? navigation.step() : navigation.into()),
     breakpoint: () => {
       const line = panes().line();
       if (line !== undefined) navigation.toggleBreakpoint(line);
     },
     watch: () => {
       const { watches, breakpoints } = navigation.marks();
-      const blob = panes().blob();
+      const blob = panes().inspector.blob();
       if (blob !== undefined && !watches.includes(blob)) navigation.mark({ breakpoints, watches: [...watches, blob] });
-      panes().open("Watch");
+      panes().inspector.open("Watch");
     },
-    search: () => panes().search(),
-    ledger: () => panes().open("Ledger"),
-    numbers: () => panes().numbers(),
+    search: () => panes().toolbar.search(),
+    ledger: () => panes().inspector.open("Ledger"),
+    numbers: () => panes().inspector.toggleTable(),
     toggleHelp: () => (panes().help.hidden = !panes().help.hidden),
     escape: () => {
       if (panes().help.hidden) panes().graph.endFocus();
