@@ -3,6 +3,7 @@
 import { shortName } from "../formula/naming";
 import { blobOf, gradientsOf, isComplete, type GradientSince } from "../model/recording/gradients";
 import { forwardOf, linesNamed, subnetOf } from "../model/recording/lines";
+import { addTo } from "../model/recording/lists";
 import { forwardRun, valueAt } from "../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../model/schema";
 
@@ -35,9 +36,7 @@ export interface Told {
 export function wiresBetween(tails: Iterable<Line>, heads: Iterable<Line>, isBackward: boolean): Wire[] {
   const readers = new Map<string, string[]>();
   const key = (line: Line, blob: string): string => `${subnetOf(line.id) ?? ""} ${blob}`;
-  for (const head of heads) {
-    for (const blob of new Set(head.inputs)) readers.set(key(head, blob), [...(readers.get(key(head, blob)) ?? []), head.id]);
-  }
+  for (const head of heads) for (const blob of new Set(head.inputs)) addTo(readers, key(head, blob), head.id);
   const wires = new Map<string, Wire>();
   for (const tail of tails) {
     for (const blob of tail.kind === "passed" ? tail.inputs : tail.outputs) {

@@ -1,9 +1,9 @@
 // What a text names, and where in a recording it happens: what "run to" and breakpoints look for. A text is a target of
 // "run to", one of the phrases below, a condition, or a target or phrase with a condition behind "if".
 
+import { behind } from "../recording/lists";
 import { memoizedByText } from "../recording/memoized";
 import { occursAt } from "../recording/places";
-import { behind } from "../recording/sorted";
 import { KINDS, type Trace } from "../schema";
 import { evaluate, shown } from "./conditions/evaluate";
 import { isBlob, mentioned, type Node } from "./conditions/nodes";

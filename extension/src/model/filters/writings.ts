@@ -4,9 +4,9 @@
 
 import { forwardLine } from "../recording/cursor";
 import { allLines, bare, linesById, linesNamed, subnetOf } from "../recording/lines";
+import { behind } from "../recording/lists";
 import { memoized } from "../recording/memoized";
 import { pathOf } from "../recording/places";
-import { behind } from "../recording/sorted";
 import { loopAround, valueOf } from "../recording/values";
 import type { Line, Trace, TraceEvent, Value } from "../schema";
 import type { Context, Result } from "./conditions/evaluate";

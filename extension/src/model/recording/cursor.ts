@@ -4,7 +4,7 @@
 
 import type { Line, Names, Trace, TraceEvent } from "../schema";
 import { allLines, forwardId, linesNamed } from "./lines";
-import { behind } from "./sorted";
+import { behind } from "./lists";
 
 /** future: not made yet (a forward operator never is: the net is there before anything happens); current: the forward operator being visited; new: made, changed or run by the current event. */
 export type LineState = "future" | "past" | "current" | "new";

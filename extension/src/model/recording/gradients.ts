@@ -2,6 +2,7 @@
 
 import type { Trace, TraceEvent } from "../schema";
 import { bare } from "./lines";
+import { addTo } from "./lists";
 import { memoized } from "./memoized";
 
 /** A gradient that a blob version has from one position on. */
@@ -37,9 +38,9 @@ const gradientsIn = memoized((trace): Gradients => {
     if (end < 1) return;
     // Of an accumulation the sum stands first, its terms behind the blob.
     const parts = event.blobs.slice(0, end);
-    for (const part of parts) push(gradients.blobs, keyOf(event.subnet, part), blob);
+    for (const part of parts) addTo(gradients.blobs, keyOf(event.subnet, part), blob);
     const values = valuesAmong(parts, event.detail["gradient"]);
-    push(gradients.since, keyOf(event.subnet, blob), { at: index + 1, values, through: event.kind === "GeneratorAdded" ? event.forward : null, isSum: event.kind === "Accumulated" });
+    addTo(gradients.since, keyOf(event.subnet, blob), { at: index + 1, values, through: event.kind === "GeneratorAdded" ? event.forward : null, isSum: event.kind === "Accumulated" });
   });
   return gradients;
 });
@@ -48,12 +49,6 @@ const gradientsIn = memoized((trace): Gradients => {
 function valuesAmong(parts: readonly string[], name: unknown): string {
   const values = typeof name === "object" && name !== null ? (name as Record<string, unknown>)["values"] : null;
   return parts.find((part) => bare(part) === values) ?? parts[0] ?? "";
-}
-
-function push<T>(lists: Map<string, T[]>, key: string, item: T): void {
-  const list = lists.get(key);
-  if (list) list.push(item);
-  else lists.set(key, [item]);
 }
 
 /** The blob version that a gradient version is of, one of `among` where it is of several; undefined: it is no gradient. */

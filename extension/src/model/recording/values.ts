@@ -3,6 +3,7 @@
 
 import type { Frame, Line, Scalar, Trace, Value } from "../schema";
 import { bare } from "./lines";
+import { addTo } from "./lists";
 import { memoized } from "./memoized";
 import { placesOf, runsAround } from "./places";
 
@@ -59,10 +60,7 @@ function findLoops(trace: Trace, subnet: string, blob: string): Round[][] {
     const value = array === null ? undefined : trace.arrays[array];
     if (!value) return;
     const round = loopAround(trace, number);
-    const loop = `${round?.around} ${round?.operator} ${run.is_backward}`;
-    const rounds = loops.get(loop) ?? [];
-    loops.set(loop, rounds);
-    rounds.push({ frame: number, iteration: round && forwardIteration(round), value });
+    addTo(loops, `${round?.around} ${round?.operator} ${run.is_backward}`, { frame: number, iteration: round && forwardIteration(round), value });
   });
   return [...loops.values()].map((rounds) => rounds.sort((a, b) => (a.iteration ?? 0) - (b.iteration ?? 0)));
 }

@@ -1,7 +1,7 @@
 // Leaves out of a large drawing what is out of sight: only its parts near the window are rendered. Else a step in a net of
 // a thousand operators would paint all of them again.
 
-import { behind } from "../../model/recording/sorted";
+import { behind } from "../../model/recording/lists";
 import type { Span } from "./drawing/folds";
 import type { Part } from "./drawing/parts";
 

@@ -4,7 +4,7 @@ import { breakpointsAt } from "../../model/filters/marks";
 import { currentEvent, forwardLine } from "../../model/recording/cursor";
 import { groupOfNode, groupsAround, groupsOf, type Group } from "../../model/recording/groups";
 import { allLines } from "../../model/recording/lines";
-import { behind } from "../../model/recording/sorted";
+import { behind } from "../../model/recording/lists";
 import type { BreakpointEntry, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import type { Drawing } from "./drawing/svg";

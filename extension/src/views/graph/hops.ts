@@ -2,6 +2,7 @@
 // either way, each with what came from it in the backward pass.
 
 import { linesById, netOf, subnetOf } from "../../model/recording/lines";
+import { addTo } from "../../model/recording/lists";
 import type { Line, Trace } from "../../model/schema";
 
 /** The ids of the lines within `hops` of a line, itself included; an unknown line has none. */
@@ -52,12 +53,6 @@ function within(forward: Line[], start: Set<number>, hops: number): Set<number> 
 /** The lines that read or write each blob. */
 function byBlob(lines: Line[]): Map<string, Line[]> {
   const found = new Map<string, Line[]>();
-  for (const line of lines) {
-    for (const blob of new Set([...line.inputs, ...line.outputs])) {
-      const there = found.get(blob);
-      if (there) there.push(line);
-      else found.set(blob, [line]);
-    }
-  }
+  for (const line of lines) for (const blob of new Set([...line.inputs, ...line.outputs])) addTo(found, blob, line);
   return found;
 }

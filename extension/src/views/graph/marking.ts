@@ -3,6 +3,7 @@
 import { currentEvent, hasRun, lineState } from "../../model/recording/cursor";
 import { groupsAround, groupsOf } from "../../model/recording/groups";
 import { allLines, linesById } from "../../model/recording/lines";
+import { addTo } from "../../model/recording/lists";
 import { isObstacle } from "../../model/recording/obstacle";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { isSum } from "../elements/kinds";
@@ -109,7 +110,7 @@ function findEdges(trace: Trace, drawing: Drawing): Map<string, DrawnEdge[]> {
     // The net is there from the beginning, and so are its edges.
     const made = element.classList.contains("forward") ? 0 : Math.max(0, ...ends.map((end) => lines.get(end)?.made ?? 0));
     const edge = { element, made, end: told("to"), drawn, classes: drawn };
-    for (const line of new Set(ends)) edges.set(line, [...(edges.get(line) ?? []), edge]);
+    for (const line of new Set(ends)) addTo(edges, line, edge);
   }
   return edges;
 }

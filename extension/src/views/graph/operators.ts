@@ -3,6 +3,7 @@
 import { isMade, lastTold } from "../../lesson/veil";
 import { hasRun } from "../../model/recording/cursor";
 import { bare, subnetOf } from "../../model/recording/lines";
+import { addTo } from "../../model/recording/lists";
 import type { GradientName, Line, Scalar, Trace } from "../../model/schema";
 import { NOT_YET_IN_SHORT } from "../elements/array";
 import { button, element, version, type Child } from "../elements/dom";
@@ -209,7 +210,7 @@ function readEntries(trace: Trace): Entry[] {
   let order = 0;
   return [trace, ...trace.subnets].flatMap((net) => {
     const of = new Map<number, Line[]>();
-    for (const line of net.backward) if (line.of !== null) of.set(line.of, [...(of.get(line.of) ?? []), line]);
+    for (const line of net.backward) if (line.of !== null) addTo(of, line.of, line);
     const makers = new Map(net.backward.flatMap((line) => (line.kind === "passed" ? [] : line.outputs.map((blob) => [blob, line] as const))));
     return net.forward.map((line, index) => {
       const around = subnetOf(line.id);

@@ -2,7 +2,7 @@
 
 import { shown } from "../../model/filters/conditions/evaluate";
 import { watched, type Watched } from "../../model/filters/watches";
-import { behind } from "../../model/recording/sorted";
+import { behind } from "../../model/recording/lists";
 import type { Trace } from "../../model/schema";
 import { element, iconButton, linkButton, quiet, ICONS } from "../elements/dom";
 import { entryForm } from "../elements/entry";

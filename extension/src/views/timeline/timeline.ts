@@ -1,7 +1,7 @@
 // The timeline: every event as a mark, a playhead, and a slider that moves it.
 
 import { currentEvent } from "../../model/recording/cursor";
-import { behind } from "../../model/recording/sorted";
+import { behind } from "../../model/recording/lists";
 import type { Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
 import { labelOf, look, mark } from "../elements/kinds";

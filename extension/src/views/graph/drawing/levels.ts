@@ -1,6 +1,7 @@
 // Drawings in drawings: what a group of a large net shows when it opens is a drawing of its own. It is put below the
 // node of its group in the drawing around it, where what lies below moves down, and what lies beside moves out.
 
+import { addTo } from "../../../model/recording/lists";
 import type { Graph } from "../../../model/schema";
 import { clusterAt, findPlan, fold, span, type Fold, type Plan, type Span } from "./folds";
 
@@ -124,8 +125,7 @@ export function lay(level: Level, open: ReadonlySet<string>, kept: ReadonlySet<s
   const inside: Laid["inside"] = new Map();
   for (const { at, laid, holder } of rooms) {
     const above = rooms.reduce((sum, room) => (room.at < at ? sum + room.height : sum), at + ROUNDING);
-    const put = { laid, x: place.x(level.axis) - laid.fold.x(laid.level.axis), y: above - laid.fold.y(laid.level.down.from) };
-    inside.set(holder, [...(inside.get(holder) ?? []), put]);
+    addTo(inside, holder, { laid, x: place.x(level.axis) - laid.fold.x(laid.level.axis), y: above - laid.fold.y(laid.level.down.from) });
   }
   return { level, fold: place, kept, inside };
 }

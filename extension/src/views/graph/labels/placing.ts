@@ -1,5 +1,6 @@
 // Where labels can stand so that nothing lies over anything: each takes the first of its places that is free.
 
+import { addTo } from "../../../model/recording/lists";
 import type { Box, Point } from "../drawing/parts";
 
 const MARGIN = 2;
@@ -27,11 +28,7 @@ class Strips {
   private readonly strips = new Map<number, Box[]>();
 
   add(box: Box): void {
-    for (const strip of this.of(box)) {
-      const found = this.strips.get(strip);
-      if (found) found.push(box);
-      else this.strips.set(strip, [box]);
-    }
+    for (const strip of this.of(box)) addTo(this.strips, strip, box);
   }
 
   isTaken(box: Box): boolean {

@@ -1,4 +1,4 @@
-// Looking things up in sorted numbers.
+// Sorted numbers to look things up in, and lists by keys.
 
 /** The index behind the last of sorted numbers that are at most `limit`. */
 export function behind(sorted: ArrayLike<number>, limit: number): number {
@@ -9,4 +9,11 @@ export function behind(sorted: ArrayLike<number>, limit: number): number {
     else high = middle;
   }
   return low;
+}
+
+/** Puts an item behind those that its key has. */
+export function addTo<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
 }
