@@ -58,9 +58,9 @@ def if_gradient(op: Operator, g_output: Gradients, nesting: Nesting | None = Non
     arriving = {blob: str(g) for blob, g in zip(op.outputs, gradients, strict=True) if g is not None}
     nets = nested_nets(op)
     branches = [_Branch(nesting, argument, nets.get(argument), arriving) for argument in ("then_net", "else_net")]
-    computed = dict.fromkeys(blob for branch in branches for blob in branch.computed())
-    passed = [blob for blob in nesting.read if blob in arriving and not nesting.was_constant(blob)]
-    wanted = [blob for blob in dict.fromkeys([*computed, *passed]) if any(branch.gradient(blob) for branch in branches)]
+    computed = [blob for branch in branches for blob in branch.computed()]
+    passed = [blob for blob in nesting.read if any(branch.passes(blob) for branch in branches)]
+    wanted = list(dict.fromkeys([*computed, *(blob for blob in passed if not nesting.was_constant(blob))]))
     for branch in branches:
         branch.settle(wanted)
     results = {blob: nesting.result_name(blob, arriving.values()) for blob in wanted}
@@ -98,6 +98,10 @@ class _Branch:
             return None
         ir = self._attempt.ir
         return gradient_at_start(ir, blob) or ir.zeros.get(blob)
+
+    def passes(self, blob: str) -> bool:
+        """Whether a gradient arrives at `blob`, and the branch does not touch it."""
+        return blob in self._through
 
     def computed(self) -> list[str]:
         """The blobs, in order, whose gradients as they were before the branch its pass computes."""

@@ -52,13 +52,14 @@ def assigned(
     """
     first, then = [], []
     for name, gradient in gradients.items():
+        blob = "" if isinstance(gradient, str) else like[name]  # a dense one brings its shape
         if gradient is None:
-            then.append(zeros_like(like[name], name))
+            then.append(zeros_like(blob, name))
         elif gradients.keys().isdisjoint(parts_of(gradient)):
-            then.append(as_dense(gradient, like.get(name, ""), name))
+            then.append(as_dense(gradient, blob, name))
         elif gradient != name:
             waiting = aside(name)
-            first.append(as_dense(gradient, like.get(name, ""), waiting))
+            first.append(as_dense(gradient, blob, waiting))
             then.append(Operator("Copy", [waiting], [name]))
     return [*first, *then]
 

@@ -39,10 +39,7 @@ from .accumulation import Total, add_up, common_device, densified
 from .names import GradientNames
 from .nesting import Nesting, Surroundings
 from .readable import ReadableProgram
-from .refusals import (
-    out_of_scope,
-    scope_as_y,
-)
+from .refusals import out_of_scope, scope_as_y
 from .rules import OutputGradientRef, ask_rule, plain, plain_gradient
 from .versions import Generator, Step, Tracked, steps_of, written
 from .ys import Ys, parse_ys
