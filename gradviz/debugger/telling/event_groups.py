@@ -29,16 +29,16 @@ class EventGroups:
         self._open: list[int] = [-1]
         self._runs: list[bool] = [False]
 
-    def of(self, event: Event, *, runs: bool = False) -> int:
-        """The group of the next event; `runs` where it belongs to the execution and not to the pass."""
+    def of(self, event: Event, *, is_over: bool) -> int:
+        """The group of the next event; `is_over`: the pass is, so that the program runs."""
         if isinstance(event, LeftSubnet):
             self._open.pop()
             self._runs.pop()
         if isinstance(event, EnteredSubnet):
-            begins = self._open[-1] < 0 or (runs and not self._runs[-1])
-            self._runs[-1] = runs
+            begins = self._open[-1] < 0 or (is_over and not self._runs[-1])
+            self._runs[-1] = is_over
         elif isinstance(event, Ran):
-            begins = not self._runs[-1]
+            begins = is_over and not self._runs[-1]
             self._runs[-1] = False
         else:
             begins = not isinstance(event, GOES_ON)

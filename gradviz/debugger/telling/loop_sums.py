@@ -17,8 +17,8 @@ from ...operators.registry import Array
 from ...program.control_flow import RUNNING_SUM, take_apart
 from ..document import Ledger
 from ..journal import Key, NetHalves, Recording
+from ..journal.program_text import ProgramText
 from .ledger import Term, ledger
-from .programs import Program
 
 Ended = Mapping[tuple[int | None, int], int]
 """(frame around, operator) -> the position after it ran, for operators that run nested nets."""
@@ -38,7 +38,7 @@ class _Summed(NamedTuple):
     term: Key
 
 
-def loop_ledgers(recording: Recording, program: Program, ended: Ended) -> Iterator[Ledger]:
+def loop_ledgers(recording: Recording, text: ProgramText, ended: Ended) -> Iterator[Ledger]:
     """A ledger for each blob that the iterations of a loop read, and each time that the loop's backward pass ran."""
     contexts: dict[int, list[tuple[int | None, Mapping[Key, Array]]]] = {id(recording.nets): [(None, recording.values)]}
     rounds: dict[tuple[int | None, int], list[int]] = {}
@@ -55,23 +55,23 @@ def loop_ledgers(recording: Recording, program: Program, ended: Ended) -> Iterat
             if not is_backward or argument != "loop_net":
                 continue
             operator = index if net.path else index + len(net.forward)
-            for summed in _summed(program, net, index, loop):
+            for summed in _summed(text, net, index, loop):
                 for frame, values in contexts.get(id(net), ()):
                     at = ended.get((frame, operator))
                     if at is not None:
                         frames = [inside[number] for number in rounds.get((frame, operator), ())]
                         made = _ledger(recording, summed, at, frames, values)
-                        yield msgspec.structs.replace(made, subnet=program.of(net).id or None, frame=frame)
+                        yield msgspec.structs.replace(made, subnet=text.net(net.path).id or None, frame=frame)
 
 
-def _summed(program: Program, net: NetHalves, index: int, loop: NetHalves) -> Iterator[_Summed]:
+def _summed(text: ProgramText, net: NetHalves, index: int, loop: NetHalves) -> Iterator[_Summed]:
     """What gradient operator `index` of `net`, a While, sums over the iterations of `loop`."""
     body = loop.inside[True, 0, "net"]
     forward, backward = take_apart(loop.forward[0], 0), take_apart(loop.backward[0], 0)
-    line = program.of(net).operator(index)
-    assert line.of is not None
-    read = {str(written.name): str(written) for written in program.of(net).forward[line.of].inputs}
-    written = {written.name: str(written) for written in line.outputs}
+    statement = text.net(net.path).operators[index]
+    assert statement.of is not None
+    read = {writing.name: str(writing) for writing in text.net(net.path).forward[statement.of].inputs}
+    written = {writing.name: str(writing) for writing in statement.outputs}
     for ssa in body.program[len(body.forward) :]:
         total = ssa.op.outputs[0]
         if ssa.op.type != "Sum" or not total.endswith(RUNNING_SUM):

@@ -1,38 +1,45 @@
 """The merge of a sparse gradient's rows: which indices repeat, how many rows there were and are, what it changed."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from ...operators.indexing import added_rows
 from ...operators.registry import Array
 from ...program import GradientSlice
 from ...program.events import Deduplicated
+from ...runtime.devices import CPU, moved
 from ..document import MERGED_ROWS, Merge, MergedRow, Number, number
+from ..journal import Key
+from ..journal.text import Writing
 from ..statistics import furthest
 
 Arrays = tuple[Array | None, Array | None]
 """Indices and values of a slice as numpy's arrays; None: not computed."""
 
 
-def merge(
-    event: Deduplicated, at: int, before: GradientSlice, after: GradientSlice, was: Arrays, became: Arrays
+def merge_of(
+    event: Deduplicated, at: int, was: Sequence[Writing], became: Sequence[Writing], values: Mapping[Key, Array]
 ) -> Merge:
-    """What `event`, which happened at position `at`, did to the rows.
-
-    Args:
-        before, after: the versions of the slices, ``"table_grad_values@0"``.
-        was, became: their arrays.
-    """
+    """What `event`, which happened at position `at`, did to the rows: `was` and `became` are indices and values."""
+    before, after = _arrays(was, values), _arrays(became, values)
     return Merge(
         blob=f"{event.blob}@{event.version}",
         at=at,
         aggregator=event.aggregator,
-        before=before,
-        after=after,
-        rows_before=_count(was[0]),
-        rows_after=_count(became[0]),
-        most_repeated=_most_repeated(was[0]),
-        difference=_difference(was, became),
+        before=GradientSlice(*map(str, was)),
+        after=GradientSlice(*map(str, became)),
+        rows_before=_count(before[0]),
+        rows_after=_count(after[0]),
+        most_repeated=_most_repeated(before[0]),
+        difference=_difference(before, after),
     )
+
+
+def _arrays(gradient: Sequence[Writing], values: Mapping[Key, Array]) -> Arrays:
+    found = [values.get(writing.key) for writing in gradient]
+    indices, rows = (None if array is None else moved(array, CPU) for array in found)
+    return indices, rows
 
 
 def _count(indices: Array | None) -> int | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from ...program import GradvizError
 from ..document import Obstacle, Trace
 from ..journal import UNDEFINED
-from .lines import Lines
+from ..journal.text import NetText
 
 
-def entry(error: GradvizError, lines: Lines) -> Obstacle:
+def entry(error: GradvizError, text: NetText) -> Obstacle:
     """What a document says of it, with the lines at fault: those of gradient operators only where no other is."""
     index = error.operator_index
-    every = [*lines.forward, *lines.operators]
+    every = [*text.forward, *text.operators]
     missing = {f"{name}@0" for name in error.blobs} if error.kind == UNDEFINED else set()
     at_fault = [line.id for line in every if not missing.isdisjoint(map(str, line.inputs))]
     if index is not None and index < len(every) and not at_fault:

@@ -11,9 +11,9 @@ from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program.control_flow import take_apart
 from ..journal import Recording, Run
+from ..journal.text import Reading
 from .control_narration import bindings
-from .lines import GrowingLine, Lines
-from .narration import code, count_of, name, shortened
+from .narration import code, count_of, shortened
 
 
 class Passage(NamedTuple):
@@ -21,21 +21,19 @@ class Passage(NamedTuple):
 
     Attributes:
         line: what runs it.
-        lines: those of its net.
         around: the run in which `line` runs; None: the outermost net.
     """
 
     recording: Recording
     run: Run
-    line: GrowingLine
-    lines: Lines
+    line: Reading
     around: Run | None
 
     @property
     def runner(self) -> str:
         """``While #2``, ``the gradient of While #2``."""
         if self.line.role == "forward":
-            return name(self.line)
+            return self.line.name
         of = "" if self.line.of is None else f" #{self.line.of}"
         return f"the gradient of {self.line.op.type}{of}"
 
@@ -62,7 +60,7 @@ def _into_do(passage: Passage) -> str:
     line, run = passage.line, passage.run
     net, found = code(run.net.name), {blob for blob, _ in run.net.part(run.is_backward).reads}
     if not run.is_backward:
-        return f"{name(line)} runs its net {net} in a workspace of its own, where {bindings(line, found)}."
+        return f"{line.name} runs its net {net} in a workspace of its own, where {bindings(line, found)}."
     scope = line.inputs[-1]
     stack = passage.around_value(str(scope))
     left_by = _left_by(passage.recording, stack)

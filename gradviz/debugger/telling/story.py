@@ -1,12 +1,12 @@
-"""What a recording tells: the generation of the pass event by event, while the lines of every net grow."""
+"""The story of a recording: each event in words, with the statements and blobs that it is about.
+
+An event is told from itself, the text of the program, and the events that it refers to: in any order, and alone.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import cast
-
-import msgspec
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from ...program import Gradient, GradientSlice
 from ...program.events import (
@@ -18,6 +18,8 @@ from ...program.events import (
     Event,
     Failed,
     GeneratorAdded,
+    GradWritten,
+    How,
     InputChecked,
     LeftSubnet,
     Played,
@@ -25,274 +27,321 @@ from ...program.events import (
     Seeded,
     Skipped,
     Visited,
-    to_dict,
 )
 from ...program.operator import parts_of
-from ...runtime.devices import CPU, moved
-from ..document import Kind, Merge, TraceEvent, json_safe
-from ..journal import Pace, Recording
+from ..document import Merge
+from ..journal import EagerRecording, Recording, is_python
+from ..journal.program_text import ProgramText
+from ..journal.text import NetText, Reading, Statement, Writing
 from . import control_narration, narration
-from .event_groups import EventGroups
-from .lines import GrowingLine, Lines, Written
-from .merge import Arrays, merge
-from .programs import Program
-from .sums import Sum
+from .merge import merge_of
 
-Focus = Iterable[Written | str | None]
+Focus = Iterable[Writing | str | None]
 
 
-class Told(msgspec.Struct):
-    """An event with what is said of it; `focus` and `lines` get their final names at the end."""
+class Told(NamedTuple):
+    """What is said of an event.
 
-    event: Event
+    Attributes:
+        forward: the forward operator that it is about.
+        statements: what it made, changed or ran.
+        focus: the blobs that it is about, the most important one first.
+        words: beside its kind, operator and blobs: by which words it is found.
+    """
+
     narration: str
-    group: int
-    subnet: str
     forward: int | None = None
-    lines: list[GrowingLine] = []
-    focus: list[Written | str] = []
-    ledger: int | None = None
-    words: list[str] = []
+    statements: Sequence[Reading] = ()
+    focus: Focus = ()
+    words: Sequence[str] = ()
+
+
+class Term(NamedTuple):
+    """A gradient that went into a sum: what it consists of, who made it, and how it came."""
+
+    parts: list[Writing]
+    producer: str
+    contribution: Contribution
 
 
 class Story:
-    """Plays the events of a pass once.
+    """Tells what happened while a pass came into being."""
 
-    Attributes:
-        sums: the accumulations, in their order.
-        merges: where rows of equal index were merged.
-        gradients: blob -> the versions of its gradient.
-    """
-
-    def __init__(self, recording: Recording, program: Program, groups: EventGroups, pace: Pace) -> None:
-        self.sums: list[Sum] = []
-        self.merges: list[Merge] = []
-        self.gradients: dict[str, Gradient] = {}
+    def __init__(self, recording: Recording, text: ProgramText) -> None:
         self._recording = recording
-        self._program = program
-        self._groups = groups
-        self._readers: dict[tuple[tuple[str, ...], str, int], list[str]] = defaultdict(list)
-        self._ys: dict[tuple[str, ...], list[str]] = defaultdict(list)
-        self._told = [self._tell(event, at) for at, event in enumerate(pace.over(recording.generation), 1)]
+        self._events = recording.events
+        self._text = text
 
-    def events(self) -> list[TraceEvent]:
-        """The events under their final names."""
-        return [finished(told) for told in self._told]
-
-    def _tell(self, event: Event, at: int) -> Told:
-        """Grow the lines by one event and say what happened."""
+    def tell(self, event: Event, at: int) -> Told:
+        """What is said of the event before position `at`."""
         match event:
             case Played():
-                return self._tell_played(event, at)
+                return self._played(event, at)
             case Seeded():
-                return self._tell_seeded(event, at)
+                return self._seeded(event, at)
             case Visited():
-                return self._tell_visited(event)
+                return self._visited(event, at)
             case Skipped():
-                return self._tell_skipped(event)
+                line = self._text.statement(event, event.index, at)
+                text = narration.skipped(event, line, self._rank(line.statement) is not None)
+                return Told(text, event.index, [], line.statement.outputs, [line.op.type])
             case RuleApplied():
-                return self._tell_rule_applied(event, at)
+                return self._rule_applied(event, at)
             case InputChecked():
-                return self._tell_input_checked(event)
+                return self._input_checked(event, at)
             case GeneratorAdded():
-                return self._tell_generator_added(event)
+                return self._generator_added(event, at)
             case Accumulated():
-                return self._tell_accumulated(event, at)
+                return self._accumulated(event, at)
             case Deduplicated():
-                return self._tell_deduplicated(event, at)
+                return self._deduplicated(event, at)
             case EnteredSubnet() | LeftSubnet():
-                return self._tell_passage(event)
+                return self._passage(event, at)
+            case GradWritten():
+                return self.grad_written(event, at)
             case Completed():
-                return self._tell_completed(event)
+                return self._completed(event, at)
             case Failed():
-                return self._tell_failed(event)
-        raise TypeError(f"{event.kind} is no event of a symbolic pass")
+                return Told(narration.failed(event), event.index, [], [], [event.error])
+        raise TypeError(f"{event.kind} is no event of a pass")
 
-    def _tell_played(self, event: Played, at: int) -> Told:
-        lines = self._program.lines(event)
-        line = lines.forward[event.index] if event.path else self._program.play(event.index, at)
-        if event.path or event.index >= self._recording.skip:
-            for name, number in zip(event.op.inputs, event.in_versions, strict=True):
-                self._readers[event.path, name, number].append(narration.name(line))
-        focus = [*line.outputs, *line.inputs]
-        return self._say(event, narration.played(event, line), event.index, [line], focus, [event.op.type])
+    def is_sum(self, event: Accumulated) -> bool:
+        """Whether an accumulation has a ledger: one that only makes a gradient dense when it runs has none."""
+        statement = self._text.of(event).forward[event.index]
+        return len(event.contributions) > 1 or self._rank(statement) is None
 
-    def _tell_seeded(self, event: Seeded, at: int) -> Told:
-        self._readers[event.path, event.y, event.version].append("the y itself" if not event.path else "what follows")
-        self._ys[event.path].append(event.y)
-        line = self._program.lines(event).seed(event, at)
-        gradient = line.outputs[0] if line else self._gradient(event, event.gradient)
-        focus: Focus = [gradient, f"{event.y}@{event.version}"]
-        return self._say(event, narration.seeded(event, line), None, [line] if line else [], focus)
+    def terms(self, event: Accumulated, at: int, *, is_whole: bool = False) -> list[Term]:
+        """The gradients that an accumulation adds.
 
-    def _tell_visited(self, event: Visited) -> Told:
-        line = self._line(event, event.index)
-        gradients = [self._gradient(event, gradient) for gradient in event.g_output]
-        text = narration.visited(event, line, gradients)
-        return self._say(event, text, event.index, [], [*gradients, *line.outputs], [line.op.type])
+        One that adds each when it arrives lists the last ones, and before these the sum of all others, unless the
+        terms are to be `is_whole`.
+        """
+        net = self._text.of(event)
+        if event.so_far is None:
+            read = [writing for line in self._since(event, at) for writing in line.statement.inputs]
+            return [
+                Term(gradient_of(net, one.gradient, read, at), producer(net, one), one) for one in event.contributions
+            ]
+        arrivals = self._arrivals(event)
+        folded = 0 if is_whole else event.so_far - len(event.contributions) + 1
+        if folded < 2:
+            return [self._arrival(one, position) for position, one in arrivals if position < at]
+        last, sum_ = next(pair for pair in self._sums(event) if pair[1].so_far == folded)
+        parts = [net.latest(name, last) for name in parts_of(sum_.gradient)]
+        later = [self._arrival(one, position) for position, one in arrivals[folded:] if position < at]
+        return [Term(parts, f"the {folded} before", event.contributions[0]), *later]
 
-    def _tell_skipped(self, event: Skipped) -> Told:
-        line = self._line(event, event.index)
-        text = narration.skipped(event, line)
-        return self._say(event, text, event.index, [], line.outputs, [line.op.type])
+    def _arrivals(self, event: Accumulated) -> list[tuple[int, Seeded | GeneratorAdded]]:
+        """The events that brought the gradients of a blob, and their positions."""
+        positions = self._text.of(event).version(event.blob, event.version).arrivals
+        found = ((position, self._events[position - 1]) for position in positions)
+        return [(position, one) for position, one in found if isinstance(one, Seeded | GeneratorAdded)]
 
-    def _tell_rule_applied(self, event: RuleApplied, at: int) -> Told:
-        line = self._line(event, event.index)
-        made = self._program.apply(event, at)
-        focus = [written for new in made for written in (new.inputs if new.role == "passed" else new.outputs)]
-        tell = control_narration.rule_applied if line.subnets else narration.rule_applied
-        words = [line.op.type, *(new.op.type for new in made)]
-        return self._say(event, tell(event, line, made), event.index, made, focus, words)
+    def _sums(self, event: Accumulated) -> list[tuple[int, Accumulated]]:
+        """The accumulations of a blob, and their positions."""
+        positions = self._text.of(event).version(event.blob, event.version).arrivals
+        found = ((position, self._events[position - 1]) for position in positions)
+        return [(position, one) for position, one in found if isinstance(one, Accumulated) and self.is_sum(one)]
 
-    def _tell_input_checked(self, event: InputChecked) -> Told:
-        lines = self._program.lines(event)
-        gradient_line = lines.operator(event.position)
-        text = narration.input_checked(event, self._line(event, event.index), gradient_line, lines)
-        return self._say(event, text, event.index, [gradient_line], gradient_line.inputs)
+    def _arrival(self, event: Seeded | GeneratorAdded, position: int) -> Term:
+        """A gradient that an event brought."""
+        net = self._text.of(event)
+        if isinstance(event, Seeded):
+            how: How = "given" if event.operator is None else "seed"
+            term = Contribution(event.gradient, how, None, event.position)
+            return Term([net.latest(parts_of(event.gradient)[-1], position)], how, term)
+        term = Contribution(event.gradient, event.how, event.index, event.position)
+        parts = [written(net, name, event.position, position) for name in parts_of(event.gradient)]
+        return Term(parts, producer(net, term), term)
 
-    def _tell_generator_added(self, event: GeneratorAdded) -> Told:
-        gradient = self._generated(event)
-        readers = self._readers[event.path, event.blob, event.version]
-        lines = [gradient.line] if gradient.line and event.position is not None else []
-        text = narration.generator_added(event, gradient, readers)
-        return self._say(event, text, event.index, lines, [gradient, f"{event.blob}@{event.version}"])
+    def total(self, event: Accumulated, at: int) -> list[Writing]:
+        """What the sum of an accumulation consists of."""
+        outputs = [writing for line in self._since(event, at) for writing in line.statement.outputs]
+        return gradient_of(self._text.of(event), event.gradient, outputs, at)
 
-    def _tell_accumulated(self, event: Accumulated, at: int) -> Told:
-        all_lines = self._program.lines(event)
-        before = {rename: str(all_lines.operator(rename.position).outputs[rename.slot]) for rename in event.renames}
-        lines = all_lines.accumulate(event, at)
-        renamed = [(before[rename], rename.new) for rename in event.renames if rename.slot >= 0]
-        read = [written for line in lines for written in line.inputs]
-        terms = [self._parts(event, contribution.gradient, read) for contribution in event.contributions]
-        total = self._parts(event, event.gradient, [written for line in lines for written in line.outputs])
-        producers = [producer(all_lines, contribution) for contribution in event.contributions]
-        self.sums.append(Sum(event, at, total, terms, producers, all_lines, self._ys[event.path]))
-        readers = self._readers[event.path, event.blob, event.version]
-        text = narration.accumulated(event, self._line(event, event.index), lines, readers, dict.fromkeys(renamed))
-        blob = f"{event.blob}@{event.version}"
-        focus: list[Written | str | None] = [*reversed(total), blob, *(term[-1] for term in terms)]
-        told = self._say(event, text, event.index, lines, focus, ["Σ", *(line.op.type for line in lines)])
-        told.ledger = len(self.sums) - 1
-        return told
+    def merge(self, event: Deduplicated, at: int) -> Merge:
+        """What merging the rows of a gradient did."""
+        lines = self._since(event, at)
+        net, values = self._text.outermost, self._recording.values
+        was = gradient_of(net, event.before, [w for line in lines for w in line.statement.inputs], at)
+        became = gradient_of(net, event.after, [w for line in lines for w in line.statement.outputs], at)
+        return merge_of(event, at, was, became, values)
 
-    def _tell_deduplicated(self, event: Deduplicated, at: int) -> Told:
-        lines = self._program.outermost.merge(event, at)
-        was = self._parts(event, event.before, [written for line in lines for written in line.inputs])
-        became = self._parts(event, event.after, [written for line in lines for written in line.outputs])
-        before, after = GradientSlice(*map(str, was)), GradientSlice(*map(str, became))
-        made = merge(event, at, before, after, self._arrays(was), self._arrays(became))
-        self.merges.append(made)
-        self.gradients[event.blob] = after
-        text = narration.deduplicated(made, lines)
-        focus: Focus = [*reversed(became), made.blob, *reversed(was)]
-        return self._say(event, text, None, lines, focus, [line.op.type for line in lines])
+    def _played(self, event: Played, at: int) -> Told:
+        line = self._text.statement(event, event.index, at)
+        deepest: Writing | None = None
+        if event.rank:
+            returned = [one for one in line.statement.inputs if one.statement]
+            deepest = max(returned, key=self._depth, default=None)
+        focus = [*line.statement.outputs, *line.statement.inputs]
+        return Told(narration.played(event, line, deepest), event.index, [line], focus, [event.op.type])
 
-    def _arrays(self, gradient: Sequence[Written]) -> Arrays:
-        arrays = [self._recording.values.get((written.name, written.version)) for written in gradient]
-        indices, values = (None if array is None else moved(array, CPU) for array in arrays)
-        return indices, values
+    def _seeded(self, event: Seeded, at: int) -> Told:
+        net = self._text.of(event)
+        lines = self._since(event, at)
+        y = net.version(event.y, event.version)
+        gradient = lines[0].statement.outputs[0] if lines else net.latest(parts_of(event.gradient)[-1], at)
+        owner = None if y.statement is None else y.statement.at(at)
+        is_ranked = y.statement is not None and self._rank(y.statement) is not None
+        text = narration.seeded(event, lines[0] if lines else None, owner, is_ranked)
+        return Told(text, None, lines, [gradient, f"{event.y}@{event.version}"])
 
-    def _tell_passage(self, event: EnteredSubnet | LeftSubnet) -> Told:
-        line = self._line(event, event.index)
-        inner = line.subnets[event.argument]
-        if isinstance(event, LeftSubnet):
-            return self._say(event, control_narration.pass_left(event, line, inner), None, [line], [], [event.name])
-        told = self._say(event, control_narration.pass_entered(event, line), None, [line], [], [event.name])
-        told.subnet = inner.id
-        return told
+    def _visited(self, event: Visited, at: int) -> Told:
+        net = self._text.of(event)
+        line = self._text.statement(event, event.index, at)
+        found = [None if gradient is None else net.latest(parts_of(gradient)[-1], at) for gradient in event.g_output]
+        waiting = [net.forward[one.index].at(at) for one in event.waiting]
+        is_read = any(one.role == "forward" for writing in line.statement.outputs for one in writing.readers)
+        text = narration.visited(event, line, [one and one.at(at) for one in found], waiting, is_read)
+        return Told(text, event.index, [], [*found, *line.statement.outputs], [line.op.type])
 
-    def _tell_completed(self, event: Completed) -> Told:
-        lines = self._program.lines(event)
-        operators = sum(line.role != "passed" for line in lines.backward)
+    def _rule_applied(self, event: RuleApplied, at: int) -> Told:
+        line = self._text.statement(event, event.index, at)
+        lines = self._since(event, at)
+        if self._rank(line.statement) is not None:
+            unwanted = [str(line.inputs[slot]) for slot in self._unwanted(event)]
+            text = narration.rule_run(event, line, lines, unwanted, self._is_method(event))
+        elif line.nets:
+            text = control_narration.rule_applied(line, lines)
+        else:
+            text = narration.rule_applied(line, lines)
+        changed = [new.statement for new in lines]
+        focus = [one for new in changed for one in (new.inputs if new.role == "passed" else new.outputs)]
+        return Told(text, event.index, lines, focus, [line.op.type, *(new.op.type for new in lines)])
+
+    def _unwanted(self, event: RuleApplied) -> Iterator[int]:
+        wanted = self._recording.wanted[event.index]
+        return (slot for slot in range(len(event.g_input)) if not wanted >> slot & 1)
+
+    def _is_method(self, event: RuleApplied) -> bool:
+        return is_python(self._recording.operators[event.index])
+
+    def _input_checked(self, event: InputChecked, at: int) -> Told:
+        net = self._text.of(event)
+        line = net.operators[event.position].at(at)
+        text = narration.input_checked(event, self._text.statement(event, event.index, at), line, net)
+        return Told(text, event.index, [line], line.statement.inputs)
+
+    def _generator_added(self, event: GeneratorAdded, at: int) -> Told:
+        net = self._text.of(event)
+        gradient = written(net, parts_of(event.gradient)[-1], event.position, at)
+        blob = net.version(event.blob, event.version)
+        if self._rank(net.forward[event.index]) is not None:
+            owner = None if blob.statement is None else blob.statement.at(at)
+            text = narration.arrived(event, gradient.at(at), owner)
+        else:
+            text = narration.generator_added(event, gradient.at(at), self._readers(net, blob, at))
+        has_line = event.position is not None and gradient.statement is not None
+        lines = [gradient.statement.at(at)] if has_line and gradient.statement is not None else []
+        return Told(text, event.index, lines, [gradient, f"{event.blob}@{event.version}"])
+
+    def _accumulated(self, event: Accumulated, at: int) -> Told:
+        net = self._text.of(event)
+        line = self._text.statement(event, event.index, at)
+        lines = self._since(event, at)
+        blob = net.version(event.blob, event.version)
+        if not self.is_sum(event):
+            text = narration.densified(line, lines[0], is_ranked=True)
+            return Told(text, event.index, lines, [lines[0].statement.outputs[0], str(blob)], ["SparseToDense"])
+        if len(event.contributions) == 1:
+            text = narration.densified(line, lines[0], is_ranked=False)
+        elif event.so_far is None:
+            outputs = [net.operators[one.position].outputs[one.slot] for one in event.renames if one.slot >= 0]
+            renamed = dict.fromkeys((str(one.at(at - 1)), one.at(at).name) for one in outputs)
+            text = narration.accumulated(event, line, lines, self._readers(net, blob, at), renamed)
+        else:
+            text = narration.added(event, lines, self._readers(net, blob, 0))
+        terms = [term.parts[-1] for term in self.terms(event, at)]
+        focus: Focus = [*reversed(self.total(event, at)), str(blob), *terms]
+        return Told(text, event.index, lines, focus, ["Σ", *(new.op.type for new in lines)])
+
+    def _deduplicated(self, event: Deduplicated, at: int) -> Told:
+        lines, merge = self._since(event, at), self.merge(event, at)
+        focus: Focus = [*reversed(parts_of(merge.after)), merge.blob, *reversed(parts_of(merge.before))]
+        return Told(narration.deduplicated(merge, lines), None, lines, focus, [new.op.type for new in lines])
+
+    def _passage(self, event: EnteredSubnet | LeftSubnet, at: int) -> Told:
+        line = self._text.statement(event, event.index, at)
+        if isinstance(event, EnteredSubnet):
+            return Told(control_narration.pass_entered(event, line), None, [line], [], [event.name])
+        inner = line.nets[event.argument].backward_at(at)
+        return Told(control_narration.pass_left(event, line, inner), None, [line], [], [event.name])
+
+    def grad_written(self, event: GradWritten, at: int) -> Told:
+        """What became of ``grad`` of a Variable."""
+        net = self._text.outermost
+        x = net.version(event.blob, 0)
+        gradient = None if event.gradient is None else net.latest(parts_of(event.gradient)[-1], at)
+        sums = [one.so_far or 1 for one in (self._events[at - 1] for at in x.arrivals) if isinstance(one, Accumulated)]
+        maker = None if x.statement is None else x.statement.number
+        focus: Focus = [event.after, gradient, f"{event.blob}@0", event.before]
+        return Told(narration.written(event, gradient, max(sums, default=1)), maker, [], focus, [f"{event.blob}.grad"])
+
+    def _completed(self, event: Completed, at: int) -> Told:
+        operators = sum(one.role != "passed" and one.made <= at for one in self._text.of(event).backward)
         if event.path:
-            return self._say(event, control_narration.completed(event, operators), None, [], [])
-        self.gradients = versions_of(event, lines)
-        text = narration.completed(event, operators, self._recording.ys, is_run=self._recording.obstacle is None)
-        return self._say(event, text, None, [], [])
+            return Told(control_narration.completed(event, operators))
+        before = self._events[:at]
+        if functions := sum(isinstance(one, Visited) and one.rank is not None for one in before):
+            variables = sum(isinstance(one, GradWritten) and one.after is not None for one in before)
+            return Told(narration.heap_emptied(functions, variables))
+        is_run = self._recording.obstacle is None
+        return Told(narration.completed(event, operators, self._recording.ys, is_run=is_run))
 
-    def _tell_failed(self, event: Failed) -> Told:
-        return self._say(event, narration.failed(event), event.index, [], [], [event.error])
+    def _since(self, event: Event, at: int) -> list[Reading]:
+        """The backward statements that came with an event."""
+        return list(self._text.of(event).since(at))
 
-    def _say(
-        self,
-        event: Event,
-        text: str,
-        forward: int | None,
-        lines: Sequence[GrowingLine],
-        focus: Focus,
-        words: Sequence[str] = (),
-    ) -> Told:
-        shown = [blob for blob in focus if blob is not None]
-        subnet = self._program.lines(event).id
-        return Told(event, text, self._groups.of(event), subnet, forward, list(lines), shown, None, list(words))
+    def _rank(self, statement: Statement) -> int | None:
+        """The rank of a forward operator that is a function; None: the pass asks for no ranks."""
+        event = self._events[statement.made - 1]
+        return event.rank if isinstance(event, Played) else None
 
-    def _line(self, event: Event, index: int) -> GrowingLine:
-        """A forward line of the net in which an event happened."""
-        return self._program.lines(event).forward[index]
+    def _depth(self, writing: Writing) -> int:
+        """The rank of the function that returned a blob."""
+        return (writing.statement and self._rank(writing.statement)) or 0
 
-    def _gradient(self, event: Event, gradient: Gradient | None) -> Written | None:
-        return None if gradient is None else self._program.lines(event).latest(parts_of(gradient)[-1])
-
-    def _generated(self, event: GeneratorAdded) -> Written:
-        """The writing that a gradient's name stands for, by the operator that wrote it where one did."""
-        lines, name = self._program.lines(event), parts_of(event.gradient)[-1]
-        places = lines.operator(event.position).outputs if event.position is not None else []
-        return next((written for written in places if written.name == name), None) or lines.latest(name)
-
-    def _parts(self, event: Event, gradient: Gradient, among: Iterable[Written]) -> list[Written]:
-        """The writings that a gradient consists of, those `among` the given ones where they are there."""
-        found = {written.name: written for written in among}
-        lines = self._program.lines(event)
-        return [found.get(name) or lines.latest(name) for name in parts_of(gradient)]
+    def _readers(self, net: NetText, blob: Writing, at: int) -> list[str]:
+        """Who reads a blob: operators, and by position `at` the start of the pass."""
+        skip = 0 if net.path else self._recording.skip
+        names = [one.name for one in blob.readers if one.role == "forward" and one.number >= skip]
+        if net.ys.get((blob.name, blob.version), at + 1) <= at:
+            names.append("what follows" if net.path else "the y itself")
+        return names
 
 
-def versions_of(event: Completed, lines: Lines) -> dict[str, Gradient]:
+def written(net: NetText, name: str, operator: int | None, at: int) -> Writing:
+    """The writing that a gradient's name stands for at a position, by the operator that wrote it where one did."""
+    outputs = net.operators[operator].outputs if operator is not None else []
+    return next((one for one in outputs if one.at(at).name == name), None) or net.latest(name, at)
+
+
+def gradient_of(net: NetText, gradient: Gradient, among: Iterable[Writing], at: int) -> list[Writing]:
+    """The writings that a gradient consists of at a position, those `among` the given ones where they are there."""
+    found = {writing.at(at).name: writing for writing in among}
+    return [found.get(name) or net.latest(name, at) for name in parts_of(gradient)]
+
+
+def versions_of(event: Completed, net: NetText, at: int) -> dict[str, Gradient]:
     """The map of a pass with the versions of the gradients."""
     return {
-        blob: GradientSlice(str(lines.latest(g.indices)), str(lines.latest(g.values)))
-        if isinstance(g, GradientSlice)
-        else str(lines.latest(g))
-        for blob, g in event.gradients.items()
+        blob: GradientSlice(*(str(net.latest(name, at)) for name in parts_of(gradient)))
+        if isinstance(gradient, GradientSlice)
+        else str(net.latest(gradient, at))
+        for blob, gradient in event.gradients.items()
     }
 
 
-def producer(lines: Lines, contribution: Contribution) -> str:
+def producer(net: NetText, contribution: Contribution) -> str:
     """``FCGradient #2``, ``Mul of Sqr #7`` or, where the gradient passed through, ``Sum #4``."""
     if contribution.index is None:
         return "seed" if contribution.how == "seed" else "given"
-    forward = lines.forward[contribution.index]
+    forward = net.forward[contribution.index]
     if contribution.position is None:
-        return narration.name(forward)
-    maker = lines.operator(contribution.position).op.type
+        return forward.name
+    maker = net.operators[contribution.position].op.type
     if maker == f"{forward.op.type}Gradient":
         return f"{maker} #{contribution.index}"
-    if forward.subnets:
-        return f"backward pass of {narration.name(forward)}"
-    return f"{maker} of {narration.name(forward)}"
-
-
-def finished(told: Told) -> TraceEvent:
-    """The event with the names that its blobs have now."""
-    blobs = list(dict.fromkeys(str(blob) for blob in told.focus))
-    detail = to_dict(told.event)
-    del detail["event"]
-    return TraceEvent(
-        kind=cast(Kind, told.event.kind),
-        narration=told.narration,
-        group=told.group,
-        phase="play" if isinstance(told.event, Played) and not told.event.path else "generate",
-        subnet=told.subnet or None,
-        forward=told.forward,
-        lines=[line.id for line in told.lines],
-        blobs=blobs,
-        ledger=told.ledger,
-        targets=targets(told.event, told.words, None if told.event.path else told.forward, blobs),
-        detail=json_safe(detail),
-    )
-
-
-def targets(event: Event, words: Iterable[str], forward: int | None, blobs: Iterable[str]) -> list[str]:
-    """The words by which `run_to` finds an event."""
-    number = [] if forward is None else [f"#{forward}"]
-    names = [blob.rpartition("@")[0] for blob in blobs]
-    return list(dict.fromkeys([event.kind, *words, *number, *blobs, *names]))
+    if forward.nets:
+        return f"backward pass of {forward.name}"
+    return f"{maker} of {forward.name}"

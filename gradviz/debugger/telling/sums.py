@@ -12,28 +12,25 @@ from ...program.events import Accumulated
 from ...runtime.devices import CPU, current, device_of, moved
 from ..document import Ledger
 from ..journal import Key, Recording, dense
+from ..journal.program_text import ProgramText
+from ..journal.text import NetText, Statement, Writing
+from . import story
 from .ledger import Term, ledger
-from .lines import GrowingLine, Lines, Written
 
 PATH_LENGTH = 12
 """Words of a path that are shown before it is cut."""
 
-Known = Mapping[Key, Array]
+Values = Mapping[Key, Array]
 
 
 class Sum(msgspec.Struct, frozen=True):
-    """An accumulation at position `at`: the writings that the sum and each term consist of, and who made the terms.
-
-    `lines` are those of its net, `ys` the blobs that the pass of the net started from.
-    """
+    """An accumulation before position `at`: the writings that the sum consists of, and its terms."""
 
     event: Accumulated
     at: int
-    total: list[Written]
-    terms: list[list[Written]]
-    producers: list[str]
-    lines: Lines
-    ys: list[str]
+    total: list[Writing]
+    terms: list[story.Term]
+    net: NetText
 
 
 def ledgers(sums: Sequence[Sum], recording: Recording) -> list[Ledger]:
@@ -52,7 +49,7 @@ def ledgers(sums: Sequence[Sum], recording: Recording) -> list[Ledger]:
         path = one.event.path
         frames = runs.get(path, [])
         if path not in ways:
-            ways[path] = _hops(one.lines, one.ys)
+            ways[path] = _hops(one.net)
         hops = ways[path]
         if not path:
             first.append(_ledger(one, hops, recording.values, None))
@@ -64,31 +61,48 @@ def ledgers(sums: Sequence[Sum], recording: Recording) -> list[Ledger]:
     return first + more
 
 
+def sums_of(recording: Recording, text: ProgramText, telling: story.Story) -> list[Sum]:
+    """The accumulations of a recording that have ledgers, in their order; the last one of a blob has all its terms."""
+    found = [(at, event) for at, event in enumerate(recording.events, 1) if isinstance(event, Accumulated)]
+    found = [(at, event) for at, event in found if telling.is_sum(event)]
+    last = {(event.path, event.blob, event.version): at for at, event in found}
+    return [
+        Sum(
+            event,
+            at,
+            telling.total(event, at),
+            telling.terms(event, at, is_whole=last[event.path, event.blob, event.version] == at),
+            text.of(event),
+        )
+        for at, event in found
+    ]
+
+
 Hops = dict[int, tuple[str, int | None]]
 """Forward operator -> the blob and the operator that it reaches a y through, None when the blob is the y."""
 
 
-def _ledger(one: Sum, hops: Hops, values: Known, frame: int | None) -> Ledger:
+def _ledger(one: Sum, hops: Hops, values: Values, frame: int | None) -> Ledger:
     event = one.event
     total = _dense(one.total, event, values)
     device = CPU if total is None else device_of(total)
     terms = []
-    for parts, producer, contribution in zip(one.terms, one.producers, event.contributions, strict=True):
+    for parts, producer, contribution in one.terms:
         array = _dense(parts, event, values)
         path = _path(contribution.index, event.blob, hops)
         array = None if array is None else moved(array, device)
         terms.append(Term(str(parts[-1]), producer, contribution.index, contribution.how, path, array))
     with current(device):
-        made = ledger(f"{event.blob}@{event.version}", one.at, str(one.total[-1]), terms, total)
-    return msgspec.structs.replace(made, subnet=one.lines.id or None, frame=frame)
+        said = ledger(f"{event.blob}@{event.version}", one.at, str(one.total[-1]), terms, total)
+    return msgspec.structs.replace(said, subnet=one.net.id or None, frame=frame)
 
 
-def _dense(parts: Sequence[Written], event: Accumulated, known: Known) -> Array | None:
+def _dense(parts: Sequence[Writing], event: Accumulated, computed: Values) -> Array | None:
     """The value of a gradient as one array, None where it was not computed."""
-    values = known.get((parts[-1].name, parts[-1].version))
+    values = computed.get(parts[-1].key)
     if len(parts) == 1 or values is None:
         return values
-    table, indices = known.get((event.blob, event.version)), known.get((parts[0].name, parts[0].version))
+    table, indices = computed.get((event.blob, event.version)), computed.get(parts[0].key)
     return None if table is None or indices is None else dense(indices, values, table)
 
 
@@ -103,20 +117,19 @@ def _path(index: int | None, blob: str, hops: Hops) -> list[str]:
     return path
 
 
-def _hops(lines: Lines, ys: Sequence[str]) -> Hops:
-    numbers: dict[GrowingLine | None, int] = {line: number for number, line in enumerate(lines.forward)}
+def _hops(net: NetText) -> Hops:
     hops: Hops = {}
-    queue: deque[GrowingLine] = deque()
-    for y in ys:
-        line = lines.latest(y).line
-        if line is not None and line in numbers and numbers[line] not in hops:
-            hops[numbers[line]] = (y, None)
-            queue.append(line)
+    queue: deque[Statement] = deque()
+    for y, _ in net.ys:
+        statement = net.latest(y).statement
+        if statement is not None and statement.role == "forward" and statement.number not in hops:
+            hops[statement.number] = (y, None)
+            queue.append(statement)
     while queue:
-        line = queue.popleft()
-        for written in line.inputs:
-            before = written.line
-            if before is not None and numbers[before] not in hops:
-                hops[numbers[before]] = (written.name, numbers[line])
+        statement = queue.popleft()
+        for writing in statement.inputs:
+            before = writing.statement
+            if before is not None and before.number not in hops:
+                hops[before.number] = (writing.name, statement.number)
                 queue.append(before)
     return hops

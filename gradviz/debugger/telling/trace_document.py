@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from ...operators import lookup
 from ...program.collection import uncollected
+from ...program.events import Completed, Deduplicated, EnteredSubnet, Event, Failed, LeftSubnet, Played, Ran, to_dict
 from ...version import __version__
-from ..document import Formula, Subnet, Trace, json_safe
+from ..document import Formula, Kind, Line, Revision, Subnet, Trace, TraceEvent, json_safe
 from ..journal import EagerRecording, Pace, Progress, Recording
-from . import narration
-from .eager_document import eager_document, tape_document
+from ..journal.program_text import ProgramText
+from ..journal.text import Statement, arguments
 from .event_groups import EventGroups
 from .execution import Execution
 from .loop_sums import loop_ledgers
 from .obstacle import entry
-from .programs import Program
-from .story import Story
-from .sums import ledgers
+from .schedule import schedule_of
+from .story import Story, Told, versions_of
+from .summaries import summary_of
+from .sums import ledgers, sums_of
 from .values import Values
 
 
@@ -28,61 +31,186 @@ def document(recording: Recording, progress: Progress | None = None) -> Trace:
     """The trace document of `recording`, its graph not drawn yet. `progress` is told how far it is if it takes long."""
     with uncollected(), np.errstate(all="ignore"):
         pace = Pace(progress, "describe")
-        trace = _of(recording, pace)
+        trace = _Document(recording, pace).trace()
         pace.before = 0
         pace.end(len(trace.events))
-        return msgspec.structs.replace(trace, formulas=formulas_of(trace))
+        return replace(trace, formulas=formulas_of(trace))
 
 
-def _of(recording: Recording, pace: Pace) -> Trace:
-    if isinstance(recording, EagerRecording):
-        by_rank = recording.schedule == "rank"
-        return eager_document(recording, pace) if by_rank else tape_document(_of_net(recording, pace), recording)
-    return _of_net(recording, pace)
+class _Document:
+    """A document while it is written."""
+
+    def __init__(self, recording: Recording, pace: Pace) -> None:
+        self._recording = recording
+        self._text = ProgramText(recording.nets, recording.events)
+        self._values = Values(recording, self._text.ids)
+        self._story = Story(recording, self._text)
+        self._execution = Execution(recording, self._text, self._values)
+        self._groups = EventGroups()
+        self._ran: dict[Statement, int] = {}
+        self._ended: dict[tuple[int | None, int], int] = {}
+        self._frames: list[int] = []
+        self._begun = 0
+        self._alike: dict[object, TraceEvent] = {}
+        self._sums = sums_of(recording, self._text, self._story)
+        self._ledgers = {one.at: number for number, one in enumerate(self._sums)}
+        self._is_over = False
+        self._events = [self._event(event, at) for at, event in enumerate(pace.over(recording.events), 1)]
+
+    def trace(self) -> Trace:
+        """All of it."""
+        recording, text, values = self._recording, self._text, self._values
+        whole = [(at, event) for at, event in enumerate(recording.events, 1) if isinstance(event, Completed)]
+        merged = [(at, event) for at, event in enumerate(recording.events, 1) if isinstance(event, Deduplicated)]
+        merges = [self._story.merge(event, at) for at, event in merged]
+        gradients = versions_of(whole[-1][1], text.outermost, whole[-1][0]) if whole and not whole[-1][1].path else {}
+        return Trace(
+            producer=f"gradviz {__version__}",
+            engine=recording.schedule if isinstance(recording, EagerRecording) else "symbolic",
+            name=recording.net.name,
+            summary=summary_of(recording),
+            obstacle=None if recording.obstacle is None else entry(recording.obstacle, text.outermost),
+            net=json_safe(recording.net.to_dict()),
+            ys=dict(recording.ys) if isinstance(recording.ys, Mapping) else list(recording.ys),
+            skip=recording.skip,
+            forward=list(map(self._line, text.outermost.forward)),
+            backward=list(map(self._line, text.outermost.backward)),
+            subnets=list(self._subnets()),
+            events=self._events,
+            frames=values.frames,
+            values=values.outermost,
+            arrays=values.arrays,
+            stacks=values.stacks,
+            ledgers=[*ledgers(self._sums, recording), *loop_ledgers(recording, text, self._ended)],
+            merges=merges,
+            gradients=gradients | {one.blob.rpartition("@")[0]: one.after for one in merges},
+            schedule=schedule_of(recording) if isinstance(recording, EagerRecording) else None,
+        )
+
+    def _event(self, event: Event, at: int) -> TraceEvent:
+        if type(event) is Ran:
+            return self._ran_event(event, at)
+        if not self._is_over or isinstance(event, Deduplicated):
+            self._is_over = self._is_over or (type(event) is Completed and not event.path)
+            told = self._story.tell(event, at)
+            subnet = self._text.of(event).id
+            if isinstance(event, EnteredSubnet):
+                subnet = told.statements[0].nets[event.argument].id
+            group = self._groups.of(event, is_over=False)
+            return replace(_whole(event, told, subnet, is_run=False), group=group, ledger=self._ledgers.get(at))
+        group = self._groups.of(event, is_over=True)
+        if isinstance(event, EnteredSubnet):
+            self._frames.append(self._begun)
+            self._begun += 1
+            frame = self._frames[-1]
+            return self._again(event, *self._execution.entered(event, frame), group, frame)
+        if isinstance(event, LeftSubnet):
+            left = self._execution.left(event, self._frames.pop())
+            return self._again(event, *left, group, self._frame)
+        if isinstance(event, Failed):
+            around = self._frame if event.path else None
+            return self._again(event, self._execution.failed(event, around), None, group, around)
+        return self._again(event, self._story.tell(event, at), None, group, None)
+
+    @property
+    def _frame(self) -> int | None:
+        """The run that we are in, None in the outermost net."""
+        return self._frames[-1] if self._frames else None
+
+    def _ran_event(self, event: Ran, at: int) -> TraceEvent:
+        told, alike = self._execution.ran(event, at, self._frame)
+        statement = told.statements[0].statement
+        self._ran.setdefault(statement, at)
+        if statement.nets:
+            self._ended[self._frame, event.position] = at
+        group = self._groups.of(event, is_over=self._is_over)
+        return replace(self._again(event, told, alike, group, self._frame), seconds=event.seconds)
+
+    def _again(self, event: Event, told: Told, alike: object, group: int, frame: int | None) -> TraceEvent:
+        """An event of a run; those that are `alike` share all but what is said of them."""
+        whole = self._alike.get(alike) if alike is not None else None
+        if whole is None:
+            whole = _whole(event, told, self._execution.net(frame).id, is_run=True)
+            if alike is not None:
+                self._alike[alike] = whole
+        return replace(whole, narration=told.narration, group=group, frame=frame)
+
+    def _line(self, statement: Statement) -> Line:
+        """A statement as the document has it."""
+        op, is_passed = statement.op, statement.role == "passed"
+        known = None if is_passed else lookup(op.type)
+        readings = [statement.at(position) for position in statement.changes()]
+        history = [
+            Revision(at=one.position, inputs=list(map(str, one.inputs)), outputs=list(map(str, one.outputs)))
+            for one in readings
+        ]
+        return Line(
+            id=statement.id,
+            kind="passed" if is_passed else "operator",
+            type=op.type,
+            inputs=history[-1].inputs,
+            outputs=history[-1].outputs,
+            args={} if is_passed else json_safe(dict(arguments(op))),
+            subnets={argument: net.id for argument, net in statement.nets.items()},
+            device=str(op.device) if op.device else None,
+            name=op.name,
+            of=statement.of,
+            role=statement.role,
+            made=statement.made,
+            history=history,
+            formula=known.formula if known else "",
+            ran=self._ran.get(statement),
+        )
+
+    def _subnets(self) -> Iterator[Subnet]:
+        arguments_of = {net.path: (net.argument, net.name) for net in self._recording.nets}
+        for path, id in self._text.ids.items():
+            net, (owner, backward_owner) = self._text.net(path), self._text.owners[id]
+            argument, name = arguments_of[path]
+            yield Subnet(
+                id=id,
+                owner=None if owner is None else owner.id,
+                backward_owner=None if backward_owner is None else backward_owner.id,
+                argument=argument,
+                name=name,
+                path=list(path),
+                forward=list(map(self._line, net.forward)),
+                backward=list(map(self._line, net.backward)),
+                blobs=[f"{name}@{version}" for name, version in self._values.blobs[path]],
+            )
 
 
-def _of_net(recording: Recording, pace: Pace) -> Trace:
-    """The document of a pass that was generated and then run."""
-    program, groups = Program(recording.nets), EventGroups()
-    values = Values(recording, program.ids)
-    story = Story(recording, program, groups, pace)
-    pace.before = len(recording.generation)
-    execution = Execution(recording, program, values, groups, pace)
-    return Trace(
-        producer=f"gradviz {__version__}",
-        name=recording.net.name,
-        summary=narration.summary(recording) + narration.stored(recording),
-        obstacle=None if recording.obstacle is None else entry(recording.obstacle, program.outermost),
-        net=json_safe(recording.net.to_dict()),
-        ys=_ys(recording.ys),
-        skip=recording.skip,
-        forward=[line.finish() for line in program.outermost.forward],
-        backward=[line.finish() for line in program.outermost.backward],
-        subnets=_subnets(program, values),
-        events=[*story.events(), *execution.events],
-        frames=values.frames,
-        values=values.outermost,
-        arrays=values.arrays,
-        stacks=values.stacks,
-        ledgers=[*ledgers(story.sums, recording), *loop_ledgers(recording, program, execution.ended)],
-        merges=story.merges,
-        gradients=story.gradients,
+def _whole(event: Event, told: Told, subnet: str, *, is_run: bool) -> TraceEvent:
+    """An event with all that is said of it, but for its group and run."""
+    blobs = list(dict.fromkeys(str(blob) for blob in told.focus if blob is not None))
+    is_named = told.forward is not None and not event.path
+    words = [event.kind, *told.words, *([f"#{told.forward}"] if is_named else []), *blobs]
+    names = [blob.rpartition("@")[0] for blob in blobs]
+    return TraceEvent(
+        kind=cast(Kind, event.kind),
+        narration=told.narration,
+        group=0,
+        phase="run" if is_run else "play" if isinstance(event, Played) and not event.path else "generate",
+        subnet=subnet or None,
+        forward=told.forward,
+        lines=[one.id for one in told.statements],
+        blobs=blobs,
+        targets=list(dict.fromkeys([*words, *names])),
+        detail=_detail(event, is_run=is_run),
     )
 
 
-def _subnets(program: Program, values: Values) -> list[Subnet]:
-    return [
-        msgspec.structs.replace(
-            subnet, blobs=[f"{name}@{version}" for name, version in values.blobs[tuple(subnet.path)]]
-        )
-        for subnet in program.subnets()
-    ]
-
-
-def _ys(ys: Any) -> Any:
-    if isinstance(ys, list):
-        return list(ys)
-    return dict(ys)
+def _detail(event: Event, *, is_run: bool) -> dict[str, Any]:
+    """The event's own fields, in a run but for those that differ from run to run."""
+    detail = to_dict(event)
+    del detail["event"]
+    if is_run:
+        for name in ("path", "seconds", "iteration"):
+            detail.pop(name, None)
+        if isinstance(event, Failed):
+            detail["path"] = list(event.path)
+    safe: dict[str, Any] = json_safe(detail)
+    return safe
 
 
 def formulas_of(trace: Trace) -> dict[str, Formula]:

@@ -1,0 +1,410 @@
+"""The text of a net: its statements, and what each writing is called at each position.
+
+A writing is one output of one operator in one net, or what is there from outside. Accumulation renames writings, and
+versions count the writings of a name, so that a renaming also moves the versions of later writings of the old name.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from ...program import Gradient, Operator
+from ...program.control_flow import NETS, RUNNING_SUM, kept_inputs, nested_nets, renamed
+from ...program.events import Accumulated, Deduplicated, RuleApplied, Seeded
+from ...program.operator import parts_of
+from ...program.ssa import BlobVersion
+from ..document import Role
+
+DUPLICATE = "_DEDUP"
+"""In the name of a gradient's copy for one of several outputs that it arrives at."""
+
+BINDINGS = ("inner_blobs", "outer_blobs_idx", "saved_fwd_blobs")
+"""Arguments of a Do that the events in its net tell better than its statement."""
+
+AT_THE_END = 1 << 62
+"""A position behind all events."""
+
+LETTERS: Mapping[Role, str] = {"forward": "f", "passed": "p"}
+
+
+class Writing:
+    """One writing of a blob.
+
+    Attributes:
+        name, version: what it is called in the end.
+        former: what it was called before: until which position, name and version, the oldest first.
+        statement: what writes it; None: it is there from outside.
+        readers: the statements that read it, one that reads it twice twice.
+        arrivals: the positions of the events that bring a gradient of it, or add several up.
+    """
+
+    __slots__ = ("arrivals", "former", "name", "readers", "statement", "version")
+
+    def __init__(self, name: str, version: int, statement: Statement | None) -> None:
+        self.name = name
+        self.version = version
+        self.statement = statement
+        self.former: tuple[tuple[int, str, int], ...] = ()
+        self.readers: list[Statement] = []
+        self.arrivals: list[int] = []
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Name and version in the end."""
+        return self.name, self.version
+
+    def at(self, position: int) -> Writing | BlobVersion:
+        """What it is called at a position."""
+        for until, name, version in self.former:
+            if position < until:
+                return BlobVersion(name, version)
+        return self
+
+    def rename(self, name: str, version: int, at: int) -> None:
+        """Call it otherwise from position `at` on."""
+        if not self.former or self.former[-1][0] != at:
+            self.former = (*self.former, (at, self.name, self.version))
+        self.name, self.version = name, version
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}"
+
+
+class Statement:
+    """An operator of a net, or a gradient that passes through one unchanged.
+
+    Attributes:
+        net: the net that it is in.
+        number: among the forward operators, or the gradient operators; of a gradient that passes, that of the operator.
+        role: what it does.
+        of: the forward operator of the same net that it came from; None where there is none.
+        made: the position from which on it is there.
+        op, inputs, outputs: what it is in the end.
+        former: what `op` and `inputs` were before: until which position, and they, the oldest first.
+        nets: the nested nets that it runs, by the argument that holds them.
+    """
+
+    __slots__ = ("former", "inputs", "made", "net", "nets", "number", "of", "op", "outputs", "role")
+
+    def __init__(self, net: NetText, number: int, role: Role, op: Operator, of: int | None, made: int) -> None:
+        self.net = net
+        self.number = number
+        self.role: Role = role
+        self.op = op
+        self.of = of
+        self.made = made
+        self.inputs: list[Writing] = []
+        self.outputs: list[Writing] = []
+        self.former: tuple[tuple[int, Operator, list[Writing]], ...] = ()
+        self.nets: dict[str, NetText] = {}
+
+    @property
+    def id(self) -> str:
+        """``f2``, ``b0``, ``p2``; in a nested net behind the id of the net: ``s0.f2``."""
+        return f"{self.net.prefix}{LETTERS.get(self.role, 'b')}{self.number}"
+
+    @property
+    def name(self) -> str:
+        """``FC #2``, of a forward operator."""
+        return f"{self.op.type} #{self.number}"
+
+    def at(self, position: int) -> Reading:
+        """How it reads at a position."""
+        op, inputs = self.op, self.inputs
+        for until, former_op, former_inputs in self.former:
+            if position < until:
+                op, inputs = former_op, former_inputs
+                break
+        return Reading(self, position, op, [w.at(position) for w in inputs], [w.at(position) for w in self.outputs])
+
+    def changes(self) -> list[int]:
+        """The positions from which on it reads otherwise, the first of them its own."""
+        if not self.former and not any(writing.former for writing in (*self.inputs, *self.outputs)):
+            return [self.made]
+        forms = [*self.former, (AT_THE_END, self.op, self.inputs)]
+        found = {one[0] for one, other in pairwise(forms) if one[2] is not other[2]}
+        writings = [*self.outputs, *(writing for _, _, inputs in forms for writing in inputs)]
+        found.update(until for writing in writings for until, _, _ in writing.former)
+        return [self.made, *sorted(position for position in found if position > self.made)]
+
+    def revise(self, at: int, op: Operator, inputs: list[Writing]) -> None:
+        """Let it be another operator, or read something else, from position `at` on."""
+        if at > self.made and not (self.former and self.former[-1][0] == at):
+            self.former = (*self.former, (at, self.op, self.inputs))
+        self.op, self.inputs = op, inputs
+
+    def adopt(self, at: int) -> None:
+        """Let the backward passes of its nested nets read as its operator has them."""
+        for argument, net in nested_nets(self.op).items():
+            if argument in self.nets:
+                self.nets[argument].adopt(net.ops, at)
+
+
+class Reading(NamedTuple):
+    """How a statement reads at a position."""
+
+    statement: Statement
+    position: int
+    op: Operator
+    inputs: list[Writing | BlobVersion]
+    outputs: list[Writing | BlobVersion]
+
+    @property
+    def id(self) -> str:
+        return self.statement.id
+
+    @property
+    def role(self) -> Role:
+        return self.statement.role
+
+    @property
+    def of(self) -> int | None:
+        return self.statement.of
+
+    @property
+    def name(self) -> str:
+        """``FC #2``, of a forward operator."""
+        return self.statement.name
+
+    @property
+    def nets(self) -> dict[str, NetText]:
+        return self.statement.nets
+
+    @property
+    def text(self) -> str:
+        """``a@0 = Tanh(h@0)``; of a gradient that passes ``x@0 := y_grad@0``."""
+        inputs, outputs = ", ".join(map(str, self.inputs)), ", ".join(map(str, self.outputs))
+        if self.role == "passed":
+            return f"{outputs} := {inputs}"
+        if not self.op.args:
+            call = f"{self.op.type}({inputs})"
+        else:
+            args = [f"{name}={net.name}" for name, net in nested_nets(self.op).items()]
+            args += [f"{name}={value!r}" for name, value in arguments(self.op).items() if name not in BINDINGS]
+            call = f"{self.op.type}({', '.join([*map(str, self.inputs), *args])})"
+        return f"{outputs} = {call}" if outputs else call
+
+
+def arguments(op: Operator) -> Mapping[str, Any]:
+    """An operator's arguments but for nested nets."""
+    nets = nested_nets(op)
+    return {name: value for name, value in op.args.items() if name not in nets} if nets else op.args
+
+
+class NetText:
+    """The statements of one net.
+
+    Args:
+        id: the nested net's, empty for the outermost one.
+        path: the nested nets to go through to reach it.
+        initial: blobs that are there before the first operator.
+
+    Attributes:
+        forward: the forward operators.
+        operators: the gradient operators, in the order of emission.
+        backward: the same, with the gradients that pass through an operator between.
+        writings: by name, in the order of their versions in the end.
+        ys: what the pass over the net has started from so far: the blobs with their versions.
+    """
+
+    def __init__(self, id: str = "", path: tuple[str, ...] = (), initial: Iterable[str] = ()) -> None:
+        self.id = id
+        self.path = path
+        self.prefix = f"{id}." if id else ""
+        self.forward: list[Statement] = []
+        self.operators: list[Statement] = []
+        self.backward: list[Statement] = []
+        self.writings: dict[str, list[Writing]] = {name: [Writing(name, 0, None)] for name in initial}
+        self.ys: dict[tuple[str, int], int] = {}
+        # Of a name that a writing was given or has lost: every writing that was called so, and from when on.
+        self._called: dict[str, list[tuple[int, Writing]]] = {}
+
+    def play(self, op: Operator, at: int) -> Statement:
+        """The next forward operator, which joined the net at position `at`."""
+        statement = Statement(self, len(self.forward), "forward", op, None, at)
+        self.forward.append(statement)
+        self._fill(statement, [*op.inputs, *kept_inputs(op)] if op.type in NETS else op.inputs, op.outputs)
+        return statement
+
+    def seed(self, event: Seeded, at: int) -> None:
+        """The pass starts at a blob; an operator fills the seed where none is given."""
+        self.ys[event.y, event.version] = at
+        if event.operator is not None:
+            self._backward("seed", event.operator, None, at)
+
+    def apply(self, event: RuleApplied, at: int) -> list[Statement]:
+        """The operators of a rule, and one statement for the gradients that pass through."""
+        forward = self.forward[event.index]
+        statements = [self._backward(_role_of_rule(op, forward.op), op, event.index, at) for op in event.operators]
+        written = {name for op in event.operators for name in op.outputs}
+        passed = [
+            (blob, gradient)
+            for blob, gradient in zip(forward.inputs, event.g_input, strict=False)
+            if gradient is not None and written.isdisjoint(parts_of(gradient))
+        ]
+        if passed:
+            statements.append(self._passed(event.index, passed, at))
+        return statements
+
+    def accumulate(self, event: Accumulated, at: int) -> None:
+        """The operators that add up join; those before them write under other names from now on."""
+        renames: list[tuple[Writing, str]] = []
+        for rename in event.renames:
+            statement = self.operators[rename.position]
+            if rename.slot >= 0:
+                renames.append((statement.outputs[rename.slot], rename.new))
+            if statement.nets:
+                writes = {rename.old: rename.new} if rename.slot >= 0 else {}
+                statement.revise(at, renamed(statement.op, {rename.old: rename.new}, writes), statement.inputs)
+                statement.adopt(at)
+        self._rename(renames, at)
+        for op in event.operators:
+            self._backward(_role_of_sum(op), op, event.index, at)
+
+    def adopt(self, operators: Sequence[Operator], at: int) -> None:
+        """Let the gradient operators read as `operators`, and add those that are not there yet.
+
+        The rule of the operator that runs a nested net may write more into its backward pass than the pass did.
+        """
+        for statement, op in zip(self.operators, operators, strict=False):
+            inputs = statement.inputs.copy()
+            for slot, (writing, name) in enumerate(zip(statement.inputs, op.inputs, strict=True)):
+                if writing.name != name:
+                    inputs[slot] = self._read(name)
+                    inputs[slot].readers.append(statement)
+            if inputs != statement.inputs:
+                statement.revise(at, statement.op, inputs)
+            pairs = zip(statement.outputs, op.outputs, strict=True)
+            self._rename([(writing, name) for writing, name in pairs if writing.name != name], at)
+            if statement.nets:
+                statement.revise(at, op, statement.inputs)
+                statement.adopt(at)
+        for op in operators[len(self.operators) :]:
+            # The one operator in the body of a loop comes from the one there is in the forward body.
+            self._backward(_role_of_more(op), op, 0 if op.type in NETS else None, at)
+
+    def merge(self, event: Deduplicated, at: int) -> None:
+        """The operators that merge rows join."""
+        for op in event.operators:
+            self._backward("deduplication", op, None, at)
+
+    def since(self, at: int) -> Iterator[Reading]:
+        """The backward statements that came with the event at position `at`, as they read then."""
+        for statement in self.backward[bisect_right(self.backward, at - 1, key=_made) :]:
+            if statement.made > at:
+                return
+            yield statement.at(at)
+
+    def backward_at(self, position: int) -> list[Reading]:
+        """The backward statements that are there at a position, as they read then."""
+        return [statement.at(position) for statement in self.backward if statement.made <= position]
+
+    def latest(self, name: str, position: int = AT_THE_END) -> Writing:
+        """The last writing that is called `name` at a position; version 0 when only the outside can have written it.
+
+        What no operator reads has no version from the outside: as in SSA, its first writing is version 0.
+        """
+        called = self._called.get(name)
+        if called is not None:
+            for place in range(bisect_right(called, position, key=_since) - 1, -1, -1):
+                if called[place][1].at(position).name == name:
+                    return called[place][1]
+        writings = self.writings.get(name, ())
+        place = bisect_right(writings, position, key=_written) if called is None else 0
+        return writings[place - 1] if place else Writing(name, 0, None)
+
+    def version(self, name: str, version: int) -> Writing:
+        """What is called so in the end; what nobody writes or reads is from outside."""
+        writings = self.writings.get(name, ())
+        return writings[version] if version < len(writings) else Writing(name, version, None)
+
+    def _passed(self, index: int, passed: Sequence[tuple[Writing, Gradient]], at: int) -> Statement:
+        statement = Statement(self, index, "passed", self.forward[index].op, index, at)
+        statement.outputs = list(dict.fromkeys(blob for blob, _ in passed))
+        names = dict.fromkeys(name for _, gradient in passed for name in parts_of(gradient))
+        statement.inputs = [self.latest(name) for name in names]
+        for gradient in statement.inputs:
+            gradient.readers.append(statement)
+        self.backward.append(statement)
+        return statement
+
+    def _backward(self, role: Role, op: Operator, of: int | None, at: int) -> Statement:
+        statement = Statement(self, len(self.operators), role, op, of, at)
+        self.operators.append(statement)
+        self.backward.append(statement)
+        self._fill(statement, op.inputs, op.outputs)
+        return statement
+
+    def _fill(self, statement: Statement, inputs: list[str], outputs: list[str]) -> None:
+        statement.inputs = [self._read(name) for name in inputs]
+        for writing in statement.inputs:
+            writing.readers.append(statement)
+        statement.outputs = [self._write(name, Writing(name, 0, statement), statement.made) for name in outputs]
+
+    def _read(self, name: str) -> Writing:
+        """The last writing of `name`, which from now on has a version from the outside if nobody wrote it."""
+        writings = self.writings.get(name)
+        return writings[-1] if writings else self._write(name, Writing(name, 0, None), -1)
+
+    def _write(self, name: str, writing: Writing, at: int) -> Writing:
+        writings = self.writings.get(name)
+        if writings is None:
+            writings = self.writings[name] = []
+        writing.version = len(writings)
+        writings.append(writing)
+        if name in self._called:
+            self._called[name].append((at, writing))
+        return writing
+
+    def _rename(self, renames: Sequence[tuple[Writing, str]], at: int) -> None:
+        """Call writings otherwise from position `at` on."""
+        for name in {name for writing, new in renames for name in (writing.name, new)}:
+            self._called.setdefault(name, [(_written(one), one) for one in self.writings.get(name, ())])
+        lost: dict[str, set[Writing]] = {}
+        for writing, _ in renames:
+            lost.setdefault(writing.name, set()).add(writing)
+        for name, gone in lost.items():
+            self.writings[name] = [one for one in self.writings[name] if one not in gone]
+        for writing, new in renames:
+            writings = self.writings.setdefault(new, [])
+            writing.rename(new, len(writings), at)
+            writings.append(writing)
+            self._called[new].append((at, writing))
+        for name in lost:
+            for version, writing in enumerate(self.writings[name]):
+                if writing.version != version:
+                    writing.rename(name, version, at)
+
+
+def _made(statement: Statement) -> int:
+    return statement.made
+
+
+def _written(writing: Writing) -> int:
+    """The position from which on a writing is there."""
+    return -1 if writing.statement is None else writing.statement.made
+
+
+def _since(called: tuple[int, Writing]) -> int:
+    return called[0]
+
+
+def _role_of_rule(op: Operator, forward: Operator) -> Role:
+    """What an operator of a rule does: copies a gradient for one of several outputs, or computes one."""
+    is_duplicate = forward.type in NETS and op.type == "Copy" and DUPLICATE in op.outputs[0]
+    return "duplicate" if is_duplicate else "gradient"
+
+
+def _role_of_more(op: Operator) -> Role:
+    """What an operator does that the rule of a control operator adds to the backward pass of a nested net."""
+    if op.type in NETS or op.type == "HasScope":
+        return "gradient"
+    return "accumulation" if op.type == "Sum" and op.outputs[0].endswith(RUNNING_SUM) else "handover"
+
+
+def _role_of_sum(op: Operator) -> Role:
+    """What an operator of an accumulation does: adds, or only makes a term dense."""
+    return "gradient" if op.type == "SparseToDense" else "accumulation"
