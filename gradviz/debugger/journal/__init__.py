@@ -4,12 +4,15 @@ from .eager import EagerRecording, Lending, is_python, record_backward
 from .gradient_shapes import dense
 from .limits import Budget, Folder
 from .nets import Key, NetHalves
+from .program_text import ProgramText
 from .progress import Pace, Progress, SoFar, Work
 from .recording import Recording, record
 from .running import Run
+from .text import AT_THE_END, NetText, Reading, Statement, Writing, arguments
 from .undefined_blobs import UNDEFINED
 
 __all__ = [
+    "AT_THE_END",
     "UNDEFINED",
     "Budget",
     "EagerRecording",
@@ -17,12 +20,18 @@ __all__ = [
     "Key",
     "Lending",
     "NetHalves",
+    "NetText",
     "Pace",
+    "ProgramText",
     "Progress",
+    "Reading",
     "Recording",
     "Run",
     "SoFar",
+    "Statement",
     "Work",
+    "Writing",
+    "arguments",
     "dense",
     "is_python",
     "record",

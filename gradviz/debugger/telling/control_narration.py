@@ -9,7 +9,7 @@ from collections.abc import Container, Sequence
 
 from ...program.control_flow import RUNNING_SUM, nested_nets, scopes_of, take_apart
 from ...program.events import Completed, EnteredSubnet, LeftSubnet
-from ..journal.text import Reading
+from ..journal import Reading
 from .narration import code, count_of, listed, shortened
 
 

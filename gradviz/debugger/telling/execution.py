@@ -9,9 +9,7 @@ from collections.abc import Sequence
 
 from ...program.events import EnteredSubnet, Failed, LeftSubnet, Ran
 from ..document import Value
-from ..journal import Key, NetHalves, Recording, Run
-from ..journal.program_text import ProgramText
-from ..journal.text import AT_THE_END, NetText, Reading
+from ..journal import AT_THE_END, Key, NetHalves, NetText, ProgramText, Reading, Recording, Run
 from . import narration
 from .run_narration import Passage, entered, left
 from .story import Told

@@ -16,8 +16,7 @@ import msgspec
 from ...operators.registry import Array
 from ...program.control_flow import RUNNING_SUM, take_apart
 from ..document import Ledger
-from ..journal import Key, NetHalves, Recording
-from ..journal.program_text import ProgramText
+from ..journal import Key, NetHalves, ProgramText, Recording
 from .ledger import Term, ledger
 
 Ended = Mapping[tuple[int | None, int], int]

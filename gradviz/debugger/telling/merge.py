@@ -10,8 +10,7 @@ from ...program import GradientSlice
 from ...program.events import Deduplicated
 from ...runtime.devices import CPU, moved
 from ..document import MERGED_ROWS, Merge, MergedRow, Number, number
-from ..journal import Key
-from ..journal.text import Writing
+from ..journal import Key, Writing
 from ..statistics import furthest
 
 Arrays = tuple[Array | None, Array | None]

@@ -29,7 +29,7 @@ from ...program.events import (
 from ...program.operator import parts_of
 from ...program.ssa import BlobVersion
 from ..document import Merge, Value
-from ..journal.text import NetText, Reading, Writing
+from ..journal import NetText, Reading, Writing
 from ..statistics import WORKSPACES
 from .obstacle import sentence
 

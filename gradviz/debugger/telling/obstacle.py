@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ...program import GradvizError
 from ..document import Obstacle, Trace
-from ..journal import UNDEFINED
-from ..journal.text import NetText
+from ..journal import UNDEFINED, NetText
 
 
 def entry(error: GradvizError, text: NetText) -> Obstacle:

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program.control_flow import take_apart
-from ..journal import Recording, Run
-from ..journal.text import Reading
+from ..journal import Reading, Recording, Run
 from .control_narration import bindings
 from .narration import code, count_of, shortened
 

@@ -30,9 +30,7 @@ from ...program.events import (
 )
 from ...program.operator import parts_of
 from ..document import Merge
-from ..journal import EagerRecording, Recording, is_python
-from ..journal.program_text import ProgramText
-from ..journal.text import NetText, Reading, Statement, Writing
+from ..journal import NetText, ProgramText, Reading, Recording, Statement, Writing, is_python
 from . import control_narration, narration
 from .merge import merge_of
 

@@ -11,9 +11,7 @@ from ...operators.registry import Array
 from ...program.events import Accumulated
 from ...runtime.devices import CPU, current, device_of, moved
 from ..document import Ledger
-from ..journal import Key, Recording, dense
-from ..journal.program_text import ProgramText
-from ..journal.text import NetText, Statement, Writing
+from ..journal import Key, NetText, ProgramText, Recording, Statement, Writing, dense
 from . import story
 from .ledger import Term, ledger
 

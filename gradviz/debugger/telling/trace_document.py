@@ -13,9 +13,7 @@ from ...program.collection import uncollected
 from ...program.events import Completed, Deduplicated, EnteredSubnet, Event, Failed, LeftSubnet, Played, Ran, to_dict
 from ...version import __version__
 from ..document import Formula, Kind, Line, Revision, Subnet, Trace, TraceEvent, json_safe
-from ..journal import EagerRecording, Pace, Progress, Recording
-from ..journal.program_text import ProgramText
-from ..journal.text import Statement, arguments
+from ..journal import EagerRecording, Pace, ProgramText, Progress, Recording, Statement, arguments
 from .event_groups import EventGroups
 from .execution import Execution
 from .loop_sums import loop_ledgers
