@@ -7,7 +7,7 @@ versions count the writings of a name, so that a renaming also moves the version
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -118,7 +118,7 @@ class Statement:
             if position < until:
                 op, inputs = former_op, former_inputs
                 break
-        return Reading(self, position, op, [w.at(position) for w in inputs], [w.at(position) for w in self.outputs])
+        return Reading(self, position, op, _called(inputs, position), _called(self.outputs, position))
 
     def changes(self) -> list[int]:
         """The positions from which on it reads otherwise, the first of them its own."""
@@ -149,8 +149,8 @@ class Reading(NamedTuple):
     statement: Statement
     position: int
     op: Operator
-    inputs: list[Writing | BlobVersion]
-    outputs: list[Writing | BlobVersion]
+    inputs: Sequence[Writing | BlobVersion]
+    outputs: Sequence[Writing | BlobVersion]
 
     @property
     def id(self) -> str:
@@ -291,12 +291,10 @@ class NetText:
         for op in event.operators:
             self._backward("deduplication", op, None, at)
 
-    def since(self, at: int) -> Iterator[Reading]:
+    def since(self, at: int) -> list[Reading]:
         """The backward statements that came with the event at position `at`, as they read then."""
-        for statement in self.backward[bisect_right(self.backward, at - 1, key=_made) :]:
-            if statement.made > at:
-                return
-            yield statement.at(at)
+        first, last = (bisect_right(self.backward, position, key=_made) for position in (at - 1, at))
+        return [statement.at(at) for statement in self.backward[first:last]]
 
     def backward_at(self, position: int) -> list[Reading]:
         """The backward statements that are there at a position, as they read then."""
@@ -377,6 +375,14 @@ class NetText:
             for version, writing in enumerate(self.writings[name]):
                 if writing.version != version:
                     writing.rename(name, version, at)
+
+
+def _called(writings: list[Writing], position: int) -> Sequence[Writing | BlobVersion]:
+    """What writings are called at a position."""
+    for writing in writings:
+        if writing.former:
+            return [writing.at(position) for writing in writings]
+    return writings
 
 
 def _made(statement: Statement) -> int:

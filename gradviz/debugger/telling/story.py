@@ -288,7 +288,7 @@ class Story:
 
     def _since(self, event: Event, at: int) -> list[Reading]:
         """The backward statements that came with an event."""
-        return list(self._text.of(event).since(at))
+        return self._text.of(event).since(at)
 
     def _rank(self, statement: Statement) -> int | None:
         """The rank of a forward operator that is a function; None: the pass asks for no ranks."""

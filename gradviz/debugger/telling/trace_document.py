@@ -180,7 +180,7 @@ class _Document:
 
 def _whole(event: Event, told: Told, subnet: str, *, is_run: bool) -> TraceEvent:
     """An event with all that is said of it, but for its group and run."""
-    blobs = list(dict.fromkeys(str(blob) for blob in told.focus if blob is not None))
+    blobs = list(dict.fromkeys([str(blob) for blob in told.focus if blob is not None]))
     is_named = told.forward is not None and not event.path
     words = [event.kind, *told.words, *([f"#{told.forward}"] if is_named else []), *blobs]
     names = [blob.rpartition("@")[0] for blob in blobs]
