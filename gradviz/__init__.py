@@ -1,6 +1,7 @@
 """gradviz: an interactive debugger for gradients in Jupyter."""
 
 from . import functions
+from .debugger import register_engine
 from .eager import (
     Function,
     FunctionHook,
@@ -21,7 +22,7 @@ from .gradient import IR
 from .net import Net
 from .notebook import enable as _enable
 from .operators import register_gradient, register_kernel
-from .program import Device, GradientError, GradientSlice, GradvizError, NetError, Operator, RunError
+from .program import Device, GradientError, GradientSlice, GradvizError, NetError, Operator, RunError, events
 from .runtime import Workspace, immediate
 from .session import Session, debug, load
 from .version import __version__
@@ -50,12 +51,14 @@ __all__ = [
     "__version__",
     "compare",
     "debug",
+    "events",
     "functions",
     "grad",
     "immediate",
     "load",
     "no_grad",
     "register_buffers",
+    "register_engine",
     "register_gradient",
     "register_kernel",
     "run_gradient_flow",

@@ -4,7 +4,7 @@ Recording and stepping draw and write nothing: what does is imported when it is 
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, overload
 import msgspec
 
 from . import notebook
-from .debugger import Cursor, Recording, record
+from .debugger import Cursor, Recording
 from .debugger.document import Trace, decode_with_events, encode
-from .debugger.journal import Budget, Folder, Progress, record_backward
+from .debugger.journal import Budget, Folder, Progress, record_any
 from .eager import Variable
 from .gradient import Ys
 from .net import Net
 from .notebook.budget import ANSWERS, BUDGET
 from .notebook.files import write_whole
 from .notebook.progress import shown_progress
-from .program import GradientError, NetDef
+from .program import NetDef
 from .program.events import Aggregator, Event
 from .runtime import Workspace
 
@@ -181,14 +181,18 @@ def debug(net: NetDef, ys: Ys, **options: Unpack[_OfNets]) -> Session: ...
 def debug(y: Variable | Sequence[Variable], /, **options: Unpack[_OfVariables]) -> Session: ...
 @overload
 def debug(*, y: Variable | Sequence[Variable], **options: Unpack[_OfVariables]) -> Session: ...
+@overload
+def debug(net: object, **options: Any) -> Session: ...
 def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> Session:
-    """Record a backward pass: of a net, ``debug(net, ys)``, or of Variables, ``debug(y)``.
+    """Record a backward pass: of a net, ``debug(net, ys)``, of Variables, ``debug(y)``, or of what has an engine.
 
     debug(net, ys, *, workspace=None, skip=0, deduplicate=None, budget=None, spill=None) records how the gradients of
     `ys` come into being and, where the net's inputs are fed, their execution.
 
     debug(y, *, gradient=None, schedule="rank", retain_grad=False, budget=None, spill=None) records what
     ``y.backward(...)`` does with these arguments. It does not do it: every Variable stays as it is, its ``grad`` too.
+
+    debug(object, **options), with an object of a type of `register_engine`, records what its engine yields.
 
     Args:
         net: the forward net; it stays as it is.
@@ -214,40 +218,12 @@ def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> 
             can step up to it.
         RunError: a given gradient holds a NaN, or is a slice whose indices and values do not belong together.
     """
-    if y is None and _are_variables(net):
-        net, y = None, net
-    is_eager = y is not None
-    _check_options(options, is_eager, *([net, ys] if is_eager else []))
+    if ys is not None:
+        options["ys"] = ys
+    if y is not None and net is not None:
+        options["net"] = net
     with shown_progress() as progress:
-        recording: Recording = (
-            record_backward(y, **options, progress=progress)
-            if is_eager
-            else record(net, ys, **options, progress=progress)
-        )
-    return Session(None, recording)
-
-
-def _are_variables(given: Any) -> bool:
-    return isinstance(given, Variable) or (
-        isinstance(given, list | tuple) and any(isinstance(one, Variable) for one in given)
-    )
-
-
-def _check_options(options: Mapping[str, Any], is_eager: bool, *others: Any) -> None:
-    """Raise GradientError ``bad_argument`` for what belongs to the other kind of recording, or to none."""
-    of_nets, of_variables = _OfNets.__annotations__, _OfVariables.__annotations__
-    what, known, other = ("Variables", of_variables, of_nets) if is_eager else ("a net", of_nets, of_variables)
-    wrong = [name for name in options if name not in known]
-    if any(one is not None for one in others):
-        wrong.append("net, ys")
-    if not wrong:
-        return
-    whose = f"It belongs to {'debug(net, ys)' if is_eager else 'debug(y), y a Variable'}."
-    raise GradientError(
-        f"debug takes no {', '.join(wrong)} where it records the backward pass of {what}.",
-        kind="bad_argument",
-        ways_out=[f"Choose from {', '.join(known)}.", *([whose] if {*wrong} & {*other, "net, ys"} else [])],
-    )
+        return Session(None, record_any(net if y is None else y, options, progress))
 
 
 def load(path: str | Path) -> Session:

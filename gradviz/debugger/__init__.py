@@ -2,7 +2,7 @@
 
 from .answers import LedgerView
 from .cursor import Cursor
-from .journal import Recording, record
+from .journal import Recording, record, register_engine
 from .steering import Breakpoint, ConditionError, CursorError, Stop, Watch
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "Stop",
     "Watch",
     "record",
+    "register_engine",
 ]

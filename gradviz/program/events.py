@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from .errors import GradvizError
 from .net import nested_to_dict, with_nets
 from .operator import Gradient, GradientSlice, Operator
 
@@ -27,6 +28,20 @@ class Event(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag=True, 
     def kind(self) -> str:
         """The event's name, e.g. ``"Accumulated"``."""
         return type(self).__name__
+
+
+class About(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What an engine may say of itself before its first event.
+
+    Attributes:
+        engine: its name; empty: that of the type that it was registered for.
+        name: of what it differentiates.
+        summary: a sentence or two on that, shown before anything has happened.
+    """
+
+    engine: str = ""
+    name: str = ""
+    summary: str = ""
 
 
 class Waiting(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -91,7 +106,9 @@ class Skipped(Event, frozen=True, gc=False):
 class RuleApplied(Event, frozen=True, gc=False):
     """The rule at `rule` (file:line) made `operators`, the first of them gradient operator `position`.
 
-    `g_input` holds the gradient of each input of the forward operator, None where there is none.
+    `g_input` holds the gradient of each input of the forward operator, None where there is none; the inputs
+    `unwanted`, by their places, require none. `by`: a rule of the table, or a backward method that somebody wrote, has
+    done it.
     """
 
     index: int
@@ -99,6 +116,8 @@ class RuleApplied(Event, frozen=True, gc=False):
     position: int
     operators: list[Operator]
     g_input: list[Gradient | None]
+    unwanted: tuple[int, ...] = ()
+    by: Literal["rule", "method"] = "rule"
 
 
 Source = Literal["output gradient", "output", "input", "rule"]
@@ -256,6 +275,11 @@ class Failed(Event, frozen=True, gc=False):
     index: int | None
     blobs: list[str]
 
+    @classmethod
+    def of(cls, error: GradvizError, index: int | None, path: tuple[str, ...] = ()) -> "Failed":
+        """The event of `error`, met at operator `index` of the net at `path`."""
+        return cls(error.kind, error.message, error.explain(), index, list(map(str, error.blobs)), path=path)
+
 
 class Ran(Event, frozen=True, gc=False):
     """Operator `position` of the whole program (forward, then gradient operators) was executed in `seconds`.
@@ -289,6 +313,20 @@ AnyEvent = (
     | Ran
 )
 """Every event, for decoding one from JSON."""
+
+
+def stopped(error: GradvizError, events: Iterable[Event]) -> Failed:
+    """The event of an error that a pass has met after `events`; it names the innermost net that it happened in."""
+    path: tuple[str, ...] = ()
+    visited: dict[tuple[str, ...], int] = {}
+    for event in events:
+        if isinstance(event, EnteredSubnet):
+            path = (*event.path, f"{event.index}.{event.argument}")
+        elif isinstance(event, LeftSubnet):
+            path = event.path
+        elif isinstance(event, Visited):
+            visited[event.path] = event.index
+    return Failed.of(error, visited.get(path) if path else error.operator_index, path)
 
 
 def to_dict(event: Event) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...program.wording import count_of
 from ..document import Line, Value
-from ..telling import count_of
 from .forms import digits
 
 Told = Sequence[tuple[str, Value | None]]

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...program.errors import shorten
+from ...program.wording import listed
 from ...runtime.devices import CPU, moved
 from ..statistics import WORKSPACES, absolute
 from ..steering import CursorError, bad_argument
-from ..telling import listed
 from .causes import cause
 from .fault_trail import HAS, Chain, FaultTrail, Link, What, finite, growth_of, inputs_of, link_of
 from .forms import Answer, Block, Grid, Paragraph, digits

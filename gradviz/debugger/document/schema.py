@@ -41,7 +41,7 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     version: Literal[1] = VERSION
     producer: str
     """Who wrote it, "gradviz 0.1.0"."""
-    engine: Literal["symbolic", "rank", "tape"] = "symbolic"
+    engine: str = "symbolic"
     """Who made the pass: rules asked for a net, or functions that ran backward, in the order of their ranks or of a
     tape."""
     name: str

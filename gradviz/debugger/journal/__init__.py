@@ -1,13 +1,13 @@
 """The journal: what engines did, as events and values, recorded once within a budget and never changed."""
 
-from .eager import EagerRecording, Lending, is_python, record_backward
+from ...program.net_halves import Key, NetHalves
+from ...runtime.watched import Lending, Pace, Progress, Run, SoFar, Work
+from .engines import record_any, record_backward, register_engine
 from .gradient_shapes import dense
 from .limits import Budget, Folder
-from .nets import Key, NetHalves
+from .net_recorder import record
 from .program_text import ProgramText
-from .progress import Pace, Progress, SoFar, Work
-from .recording import Recording, record
-from .running import Run
+from .recording import Recording
 from .text import AT_THE_END, NetText, Reading, Statement, Writing, arguments
 from .undefined_blobs import UNDEFINED
 
@@ -15,7 +15,6 @@ __all__ = [
     "AT_THE_END",
     "UNDEFINED",
     "Budget",
-    "EagerRecording",
     "Folder",
     "Key",
     "Lending",
@@ -33,7 +32,8 @@ __all__ = [
     "Writing",
     "arguments",
     "dense",
-    "is_python",
     "record",
+    "record_any",
     "record_backward",
+    "register_engine",
 ]

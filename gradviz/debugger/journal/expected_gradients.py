@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from ...program import Gradient, Operator
 from ...program.events import Accumulated, Event, Played, RuleApplied, Seeded, Visited
+from ...program.net_halves import Key
 from ...program.operator import parts_of
 from ...program.ssa import BlobVersion, Ssa
-from .nets import Key
 
 
 class ExpectedGradient(NamedTuple):

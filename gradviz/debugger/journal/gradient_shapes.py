@@ -23,12 +23,12 @@ from ...operators.inference import described
 from ...operators.registry import Array
 from ...program import GradientError, GradvizError, RunError
 from ...program.events import Event, Played, RuleApplied, Seeded
+from ...program.net_halves import Key
 from ...program.ssa import BlobVersion, Ssa
 from ...runtime.devices import current, device_of, moved
 from ...runtime.planning import infer, spec_of
 from ...runtime.shelf import Shelf
 from .expected_gradients import ExpectedGradient, expected_gradients
-from .nets import Key
 
 Known = Mapping[Key, Array | ArraySpec | None]
 """Blob versions as far as they are known: arrays, or their shapes and dtypes."""

@@ -1,36 +1,20 @@
-"""Limits: what a recording may take, how it can be ended, and who hears how far it is."""
+"""The limits of a recording: what it may take, how it can be ended, and who hears how far it is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
-from typing import NamedTuple
 
 from ...runtime.byte_counts import bytes_of
 from ...runtime.spill import Spill
 from ...runtime.store import Store
 from ...runtime.store_faults import bad_spill
+from ...runtime.watched import Interrupts, Limits, Pace, Progress
 from ..statistics import facts
-from .interrupts import Interrupts
-from .progress import Pace, Progress
 
 Budget = int | str | None
 Folder = str | PathLike[str] | bool | None
-
-
-class Limits(NamedTuple):
-    """What holds while something is recorded.
-
-    Attributes:
-        store: keeps the values within a budget; None: they are kept by references.
-        interrupts: end the recording after the operator that runs.
-        pace: is told how far it is.
-    """
-
-    store: Store | None
-    interrupts: Interrupts
-    pace: Pace
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from ..statistics import FULL_PREVIEW, of_stack, short_statistics, statistics
 
 if TYPE_CHECKING:
     from ...operators.registry import Array
-    from .nets import Key
+    from ...program.net_halves import Key
 
 
 class MeasuredValues(Mapping["Key", Value]):

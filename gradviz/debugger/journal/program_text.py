@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ...program.control_flow import NETS, take_apart
 from ...program.events import Accumulated, Deduplicated, Event, GeneratorAdded, Played, RuleApplied, Seeded
-from .nets import NetHalves
+from ...program.net_halves import NetHalves
 from .text import NetText, Reading, Statement
 
 

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 
 from ...program import GradvizError, Operator, RunError
 from ...program.errors import shorten
+from ...program.wording import listed
 
 UNDEFINED = "undefined_blob"
 
@@ -31,7 +32,7 @@ def complete(error: GradvizError, operators: Sequence[Operator], fed: Iterable[s
         more.append(f"{len(others) - MOST_NAMED} more")
     near = [f"In place of {shorten(name)}, did you mean {undefined[name]}?" for name in names if undefined.get(name)]
     return RunError(
-        f"{error.message} Nor are {_listed(more)} there, which are read as well.",
+        f"{error.message} Nor are {listed(more)} there, which are read as well.",
         kind=UNDEFINED,
         operator_index=error.operator_index,
         blobs=names,
@@ -50,7 +51,3 @@ def _undefined(operators: Sequence[Operator], fed: list[str]) -> Iterator[tuple[
                 found.add(name)
                 yield name, " or ".join(get_close_matches(name, there))
         there |= dict.fromkeys(op.outputs)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

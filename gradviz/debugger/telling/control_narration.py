@@ -9,8 +9,9 @@ from collections.abc import Container, Sequence
 
 from ...program.control_flow import RUNNING_SUM, nested_nets, scopes_of, take_apart
 from ...program.events import Completed, EnteredSubnet, LeftSubnet
+from ...program.wording import code, count_of, listed
 from ..journal import Reading
-from .narration import code, count_of, listed, shortened
+from .narration import shortened
 
 
 def pass_entered(event: EnteredSubnet, line: Reading) -> str:

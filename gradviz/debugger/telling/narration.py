@@ -1,7 +1,7 @@
 """Narration: one or two plain sentences for each event, saying what happened and why now.
 
-Code stands between backticks, blobs with their versions: `x@1`. Where functions have ranks, the pass runs as it goes:
-it takes the function of the greatest rank from a heap, and adds gradients as they arrive.
+Code stands between backticks, blobs with their versions: `x@1`. A pass that runs as it goes adds gradients as they
+arrive; where functions have ranks, it takes that of the greatest rank from a heap.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ from ...program.events import (
 )
 from ...program.operator import parts_of
 from ...program.ssa import BlobVersion
+from ...program.wording import code, count_of, listed
+from ...runtime.byte_counts import written as written_bytes
 from ..document import Merge, Value
-from ..journal import NetText, Reading, Writing
+from ..journal import NetText, Reading, Recording, Writing
 from ..statistics import WORKSPACES
 from .obstacle import sentence
 
@@ -40,12 +42,39 @@ Named = Writing | BlobVersion
 """What a writing is called."""
 
 
-def played(event: Played, line: Reading, deepest: Named | None) -> str:
-    """`deepest`: of what a function with a rank read, that of the greatest rank; None: it read leaves alone."""
+def stored(recording: Recording) -> str:
+    """What is not in memory, because of a budget; empty where all is."""
+    if recording.store is None:
+        return ""
+    contents = recording.store.contents
+    gone = contents.dropped.arrays + contents.spilled.arrays
+    if not gone:
+        return "".join(f" {refusal}" for refusal in contents.refused)
+    ways = [
+        f"{count.arrays:,} {how}"
+        for count, how in ((contents.dropped, "made again"), (contents.spilled, "read from files"))
+        if count.arrays
+    ]
+    said = f" To keep within {written_bytes(contents.budget)}, {gone:,} of {gone + contents.kept.arrays:,} values that "
+    said += f"operators made are not in memory: {listed(ways)} when they are asked for."
+    return said + "".join(f" {refusal}" for refusal in contents.refused)
+
+
+def played(event: Played, line: Reading, deepest: Named | None, *, goes: bool) -> str:
+    """What joined.
+
+    Args:
+        deepest: of what a function with a rank read, that of the greatest rank; None: it read leaves alone.
+        goes: whether the pass runs as it goes.
+    """
     known = lookup(event.op.type)
     formula = f", {known.formula}" if known and known.formula else ""
-    if event.rank is not None:
+    if goes:
         said = f"Function #{event.index} was called: {code(line.text)}{formula}."
+        if event.op.type == "NewData":
+            return f"{said} It stands for new data that was given to a Variable, and has no gradient of its own."
+        if event.rank is None:
+            return said
         if deepest is None:
             return f"{said} It reads leaves alone, so its rank is {event.rank}."
         return f"{said} Its rank is {event.rank}, that of {code(deepest)}, the greatest among what it reads."
@@ -62,19 +91,17 @@ def played(event: Played, line: Reading, deepest: Named | None) -> str:
             said += f" It writes {code(names[0])} {how}, which makes it version {new[names[0]]}."
         elif names:
             said += f" It writes {listed(list(map(code, names)))} {how}, which makes new versions of them."
-    if event.op.type == "NewData":
-        said += " It stands for new data that was given to a Variable, and has no gradient of its own."
     return said
 
 
-def seeded(event: Seeded, seed: Reading | None, owner: Reading | None, is_ranked: bool) -> str:
+def seeded(event: Seeded, seed: Reading | None, owner: Reading | None, *, goes: bool) -> str:
     """`owner`: what returned y; None: nothing did."""
     y = code(f"{event.y}@{event.version}")
     if seed is None:
         what = "The pass of the nested net" if event.path else "The pass"
         which = "that arrives there" if event.path else "that was given"
         said = f"{what} starts at {y} from the gradient {which}, {code(event.gradient)}."
-    elif is_ranked:
+    elif goes:
         said = f"The pass starts at {y}, which is one number: its own gradient is 1, {code(seed.outputs[0])}."
     else:
         said = f"The pass starts at {y}: its own gradient is one, so {code(seed.text)} fills it with ones."
@@ -127,11 +154,11 @@ def _joins(line: Reading, queued: Waiting) -> str:
     return f"{line.name} joins the heap with rank {queued.rank}, arrival number {queued.arrival}."
 
 
-def skipped(event: Skipped, line: Reading, is_ranked: bool) -> str:
+def skipped(event: Skipped, line: Reading, *, goes: bool) -> str:
     if not line.outputs:
         return f"{line.name} is passed by: it has no output, so nothing can send it a gradient."
     outputs = listed([code(output) for output in line.outputs])
-    why = f"no gradient has reached {outputs}" if is_ranked else f"nothing downstream sends a gradient to {outputs}"
+    why = f"no gradient has reached {outputs}" if goes else f"nothing downstream sends a gradient to {outputs}"
     return f"{line.name} is passed by: {why}. Not computed is not zero."
 
 
@@ -154,15 +181,10 @@ def rule_applied(line: Reading, new: Sequence[Reading]) -> str:
     return " ".join(sentences)
 
 
-def rule_run(
-    event: RuleApplied, line: Reading, new: Sequence[Reading], unwanted: Sequence[str], is_method: bool
-) -> str:
-    """What a rule gave whose operators ran at once.
-
-    Args:
-        unwanted: what the function read that requires no gradient.
-        is_method: whether it is no rule of the table, but a backward method.
-    """
+def rule_run(event: RuleApplied, line: Reading, new: Sequence[Reading]) -> str:
+    """What a rule gave whose operators ran at once, or a backward method that somebody wrote."""
+    unwanted = [str(line.inputs[slot]) for slot in event.unwanted]
+    is_method = event.by == "method"
     count = sum(one.role != "passed" for one in new)
     if is_method and not new:
         said = f"The backward method of {line.name} gave no gradient: the flow ends here."
@@ -216,7 +238,7 @@ def generator_added(event: GeneratorAdded, gradient: Named, readers: Sequence[st
     return f"{code(gradient)} is gradient number {event.count} of {blob}, which {reading(readers)}."
 
 
-def arrived(event: GeneratorAdded, gradient: Named, owner: Reading | None) -> str:
+def arrived(event: GeneratorAdded, gradient: Named, owner: Reading | None, *, has_heap: bool) -> str:
     """A gradient in a pass that runs as it goes; `owner`: the function that returned the blob, None: it is a leaf."""
     blob = code(f"{event.blob}@{event.version}")
     whose = "a leaf" if owner is None else f"which {owner.name} returned"
@@ -228,14 +250,16 @@ def arrived(event: GeneratorAdded, gradient: Named, owner: Reading | None) -> st
         return f"{said}: the first gradient of it in this pass."
     if event.queued is not None:
         return f"{said}. {_joins(owner, event.queued)}"
+    if not has_heap:
+        return f"{said}."
     return f"{said}. {owner.name} is in the heap already, by a gradient of something else that it returned."
 
 
-def densified(line: Reading, new: Reading, *, is_ranked: bool) -> str:
-    goes = "goes backward on dense gradients" if is_ranked else "reads a dense gradient"
-    who, blob = (line.name, new.inputs[-1]) if is_ranked else (f"The rule of {line.name}", line.outputs[0])
+def densified(line: Reading, new: Reading, *, goes: bool) -> str:
+    how = "goes backward on dense gradients" if goes else "reads a dense gradient"
+    who, blob = (line.name, new.inputs[-1]) if goes else (f"The rule of {line.name}", line.outputs[0])
     return (
-        f"{who} {goes}, and that of {code(blob)} is sparse: "
+        f"{who} {how}, and that of {code(blob)} is sparse: "
         f"{code(new.text)} adds its rows, those of equal index too, into zeros."
     )
 
@@ -362,16 +386,6 @@ def running(line: Reading) -> str:
     return f"The gradient of {line.op.type}{'' if line.of is None else f' #{line.of}'}"
 
 
-def code(text: object) -> str:
-    """`text` between backticks."""
-    return f"`{text}`"
-
-
-def listed(parts: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
-
-
 def shortened(parts: Sequence[str]) -> str:
     """The first few of `parts`, and how many more there are."""
     if len(parts) <= MOST_NAMED + 1:
@@ -383,10 +397,6 @@ def reading(readers: Sequence[str]) -> str:
     """Who reads a blob: ``is read by FC #2 and Sum #4``."""
     shown = readers if len(readers) <= 5 else [*readers[:4], f"{len(readers) - 4} more"]
     return f"is read by {listed(shown)}"
-
-
-def count_of(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def duration(seconds: float) -> str:

@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from ...program.events import GeneratorAdded, GradWritten, Played, Seeded, Visited
 from ..document import Grad, Pool, Schedule, Wait
-from ..journal import EagerRecording, Lending
+from ..journal import Lending, Recording
 
 
-def schedule_of(recording: EagerRecording) -> Schedule:
-    """The schedule of a recording, position by position."""
+def schedule_of(recording: Recording) -> Schedule | None:
+    """The schedule of a recording, position by position; None: it says nothing of ranks, ``grad`` and pools."""
+    ranks: list[int | None] = []
     waits: dict[int, Wait] = {}
     grads = [Grad(blob, 0, value, "held") for blob, value in recording.held.items()]
     begin, end = 1, 0
@@ -26,16 +27,13 @@ def schedule_of(recording: EagerRecording) -> Schedule:
             waits[one.index] = Wait(one.index, one.rank, one.arrival, at)
         elif isinstance(event, Visited) and event.index in waits:
             waits[event.index] = replace(waits[event.index], until=at)
-        elif isinstance(event, Played):
+        elif isinstance(event, Played) and not event.path:
+            ranks.append(event.rank)
             begin = at + 1
-    pools = [row for lending in recording.lendings for row in _pools(lending, begin, end)]
-    return Schedule(ranks=_ranks(recording), waits=list(waits.values()), grads=grads, pools=pools)
-
-
-def _ranks(recording: EagerRecording) -> list[int | None]:
-    if recording.schedule == "rank":
-        return [event.rank for event in recording.events if isinstance(event, Played)]
-    return [*recording.ranks]
+    if not (grads or recording.pools or any(rank is not None for rank in ranks)):
+        return None
+    pools = [row for lending in recording.pools for row in _pools(lending, begin, end)]
+    return Schedule(ranks=ranks, waits=list(waits.values()), grads=grads, pools=pools)
 
 
 def _pools(lending: Lending, begin: int, end: int) -> Iterator[Pool]:

@@ -5,7 +5,7 @@ An event is told from itself, the text of the program, and the events that it re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ...program import Gradient, GradientSlice
@@ -23,6 +23,7 @@ from ...program.events import (
     InputChecked,
     LeftSubnet,
     Played,
+    Ran,
     RuleApplied,
     Seeded,
     Skipped,
@@ -30,7 +31,7 @@ from ...program.events import (
 )
 from ...program.operator import parts_of
 from ..document import Merge
-from ..journal import NetText, ProgramText, Reading, Recording, Statement, Writing, is_python
+from ..journal import NetText, ProgramText, Reading, Recording, Statement, Writing
 from . import control_narration, narration
 from .merge import merge_of
 
@@ -69,6 +70,9 @@ class Story:
         self._recording = recording
         self._events = recording.events
         self._text = text
+        first = next((event for event in recording.events if isinstance(event, Ran | Completed)), None)
+        # Whether the pass runs as it goes, and is not generated first.
+        self._goes = isinstance(first, Ran)
 
     def tell(self, event: Event, at: int) -> Told:
         """What is said of the event before position `at`."""
@@ -81,7 +85,7 @@ class Story:
                 return self._visited(event, at)
             case Skipped():
                 line = self._text.statement(event, event.index, at)
-                text = narration.skipped(event, line, self._rank(line.statement) is not None)
+                text = narration.skipped(event, line, goes=self._goes)
                 return Told(text, event.index, [], line.statement.outputs, [line.op.type])
             case RuleApplied():
                 return self._rule_applied(event, at)
@@ -105,8 +109,7 @@ class Story:
 
     def is_sum(self, event: Accumulated) -> bool:
         """Whether an accumulation has a ledger: one that only makes a gradient dense when it runs has none."""
-        statement = self._text.of(event).forward[event.index]
-        return len(event.contributions) > 1 or self._rank(statement) is None
+        return len(event.contributions) > 1 or not self._goes
 
     def terms(self, event: Accumulated, at: int, *, is_whole: bool = False) -> list[Term]:
         """The gradients that an accumulation adds.
@@ -172,7 +175,8 @@ class Story:
             returned = [one for one in line.statement.inputs if one.statement]
             deepest = max(returned, key=self._depth, default=None)
         focus = [*line.statement.outputs, *line.statement.inputs]
-        return Told(narration.played(event, line, deepest), event.index, [line], focus, [event.op.type])
+        text = narration.played(event, line, deepest, goes=self._goes)
+        return Told(text, event.index, [line], focus, [event.op.type])
 
     def _seeded(self, event: Seeded, at: int) -> Told:
         net = self._text.of(event)
@@ -180,8 +184,7 @@ class Story:
         y = net.version(event.y, event.version)
         gradient = lines[0].statement.outputs[0] if lines else net.latest(parts_of(event.gradient)[-1], at)
         owner = None if y.statement is None else y.statement.at(at)
-        is_ranked = y.statement is not None and self._rank(y.statement) is not None
-        text = narration.seeded(event, lines[0] if lines else None, owner, is_ranked)
+        text = narration.seeded(event, lines[0] if lines else None, owner, goes=self._goes)
         return Told(text, None, lines, [gradient, f"{event.y}@{event.version}"])
 
     def _visited(self, event: Visited, at: int) -> Told:
@@ -196,9 +199,8 @@ class Story:
     def _rule_applied(self, event: RuleApplied, at: int) -> Told:
         line = self._text.statement(event, event.index, at)
         lines = self._since(event, at)
-        if self._rank(line.statement) is not None:
-            unwanted = [str(line.inputs[slot]) for slot in self._unwanted(event)]
-            text = narration.rule_run(event, line, lines, unwanted, self._is_method(event))
+        if self._goes:
+            text = narration.rule_run(event, line, lines)
         elif line.nets:
             text = control_narration.rule_applied(line, lines)
         else:
@@ -206,13 +208,6 @@ class Story:
         changed = [new.statement for new in lines]
         focus = [one for new in changed for one in (new.inputs if new.role == "passed" else new.outputs)]
         return Told(text, event.index, lines, focus, [line.op.type, *(new.op.type for new in lines)])
-
-    def _unwanted(self, event: RuleApplied) -> Iterator[int]:
-        wanted = self._recording.wanted[event.index]
-        return (slot for slot in range(len(event.g_input)) if not wanted >> slot & 1)
-
-    def _is_method(self, event: RuleApplied) -> bool:
-        return is_python(self._recording.operators[event.index])
 
     def _input_checked(self, event: InputChecked, at: int) -> Told:
         net = self._text.of(event)
@@ -224,9 +219,10 @@ class Story:
         net = self._text.of(event)
         gradient = written(net, parts_of(event.gradient)[-1], event.position, at)
         blob = net.version(event.blob, event.version)
-        if self._rank(net.forward[event.index]) is not None:
+        if self._goes:
             owner = None if blob.statement is None else blob.statement.at(at)
-            text = narration.arrived(event, gradient.at(at), owner)
+            has_heap = self._rank(net.forward[event.index]) is not None
+            text = narration.arrived(event, gradient.at(at), owner, has_heap=has_heap)
         else:
             text = narration.generator_added(event, gradient.at(at), self._readers(net, blob, at))
         has_line = event.position is not None and gradient.statement is not None
@@ -239,10 +235,10 @@ class Story:
         lines = self._since(event, at)
         blob = net.version(event.blob, event.version)
         if not self.is_sum(event):
-            text = narration.densified(line, lines[0], is_ranked=True)
+            text = narration.densified(line, lines[0], goes=True)
             return Told(text, event.index, lines, [lines[0].statement.outputs[0], str(blob)], ["SparseToDense"])
         if len(event.contributions) == 1:
-            text = narration.densified(line, lines[0], is_ranked=False)
+            text = narration.densified(line, lines[0], goes=False)
         elif event.so_far is None:
             outputs = [net.operators[one.position].outputs[one.slot] for one in event.renames if one.slot >= 0]
             renamed = dict.fromkeys((str(one.at(at - 1)), one.at(at).name) for one in outputs)

@@ -13,14 +13,14 @@ from ...program.collection import uncollected
 from ...program.events import Completed, Deduplicated, EnteredSubnet, Event, Failed, LeftSubnet, Played, Ran, to_dict
 from ...version import __version__
 from ..document import Formula, Kind, Line, Revision, Subnet, Trace, TraceEvent, json_safe
-from ..journal import EagerRecording, Pace, ProgramText, Progress, Recording, Statement, arguments
+from ..journal import Pace, ProgramText, Progress, Recording, Statement, arguments
 from .event_groups import EventGroups
 from .execution import Execution
 from .loop_sums import loop_ledgers
+from .narration import stored
 from .obstacle import entry
 from .schedule import schedule_of
 from .story import Story, Told, versions_of
-from .summaries import summary_of
 from .sums import ledgers, sums_of
 from .values import Values
 
@@ -64,9 +64,9 @@ class _Document:
         gradients = versions_of(whole[-1][1], text.outermost, whole[-1][0]) if whole and not whole[-1][1].path else {}
         return Trace(
             producer=f"gradviz {__version__}",
-            engine=recording.schedule if isinstance(recording, EagerRecording) else "symbolic",
+            engine=recording.engine,
             name=recording.net.name,
-            summary=summary_of(recording),
+            summary=recording.summary + stored(recording),
             obstacle=None if recording.obstacle is None else entry(recording.obstacle, text.outermost),
             net=json_safe(recording.net.to_dict()),
             ys=dict(recording.ys) if isinstance(recording.ys, Mapping) else list(recording.ys),
@@ -82,7 +82,7 @@ class _Document:
             ledgers=[*ledgers(self._sums, recording), *loop_ledgers(recording, text, self._ended)],
             merges=merges,
             gradients=gradients | {one.blob.rpartition("@")[0]: one.after for one in merges},
-            schedule=schedule_of(recording) if isinstance(recording, EagerRecording) else None,
+            schedule=schedule_of(recording),
         )
 
     def _event(self, event: Event, at: int) -> TraceEvent:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from weakref import ref
@@ -12,19 +12,18 @@ import numpy as np
 from ...operators import lookup
 from ...operators.registry import Array
 from ...program import Operator
-from ...runtime.devices import CPU
-from ...runtime.executor import run_step
-from ...runtime.held import Held, Making
-from ...runtime.shelf import Shelf
-from ...runtime.step import Step
-from ...runtime.store import Store
-from .gradient_shapes import Fit
+from ...program.net_halves import Key, NetHalves, Numbered
+from ..devices import CPU
+from ..executor import run_step
+from ..held import Held, Making
+from ..shelf import Shelf
+from ..step import Step
+from ..store import Store
+from .execution import Blobs, Values, WatchedExecution
 from .limits import Limits
-from .nets import Key, NetHalves, Numbered
-from .running import Blobs, Recorder, Values
 
 
-class StoringRecorder(Recorder):
+class StoringExecution(WatchedExecution):
     """Runs a program; its values lie in `store`, and so must the blobs that it runs on."""
 
     def __init__(self, net: NetHalves, limits: Limits, store: Store) -> None:
@@ -33,10 +32,10 @@ class StoringRecorder(Recorder):
         self._store = store
         self._ends = dict(_ends(net))
 
-    def run(self, steps: Sequence[Step], blobs: Blobs, fit: Fit) -> None:
+    def run(self, steps: Sequence[Step], blobs: Blobs) -> Generator[int]:
         self._store.is_running = True
         try:
-            super().run(steps, blobs, fit)
+            yield from super().run(steps, blobs)
         finally:
             self._store.is_running = False
             self._store.settle()
@@ -75,6 +74,11 @@ class StoringRecorder(Recorder):
     def _last_reads(self, played: Numbered) -> Sequence[Key]:
         """What no operator reads after this one."""
         return self._ends.get(id(played), ())
+
+
+def watched(net: NetHalves, limits: Limits) -> WatchedExecution:
+    """What runs `net` within `limits`."""
+    return WatchedExecution(net, limits) if limits.store is None else StoringExecution(net, limits, limits.store)
 
 
 def _ends(net: NetHalves) -> Iterator[tuple[int, list[Key]]]:

@@ -1,16 +1,15 @@
 """What a pass makes of ``grad`` of each Variable: versions of a blob x.grad, what it held and what was written."""
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
-from ....eager.expression import Expression
-from ....eager.passes import Change
-from ....eager.variable import Variable, plain
-from ....operators.registry import Array
-from ....program.events import GradWritten, Writing
-from ....runtime.devices import copied, device_of
-from ..nets import Key
-from .names import RankNames
+from ...operators.registry import Array
+from ...program.events import GradWritten, Writing
+from ...program.net_halves import Key
+from ...runtime.devices import copied, device_of
+from ..expression import Expression
+from ..passes import Change
+from ..variable import Variable, plain
 
 
 class NotedChange(NamedTuple):
@@ -40,6 +39,7 @@ class Grads:
 
     Args:
         held: what Variables hold before it.
+        fresh: makes a name that is not in use.
         values: where their values are kept, by blob version.
 
     Attributes:
@@ -50,11 +50,11 @@ class Grads:
         self,
         expression: Expression,
         held: Mapping[Variable, Array],
-        names: RankNames,
+        fresh: Callable[[str], str],
         values: MutableMapping[Key, Array],
     ) -> None:
         self._expression = expression
-        self._names = names
+        self._fresh = fresh
         self._values = values
         self._blobs: dict[str, str] = {}
         self.held = {
@@ -77,7 +77,7 @@ class Grads:
         if name in self._blobs:
             number = 1
         else:
-            self._blobs[name] = self._names.fresh(f"{name}.grad")
+            self._blobs[name] = self._fresh(f"{name}.grad")
         self._values[self._blobs[name], number] = array
         return f"{self._blobs[name]}@{number}"
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 from gradviz import debug
 from gradviz.program.events import Ran
-from tests.debugger.journal.eager.passes import gradients
+from tests.eager.journal.passes import gradients
 from tests.eager.test_against_torch import programs, run
 
 

@@ -8,8 +8,8 @@ from gradviz import Function, Variable, debug, functions
 from gradviz.debugger.answers.state import schedule_at
 from gradviz.eager.tape import OperatorPool, TensorPool
 from gradviz.program.events import Failed, GradWritten, Played, Ran
-from tests.debugger.journal.eager.passes import gradients
-from tests.debugger.journal.eager.test_faults import Halves, Raises, WrongCount
+from tests.eager.journal.passes import gradients
+from tests.eager.journal.test_faults import Halves, Raises, WrongCount
 
 
 def program():

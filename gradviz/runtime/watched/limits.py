@@ -1,13 +1,18 @@
-"""Interrupts: Ctrl+C and Jupyter's stop button end a recording between two operators, and what was recorded stays."""
+"""Limits: what holds while an engine is recorded.
+
+Interrupts, Ctrl+C and Jupyter's stop button, end a recording between two operators, and what was recorded stays.
+"""
 
 from __future__ import annotations
 
 import signal
 import threading
 from types import FrameType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from ...program import RunError
+from ..store import Store
+from .progress import Pace
 
 INTERRUPTED = "interrupted"
 
@@ -39,6 +44,20 @@ class Interrupts:
         if self.is_asked:
             signal.default_int_handler(number, frame)
         self.is_asked = True
+
+
+class Limits(NamedTuple):
+    """What holds while something is recorded.
+
+    Attributes:
+        store: keeps the values within a budget; None: they are kept by references.
+        interrupts: end the recording after the operator that runs.
+        pace: is told how far it is.
+    """
+
+    store: Store | None
+    interrupts: Interrupts
+    pace: Pace
 
 
 def interrupted(where: str, operator_index: int | None = None) -> RunError:

@@ -4,20 +4,20 @@ A note costs little: who waits in the heap, names, events and words follow from 
 looks at the recording.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from ....eager import gradients
-from ....eager.call import OperatorFunction
-from ....eager.function import Function
-from ....eager.plan import Plan, Step, timed
-from ....eager.rank import Pass
-from ....eager.variable import Variable
-from ....operators.registry import Array
-from ....runtime.devices import copied, device_of
-from ..interrupts import interrupted
-from ..limits import Limits
+from ...operators.registry import Array
+from ...runtime.devices import copied, device_of
+from ...runtime.watched import Limits, interrupted
+from .. import gradients
+from ..call import OperatorFunction
+from ..function import Function
+from ..plan import Plan, Step, timed
+from ..rank import Pass
+from ..variable import Variable
+from .grads import NotedChange
 
 
 class Visit:
@@ -51,11 +51,42 @@ class Sum(NamedTuple):
     seconds: float
 
 
+class Seed(NamedTuple):
+    """Where a pass started: a Variable and its gradient, which somebody gave or which is 1."""
+
+    y: Variable
+    gradient: Array
+    is_given: bool
+
+
+class Notes:
+    """All that is noted of a pass while it runs.
+
+    Attributes:
+        held: the gradients that Variables held before.
+        seeds: where it started.
+        visits: what the schedule did.
+        sums: what it added up on the way, in order.
+        changes: what was made of every ``grad``.
+        error: what stopped it; None: it came to its end.
+        has_begun: whether the schedule started.
+    """
+
+    def __init__(self, held: Mapping[Variable, Array]) -> None:
+        self.held = held
+        self.seeds: list[Seed] = []
+        self.visits: list[Visit] = []
+        self.sums: list[Sum] = []
+        self.changes: Sequence[NotedChange] = ()
+        self.error: Exception | None = None
+        self.has_begun = False
+
+
 class WatchedPass(Pass):
     """One pass backward, see `Pass`.
 
     Args:
-        visits, sums: where what happens is noted, in order.
+        notes: where what happens is noted.
         limits: within which it is recorded.
     """
 
@@ -63,14 +94,13 @@ class WatchedPass(Pass):
 
     def __init__(
         self,
-        visits: list[Visit],
-        sums: list[Sum],
+        notes: Notes,
         limits: Limits,
         seeds: Sequence[tuple[Variable, Any]],
         **options: Any,
     ) -> None:
-        self._visits = visits
-        self._sums = sums
+        self._visits = notes.visits
+        self._sums = notes.sums
         self._limits = limits
         self._runs: list[tuple[Sequence[Array], float]] = []
         self._visited = 0

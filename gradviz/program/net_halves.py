@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ...program import NetDef, Operator
-from ...program.control_flow import NETS, kept_inputs, nested_nets, take_apart
-from ...program.events import Event, RuleApplied
-from ...program.numbering import number
-from ...program.ssa import BlobVersion, Ssa
+from .control_flow import NETS, kept_inputs, nested_nets, take_apart
+from .events import Event, RuleApplied
+from .net import NetDef
+from .numbering import number
+from .operator import Operator
+from .ssa import BlobVersion, Ssa
 
 Key = tuple[str, int]
 """A blob version: its name and number."""

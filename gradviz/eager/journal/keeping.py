@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ....eager.plan import as_outputs
-from ....operators import lookup
-from ....operators.registry import Array, Kernel
-from ....program import Operator
-from ....runtime.held import Held
-from ....runtime.shelf import Shelf
-from ..nets import Key
-from ..storing import remember
+from ...operators import lookup
+from ...operators.registry import Array, Kernel
+from ...program import Operator
+from ...program.net_halves import Key
+from ...runtime.held import Held
+from ...runtime.shelf import Shelf
+from ...runtime.watched import remember
+from ..plan import as_outputs
 
 
 def keep_given(values: MutableMapping[Key, Array], given: Mapping[str, Array]) -> None:

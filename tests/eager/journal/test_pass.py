@@ -10,7 +10,7 @@ import pytest
 from gradviz import Function, FunctionHook, Variable, debug, functions, no_grad
 from gradviz.debugger.document import encode
 from gradviz.debugger.journal import record_backward
-from tests.debugger.journal.eager.passes import gradients
+from tests.eager.journal.passes import gradients
 
 
 def chain(length: int = 4) -> tuple[Variable, Variable]:
@@ -86,7 +86,7 @@ def test_what_becomes_of_variables_between_recording_and_looking_is_not_seen(sch
             values,
             dict(recording.held),
             list(recording.ys),
-            recording.ranks,
+            [event.rank for event in recording.events if event.kind == "Played"],
             [*map(str, recording.operators)],
         )
 

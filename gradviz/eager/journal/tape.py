@@ -1,4 +1,4 @@
-"""Recordings of the tape schedule: the IR's events, the run of the flow on the values that are there, and ``grad``.
+"""The tape schedule, watched: the IR's events, the run of the flow on the values that are there, and ``grad``.
 
 The plan and its run are those of the schedule, with an eye on each step.
 """
@@ -9,28 +9,25 @@ from typing import Any
 
 import msgspec
 
-from ....eager.call import OperatorFunction
-from ....eager.expression import Expression
-from ....eager.function import Function
-from ....eager.plan import Observer, observed
-from ....eager.rank import Arrived
-from ....eager.tape import Segment, TapePlan, TapeRun, gradient_flow, plan_tape
-from ....eager.variable import Variable
-from ....gradient import IR
-from ....operators.registry import Array, gradient_name
-from ....program import GradientError, GradvizError, Operator
-from ....program.events import Completed, Event, Failed, Played, Ran, RuleApplied
-from ....runtime.devices import copied, device_of
-from ....runtime.shelf import Shelf
-from ..interrupts import interrupted
-from ..limits import Limits
-from ..nets import Key, NetHalves, nets_of
-from ..recording import stopped
+from ...gradient import IR
+from ...operators.registry import Array, gradient_name
+from ...program import GradvizError, Operator
+from ...program.events import Event, Played, Ran, RuleApplied, stopped
+from ...program.net_halves import Key, NetHalves, nets_of
+from ...runtime.devices import copied, device_of
+from ...runtime.shelf import Shelf
+from ...runtime.watched import Limits, interrupted
+from ..call import OperatorFunction
+from ..expression import Expression
+from ..function import Function
+from ..plan import Observer, observed
+from ..rank import Arrived
+from ..tape import Segment, TapePlan, TapeRun, gradient_flow, plan_tape
+from ..variable import Variable
+from .functions import failed, is_python, known_before, shown, unwanted
 from .grads import Grads, NotedChange
 from .keeping import keep_given, remember_operator, settle
-from .lending import lendings
-from .names import RankNames
-from .shown import shown
+from .naming import RankNames
 
 Ys = dict[str, str | None]
 """The roots by name -> the name of the gradient that is given, None for ones."""
@@ -40,29 +37,28 @@ class TapeLog:
     """Grows while a tape is differentiated and run.
 
     Attributes:
-        generation: the events of the IR.
-        execution: those of the run, in which no forward operator runs again, and of writing every ``grad``.
+        events: those of the IR, then those of the run, in which no forward operator runs again.
         operators: the gradient operators.
         values: blob version -> array.
-        grads: what becomes of every ``grad``.
+        held: the Variables that held a gradient before the pass -> its version.
         ys: what the pass started from.
-        lendings: what the pass takes from the pools of names.
         has_begun: whether the pass has started.
         running: the function that goes backward on its own, by its index; None: none, or all are of the table.
     """
 
     def __init__(self, expression: Expression, held: Mapping[Variable, Array], limits: Limits) -> None:
-        self.generation: list[Event] = []
-        self.execution: list[Event] = []
+        self.events: list[Event] = []
         self.operators: list[Operator] = []
         self.values: MutableMapping[Key, Array] = {} if limits.store is None else Shelf(limits.store)
         keep_given(self.values, expression.values)
-        self.names = RankNames(expression.values)
-        self.grads = Grads(expression, held, self.names, self.values)
+        self._names = RankNames(expression.values)
+        self._grads = Grads(expression, held, self._names.fresh, self.values)
+        self.held = self._grads.held
         self.ys: Ys = {}
-        self.lendings = lendings(expression)
         self.has_begun = False
         self.running: int | None = None
+        self._gradients: Mapping[str, Any] = {}
+        self._runs = False
         self._expression = expression
         self._limits = limits
 
@@ -76,11 +72,12 @@ class TapeLog:
         ir = IR(self._expression.operators)
         try:
             for event in ir.backward_events(ys):
-                self.generation.append(_shown(event))
+                self.events.append(self._shown(event))
                 if self._limits.interrupts.is_asked:
-                    raise interrupted(f"after event {len(self.generation)}, while the pass was generated")
+                    raise interrupted(f"after event {len(self.events)}, while the pass was generated")
         finally:
             self.operators = ir.gradient_ops
+        self._gradients = ir.gradient_map
 
     def net(self) -> NetHalves:
         """The program with the versions of its blobs."""
@@ -88,9 +85,9 @@ class TapeLog:
 
     def known(self, net: NetHalves) -> None:
         """What the forward operators have returned is known."""
+        self._runs = True
         for index, (op, ins, outs, _) in enumerate(net.part(False).steps):
-            device = str(device_of(self._expression.values[op.outputs[0]])) if op.outputs else "cpu"
-            self.execution.append(Ran(index, shown(op), ins, outs, device, None))
+            self.events.append(known_before(self._expression, index, shown(op), ins, outs))
 
     def ran(
         self, net: NetHalves, position: int, outputs: Sequence[Array | None], seconds: float, *, by_kernel: bool = True
@@ -104,37 +101,47 @@ class TapeLog:
         settle(self.values)
         device = str(next((device_of(array) for array in outputs if array is not None), "cpu"))
         at = len(self._expression.operators) + position
-        self.execution.append(Ran(at, shown(op), ins, outs, device, seconds))
+        self.events.append(Ran(at, shown(op), ins, outs, device, seconds))
         limits = self._limits
         if (now := perf_counter()) > limits.pace.due:
-            limits.pace.tell(now, len(self.generation) + len(self.execution), position + 1, len(self.operators))
+            limits.pace.tell(now, len(self.events), position + 1, len(self.operators))
         if limits.interrupts.is_asked:
             raise interrupted(f"after gradient operator #{at} {shown(op)}")
 
     def written(self, changes: Sequence[NotedChange]) -> None:
         """What becomes of every ``grad``."""
-        whole = next((event.gradients for event in reversed(self.generation) if isinstance(event, Completed)), {})
-        for event in self.grads.written(changes):
-            gradient = None if event.after is None else whole.get(event.blob)
-            self.execution.append(msgspec.structs.replace(event, gradient=gradient))
+        for event in self._grads.written(changes):
+            gradient = None if event.after is None else self._gradients.get(event.blob)
+            self.events.append(msgspec.structs.replace(event, gradient=gradient))
 
     def failed(self, error: Exception) -> None:
         """The pass stops with an error."""
-        if not isinstance(error, GradvizError):
-            who = "The pass"
-            if self.running is not None:
-                who = f"The backward method of {shown(self._expression.operators[self.running]).type} #{self.running}"
-            error = GradientError(f"{who} raised {type(error).__name__}: {error}.", kind="rule_failed")
-        if self.execution:
-            self.execution.append(Failed(error.kind, error.message, error.explain(), self.running, list(error.blobs)))
+        if self._runs or not isinstance(error, GradvizError):
+            self.events.append(failed(error, self._expression, self.running))
         else:
-            self.generation.append(stopped(error, self.generation))
+            self.events.append(stopped(error, self.events))
 
     def seed(self, y: str, gradient: Array) -> str:
         """The name of the gradient that is given for y."""
-        name = self.names.fresh(gradient_name(y))
+        name = self._names.fresh(gradient_name(y))
         self.values[name, 0] = copied(gradient, device_of(gradient))
         return name
+
+    def _shown(self, event: Event) -> Event:
+        """An event of the IR with its operators as people read them, and with what is known of the functions."""
+        if isinstance(event, Played):
+            function = self._expression.functions[event.index]
+            rank = None if function is None else function.rank
+            return msgspec.structs.replace(event, op=shown(event.op), rank=rank)
+        if isinstance(event, RuleApplied):
+            op, function = self._expression.operators[event.index], self._expression.functions[event.index]
+            return msgspec.structs.replace(
+                event,
+                operators=list(map(shown, event.operators)),
+                unwanted=unwanted(function, len(op.inputs)),
+                by="method" if is_python(op) else "rule",
+            )
+        return event
 
 
 class WatchedTape(TapeRun):
@@ -237,12 +244,3 @@ def _positions(plan: TapePlan, operators: Sequence[Operator]) -> Iterator[int]:
 def _is_of(op: Operator, whole: Operator) -> bool:
     """Whether `op` is `whole`, perhaps without its last outputs."""
     return op.type == whole.type and op.inputs == whole.inputs and op.outputs == whole.outputs[: len(op.outputs)]
-
-
-def _shown(event: Event) -> Event:
-    """An event of the IR with its operators as people read them."""
-    if isinstance(event, Played):
-        return msgspec.structs.replace(event, op=shown(event.op))
-    if isinstance(event, RuleApplied):
-        return msgspec.structs.replace(event, operators=list(map(shown, event.operators)))
-    return event

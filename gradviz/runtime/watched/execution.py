@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
-
-import numpy as np
 
 from ...operators.registry import Array
 from ...program import GradvizError
 from ...program.control_flow import within
 from ...program.events import EnteredSubnet, Event, Failed, LeftSubnet, Ran
-from ...runtime.devices import finish
-from ...runtime.executor import run_step
-from ...runtime.nested import Nested as Runnable
-from ...runtime.shelf import Shelf
-from ...runtime.step import Step
-from .gradient_shapes import Fit
-from .interrupts import interrupted
-from .limits import Limits
-from .nets import Key, NetHalves, Numbered
+from ...program.net_halves import Key, NetHalves, Numbered
+from ..devices import finish
+from ..executor import run_step
+from ..nested import Nested as Runnable
+from ..shelf import Shelf
+from ..step import Step
+from .limits import Limits, interrupted
 
 Blobs = MutableMapping[str, Array]
 Values = MutableMapping[Key, Array]
@@ -73,8 +69,8 @@ def _versions(reads: Sequence[Key], blobs: Blobs) -> Values:
     return found
 
 
-class Recorder:
-    """Runs a program.
+class WatchedExecution:
+    """Runs a program and says what happens.
 
     Attributes:
         net: the outermost net.
@@ -101,27 +97,23 @@ class Recorder:
         self.values.update({(name, 0): array for name, array in fed.items()})
         return blobs
 
-    def run(self, steps: Sequence[Step], blobs: Blobs, fit: Fit) -> None:
-        """Run the whole program on `blobs`, holding its gradients against their blobs after each operator.
-
-        What is known before the first one has been checked.
+    def run(self, steps: Sequence[Step], blobs: Blobs) -> Generator[int]:
+        """Run the whole program on `blobs`; yields the position of each operator of the outermost net that has run.
 
         Raises GradvizError where an operator fails.
         """
-        net = self.net
-        forward, backward = net.part(False), net.part(True)
-        values = self.values
+        net, values = self.net, self.values
         self._count = len(steps)
-        with np.errstate(all="ignore"):
-            for position, (step, played) in enumerate(zip(steps, [*forward.steps, *backward.steps], strict=True)):
-                self._step(step, played, blobs, values, ())
-                fit.check(position, values)
-                self._done = position + 1
+        all_played = [*net.part(False).steps, *net.part(True).steps]
+        for position, (step, played) in enumerate(zip(steps, all_played, strict=True)):
+            self._step(step, played, blobs, values, ())
+            yield position
+            self._done = position + 1
 
     def fail(self, error: GradvizError) -> None:
-        """Tell of an error that `run` or planning has raised, and of the innermost net that it happened in."""
+        """The program ends with an error, in the innermost net that it happened in."""
         path, index = self._failed or ((), error.operator_index)
-        self.events.append(Failed(error.kind, error.message, error.explain(), index, list(error.blobs), path=path))
+        self.events.append(Failed.of(error, index, path))
 
     def _step(self, step: Step, played: Numbered, blobs: Blobs, values: Values, path: tuple[str, ...]) -> None:
         op, in_versions, out_versions, _ = played

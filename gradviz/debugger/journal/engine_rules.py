@@ -1,0 +1,432 @@
+"""The rules that what an engine yields must keep: one event or mapping of values after the other is held against them.
+
+the net        is played first, whole: operators are numbered from 0, gradient operators after them
+versions       a name that nobody wrote is version 0 where it is read; an output is the next version of its name
+gradients      are names that an operator has written or read, or that were given with a seed
+values         belong to a leaf, or come at or before the Ran or GradWritten of their blob version, once
+a pass         begins with Seeded and ends with Completed or Failed; then operators run and grads are written
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import msgspec
+import numpy as np
+
+from ...operators.registry import Array
+from ...program import Gradient, GradvizError, Operator
+from ...program.control_flow import NETS
+from ...program.events import (
+    Accumulated,
+    Completed,
+    Deduplicated,
+    EnteredSubnet,
+    Event,
+    Failed,
+    GeneratorAdded,
+    GradWritten,
+    InputChecked,
+    LeftSubnet,
+    Played,
+    Ran,
+    Rename,
+    RuleApplied,
+    Seeded,
+    Skipped,
+    Visited,
+    from_dict,
+    to_dict,
+)
+from ...program.net_halves import Key
+from ...program.operator import Device, check_name, check_operator, parts_of
+from ...program.ssa import BlobVersion, Ssa, play
+from ...runtime.devices import copied, device_of, is_on_gpu
+
+AFTER_THE_PASS = (Ran, GradWritten, Deduplicated, Failed)
+
+
+class Broken(Exception):
+    """A rule that was broken, in words."""
+
+    def __init__(self, rule: str, *blobs: str) -> None:
+        super().__init__(rule)
+        self.rule = rule
+        self.blobs = blobs
+
+
+class Program:
+    """The operators so far, forward, then gradient operators, with their versions.
+
+    Attributes:
+        names: that operators read or write, and of gradients that were given.
+    """
+
+    def __init__(self) -> None:
+        self.operators: list[Operator] = []
+        self.names: set[str] = set()
+        self._numbered: list[Ssa[BlobVersion]] = []
+        self._blobs: dict[str, list[BlobVersion]] = {}
+
+    def append(self, operators: Iterable[Operator]) -> None:
+        """Operators join."""
+        for op in operators:
+            try:
+                check_operator(op, len(self.operators))
+            except GradvizError as error:
+                raise Broken(error.message) from None
+            if op.type in NETS:
+                raise Broken(f"{op.type} runs nested nets, and those of other engines are not recorded", *op.outputs)
+            if len(set(op.outputs)) < len(op.outputs):
+                raise Broken(f"{op} writes one name twice", *op.outputs)
+            self.operators.append(op)
+            self.names.update(op.inputs, op.outputs)
+
+    def rename(self, rename: Rename, *, reads: bool) -> None:
+        """An operator writes, or `reads`, another name."""
+        op = self.operators[rename.position]
+        outputs, inputs = op.outputs.copy(), op.inputs
+        if rename.slot >= 0:
+            outputs[rename.slot] = rename.new
+        if reads:
+            inputs = [rename.new if name == rename.old else name for name in inputs]
+        self.operators[rename.position] = msgspec.structs.replace(op, inputs=inputs, outputs=outputs)
+        self.names.add(rename.new)
+        self._numbered, self._blobs = [], {}
+
+    def numbered(self) -> list[Ssa[BlobVersion]]:
+        """Every operator with its versions."""
+        for op in self.operators[len(self._numbered) :]:
+            self._numbered.append(play(op, self._blobs, BlobVersion))
+        return self._numbered
+
+    def latest(self, name: str) -> int:
+        """The last version of a name."""
+        self.numbered()
+        return self._blobs[name][-1].version if name in self._blobs else 0
+
+
+class EngineRules:
+    """What an engine has yielded, as far as it keeps the rules.
+
+    Attributes:
+        events: what has happened.
+        program: the operators.
+        forward: how many of them are those of the net.
+        ys: where the pass started -> the gradient that was given, None for ones.
+        values: of leaves, of what has run, and of every ``grad`` written.
+        given: values whose events are still to come, each with the number of events before it.
+    """
+
+    def __init__(self, given: Mapping[Key, tuple[Array, int]] | None = None) -> None:
+        self.events: list[Event] = []
+        self.program = Program()
+        self.forward = 0
+        self.ys: dict[str, Gradient | None] = {}
+        self.values: dict[Key, Array] = {}
+        self.given = dict(given or {})
+        self._net: set[Key] = set()
+        self._ran: set[int] = set()
+        self._done: set[Key] = set()
+        self._arrived: Counter[Key] = Counter()
+        self._grads: Counter[str] = Counter()
+        self._visited: int | None = None
+        self._is_over = False
+
+    def take_values(self, values: Mapping[Any, Any]) -> None:
+        """Values of blob versions."""
+        for name, value in values.items():
+            key = _version(name)
+            if key in self.given or key in self.values:
+                _break(f"{name} is given a value twice", key[0])
+            if key in self._done:
+                _break(f"the value of {name} must come at or before what writes it, not after", key[0])
+            self.given[key] = _array(name, value), len(self.events)
+
+    def take(self, event: Event) -> None:
+        """An event; where it breaks a rule, `values` and `program` may have taken it in part."""
+        event = _well_formed(event)
+        if self.events and isinstance(self.events[-1], Failed):
+            _break("nothing happens after Failed")
+        if event.path or isinstance(event, EnteredSubnet | LeftSubnet):
+            _break("nested nets of other engines cannot be recorded")
+        if self._is_over and not isinstance(event, AFTER_THE_PASS):
+            _break("the pass is over with Completed")
+        if not self.ys and not isinstance(event, Played | Ran | Seeded | Failed):
+            _break("a pass begins with Seeded")
+        match event:
+            case Played():
+                self._play(event)
+            case Seeded():
+                self._seed(event)
+            case Visited():
+                self._places(event.index)
+                self._places(*[one.index for one in event.waiting])
+                self._gradients(event.g_output, self.program.operators[event.index].outputs)
+                self._visited = event.index
+            case Skipped():
+                self._places(event.index)
+            case RuleApplied():
+                self._apply(event)
+            case InputChecked():
+                self._places(event.index)
+                self._backward(event.position)
+            case GeneratorAdded():
+                self._arrive(event)
+            case Accumulated():
+                self._accumulate(event)
+            case Deduplicated():
+                self._merge(event)
+            case Ran():
+                self._run(event)
+            case GradWritten():
+                self._write(event)
+            case Completed():
+                self._gradients(list(event.gradients.values()))
+                for blob in event.gradients:
+                    self._names(blob)
+                self._is_over = True
+        self.events.append(event)
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        if not self.events:
+            _break("something must be yielded, and nothing was")
+        if not self._is_over and not isinstance(self.events[-1], Failed):
+            _break("a pass ends with Completed, or with Failed")
+        self.settle()
+        for key in self.given:
+            name = f"{key[0]}@{key[1]}"
+            if any((blob.name, blob.version) == key for ssa in self.program.numbered() for blob in ssa.writes):
+                _break(f"{name} has a value, and what writes it has not run", key[0])
+            _break(f"{name} has a value, and nobody reads or writes it", key[0])
+
+    def settle(self) -> None:
+        """The values that were given of leaves are theirs."""
+        written = {(blob.name, blob.version) for ssa in self.program.numbered() for blob in ssa.writes}
+        for name in self.program.names:
+            if (name, 0) in self.given and (name, 0) not in written:
+                self._keep((name, 0))
+
+    def _play(self, event: Played) -> None:
+        if self.ys:
+            _break("the net is played before the pass begins")
+        if event.index != self.forward:
+            _break(f"operators are played in order: number {self.forward} is next, not {event.index}")
+        self.program.append([event.op])
+        self.forward += 1
+        _same_versions(event, self.program.numbered()[event.index])
+
+    def _seed(self, event: Seeded) -> None:
+        if not self.ys:
+            ssas = self.program.numbered()
+            self._net = {(blob.name, blob.version) for ssa in ssas for blob in (*ssa.reads, *ssa.writes)}
+        self._blob(event.y, event.version)
+        if event.operator is None:
+            for name in parts_of(event.gradient):
+                _legal(name)
+                self.program.names.add(name)
+        else:
+            self._join(event.position, [event.operator])
+            self._made_by([event.operator], event.gradient)
+        self.ys[event.y] = event.gradient if event.operator is None else None
+        self._arrived[event.y, event.version] += 1
+
+    def _apply(self, event: RuleApplied) -> None:
+        self._places(event.index)
+        if event.index != self._visited:
+            _break(f"a rule is applied to the operator visited last, not to #{event.index}")
+        self._join(event.position, event.operators)
+        inputs = self.program.operators[event.index].inputs
+        self._gradients(event.g_input, inputs)
+        if not set(event.unwanted) <= set(range(len(inputs))):
+            _break(f"operator #{event.index} has {len(inputs)} inputs, and {event.unwanted} are said to be unwanted")
+
+    def _arrive(self, event: GeneratorAdded) -> None:
+        self._places(event.index)
+        self._blob(event.blob, event.version)
+        self._gradients([event.gradient])
+        if event.position is not None:
+            self._backward(event.position)
+        if event.queued is not None:
+            self._places(event.queued.index)
+        self._arrived[event.blob, event.version] += 1
+        if event.count != (count := self._arrived[event.blob, event.version]):
+            _break(f"this is gradient number {count} of {event.blob}@{event.version}, not {event.count}", event.blob)
+
+    def _accumulate(self, event: Accumulated) -> None:
+        self._places(event.index)
+        self._blob(event.blob, event.version)
+        last: tuple[str, str] | None = None
+        for rename in event.renames:
+            self._rename(rename, reads=(rename.old, rename.new) == last)
+            last = rename.old, rename.new
+        self._gradients([term.gradient for term in event.contributions])
+        for term in event.contributions:
+            self._places(*[] if term.index is None else [term.index])
+            if term.position is not None:
+                self._backward(term.position)
+        if not event.operators or not event.contributions:
+            _break("gradients are added up by operators", event.blob)
+        self._join(event.position, event.operators)
+        self._made_by(event.operators, event.gradient)
+        count = self._arrived[event.blob, event.version]
+        if event.so_far is not None and not len(event.contributions) <= event.so_far == count:
+            _break(f"{count} gradients of {event.blob}@{event.version} have arrived, not {event.so_far}", event.blob)
+
+    def _rename(self, rename: Rename, *, reads: bool) -> None:
+        self._backward(rename.position)
+        _legal(rename.new)
+        position = self.forward + rename.position
+        op = self.program.operators[position]
+        if position in self._ran:
+            _break(f"what has run is not renamed: {op}", rename.old)
+        if not -1 <= rename.slot < len(op.outputs) or (rename.slot >= 0 and op.outputs[rename.slot] != rename.old):
+            _break(f"{op} does not write {rename.old} as its output {rename.slot}", rename.old)
+        moved = msgspec.structs.replace(rename, position=position)
+        self.program.rename(moved, reads=reads)
+
+    def _merge(self, event: Deduplicated) -> None:
+        self._blob(event.blob, event.version)
+        self._gradients([event.before])
+        if not self._is_over or len(event.operators) != 2:
+            _break("rows are merged by two operators, once the pass is complete", event.blob)
+        self._join(event.position, event.operators)
+        self._made_by(event.operators, event.after)
+
+    def _run(self, event: Ran) -> None:
+        operators = self.program.operators
+        if not 0 <= event.position < len(operators):
+            _break(f"there is no operator #{event.position}: {len(operators)} are there by now")
+        if event.position in self._ran:
+            _break(f"operator #{event.position} has run before")
+        op = operators[event.position]
+        if (event.op.type, event.op.inputs, event.op.outputs) != (op.type, op.inputs, op.outputs):
+            _break(f"operator #{event.position} is {op}, not {event.op}", *event.op.outputs)
+        ssa = self.program.numbered()[event.position]
+        _same_versions(event, ssa)
+        try:
+            Device.parse(event.device)
+        except GradvizError as error:
+            _break(error.message)
+        if event.seconds is not None and not event.seconds >= 0:
+            _break(f"an operator runs for 0 seconds or more, not {event.seconds}")
+        self._ran.add(event.position)
+        for blob in ssa.writes:
+            self._keep((blob.name, blob.version))
+
+    def _write(self, event: GradWritten) -> None:
+        self._names(event.blob)
+        self._gradients([] if event.gradient is None else [event.gradient])
+        for name in (event.before, event.after):
+            if name is None:
+                continue
+            blob, version = _version(name)
+            _legal(blob)
+            if version > self._grads[blob] or blob in self.program.names:
+                _break(f"{name} is no version of a grad: {blob}@{self._grads[blob]} is next", blob)
+            self._grads[blob] = max(self._grads[blob], version + 1)
+            self._keep((blob, version))
+            array, like = self._value((blob, version)), self._value((event.blob, self.program.latest(event.blob)))
+            if array is not None and like is not None and array.shape != like.shape:
+                _break(f"{name} {array.shape} does not fit {event.blob} {like.shape}", blob, event.blob)
+
+    def _value(self, key: Key) -> Array | None:
+        return self.given[key][0] if key in self.given else self.values.get(key)
+
+    def _keep(self, key: Key) -> None:
+        """The value of a blob version, if there is one, is there from now on."""
+        self._done.add(key)
+        if key in self.given:
+            self.values[key] = self.given.pop(key)[0]
+
+    def _join(self, position: int | None, operators: Sequence[Operator]) -> None:
+        """Gradient operators join the program, the first of them number `position`."""
+        count = len(self.program.operators) - self.forward
+        if position != count and operators:
+            _break(f"gradient operator number {count} is next, not {position}")
+        self.program.append(operators)
+
+    def _places(self, *indices: int) -> None:
+        for index in indices:
+            if not 0 <= index < self.forward:
+                _break(f"the net has no operator #{index}: there are {self.forward}")
+
+    def _backward(self, position: int) -> None:
+        count = len(self.program.operators) - self.forward
+        if not 0 <= position < count:
+            _break(f"there is no gradient operator number {position}: there are {count}")
+
+    def _blob(self, name: str, version: int) -> None:
+        if (name, version) not in self._net:
+            _break(f"{name}@{version} is no blob version of the net", name)
+
+    def _names(self, *names: str) -> None:
+        for name in names:
+            if name not in self.program.names:
+                _break(f"nobody reads or writes {name}", name)
+
+    def _gradients(self, gradients: Sequence[Gradient | None], of: Sequence[str] | None = None) -> None:
+        if of is not None and len(gradients) != len(of):
+            _break(f"there are {len(gradients)} gradients for {len(of)} blobs: {', '.join(of)}", *of)
+        for gradient in gradients:
+            self._names(*parts_of(gradient))
+
+    def _made_by(self, operators: Sequence[Operator], gradient: Gradient) -> None:
+        written = {name for op in operators for name in op.outputs}
+        for name in parts_of(gradient):
+            if name not in written:
+                _break(f"none of its operators writes the gradient {name}", name)
+
+
+def _break(rule: str, *blobs: str) -> NoReturn:
+    raise Broken(rule, *blobs)
+
+
+def _well_formed(event: Event) -> Event:
+    """The event with its fields as they must be, whatever they were given as."""
+    try:
+        data = to_dict(event)
+        msgspec.json.encode(data)
+        return from_dict(data)
+    except (TypeError, ValueError, OverflowError, RecursionError, GradvizError) as error:
+        raise Broken(f"its fields must be those of {event.kind}: {error}") from None
+
+
+def _same_versions(event: Played | Ran, ssa: Ssa[BlobVersion]) -> None:
+    for what, blobs, versions in (("reads", ssa.reads, event.in_versions), ("writes", ssa.writes, event.out_versions)):
+        if len(blobs) != len(versions):
+            _break(f"{event.op} {what} {len(blobs)} blobs, and {len(versions)} versions are told")
+        for blob, version in zip(blobs, versions, strict=True):
+            if blob.version != version:
+                _break(f"{event.op} {what} {blob}, not {blob.name}@{version}", blob.name)
+
+
+def _version(name: object) -> Key:
+    blob, at, version = name.rpartition("@") if isinstance(name, str) else ("", "", "")
+    if not at or not version.isascii() or not version.isdecimal() or len(version) > 9:
+        _break(f"{name!r} is no blob version, such as 'x@0'")
+    return blob, int(version)
+
+
+def _legal(name: str) -> None:
+    try:
+        check_name(name, "gradient")
+    except GradvizError as error:
+        _break(error.message, name)
+
+
+def _array(name: object, value: Any) -> Array:
+    """A value as an array that nobody changes."""
+    if is_on_gpu(value):
+        return copied(value, device_of(value))
+    try:
+        array = np.array(value)
+    except (TypeError, ValueError) as error:
+        raise Broken(f"the value of {name} is no array: {error}") from None
+    if array.dtype.kind not in "biufc":
+        _break(f"the value of {name} must consist of numbers, not of {array.dtype}")
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,318 @@
+"""From the notes of a pass by the rank schedule to its events: who is who, and what each gradient is called."""
+
+from bisect import insort
+from collections.abc import MutableMapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from ...operators import lookup
+from ...operators.registry import Array, source_of
+from ...program import Gradient, GradientSlice, Operator
+from ...program.events import (
+    Accumulated,
+    Completed,
+    Contribution,
+    Event,
+    GeneratorAdded,
+    How,
+    Played,
+    Ran,
+    RuleApplied,
+    Seeded,
+    Skipped,
+    Visited,
+    Waiting,
+)
+from ...program.net_halves import Key
+from ...runtime.devices import device_of
+from ...runtime.shelf import Shelf
+from ...runtime.store import Store
+from ..expression import Expression
+from ..function import Function
+from .functions import failed, is_python, known_before, shown, unwanted
+from .grads import Grads
+from .keeping import keep_given, remember_operator
+from .naming import Named, Outcome, RankNames, added_up, conversions, densifying, named_answer, own_answer
+from .notes import Notes, Visit
+
+MOST_CONTRIBUTIONS = 8
+"""An accumulation lists so many terms; then those added before are one: thousands of readers would list millions."""
+
+MOST_WAITING = 8
+"""Functions in the heap that an event lists."""
+
+
+class Arrival(NamedTuple):
+    """A gradient that reaches a blob; `of`: the function that it came through, None for a seed."""
+
+    blob: str
+    gradient: Gradient
+    how: How
+    of: int | None
+    position: int | None
+
+    @property
+    def term(self) -> Contribution:
+        """It, as a term of a sum."""
+        return Contribution(self.gradient, self.how, self.of, self.position)
+
+
+class Gathered:
+    """What has arrived of the gradient of a blob.
+
+    Attributes:
+        gradient: the sum, by name.
+        terms: how each gradient came, at most MOST_CONTRIBUTIONS of them.
+        count: how many have arrived.
+    """
+
+    __slots__ = ("count", "gradient", "terms")
+
+    def __init__(self, arrival: Arrival) -> None:
+        self.gradient = arrival.gradient
+        self.terms = [arrival.term]
+        self.count = 1
+
+    def add(self, arrival: Arrival, total: Gradient) -> None:
+        """One more arrived and was added: the sum is `total`."""
+        if len(self.terms) == MOST_CONTRIBUTIONS:
+            self.terms = [Contribution(self.gradient, "generated", None, None)]
+        self.terms.append(arrival.term)
+        self.gradient = total
+        self.count += 1
+
+
+class Heap:
+    """The functions that wait to go backward, as events tell of them."""
+
+    def __init__(self, expression: Expression) -> None:
+        functions = [*enumerate(expression.functions)]
+        self.indices = {function.uid: index for index, function in functions if function is not None}
+        self._made_by = {
+            output: function
+            for index, function in functions
+            if function is not None
+            for output in expression.operators[index].outputs
+        }
+        self._waiting: list[tuple[int, int, Function]] = []
+        self._reached: set[int] = set()
+
+    def reach(self, blob: str) -> Waiting | None:
+        """The first gradient of `blob` arrives: the function that joins the heap; None: none does."""
+        function = self._made_by.get(blob)
+        if function is None or function.uid in self._reached:
+            return None
+        self._reached.add(function.uid)
+        arrival = len(self._reached)
+        insort(self._waiting, (function.rank, -arrival, function))
+        return self._entry(function, arrival)
+
+    def take(self) -> tuple[int, list[Waiting]]:
+        """The next function is taken out: how many are left, and which are the next of them."""
+        self._waiting.pop()
+        next_ones = [self._entry(function, -late) for _, late, function in self._waiting[: -MOST_WAITING - 1 : -1]]
+        return len(self._waiting), next_ones
+
+    def _entry(self, function: Function, arrival: int) -> Waiting:
+        return Waiting(self.indices[function.uid], function.rank, arrival)
+
+
+class RankLog:
+    """Says what happened, one visit after the other.
+
+    Attributes:
+        events: what has happened.
+        operators: the gradient operators run, each executable on blobs of these names.
+        values: blob version -> array.
+        held: the Variables that held a gradient before the pass -> its version.
+    """
+
+    def __init__(self, expression: Expression, notes: Notes, store: Store | None) -> None:
+        self.events: list[Event] = []
+        self.operators: list[Operator] = []
+        self.values: MutableMapping[Key, Array] = {} if store is None else Shelf(store)
+        self._expression = expression
+        self._notes = notes
+        self._names = RankNames(expression.values)
+        self._grads = Grads(expression, notes.held, self._names.fresh, self.values)
+        self.held = self._grads.held
+        self._heap = Heap(expression)
+        self._forward = len(expression.operators)
+        self._read_again = {op.outputs[0]: op.inputs[0] for op in expression.operators if op.type == "NewData"}
+        self._versions: dict[str, int] = {}
+        self._gathered: dict[str, Gathered] = {}
+        self._visited: set[int] = set()
+        self._running: int | None = None
+        self._sums = iter(notes.sums)
+        self._has_begun = self._is_broken = False
+        keep_given(self.values, expression.values)
+        for index, (op, function) in enumerate(zip(expression.operators, expression.functions, strict=True)):
+            op, ins, outs = shown(op), (0,) * len(op.inputs), (0,) * len(op.outputs)
+            self.events.append(Played(index, op, ins, outs, None if function is None else function.rank))
+            self.events.append(known_before(expression, index, op, ins, outs))
+
+    def tell(self, visit: Visit) -> None:
+        """Say what happened at a visit, of which all is known by now."""
+        self._begin()
+        function, index = visit.function, self._heap.indices[visit.function.uid]
+        waits, waiting = self._heap.take()
+        self._visited.add(index)
+        self._running = index
+        op = self._expression.operators[index]
+        arrived = [self._gradient_of(y) for y in op.outputs]
+        self.events.append(Visited(index, arrived, function.rank, waits, waiting))
+        g_output = [self._densified(index, y, gy) for y, gy in zip(op.outputs, visit.gys, strict=True)]
+        self._is_broken = visit.gxs is None
+        if visit.plan is not None:
+            coming = self._applied(visit, index, named_answer(op, g_output, visit.plan, self._names))
+        elif visit.gxs is not None:
+            coming = self._applied(visit, index, own_answer(op, index, g_output, visit, self._names))
+        if visit.gxs is not None:
+            all(map(self._arrive, coming))
+
+    def end(self) -> None:
+        """Say how the pass ended."""
+        self._begin()
+        error = self._notes.error
+        if error is None or not self._is_broken:
+            self._running = None
+            for index in reversed(range(self._forward)):
+                if index not in self._visited and self._expression.functions[index] is not None:
+                    self.events.append(Skipped(index, "no gradient has reached what it returned"))
+        for event in self._grads.written(self._notes.changes):
+            gradient = None if event.after is None else self._gradient_of(event.blob)
+            self.events.append(msgspec.structs.replace(event, gradient=gradient))
+        if error is None:
+            self.events.append(Completed({blob: known.gradient for blob, known in self._gathered.items()}))
+        else:
+            self.events.append(failed(error, self._expression, self._running))
+
+    def _begin(self) -> None:
+        if self._has_begun:
+            return
+        self._has_begun = True
+        for y, gradient, is_given in self._notes.seeds:
+            self._seed(str(self._expression.name_of(y)), gradient, is_given)
+
+    def _seed(self, y: str, gradient: Array, is_given: bool) -> None:
+        """The pass starts at a blob."""
+        if is_given:
+            name = self._names.written(y)
+            self._write(name, gradient)
+            self._gathered[y] = Gathered(Arrival(y, name, "given", None, None))
+            self.events.append(Seeded(y, 0, name, queued=self._heap.reach(y)))
+            return
+        op = Operator("ConstantFill", [y], [self._names.fresh(f"{y}_autogen_grad")], {"value": 1.0}, is_gradient=True)
+        name, position = op.outputs[0], len(self.operators)
+        self._gathered[y] = Gathered(Arrival(y, name, "seed", None, position))
+        self.events.append(Seeded(y, 0, name, op, position, self._heap.reach(y)))
+        self._ran([op], [((gradient,), None)])
+
+    def _densified(self, index: int, y: str, gy: Any) -> str | None:
+        """The gradient of an output of function `index`: `gy`, which has arrived as rows or dense."""
+        gradient = self._gradient_of(y)
+        if not isinstance(gradient, GradientSlice):
+            return gradient
+        op = densifying(y, gradient, self._names)
+        terms = [Contribution(gradient, "generated", None, None)]
+        self.events.append(Accumulated(index, y, 0, terms, [], [op], len(self.operators), op.outputs[0]))
+        self._ran([op], [((gy,), None)])
+        return op.outputs[0]
+
+    def _applied(self, visit: Visit, index: int, named: Named) -> list[Arrival]:
+        """The rule of function `index` has answered, and its operators have run as far as it came."""
+        function, op = visit.function, self._expression.operators[index]
+        added = []
+        if visit.plan is not None and visit.gxs is not None:
+            values = [*visit.arrays, *visit.gys, *[output for outputs, _ in visit.runs for output in outputs]]
+            added = conversions(named, visit.plan, values, visit.gxs, self._names)
+        position, is_own = len(self.operators), is_python(op)
+        operators = [*named.operators, *[made for made, _ in added]]
+        known = lookup(op.type)
+        source = source_of(type(function).backward) if is_own else "" if known is None else known.rule_source
+        self.events.append(
+            RuleApplied(
+                index, source, position, [shown(made) for made in operators], named.g_input,
+                unwanted(function, len(op.inputs)), "method" if is_own else "rule",
+            )
+        )  # fmt: skip
+        self._ran(named.operators, visit.runs, by_kernel=not is_own)
+        if added:
+            self._ran([made for made, _ in added], [(outputs, None) for _, outputs in added])
+        return [
+            Arrival(
+                self._read_again.get(blob, blob), gradient,
+                "passed" if maker is None else "generated", index, None if maker is None else position + maker,
+            )
+            for blob, gradient, maker in zip(op.inputs, named.g_input, named.makers, strict=True)
+            if gradient is not None
+        ]  # fmt: skip
+
+    def _arrive(self, arrival: Arrival) -> bool:
+        """A gradient has arrived and, unless it is the first, been added to what was there; False: the pass has
+        ended before."""
+        blob, gradient, how, index, position = arrival
+        assert index is not None
+        known = self._gathered.get(blob)
+        if known is None:
+            self.events.append(GeneratorAdded(index, blob, 0, gradient, how, position, 1, self._heap.reach(blob)))
+            self._gathered[blob] = Gathered(arrival)
+            return True
+        noted = next(self._sums, None)
+        if noted is None:
+            return False
+        self.events.append(GeneratorAdded(index, blob, 0, gradient, how, position, known.count + 1))
+        first = len(self.operators)
+        operators, runs, total = added_up(blob, known.gradient, gradient, noted, self._names)
+        known.add(arrival, total)
+        self.events.append(Accumulated(index, blob, 0, known.terms.copy(), [], operators, first, total, known.count))
+        self._ran(operators, runs)
+        return True
+
+    def _gradient_of(self, blob: str) -> Gradient | None:
+        known = self._gathered.get(blob)
+        return None if known is None else known.gradient
+
+    def _ran(self, operators: Sequence[Operator], runs: Sequence[Outcome], *, by_kernel: bool = False) -> None:
+        """`operators` join the gradient operators; those that `runs` knows of have run, by kernels or otherwise."""
+        versions = self._versions
+        position = self._forward + len(self.operators)
+        self.operators += operators
+        for op, (outputs, seconds) in zip(operators, runs, strict=False):
+            ins = tuple([versions.get(name, 0) for name in op.inputs])
+            outs = tuple([self._write(name, array) for name, array in zip(op.outputs, outputs, strict=True)])
+            remember_operator(self.values, op, ins, outs, seconds, by_kernel=by_kernel)
+            device = str(device_of(outputs[0])) if outputs else "cpu"
+            self.events.append(Ran(position, shown(op), ins, outs, device, seconds))
+            position += 1
+
+    def _write(self, name: str, array: Array) -> int:
+        """A new version of a name has a value."""
+        version = self._versions.get(name, -1) + 1
+        self._versions[name] = version
+        if type(array) is np.ndarray:
+            array.setflags(write=False)
+        self.values[name, version] = array
+        return version
+
+
+class ToldAtOnce(list[Visit]):
+    """Visits that are told and forgotten as the next ones come: what they hold lies in a store."""
+
+    def __init__(self, log: RankLog, store: Store) -> None:
+        super().__init__()
+        self._log = log
+        self._store = store
+
+    def append(self, visit: Visit) -> None:
+        """One visit more; the one before says all by now."""
+        self.end()
+        super().append(visit)
+
+    def end(self) -> None:
+        """All are told."""
+        if self:
+            self._log.tell(self.pop())
+            self._store.settle()

@@ -1,0 +1,193 @@
+"""Recordings of define-by-run passes: from Variables to everything that their ``backward`` would do."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from ...operators.registry import gradient_name
+from ...program import GradientError, NetDef
+from ...program.collection import uncollected
+from ...program.events import Accumulated, Failed, Played
+from ...program.net_halves import NetHalves, nets_of
+from ...program.wording import code, count_of, listed
+from ...runtime.devices import copied, device_of
+from ...runtime.watched import Journal, Limits
+from ..expression import Expression, Recalled, recall, recorded, written
+from ..faults import bad_schedule, named
+from ..mode import current_mode, mode
+from ..passes import changes
+from ..rank import Arrived
+from ..variable import Variable
+from .functions import lendings, shown
+from .grads import copies, noted
+from .keeping import settle
+from .notes import Notes, Seed, WatchedPass
+from .rank import RankLog, ToldAtOnce
+from .tape import TapeLog, watched_tape
+
+Roots = list[tuple[Variable, Any]]
+"""Where a pass starts: Variables, and the gradients that are given for them."""
+
+SCHEDULES = ("rank", "tape")
+"""The orders of which a recording can be made."""
+
+
+def watch_backward(
+    y: Variable | Sequence[Variable],
+    limits: Limits,
+    *,
+    gradient: Any = None,
+    schedule: str = "rank",
+    retain_grad: bool = False,
+) -> Callable[[], Journal]:
+    """Run backward from y and note what happens; every Variable stays as it is, its ``grad`` too.
+
+    Hooks in force are not told.
+
+    Args:
+        y: where to start; from several, what they send to a Variable is added.
+        limits: within which it is recorded. What the code has computed does not count: its Variables keep it.
+        gradient: that of y, as `Variable.backward` takes it; for several a list.
+        retain_grad: as `Variable.backward` takes it.
+
+    Returns:
+        What says what happened.
+
+    Raises:
+        GradientError: as `Variable.backward` does before it starts; ``bad_ys``: y is no Variable that requires a
+            gradient, or there is none. A fault met on the way is recorded as the last event, `Failed`.
+    """
+    if schedule not in SCHEDULES:
+        raise bad_schedule(schedule, SCHEDULES)
+    roots = _roots(y, gradient)
+    ys = [root for root, _ in roots]
+    recalled = recall(recorded(ys), ys)
+    if len(set(map(recalled.identity, ys))) < len(ys):
+        raise _bad_ys("A Variable is there twice.", "Give each y once.")
+    given = {root for root, own in roots if own is not None or root._grad_is_given}
+    token = mode.set(current_mode()._replace(hooks=()))
+    try:
+        with uncollected():
+            watch = _by_tape if schedule == "tape" and recalled.functions else _by_rank
+            return watch(recalled, roots, given, retain_grad, limits)
+    finally:
+        mode.reset(token)
+
+
+def _by_rank(
+    recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, limits: Limits
+) -> Callable[[], Journal]:
+    notes = Notes(copies(recalled.holding))
+    at_once = None
+    if limits.store is not None:
+        expression = written(recalled)
+        log = RankLog(expression, notes, limits.store)
+        notes.visits = at_once = ToldAtOnce(log, limits.store)
+
+    def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
+        own = [(y, copied(gradient, device_of(gradient))) for y, gradient in seeds]
+        notes.seeds += [Seed(y, gradient, y in given) for y, gradient in own]
+        notes.has_begun = True
+        return WatchedPass(notes, limits, own, **options).run()
+
+    try:
+        notes.changes = noted(changes(roots, run, retain_grad))
+    except Exception as error:
+        if not notes.has_begun:
+            raise
+        notes.error = error
+    if at_once is None:
+        return partial(_told, recalled, notes)
+    at_once.end()
+    journal = _journal_of_rank(expression, notes, log)
+    return lambda: journal
+
+
+def _told(recalled: Recalled, notes: Notes) -> Journal:
+    """What a pass by rank did, whose values are all kept."""
+    expression = written(recalled)
+    log = RankLog(expression, notes, None)
+    for visit in notes.visits:
+        log.tell(visit)
+    return _journal_of_rank(expression, notes, log)
+
+
+def _journal_of_rank(expression: Expression, notes: Notes, log: RankLog) -> Journal:
+    log.end()
+    settle(log.values)
+    names = [(str(expression.name_of(y)), is_given) for y, _, is_given in notes.seeds]
+    ys = {name: gradient_name(name) if is_given else None for name, is_given in names}
+    return _journal("rank", expression, ys, log)
+
+
+def _by_tape(
+    recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, limits: Limits
+) -> Callable[[], Journal]:
+    made = written(recalled)
+    log = TapeLog(made, copies(recalled.holding), limits)
+    pools = lendings(made)
+    try:
+        log.written(noted(changes(roots, watched_tape(log, made, given), retain_grad)))
+    except Exception as error:
+        if not log.has_begun:
+            raise
+        log.failed(error)
+    settle(log.values)
+    journal = _journal("tape", made, log.ys, log)._replace(pools=pools)
+    return lambda: journal
+
+
+def _journal(engine: str, expression: Expression, ys: Mapping[str, str | None], log: RankLog | TapeLog) -> Journal:
+    roots = expression.roots
+    name = " + ".join(roots[:2]) + (" + …" if len(roots) > 2 else "")
+    net = NetDef(f"{name}.backward()", external_inputs=expression.leaves, external_outputs=roots)
+    net.ops = list(expression.operators)  # their names are legal, and need no check
+    operators = (*expression.operators, *log.operators)
+    asked = dict(ys) if any(ys.values()) else list(ys)
+    return Journal(engine, net, asked, operators, tuple(log.events), log.values, _summary, _nets, held=log.held)
+
+
+def _nets(journal: Journal) -> NetHalves:
+    operators, count = list(map(shown, journal.operators)), len(journal.net.ops)
+    return nets_of(operators[:count], operators[count:], ())
+
+
+def _summary(journal: Journal) -> str:
+    """What a recording is about."""
+    events = journal.events
+    count = sum(isinstance(event, Played) for event in events)
+    starts = listed(list(map(code, journal.ys)))
+    said = f"{count_of(count, 'function')} led to {starts} when the code ran"
+    if isinstance(last := events[-1], Failed):
+        return f"{said}. The backward pass stops at the last event: {last.message}"
+    if journal.engine == "tape":
+        said += "; the tape that they are makes a program, whose gradient operators come next and then run"
+        return f"{said} on the values that are there. Step to see how they come about."
+    sums = sum(isinstance(event, Accumulated) and len(event.contributions) > 1 for event in events)
+    said += f"; {'they go' if count > 1 else 'it goes'} backward as {starts} asks, the greatest rank first"
+    return f"{said}, with {count_of(sums, 'accumulation')}. Step to see who is next, and why."
+
+
+def _roots(y: Any, gradient: Any) -> list[tuple[Variable, Any]]:
+    """Each y with the gradient that is given for it."""
+    ys = [y] if isinstance(y, Variable) else list(y)
+    for one in ys:
+        if not isinstance(one, Variable):
+            raise _bad_ys(f"{one!r} is no Variable.", "Give one Variable or a list of them: gradviz.debug(loss).")
+        if not one.requires_grad:
+            raise _bad_ys(
+                f"{named(one)} requires no gradient, nor does anything that it was computed from.",
+                "Make leaves that require one: gradviz.Variable(array, requires_grad=True).",
+                "Compute it outside of no_grad().",
+            )
+    gradients = [gradient] if isinstance(y, Variable) else [None] * len(ys) if gradient is None else list(gradient)
+    if not ys or len(gradients) != len(ys):
+        raise _bad_ys(
+            f"{len(gradients)} gradients are given for {len(ys)} Variables." if ys else "There is nothing to start at.",
+            "Give one gradient for each, None for 1." if ys else "Give one Variable or a list of them.",
+        )
+    return list(zip(ys, gradients, strict=True))
+
+
+def _bad_ys(message: str, *ways_out: str) -> GradientError:
+    return GradientError(message, kind="bad_ys", ways_out=ways_out)
