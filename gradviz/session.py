@@ -207,8 +207,8 @@ def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> 
         schedule: in which order functions are run backward, see `Variable.backward`.
         retain_grad: whether the Variables on the way keep their gradients too.
         budget: the most bytes that what operators make may take, ``"1 GB"`` or a number of them: what does not fit is
-            dropped, and made again when it is asked for. None: all is kept. `Session.store` tells what became of it.
-        spill: a folder for arrays that do not fit, or True for one of the system's; they go with the session.
+            written to a file, and read back when it is asked for. None: all is kept. `Session.store` tells where it is.
+        spill: the folder of that file, None or True for that of the system; the file goes with the session.
 
     Raises:
         StoreError: `budget` or `spill` cannot be used.

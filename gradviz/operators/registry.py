@@ -90,8 +90,7 @@ class OperatorType(NamedTuple):
 
     A type that a user made with `register_kernel` or `register_gradient` alone has no slots and no inference:
     any number of inputs is taken, and shapes are known once it has run. One that `runs_nets` has no kernel. What a
-    rule answers is checked, unless `is_rule_ours`: those of this package are held by tests. `is_repeatable`: on the
-    CPU the kernel makes the same of the same every time, bit for bit; `is_kernel_ours`: tests hold that.
+    rule answers is checked, unless `is_rule_ours`: those of this package are held by tests.
     """
 
     type: str
@@ -108,8 +107,6 @@ class OperatorType(NamedTuple):
     is_rule_ours: bool = False
     constant: bool = False
     runs_nets: bool = False
-    is_repeatable: bool = False
-    is_kernel_ours: bool = False
 
 
 _TABLE: dict[str, OperatorType] = {}
@@ -153,8 +150,6 @@ def operator(
             derivative=derivative,
             doc=inspect.getdoc(kernel) or "",
             constant=constant,
-            is_repeatable=True,
-            is_kernel_ours=True,
         )
         return kernel
 
@@ -176,14 +171,10 @@ def structure(type: str, signature: str, *, formula: str, derivative: str, args:
     )
 
 
-def register_kernel(type: str, *, repeatable: bool = False) -> Callable[[Kernel], Kernel]:
+def register_kernel(type: str) -> Callable[[Kernel], Kernel]:
     """Give the operator type `type` a kernel of your own; a later registration replaces an earlier one.
 
     What it returns is kept, and nobody may write into it any more; see `gradviz.operators.own_results`.
-
-    Args:
-        repeatable: whether it makes the same of the same every time, bit for bit, and reads nothing else: a recording
-            with a budget then may drop what it made, and run it again.
 
     Example:
         >>> @register_kernel("Cosine")
@@ -195,9 +186,8 @@ def register_kernel(type: str, *, repeatable: bool = False) -> Callable[[Kernel]
     def register(kernel: Kernel) -> Kernel:
         _check_callable(kernel, f"the kernel of {type}")
         _TABLE[type] = _TABLE.get(type, OperatorType(type))._replace(
-            kernel=with_own_results(kernel), infer=None, inputs=None, outputs=None, args=None,
-            is_repeatable=repeatable, is_kernel_ours=False,
-        )  # fmt: skip
+            kernel=with_own_results(kernel), infer=None, inputs=None, outputs=None, args=None
+        )
         _tell()
         return kernel
 

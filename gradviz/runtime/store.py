@@ -1,344 +1,266 @@
-"""Store: the arrays that a recording keeps, within a budget of bytes.
+"""Store: the arrays that a recording keeps, of which at most a budget of bytes stays in memory.
 
-An array is kept by a reference, which costs nothing as long as somebody else holds it. Once those that operators made
-take more bytes than the budget, some are given up, each in the cheaper of two ways:
+What counts is the memory that operators filled, in which one array lies or several do that are views of it; what was
+fed is kept outside anyway. Where the sum exceeds the budget, the memory used longest ago is written to a file, as it
+is, and let go: its arrays come back with the bits and the strides that they had, so that operators round as they did.
 
-    dropped    it is made again by running its operator on what that read, which may have to be made again first
-    spilled    it is written to a file, and read from there
-
-What is fed is kept outside anyway: it is neither counted nor given up. What an operator made that does not promise the
-same bits every time, as kernels of users, is not dropped, only spilled; and where no test holds the promise, of each
-kind of making one array is made again on trial before the first is dropped. Whatever comes back is held against its
-fingerprint: there is no array, or the right one.
-
-`gradviz.runtime.eviction` says which goes first.
+What comes back stays as long as somebody uses it: the system keeps in memory what is read often.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import wraps
-from math import inf
+from collections import OrderedDict
+from collections.abc import Iterable
 from threading import RLock
 from time import perf_counter
-from typing import Any, Concatenate, ParamSpec, TypeVar
-from weakref import WeakSet
+from typing import NamedTuple, TypeVar
+from weakref import ref
+
+import numpy as np
 
 from ..operators.registry import Array
-from ..operators.scopes import ScopeStack
-from .devices import CPU
-from .eviction import Eviction
-from .fingerprint import fingerprint
-from .held import READING, Buffer, Held, Making, owner_of
-from .remaking import check, made_again, makings_of
+from .devices import CPU, device_of, moved
 from .spill import Spill
-from .store_contents import Contents, Count
 
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
+Known = TypeVar("Known")
 
 
-def _one_at_a_time(
-    method: Callable[Concatenate[Store, Given], Result],
-) -> Callable[Concatenate[Store, Given], Result]:
-    """`method` of a store, for which other threads wait until those before them are done with the store."""
+class Count(NamedTuple):
+    """How many arrays, and how many bytes of memory or of a file they take; views of one memory take it once."""
 
-    @wraps(method)
-    def alone(self: Store, /, *args: Given.args, **options: Given.kwargs) -> Result:
-        with self._lock:
-            return method(self, *args, **options)
+    arrays: int
+    bytes: int
 
-    return alone
+
+class Contents(NamedTuple):
+    """What a store has, and what it has done.
+
+    Attributes:
+        budget: bytes.
+        fed: from outside.
+        kept, spilled: made by operators, in memory or in the file.
+        read_again: how often an array was read back.
+        seconds: how long writing and reading took.
+        refused: why no more can be written, in words; empty: all can be.
+    """
+
+    budget: int
+    fed: Count
+    kept: Count
+    spilled: Count
+    read_again: int
+    seconds: float
+    refused: str
+
+
+class Memory:
+    """Memory that arrays lie in.
+
+    Attributes:
+        owner: the array that has it, None where it was let go.
+        alive: the same as long as anybody has it.
+        nbytes, device: its size, and where it is.
+        is_fed: whether it came from outside.
+        arrays: what lies in it.
+        start: where it begins in the file, None where it was not written.
+    """
+
+    __slots__ = ("alive", "arrays", "device", "is_fed", "nbytes", "owner", "start")
+
+    def __init__(self, owner: Array, alive: ref[Array], is_fed: bool) -> None:
+        self.owner: Array | None = owner
+        self.alive = alive
+        self.nbytes = int(owner.size * owner.dtype.itemsize)
+        self.device = device_of(owner)
+        self.is_fed = is_fed
+        self.arrays: list[StoredArray] = []
+        self.start: int | None = None
+
+
+class StoredArray:
+    """An array of a store, in memory or not.
+
+    Attributes:
+        memory: what it lies in, from byte `offset` on.
+        shape, dtype, strides: of the array; no strides stand for C's order.
+        alive: itself as long as anybody has it.
+    """
+
+    __slots__ = ("alive", "dtype", "memory", "offset", "shape", "strides")
+
+    def __init__(self, array: Array, alive: ref[Array], memory: Memory, owner: Array) -> None:
+        self.alive = alive
+        self.memory = memory
+        self.shape: tuple[int, ...] = array.shape
+        self.dtype: np.dtype[np.generic] = array.dtype
+        self.strides = array.strides if memory.device == CPU else None
+        self.offset = 0 if array is owner else _address(array) - _address(owner)
 
 
 class Store:
     """Keeps arrays. Several threads may use it.
 
     Attributes:
-        is_running: whether a program runs on what is fetched. Until it settles, what was fetched stays in memory, since
-            an operator may pass it on as it is.
+        seconds: how long writing and reading took.
 
     Args:
-        budget: bytes that the arrays which operators made may take.
-        measure: what is to be known of an array that is given up.
-        spill: where arrays can be written; None: nowhere.
+        budget: bytes.
+        spill: where to write; None: nowhere, and all stays in memory.
     """
 
-    def __init__(self, budget: int, measure: Callable[[Array], Any], spill: Spill | None = None) -> None:
+    def __init__(self, budget: int, spill: Spill | None) -> None:
         self.budget = budget
-        self.is_running = False
-        self._measure = measure
+        self.seconds = 0.0
         self._spill = spill
-        self._may_write = spill is not None
-        self._known: dict[int, Held] = {}
-        self._buffers: dict[int, Buffer] = {}
-        self._all: WeakSet[Held] = WeakSet()
-        self._eviction = Eviction(budget, lambda held: self._way(held)[0])
-        self._trials: dict[Hashable, bool] = {}
-        self._bytes = self._peak = 0
-        self._is_settling = False
-        self._lent: dict[Held, Array] = {}
-        self._made_again = self._read_again = 0
-        self._seconds = 0.0
-        self._refused: dict[str, None] = {}
+        self._memories: list[Memory] = []
+        self._by_use: OrderedDict[Memory, None] = OrderedDict()
+        self._bytes = self._read_again = 0
+        self._array_of: dict[int, StoredArray] = {}
+        self._memory_of: dict[int, Memory] = {}
         self._lock = RLock()
 
-    @_one_at_a_time
-    def keep(self, array: Array, *, is_fed: bool = False) -> Held:
+    def keep(self, array: Array, *, is_fed: bool = False) -> StoredArray:
         """What stands for `array`, the same for the same one."""
-        held = self._known.get(id(array))
-        if held is None or not (held.array is array or self._lent.get(held) is array):
-            held = Held(array, is_fed)
-            self._all.add(held)
-            self._take(held, array)
-        return held
+        with self._lock:
+            stored = self._array_of.get(id(array))
+            if stored is None:
+                owner = owner_of(array)
+                if owner is not array and _bytes_of(owner) is None:
+                    owner = array
+                memory = self._memory_of.get(id(owner)) or self._new_memory(owner, is_fed)
+                stored = StoredArray(array, _while_alive(self._array_of, array), memory, owner)
+                self._array_of[id(array)] = stored
+                memory.arrays.append(stored)
+            self._use(stored.memory)
+            self._shrink()
+            return stored
 
-    @_one_at_a_time
-    def made(self, making: Making) -> None:
-        """Arrays were made by an operator that makes the same of the same every time."""
-        own = [held for output in making.outputs if (held := output()) is not None and _is_new(held, making)]
-        if own:
-            self._eviction.enter(making, own)
-
-    @_one_at_a_time
-    def gather(self, several: Iterable[Held]) -> None:
-        """Bring several arrays into memory that an operator is to read; what is made on the way is made once."""
-        start = perf_counter()
-        absent = [held for held in several if held.array is None and held.file is None and held not in self._lent]
-        if absent:
-            found = self._make(absent)
-            for held in absent:
-                self._lend(held, found[held])
-            self._seconds += perf_counter() - start
-        for held in several:
-            self.fetch(held)
-
-    @_one_at_a_time
-    def release(self, held: Held) -> None:
-        """The program that runs needs an array no more: it goes before those that are needed."""
-        self._eviction.release(held)
-
-    @_one_at_a_time
-    def fetch(self, held: Held) -> Array:
-        """The array, whatever it takes to have it.
+    def fetch(self, stored: StoredArray) -> Array:
+        """The array, read-only where it had to be read from the file.
 
         Raises:
-            StoreError: ``lost``, ``not_repeatable``.
+            StoreError: ``lost``.
         """
-        array = self._lent.get(held)
-        if array is not None:
+        with self._lock:
+            self._use(stored.memory)
+            array = stored.alive()
+            if array is None:
+                array = self._view(stored)
+                stored.alive = _while_alive(self._array_of, array)
+                self._array_of[id(array)] = stored
             return array
-        array = self._bring(held)
-        if held.buffer is not None:
-            self._eviction.touch(held.buffer)
-        if self.is_running:
-            self._lend(held, array)
-        else:
-            self.settle()
-        return array
 
-    @_one_at_a_time
-    def settle(self) -> None:
-        """Give arrays up until the rest fits into the budget, or nothing is left that can go.
-
-        What was fetched is used no more: while a program runs this is to be called after each operator.
-        """
-        for held, array in self._lent.items():
-            if held.array is not array:
-                self._known.pop(id(array), None)
-        self._lent.clear()
-        self._shrink()
-
-    def _shrink(self) -> None:
-        if self._is_settling:
-            return
-        self._is_settling = True
-        try:
-            while self._bytes > self.budget:
-                buffer = self._eviction.next({id(owner_of(array)) for array in self._lent.values()})
-                if buffer is None:
-                    break
-                self._give_up(buffer)
-        finally:
-            self._is_settling = False
-
-    @_one_at_a_time
     def close(self) -> None:
-        """Remove the files."""
+        """Remove the file."""
         if self._spill is not None:
             self._spill.remove()
 
     @property
-    @_one_at_a_time
     def contents(self) -> Contents:
         """What is here."""
-        buffers = self._buffers.values()
-        own = [buffer for buffer in buffers if not buffer.is_fed]
-        gone = [held for held in self._all if held.array is None]
-        dropped = [held.nbytes for held in gone if held.file is None]
-        spilled = [held.nbytes for held in gone if held.file is not None]
-        return Contents(
-            budget=self.budget,
-            fed=Count(*_sums(buffer for buffer in buffers if buffer.is_fed)),
-            kept=Count(*_sums(own)),
-            dropped=Count(len(dropped), sum(dropped)),
-            spilled=Count(len(spilled), sum(spilled)),
-            peak=self._peak,
-            made_again=self._made_again,
-            read_again=self._read_again,
-            seconds=self._seconds,
-            cannot_go=sum(buffer.nbytes for buffer in own if not self._eviction.can_go(buffer)),
-            refused=tuple(self._refused),
-        )
+        with self._lock:
+            ours = [memory for memory in self._memories if not memory.is_fed]
+            return Contents(
+                budget=self.budget,
+                fed=_count(memory for memory in self._memories if memory.is_fed),
+                kept=_count(memory for memory in ours if memory.owner is not None),
+                spilled=_count(memory for memory in ours if memory.owner is None),
+                read_again=self._read_again,
+                seconds=self.seconds,
+                refused="" if self._spill is None else self._spill.fault,
+            )
 
-    def _take(self, held: Held, array: Array) -> None:
-        """The array of `held` is in memory."""
-        owner = owner_of(array)
-        buffer = self._buffers.get(id(owner))
-        if buffer is None:
-            buffer = self._buffers[id(owner)] = Buffer(owner, held.is_fed)
-            if not buffer.is_fed:
-                self._bytes += buffer.nbytes
-                self._peak = max(self._peak, self._bytes)
-        held.array, held.buffer = array, buffer
-        self._known[id(array)] = held
-        buffer.held.append(held)
-        self._eviction.weigh(held)
-        self._eviction.touch(buffer)
+    def _new_memory(self, owner: Array, is_fed: bool) -> Memory:
+        memory = Memory(owner, _while_alive(self._memory_of, owner), is_fed)
+        self._memory_of[id(owner)] = memory
+        self._memories.append(memory)
+        if not is_fed and memory.nbytes:
+            self._by_use[memory] = None
+            self._bytes += memory.nbytes
+        return memory
 
-    def _lend(self, held: Held, array: Array) -> None:
-        self._lent[held] = array
-        self._known.setdefault(id(array), held)
+    def _use(self, memory: Memory) -> None:
+        if memory in self._by_use:
+            self._by_use.move_to_end(memory)
 
-    def _way(self, held: Held) -> tuple[float, bool]:
-        """The seconds that it takes to have an array again, and whether it is spilled for that."""
-        if held.file is not None:
-            return held.nbytes * READING, True
-        assert held.array is not None
-        making, reading = held.making, held.nbytes * READING
-        again = held.seconds if making and held.can_go and self._trials.get(making.kind, True) else inf
-        spills = self._may_write and reading < again and Spill.takes(held.array)
-        return (reading, True) if spills else (again, False)
+    def _shrink(self) -> None:
+        """Let memory go until the rest fits, or nothing is left that can be written."""
+        while self._bytes > self.budget and self._by_use:
+            memory, _ = self._by_use.popitem(last=False)
+            self._write(memory)
+            if memory.start is not None:
+                memory.owner = None
+                self._bytes -= memory.nbytes
 
-    def _give_up(self, buffer: Buffer) -> None:
-        """Drop or spill every array in a piece of memory; where one cannot be, all stay."""
-        for held in buffer.held:
-            if held.fingerprint is None:
-                held.facts = self._measure(held.array)
-                held.fingerprint = fingerprint(held.array)
-            spills = self._way(held)[1]
-            if not (self._written(held) if spills else self._repeats(held)):
-                return
-        del self._buffers[buffer.key]
-        self._bytes -= buffer.nbytes
-        self._eviction.gone(buffer)
-        for held in buffer.held:
-            self._known.pop(id(held.array), None)
-            held.array = held.buffer = None
-
-    def _written(self, held: Held) -> bool:
-        """Write an array to a file, unless it is in one; where that fails, no more are written."""
-        if held.file is None:
-            assert self._spill is not None
-            try:
-                held.file = self._spill.write(held.array)
-            except OSError as error:
-                self._may_write = False
-                self._refuse(f"Writing arrays to {self._spill.folder} stopped: {error.strerror or error}.")
-                return False
-        return True
-
-    def _repeats(self, held: Held) -> bool:
-        """Whether what is made alike comes out the same every time: the first is made once more to see it."""
-        assert held.making is not None
-        kind, what = held.making.kind, held.making.what
-        if kind is None:
-            return True
-        if kind not in self._trials:
-            self._trials[kind] = self._makes_the_same(held, held.making)
-            if not self._trials[kind]:
-                self._refuse(f"{what} does not make the same every time: what it makes is not dropped.")
-        return self._trials[kind]
-
-    def _makes_the_same(self, held: Held, making: Making) -> bool:
-        place = [output() for output in making.outputs].index(held)
-        try:
-            arrays = [self._input(one, {}) for one in making.inputs]
-            return fingerprint(making.run(arrays)[place]) == held.fingerprint
-        except Exception:
-            return False
-
-    def _refuse(self, what: str) -> None:
-        self._refused[what] = None
-
-    def _bring(self, held: Held) -> Array:
-        """The array, which may then take more bytes than the budget has left."""
-        if held.array is not None:
-            return held.array
-        start = perf_counter()
-        array = self._read(held) if held.file is not None else self._make([held])[held]
-        self._seconds += perf_counter() - start
+    def _view(self, stored: StoredArray) -> Array:
+        """An array over the memory that it lies in, which is read back where nobody has it any more."""
+        memory, owner = stored.memory, stored.memory.alive()
+        data = self._read(memory) if owner is None else _bytes_of(owner)
+        array: Array = np.ndarray(stored.shape, stored.dtype, data, stored.offset, stored.strides)
+        array.flags.writeable = False
+        array = moved(array, memory.device)
+        if owner is None:
+            owner = owner_of(array)
+            memory.alive = _while_alive(self._memory_of, owner)
+            self._memory_of[id(owner)] = memory
         return array
 
-    def _read(self, held: Held) -> Array:
-        """The array in a file. One on the CPU is not held, but for as long as it is lent: it is read as fast again."""
-        assert held.file is not None
-        assert held.fingerprint is not None
-        array = Spill.read(held.file, held.device, held.fingerprint)
+    def _write(self, memory: Memory) -> None:
+        begun = perf_counter()
+        data = _bytes_of(moved(memory.owner, CPU))
+        if self._spill is not None and data is not None:
+            memory.start = self._spill.write(data)
+        self.seconds += perf_counter() - begun
+
+    def _read(self, memory: Memory) -> Array:
+        assert self._spill is not None
+        assert memory.start is not None
+        begun = perf_counter()
+        data = self._spill.read(memory.start, memory.nbytes)
         self._read_again += 1
-        if held.device != CPU:
-            self._take(held, array)
+        self.seconds += perf_counter() - begun
+        return data
+
+
+def _while_alive(known: dict[int, Known], array: Array) -> ref[Array]:
+    """A reference to `array` that makes `known` forget it when it goes: another array may have its identity then."""
+    key = id(array)
+    return ref(array, lambda _: known.pop(key, None))
+
+
+def _count(memories: Iterable[Memory]) -> Count:
+    counts = [(len(memory.arrays), memory.nbytes) for memory in memories]
+    return Count(sum(arrays for arrays, _ in counts), sum(size for _, size in counts))
+
+
+def _address(array: Array) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _bytes_of(array: Array) -> Array | None:
+    """The bytes of a numpy array that owns its memory, uint8 (n,), not copied; None where there are gaps in them."""
+    axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+    ordered = array.transpose(axes)
+    return ordered.reshape(-1).view(np.uint8) if ordered.flags.c_contiguous else None
+
+
+def owner_of(array: Array) -> Array:
+    """The array whose memory `array` lies in: what it is a view of, or itself; on a GPU itself."""
+    if device_of(array) != CPU:
         return array
-
-    def _make(self, targets: Sequence[Held]) -> dict[Held, Array]:
-        """Several arrays, made again.
-
-        Of what else is made on the way to it, the last comes back too, the second but last, the fourth but last, and
-        so on: who goes back through a long program asks for the one before next, and finds it or something near it.
-        """
-        order = makings_of(targets)
-        read = [_arrays_read(making) for making in order]
-        wanted = set(targets)
-        left = Counter(one for inputs in read for one in inputs)
-        found = {one: one.array for one in left if one.array is not None}
-        left.update(targets)
-        for place, (making, inputs) in enumerate(zip(order, read, strict=True), 1):
-            arrays = [self._input(one, found) for one in making.inputs]
-            is_near_the_end = (len(order) - place).bit_count() < 2
-            for one, array in made_again(making, arrays):
-                self._made_again += 1
-                if one.array is None and (is_near_the_end or one in wanted):
-                    check(one, array)
-                    self._take(one, array)
-                if left[one]:
-                    found[one] = array if one.array is None else one.array
-            left.subtract(inputs)
-            for one in inputs:
-                if not left[one]:
-                    found.pop(one, None)
-            self._shrink()
-        return found
-
-    def _input(self, one: Held | ScopeStack, found: Mapping[Held, Array]) -> Array | ScopeStack:
-        if isinstance(one, ScopeStack):
-            return one
-        array = found.get(one)
-        return self._bring(one) if array is None else array
+    while True:
+        base = array.base
+        if base is not None and not isinstance(base, np.ndarray):  # views with strides of their own have it there
+            base = getattr(base, "base", None)
+        if not isinstance(base, np.ndarray):
+            return array
+        array = base
 
 
-def _is_new(held: Held, making: Making) -> bool:
-    """Whether `making` made the array, and did not just pass on what was there."""
-    if held.making is not None or held.buffer is None or held.buffer.is_fed:
-        return False
-    return not any(one is held for one in making.inputs)
-
-
-def _arrays_read(making: Making) -> list[Held]:
-    return [one for one in making.inputs if isinstance(one, Held)]
-
-
-def _sums(buffers: Iterable[Buffer]) -> tuple[int, int]:
-    """How many arrays lie in `buffers`, and how many bytes these take."""
-    counts = [(len(buffer.held), buffer.nbytes) for buffer in buffers]
-    return sum(arrays for arrays, _ in counts), sum(size for _, size in counts)
+def written(count: int) -> str:
+    """Bytes as people read them: ``812 bytes``, ``1.5 MB``."""
+    for unit, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return "1 byte" if count == 1 else f"{count} bytes"

@@ -5,7 +5,6 @@ import pytest
 
 from gradviz.operators import OperatorType
 from gradviz.program import Operator
-from gradviz.runtime.fingerprint import fingerprint
 from tests.operators.cases import CASES, Array, Case, defined_types
 from tests.operators.test_gradients import DIFFERENTIABLE, generated, generated_net
 
@@ -56,7 +55,7 @@ def test_kernels_make_the_same_bits_again_wherever_their_inputs_lie(case: Case, 
         operators, blobs = net.ops, {name: workspace[name] for name in workspace}
     for op in operators:
         bits = [
-            [fingerprint(np.asarray(y)) for y in kernel(op, *[elsewhere(blobs[name], gap) for name in op.inputs])]
+            [np.asarray(y).tobytes() for y in kernel(op, *[elsewhere(blobs[name], gap) for name in op.inputs])]
             for gap in (0, 1, 3)
         ]
         assert bits[0] == bits[1] == bits[2], op

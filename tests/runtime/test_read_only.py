@@ -48,7 +48,7 @@ def test_what_is_fetched(device):
         assert_stays_read_only(ws.fetch(name, device))
 
 
-@pytest.mark.parametrize("options", [{}, {"budget": 0}, {"budget": 0, "spill": True}], ids=["kept", "dropped", "files"])
+@pytest.mark.parametrize("options", [{}, {"budget": 0}], ids=["in memory", "in a file"])
 def test_the_values_of_a_recording(options):
     session = gradviz.debug(net(), ["total"], workspace=fed(), **options)
     session.finish()

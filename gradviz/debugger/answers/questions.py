@@ -207,7 +207,7 @@ class Questions(Placed):
 
     @asked
     def store(self) -> StoreView:
-        """Where the values are: in memory, to be made again, or in files; how many, and how many bytes.
+        """Where the values are, in memory or in a file: how many, and how many bytes.
 
         Raises:
             CursorError: ``not_computed`` when the recording was read from a file.

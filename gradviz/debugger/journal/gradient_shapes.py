@@ -57,7 +57,7 @@ class Fit:
             GradientError: ``rule_failed``: a rule made a gradient that does not fit.
             RunError: ``shape_mismatch``: one that was given does not fit.
         """
-        known: Known = values.specs if isinstance(values, Shelf) else values
+        known: Known = values.entries if isinstance(values, Shelf) else values
         for expected in self._due.get(position, ()):
             self._check_shapes(expected, known)
             blob = known.get(expected.blob)

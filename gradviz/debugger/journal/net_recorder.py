@@ -26,7 +26,6 @@ from ...runtime.watched import (
     Progress,
     WatchedExecution,
     interrupted,
-    watched,
 )
 from .gradient_shapes import Fit
 from .limits import Budget, Folder, agreed
@@ -58,9 +57,8 @@ def record(
         deduplicate: ``"sum"`` or ``"mean"`` to merge, after the pass, the rows of equal index in each sparse gradient
             of an input of the net.
         budget: the most bytes that what operators make may take, as a number or as text (``"1 GB"``); what does not
-            fit is dropped and made again when it is asked for, see `gradviz.runtime.store`. None: all is kept.
-        spill: a folder where arrays may be written that do not fit, or True for one of the system's; the files go with
-            the recording.
+            fit is written to a file and read back when it is asked for, see `gradviz.runtime.store`. None: all is kept.
+        spill: the folder of that file, None or True for that of the system; the file goes with the recording.
         progress: is told how far the recording is, every now and then if it takes long.
 
     An interrupt (Ctrl+C) ends the recording with a last event `Failed` of the kind ``interrupted``; a second one raises
@@ -114,7 +112,7 @@ def _recorded(
     else:
         limits.pace.before = len(events)
         nets = nets_of(net.ops, operators[len(net.ops) :], events)
-        execution = watched(nets, limits)
+        execution = WatchedExecution(nets, limits)
         obstacle = _run(execution, operators, workspace, events)
         happened = (*events, *execution.events)
         journal = Journal("symbolic", net, ys, tuple(operators), happened, execution.values, _summary, lambda _: nets)
@@ -166,9 +164,7 @@ def _run(
     fit = Fit(generation, execution.net.program)
     try:
         ready = _planned(operators, blobs, workspace.device, fit)
-        started = execution.start(
-            blobs, {name: blobs[name] for name in (*ready.external, *_given(generation, operators))}
-        )
+        started = execution.start({name: blobs[name] for name in (*ready.external, *_given(generation, operators))})
         fit.check(-1, execution.values)
     except GradvizError as error:
         obstacle = complete(fit.told(error), operators, blobs)

@@ -4,12 +4,11 @@ A loop leaves thousands of small arrays behind. Those of one shape and dtype are
 table, which takes a tenth of the time that measuring them one by one takes.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from ...operators.registry import Array
 from ...runtime.devices import CPU, current, device_of, moved
@@ -39,53 +38,44 @@ def statistics(array: Array, seconds: float | None = None) -> Value:
     return next(_measured([array], FULL_PREVIEW, seconds, number))
 
 
-def facts(array: Array) -> Value:
-    """The statistics of an array that will not be there any more, for `as_shown` and `smaller`."""
-    return next(_measured([array], FULL_PREVIEW, None, number, is_always_counted=True))
+def all_statistics(arrays: Iterable[Array]) -> list[Value]:
+    """What `statistics` says of each of `arrays`, in a fraction of the time where many are alike.
 
-
-def as_shown(facts: Value, seconds: float | None) -> Value:
-    """What `statistics` says of an array, made of its facts."""
-    return replace(facts, seconds=seconds, histogram=_histogram(facts, FULL_PREVIEW))
-
-
-def all_statistics(arrays: Sequence[Array]) -> list[Value]:
-    """What `statistics` says of each of `arrays`, in a fraction of the time where many are alike."""
+    They are taken one after the other, as many as are measured at once: those in a file need not fit into memory.
+    """
     return _alike(arrays, FULL_PREVIEW, number)
 
 
-def short_statistics(arrays: Sequence[Array], preview: tuple[int, int]) -> list[Value]:
+def short_statistics(arrays: Iterable[Array], preview: tuple[int, int]) -> list[Value]:
     """The statistics of each of `arrays`, to 6 digits, with at most so many rows and columns of preview."""
     return _alike(arrays, preview, _rounded)
 
 
-def _alike(arrays: Sequence[Array], preview: tuple[int, int], told: Callable[[float], Number]) -> list[Value]:
-    alike: dict[object, list[int]] = {}
-    for place, array in enumerate(arrays):
-        alike.setdefault((array.shape, array.dtype, str(device_of(array))), []).append(place)
-    found: dict[int, Value] = {}
-    for places in alike.values():
-        count = max(1, TOGETHER // max(1, arrays[places[0]].size))
-        for start in range(0, len(places), count):
-            some = places[start : start + count]
-            measured = _measured([arrays[place] for place in some], preview, None, told)
-            found.update(zip(some, measured, strict=True))
-    return [found[place] for place in range(len(arrays))]
+def _alike(arrays: Iterable[Array], preview: tuple[int, int], told: Callable[[float], Number]) -> list[Value]:
+    found: list[Value] = []
+    for some in _batches(arrays):
+        alike: dict[object, list[int]] = {}
+        for place, array in enumerate(some):
+            alike.setdefault((array.shape, array.dtype, str(device_of(array))), []).append(place)
+        values: dict[int, Value] = {}
+        for places in alike.values():
+            values.update(zip(places, _measured([some[place] for place in places], preview, None, told), strict=True))
+        found += [values[place] for place in range(len(some))]
+    return found
 
 
-def smaller(facts: Value, preview: tuple[int, int]) -> Value:
-    """What `short_statistics` says of an array, made of its facts."""
-    numbers = {
-        name: _rounded(known) if isinstance(known := getattr(facts, name), float) else known
-        for name in ("min", "max", "mean", "mean_abs", "norm")
-    }
-    corner = [row[: preview[1]] for row in facts.preview[: preview[0]]]
-    return replace(facts, preview=corner, histogram=_histogram(facts, preview), **numbers)
-
-
-def _histogram(facts: Value, preview: tuple[int, int]) -> list[int]:
-    """That of an array; of what a preview of this size shows whole, a view counts itself."""
-    return [] if facts.rows <= preview[0] and facts.columns <= preview[1] else facts.histogram
+def _batches(arrays: Iterable[Array]) -> Iterator[list[Array]]:
+    """`arrays` in lists of at most TOGETHER elements, or of one array."""
+    batch: list[Array] = []
+    elements = 0
+    for array in arrays:
+        if batch and elements + array.size > TOGETHER:
+            yield batch
+            batch, elements = [], 0
+        batch.append(array)
+        elements += array.size
+    if batch:
+        yield batch
 
 
 def of_stack(index: int, count: int, seconds: float | None = None) -> Value:
@@ -116,13 +106,10 @@ def _measured(
     preview: tuple[int, int],
     seconds: float | None,
     told: Callable[[float], Number],
-    *,
-    is_always_counted: bool = False,
 ) -> Iterator[Value]:
     """The statistics of arrays of one shape and dtype that lie on one device, each number as `told` writes it.
 
-    Args:
-        is_always_counted: whether those have a histogram too that the preview shows whole.
+    Those have no histogram that the preview shows whole.
     """
     first = arrays[0]
     device = device_of(first)
@@ -133,7 +120,7 @@ def _measured(
         table = absolute(stack)
         flat = table.reshape(len(arrays), first.size)
         corner = table.reshape(len(arrays), rows, columns)[:, : preview[0], : preview[1]]
-        is_counted = is_always_counted or corner.shape[1:] != (rows, columns)
+        is_counted = corner.shape[1:] != (rows, columns)
         measured = list(
             zip(_told(flat, _precision(first.dtype), told, is_counted), previews(moved(corner, CPU)), strict=True)
         )

@@ -29,7 +29,7 @@ from ...program.events import (
 from ...program.operator import parts_of
 from ...program.ssa import BlobVersion
 from ...program.wording import code, count_of, listed
-from ...runtime.byte_counts import written as written_bytes
+from ...runtime.store import written as written_bytes
 from ..document import Merge, Value
 from ..journal import NetText, Reading, Recording, Writing
 from ..statistics import WORKSPACES
@@ -47,17 +47,12 @@ def stored(recording: Recording) -> str:
     if recording.store is None:
         return ""
     contents = recording.store.contents
-    gone = contents.dropped.arrays + contents.spilled.arrays
-    if not gone:
-        return "".join(f" {refusal}" for refusal in contents.refused)
-    ways = [
-        f"{count.arrays:,} {how}"
-        for count, how in ((contents.dropped, "made again"), (contents.spilled, "read from files"))
-        if count.arrays
-    ]
-    said = f" To keep within {written_bytes(contents.budget)}, {gone:,} of {gone + contents.kept.arrays:,} values that "
-    said += f"operators made are not in memory: {listed(ways)} when they are asked for."
-    return said + "".join(f" {refusal}" for refusal in contents.refused)
+    gone = contents.spilled.arrays
+    said = ""
+    if gone:
+        said = f" To keep within {written_bytes(contents.budget)}, {gone:,} of {gone + contents.kept.arrays:,} values "
+        said += "that operators made are in a file, and read from there when they are asked for."
+    return f"{said} {contents.refused}" if contents.refused else said
 
 
 def played(event: Played, line: Reading, deepest: Named | None, *, goes: bool) -> str:

@@ -3,46 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program.events import Ran
-from ...runtime.held import Held
 from ...runtime.shelf import Shelf
+from ...runtime.store import StoredArray
 from ..document import Frame, Value, Workspaces
 from ..journal import Key, NetHalves, Recording
-from ..statistics import FULL_PREVIEW, all_statistics, as_shown, of_stack, short_statistics, smaller
+from ..statistics import FULL_PREVIEW, all_statistics, of_stack, short_statistics
+
+Entry = Array | StoredArray | ScopeStack
+"""A value, or what stands for it in a store, until it is measured; the same for the same one."""
 
 
-class Seen(NamedTuple):
-    """A value as far as it is there.
-
-    Attributes:
-        identity: the same for the same value.
-        array: itself, None where it was given up.
-        facts: what is known of it where it was given up.
-    """
-
-    identity: int
-    array: Array | ScopeStack | None
-    facts: Value | None = None
-
-
-def seen(values: Mapping[Key, Array]) -> Iterator[tuple[Key, Seen]]:
-    """Everything in `values`, of which nothing is fetched that was given up."""
-    if not isinstance(values, Shelf):
-        for key, array in values.items():
-            yield key, Seen(id(array), array)
-        return
-    for key in values:
-        held = values.held(key)
-        if isinstance(held, Held):
-            yield key, Seen(id(held), held.array, held.facts if held.array is None else None)
-        else:
-            yield key, Seen(id(held), held)
+def entries(values: Mapping[Key, Array]) -> Mapping[Key, Entry]:
+    """Everything in `values`, of which nothing is read back."""
+    return values.entries if isinstance(values, Shelf) else values
 
 
 PREVIEWED = 400_000
@@ -65,9 +44,10 @@ class Values:
         self.stacks: list[Workspaces] = []
         self._stack_numbers: dict[int, int] = {}
         self._left_by = recording.left_by
+        self._store = recording.store
         self.outermost = self._outermost(recording)
         self._numbers: dict[int, int] = {}
-        self._arrays: list[Seen] = []
+        self._entries: list[Entry] = []
         self.blobs = {net.path: _blobs(net) for net in recording.nets}
         self.frames = list(self._frames(recording, ids))
         self.arrays = self._measured()
@@ -86,28 +66,30 @@ class Values:
             if isinstance(event, Ran) and not event.path
             for name, version in zip(event.op.outputs, event.out_versions, strict=True)
         }
-        found = dict(seen(recording.values))
-        arrays = {key: one.array for key, one in found.items() if one.facts is None}
-        plain = {key: array for key, array in arrays.items() if not isinstance(array, ScopeStack)}
-        measured = dict(zip(plain, all_statistics(list(plain.values())), strict=True))
+        found = entries(recording.values)
+        measured = iter(all_statistics(self._arrays(found.values())))
         return {
-            f"{key[0]}@{key[1]}": self._value(one, measured.get(key), seconds.get(key)) for key, one in found.items()
+            f"{key[0]}@{key[1]}": self._stack(entry, seconds.get(key))
+            if isinstance(entry, ScopeStack)
+            else replace(next(measured), seconds=seconds.get(key))
+            for key, entry in found.items()
         }
 
-    def _value(self, found: Seen, measured: Value | None, seconds: float | None) -> Value:
-        if isinstance(found.array, ScopeStack):
-            return self._stack(found.array, seconds)
-        if found.facts is not None:
-            return as_shown(found.facts, seconds)
-        assert measured is not None
-        return replace(measured, seconds=seconds)
+    def _arrays(self, found: Iterable[Entry]) -> Iterator[Array]:
+        """The arrays among entries, each read back when it is its turn."""
+        for entry in found:
+            if isinstance(entry, StoredArray):
+                assert self._store is not None
+                yield self._store.fetch(entry)
+            elif not isinstance(entry, ScopeStack):
+                yield entry
 
     def _frames(self, recording: Recording, ids: Mapping[tuple[str, ...], str]) -> Iterable[Frame]:
         for run in recording.runs:
             slots = self.blobs[run.net.path]
             values: list[int | None] = [None] * len(slots)
-            for key, found in seen(run.values):
-                values[slots[key]] = self._number(found)
+            for key, entry in entries(run.values).items():
+                values[slots[key]] = self._number(entry)
             while values and values[-1] is None:
                 values.pop()
             yield Frame(
@@ -120,26 +102,18 @@ class Values:
                 values,
             )
 
-    def _number(self, found: Seen) -> int:
+    def _number(self, entry: Entry) -> int:
         """The number of an array among all; one that several runs see has one."""
-        number = self._numbers.setdefault(found.identity, len(self._arrays))
-        if number == len(self._arrays):
-            self._arrays.append(found)
+        number = self._numbers.setdefault(id(entry), len(self._entries))
+        if number == len(self._entries):
+            self._entries.append(entry)
         return number
 
     def _measured(self) -> list[Value]:
-        count = sum(not isinstance(found.array, ScopeStack) for found in self._arrays)
+        count = sum(not isinstance(entry, ScopeStack) for entry in self._entries)
         preview = next((size for size in PREVIEWS if size[0] * size[1] * count <= PREVIEWED), PREVIEWS[-1])
-        there = [found.array for found in self._arrays if found.array is not None]
-        measured = iter(short_statistics([array for array in there if not isinstance(array, ScopeStack)], preview))
-        return [
-            self._stack(found.array)
-            if isinstance(found.array, ScopeStack)
-            else next(measured)
-            if found.facts is None
-            else smaller(found.facts, preview)
-            for found in self._arrays
-        ]
+        measured = iter(short_statistics(self._arrays(self._entries), preview))
+        return [self._stack(entry) if isinstance(entry, ScopeStack) else next(measured) for entry in self._entries]
 
     def _stack(self, stack: ScopeStack, seconds: float | None = None) -> Value:
         number = self._stack_number(stack)

@@ -9,7 +9,7 @@ from weakref import ref
 import numpy as np
 
 from ...operators.registry import Array
-from ...runtime.held import owner_of
+from ...runtime.store import owner_of
 
 
 class LiveBytes:

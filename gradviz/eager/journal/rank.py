@@ -27,13 +27,12 @@ from ...program.events import (
 )
 from ...program.net_halves import Key
 from ...runtime.devices import device_of
-from ...runtime.shelf import Shelf
+from ...runtime.shelf import feed, new_values
 from ...runtime.store import Store
 from ..expression import Expression
 from ..function import Function
 from .functions import failed, is_python, known_before, shown, unwanted
 from .grads import Grads
-from .keeping import keep_given, remember_operator
 from .naming import Named, Outcome, RankNames, added_up, conversions, densifying, named_answer, own_answer
 from .notes import Notes, Visit
 
@@ -132,7 +131,7 @@ class RankLog:
     def __init__(self, expression: Expression, notes: Notes, store: Store | None) -> None:
         self.events: list[Event] = []
         self.operators: list[Operator] = []
-        self.values: MutableMapping[Key, Array] = {} if store is None else Shelf(store)
+        self.values: MutableMapping[Key, Array] = new_values(store)
         self._expression = expression
         self._notes = notes
         self._names = RankNames(expression.values)
@@ -147,7 +146,7 @@ class RankLog:
         self._running: int | None = None
         self._sums = iter(notes.sums)
         self._has_begun = self._is_broken = False
-        keep_given(self.values, expression.values)
+        feed(self.values, {(name, 0): array for name, array in expression.values.items()})
         for index, (op, function) in enumerate(zip(expression.operators, expression.functions, strict=True)):
             op, ins, outs = shown(op), (0,) * len(op.inputs), (0,) * len(op.outputs)
             self.events.append(Played(index, op, ins, outs, None if function is None else function.rank))
@@ -238,7 +237,7 @@ class RankLog:
                 unwanted(function, len(op.inputs)), "method" if is_own else "rule",
             )
         )  # fmt: skip
-        self._ran(named.operators, visit.runs, by_kernel=not is_own)
+        self._ran(named.operators, visit.runs)
         if added:
             self._ran([made for made, _ in added], [(outputs, None) for _, outputs in added])
         return [
@@ -275,7 +274,7 @@ class RankLog:
         known = self._gathered.get(blob)
         return None if known is None else known.gradient
 
-    def _ran(self, operators: Sequence[Operator], runs: Sequence[Outcome], *, by_kernel: bool = False) -> None:
+    def _ran(self, operators: Sequence[Operator], runs: Sequence[Outcome]) -> None:
         """`operators` join the gradient operators; those that `runs` knows of have run, by kernels or otherwise."""
         versions = self._versions
         position = self._forward + len(self.operators)
@@ -283,7 +282,6 @@ class RankLog:
         for op, (outputs, seconds) in zip(operators, runs, strict=False):
             ins = tuple([versions.get(name, 0) for name in op.inputs])
             outs = tuple([self._write(name, array) for name, array in zip(op.outputs, outputs, strict=True)])
-            remember_operator(self.values, op, ins, outs, seconds, by_kernel=by_kernel)
             device = str(device_of(outputs[0])) if outputs else "cpu"
             self.events.append(Ran(position, shown(op), ins, outs, device, seconds))
             position += 1
@@ -315,4 +313,3 @@ class ToldAtOnce(list[Visit]):
         """All are told."""
         if self:
             self._log.tell(self.pop())
-            self._store.settle()

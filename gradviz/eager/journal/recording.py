@@ -20,7 +20,6 @@ from ..rank import Arrived
 from ..variable import Variable
 from .functions import lendings, shown
 from .grads import copies, noted
-from .keeping import settle
 from .notes import Notes, Seed, WatchedPass
 from .rank import RankLog, ToldAtOnce
 from .tape import TapeLog, watched_tape
@@ -114,7 +113,6 @@ def _told(recalled: Recalled, notes: Notes) -> Journal:
 
 def _journal_of_rank(expression: Expression, notes: Notes, log: RankLog) -> Journal:
     log.end()
-    settle(log.values)
     names = [(str(expression.name_of(y)), is_given) for y, _, is_given in notes.seeds]
     ys = {name: gradient_name(name) if is_given else None for name, is_given in names}
     return _journal("rank", expression, ys, log)
@@ -132,7 +130,6 @@ def _by_tape(
         if not log.has_begun:
             raise
         log.failed(error)
-    settle(log.values)
     journal = _journal("tape", made, log.ys, log)._replace(pools=pools)
     return lambda: journal
 

@@ -15,7 +15,7 @@ from ...program import GradvizError, Operator
 from ...program.events import Event, Played, Ran, RuleApplied, stopped
 from ...program.net_halves import Key, NetHalves, nets_of
 from ...runtime.devices import copied, device_of
-from ...runtime.shelf import Shelf
+from ...runtime.shelf import feed, new_values
 from ...runtime.watched import Limits, interrupted
 from ..call import OperatorFunction
 from ..expression import Expression
@@ -26,7 +26,6 @@ from ..tape import Segment, TapePlan, TapeRun, gradient_flow, plan_tape
 from ..variable import Variable
 from .functions import failed, is_python, known_before, shown, unwanted
 from .grads import Grads, NotedChange
-from .keeping import keep_given, remember_operator, settle
 from .naming import RankNames
 
 Ys = dict[str, str | None]
@@ -49,8 +48,8 @@ class TapeLog:
     def __init__(self, expression: Expression, held: Mapping[Variable, Array], limits: Limits) -> None:
         self.events: list[Event] = []
         self.operators: list[Operator] = []
-        self.values: MutableMapping[Key, Array] = {} if limits.store is None else Shelf(limits.store)
-        keep_given(self.values, expression.values)
+        self.values: MutableMapping[Key, Array] = new_values(limits.store)
+        feed(self.values, {(name, 0): array for name, array in expression.values.items()})
         self._names = RankNames(expression.values)
         self._grads = Grads(expression, held, self._names.fresh, self.values)
         self.held = self._grads.held
@@ -89,16 +88,12 @@ class TapeLog:
         for index, (op, ins, outs, _) in enumerate(net.part(False).steps):
             self.events.append(known_before(self._expression, index, shown(op), ins, outs))
 
-    def ran(
-        self, net: NetHalves, position: int, outputs: Sequence[Array | None], seconds: float, *, by_kernel: bool = True
-    ) -> None:
-        """Gradient operator `position` has run; `by_kernel`: its kernel has made `outputs`."""
+    def ran(self, net: NetHalves, position: int, outputs: Sequence[Array | None], seconds: float) -> None:
+        """Gradient operator `position` has run."""
         op, ins, outs, keys = net.part(True).steps[position]
         for key, array in zip(keys, outputs, strict=False):
             if array is not None:
                 self.values[key] = array
-        remember_operator(self.values, op, ins, outs, seconds, by_kernel=by_kernel)
-        settle(self.values)
         device = str(next((device_of(array) for array in outputs if array is not None), "cpu"))
         at = len(self._expression.operators) + position
         self.events.append(Ran(at, shown(op), ins, outs, device, seconds))
@@ -189,7 +184,7 @@ class WatchedTape(TapeRun):
             return
         for step, at in zip(segment.steps, self._places[segment.end], strict=True):
             made = [plain_copy(value) for value in self._values[segment.end - step.outputs : segment.end]]
-            self._log.ran(self._net, at, made, perf_counter() - start, by_kernel=False)
+            self._log.ran(self._net, at, made, perf_counter() - start)
 
     def _cast(self, casts: Sequence[tuple[int, int]], function: Function) -> None:
         super()._cast(casts, function)

@@ -4,7 +4,6 @@ from .execution import Run, WatchedExecution
 from .journal import Journal, Lending
 from .limits import INTERRUPTED, Interrupts, Limits, interrupted
 from .progress import Pace, Progress, SoFar, Work
-from .storing import remember, watched
 
 __all__ = [
     "INTERRUPTED",
@@ -19,6 +18,4 @@ __all__ = [
     "WatchedExecution",
     "Work",
     "interrupted",
-    "remember",
-    "watched",
 ]

@@ -14,7 +14,7 @@ from ...program.net_halves import Key, NetHalves, Numbered
 from ..devices import finish
 from ..executor import run_step
 from ..nested import Nested as Runnable
-from ..shelf import Shelf
+from ..shelf import beside, feed, new_values, share
 from ..step import Step
 from .limits import Limits, interrupted
 
@@ -60,12 +60,10 @@ class Run:
 
 def _versions(reads: Sequence[Key], blobs: Blobs) -> Values:
     """Those of `blobs` that are there, as the versions that are read."""
-    if type(blobs) is not Shelf:
-        return {(name, version): blobs[name] for name, version in reads if name in blobs}
-    found: Shelf[Key] = Shelf(blobs.store)
+    found: Values = beside(blobs, {})
     for key in reads:
         if key[0] in blobs:
-            found.share(key, blobs, key[0])
+            share(key, found, blobs, key[0])
     return found
 
 
@@ -84,7 +82,7 @@ class WatchedExecution:
 
     def __init__(self, net: NetHalves, limits: Limits) -> None:
         self.events: list[Event] = []
-        self.values: Values = {}
+        self.values: Values = new_values(limits.store)
         self.runs: list[Run] = []
         self.net = net
         self._limits = limits
@@ -92,9 +90,12 @@ class WatchedExecution:
         self._current: int | None = None
         self._failed: tuple[tuple[str, ...], int | None] | None = None
 
-    def start(self, blobs: Blobs, fed: Mapping[str, Array]) -> Blobs:
-        """Note what is fed, of which `blobs` has more; returns what to run on."""
-        self.values.update({(name, 0): array for name, array in fed.items()})
+    def start(self, fed: Mapping[str, Array]) -> Blobs:
+        """Note what is fed; returns the blobs to run on."""
+        feed(self.values, {(name, 0): array for name, array in fed.items()})
+        blobs: Blobs = beside(self.values, {})
+        for name in fed:
+            share(name, blobs, self.values, (name, 0))
         return blobs
 
     def run(self, steps: Sequence[Step], blobs: Blobs) -> Generator[int]:
@@ -116,27 +117,22 @@ class WatchedExecution:
         self.events.append(Failed.of(error, index, path))
 
     def _step(self, step: Step, played: Numbered, blobs: Blobs, values: Values, path: tuple[str, ...]) -> None:
-        op, in_versions, out_versions, _ = played
-        start = perf_counter()
+        op, in_versions, out_versions, written = played
+        limits = self._limits
+        start = perf_counter() - limits.waited
         run_step(step, blobs, self._run_nested)
         finish(step.device)
         end = perf_counter()
-        seconds = round(end - start, 8)
-        self._keep(step, played, blobs, values, seconds)
+        seconds = round(end - limits.waited - start, 8)
+        for key in written:
+            if key[0] in blobs:
+                share(key, values, blobs, key[0])
         device = str(step.device)
         self.events.append(Ran(step.position, op, in_versions, out_versions, device, seconds, path=path))
-        limits = self._limits
         if end > limits.pace.due:
             limits.pace.tell(end, len(self.events), self._done, self._count)
         if limits.interrupts.is_asked:
             raise interrupted(f"after operator #{step.position} {op}", step.position)
-
-    def _keep(self, step: Step, played: Numbered, blobs: Blobs, values: Values, seconds: float) -> None:
-        """Keep what a step has written, which took so many seconds."""
-        for key in played[3]:
-            array = blobs.get(key[0])
-            if array is not None:
-                values[key] = array
 
     def _run_nested(
         self, parent: Runnable, argument: str, steps: Sequence[Step], values: Blobs, iteration: int | None

@@ -59,6 +59,11 @@ class Limits(NamedTuple):
     interrupts: Interrupts
     pace: Pace
 
+    @property
+    def waited(self) -> float:
+        """The seconds that went into files so far, which no operator took."""
+        return 0.0 if self.store is None else self.store.seconds
+
 
 def interrupted(where: str, operator_index: int | None = None) -> RunError:
     """What ends a recording that was interrupted."""

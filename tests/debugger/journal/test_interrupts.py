@@ -66,7 +66,7 @@ def stopping_net():
     return net, ws
 
 
-@pytest.mark.parametrize("options", [{}, {"budget": 0}, {"budget": 0, "spill": True}])
+@pytest.mark.parametrize("options", [{}, {"budget": 0}])
 def test_an_interrupt_ends_the_recording_after_the_operator_that_runs(options):
     net, ws = stopping_net()
     session = debug(net, ["y"], workspace=ws, **options)
