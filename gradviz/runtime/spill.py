@@ -100,13 +100,15 @@ class Spill:
             StoreError: ``lost``.
         """
         data = np.empty(size, np.uint8)
+        rest = data.data
         try:
-            with self.path.open("rb") as file:
+            with FileIO(self.path) as file:
                 file.seek(start)
-                count = file.readinto(data.data)
+                while rest and (count := file.readinto(rest)):
+                    rest = rest[count:]
         except OSError as error:
             raise self._lost(error.strerror or str(error)) from error
-        if count < size:
+        if rest:
             raise self._lost("it was cut off")
         data.flags.writeable = False
         return data
