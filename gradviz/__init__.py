@@ -1,6 +1,6 @@
 """gradviz: an interactive debugger for gradients in Jupyter."""
 
-from . import functions
+from . import events, functions
 from .debugger import register_engine
 from .eager import (
     Function,
@@ -22,7 +22,7 @@ from .gradient import IR
 from .net import Net
 from .notebook import enable as _enable
 from .operators import register_gradient, register_kernel
-from .program import Device, GradientError, GradientSlice, GradvizError, NetError, Operator, RunError, events
+from .program import Device, GradientError, GradientSlice, GradvizError, NetError, Operator, RunError
 from .runtime import Workspace, immediate
 from .session import Session, debug, load
 from .version import __version__

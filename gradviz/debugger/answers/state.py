@@ -167,7 +167,7 @@ def schedule_blocks(schedule: ScheduleState) -> Iterator[Block]:
             for one in schedule.heap
         ]
         yield Grid("Heap, the next function first", ("function", "rank", "arrival", "joined"), first_of(waiting, SHOWN))
-    elif not schedule.pools:
+    elif not schedule.pools and (not schedule.ranks or any(rank is not None for rank in schedule.ranks)):
         yield Paragraph("The heap is empty.")
     if schedule.grads:
         grads = [(one.variable, one.value or "None", one.how, "now" if one.is_new else "") for one in schedule.grads]

@@ -42,8 +42,8 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     producer: str
     """Who wrote it, "gradviz 0.1.0"."""
     engine: str = "symbolic"
-    """Who made the pass: rules asked for a net, or functions that ran backward, in the order of their ranks or of a
-    tape."""
+    """Who made the pass: ``symbolic``, rules asked for a net; ``rank`` and ``tape``, functions that ran backward in the
+    order of their ranks or of a tape; or an engine that somebody has registered."""
     name: str
     summary: str = ""
     """What the recording is about, in a sentence or two: shown before anything has happened."""

@@ -25,6 +25,9 @@ from .recording import Recording
 
 BAD_EVENT = "bad_event"
 
+END = object()
+"""What is yielded last of all."""
+
 
 def record_engine(
     record: Callable[..., Iterable[Any]], name: str, given: Any, *, progress: Progress | None = None, **options: Any
@@ -50,7 +53,7 @@ def _read(
     record: Callable[[], Iterable[Any]], name: str, limits: Limits
 ) -> tuple[About, EngineRules, GradvizError | None]:
     """What is yielded, up to its end or to what ends it."""
-    about, rules, item = About(), EngineRules(), None
+    about, rules, item = About(), EngineRules(), END
     try:
         for number, item in enumerate(_items(record)):
             if isinstance(item, About) and not number:
@@ -65,7 +68,7 @@ def _read(
                 raise interrupted(f"after event {len(rules.events)}")
             if (now := perf_counter()) > limits.pace.due:
                 limits.pace.tell(now, len(rules.events))
-            item = None
+        item = END
         rules.end()
     except Broken as broken:
         return about, _kept(rules, len(rules.events)), _bad_event(rules, item, broken, about.engine or name)
@@ -148,15 +151,15 @@ def _summary(journal: Journal) -> str:
 
 
 def _bad_event(rules: EngineRules, item: Any, broken: Broken, engine: str) -> GradientError:
-    """What `item` breaks; None: what is missing at the end."""
-    number, is_mapping = len(rules.events) + 1, isinstance(item, Mapping)
-    if item is None and rules.given:
-        number, is_mapping = min(before for _, before in rules.given.values()) + 1, True
-    if is_mapping:
-        return _fault(f"The values before event {number} of {engine} break", broken.rule, broken.blobs)
-    if item is None:
-        return _fault(f"The end of {engine}, after event {number - 1}, breaks", broken.rule, broken.blobs)
-    return _fault(f"Event {number} of {engine}, {type(item).__name__}, breaks", broken.rule, broken.blobs)
+    """What `item` breaks."""
+    count = len(rules.events) if broken.before is None else broken.before
+    if isinstance(item, Mapping) or broken.before is not None:
+        what = f"The values before event {count + 1} of {engine} break"
+    elif item is END:
+        what = f"The end of {engine}, after event {count}, breaks"
+    else:
+        what = f"Event {count + 1} of {engine}, {type(item).__name__}, breaks"
+    return _fault(what, broken.rule, broken.blobs)
 
 
 def _fault(what: str, rule: str, blobs: Iterable[str]) -> GradientError:

@@ -49,12 +49,13 @@ AFTER_THE_PASS = (Ran, GradWritten, Deduplicated, Failed)
 
 
 class Broken(Exception):
-    """A rule that was broken, in words."""
+    """A rule that was broken, in words; `before`: by values that came before so many events."""
 
-    def __init__(self, rule: str, *blobs: str) -> None:
+    def __init__(self, rule: str, *blobs: str, before: int | None = None) -> None:
         super().__init__(rule)
         self.rule = rule
         self.blobs = blobs
+        self.before = before
 
 
 class Program:
@@ -197,11 +198,11 @@ class EngineRules:
         if not self._is_over and not isinstance(self.events[-1], Failed):
             _break("a pass ends with Completed, or with Failed")
         self.settle()
-        for key in self.given:
-            name = f"{key[0]}@{key[1]}"
-            if any((blob.name, blob.version) == key for ssa in self.program.numbered() for blob in ssa.writes):
-                _break(f"{name} has a value, and what writes it has not run", key[0])
-            _break(f"{name} has a value, and nobody reads or writes it", key[0])
+        for (name, version), (_, before) in self.given.items():
+            written = [blob for ssa in self.program.numbered() for blob in ssa.writes]
+            is_written = any((blob.name, blob.version) == (name, version) for blob in written)
+            why = "what writes it has not run" if is_written else "nobody reads or writes it"
+            raise Broken(f"{name}@{version} has a value, and {why}", name, before=before)
 
     def settle(self) -> None:
         """The values that were given of leaves are theirs."""

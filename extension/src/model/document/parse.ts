@@ -3,10 +3,10 @@
 import type { Trace } from "../schema";
 import { graph } from "../schema/drawing";
 import { event, frame, schedule } from "../schema/events";
-import { choice, dictionary, list, messageOf, optional, record, refuse, text, whole, type Reader } from "../schema/json";
+import { dictionary, list, messageOf, optional, record, refuse, text, whole, type Reader } from "../schema/json";
 import { breakpoint } from "../schema/marks";
 import { formulas, gradientName, line, obstacle, subnet, ys, type Sizes } from "../schema/program";
-import { ENGINES, FORMAT, VERSION } from "../schema/trace";
+import { FORMAT, VERSION } from "../schema/trace";
 import { ledger, merge, value, workspaces } from "../schema/values";
 import { checkReferences } from "./references";
 import { arrays, readEvents } from "./rows";
@@ -30,7 +30,7 @@ export function parseTrace(source: string): Trace {
     format: FORMAT,
     version: VERSION,
     producer: field("producer", text),
-    engine: field("engine", choice(ENGINES)),
+    engine: field("engine", text),
     name: field("name", text),
     summary: field("summary", text),
     obstacle: later("obstacle", optional(obstacle), null),

@@ -9,13 +9,12 @@ import type { Ledger, Merge, Value, Workspaces } from "./values";
 export const FORMAT = "gradviz-trace";
 export const VERSION = 1;
 
-export const ENGINES = ["symbolic", "rank", "tape"] as const;
-
 export interface Trace extends Marks {
   format: typeof FORMAT;
   version: typeof VERSION;
   producer: string;
-  engine: (typeof ENGINES)[number];
+  /** Its name: symbolic, rank, tape, or that of an engine that somebody has registered. */
+  engine: string;
   name: string;
   summary: string;
   /** Why the program was not run although a workspace was given. */

@@ -22,7 +22,9 @@ const HOW: Record<Grad["how"], string> = {
 export function stateCards(trace: Trace, position: number, navigation: Navigation): HTMLElement[] {
   const state = scheduleAt(trace, position);
   if (!state) return [];
-  const heap = trace.engine === "rank" ? [heapCard(trace, state.heap, state.taken, position, navigation)] : [];
+  const ranks = trace.schedule?.ranks ?? [];
+  const hasHeap = state.pools.length === 0 && (ranks.length === 0 || ranks.some((rank) => rank !== null));
+  const heap = hasHeap ? [heapCard(trace, state.heap, state.taken, position, navigation)] : [];
   const pools = state.pools.length > 0 ? [poolCard(state.pools, position)] : [];
   return [...heap, gradCard(trace, state.grads, position, navigation), ...pools];
 }

@@ -30,7 +30,7 @@ const SCHEDULE: Schedule = {
 const traced = (): Trace => ({ ...residualTrace(), engine: "rank", schedule: SCHEDULE });
 
 /** The document as Python writes it: stays and gradients as rows. */
-function document(schedule: unknown, engine = "rank"): string {
+function document(schedule: unknown, engine: unknown = "rank"): string {
   return JSON.stringify({ ...residualTrace(), arrays: { kinds: [], rows: [] }, engine, schedule });
 }
 
@@ -80,6 +80,10 @@ test("a schedule is read as Python writes it", () => {
   assert.deepEqual(read.schedule, SCHEDULE);
 });
 
+test("an engine that somebody has registered has a name of its own", () => {
+  assert.equal(parseTrace(document(ROWS, "scalars")).engine, "scalars");
+});
+
 test("a schedule that is damaged is refused, and says where", () => {
   const refusal = (schedule: unknown, message: RegExp): void => assert.throws(() => parseTrace(document(schedule)), { message });
   refusal({ ...ROWS, ranks: [1] }, /schedule\.ranks has 1 ranks for 7 forward lines/);
@@ -87,5 +91,5 @@ test("a schedule that is damaged is refused, and says where", () => {
   refusal({ ...ROWS, waits: [[0, 0, 1, 99_999, null]] }, /schedule\.waits\[0\]\[3\] is 99999, outside 0 to/);
   refusal({ ...ROWS, waits: [3] }, /schedule\.waits\[0\] is no row of a stay in the heap/);
   refusal({ ...ROWS, grads: [["x", 0, null, "stolen"]] }, /schedule\.grads\[0\]\[3\] is "stolen", not one of held, new/);
-  assert.throws(() => parseTrace(document(ROWS, "guess")), { message: /engine is "guess", not one of symbolic, rank, tape/ });
+  assert.throws(() => parseTrace(document(ROWS, 3)), { message: /engine/ });
 });
