@@ -55,7 +55,9 @@ def known_before(expression: Expression, index: int, op: Operator, ins: tuple[in
 
 def unwanted(function: Function | None, count: int) -> tuple[int, ...]:
     """Which of its `count` inputs require no gradient."""
-    return () if function is None else tuple([slot for slot in range(count) if not function.wanted >> slot & 1])
+    if function is None or function.wanted + 1 == 1 << count:
+        return ()
+    return tuple([slot for slot in range(count) if not function.wanted >> slot & 1])
 
 
 def failed(error: Exception, expression: Expression, running: int | None) -> Failed:

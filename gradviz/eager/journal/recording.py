@@ -130,8 +130,7 @@ def _by_tape(
         if not log.has_begun:
             raise
         log.failed(error)
-    journal = _journal("tape", made, log.ys, log)._replace(pools=pools)
-    return lambda: journal
+    return lambda: _journal("tape", made, log.ys, log)._replace(pools=pools)
 
 
 def _journal(engine: str, expression: Expression, ys: Mapping[str, str | None], log: RankLog | TapeLog) -> Journal:
