@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..program import Operator
-from .elementwise import second_derivative, straight_pieces
+from .gradients import gradient_of, second_derivative, straight_pieces
 from .inference import elementwise
 from .matrices import as_matrix, canonical_axis
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, operator
 from .steps import Steps
 
 
@@ -18,21 +18,10 @@ def relu(op: Operator, x: Array) -> Array:
     return np.maximum(x, 0)
 
 
-@operator(
-    "ReluGradient",
-    "y, dy -> dx",
-    formula="dx = dy where y > 0, else 0",
-    derivative="∂dy = ∂dx where y > 0, else 0",
-    infer=elementwise,
-)
+@gradient_of("Relu", "y, dy -> dx", derivative="∂dy = ∂dx where y > 0, else 0")
 def relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Relu from its output; 0 at the corner."""
     return np.where(y > 0, dy, 0)
-
-
-@register_gradient("Relu")
-def relu_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.outputs[0], g_output[0]])
 
 
 straight_pieces("Relu")
@@ -44,21 +33,10 @@ def sigmoid(op: Operator, x: Array) -> Array:
     return np.exp(-np.logaddexp(0, -x))
 
 
-@operator(
-    "SigmoidGradient",
-    "y, dy -> dx",
-    formula="dx = dy · y (1 - y)",
-    derivative="∂dy = ∂dx · y (1 - y), ∂y = ∂dx · dy · (1 - 2y)",
-    infer=elementwise,
-)
+@gradient_of("Sigmoid", "y, dy -> dx", derivative="∂dy = ∂dx · y (1 - y), ∂y = ∂dx · dy · (1 - 2y)")
 def sigmoid_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Sigmoid from its output."""
     return dy * y * (1 - y)
-
-
-@register_gradient("Sigmoid")
-def sigmoid_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.outputs[0], g_output[0]])
 
 
 @second_derivative("Sigmoid")
@@ -72,21 +50,10 @@ def tanh(op: Operator, x: Array) -> Array:
     return np.tanh(x)
 
 
-@operator(
-    "TanhGradient",
-    "y, dy -> dx",
-    formula="dx = dy (1 - y²)",
-    derivative="∂dy = ∂dx (1 - y²), ∂y = -2 ∂dx · dy · y",
-    infer=elementwise,
-)
+@gradient_of("Tanh", "y, dy -> dx", derivative="∂dy = ∂dx (1 - y²), ∂y = -2 ∂dx · dy · y")
 def tanh_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Tanh from its output."""
     return dy * (1 - y * y)
-
-
-@register_gradient("Tanh")
-def tanh_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.outputs[0], g_output[0]])
 
 
 @second_derivative("Tanh")
@@ -126,14 +93,7 @@ def softmax(op: Operator, x: Array) -> Array:
 SOFTMAX_SECOND = "∂yᵢⱼ = ∂dxᵢⱼ (dyᵢⱼ - Σₖ dyᵢₖ yᵢₖ) - dyᵢⱼ Σₖ ∂dxᵢₖ yᵢₖ, ∂dyᵢⱼ = yᵢⱼ (∂dxᵢⱼ - Σₖ ∂dxᵢₖ yᵢₖ)"
 
 
-@operator(
-    "SoftmaxGradient",
-    "y, dy -> dx",
-    formula="dxᵢⱼ = yᵢⱼ (dyᵢⱼ - Σₖ dyᵢₖ yᵢₖ)",
-    derivative=SOFTMAX_SECOND,
-    infer=rows,
-    args={"axis": 1},
-)
+@gradient_of("Softmax", "y, dy -> dx", derivative=SOFTMAX_SECOND, infer=rows)
 def softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Softmax from its output."""
     axis = op.args.get("axis", 1)
@@ -141,30 +101,14 @@ def softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
     return (y2 * (dy2 - (dy2 * y2).sum(axis=1, keepdims=True))).reshape(y.shape)
 
 
-@register_gradient("Softmax")
-def softmax_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.outputs[0], g_output[0]])
-
-
 def rows_twice(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
     """Inference of SoftmaxGradientGradient."""
     return rows(op, *specs), rows(op, specs[0], specs[2])
 
 
-@operator(
-    "SoftmaxGradientGradient",
-    "y, dy, ∂dx -> ∂y, ∂dy",
-    formula=SOFTMAX_SECOND,
-    infer=rows_twice,
-    args={"axis": 1},
-)
+@gradient_of("SoftmaxGradient", "y, dy, ∂dx -> ∂y, ∂dy", infer=rows_twice)
 def softmax_gradient_gradient(op: Operator, y: Array, dy: Array, g_dx: Array) -> tuple[Array, Array]:
     """Gradients of SoftmaxGradient."""
     y2, dy2, g2 = (as_matrix(array, op.args.get("axis", 1)) for array in (y, dy, g_dx))
     mean_dy, mean_g = ((array * y2).sum(axis=1, keepdims=True) for array in (dy2, g2))
     return (g2 * (dy2 - mean_dy) - dy2 * mean_g).reshape(y.shape), (y2 * (g2 - mean_g)).reshape(y.shape)
-
-
-@register_gradient("SoftmaxGradient")
-def softmax_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))

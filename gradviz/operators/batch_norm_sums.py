@@ -12,9 +12,9 @@ import numpy as np
 from ..program import Operator
 from .batch_norm import BATCH_ARGS, batch_statistics
 from .channel_norm import batch_axes, by_channel, need_channels
+from .gradients import gradient_of
 from .inference import described, misfit, need_floats, result_dtype
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
-from .steps import Steps, arriving
+from .registry import Array, ArraySpec, operator
 
 STATISTICS = "x̂ = r (x - m), r = 1 / √(v + epsilon), m = sums / n, v = sumsq / n - m²"
 FIRST = (
@@ -85,12 +85,10 @@ def sums_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
     return tuple(ArraySpec(spec.shape, dtype) for spec in specs[:5])
 
 
-@operator(
-    "SpatialBNSumsGradientGradient",
+@gradient_of(
+    "SpatialBNSumsGradient",
     "x, scale, dy, sums, sumsq, ∂dx, ∂dscale, ∂dbias, ∂dsums, ∂dsumsq -> ∂x, ∂scale, ∂dy, ∂sums, ∂sumsq",
-    formula=SECOND,
     infer=sums_second_spec,
-    args=BATCH_ARGS,
 )
 def spatial_bn_sums_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, sums: Array, sumsq: Array, g_dx: Array, *arrived: Array
@@ -112,10 +110,3 @@ def spatial_bn_sums_gradient_gradient(
         (g_mean - 2 * mean * g_var) / count,
         g_var / count,
     )
-
-
-@register_gradient("SpatialBNSumsGradient")
-def spatial_bn_sums_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do, (x, scale, *_) = Steps(op), op.inputs
-    arrived = do.or_zeros(arriving(g_output, 5), [x, *[scale] * 4])
-    return do.answer(*do.several(5, "SpatialBNSumsGradientGradient", *op.inputs, *arrived, **op.args))

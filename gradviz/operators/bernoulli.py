@@ -6,9 +6,10 @@ Targets are constants for the gradient.
 import numpy as np
 
 from ..program import Operator
+from .gradients import gradient_of
 from .inference import described, elementwise, misfit, need_floats
 from .loss import FLOOR
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .steps import Steps
 
 
@@ -43,21 +44,10 @@ JSD_SECOND = (
 )
 
 
-@operator(
-    "BernoulliJSDGradient",
-    "dy, x, targets -> dx",
-    formula="dx = dy (logit x - logit((x + targets) / 2)) / 2, logit p = ln(p / (1 - p))",
-    derivative=JSD_SECOND,
-    infer=elementwise,
-)
+@gradient_of("BernoulliJSD", "dy, x, targets -> dx", derivative=JSD_SECOND)
 def bernoulli_jsd_gradient(op: Operator, dy: Array, x: Array, targets: Array) -> Array:
     """Gradient of BernoulliJSD."""
     return dy * (logit(x) - logit((x + targets) / 2)) / 2
-
-
-@register_gradient("BernoulliJSD")
-def bernoulli_jsd_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], *op.inputs])
 
 
 def logit_slope(p: Array) -> Array:
@@ -70,23 +60,13 @@ def jsd_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ArraySp
     return elementwise(op, *specs[1:]), elementwise(op, *specs)
 
 
-@operator(
-    "BernoulliJSDGradientGradient",
-    "dy, x, targets, ∂dx -> ∂dy, ∂x",
-    formula=JSD_SECOND,
-    infer=jsd_second_spec,
-)
+@gradient_of("BernoulliJSDGradient", "dy, x, targets, ∂dx -> ∂dy, ∂x", infer=jsd_second_spec)
 def bernoulli_jsd_gradient_gradient(
     op: Operator, dy: Array, x: Array, targets: Array, g_dx: Array
 ) -> tuple[Array, Array]:
     """Gradients of BernoulliJSDGradient."""
     bend = logit_slope(x) - logit_slope((x + targets) / 2) / 2
     return bernoulli_jsd_gradient(op, g_dx, x, targets), dy * g_dx * bend / 2
-
-
-@register_gradient("BernoulliJSDGradient")
-def bernoulli_jsd_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))
 
 
 def two_class_spec(op: Operator, x: ArraySpec) -> ArraySpec:
@@ -111,21 +91,10 @@ def two_class_gradient_spec(op: Operator, dy: ArraySpec) -> ArraySpec:
     return ArraySpec(dy.shape[:-1], dy.dtype)
 
 
-@operator(
-    "MakeTwoClassGradient",
-    "dy -> dx",
-    formula="dx = dy[..., 1] - dy[..., 0]",
-    derivative="∂dy = [-∂dx, ∂dx]",
-    infer=two_class_gradient_spec,
-)
+@gradient_of("MakeTwoClass", "dy -> dx", derivative="∂dy = [-∂dx, ∂dx]", infer=two_class_gradient_spec)
 def make_two_class_gradient(op: Operator, dy: Array) -> Array:
     """Gradient of MakeTwoClass."""
     return dy[..., 1] - dy[..., 0]
-
-
-@register_gradient("MakeTwoClass")
-def make_two_class_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0]])
 
 
 @register_gradient("MakeTwoClassGradient")

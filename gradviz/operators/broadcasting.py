@@ -10,6 +10,7 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
+from .gradients import gradient_of
 from .inference import broadcast, described, misfit, need_floats, result_dtype, slot
 from .registry import (
     Array,
@@ -22,7 +23,7 @@ from .registry import (
     register_gradient,
     shape_source,
 )
-from .steps import Steps, arriving
+from .steps import Steps
 
 ARGS: dict[str, Any] = {"broadcast": 0, "axis": -1, "axis_str": "", "order": "NCHW"}
 
@@ -164,13 +165,11 @@ def mul(op: Operator, x: Array, y: Array) -> Array:
     return x * y_along(op, x, y)
 
 
-@operator(
-    "MulGradient",
+@gradient_of(
+    "Mul",
     "dz, x, y -> dx, dy",
-    formula="dx = dz · y, dy = dz · x",
     derivative="∂dz = ∂dx · y + x · ∂dy, ∂x = dz · ∂dy, ∂y = dz · ∂dx",
     infer=pair_gradient((0, 2), (0, 1)),
-    args=ARGS,
 )
 def mul_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Gradients of Mul; each summed over the axes along which its input was stretched."""
@@ -205,11 +204,6 @@ def sum_of_pair_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], shape_source(op, 0), shape_source(op, 1)], wanted=(0, 1))
 
 
-@register_gradient("Mul")
-def mul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], *op.inputs], wanted=(0, 1))
-
-
 @register_gradient("Div")
 def div_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], shape_source(op, 0), op.inputs[1], op.outputs[0]], wanted=(0, 1))
@@ -220,14 +214,14 @@ def div_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 def sum_of_pair_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """∂dz is the sum or difference of what arrives at dx and dy, stretched as x and y were."""
     do = Steps(op)
-    both = do.or_zeros(arriving(g_output, 2), op.inputs[1:])
+    both = do.or_zeros(g_output, op.inputs[1:])
     return do.answer(do(op.type.removesuffix("Gradient"), *both, **op.args))
 
 
 @register_gradient("MulGradient")
 def mul_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """∂x and ∂y come from MulGradient itself, which pairs dz with ∂dy and ∂dx where it had y and x."""
-    do, (dz, x, y), (g_dx, g_dy) = Steps(op), op.inputs, arriving(g_output, 2)
+    do, (dz, x, y), (g_dx, g_dy) = Steps(op), op.inputs, g_output
     g_dz = do.sum(
         None if g_dx is None else do("Mul", g_dx, y, **op.args),
         None if g_dy is None else do("Mul", x, g_dy, **op.args),
@@ -239,7 +233,7 @@ def mul_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @register_gradient("DivGradient")
 def div_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """DivGradient of dz, in which z stands for x and q for the quotient, is dz / y and -dz · q / y."""
-    do, (dz, x, y, z), (g_dx, g_dy) = Steps(op), op.inputs, arriving(g_output, 2)
+    do, (dz, x, y, z), (g_dx, g_dy) = Steps(op), op.inputs, g_output
     dividend = g_dx or do.fill(x, 0.0)
     if g_dy is not None:
         dividend = do("Sub", dividend, do("Mul", z, g_dy, **op.args))

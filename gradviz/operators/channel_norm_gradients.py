@@ -8,13 +8,7 @@ from math import prod
 import numpy as np
 
 from ..program import Operator
-from .batch_norm import BATCH_ARGS, BATCH_SECOND
 from .channel_norm import (
-    CHANNEL_SECOND,
-    GROUP_ARGS,
-    INSTANCE_ARGS,
-    LRN_ARGS,
-    LRN_SECOND,
     around,
     batch_axes,
     by_channel,
@@ -25,9 +19,9 @@ from .channel_norm import (
     spatial_axes,
     ungrouped,
 )
+from .gradients import gradient_of
 from .normalization_gradients import affine_second, like, mean_over
-from .registry import Array, Gradients, RuleAnswer, op_gradient, operator, register_gradient
-from .steps import Steps, arriving
+from .registry import Array
 
 
 def by_channels(op: Operator, x: Array, *vectors: Array) -> list[Array]:
@@ -35,12 +29,8 @@ def by_channels(op: Operator, x: Array, *vectors: Array) -> list[Array]:
     return [by_channel(op, vector, x.ndim) for vector in vectors]
 
 
-@operator(
-    "SpatialBNGradientGradient",
-    "x, scale, dy, mean, spread, ∂dx, ∂dscale, ∂dbias -> ∂x, ∂scale, ∂dy",
-    formula=BATCH_SECOND,
-    infer=like(0, 1, 2),
-    args=BATCH_ARGS,
+@gradient_of(
+    "SpatialBNGradient", "x, scale, dy, mean, spread, ∂dx, ∂dscale, ∂dbias -> ∂x, ∂scale, ∂dy", infer=like(0, 1, 2)
 )
 def spatial_bn_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, mean: Array, spread: Array, g_dx: Array, *arrived: Array
@@ -57,19 +47,10 @@ def spatial_bn_gradient_gradient(
     return g_x, terms.sum(axis=axes), g_dy
 
 
-@register_gradient("SpatialBNGradient")
-def spatial_bn_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do, (x, scale, *_) = Steps(op), op.inputs
-    arrived = do.or_zeros(arriving(g_output, 3), [x, scale, scale])
-    return do.answer(*do.several(3, "SpatialBNGradientGradient", *op.inputs, *arrived, **op.args))
-
-
-@operator(
-    "InstanceNormGradientGradient",
+@gradient_of(
+    "InstanceNormGradient",
     "x, scale, dy, ∂dx, ∂dscale, ∂dbias, mean?, inv_std? -> ∂x, ∂scale, ∂dy",
-    formula=CHANNEL_SECOND,
     infer=like(0, 1, 2),
-    args=INSTANCE_ARGS,
 )
 def instance_norm_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, g_dx: Array, g_dscale: Array, g_dbias: Array, *statistics: Array
@@ -83,21 +64,8 @@ def instance_norm_gradient_gradient(
     return g_x, terms.sum(axis=batch_axes(op, x.ndim)), g_dy
 
 
-@register_gradient("InstanceNormGradient")
-def instance_norm_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do, (x, scale, _, dy, *statistics) = Steps(op), op.inputs
-    arrived = do.or_zeros(arriving(g_output, 3), [x, scale, scale])
-    reads = [x, scale, dy, *arrived, *statistics]
-    g_x, g_scale, g_dy = do.several(3, "InstanceNormGradientGradient", *reads, **op.args)
-    return do.answer(g_x, g_scale, None, g_dy)
-
-
-@operator(
-    "GroupNormGradientGradient",
-    "dy, x, scale, mean, inv_std, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale",
-    formula=CHANNEL_SECOND,
-    infer=like(0, 1, 2),
-    args=GROUP_ARGS,
+@gradient_of(
+    "GroupNormGradient", "dy, x, scale, mean, inv_std, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale", infer=like(0, 1, 2)
 )
 def group_norm_gradient_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, mean: Array, inv_std: Array, g_dx: Array, *arrived: Array
@@ -119,21 +87,7 @@ def group_norm_gradient_gradient(
     return ungrouped(op, g_dy, x), ungrouped(op, g_x, x), g_scale
 
 
-@register_gradient("GroupNormGradient")
-def group_norm_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do, (dy, x, scale, _, mean, inv_std) = Steps(op), op.inputs
-    arrived = do.or_zeros(arriving(g_output, 3), [x, scale, scale])
-    reads = [dy, x, scale, mean, inv_std, *arrived]
-    return do.answer(*do.several(3, "GroupNormGradientGradient", *reads, **op.args))
-
-
-@operator(
-    "LRNGradientGradient",
-    "x, y, dy, ∂dx -> ∂x, ∂y, ∂dy",
-    formula=LRN_SECOND,
-    infer=lrn_spec,
-    args=LRN_ARGS,
-)
+@gradient_of("LRNGradient", "x, y, dy, ∂dx -> ∂x, ∂y, ∂dy", infer=lrn_spec)
 def lrn_gradient_gradient(op: Operator, x: Array, y: Array, dy: Array, g_dx: Array) -> tuple[Array, Array, Array]:
     """Gradients of LRNGradient."""
     scale, beta = lrn_scale(op, x), op.args.get("beta", 0.0)
@@ -142,8 +96,3 @@ def lrn_gradient_gradient(op: Operator, x: Array, y: Array, dy: Array, g_dx: Arr
     of_scale = share * dy * y / scale - beta * g_dx * dy * scale ** (-beta - 1)
     g_x = slope * x * around(op, of_scale) - slope * beta * g_dx * around(op, dy * y / scale)
     return g_x, -share * dy, g_dx * scale**-beta - share * y
-
-
-@register_gradient("LRNGradient")
-def lrn_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1, 2))

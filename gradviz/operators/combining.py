@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
+from .gradients import gradient_of
 from .inference import described, elementwise, misfit, need_floats, result_dtype, same_shape
 from .matrices import as_matrix, matrix_shape
 from .registry import (
@@ -99,21 +100,10 @@ def mean_gradient_spec(op: Operator, dy: ArraySpec) -> tuple[ArraySpec, ...]:
     return (elementwise(op, dy),) * len(op.outputs)
 
 
-@operator(
-    "MeanGradient",
-    "dy -> dx, dxs...",
-    formula="dxᵢ = dy / n",
-    derivative="∂dy = Σᵢ ∂dxᵢ / n",
-    infer=mean_gradient_spec,
-)
+@gradient_of("Mean", "dy -> dx, dxs...", derivative="∂dy = Σᵢ ∂dxᵢ / n", infer=mean_gradient_spec)
 def mean_gradient(op: Operator, dy: Array) -> tuple[Array, ...]:
     """Gradients of Mean, as many as it has outputs."""
     return (dy / len(op.outputs),) * len(op.outputs)
-
-
-@register_gradient("Mean")
-def mean_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0]], wanted=range(len(op.inputs)))
 
 
 @register_gradient("MeanGradient")
@@ -294,13 +284,8 @@ def elementwise_linear_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, 
     )
 
 
-@operator(
-    "ElementwiseLinearGradient",
-    "dy, x, a -> dx, da, db",
-    formula=LINEAR_DERIVATIVE,
-    derivative=LINEAR_SECOND,
-    infer=elementwise_linear_gradient_spec,
-    args=LINEAR_ARGS,
+@gradient_of(
+    "ElementwiseLinear", "dy, x, a -> dx, da, db", derivative=LINEAR_SECOND, infer=elementwise_linear_gradient_spec
 )
 def elementwise_linear_gradient(op: Operator, dy: Array, x: Array, a: Array) -> tuple[Array, Array, Array]:
     """Gradients of ElementwiseLinear."""
@@ -309,16 +294,11 @@ def elementwise_linear_gradient(op: Operator, dy: Array, x: Array, a: Array) -> 
     return (dy2 * a).reshape(x.shape), (dy2 * x2).sum(axis=0), dy2.sum(axis=0)
 
 
-@register_gradient("ElementwiseLinear")
-def elementwise_linear_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], *op.inputs[:2]], wanted=(0, 1, 2))
-
-
 @register_gradient("ElementwiseLinearGradient")
 def elementwise_linear_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """∂x and ∂a come from ElementwiseLinearGradient itself, of ∂dx and ∂da in place of x and a."""
     do, (dy, x, a) = Steps(op), op.inputs
-    g_dx, g_da, g_db = do.or_zeros(arriving(g_output, 3), [x, a, a])
+    g_dx, g_da, g_db = do.or_zeros(g_output, [x, a, a])
     by_a = do("ElementwiseLinear", g_dx, a, g_db, **op.args)
     by_x = do("ElementwiseLinear", x, g_da, do.fill(a, 0.0), **op.args)
     g_x, g_a, _ = do.several(3, op.type, dy, g_dx, g_da, **op.args)

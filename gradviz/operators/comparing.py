@@ -9,9 +9,10 @@ import numpy as np
 
 from ..program import Operator
 from .broadcasting import ARGS, pair, y_along
+from .gradients import gradient_of
 from .inference import described, misfit, result_dtype, same_shape, slot
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
-from .steps import Steps, arriving
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .steps import Steps
 
 BOOL = np.dtype(np.bool_)
 
@@ -161,13 +162,8 @@ def where_gradient_spec(op: Operator, condition: ArraySpec, dz: ArraySpec) -> tu
     return dz, dz
 
 
-@operator(
-    "WhereGradient",
-    "condition, dz -> dx, dy",
-    formula="dx = dz where condition, else 0; dy = 0 where condition, else dz",
-    derivative="∂dz = ∂dx where condition, else ∂dy",
-    infer=where_gradient_spec,
-    args=WHERE_ARGS,
+@gradient_of(
+    "Where", "condition, dz -> dx, dy", derivative="∂dz = ∂dx where condition, else ∂dy", infer=where_gradient_spec
 )
 def where_gradient(op: Operator, condition: Array, dz: Array) -> tuple[Array, Array]:
     """Gradients of Where: each element of dz goes to the side that it was taken from."""
@@ -175,15 +171,10 @@ def where_gradient(op: Operator, condition: Array, dz: Array) -> tuple[Array, Ar
     return np.where(from_x, dz, 0), np.where(from_x, 0, dz)
 
 
-@register_gradient("Where")
-def where_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.inputs[0], g_output[0]], wanted=(1, 2))
-
-
 @register_gradient("WhereGradient")
 def where_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     do, (condition, dz) = Steps(op), op.inputs
-    return do.answer(None, do("Where", condition, *do.or_zeros(arriving(g_output, 2), [dz, dz]), **op.args))
+    return do.answer(None, do("Where", condition, *do.or_zeros(g_output, [dz, dz]), **op.args))
 
 
 def conditional_spec(op: Operator, condition: ArraySpec, x: ArraySpec, y: ArraySpec) -> ArraySpec:

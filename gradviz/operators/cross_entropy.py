@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator, RunError
+from .gradients import gradient_of
 from .inference import described, elementwise, misfit, need_floats, result_dtype, same_shape
 from .loss import FLOOR, rows_and_classes, weighed
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, operator
 from .smooth_activations import logistic
 
 LOGIT_ARGS: dict[str, Any] = {"log_D_trick": 0, "unjoined_lr_loss": 0}
@@ -67,13 +68,7 @@ def soft_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArrayS
 SOFT_SECOND = "∂dyᵢ = -Σⱼ ∂dxᵢⱼ labelsᵢⱼ / xᵢⱼ, ∂xᵢⱼ = ∂dxᵢⱼ dyᵢ labelsᵢⱼ / xᵢⱼ², of those xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere"
 
 
-@operator(
-    "CrossEntropyGradient",
-    "x, labels, dy -> dx",
-    formula="dxᵢⱼ = -dyᵢ labelsᵢⱼ / xᵢⱼ where xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
-    derivative=SOFT_SECOND,
-    infer=soft_gradient_spec,
-)
+@gradient_of("CrossEntropy", "x, labels, dy -> dx", derivative=SOFT_SECOND, infer=soft_gradient_spec)
 def cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
     """Gradient of CrossEntropy; 0 where the floor, a constant, stood in for the probability."""
     return (-dy.reshape((-1, 1)) * soft_slope(x, labels)).reshape(x.shape)
@@ -85,11 +80,6 @@ def soft_slope(x: Array, labels: Array) -> Array:
     return np.where(x2 < FLOOR, 0, labels.reshape(x2.shape) / np.maximum(x2, FLOOR))
 
 
-@register_gradient("CrossEntropy")
-def cross_entropy_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]])
-
-
 def soft_second_spec(
     op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, g_dx: ArraySpec
 ) -> tuple[ArraySpec, ArraySpec]:
@@ -98,12 +88,7 @@ def soft_second_spec(
     return ArraySpec(x.shape, dtype), ArraySpec(dy.shape, result_dtype(x, labels, g_dx))
 
 
-@operator(
-    "CrossEntropyGradientGradient",
-    "x, labels, dy, ∂dx -> ∂x, ∂dy",
-    formula=SOFT_SECOND,
-    infer=soft_second_spec,
-)
+@gradient_of("CrossEntropyGradient", "x, labels, dy, ∂dx -> ∂x, ∂dy", infer=soft_second_spec)
 def cross_entropy_gradient_gradient(
     op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array
 ) -> tuple[Array, Array]:
@@ -112,11 +97,6 @@ def cross_entropy_gradient_gradient(
     weighted = g_dx.reshape(slope.shape) * slope
     g_x = weighted * dy.reshape((-1, 1)) / np.maximum(x.reshape(slope.shape), FLOOR)
     return g_x.reshape(x.shape), -weighted.sum(axis=1)
-
-
-@register_gradient("CrossEntropyGradient")
-def cross_entropy_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 2))
 
 
 def log_sigmoid(x: Array) -> Array:
@@ -201,23 +181,20 @@ def logits_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, *others: Arr
     return ArraySpec(x.shape, result_dtype(dy, x, *others))
 
 
-@operator(
-    "SigmoidCrossEntropyWithLogitsGradient",
+@gradient_of(
+    "SigmoidCrossEntropyWithLogits",
     "dy, x, targets -> dx",
-    formula="dxᵢⱼ = dyᵢ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
     derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
     infer=logits_gradient_spec,
-    args=LOGIT_ARGS,
 )
 def sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: Array) -> Array:
     """Gradient of SigmoidCrossEntropyWithLogits."""
     return -per_element(dy, x) * likelihood_slope(op, x, targets)
 
 
-@operator(
-    "WeightedSigmoidCrossEntropyWithLogitsGradient",
+@gradient_of(
+    "WeightedSigmoidCrossEntropyWithLogits",
     "dy, x, targets, weights -> dx",
-    formula="dxᵢⱼ = dyᵢ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
     derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ weightsᵢⱼ σ'(xᵢⱼ) / n",
     infer=logits_gradient_spec,
 )
@@ -231,25 +208,13 @@ def per_element(dy: Array, x: Array) -> Array:
     return dy.reshape((*dy.shape, 1)) / max(x.shape[-1], 1) if x.shape else dy
 
 
-@register_gradient("SigmoidCrossEntropyWithLogits")
-@register_gradient("WeightedSigmoidCrossEntropyWithLogits")
-def logits_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], *op.inputs])
-
-
 def logits_second_spec(op: Operator, dy: ArraySpec, *specs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
     """Inference of the gradients of the gradients of the cross entropies of logits."""
     dtype = logits_gradient_spec(op, dy, *specs).dtype
     return ArraySpec(dy.shape, result_dtype(*specs)), ArraySpec(specs[0].shape, dtype)
 
 
-@operator(
-    "SigmoidCrossEntropyWithLogitsGradientGradient",
-    "dy, x, targets, ∂dx -> ∂dy, ∂x",
-    formula="∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
-    infer=logits_second_spec,
-    args=LOGIT_ARGS,
-)
+@gradient_of("SigmoidCrossEntropyWithLogitsGradient", "dy, x, targets, ∂dx -> ∂dy, ∂x", infer=logits_second_spec)
 def sigmoid_cross_entropy_gradient_gradient(
     op: Operator, dy: Array, x: Array, targets: Array, g_dx: Array
 ) -> tuple[Array, Array]:
@@ -258,11 +223,8 @@ def sigmoid_cross_entropy_gradient_gradient(
     return -row_means(g_dx * likelihood_slope(op, x, targets)), g_x
 
 
-@operator(
-    "WeightedSigmoidCrossEntropyWithLogitsGradientGradient",
-    "dy, x, targets, weights, ∂dx -> ∂dy, ∂x",
-    formula="∂dyᵢ = Σⱼ ∂dxᵢⱼ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ weightsᵢⱼ σ'(xᵢⱼ) / n",
-    infer=logits_second_spec,
+@gradient_of(
+    "WeightedSigmoidCrossEntropyWithLogitsGradient", "dy, x, targets, weights, ∂dx -> ∂dy, ∂x", infer=logits_second_spec
 )
 def weighted_sigmoid_cross_entropy_gradient_gradient(
     op: Operator, dy: Array, x: Array, targets: Array, weights: Array, g_dx: Array
@@ -270,9 +232,3 @@ def weighted_sigmoid_cross_entropy_gradient_gradient(
     """Gradients of WeightedSigmoidCrossEntropyWithLogitsGradient."""
     weighted = g_dx * weights
     return -row_means(weighted * (targets - logistic(x))), per_element(dy, x) * weighted * logistic(x) * logistic(-x)
-
-
-@register_gradient("SigmoidCrossEntropyWithLogitsGradient")
-@register_gradient("WeightedSigmoidCrossEntropyWithLogitsGradient")
-def logits_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))

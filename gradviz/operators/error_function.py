@@ -6,7 +6,7 @@ from math import pi, sqrt
 import numpy as np
 
 from ..program import Operator
-from .elementwise import elementwise_gradient, second_derivative
+from .gradients import gradient_of, second_derivative
 from .inference import elementwise
 from .registry import Array, operator
 from .steps import Steps
@@ -78,9 +78,7 @@ def erf_(op: Operator, x: Array) -> Array:
     return erf(x)
 
 
-@elementwise_gradient(
-    "Erf", reads="x, dy", derivative="∂dy = ∂dx · 2/√π · exp(-x²), ∂x = -∂dx · dy · 4/√π · x exp(-x²)"
-)
+@gradient_of("Erf", "x, dy -> dx", derivative="∂dy = ∂dx · 2/√π · exp(-x²), ∂x = -∂dx · dy · 4/√π · x exp(-x²)")
 def erf_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Erf."""
     return dy * np.exp(-x * x) * (2 / sqrt(pi))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..program import Operator
-from .elementwise import elementwise_gradient, second_derivative
+from .gradients import gradient_of, second_derivative
 from .inference import elementwise
 from .registry import Array, operator
 from .steps import Steps
@@ -17,7 +17,7 @@ def log1p(op: Operator, x: Array) -> Array:
     return np.log1p(x)
 
 
-@elementwise_gradient("Log1p", reads="x, dy", derivative="∂dy = ∂dx / (1 + x), ∂x = -∂dx · dy / (1 + x)²")
+@gradient_of("Log1p", "x, dy -> dx", derivative="∂dy = ∂dx / (1 + x), ∂x = -∂dx · dy / (1 + x)²")
 def log1p_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Log1p."""
     return dy / (1 + x)
@@ -34,7 +34,7 @@ def expm1(op: Operator, x: Array) -> Array:
     return np.expm1(x)
 
 
-@elementwise_gradient("Expm1", reads="y, dy", derivative="∂dy = ∂dx · (y + 1), ∂y = ∂dx · dy")
+@gradient_of("Expm1", "y, dy -> dx", derivative="∂dy = ∂dx · (y + 1), ∂y = ∂dx · dy")
 def expm1_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Expm1 from its output."""
     return dy * (y + 1)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..program import GradientSlice, Operator
+from .gradients import gradient_of
 from .indexing import check_indices, need_rows
 from .inference import described, misfit, need_floats, need_integers
 from .matrices import canonical_axis
@@ -21,7 +22,6 @@ from .registry import (
     RuleAnswer,
     gradient_name,
     gradient_operator,
-    op_gradient,
     operator,
     register_gradient,
 )
@@ -128,10 +128,9 @@ def gather_gradient_spec(op: Operator, x: ArraySpec, indices: ArraySpec, dy: Arr
     return ArraySpec(x.shape, dy.dtype)
 
 
-@operator(
-    "BatchGatherGradient",
+@gradient_of(
+    "BatchGather",
     "x, indices, dy -> dx",
-    formula=ADDED,
     derivative="∂dyᵢⱼ = ∂dxᵢₖ, k = indicesⱼ; with match_outer k = indicesᵢⱼ",
     infer=gather_gradient_spec,
     args=BATCH_ARGS,
@@ -146,11 +145,6 @@ def batch_gather_gradient(op: Operator, x: Array, indices: Array, dy: Array) -> 
     rows = np.arange(outer, like=indices).reshape(-1, 1)
     np.add.at(dx, (rows, numbers), dy.reshape(outer, numbers.shape[1], inner))
     return dx.reshape(x.shape)
-
-
-@register_gradient("BatchGather")
-def batch_gather_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]])
 
 
 @register_gradient("BatchGatherGradient")

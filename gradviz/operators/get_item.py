@@ -8,6 +8,7 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
+from .gradients import gradient_of
 from .inference import described, misfit, need_floats, need_integers
 from .registry import (
     Array,
@@ -16,7 +17,6 @@ from .registry import (
     RuleAnswer,
     gradient_name,
     gradient_operator,
-    op_gradient,
     operator,
     register_gradient,
 )
@@ -108,14 +108,7 @@ def put_back_spec(op: Operator, x: ArraySpec, dy: ArraySpec, *indices: ArraySpec
     return ArraySpec(x.shape, dy.dtype)
 
 
-@operator(
-    "GetItemGradient",
-    "x, dy, indices... -> dx",
-    formula="dx[index] = dy, summed where index names an element twice; 0 elsewhere",
-    derivative="∂dy = ∂dx[index]",
-    infer=put_back_spec,
-    args=ARGS,
-)
+@gradient_of("GetItem", "x, dy, indices... -> dx", derivative="∂dy = ∂dx[index]", infer=put_back_spec)
 def get_item_gradient(op: Operator, x: Array, dy: Array, *indices: Array) -> Array:
     """Gradient of GetItem. Of x the shape alone is read."""
     dx = np.zeros_like(x, dtype=dy.dtype)
@@ -124,12 +117,6 @@ def get_item_gradient(op: Operator, x: Array, dy: Array, *indices: Array) -> Arr
     else:
         dx[index_of(op, indices)] = dy
     return dx
-
-
-@register_gradient("GetItem")
-def get_item_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x, *indices = op.inputs
-    return op_gradient(op, [x, g_output[0], *indices])
 
 
 @register_gradient("GetItemGradient")

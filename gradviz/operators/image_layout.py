@@ -6,6 +6,7 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
+from .gradients import gradient_of
 from .inference import misfit
 from .matrices import canonical_axis
 from .registry import (
@@ -15,7 +16,6 @@ from .registry import (
     RuleAnswer,
     gradient_name,
     gradient_operator,
-    op_gradient,
     operator,
     register_gradient,
 )
@@ -100,23 +100,13 @@ def channel_shuffle(op: Operator, x: Array) -> Array:
     return np.swapaxes(x.reshape(shuffle_shape(op, x.shape)), 1, 2).reshape(x.shape)
 
 
-@operator(
-    "ChannelShuffleGradient",
-    "dy -> dx",
-    formula="dx = dy, its channels back in their groups",
-    derivative="∂dy = ∂dx, first channels of all groups first",
-    infer=shuffle_spec,
-    args=SHUFFLE_ARGS,
+@gradient_of(
+    "ChannelShuffle", "dy -> dx", derivative="∂dy = ∂dx, first channels of all groups first", infer=shuffle_spec
 )
 def channel_shuffle_gradient(op: Operator, dy: Array) -> Array:
     """Gradient of ChannelShuffle."""
     before, group, size, behind = shuffle_shape(op, dy.shape)
     return np.swapaxes(dy.reshape(before, size, group, behind), 1, 2).reshape(dy.shape)
-
-
-@register_gradient("ChannelShuffle")
-def channel_shuffle_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0]])
 
 
 @register_gradient("ChannelShuffleGradient")

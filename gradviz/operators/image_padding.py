@@ -6,6 +6,7 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
+from .gradients import gradient_of
 from .inference import misfit, need_floats
 from .padding import unpadded
 from .registry import (
@@ -13,7 +14,6 @@ from .registry import (
     ArraySpec,
     Gradients,
     RuleAnswer,
-    op_gradient,
     operator,
     register_gradient,
 )
@@ -105,13 +105,8 @@ def pad_gradient_spec(op: Operator, dy: ArraySpec) -> ArraySpec:
     return ArraySpec(tuple(sizes), dy.dtype)
 
 
-@operator(
-    "PadImageGradient",
-    "dy -> dx",
-    formula="dx = dy inside, plus what the margin repeats, 0 where the image was cut off",
-    derivative="∂dy = ∂dx with a margin, of zeros where it is constant",
-    infer=pad_gradient_spec,
-    args=PAD_ARGS,
+@gradient_of(
+    "PadImage", "dy -> dx", derivative="∂dy = ∂dx with a margin, of zeros where it is constant", infer=pad_gradient_spec
 )
 def pad_image_gradient(op: Operator, dy: Array) -> Array:
     """Gradient of PadImage."""
@@ -120,11 +115,6 @@ def pad_image_gradient(op: Operator, dy: Array) -> Array:
         uncut = np.pad(dy, [cuts if i == axis else (0, 0) for i in range(4)])
         dy = np.moveaxis(unpadded(np.moveaxis(uncut, axis, 0), *added, op.args.get("mode", "constant")), 0, axis)
     return dy
-
-
-@register_gradient("PadImage")
-def pad_image_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0]])
 
 
 @register_gradient("PadImageGradient")

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
+from .gradients import gradient_of
 from .inference import described, misfit, need_floats, need_integers, result_dtype, slot
 from .reductions import filled, shared
 from .registry import (
@@ -298,15 +299,15 @@ def line_max(op: Operator, x: Array) -> Array:
     return x.max(axis=line_axis(op))
 
 
-@operator(
-    "RowwiseMaxGradient",
+@gradient_of(
+    "RowwiseMax",
     "x, y, dy -> dx",
     formula="dxᵢⱼ = dyᵢ where xᵢⱼ = yᵢ",
     derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ where xᵢⱼ = yᵢ, equal ones by their share",
     infer=line_gradient_spec,
 )
-@operator(
-    "ColwiseMaxGradient",
+@gradient_of(
+    "ColwiseMax",
     "x, y, dy -> dx",
     formula="dxᵢⱼ = dyⱼ where xᵢⱼ = yⱼ",
     derivative="∂dyⱼ = Σᵢ ∂dxᵢⱼ where xᵢⱼ = yⱼ, equal ones by their share",
@@ -316,12 +317,6 @@ def line_max_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of RowwiseMax and ColwiseMax; equal elements share it equally."""
     axis = line_axis(op)
     return shared(np.expand_dims(dy, axis), x, np.expand_dims(y, axis), (axis,))
-
-
-@register_gradient("RowwiseMax")
-@register_gradient("ColwiseMax")
-def line_max_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.inputs[0], op.outputs[0], g_output[0]])
 
 
 @register_gradient("RowwiseMaxGradient")

@@ -5,6 +5,7 @@ from math import prod
 import numpy as np
 
 from ..program import Gradient, Operator
+from .gradients import gradient_of
 from .inference import misfit, need_floats, result_dtype, slot
 from .matrices import as_matrix, canonical_axis, matrix_shape
 from .registry import (
@@ -14,7 +15,6 @@ from .registry import (
     RuleAnswer,
     gradient_name,
     gradient_operator,
-    op_gradient,
     operator,
     register_gradient,
 )
@@ -84,13 +84,11 @@ def fc_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) ->
     return specs[: len(op.outputs)]
 
 
-@operator(
-    "FCGradient",
+@gradient_of(
+    "FC",
     "x, w, dy -> dw, db, dx?",
-    formula="dw = dyᵀ·x, db = Σᵢ dyᵢ, dx = dy·w",
     derivative="∂dy = x·∂dwᵀ + ∂db + ∂dx·wᵀ, ∂x = dy·∂dw, ∂w = dyᵀ·∂dx",
     infer=fc_gradient_spec,
-    args=FC_ARGS,
 )
 def fc_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
     """Gradients of FC in the shapes of w, b and x; that of x only where an output asks for it.
@@ -103,11 +101,6 @@ def fc_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...
     if len(op.outputs) == 2:
         return dw, db
     return dw, db, np.matmul(dy2, w2).reshape(x.shape)
-
-
-@register_gradient("FC")
-def fc_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.inputs[0], op.inputs[1], g_output[0]], wanted=(1, 2, 0))
 
 
 @register_gradient("FCGradient")

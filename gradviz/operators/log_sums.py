@@ -10,10 +10,11 @@ import numpy as np
 
 from ..program import Operator
 from .activation import rows
+from .gradients import gradient_of
 from .inference import need_floats
 from .matrices import as_matrix
 from .reductions import ARGS, along, extremum_spec, gradient_spec, reduced_axes, spread
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .steps import Steps
 
 ROW_ARGS: dict[str, Any] = {"axis": 1}
@@ -36,24 +37,17 @@ def log_softmax(op: Operator, x: Array) -> Array:
     return (shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))).reshape(x.shape)
 
 
-@operator(
-    "LogSoftmaxGradient",
+@gradient_of(
+    "LogSoftmax",
     "y, dy -> dx",
-    formula="dxᵢⱼ = dyᵢⱼ - exp yᵢⱼ · Σₖ dyᵢₖ",
     derivative="∂dyᵢⱼ = ∂dxᵢⱼ - Σₖ ∂dxᵢₖ exp yᵢₖ, ∂yᵢⱼ = -∂dxᵢⱼ exp yᵢⱼ · Σₖ dyᵢₖ",
     infer=rows,
-    args=ROW_ARGS,
 )
 def log_softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of LogSoftmax from its output."""
     axis = op.args.get("axis", 1)
     y2, dy2 = as_matrix(y, axis), as_matrix(dy, axis)
     return (dy2 - np.exp(y2) * dy2.sum(axis=1, keepdims=True)).reshape(y.shape)
-
-
-@register_gradient("LogSoftmax")
-def log_softmax_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.outputs[0], g_output[0]])
 
 
 @register_gradient("LogSoftmaxGradient")
@@ -89,22 +83,15 @@ def reduce_log_sum_exp(op: Operator, x: Array) -> Array:
     return np.log(total) + greatest.reshape(total.shape)
 
 
-@operator(
-    "ReduceLogSumExpGradient",
+@gradient_of(
+    "ReduceLogSumExp",
     "dy, x, y -> dx",
-    formula="dx = dy · exp(x - y)",
     derivative="∂dy = Σ ∂dx exp(x - y), ∂x = ∂dx · dx, ∂y = -Σ ∂dx · dx",
     infer=gradient_spec(0, 1, 2),
-    args=ARGS,
 )
 def reduce_log_sum_exp_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceLogSumExp: each element gets its share of the sum."""
     return spread(op, dy, x) * np.exp(x - spread(op, y, x))
-
-
-@register_gradient("ReduceLogSumExp")
-def reduce_log_sum_exp_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], op.inputs[0], op.outputs[0]])
 
 
 @register_gradient("ReduceLogSumExpGradient")

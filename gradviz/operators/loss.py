@@ -5,10 +5,11 @@ from math import prod
 import numpy as np
 
 from ..program import Operator, RunError
+from .gradients import gradient_of
 from .inference import described, misfit, need_floats, need_integers, result_dtype, same_shape
 from .matrices import matrix_shape
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
-from .steps import Steps, arriving
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .steps import Steps
 
 FLOOR = 1e-20
 """Probabilities below this count as this much, so that their logarithm is finite."""
@@ -39,21 +40,10 @@ def mean_gradient_spec(op: Operator, x: ArraySpec, dloss: ArraySpec) -> ArraySpe
     return x
 
 
-@operator(
-    "AveragedLossGradient",
-    "x, dloss -> dx",
-    formula="dxᵢ = dloss / n",
-    derivative="∂dloss = Σᵢ ∂dxᵢ / n",
-    infer=mean_gradient_spec,
-)
+@gradient_of("AveragedLoss", "x, dloss -> dx", derivative="∂dloss = Σᵢ ∂dxᵢ / n", infer=mean_gradient_spec)
 def averaged_loss_gradient(op: Operator, x: Array, dloss: Array) -> Array:
     """Gradient of AveragedLoss: the same for each of the n elements of x."""
     return np.full_like(x, dloss.reshape(()) / max(x.size, 1))
-
-
-@register_gradient("AveragedLoss")
-def averaged_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.inputs[0], g_output[0]])
 
 
 @register_gradient("AveragedLossGradient")
@@ -96,10 +86,9 @@ def distance_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dd: ArraySp
     return spec, spec
 
 
-@operator(
-    "SquaredL2DistanceGradient",
+@gradient_of(
+    "SquaredL2Distance",
     "x, y, ddistance -> dx, dy",
-    formula="dxᵢⱼ = ddistanceᵢ (xᵢⱼ - yᵢⱼ), dy = -dx",
     derivative="∂ddistanceᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ (x - y)ᵢⱼ, ∂xᵢⱼ = ddistanceᵢ (∂dx - ∂dy)ᵢⱼ, ∂y = -∂x",
     infer=distance_gradient_spec,
 )
@@ -109,16 +98,11 @@ def squared_l2_distance_gradient(op: Operator, x: Array, y: Array, ddistance: Ar
     return dx, -dx
 
 
-@register_gradient("SquaredL2Distance")
-def squared_l2_distance_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))
-
-
 @register_gradient("SquaredL2DistanceGradient")
 def squared_l2_distance_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """∂x and ∂y come from SquaredL2DistanceGradient itself, of ∂dx and ∂dy in place of x and y."""
     do, (x, y, ddistance) = Steps(op), op.inputs
-    g_dx, g_dy = do.or_zeros(arriving(g_output, 2), [x, y])
+    g_dx, g_dy = do.or_zeros(g_output, [x, y])
     g_distance = do("DotProduct", do("Sub", g_dx, g_dy), do("Sub", x, y))
     return do.answer(*do.several(2, op.type, g_dx, g_dy, ddistance), g_distance)
 
@@ -180,13 +164,7 @@ def cross_entropy_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, d
 LABEL_SECOND = "∂dyᵢ = -∂dxᵢₗ / xᵢₗ, ∂xᵢₗ = ∂dxᵢₗ dyᵢ / xᵢₗ² where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere"
 
 
-@operator(
-    "LabelCrossEntropyGradient",
-    "x, labels, dy -> dx",
-    formula="dxᵢₗ = -dyᵢ / xᵢₗ where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere",
-    derivative=LABEL_SECOND,
-    infer=cross_entropy_gradient_spec,
-)
+@gradient_of("LabelCrossEntropy", "x, labels, dy -> dx", derivative=LABEL_SECOND, infer=cross_entropy_gradient_spec)
 def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
     """Gradient of LabelCrossEntropy; 0 where the floor, a constant, stood in for the probability."""
     dx, labels = np.zeros_like(x.reshape(rows_and_classes(x.shape))), labels.reshape(-1)
@@ -195,11 +173,6 @@ def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Arra
     picked = x.reshape(dx.shape)[rows, labels]
     dx[rows, labels] = np.where(picked < FLOOR, 0, -dy / np.maximum(picked, FLOOR))
     return dx.reshape(x.shape)
-
-
-@register_gradient("LabelCrossEntropy")
-def label_cross_entropy_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]])
 
 
 def cross_entropy_second_spec(
@@ -212,12 +185,7 @@ def cross_entropy_second_spec(
     return ArraySpec(x.shape, result_dtype(x, dy, g_dx)), ArraySpec(dy.shape, result_dtype(x, g_dx))
 
 
-@operator(
-    "LabelCrossEntropyGradientGradient",
-    "x, labels, dy, ∂dx -> ∂x, ∂dy",
-    formula=LABEL_SECOND,
-    infer=cross_entropy_second_spec,
-)
+@gradient_of("LabelCrossEntropyGradient", "x, labels, dy, ∂dx -> ∂x, ∂dy", infer=cross_entropy_second_spec)
 def label_cross_entropy_gradient_gradient(
     op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array
 ) -> tuple[Array, Array]:
@@ -230,8 +198,3 @@ def label_cross_entropy_gradient_gradient(
     g_x = np.zeros_like(g_dy * dy, shape=shape)
     g_x[place] = -g_dy * dy / np.maximum(picked, FLOOR)
     return g_x.reshape(x.shape), g_dy
-
-
-@register_gradient("LabelCrossEntropyGradient")
-def label_cross_entropy_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 2))

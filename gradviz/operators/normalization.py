@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Gradient, GradientError, Operator
+from .gradients import gradient_of
 from .inference import described, elementwise, misfit, need_floats, result_dtype, slot
 from .matrices import as_matrix, canonical_axis, matrix_shape
 from .registry import (
@@ -261,13 +262,12 @@ def norms(op: Operator, x: Array) -> Array:
     return np.sqrt((x * x).sum(axis=canonical_axis(op.args.get("axis", -1), x.shape), keepdims=True))
 
 
-@operator(
-    "NormalizeGradient",
+@gradient_of(
+    "Normalize",
     "x, dy -> dx",
     formula="dx = (dy - y <y, dy>) / |x|, y = x / |x|; dx = dy 10¹² where |x| < 10⁻¹²",
     derivative=NORMALIZE_SECOND,
     infer=normalize_spec,
-    args={"axis": -1},
 )
 def normalize_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Normalize: the part of dy that is orthogonal to y."""
@@ -276,11 +276,6 @@ def normalize_gradient(op: Operator, x: Array, dy: Array) -> Array:
     y = np.where(norm < TINY, 0, x / divisor)
     axis = canonical_axis(op.args.get("axis", -1), x.shape)
     return (dy - y * (y * dy).sum(axis=axis, keepdims=True)) / divisor
-
-
-@register_gradient("Normalize")
-def normalize_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.inputs[0], g_output[0]])
 
 
 def rms_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> tuple[ArraySpec, ArraySpec]:

@@ -18,21 +18,17 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
+from .gradients import gradient_of
 from .inference import described, misfit, need_floats, result_dtype
 from .matrices import as_matrix, canonical_axis
 from .normalization import (
-    ARGS,
-    LAYER_SECOND,
-    NORMALIZE_SECOND,
-    RMS_ARGS,
-    RMS_SECOND,
     TINY,
     normalize_spec,
     norms,
     standardized,
 )
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
-from .steps import Steps, arriving
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, register_gradient
+from .steps import Steps
 
 Gather = Callable[[Array], Array]
 """The mean or sum over the elements that share a statistic, which stays with size 1."""
@@ -98,12 +94,10 @@ def layer_norm_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, 
     return like(0, 3, 4)(op, *specs) if has_scale else like(0, 3)(op, *specs)
 
 
-@operator(
-    "LayerNormGradientGradient",
+@gradient_of(
+    "LayerNormGradient",
     "dy, mean, std, x, scale?, ∂dx, ∂dscale?, ∂dbias? -> ∂dy, ∂x, ∂scale?",
-    formula=LAYER_SECOND,
     infer=layer_norm_second_spec,
-    args=ARGS,
 )
 def layer_norm_gradient_gradient(
     op: Operator, dy: Array, mean: Array, std: Array, x: Array, *rest: Array
@@ -120,14 +114,6 @@ def layer_norm_gradient_gradient(
     return g_dy.reshape(x.shape), g_x.reshape(x.shape), terms.sum(axis=0).reshape(scale.shape)
 
 
-@register_gradient("LayerNormGradient")
-def layer_norm_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do, (dy, _, mean, std, x, *scale) = Steps(op), op.inputs
-    arrived = do.or_zeros(arriving(g_output, 1 + 2 * len(scale)), [x, *scale * 2])
-    made = do.several(2 + len(scale), "LayerNormGradientGradient", dy, mean, std, x, *scale, *arrived, **op.args)
-    return do.answer(made[0], None, None, None, *made[1:])
-
-
 @register_gradient("LayerNormMeanGradient")
 def layer_norm_mean_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """∂dmean is the mean of each row of ∂dx, which LayerNorm has for its second output."""
@@ -136,12 +122,11 @@ def layer_norm_mean_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnsw
     return do.answer(means)
 
 
-@operator(
-    "LayerNormStdGradientGradient",
+@gradient_of(
+    "LayerNormStdGradient",
     "dstd, mean, std, x, ∂dx -> ∂dstd, ∂x",
     formula="∂dstd = Σ ∂dx x̂ / n, ∂x = (h - avg(h) - x̂ avg(h x̂)) / std, h = dstd ∂dx / n, x̂ = (x - mean) / std",
     infer=like(0, 3),
-    args=ARGS,
 )
 def layer_norm_std_gradient_gradient(
     op: Operator, dstd: Array, mean: Array, std: Array, x: Array, g_dx: Array
@@ -154,18 +139,7 @@ def layer_norm_std_gradient_gradient(
     return gather(g2 * x_hat).reshape(dstd.shape), g_x.reshape(x.shape)
 
 
-@register_gradient("LayerNormStdGradient")
-def layer_norm_std_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 3))
-
-
-@operator(
-    "RMSNormGradientGradient",
-    "dy, x, scale, inv_rms, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale",
-    formula=RMS_SECOND,
-    infer=like(0, 1, 2),
-    args=RMS_ARGS,
-)
+@gradient_of("RMSNormGradient", "dy, x, scale, inv_rms, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale", infer=like(0, 1, 2))
 def rms_norm_gradient_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, inv_rms: Array, *arrived: Array
 ) -> tuple[Array, Array, Array]:
@@ -179,25 +153,12 @@ def rms_norm_gradient_gradient(
     return g_dy.reshape(x.shape), g_x.reshape(x.shape), terms.sum(axis=0).reshape(scale.shape)
 
 
-@register_gradient("RMSNormGradient")
-def rms_norm_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do, (_, x, scale, _) = Steps(op), op.inputs
-    arrived = do.or_zeros(arriving(g_output, 3), [x, scale, scale])
-    return do.answer(*do.several(3, "RMSNormGradientGradient", *op.inputs, *arrived, **op.args))
-
-
 def normalize_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
     """Inference of NormalizeGradientGradient."""
     return (normalize_spec(op, *specs),) * 2
 
 
-@operator(
-    "NormalizeGradientGradient",
-    "x, dy, ∂dx -> ∂x, ∂dy",
-    formula=NORMALIZE_SECOND,
-    infer=normalize_second_spec,
-    args={"axis": -1},
-)
+@gradient_of("NormalizeGradient", "x, dy, ∂dx -> ∂x, ∂dy", infer=normalize_second_spec)
 def normalize_gradient_gradient(op: Operator, x: Array, dy: Array, g_dx: Array) -> tuple[Array, Array]:
     """Gradients of NormalizeGradient."""
     norm = norms(op, x)
@@ -207,8 +168,3 @@ def normalize_gradient_gradient(op: Operator, x: Array, dy: Array, g_dx: Array) 
         dy, g_dx, 0 * dy, np.where(norm < TINY, 0, x * r), r, lambda a: a.sum(axis=axis, keepdims=True), centred=False
     )
     return g_x, g_dy
-
-
-@register_gradient("NormalizeGradient")
-def normalize_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
+from .gradients import gradient_of
 from .inference import misfit, need_floats
 from .registry import (
     Array,
@@ -14,7 +15,6 @@ from .registry import (
     RuleAnswer,
     gradient_name,
     gradient_operator,
-    op_gradient,
     operator,
     register_gradient,
 )
@@ -85,13 +85,8 @@ def unpadded(dy: Array, before: int, behind: int, mode: str) -> Array:
     return dx
 
 
-@operator(
-    "PadGradient",
-    "dy -> dx",
-    formula="dx = dy inside, plus what the margin repeats",
-    derivative="∂dy = ∂dx with the margin, a constant one of zeros",
-    infer=pad_gradient_spec,
-    args=ARGS,
+@gradient_of(
+    "Pad", "dy -> dx", derivative="∂dy = ∂dx with the margin, a constant one of zeros", infer=pad_gradient_spec
 )
 def pad_gradient(op: Operator, dy: Array) -> Array:
     """Gradient of Pad."""
@@ -99,11 +94,6 @@ def pad_gradient(op: Operator, dy: Array) -> Array:
         inside = unpadded(np.moveaxis(dy, axis, 0), before, behind, op.args.get("mode", "constant"))
         dy = np.moveaxis(inside, 0, axis)
     return dy
-
-
-@register_gradient("Pad")
-def pad_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0]])
 
 
 @register_gradient("PadGradient")

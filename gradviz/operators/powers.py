@@ -8,7 +8,7 @@ import numpy as np
 from ..program import Operator
 from .arguments import bad_argument
 from .broadcasting import ARGS, pair_gradient, quotient, sum_to, together, unlaid, y_along
-from .elementwise import elementwise_gradient, second_derivative
+from .gradients import gradient_of, second_derivative
 from .inference import described, elementwise, misfit, need_floats, result_dtype
 from .registry import (
     Array,
@@ -22,7 +22,7 @@ from .registry import (
     register_gradient,
     shape_source,
 )
-from .steps import Steps, arriving
+from .steps import Steps
 
 POW_ARGS: dict[str, Any] = {"exponent": 1.0, **ARGS}
 
@@ -106,13 +106,7 @@ def pow_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
     return tuple(ArraySpec(spec.shape, dtype) for spec in specs[:4])
 
 
-@operator(
-    "PowGradientGradient",
-    "dy, x, exponents, y, ∂dx, ∂dexponents -> ∂dy, ∂x, ∂exponents, ∂y",
-    formula=POW_SECOND,
-    infer=pow_second_spec,
-    args=ARGS,
-)
+@gradient_of("PowGradient", "dy, x, exponents, y, ∂dx, ∂dexponents -> ∂dy, ∂x, ∂exponents, ∂y", infer=pow_second_spec)
 def pow_gradient_gradient(
     op: Operator, dy: Array, x: Array, exponents: Array, y: Array, g_dx: Array, g_exponents: Array
 ) -> tuple[Array, Array, Array, Array]:
@@ -133,13 +127,6 @@ def pow_gradient_gradient(
         unlaid(op, g_e, x, exponents),
         dy * g_de * log,
     )
-
-
-@register_gradient("PowGradient")
-def pow_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do = Steps(op)
-    both = do.or_zeros(arriving(g_output, 2), op.inputs[1:3])
-    return do.answer(*do.several(4, "PowGradientGradient", *op.inputs, *both, **op.args))
 
 
 @register_gradient("Pow")
@@ -164,7 +151,7 @@ def cube(op: Operator, x: Array) -> Array:
     return x * x * x
 
 
-@elementwise_gradient("Cube", reads="dy, x", derivative="∂dy = ∂dx · 3x², ∂x = 6 ∂dx · dy · x")
+@gradient_of("Cube", "dy, x -> dx", derivative="∂dy = ∂dx · 3x², ∂x = 6 ∂dx · dy · x")
 def cube_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Cube."""
     return dy * (3 * x * x)
@@ -181,7 +168,7 @@ def reciprocal(op: Operator, x: Array) -> Array:
     return 1 / x
 
 
-@elementwise_gradient("Reciprocal", reads="y, dy", derivative="∂dy = -∂dx · y², ∂y = -2 ∂dx · dy · y")
+@gradient_of("Reciprocal", "y, dy -> dx", derivative="∂dy = -∂dx · y², ∂y = -2 ∂dx · dy · y")
 def reciprocal_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Reciprocal from its output."""
     return -dy * (y * y)
@@ -214,7 +201,7 @@ def rsqrt(op: Operator, x: Array) -> Array:
     return 1 / np.sqrt(x)
 
 
-@elementwise_gradient("Rsqrt", reads="dy, y", derivative="∂dy = -∂dx · y³ / 2, ∂y = -3/2 · ∂dx · dy · y²")
+@gradient_of("Rsqrt", "dy, y -> dx", derivative="∂dy = -∂dx · y³ / 2, ∂y = -3/2 · ∂dx · dy · y²")
 def rsqrt_gradient(op: Operator, dy: Array, y: Array) -> Array:
     """Gradient of Rsqrt from its output."""
     return -0.5 * dy * (y * y * y)
@@ -231,7 +218,7 @@ def cbrt(op: Operator, x: Array) -> Array:
     return np.cbrt(x)
 
 
-@elementwise_gradient("Cbrt", reads="dy, y", derivative="∂dy = ∂dx / 3y², ∂y = -2/3 · ∂dx · dy / y³")
+@gradient_of("Cbrt", "dy, y -> dx", derivative="∂dy = ∂dx / 3y², ∂y = -2/3 · ∂dx · dy / y³")
 def cbrt_gradient(op: Operator, dy: Array, y: Array) -> Array:
     """Gradient of Cbrt from its output."""
     return dy / (3 * y * y)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..program import Operator
 from .broadcasting import sum_to
+from .gradients import gradient_of
 from .inference import described, misfit, need_floats, result_dtype
 from .linear import FC_ARGS, fc_gradient_spec, fc_spec, with_bias
 from .matrices import as_matrix, canonical_axis, matrix_shape
@@ -143,7 +144,7 @@ def batch_matmul_gradient(op: Operator, dy: Array, a: Array, b: Array) -> tuple[
 @register_gradient("BatchMatMulGradient")
 def batch_matmul_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """∂a and ∂b come from BatchMatMulGradient itself, of ∂da and ∂db in place of a and b."""
-    do, (dy, a, b), (g_da, g_db) = Steps(op), op.inputs, arriving(g_output, 2)
+    do, (dy, a, b), (g_da, g_db) = Steps(op), op.inputs, g_output
     g_dy = do.sum(
         None if g_da is None else do("BatchMatMul", g_da, b, **op.args),
         None if g_db is None else do("BatchMatMul", a, g_db, **op.args),
@@ -170,13 +171,11 @@ def fc_transposed(op: Operator, x: Array, w: Array, b: Array) -> Array:
     return y.reshape(*x.shape[: canonical_axis(axis, x.shape)], len(b))
 
 
-@operator(
-    "FCTransposedGradient",
+@gradient_of(
+    "FCTransposed",
     "x, w, dy -> dw, db, dx?",
-    formula="dw = xᵀ·dy, db = Σᵢ dyᵢ, dx = dy·wᵀ",
     derivative="∂dy = x·∂dw + ∂db + ∂dx·w, ∂x = dy·∂dwᵀ, ∂w = ∂dxᵀ·dy",
     infer=fc_gradient_spec,
-    args=FC_ARGS,
 )
 def fc_transposed_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
     """Gradients of FCTransposed; dx only where it is an output."""
@@ -185,11 +184,6 @@ def fc_transposed_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple
     dy = dy.reshape(matrix_shape(x.shape, axis)[0], weights.shape[1])
     made = np.matmul(as_matrix(x, axis).T, dy).reshape(w.shape), dy.sum(axis=0)
     return made if len(op.outputs) == 2 else (*made, np.matmul(dy, weights.T).reshape(x.shape))
-
-
-@register_gradient("FCTransposed")
-def fc_transposed_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs[:2], g_output[0]], wanted=(1, 2, 0))
 
 
 @register_gradient("FCTransposedGradient")

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .elementwise import straight_pieces
+from .gradients import gradient_of, straight_pieces
 from .indexing import added_rows
 from .inference import described, misfit, need_floats, need_integers, result_dtype, slot
 from .loss import check_labels, each_row
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .segments import need_list, segments_of
 from .smooth_activations import logistic
-from .steps import Steps, arriving
+from .steps import Steps
 
 COSINE_ARGS: dict[str, Any] = {"margin": 0.0}
 RANKING_ARGS: dict[str, Any] = {"margin": 1.0}
@@ -49,23 +49,16 @@ def cosine_embedding_criterion(op: Operator, s: Array, labels: Array) -> Array:
     return np.where(labels == 1, 1 - s, np.maximum(s - op.args.get("margin", 0.0), 0))
 
 
-@operator(
-    "CosineEmbeddingCriterionGradient",
+@gradient_of(
+    "CosineEmbeddingCriterion",
     "s, labels, dy -> ds",
-    formula="ds = -dy where labels = 1; elsewhere dy where s > margin, 0 where not",
     derivative="∂dy = -∂ds where labels = 1; elsewhere ∂ds where s > margin, 0 where not",
     infer=cosine_spec,
-    args=COSINE_ARGS,
 )
 def cosine_embedding_criterion_gradient(op: Operator, s: Array, labels: Array, dy: Array) -> Array:
     """Gradient of CosineEmbeddingCriterion; 0 at the corner."""
     apart = (s > op.args.get("margin", 0.0)).astype(s.dtype)
     return dy * np.where(labels == 1, -np.ones_like(s), apart)
-
-
-@register_gradient("CosineEmbeddingCriterion")
-def cosine_embedding_criterion_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]])
 
 
 straight_pieces("CosineEmbeddingCriterion")
@@ -95,13 +88,12 @@ def ranking_gradient_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, A
     return spec, spec
 
 
-@operator(
-    "MarginRankingCriterionGradient",
+@gradient_of(
+    "MarginRankingCriterion",
     "x1, x2, labels, dy -> dx1, dx2",
     formula="dx1 = -labels dy where labels (x1 - x2) < margin, 0 elsewhere; dx2 = -dx1",
     derivative="∂dy = -labels (∂dx1 - ∂dx2) where labels (x1 - x2) < margin, 0 elsewhere",
     infer=ranking_gradient_spec,
-    args=RANKING_ARGS,
 )
 def margin_ranking_criterion_gradient(
     op: Operator, x1: Array, x2: Array, labels: Array, dy: Array
@@ -112,15 +104,10 @@ def margin_ranking_criterion_gradient(
     return -dx2, dx2
 
 
-@register_gradient("MarginRankingCriterion")
-def margin_ranking_criterion_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))
-
-
 @register_gradient("MarginRankingCriterionGradient")
 def margin_ranking_criterion_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     do, (x1, x2, labels, _) = Steps(op), op.inputs
-    apart = do("Sub", *do.or_zeros(arriving(g_output, 2), [x1, x2]))
+    apart = do("Sub", *do.or_zeros(g_output, [x1, x2]))
     g_dy, _ = do.several(2, op.type, x1, x2, labels, apart, **op.args)
     return do.answer(None, None, None, g_dy)
 
@@ -186,23 +173,12 @@ PAIRWISE_SECOND = (
 )
 
 
-@operator(
-    "PairWiseLossGradient",
-    "x, labels, dy, lengths? -> dx",
-    formula=PAIRWISE_DERIVATIVE,
-    derivative=PAIRWISE_SECOND,
-    infer=pairwise_gradient_spec,
-)
+@gradient_of("PairWiseLoss", "x, labels, dy, lengths? -> dx", derivative=PAIRWISE_SECOND, infer=pairwise_gradient_spec)
 def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *lengths: Array) -> Array:
     """Gradient of PairWiseLoss."""
     difference, weights, sessions = ordered_pairs(x, labels, *lengths)
     g = weights * logistic(difference) * np.take(dy, sessions).reshape((-1, 1))
     return (g.sum(axis=0) - g.sum(axis=1)).reshape(x.shape)
-
-
-@register_gradient("PairWiseLoss")
-def pairwise_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs[:2], g_output[0], *op.inputs[2:]])
 
 
 def pairwise_second_spec(
@@ -215,12 +191,7 @@ def pairwise_second_spec(
     return ArraySpec(x.shape, result_dtype(dx, g_dx)), ArraySpec(dy.shape, result_dtype(x, g_dx))
 
 
-@operator(
-    "PairWiseLossGradientGradient",
-    "x, labels, dy, ∂dx, lengths? -> ∂x, ∂dy",
-    formula=PAIRWISE_SECOND,
-    infer=pairwise_second_spec,
-)
+@gradient_of("PairWiseLossGradient", "x, labels, dy, ∂dx, lengths? -> ∂x, ∂dy", infer=pairwise_second_spec)
 def pairwise_loss_gradient_gradient(
     op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array, *lengths: Array
 ) -> tuple[Array, Array]:
@@ -231,11 +202,6 @@ def pairwise_loss_gradient_gradient(
     g_dy = added_rows(sessions, (apart * slope).sum(axis=1), dy.shape[0])
     h = apart * slope * logistic(-difference) * np.take(dy, sessions).reshape((-1, 1))
     return (h.sum(axis=0) - h.sum(axis=1)).reshape(x.shape), g_dy
-
-
-@register_gradient("PairWiseLossGradient")
-def pairwise_loss_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs[:3], g_output[0], *op.inputs[3:]], wanted=(0, 2))
 
 
 def accuracy_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:

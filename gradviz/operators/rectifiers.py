@@ -11,10 +11,10 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .elementwise import elementwise_gradient, second_derivative, straight_pieces
+from .gradients import gradient_of, second_derivative, straight_pieces
 from .inference import described, elementwise, misfit, result_dtype
-from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, op_gradient, operator, register_gradient
-from .steps import Steps, arriving
+from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
+from .steps import Steps
 
 
 def at_least_zero(name: str, default: float) -> Inference:
@@ -41,7 +41,7 @@ def leaky_relu(op: Operator, x: Array) -> Array:
     return np.where(x > 0, x, x * op.args.get("alpha", 0.01))
 
 
-@elementwise_gradient("LeakyRelu", reads="y, dy", derivative="∂dy = ∂dx where y > 0, else alpha · ∂dx")
+@gradient_of("LeakyRelu", "y, dy -> dx", derivative="∂dy = ∂dx where y > 0, else alpha · ∂dx")
 def leaky_relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of LeakyRelu from its output."""
     return np.where(y > 0, dy, dy * op.args.get("alpha", 0.01))
@@ -63,8 +63,8 @@ def elu(op: Operator, x: Array) -> Array:
     return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * op.args.get("alpha", 1.0))
 
 
-@elementwise_gradient(
-    "Elu", reads="y, dy", derivative="∂dy = ∂dx where y > 0, else ∂dx · (y + alpha); ∂y = ∂dx · dy where y ≤ 0, else 0"
+@gradient_of(
+    "Elu", "y, dy -> dx", derivative="∂dy = ∂dx where y > 0, else ∂dx · (y + alpha); ∂y = ∂dx · dy where y ≤ 0, else 0"
 )
 def elu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Elu from its output."""
@@ -98,9 +98,9 @@ def selu(op: Operator, x: Array) -> Array:
     return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * alpha) * scale
 
 
-@elementwise_gradient(
+@gradient_of(
     "Selu",
-    reads="y, dy",
+    "y, dy -> dx",
     derivative="∂dy = scale · ∂dx where y > 0, else ∂dx · (y + scale · alpha); ∂y = ∂dx · dy where y ≤ 0, else 0",
 )
 def selu_gradient(op: Operator, y: Array, dy: Array) -> Array:
@@ -127,7 +127,7 @@ def thresholded_relu(op: Operator, x: Array) -> Array:
     return np.where(x > op.args.get("alpha", 1.0), x, 0)
 
 
-@elementwise_gradient("ThresholdedRelu", reads="y, dy", derivative="∂dy = ∂dx where y ≠ 0, else 0")
+@gradient_of("ThresholdedRelu", "y, dy -> dx", derivative="∂dy = ∂dx where y ≠ 0, else 0")
 def thresholded_relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of ThresholdedRelu from its output."""
     return np.where(y != 0, dy, 0)
@@ -149,7 +149,7 @@ def relu_n(op: Operator, x: Array) -> Array:
     return np.minimum(np.maximum(x, 0), op.args.get("n", 6.0))
 
 
-@elementwise_gradient("ReluN", reads="y, dy", derivative="∂dy = ∂dx where 0 < y < n, else 0")
+@gradient_of("ReluN", "y, dy -> dx", derivative="∂dy = ∂dx where 0 < y < n, else 0")
 def relu_n_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of ReluN from its output."""
     return np.where((y > 0) & (y < op.args.get("n", 6.0)), dy, 0)
@@ -171,7 +171,7 @@ def clip(op: Operator, x: Array) -> Array:
     return np.minimum(np.maximum(x, op.args.get("min", -inf)), op.args.get("max", inf))
 
 
-@elementwise_gradient("Clip", reads="y, dy", derivative="∂dy = ∂dx where min < y < max, else 0")
+@gradient_of("Clip", "y, dy -> dx", derivative="∂dy = ∂dx where min < y < max, else 0")
 def clip_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Clip from its output; 0 at the bounds."""
     least, most = op.args.get("min", -inf), op.args.get("max", inf)
@@ -195,7 +195,7 @@ def hard_sigmoid(op: Operator, x: Array) -> Array:
     return np.minimum(np.maximum(x * op.args.get("alpha", 0.2) + op.args.get("beta", 0.5), 0), 1)
 
 
-@elementwise_gradient("HardSigmoid", reads="y, dy", derivative="∂dy = alpha · ∂dx where 0 < y < 1, else 0")
+@gradient_of("HardSigmoid", "y, dy -> dx", derivative="∂dy = alpha · ∂dx where 0 < y < 1, else 0")
 def hard_sigmoid_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of HardSigmoid from its output."""
     return np.where((y > 0) & (y < 1), dy * op.args.get("alpha", 0.2), 0)
@@ -259,14 +259,7 @@ PRELU_SECOND = (
 )
 
 
-@operator(
-    "PReluGradient",
-    "y, dy, x, slope -> dx, d_slope",
-    formula="dx = dy where x > 0, else slope · dy; d slope = Σ dy · x where x ≤ 0",
-    derivative=PRELU_SECOND,
-    infer=prelu_gradient_spec,
-    args=PRELU_ARGS,
-)
+@gradient_of("PRelu", "y, dy, x, slope -> dx, dslope", derivative=PRELU_SECOND, infer=prelu_gradient_spec)
 def prelu_gradient(op: Operator, y: Array, dy: Array, x: Array, slope: Array) -> tuple[Array, Array]:
     """Gradients of PRelu; it reads x, as the sign of y tells the piece only where the slope is positive."""
     laid = slope_shape(op, x.shape, slope.shape)
@@ -279,11 +272,6 @@ def of_slope(op: Operator, g: Array, x: Array, slope: Array) -> Array:
     channel = x.ndim - len(laid)
     others = tuple(axis for axis in range(x.ndim) if not laid or axis != channel)
     return np.where(x > 0, 0, g).sum(axis=others).reshape(slope.shape)
-
-
-@register_gradient("PRelu")
-def prelu_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.outputs[0], g_output[0], *op.inputs], wanted=(0, 1))
 
 
 def prelu_second_spec(
@@ -320,6 +308,6 @@ def prelu_gradient_gradient(
 @register_gradient("PReluGradient")
 def prelu_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     do, (_, dy, x, slope) = Steps(op), op.inputs
-    both = do.or_zeros(arriving(g_output, 2), [x, slope])
+    both = do.or_zeros(g_output, [x, slope])
     g_dy, g_x, g_slope = do.several(3, "PReluGradientGradient", dy, x, slope, *both, **op.args)
     return do.answer(None, g_dy, g_x, g_slope)

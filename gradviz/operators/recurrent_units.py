@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
+from .gradients import gradient_of
 from .inference import described, misfit, need_floats, need_integers, result_dtype
 from .registry import (
     Array,
     ArraySpec,
     Gradients,
     RuleAnswer,
-    op_gradient,
     operator,
     register_gradient,
 )
 from .smooth_activations import logistic
-from .steps import Steps, arriving
+from .steps import Steps
 
 GRU_ARGS: dict[str, Any] = {"drop_states": 0, "sequence_lengths": 1}
 LSTM_ARGS: dict[str, Any] = {**GRU_ARGS, "forget_bias": 0.0}
@@ -126,14 +126,12 @@ LSTM_SECOND = (
 )
 
 
-@operator(
-    "LSTMUnitGradient",
+@gradient_of(
+    "LSTMUnit",
     "hidden_prev, cell_prev, gates, lengths?, timestep, hidden, cell, dhidden, dcell "
     "-> dhidden_prev, dcell_prev, dgates",
-    formula=LSTM_DERIVATIVE,
     derivative=LSTM_SECOND,
     infer=lstm_gradient_spec,
-    args=LSTM_ARGS,
 )
 def lstm_unit_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Array) -> tuple[Array, Array, Array]:
     """Gradients of LSTMUnit. Rows that are over hand theirs to the states that they carried on."""
@@ -147,11 +145,6 @@ def lstm_unit_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Ar
         carried(op, on, delta * f, dc),
         np.where(on, np.concatenate(dgates, axis=-1), 0),
     )
-
-
-@register_gradient("LSTMUnit")
-def lstm_unit_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, *op.outputs, *g_output], wanted=(0, 1, 2))
 
 
 def lstm_second_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
@@ -204,7 +197,7 @@ def lstm_unit_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """hidden is not read, and its gradient of zeros is there because LSTMUnit wants one of each output."""
     do = Steps(op)
     *_, hidden, _, _, _ = op.inputs
-    arrived = do.or_zeros(arriving(g_output, 3), op.inputs[:3])
+    arrived = do.or_zeros(g_output, op.inputs[:3])
     g_c, g_gates, g_cell, g_dh, g_dc = do.several(5, "LSTMUnitGradientGradient", *op.inputs, *arrived, **op.args)
     time = [None] * (len(op.inputs) - 7)
     return do.answer(None, g_c, g_gates, *time, do.fill(hidden, 0.0), g_cell, g_dh, g_dc)
@@ -252,13 +245,11 @@ GRU_SECOND = (
 )
 
 
-@operator(
-    "GRUUnitGradient",
+@gradient_of(
+    "GRUUnit",
     "hidden_prev, gates, lengths?, timestep, hidden, dhidden -> dhidden_prev, dgates",
-    formula=GRU_DERIVATIVE,
     derivative=GRU_SECOND,
     infer=gru_gradient_spec,
-    args=GRU_ARGS,
 )
 def gru_unit_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tuple[Array, Array]:
     """Gradients of GRUUnit. Rows that are over hand theirs to the state that they carried on."""
@@ -268,11 +259,6 @@ def gru_unit_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tup
     du, do = dh * (h - new) * update * (1 - update), dh * (1 - update) * (1 - new * new)
     dgates = np.concatenate([np.zeros_like(do), du, do], axis=-1)
     return carried(op, on, dh * update, dh), np.where(on, dgates, 0)
-
-
-@register_gradient("GRUUnit")
-def gru_unit_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, *op.outputs, *g_output], wanted=(0, 1))
 
 
 def gru_second_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
@@ -286,12 +272,10 @@ def gru_second_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: ArraySp
     return ArraySpec(h.shape, dtype), ArraySpec(gates.shape, dtype), ArraySpec(h.shape, dtype)
 
 
-@operator(
-    "GRUUnitGradientGradient",
+@gradient_of(
+    "GRUUnitGradient",
     "hidden_prev, gates, lengths?, timestep, hidden, dhidden, ∂dhidden_prev, ∂dgates -> ∂hidden_prev, ∂gates, ∂dhidden",
-    formula=GRU_SECOND,
     infer=gru_second_spec,
-    args=GRU_ARGS,
 )
 def gru_unit_gradient_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tuple[Array, Array, Array]:
     """Gradients of GRUUnitGradient."""
@@ -305,11 +289,3 @@ def gru_unit_gradient_gradient(op: Operator, h: Array, gates: Array, *rest: Arra
     g_o = -dh * bend * (g_du * slope + 2 * g_do * (1 - update) * new)
     g_gates = np.concatenate([np.zeros_like(g_u), g_u, g_o], axis=-1)
     return np.where(on, g_du * dh * slope, 0), np.where(on, g_gates, 0), carried(op, on, g_run, g_dh)
-
-
-@register_gradient("GRUUnitGradient")
-def gru_unit_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do = Steps(op)
-    arrived = do.or_zeros(arriving(g_output, 2), op.inputs[:2])
-    g_h, g_gates, g_dh = do.several(3, "GRUUnitGradientGradient", *op.inputs, *arrived, **op.args)
-    return do.answer(g_h, g_gates, *[None] * (len(op.inputs) - 3), g_dh)

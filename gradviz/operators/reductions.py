@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
+from .gradients import gradient_of
 from .inference import described, misfit, need_floats, result_dtype, slot
 from .matrices import canonical_axis
 from .registry import (
@@ -16,8 +17,6 @@ from .registry import (
     Gradients,
     Inference,
     RuleAnswer,
-    gradient_name,
-    gradient_operator,
     op_gradient,
     operator,
     register_gradient,
@@ -112,14 +111,7 @@ def reduce_sum(op: Operator, x: Array) -> Array:
     return x.sum(axis=reduced_axes(op, x.shape), dtype=x.dtype, keepdims=along(op))
 
 
-@operator(
-    "ReduceSumGradient",
-    "dy, x, y -> dx",
-    formula="dx = dy",
-    derivative="∂dy = Σ ∂dx",
-    infer=gradient_spec(0),
-    args=ARGS,
-)
+@gradient_of("ReduceSum", "dy, x, y -> dx", derivative="∂dy = Σ ∂dx", infer=gradient_spec(0))
 def reduce_sum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceSum: each summand gets that of the sum."""
     return filled(spread(op, dy, x), x)
@@ -132,14 +124,7 @@ def reduce_mean(op: Operator, x: Array) -> Array:
     return total / count(x, total)
 
 
-@operator(
-    "ReduceMeanGradient",
-    "dy, x, y -> dx",
-    formula="dx = dy / n",
-    derivative="∂dy = Σ ∂dx / n",
-    infer=gradient_spec(0),
-    args=ARGS,
-)
+@gradient_of("ReduceMean", "dy, x, y -> dx", derivative="∂dy = Σ ∂dx / n", infer=gradient_spec(0))
 def reduce_mean_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceMean: the same for each of the n elements of a mean."""
     return filled(spread(op, dy, x) / count(x, dy), x)
@@ -204,14 +189,7 @@ def reduce_l1(op: Operator, x: Array) -> Array:
     return np.abs(x).sum(axis=reduced_axes(op, x.shape), keepdims=along(op))
 
 
-@operator(
-    "ReduceL1Gradient",
-    "dy, x, y -> dx",
-    formula="dx = dy · sign x",
-    derivative="∂dy = Σ ∂dx · sign x",
-    infer=gradient_spec(0, 1),
-    args=ARGS,
-)
+@gradient_of("ReduceL1", "dy, x, y -> dx", derivative="∂dy = Σ ∂dx · sign x", infer=gradient_spec(0, 1))
 def reduce_l1_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceL1; 0 where x is 0."""
     return spread(op, dy, x) * np.sign(x)
@@ -230,25 +208,19 @@ def reduce_l2(op: Operator, x: Array) -> Array:
     return np.sqrt((x * x).sum(axis=reduced_axes(op, x.shape), keepdims=along(op)))
 
 
-@operator(
-    "ReduceL2Gradient",
+@gradient_of(
+    "ReduceL2",
     "dy, x, y -> dx",
-    formula="dx = dy · x / y, 0 where y = 0",
     derivative="∂dy = Σ ∂dx · x / y, ∂x = dy · ∂dx / y, ∂y = -Σ ∂x · x / y, 0 where y = 0",
     infer=gradient_spec(0, 1, 2),
-    args=ARGS,
 )
 def reduce_l2_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceL2; 0 where the norm is 0."""
     return spread(op, np.where(y == 0, 0, dy / np.where(y == 0, 1, y)), x) * x
 
 
-@register_gradient("ReduceSum")
-@register_gradient("ReduceMean")
 @register_gradient("ReduceMax")
 @register_gradient("ReduceMin")
-@register_gradient("ReduceL1")
-@register_gradient("ReduceL2")
 def reduce_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], op.inputs[0], op.outputs[0]])
 
@@ -322,27 +294,24 @@ def moments_gradient_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
     return ArraySpec(x.shape, result_dtype(*specs))
 
 
-@operator(
-    "MomentsGradient",
+def moments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """A moment without gradient contributes zeros of its shape."""
+    fills, both = with_zeros(op, g_output)
+    made, g_input = op_gradient(op, [*both, op.inputs[0], op.outputs[0]])
+    return [*fills, made], g_input
+
+
+@gradient_of(
+    "Moments",
     "dmean, dvariance, x, mean -> dx",
-    formula="dx = (dmean + 2 dvariance (x - mean)) / n",
     derivative="∂dmean = Σ ∂dx / n, ∂dvariance = 2 Σ ∂dx (x - mean) / n, ∂x = 2 dvariance · ∂dx / n, ∂mean = -Σ ∂x",
     infer=moments_gradient_spec,
-    args=ARGS,
+    rule=moments_rule,
 )
 def moments_gradient(op: Operator, dmean: Array, dvariance: Array, x: Array, mean: Array) -> Array:
     """Gradient of Moments; the mean in the variance adds nothing, for deviations from it sum to 0."""
     off = x - spread(op, mean, x)
     return (spread(op, dmean, x) + 2 * spread(op, dvariance, x) * off) / count(x, mean)
-
-
-@register_gradient("Moments")
-def moments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """A moment without gradient contributes zeros of its shape."""
-    x, x_grad = op.inputs[0], gradient_name(op.inputs[0])
-    fills, both = with_zeros(op, g_output)
-    made = gradient_operator(op, "MomentsGradient", [*both, x, op.outputs[0]], [x_grad])
-    return [*fills, made], [x_grad]
 
 
 @register_gradient("MomentsGradient")

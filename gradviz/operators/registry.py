@@ -76,6 +76,19 @@ class Slots(NamedTuple):
         written = [f"{name}?" if name in self.optional else name for name in self.names]
         return written if self.most is not None else [*written[:-1], f"{written[-1]}..."]
 
+    def filled(self, count: int) -> list[str]:
+        """The name of the place of each of `count` blobs; of the optional ones, the first are there."""
+        spare, names = count - self.least, list[str]()
+        for name in self.names:
+            if self.most is None and name == self.names[-1]:
+                names += [name] * spare
+            elif name not in self.optional:
+                names.append(name)
+            elif spare > 0:
+                names.append(name)
+                spare -= 1
+        return names
+
     def admit(self, count: int) -> bool:
         return self.least <= count and (self.most is None or count <= self.most)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..program import Operator
 from .broadcasting import sum_to
+from .gradients import gradient_of
 from .inference import described, misfit, need_floats, need_integers
 from .matrices import canonical_axis
 from .registry import (
@@ -57,21 +58,10 @@ def expand_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec) -> ArraySpec
     return ArraySpec(x.shape, dy.dtype)
 
 
-@operator(
-    "ExpandGradient",
-    "dy, x -> dx",
-    formula="dx = Σ dy over what was stretched",
-    derivative="∂dy = ∂dx stretched",
-    infer=expand_gradient_spec,
-)
+@gradient_of("Expand", "dy, x -> dx", derivative="∂dy = ∂dx stretched", infer=expand_gradient_spec)
 def expand_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Expand, in the shape of x."""
     return sum_to(dy, x.shape)
-
-
-@register_gradient("Expand")
-def expand_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], op.inputs[0]])
 
 
 @register_gradient("ExpandGradient")
@@ -234,25 +224,13 @@ def slice_gradient_spec(op: Operator, x: ArraySpec, *rest: ArraySpec) -> ArraySp
     return ArraySpec(x.shape, dy.dtype)
 
 
-@operator(
-    "SliceGradient",
-    "x, dy, more... -> dx",
-    formula="dx[starts:ends] = dy, 0 elsewhere",
-    derivative="∂dy = ∂dx[starts:ends]",
-    infer=slice_gradient_spec,
-    args=SLICE_ARGS,
-)
+@gradient_of("Slice", "x, starts?, ends?, dy -> dx", derivative="∂dy = ∂dx[starts:ends]", infer=slice_gradient_spec)
 def slice_gradient(op: Operator, x: Array, *rest: Array) -> Array:
     """Gradient of Slice. Inputs: x, starts and ends where Slice had them as inputs, dy."""
     *bounds, dy = rest
     dx = np.zeros_like(x, dtype=dy.dtype)
     dx[ranges(op, x.shape, tuple(bounds))] = dy
     return dx
-
-
-@register_gradient("Slice")
-def slice_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]])
 
 
 @register_gradient("SliceGradient")

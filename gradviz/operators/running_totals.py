@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
+from .gradients import gradient_of
 from .inference import misfit, need_floats, result_dtype
 from .matrices import canonical_axis
 from .reductions import ARGS, along, float_spec, gradient_spec, reduced_axes, reduced_shape, spread
@@ -15,11 +16,9 @@ from .registry import (
     RuleAnswer,
     gradient_name,
     gradient_operator,
-    op_gradient,
     operator,
     register_gradient,
 )
-from .steps import Steps
 
 CUMSUM_ARGS: dict[str, Any] = {"axis": 0, "reverse": 0}
 PROD_SECOND = "∂dy = Σᵢ ∂dxᵢ Π xⱼ for j ≠ i, ∂xₖ = dy Σᵢ ∂dxᵢ Π xⱼ for i ≠ k and j ≠ i, k"
@@ -72,23 +71,11 @@ def others(op: Operator, x: Array) -> tuple[Array, Array, Array, Array]:
     return without, product, zeros, is_zero
 
 
-@operator(
-    "ReduceProdGradient",
-    "dy, x, y -> dx",
-    formula="dxᵢ = dy · Π xⱼ for j ≠ i",
-    derivative=PROD_SECOND,
-    infer=gradient_spec(0, 1),
-    args=ARGS,
-)
+@gradient_of("ReduceProd", "dy, x, y -> dx", derivative=PROD_SECOND, infer=gradient_spec(0, 1))
 def reduce_prod_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceProd, also where a factor is 0: then only one that is the only 0 gets any."""
     without, _, _, _ = others(op, x)
     return spread(op, dy, x) * without
-
-
-@register_gradient("ReduceProd")
-def reduce_prod_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], op.inputs[0], op.outputs[0]])
 
 
 def second_spec(op: Operator, dy: ArraySpec, x: ArraySpec, g: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
@@ -99,13 +86,7 @@ def second_spec(op: Operator, dy: ArraySpec, x: ArraySpec, g: ArraySpec) -> tupl
     return ArraySpec(dy.shape, result_dtype(x, g)), ArraySpec(x.shape, result_dtype(dy, x, g))
 
 
-@operator(
-    "ReduceProdGradientGradient",
-    "dy, x, ∂dx -> ∂dy, ∂x",
-    formula=PROD_SECOND,
-    infer=second_spec,
-    args=ARGS,
-)
+@gradient_of("ReduceProdGradient", "dy, x, ∂dx -> ∂dy, ∂x", infer=second_spec)
 def reduce_prod_gradient_gradient(op: Operator, dy: Array, x: Array, g: Array) -> tuple[Array, Array]:
     """Gradients of ReduceProdGradient: products of all factors but two, of which both may be 0."""
     axes = reduced_axes(op, x.shape)
@@ -118,10 +99,3 @@ def reduce_prod_gradient_gradient(op: Operator, dy: Array, x: Array, g: Array) -
     pairs = np.where((zeros == 2) & is_zero, product * (all_zeros - g), pairs)
     pairs = np.where(product == 0, 0, pairs)  # so small a product that its quotients are not told any more
     return (g * without).sum(axis=axes, keepdims=along(op)), spread(op, dy, x) * pairs
-
-
-@register_gradient("ReduceProdGradient")
-def reduce_prod_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do, (dy, x, _) = Steps(op), op.inputs
-    of_dy, of_x = do.several(2, "ReduceProdGradientGradient", dy, x, g_output[0], **op.args)
-    return do.answer(of_dy, of_x, None)

@@ -28,7 +28,7 @@ from .registry import (
     operator,
     register_gradient,
 )
-from .steps import Steps, arriving
+from .steps import Steps
 
 WEIGHTED: dict[str, Any] = {"grad_on_weights": 0}
 SUM_FORMULA = "yₛ = Σ xᵢ over the rows i of segment s"
@@ -322,7 +322,7 @@ def weights_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """The rule of the gradient of a weighted sum: ∂x and ∂w come from one of ∂dx and ∂dw in place of x and w."""
     do, (weights, dy, lengths, x, *indices) = Steps(op), op.inputs
     rows = do("Gather", x, *indices) if indices else x
-    g_rows, g_weights = do.or_zeros(arriving(g_output, 2), [rows, weights])
+    g_rows, g_weights = do.or_zeros(g_output, [rows, weights])
     g_dy = do(
         "Sum",
         do("LengthsWeightedSum", g_rows, weights, lengths, **op.args),

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
+from .gradients import gradient_of
 from .indexing import check_indices
 from .inference import described, misfit, need_floats, need_integers
 from .matrices import canonical_axis
@@ -122,13 +123,11 @@ def top_k_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], op.outputs[1], op.inputs[0]])
 
 
-@operator(
-    "TopKGradientGradient",
+@gradient_of(
+    "TopKGradient",
     "dvalues, indices, ∂dx -> ∂dvalues",
-    formula="∂dvalues = ∂dx at indices",
     derivative="the gradient of ∂dx is that of ∂dvalues at indices, 0 elsewhere",
     infer=top_second_spec,
-    args=TOP_ARGS,
 )
 def top_k_gradient_gradient(op: Operator, dvalues: Array, indices: Array, g_dx: Array) -> Array:
     """Gradient of TopKGradient; 0 where there was nothing left to pick."""
@@ -137,11 +136,6 @@ def top_k_gradient_gradient(op: Operator, dvalues: Array, indices: Array, g_dx: 
     missing[axis] = 0, max(indices.shape[axis] - g_dx.shape[axis], 0)
     there = indices[(slice(None),) * axis + (slice(0, g_dx.shape[axis]),)]
     return np.pad(np.take_along_axis(g_dx, there, axis=axis), missing)
-
-
-@register_gradient("TopKGradient")
-def top_k_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs[:2], g_output[0]])
 
 
 @register_gradient("TopKGradientGradient")

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .elementwise import elementwise_gradient, straight_pieces
+from .gradients import gradient_of, straight_pieces
 from .inference import elementwise, like_first, misfit, need_integers
 from .registry import (
     Array,
@@ -33,7 +33,7 @@ def abs_(op: Operator, x: Array) -> Array:
     return np.abs(x)
 
 
-@elementwise_gradient("Abs", reads="x, dy", derivative="∂dy = ∂dx · sign x")
+@gradient_of("Abs", "x, dy -> dx", derivative="∂dy = ∂dx · sign x")
 def abs_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Abs; 0 at the corner."""
     return dy * np.sign(x)

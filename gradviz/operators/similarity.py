@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..program import Operator
+from .gradients import gradient_of
 from .inference import result_dtype
 from .loss import distance_gradient_spec, distance_spec, row_count
 from .registry import (
@@ -10,11 +11,10 @@ from .registry import (
     ArraySpec,
     Gradients,
     RuleAnswer,
-    op_gradient,
     operator,
     register_gradient,
 )
-from .steps import Steps, arriving
+from .steps import Steps
 
 FLOOR = 1e-12
 """Squared lengths below this count as this much, so that the angle with a vector of zeros is defined."""
@@ -54,10 +54,9 @@ def dot_product(op: Operator, x: Array, y: Array) -> Array:
     return inner(x, y)
 
 
-@operator(
-    "DotProductGradient",
+@gradient_of(
+    "DotProduct",
     "x, y, dz -> dx, dy",
-    formula="dxᵢⱼ = dzᵢ · yᵢⱼ, dyᵢⱼ = dzᵢ · xᵢⱼ",
     derivative="∂xᵢⱼ = dzᵢ · ∂dyᵢⱼ, ∂yᵢⱼ = dzᵢ · ∂dxᵢⱼ, ∂dzᵢ = Σⱼ (∂dxᵢⱼ · yᵢⱼ + xᵢⱼ · ∂dyᵢⱼ)",
     infer=comparison_gradient_spec,
 )
@@ -97,8 +96,8 @@ COSINE_SECOND = (
 )
 
 
-@operator(
-    "CosineSimilarityGradient",
+@gradient_of(
+    "CosineSimilarity",
     "x, y, dz -> dx, dy",
     formula="dxᵢ = dzᵢ (yᵢ / (|xᵢ| |yᵢ|) - zᵢ xᵢ / |xᵢ|²), dy likewise, zᵢ = xᵢ·yᵢ / (|xᵢ| |yᵢ|); "
     "|xᵢ| < 10⁻⁶ counts as 10⁻⁶, a constant",
@@ -127,10 +126,9 @@ def l1_distance(op: Operator, x: Array, y: Array) -> Array:
     return np.abs(rows(x) - rows(y)).sum(axis=1)
 
 
-@operator(
-    "L1DistanceGradient",
+@gradient_of(
+    "L1Distance",
     "x, y, dz -> dx, dy",
-    formula="dxᵢⱼ = dzᵢ · sign(xᵢⱼ - yᵢⱼ), dy = -dx",
     derivative="∂dzᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ · sign(xᵢⱼ - yᵢⱼ)",
     infer=distance_gradient_spec,
 )
@@ -140,18 +138,11 @@ def l1_distance_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[A
     return dx, -dx
 
 
-@register_gradient("DotProduct")
-@register_gradient("CosineSimilarity")
-@register_gradient("L1Distance")
-def comparison_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(0, 1))
-
-
 @register_gradient("DotProductGradient")
 def dot_product_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """∂x and ∂y come from DotProductGradient itself, of ∂dx and ∂dy in place of x and y."""
     do, (x, y, dz) = Steps(op), op.inputs
-    g_dx, g_dy = do.or_zeros(arriving(g_output, 2), [x, y])
+    g_dx, g_dy = do.or_zeros(g_output, [x, y])
     g_dz = do("Sum", do("DotProduct", g_dx, y), do("DotProduct", x, g_dy))
     return do.answer(*do.several(2, op.type, g_dx, g_dy, dz), g_dz)
 
@@ -159,7 +150,7 @@ def dot_product_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @register_gradient("L1DistanceGradient")
 def l1_distance_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     do, (x, y, _) = Steps(op), op.inputs
-    g_dx, g_dy = do.or_zeros(arriving(g_output, 2), [x, y])
+    g_dx, g_dy = do.or_zeros(g_output, [x, y])
     signed = do("AbsGradient", do("Sub", x, y), do("Sub", g_dx, g_dy))
     return do.answer(None, None, do("DotProduct", signed, do.fill(x, 1.0)))
 
@@ -174,12 +165,7 @@ def cosine_second_spec(
     return tuple(ArraySpec(spec.shape, dtype) for spec in (x, y, dz))
 
 
-@operator(
-    "CosineSimilarityGradientGradient",
-    "x, y, dz, ∂dx, ∂dy -> ∂x, ∂y, ∂dz",
-    formula=COSINE_SECOND,
-    infer=cosine_second_spec,
-)
+@gradient_of("CosineSimilarityGradient", "x, y, dz, ∂dx, ∂dy -> ∂x, ∂y, ∂dz", infer=cosine_second_spec)
 def cosine_similarity_gradient_gradient(
     op: Operator, x: Array, y: Array, dz: Array, g_dx: Array, g_dy: Array
 ) -> tuple[Array, Array, Array]:
@@ -194,10 +180,3 @@ def cosine_similarity_gradient_gradient(
         return sum(along(a, dz * factor) * array for factor, array in terms)
 
     return side(x, y, g_dx, g_dy, by_x, q), side(y, x, g_dy, g_dx, by_y, r), p - z * (q + r)
-
-
-@register_gradient("CosineSimilarityGradient")
-def cosine_similarity_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do = Steps(op)
-    both = do.or_zeros(arriving(g_output, 2), op.inputs[:2])
-    return do.answer(*do.several(3, "CosineSimilarityGradientGradient", *op.inputs, *both))

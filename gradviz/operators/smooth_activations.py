@@ -6,8 +6,8 @@ from math import pi, sqrt
 import numpy as np
 
 from ..program import Operator
-from .elementwise import elementwise_gradient, second_derivative
 from .error_function import normal_cdf, normal_density
+from .gradients import gradient_of, second_derivative
 from .inference import elementwise
 from .registry import Array, operator
 from .steps import Steps
@@ -32,7 +32,7 @@ def softplus(op: Operator, x: Array) -> Array:
     return np.logaddexp(0, x)
 
 
-@elementwise_gradient("Softplus", reads="y, dy", derivative="∂dy = ∂dx · (1 - e⁻ʸ), ∂y = ∂dx · dy · e⁻ʸ")
+@gradient_of("Softplus", "y, dy -> dx", derivative="∂dy = ∂dx · (1 - e⁻ʸ), ∂y = ∂dx · dy · e⁻ʸ")
 def softplus_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Softplus from its output."""
     return dy * -np.expm1(-y)
@@ -50,9 +50,7 @@ def softsign(op: Operator, x: Array) -> Array:
     return x / (1 + np.abs(x))
 
 
-@elementwise_gradient(
-    "Softsign", reads="x, dy", derivative="∂dy = ∂dx / (1 + |x|)², ∂x = -2 ∂dx · dy · sign x / (1 + |x|)³"
-)
+@gradient_of("Softsign", "x, dy -> dx", derivative="∂dy = ∂dx / (1 + |x|)², ∂x = -2 ∂dx · dy · sign x / (1 + |x|)³")
 def softsign_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Softsign."""
     return dy / np.square(1 + np.abs(x))
@@ -71,9 +69,9 @@ def swish(op: Operator, x: Array) -> Array:
     return np.maximum(x, -FAR) * logistic(x)
 
 
-@elementwise_gradient(
+@gradient_of(
     "Swish",
-    reads="x, y, dy",
+    "x, y, dy -> dx",
     derivative="∂dy = ∂dx · (σ(x) + y σ(-x)), ∂x = ∂dx · dy · σ'(x) (1 - y), ∂y = ∂dx · dy · σ(-x)",
 )
 def swish_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
@@ -101,9 +99,9 @@ def mish(op: Operator, x: Array) -> Array:
     return np.maximum(x, -FAR) * np.tanh(np.logaddexp(0, x))
 
 
-@elementwise_gradient(
+@gradient_of(
     "Mish",
-    reads="x, y, dy",
+    "x, y, dy -> dx",
     derivative="∂dy = ∂dx · (t + x · σ(x) (1 - t²)), ∂x = ∂dx · dy · σ(x) (1 - t²) (2 + x (1 - σ(x) - 2 t σ(x)))",
 )
 def mish_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
@@ -143,7 +141,7 @@ def gelu(op: Operator, x: Array) -> Array:
     return 0.5 * np.maximum(x, -FAST_FAR) * (1 + np.tanh(FAST_SCALE * near * (1 + FAST_CUBIC * near * near)))
 
 
-@elementwise_gradient("Gelu", reads="dy, x", derivative="∂dy = ∂dx · (Φ(x) + x · φ(x)), ∂x = ∂dx · dy · φ(x) (2 - x²)")
+@gradient_of("Gelu", "dy, x -> dx", derivative="∂dy = ∂dx · (Φ(x) + x · φ(x)), ∂x = ∂dx · dy · φ(x) (2 - x²)")
 def gelu_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Gelu, of the approximation where that was used."""
     if not op.args.get("fast_gelu", 0):
@@ -185,9 +183,9 @@ def logit(op: Operator, x: Array) -> Array:
     return np.log(p / (1 - p))
 
 
-@elementwise_gradient(
+@gradient_of(
     "Logit",
-    reads="x, dy",
+    "x, dy -> dx",
     derivative="∂dy = ∂dx / (x (1 - x)), ∂x = ∂dx · dy (2x - 1) / (x (1 - x))² where eps ≤ x ≤ 1 - eps, else 0",
 )
 def logit_gradient(op: Operator, x: Array, dy: Array) -> Array:

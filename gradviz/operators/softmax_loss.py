@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator, RunError
+from .gradients import gradient_of
 from .inference import described, misfit, need_floats, need_integers, result_dtype
 from .loss import check_labels, each_row, weighed
 from .matrices import as_matrix, canonical_axis, matrix_shape
@@ -197,13 +198,7 @@ def loss_second_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *rest: Array
     return ArraySpec(x.shape, dtype), ArraySpec(others[-1].shape, dtype)
 
 
-@operator(
-    "SoftmaxWithLossGradientGradient",
-    "x, labels, weights?, p, dloss, ∂dx -> ∂p, ∂dloss",
-    formula=LOSS_SECOND,
-    infer=loss_second_spec,
-    args=ARGS,
-)
+@gradient_of("SoftmaxWithLossGradient", "x, labels, weights?, p, dloss, ∂dx -> ∂p, ∂dloss", infer=loss_second_spec)
 def softmax_with_loss_gradient_gradient(op: Operator, x: Array, labels: Array, *rest: Array) -> tuple[Array, Array]:
     """Gradients of SoftmaxWithLossGradient; `weights` stand before p where there are any."""
     *weights, p, dloss, g_dx = rest
@@ -213,9 +208,3 @@ def softmax_with_loss_gradient_gradient(op: Operator, x: Array, labels: Array, *
     counts = labels.reshape(p2.shape).sum(axis=1, keepdims=True) if op.args.get("label_prob", 0) else 1
     g_dloss = (shared * off_labels(op, p2, labels)).sum().reshape(dloss.shape)
     return (shared * dloss.reshape(()) * counts).reshape(p.shape), g_dloss
-
-
-@register_gradient("SoftmaxWithLossGradient")
-def softmax_with_loss_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    last = len(op.inputs) - 1
-    return op_gradient(op, [*op.inputs, g_output[0]], wanted=(last - 1, last))

@@ -6,13 +6,13 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
+from .gradients import gradient_of
 from .inference import described, misfit, need_floats, result_dtype
 from .registry import (
     Array,
     ArraySpec,
     Gradients,
     RuleAnswer,
-    op_gradient,
     operator,
     register_gradient,
 )
@@ -47,14 +47,7 @@ def sum_elements(op: Operator, x: Array) -> Array:
     return x.sum() / divisor(op, x)
 
 
-@operator(
-    "SumElementsGradient",
-    "x, dy -> dx",
-    formula="dxᵢ = dy",
-    derivative="∂dy = Σᵢ ∂dxᵢ",
-    infer=total_gradient_spec,
-    args=ARGS,
-)
+@gradient_of("SumElements", "x, dy -> dx", derivative="∂dy = Σᵢ ∂dxᵢ", infer=total_gradient_spec)
 def sum_elements_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of SumElements: the same for each element of x."""
     return np.full_like(x, dy.reshape(()) / divisor(op, x))
@@ -66,13 +59,8 @@ def sum_sqr_elements(op: Operator, x: Array) -> Array:
     return (x * x).sum() / divisor(op, x)
 
 
-@operator(
-    "SumSqrElementsGradient",
-    "x, dy -> dx",
-    formula="dxᵢ = 2 dy · xᵢ",
-    derivative="∂dy = 2 Σᵢ ∂dxᵢ · xᵢ, ∂xᵢ = 2 dy · ∂dxᵢ",
-    infer=total_gradient_spec,
-    args=ARGS,
+@gradient_of(
+    "SumSqrElements", "x, dy -> dx", derivative="∂dy = 2 Σᵢ ∂dxᵢ · xᵢ, ∂xᵢ = 2 dy · ∂dxᵢ", infer=total_gradient_spec
 )
 def sum_sqr_elements_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of SumSqrElements."""
@@ -111,25 +99,16 @@ def lp_norm(op: Operator, x: Array) -> Array:
     return (terms.sum() / divisor(op, x)).reshape((1,))
 
 
-@operator(
-    "LpNormGradient",
+@gradient_of(
+    "LpNorm",
     "x, dy -> dx",
-    formula="dxᵢ = dy · sign xᵢ for p = 1, 2 dy · xᵢ for p = 2",
     derivative="∂dy = Σᵢ ∂dxᵢ · sign xᵢ for p = 1; for p = 2 ∂dy = 2 Σᵢ ∂dxᵢ · xᵢ, ∂xᵢ = 2 dy · ∂dxᵢ",
     infer=total_gradient_spec,
-    args=NORM_ARGS,
 )
 def lp_norm_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of LpNorm."""
     slope = np.sign(x) if norm_power(op) == 1 else 2 * x
     return slope * (dy.reshape(()) / divisor(op, x))
-
-
-@register_gradient("SumElements")
-@register_gradient("SumSqrElements")
-@register_gradient("LpNorm")
-def total_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.inputs[0], g_output[0]])
 
 
 @register_gradient("SumElementsGradient")

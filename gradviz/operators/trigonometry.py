@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..program import Operator
-from .elementwise import elementwise_gradient, second_derivative
+from .gradients import gradient_of, second_derivative
 from .inference import elementwise
 from .registry import Array, operator
 from .steps import Steps
@@ -17,7 +17,7 @@ def sin(op: Operator, x: Array) -> Array:
     return np.sin(x)
 
 
-@elementwise_gradient("Sin", reads="x, dy", derivative="∂dy = ∂dx · cos x, ∂x = -∂dx · dy · sin x")
+@gradient_of("Sin", "x, dy -> dx", derivative="∂dy = ∂dx · cos x, ∂x = -∂dx · dy · sin x")
 def sin_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Sin."""
     return dy * np.cos(x)
@@ -34,7 +34,7 @@ def cos(op: Operator, x: Array) -> Array:
     return np.cos(x)
 
 
-@elementwise_gradient("Cos", reads="x, dy", derivative="∂dy = -∂dx · sin x, ∂x = -∂dx · dy · cos x")
+@gradient_of("Cos", "x, dy -> dx", derivative="∂dy = -∂dx · sin x, ∂x = -∂dx · dy · cos x")
 def cos_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Cos."""
     return -dy * np.sin(x)
@@ -51,7 +51,7 @@ def tan(op: Operator, x: Array) -> Array:
     return np.tan(x)
 
 
-@elementwise_gradient("Tan", reads="x, dy", derivative="∂dy = ∂dx / cos² x, ∂x = 2 ∂dx · dy · tan x / cos² x")
+@gradient_of("Tan", "x, dy -> dx", derivative="∂dy = ∂dx / cos² x, ∂x = 2 ∂dx · dy · tan x / cos² x")
 def tan_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Tan."""
     return dy / np.square(np.cos(x))
@@ -68,7 +68,7 @@ def asin(op: Operator, x: Array) -> Array:
     return np.arcsin(x)
 
 
-@elementwise_gradient("Asin", reads="x, dy", derivative="∂dy = ∂dx / √(1 - x²), ∂x = ∂dx · dy · x / √(1 - x²)³")
+@gradient_of("Asin", "x, dy -> dx", derivative="∂dy = ∂dx / √(1 - x²), ∂x = ∂dx · dy · x / √(1 - x²)³")
 def asin_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Asin."""
     return dy / np.sqrt(1 - x * x)
@@ -86,7 +86,7 @@ def acos(op: Operator, x: Array) -> Array:
     return np.arccos(x)
 
 
-@elementwise_gradient("Acos", reads="x, dy", derivative="∂dy = -∂dx / √(1 - x²), ∂x = -∂dx · dy · x / √(1 - x²)³")
+@gradient_of("Acos", "x, dy -> dx", derivative="∂dy = -∂dx / √(1 - x²), ∂x = -∂dx · dy · x / √(1 - x²)³")
 def acos_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Acos."""
     return -dy / np.sqrt(1 - x * x)
@@ -104,7 +104,7 @@ def atan(op: Operator, x: Array) -> Array:
     return np.arctan(x)
 
 
-@elementwise_gradient("Atan", reads="x, dy", derivative="∂dy = ∂dx / (1 + x²), ∂x = -2 ∂dx · dy · x / (1 + x²)²")
+@gradient_of("Atan", "x, dy -> dx", derivative="∂dy = ∂dx / (1 + x²), ∂x = -2 ∂dx · dy · x / (1 + x²)²")
 def atan_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Atan."""
     return dy / (1 + x * x)
@@ -123,7 +123,7 @@ def sinh(op: Operator, x: Array) -> Array:
     return np.sinh(x)
 
 
-@elementwise_gradient("Sinh", reads="dy, x", derivative="∂dy = ∂dx · cosh x, ∂x = ∂dx · dy · sinh x")
+@gradient_of("Sinh", "dy, x -> dx", derivative="∂dy = ∂dx · cosh x, ∂x = ∂dx · dy · sinh x")
 def sinh_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Sinh."""
     return dy * np.cosh(x)
@@ -140,7 +140,7 @@ def cosh(op: Operator, x: Array) -> Array:
     return np.cosh(x)
 
 
-@elementwise_gradient("Cosh", reads="dy, x", derivative="∂dy = ∂dx · sinh x, ∂x = ∂dx · dy · cosh x")
+@gradient_of("Cosh", "dy, x -> dx", derivative="∂dy = ∂dx · sinh x, ∂x = ∂dx · dy · cosh x")
 def cosh_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Cosh."""
     return dy * np.sinh(x)
