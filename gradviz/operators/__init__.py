@@ -3,16 +3,7 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from .registry import (
-    ArraySpec,
-    OperatorType,
-    is_constant,
-    lookup,
-    register_gradient,
-    register_kernel,
-    similar,
-    types,
-)
+from .registry import ArraySpec, OperatorType, is_constant, lookup, register_gradient, register_kernel, similar, types
 
 __all__ = [
     "ArraySpec",

@@ -8,7 +8,7 @@ from ..program import Operator
 from .gradients import gradient_of, second_derivative, straight_pieces
 from .inference import elementwise
 from .matrices import as_matrix, canonical_axis
-from .registry import Array, ArraySpec, operator
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .steps import Steps
 
 
@@ -90,10 +90,12 @@ def softmax(op: Operator, x: Array) -> Array:
     return y.reshape(x.shape)
 
 
-SOFTMAX_SECOND = "∂yᵢⱼ = ∂dxᵢⱼ (dyᵢⱼ - Σₖ dyᵢₖ yᵢₖ) - dyᵢⱼ Σₖ ∂dxᵢₖ yᵢₖ, ∂dyᵢⱼ = yᵢⱼ (∂dxᵢⱼ - Σₖ ∂dxᵢₖ yᵢₖ)"
-
-
-@gradient_of("Softmax", "y, dy -> dx", derivative=SOFTMAX_SECOND, infer=rows)
+@gradient_of(
+    "Softmax",
+    "y, dy -> dx",
+    derivative="∂yᵢⱼ = ∂dxᵢⱼ (dyᵢⱼ - Σₖ dyᵢₖ yᵢₖ) - dyᵢⱼ Σₖ ∂dxᵢₖ yᵢₖ, ∂dyᵢⱼ = yᵢⱼ (∂dxᵢⱼ - Σₖ ∂dxᵢₖ yᵢₖ)",
+    infer=rows,
+)
 def softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Softmax from its output."""
     axis = op.args.get("axis", 1)
@@ -101,14 +103,11 @@ def softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
     return (y2 * (dy2 - (dy2 * y2).sum(axis=1, keepdims=True))).reshape(y.shape)
 
 
-def rows_twice(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of SoftmaxGradientGradient."""
-    return rows(op, *specs), rows(op, specs[0], specs[2])
-
-
-@gradient_of("SoftmaxGradient", "y, dy, ∂dx -> ∂y, ∂dy", infer=rows_twice)
-def softmax_gradient_gradient(op: Operator, y: Array, dy: Array, g_dx: Array) -> tuple[Array, Array]:
-    """Gradients of SoftmaxGradient."""
-    y2, dy2, g2 = (as_matrix(array, op.args.get("axis", 1)) for array in (y, dy, g_dx))
-    mean_dy, mean_g = ((array * y2).sum(axis=1, keepdims=True) for array in (dy2, g2))
-    return (g2 * (dy2 - mean_dy) - dy2 * mean_g).reshape(y.shape), (y2 * (g2 - mean_g)).reshape(y.shape)
+@register_gradient("SoftmaxGradient")
+def softmax_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """Of matrices, Σₖ dyᵢₖ yᵢₖ is a DotProduct, by which RowMul multiplies each row."""
+    do, blobs = Steps(op), [*op.inputs, g_output[0]]
+    y, dy, g_dx = (do("Flatten", blob, axis=op.args.get("axis", 1)) for blob in blobs)
+    by_dy, by_g = do("RowMul", g_dx, do("DotProduct", dy, y)), do("RowMul", dy, do("DotProduct", g_dx, y))
+    g_y = do("Sub", do("Sub", do("Mul", g_dx, dy), by_dy), by_g)
+    return do.answer(do("ResizeLike", g_y, op.inputs[0]), do(op.type, op.inputs[0], g_output[0], **op.args))

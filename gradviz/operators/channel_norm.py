@@ -13,15 +13,7 @@ import numpy as np
 from ..program import Operator
 from .inference import described, elementwise, misfit, need_floats, result_dtype, slot
 from .normalization import only_through_first, second_formula, through_standardization
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    op_gradient,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 
 CHANNEL_SECOND = second_formula("r = inv_std, x̂ = r (x - mean)")
 INSTANCE_ARGS: dict[str, Any] = {"epsilon": 1e-5, "order": "NCHW"}

@@ -9,10 +9,11 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .gradients import gradient_of
-from .inference import described, elementwise, misfit, need_floats, result_dtype, same_shape
+from .inference import described, elementwise, misfit, need_floats, result_dtype
 from .loss import FLOOR, rows_and_classes, weighed
-from .registry import Array, ArraySpec, operator
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .smooth_activations import logistic
+from .steps import Steps
 
 LOGIT_ARGS: dict[str, Any] = {"log_D_trick": 0, "unjoined_lr_loss": 0}
 
@@ -71,32 +72,19 @@ SOFT_SECOND = "∂dyᵢ = -Σⱼ ∂dxᵢⱼ labelsᵢⱼ / xᵢⱼ, ∂xᵢⱼ 
 @gradient_of("CrossEntropy", "x, labels, dy -> dx", derivative=SOFT_SECOND, infer=soft_gradient_spec)
 def cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
     """Gradient of CrossEntropy; 0 where the floor, a constant, stood in for the probability."""
-    return (-dy.reshape((-1, 1)) * soft_slope(x, labels)).reshape(x.shape)
-
-
-def soft_slope(x: Array, labels: Array) -> Array:
-    """label / x, (n, classes); 0 where x is below the floor."""
     x2 = x.reshape(rows_and_classes(x.shape))
-    return np.where(x2 < FLOOR, 0, labels.reshape(x2.shape) / np.maximum(x2, FLOOR))
+    slope = np.where(x2 < FLOOR, 0, labels.reshape(x2.shape) / np.maximum(x2, FLOOR))
+    return (-dy.reshape((-1, 1)) * slope).reshape(x.shape)
 
 
-def soft_second_spec(
-    op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, g_dx: ArraySpec
-) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of CrossEntropyGradientGradient."""
-    dtype = result_dtype(soft_gradient_spec(op, x, labels, dy), same_shape(op, x, labels, g_dx))
-    return ArraySpec(x.shape, dtype), ArraySpec(dy.shape, result_dtype(x, labels, g_dx))
-
-
-@gradient_of("CrossEntropyGradient", "x, labels, dy, ∂dx -> ∂x, ∂dy", infer=soft_second_spec)
-def cross_entropy_gradient_gradient(
-    op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array
-) -> tuple[Array, Array]:
-    """Gradients of CrossEntropyGradient."""
-    slope = soft_slope(x, labels)
-    weighted = g_dx.reshape(slope.shape) * slope
-    g_x = weighted * dy.reshape((-1, 1)) / np.maximum(x.reshape(slope.shape), FLOOR)
-    return g_x.reshape(x.shape), -weighted.sum(axis=1)
+@register_gradient("CrossEntropyGradient")
+def cross_entropy_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """dx is dy times a slope, -labels / x; CrossEntropyGradient with that in place of labels is how it bends."""
+    do, (x, labels, dy) = Steps(op), op.inputs
+    one = do.fill(dy, 1.0)
+    slope = do(op.type, x, labels, one)
+    g_slope, g_dy = do.of_factors(g_output[0], slope, dy)
+    return do.answer(do(op.type, x, do("Mul", g_slope, slope), one), None, g_dy)
 
 
 def log_sigmoid(x: Array) -> Array:
@@ -126,16 +114,6 @@ def likelihood_slope(op: Operator, x: Array, t: Array) -> Array:
     if op.args.get("log_D_trick", 0):
         return (2 * t - 1) * logistic(-x)
     return t - logistic(x)
-
-
-def likelihood_bend(op: Operator, x: Array, t: Array) -> Array:
-    """The derivative of `likelihood_slope` by x."""
-    bend = -logistic(x) * logistic(-x)
-    if op.args.get("unjoined_lr_loss", 0):
-        return (1 - t) * bend
-    if op.args.get("log_D_trick", 0):
-        return (2 * t - 1) * bend
-    return bend
 
 
 def row_means(x: Array) -> Array:
@@ -208,27 +186,19 @@ def per_element(dy: Array, x: Array) -> Array:
     return dy.reshape((*dy.shape, 1)) / max(x.shape[-1], 1) if x.shape else dy
 
 
-def logits_second_spec(op: Operator, dy: ArraySpec, *specs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of the gradients of the gradients of the cross entropies of logits."""
-    dtype = logits_gradient_spec(op, dy, *specs).dtype
-    return ArraySpec(dy.shape, result_dtype(*specs)), ArraySpec(specs[0].shape, dtype)
-
-
-@gradient_of("SigmoidCrossEntropyWithLogitsGradient", "dy, x, targets, ∂dx -> ∂dy, ∂x", infer=logits_second_spec)
-def sigmoid_cross_entropy_gradient_gradient(
-    op: Operator, dy: Array, x: Array, targets: Array, g_dx: Array
-) -> tuple[Array, Array]:
-    """Gradients of SigmoidCrossEntropyWithLogitsGradient."""
-    g_x = -per_element(dy, x) * g_dx * likelihood_bend(op, x, targets)
-    return -row_means(g_dx * likelihood_slope(op, x, targets)), g_x
-
-
-@gradient_of(
-    "WeightedSigmoidCrossEntropyWithLogitsGradient", "dy, x, targets, weights, ∂dx -> ∂dy, ∂x", infer=logits_second_spec
-)
-def weighted_sigmoid_cross_entropy_gradient_gradient(
-    op: Operator, dy: Array, x: Array, targets: Array, weights: Array, g_dx: Array
-) -> tuple[Array, Array]:
-    """Gradients of WeightedSigmoidCrossEntropyWithLogitsGradient."""
-    weighted = g_dx * weights
-    return -row_means(weighted * (targets - logistic(x))), per_element(dy, x) * weighted * logistic(x) * logistic(-x)
+@register_gradient("SigmoidCrossEntropyWithLogitsGradient")
+@register_gradient("WeightedSigmoidCrossEntropyWithLogitsGradient")
+def logits_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """The slope bends by σ' = σ(x) σ(-x): it is that of the weighted type for targets of 0, with σ(-x) as weights."""
+    do, (dy, x, targets, *weights), g_dx = Steps(op), op.inputs, g_output[0]
+    slope = do(op.type, do.fill(dy, 1.0), x, targets, *weights, **op.args)
+    _, g_dy = do.of_factors(g_dx, slope, dy)
+    if op.args.get("unjoined_lr_loss", 0):
+        weights = [do("Sub", do.fill(x, 1.0), targets)]
+    elif op.args.get("log_D_trick", 0):
+        weights = [do("Sub", do("Scale", targets, scale=2.0), do.fill(x, 1.0))]
+    weight = do("Mul", g_dx, do("Sigmoid", do("Negative", x)))
+    for factor in weights:
+        weight = do("Mul", weight, factor)
+    type = "WeightedSigmoidCrossEntropyWithLogitsGradient"
+    return do.answer(g_dy, do(type, dy, x, do.fill(x, 0.0), weight))

@@ -99,7 +99,7 @@ def rule_by_slots(type: str) -> Rule:
             do = Steps(op)
             xs, ys = dict(zip(inputs.filled(len(op.inputs)), op.inputs, strict=True)), outputs.filled(len(op.outputs))
             given = do.or_zeros(g_output, [xs.get(y[1:], made) for y, made in zip(ys, op.outputs, strict=True)])
-            row = [*op.inputs, *op.outputs, *given]
+            row: Gradients = [*op.inputs, *op.outputs, *given]
             made = do.several(len(wanted), f"{type}Gradient", *[row[place] for place in read], **op.args)
             return do.answer(*[made[wanted.index(at)] if at in wanted else None for at in range(len(op.inputs))])
         row = [*op.inputs, *op.outputs, *g_output]

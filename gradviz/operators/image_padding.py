@@ -9,14 +9,7 @@ from .arguments import bad_argument
 from .gradients import gradient_of
 from .inference import misfit, need_floats
 from .padding import unpadded
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .steps import Steps
 
 PAD_ARGS: dict[str, Any] = {

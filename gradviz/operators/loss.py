@@ -189,7 +189,7 @@ def cross_entropy_second_spec(
 def label_cross_entropy_gradient_gradient(
     op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array
 ) -> tuple[Array, Array]:
-    """Gradients of LabelCrossEntropyGradient."""
+    """Gradients of LabelCrossEntropyGradient: like it, they touch one element of each row."""
     shape, labels = rows_and_classes(x.shape), labels.reshape(-1)
     check_labels(labels, shape[1])
     place = each_row(labels), labels

@@ -15,18 +15,11 @@ and what arrives at dscale = Σ dy x̂ adds ∂dscale dy to h and ∂dscale x̂ 
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from ..program import Operator
+from ..program import Gradient, Operator
 from .gradients import gradient_of
 from .inference import described, misfit, need_floats, result_dtype
-from .matrices import as_matrix, canonical_axis
-from .normalization import (
-    TINY,
-    normalize_spec,
-    norms,
-    standardized,
-)
+from .matrices import as_matrix
+from .normalization import TINY, standardized
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, register_gradient
 from .steps import Steps
 
@@ -122,21 +115,14 @@ def layer_norm_mean_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnsw
     return do.answer(means)
 
 
-@gradient_of(
-    "LayerNormStdGradient",
-    "dstd, mean, std, x, ∂dx -> ∂dstd, ∂x",
-    formula="∂dstd = Σ ∂dx x̂ / n, ∂x = (h - avg(h) - x̂ avg(h x̂)) / std, h = dstd ∂dx / n, x̂ = (x - mean) / std",
-    infer=like(0, 3),
-)
-def layer_norm_std_gradient_gradient(
-    op: Operator, dstd: Array, mean: Array, std: Array, x: Array, g_dx: Array
-) -> tuple[Array, Array]:
-    """Gradients of LayerNormStdGradient."""
-    x_hat, sigma = standardized(op, x, mean, std)
-    gather, g2 = mean_over(1, x_hat.shape[1]), g_dx.reshape(x_hat.shape)
-    h = dstd.reshape((-1, 1)) * g2 / max(x_hat.shape[1], 1)
-    g_x = (h - gather(h) - x_hat * gather(h * x_hat)) / sigma
-    return gather(g2 * x_hat).reshape(dstd.shape), g_x.reshape(x.shape)
+@register_gradient("LayerNormStdGradient")
+def layer_norm_std_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """dx is dstd times x̂ / n. Of LayerNormGradient, whose x stands for the y that it does not read, ∂x is x̂' h."""
+    do, (dstd, mean, std, x), g_dx = Steps(op), op.inputs, g_output[0]
+    slope = do(op.type, do.fill(dstd, 1.0), mean, std, x, **op.args)
+    _, g_dstd = do.of_factors(g_dx, slope, dstd)
+    h = do("Mul", g_dx, do("LayerNormMeanGradient", dstd, mean, std, x, **op.args))
+    return do.answer(g_dstd, None, None, do("LayerNormGradient", h, x, mean, std, x, **op.args))
 
 
 @gradient_of("RMSNormGradient", "dy, x, scale, inv_rms, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale", infer=like(0, 1, 2))
@@ -153,18 +139,17 @@ def rms_norm_gradient_gradient(
     return g_dy.reshape(x.shape), g_x.reshape(x.shape), terms.sum(axis=0).reshape(scale.shape)
 
 
-def normalize_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of NormalizeGradientGradient."""
-    return (normalize_spec(op, *specs),) * 2
+@register_gradient("NormalizeGradient")
+def normalize_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """As above with r = 1 / |x| and sums for means; x̂ is 0 where |x| counts as a constant."""
+    do, (x, dy), g_dx, along = Steps(op), op.inputs, g_output[0], {"axes": [op.args.get("axis", -1)]}
 
+    def inner(a: Gradient | None, b: str) -> str:
+        return do("ReduceSum", do("Mul", a, b), **along)
 
-@gradient_of("NormalizeGradient", "x, dy, ∂dx -> ∂x, ∂dy", infer=normalize_second_spec)
-def normalize_gradient_gradient(op: Operator, x: Array, dy: Array, g_dx: Array) -> tuple[Array, Array]:
-    """Gradients of NormalizeGradient."""
-    norm = norms(op, x)
-    r = 1 / np.maximum(norm, TINY)
-    axis = canonical_axis(op.args.get("axis", -1), x.shape)
-    g_dy, g_x = second(
-        dy, g_dx, 0 * dy, np.where(norm < TINY, 0, x * r), r, lambda a: a.sum(axis=axis, keepdims=True), centred=False
-    )
-    return g_x, g_dy
+    norm = do("Clip", do("ReduceL2", x, **along), min=TINY)
+    x_hat = do("Mul", x, do("ClipGradient", norm, do("Reciprocal", norm), min=TINY))
+    g_dy = do(op.type, x, g_dx, **op.args)
+    h = do("Div", do("Add", do("Mul", g_dx, inner(dy, x_hat)), do("Mul", dy, inner(g_dx, x_hat))), norm)
+    bent = do("Div", do("Mul", x_hat, inner(dy, g_dy)), norm)
+    return do.answer(do("Negative", do("Add", do(op.type, x, h, **op.args), bent)), g_dy)

@@ -263,51 +263,22 @@ PRELU_SECOND = (
 def prelu_gradient(op: Operator, y: Array, dy: Array, x: Array, slope: Array) -> tuple[Array, Array]:
     """Gradients of PRelu; it reads x, as the sign of y tells the piece only where the slope is positive."""
     laid = slope_shape(op, x.shape, slope.shape)
-    return np.where(x > 0, dy, dy * slope.reshape(laid)), of_slope(op, dy * x, x, slope)
-
-
-def of_slope(op: Operator, g: Array, x: Array, slope: Array) -> Array:
-    """The sum of g where x ≤ 0, over all elements that share a slope."""
-    laid = slope_shape(op, x.shape, slope.shape)
     channel = x.ndim - len(laid)
     others = tuple(axis for axis in range(x.ndim) if not laid or axis != channel)
-    return np.where(x > 0, 0, g).sum(axis=others).reshape(slope.shape)
-
-
-def prelu_second_spec(
-    op: Operator, dy: ArraySpec, x: ArraySpec, slope: ArraySpec, g_dx: ArraySpec, g_dslope: ArraySpec
-) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
-    """Inference of PReluGradientGradient."""
-    prelu_gradient_spec(op, g_dx, dy, x, slope)
-    if g_dslope.shape != slope.shape:
-        raise misfit(f"∂dslope must have the shape of slope {slope.shape}, got {described(g_dslope)}.")
-    return (
-        ArraySpec(x.shape, result_dtype(x, slope, g_dx, g_dslope)),
-        ArraySpec(x.shape, result_dtype(dy, g_dslope)),
-        ArraySpec(slope.shape, result_dtype(dy, g_dx)),
-    )
-
-
-@operator(
-    "PReluGradientGradient",
-    "dy, x, slope, ∂dx, ∂dslope -> ∂dy, ∂x, ∂slope",
-    formula=PRELU_SECOND,
-    infer=prelu_second_spec,
-    args=PRELU_ARGS,
-)
-def prelu_gradient_gradient(
-    op: Operator, dy: Array, x: Array, slope: Array, g_dx: Array, g_dslope: Array
-) -> tuple[Array, Array, Array]:
-    """Gradients of PReluGradient."""
-    laid = slope_shape(op, x.shape, slope.shape)
-    slopes, g_slopes = slope.reshape(laid), g_dslope.reshape(laid)
-    g_dy = np.where(x > 0, g_dx, g_dx * slopes + x * g_slopes)
-    return g_dy, np.where(x > 0, 0, dy * g_slopes), of_slope(op, dy * g_dx, x, slope)
+    dslope = np.where(x > 0, 0, dy * x).sum(axis=others)
+    return np.where(x > 0, dy, dy * slope.reshape(laid)), dslope.reshape(slope.shape)
 
 
 @register_gradient("PReluGradient")
 def prelu_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do, (_, dy, x, slope) = Steps(op), op.inputs
-    both = do.or_zeros(g_output, [x, slope])
-    g_dy, g_x, g_slope = do.several(3, "PReluGradientGradient", dy, x, slope, *both, **op.args)
-    return do.answer(None, g_dy, g_x, g_slope)
+    """Where x ≤ 0, dx is slope · dy and dslope the sum of x · dy."""
+    do, (y, dy, x, slope) = Steps(op), op.inputs
+    g_dx, g_dslope = do.or_zeros(g_output, [x, slope])
+    along = {"broadcast": 1, "axis": 1 if op.args.get("order", "NCHW") == "NCHW" else -1}
+    zero = do.fill(x, 0.0)
+    is_below = do("LE", x, zero)
+    dy_below, x_below = (do("Where", is_below, blob, zero) for blob in (dy, x))
+    by_dx, _ = do.several(2, op.type, y, g_dx, x, slope, **op.args)
+    g_dy = do("Add", by_dx, do("Mul", x_below, g_dslope, **along))
+    _, g_slope = do.several(2, "MulGradient", g_dx, dy_below, slope, **along)
+    return do.answer(None, g_dy, do("Mul", dy_below, g_dslope, **along), g_slope)

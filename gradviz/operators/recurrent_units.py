@@ -12,14 +12,7 @@ import numpy as np
 from ..program import Operator
 from .gradients import gradient_of
 from .inference import described, misfit, need_floats, need_integers, result_dtype
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .smooth_activations import logistic
 from .steps import Steps
 

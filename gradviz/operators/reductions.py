@@ -11,16 +11,7 @@ from ..program import Operator
 from .gradients import gradient_of
 from .inference import described, misfit, need_floats, result_dtype, slot
 from .matrices import canonical_axis
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    Inference,
-    RuleAnswer,
-    op_gradient,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, op_gradient, operator, register_gradient
 from .shaping import with_zeros
 from .steps import Steps
 

@@ -9,15 +9,7 @@ from .broadcasting import sum_to
 from .gradients import gradient_of
 from .inference import described, misfit, need_floats, need_integers
 from .matrices import canonical_axis
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    op_gradient,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps
 
 TILE_ARGS: dict[str, Any] = {"tiles": 1, "axis": 0}

@@ -11,15 +11,7 @@ from .gradients import gradient_of
 from .indexing import check_indices
 from .inference import described, misfit, need_floats, need_integers
 from .matrices import canonical_axis
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    op_gradient,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps
 
 INT64 = np.dtype(np.int64)

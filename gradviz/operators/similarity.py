@@ -6,14 +6,7 @@ from ..program import Operator
 from .gradients import gradient_of
 from .inference import result_dtype
 from .loss import distance_gradient_spec, distance_spec, row_count
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .steps import Steps
 
 FLOOR = 1e-12

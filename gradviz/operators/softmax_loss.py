@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator, RunError
-from .gradients import gradient_of
 from .inference import described, misfit, need_floats, need_integers, result_dtype
 from .loss import check_labels, each_row, weighed
 from .matrices import as_matrix, canonical_axis, matrix_shape
@@ -22,6 +21,7 @@ from .registry import (
     register_gradient,
     shape_source,
 )
+from .steps import Steps
 
 ARGS: dict[str, Any] = {"axis": 1, "scale": 1.0, "label_prob": 0, "average_by_batch_size": 0, "order": "NCHW"}
 
@@ -188,23 +188,14 @@ def softmax_with_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     ], g_input
 
 
-def loss_second_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *rest: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of SoftmaxWithLossGradientGradient."""
-    *others, g_dx = rest
-    dx = loss_gradient_spec(op, x, labels, *others)
-    if g_dx.shape != x.shape:
-        raise misfit(f"∂dx must have the shape {x.shape} of x, got {described(g_dx)}.")
-    dtype = result_dtype(dx, g_dx)
-    return ArraySpec(x.shape, dtype), ArraySpec(others[-1].shape, dtype)
+@register_gradient("SoftmaxWithLossGradient")
+def softmax_with_loss_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """dx is dloss times a slope, a straight line in p: from 0 to 1 it rises by each row's share."""
+    do, (*read, p, dloss) = Steps(op), op.inputs
 
+    def slope(p: str) -> str:
+        return do(op.type, *read, p, do.fill(dloss, 1.0), **op.args)
 
-@gradient_of("SoftmaxWithLossGradient", "x, labels, weights?, p, dloss, ∂dx -> ∂p, ∂dloss", infer=loss_second_spec)
-def softmax_with_loss_gradient_gradient(op: Operator, x: Array, labels: Array, *rest: Array) -> tuple[Array, Array]:
-    """Gradients of SoftmaxWithLossGradient; `weights` stand before p where there are any."""
-    *weights, p, dloss, g_dx = rest
-    p2 = as_matrix(p, op.args.get("axis", 1))
-    share: Array = row_share(op, p2.shape[0], *weights or [None])
-    shared = g_dx.reshape(p2.shape) * (share[:, None] if weights else share)
-    counts = labels.reshape(p2.shape).sum(axis=1, keepdims=True) if op.args.get("label_prob", 0) else 1
-    g_dloss = (shared * off_labels(op, p2, labels)).sum().reshape(dloss.shape)
-    return (shared * dloss.reshape(()) * counts).reshape(p.shape), g_dloss
+    g_slope, g_dloss = do.of_factors(g_output[0], slope(p), dloss)
+    share = do("Sub", slope(do.fill(p, 1.0)), slope(do.fill(p, 0.0)))
+    return do.answer(*[None] * len(read), do("Mul", g_slope, share), g_dloss)

@@ -55,6 +55,11 @@ class Steps:
         given = [term for term in terms if term is not None]
         return self("Sum", *given) if len(given) > 1 else next(iter(given), None)
 
+    def of_factors(self, g: Gradient | None, rows: str, factors: str) -> tuple[str, str]:
+        """The gradients of `rows` and of `factors`, one a row or one for all, where g is that of rows · factors."""
+        g_rows, g_factors = self.several(2, "MulGradient", g, rows, factors, broadcast=1, axis=0)
+        return g_rows, g_factors
+
     def answer(self, *g_input: Gradient | None) -> RuleAnswer:
         """What the rule returns. Inputs behind the last gradient that is given have none.
 

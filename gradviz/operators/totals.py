@@ -8,14 +8,7 @@ from ..program import Operator
 from .arguments import bad_argument
 from .gradients import gradient_of
 from .inference import described, misfit, need_floats, result_dtype
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .steps import Steps
 
 ARGS: dict[str, Any] = {"average": 0}
