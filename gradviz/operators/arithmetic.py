@@ -14,6 +14,7 @@ from .registry import (
     RuleAnswer,
     gradient_name,
     gradient_operator,
+    op_gradient,
     operator,
     register_gradient,
 )
@@ -43,8 +44,7 @@ def scale(op: Operator, x: Array) -> Array:
 
 @register_gradient("Scale")
 def scale_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x_grad = gradient_name(op.inputs[0])
-    return gradient_operator(op, "Scale", [g_output[0]], [x_grad]), [x_grad]
+    return op_gradient(op, [g_output[0]], type="Scale")
 
 
 @operator("Exp", "x -> y", formula="y = eˣ", derivative="dx = dy · y", infer=elementwise)
@@ -55,8 +55,7 @@ def exp(op: Operator, x: Array) -> Array:
 
 @register_gradient("Exp")
 def exp_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x_grad = gradient_name(op.inputs[0])
-    return gradient_operator(op, "Mul", [op.outputs[0], g_output[0]], [x_grad]), [x_grad]
+    return op_gradient(op, [op.outputs[0], g_output[0]], type="Mul")
 
 
 @operator("Log", "x -> y", formula="y = ln x", derivative="dx = dy / x", infer=elementwise)
@@ -67,8 +66,7 @@ def log(op: Operator, x: Array) -> Array:
 
 @register_gradient("Log")
 def log_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x_grad = gradient_name(op.inputs[0])
-    return gradient_operator(op, "Div", [g_output[0], op.inputs[0]], [x_grad]), [x_grad]
+    return op_gradient(op, [g_output[0], op.inputs[0]], type="Div")
 
 
 @operator("Sqr", "x -> y", formula="y = x²", derivative="dx = dy · 2x", infer=like_first)

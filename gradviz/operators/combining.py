@@ -23,26 +23,16 @@ from .registry import (
 )
 from .steps import Steps, arriving
 
+SHARED = "where xᵢ = y, shared evenly between those that are; else 0"
 
-@operator(
-    "Max",
-    "x, xs... -> y",
-    formula="y = maxᵢ xᵢ",
-    derivative="dxᵢ = dy where xᵢ = y, shared evenly between those that are; else 0",
-    infer=same_shape,
-)
+
+@operator("Max", "x, xs... -> y", formula="y = maxᵢ xᵢ", derivative=f"dxᵢ = dy {SHARED}", infer=same_shape)
 def max_(op: Operator, *xs: Array) -> Array:
     """The largest of each element of any number of arrays of one shape."""
     return reduce(np.maximum, xs)
 
 
-@operator(
-    "Min",
-    "x, xs... -> y",
-    formula="y = minᵢ xᵢ",
-    derivative="dxᵢ = dy where xᵢ = y, shared evenly between those that are; else 0",
-    infer=same_shape,
-)
+@operator("Min", "x, xs... -> y", formula="y = minᵢ xᵢ", derivative=f"dxᵢ = dy {SHARED}", infer=same_shape)
 def min_(op: Operator, *xs: Array) -> Array:
     """The smallest of each element of any number of arrays of one shape."""
     return reduce(np.minimum, xs)

@@ -3,6 +3,7 @@
 Comparisons have no gradient rule: their outputs are truth values.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..program import Operator
 from .broadcasting import ARGS, pair, y_along
 from .gradients import gradient_of
 from .inference import described, misfit, result_dtype, same_shape, slot
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
 from .steps import Steps
 
 BOOL = np.dtype(np.bool_)
@@ -20,42 +21,6 @@ BOOL = np.dtype(np.bool_)
 def compared(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
     """Inference of comparisons, whose inputs broadcast as those of Add."""
     return ArraySpec(pair(op, x, y).shape, BOOL)
-
-
-@operator("GT", "x, y -> z", formula="z = x > y", infer=compared, args=ARGS)
-def gt(op: Operator, x: Array, y: Array) -> Array:
-    """Whether x is greater than y, element by element."""
-    return x > y_along(op, x, y)
-
-
-@operator("GE", "x, y -> z", formula="z = x ≥ y", infer=compared, args=ARGS)
-def ge(op: Operator, x: Array, y: Array) -> Array:
-    """Whether x is at least y, element by element."""
-    return x >= y_along(op, x, y)
-
-
-@operator("LT", "x, y -> z", formula="z = x < y", infer=compared, args=ARGS)
-def lt(op: Operator, x: Array, y: Array) -> Array:
-    """Whether x is less than y, element by element."""
-    return x < y_along(op, x, y)
-
-
-@operator("LE", "x, y -> z", formula="z = x ≤ y", infer=compared, args=ARGS)
-def le(op: Operator, x: Array, y: Array) -> Array:
-    """Whether x is at most y, element by element."""
-    return x <= y_along(op, x, y)
-
-
-@operator("EQ", "x, y -> z", formula="z = (x = y)", infer=compared, args=ARGS)
-def eq(op: Operator, x: Array, y: Array) -> Array:
-    """Whether x equals y, element by element."""
-    return x == y_along(op, x, y)
-
-
-@operator("NE", "x, y -> z", formula="z = x ≠ y", infer=compared, args=ARGS)
-def ne(op: Operator, x: Array, y: Array) -> Array:
-    """Whether x differs from y, element by element."""
-    return x != y_along(op, x, y)
 
 
 def need_truths(op: Operator, spec: ArraySpec, position: int) -> None:
@@ -73,22 +38,27 @@ def joined(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
     return pair(op, x, y)
 
 
-@operator("And", "x, y -> z", formula="z = x ∧ y", infer=joined, args=ARGS)
-def and_(op: Operator, x: Array, y: Array) -> Array:
-    """Whether both hold, element by element."""
-    return np.logical_and(x, y_along(op, x, y))
+def element_by_element(
+    type: str, sign: str, asked: str, function: Callable[[Array, Array], Array], infer: Inference
+) -> None:
+    """Define an operator that answers what is `asked` of the elements of two arrays that broadcast."""
+
+    def kernel(op: Operator, x: Array, y: Array) -> Array:
+        return function(x, y_along(op, x, y))
+
+    kernel.__doc__ = f"{asked}, element by element."
+    operator(type, "x, y -> z", formula=f"z = {sign}", infer=infer, args=ARGS)(kernel)
 
 
-@operator("Or", "x, y -> z", formula="z = x ∨ y", infer=joined, args=ARGS)
-def or_(op: Operator, x: Array, y: Array) -> Array:
-    """Whether one or both hold, element by element."""
-    return np.logical_or(x, y_along(op, x, y))
-
-
-@operator("Xor", "x, y -> z", formula="z = x ⊻ y", infer=joined, args=ARGS)
-def xor(op: Operator, x: Array, y: Array) -> Array:
-    """Whether exactly one holds, element by element."""
-    return np.logical_xor(x, y_along(op, x, y))
+element_by_element("GT", "x > y", "Whether x is greater than y", np.greater, compared)
+element_by_element("GE", "x ≥ y", "Whether x is at least y", np.greater_equal, compared)
+element_by_element("LT", "x < y", "Whether x is less than y", np.less, compared)
+element_by_element("LE", "x ≤ y", "Whether x is at most y", np.less_equal, compared)
+element_by_element("EQ", "(x = y)", "Whether x equals y", np.equal, compared)
+element_by_element("NE", "x ≠ y", "Whether x differs from y", np.not_equal, compared)
+element_by_element("And", "x ∧ y", "Whether both hold", np.logical_and, joined)
+element_by_element("Or", "x ∨ y", "Whether one or both hold", np.logical_or, joined)
+element_by_element("Xor", "x ⊻ y", "Whether exactly one holds", np.logical_xor, joined)
 
 
 def negated(op: Operator, x: ArraySpec) -> ArraySpec:

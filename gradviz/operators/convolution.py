@@ -248,7 +248,7 @@ def filters_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """One operator for the gradients of filters, bias and images; ``no_bias`` tells it that there is no bias."""
     reads = [op.inputs[0], op.inputs[1], g_output[0]]
     if len(op.inputs) == 2:
-        return op_gradient(op, reads, wanted=(1, 0), no_bias=1)
+        return op_gradient(op, reads, wanted=(1, 0), args={**op.args, "no_bias": 1})
     return op_gradient(op, reads, wanted=(1, 2, 0))
 
 

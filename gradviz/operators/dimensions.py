@@ -1,5 +1,7 @@
 """Dimensions flattened, added, taken away, or told: the elements stay in their order."""
 
+from collections.abc import Callable
+from functools import wraps
 from math import prod
 from typing import Any
 
@@ -9,59 +11,44 @@ from ..program import Operator, RunError
 from .arguments import bad_argument
 from .inference import misfit
 from .matrices import matrix_shape
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 
 INT64 = np.dtype(np.int64)
-FLATTEN_ARGS: dict[str, Any] = {"axis": 1}
 DIMS_ARGS: dict[str, Any] = {"dims": ()}
-PREPEND_ARGS: dict[str, Any] = {"dim_size": 1}
 SHAPE_ARGS: dict[str, Any] = {"axes": ()}
 
 
-def flat_shape(op: Operator, shape: tuple[int, ...]) -> tuple[int, int]:
-    """Rows and columns of what Flatten makes."""
+Shape = tuple[int, ...]
+ShapeOf = Callable[[Operator, Shape], Shape]
+
+
+def in_order(type: str, **about: Any) -> Callable[[ShapeOf], ShapeOf]:
+    """Define an operator that puts the elements of x, in their order, into the shape that a function tells."""
+
+    def define(shape_of: ShapeOf) -> ShapeOf:
+        def infer(op: Operator, x: ArraySpec) -> ArraySpec:
+            return ArraySpec(shape_of(op, x.shape), x.dtype)
+
+        def kernel(op: Operator, x: Array) -> Array:
+            return x.reshape(shape_of(op, x.shape))
+
+        operator(type, "x -> y", infer=infer, **about)(wraps(shape_of)(kernel))
+        return shape_of
+
+    return define
+
+
+@in_order("Flatten", formula="y = x as a matrix", derivative="dx = dy in the shape of x", args={"axis": 1})
+def flatten(op: Operator, shape: Shape) -> Shape:
+    """x as a matrix: the dimensions before `axis` are its rows, the others its columns."""
     axis = op.args.get("axis", 1)
     return (prod(shape), 1) if axis == len(shape) else matrix_shape(shape, axis)
 
 
-def flatten_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of Flatten."""
-    return ArraySpec(flat_shape(op, x.shape), x.dtype)
-
-
-@operator(
-    "Flatten",
-    "x -> y",
-    formula="y = x as a matrix",
-    derivative="dx = dy in the shape of x",
-    infer=flatten_spec,
-    args=FLATTEN_ARGS,
-)
-def flatten(op: Operator, x: Array) -> Array:
-    """x as a matrix: the dimensions before `axis` are its rows, the others its columns."""
-    return x.reshape(flat_shape(op, x.shape))
-
-
-def vector_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of FlattenToVec."""
-    return ArraySpec((prod(x.shape),), x.dtype)
-
-
-@operator(
-    "FlattenToVec", "x -> y", formula="y = x as a vector", derivative="dx = dy in the shape of x", infer=vector_spec
-)
-def flatten_to_vec(op: Operator, x: Array) -> Array:
+@in_order("FlattenToVec", formula="y = x as a vector", derivative="dx = dy in the shape of x")
+def flatten_to_vec(op: Operator, shape: Shape) -> Shape:
     """All elements of x, row by row, in one dimension."""
-    return x.reshape(-1)
+    return (prod(shape),)
 
 
 def like_second(op: Operator, x: ArraySpec, like: ArraySpec) -> ArraySpec:
@@ -95,59 +82,31 @@ def said_dims(op: Operator, ndim: int) -> list[int]:
     return dims
 
 
-def expanded(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """`shape` with a 1 at each of `dims`, which count the dimensions of the result."""
+@in_order("ExpandDims", formula="y = x with dimensions of 1", derivative="dx = dy without them", args=DIMS_ARGS)
+def expand_dims(op: Operator, shape: Shape) -> Shape:
+    """x with a dimension of size 1 at each of `dims`, counted in y."""
     ndim = len(shape) + len(set(op.args.get("dims", ())))
     dims, sizes = said_dims(op, ndim), iter(shape)
     return tuple(1 if axis in dims else next(sizes) for axis in range(ndim))
 
 
-def expand_dims_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of ExpandDims."""
-    return ArraySpec(expanded(op, x.shape), x.dtype)
-
-
-@operator(
-    "ExpandDims",
-    "x -> y",
-    formula="y = x with dimensions of 1",
-    derivative="dx = dy without them",
-    infer=expand_dims_spec,
-    args=DIMS_ARGS,
-)
-def expand_dims(op: Operator, x: Array) -> Array:
-    """x with a dimension of size 1 at each of `dims`, counted in y."""
-    return x.reshape(expanded(op, x.shape))
-
-
-def squeezed(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """`shape` without `dims`, which must be of size 1."""
+@in_order("Squeeze", formula="y = x without dimensions of 1", derivative="dx = dy with them", args=DIMS_ARGS)
+def squeeze(op: Operator, shape: Shape) -> Shape:
+    """x without its dimensions `dims`, which are of size 1."""
     dims = said_dims(op, len(shape))
     if any(shape[axis] != 1 for axis in dims):
         raise misfit(f"dims {dims} of x of shape {shape} are not all of size 1.", "Name dimensions of size 1.")
     return tuple(size for axis, size in enumerate(shape) if axis not in dims)
 
 
-def squeeze_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of Squeeze."""
-    return ArraySpec(squeezed(op, x.shape), x.dtype)
-
-
-@operator(
-    "Squeeze",
-    "x -> y",
-    formula="y = x without dimensions of 1",
-    derivative="dx = dy with them",
-    infer=squeeze_spec,
-    args=DIMS_ARGS,
+@in_order(
+    "PrependDim",
+    formula="y = x, its first dimension cut in two",
+    derivative="dx = dy, its first two dimensions as one",
+    args={"dim_size": 1},
 )
-def squeeze(op: Operator, x: Array) -> Array:
-    """x without its dimensions `dims`, which are of size 1."""
-    return x.reshape(squeezed(op, x.shape))
-
-
-def prepended(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """`shape` with its first dimension cut into `dim_size` equal parts."""
+def prepend_dim(op: Operator, shape: Shape) -> Shape:
+    """x: (n, ...) -> y: (dim_size, n / dim_size, ...)."""
     parts = op.args.get("dim_size", 1)
     if parts < 1:
         raise bad_argument(op, "dim_size", "must be at least 1")
@@ -156,41 +115,12 @@ def prepended(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (parts, shape[0] // parts, *shape[1:])
 
 
-def prepend_dim_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of PrependDim."""
-    return ArraySpec(prepended(op, x.shape), x.dtype)
-
-
-@operator(
-    "PrependDim",
-    "x -> y",
-    formula="y = x, its first dimension cut in two",
-    derivative="dx = dy, its first two dimensions as one",
-    infer=prepend_dim_spec,
-    args=PREPEND_ARGS,
-)
-def prepend_dim(op: Operator, x: Array) -> Array:
-    """x: (n, ...) -> y: (dim_size, n / dim_size, ...)."""
-    return x.reshape(prepended(op, x.shape))
-
-
-def merge_dim_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of MergeDim."""
-    if len(x.shape) < 2:
-        raise misfit(f"x of shape {x.shape} has no two dimensions to make one of.")
-    return ArraySpec((x.shape[0] * x.shape[1], *x.shape[2:]), x.dtype)
-
-
-@operator(
-    "MergeDim",
-    "x -> y",
-    formula="y = x, its first two dimensions as one",
-    derivative="dx = dy in the shape of x",
-    infer=merge_dim_spec,
-)
-def merge_dim(op: Operator, x: Array) -> Array:
+@in_order("MergeDim", formula="y = x, its first two dimensions as one", derivative="dx = dy in the shape of x")
+def merge_dim(op: Operator, shape: Shape) -> Shape:
     """x: (m, n, ...) -> y: (m · n, ...)."""
-    return x.reshape(x.shape[0] * x.shape[1], *x.shape[2:])
+    if len(shape) < 2:
+        raise misfit(f"x of shape {shape} has no two dimensions to make one of.")
+    return (shape[0] * shape[1], *shape[2:])
 
 
 @register_gradient("Flatten")
@@ -198,9 +128,7 @@ def merge_dim(op: Operator, x: Array) -> Array:
 @register_gradient("MergeDim")
 @register_gradient("ResizeLike")
 def resized_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x_grad = gradient_name(op.inputs[0])
-    made = gradient_operator(op, "ResizeLike", [g_output[0], op.inputs[0]], [x_grad])
-    return made, [x_grad, *[None] * (len(op.inputs) - 1)]
+    return op_gradient(op, [g_output[0], op.inputs[0]], type="ResizeLike")
 
 
 @register_gradient("ExpandDims")
@@ -208,8 +136,7 @@ def resized_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @register_gradient("PrependDim")
 def undone_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     undone_by = {"ExpandDims": "Squeeze", "Squeeze": "ExpandDims", "PrependDim": "MergeDim"}
-    x_grad = gradient_name(op.inputs[0])
-    return gradient_operator(op, undone_by[op.type], [g_output[0]], [x_grad]), [x_grad]
+    return op_gradient(op, [g_output[0]], type=undone_by[op.type])
 
 
 def told_sizes(op: Operator, shape: tuple[int, ...]) -> list[int]:

@@ -9,16 +9,7 @@ from .arguments import bad_argument
 from .comparing import BOOL
 from .inference import described, misfit, need_floats
 from .randomness import SEED_ARGS, uniform
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps
 
 DROPOUT_ARGS: dict[str, Any] = {"ratio": 0.5, "is_test": 0, **SEED_ARGS}
@@ -93,13 +84,11 @@ def dropout_grad(op: Operator, dy: Array, mask: Array | None = None) -> Array:
 @register_gradient("Dropout")
 def dropout_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Without a gradient of y there is none: the mask is no place for one."""
-    x_grad = gradient_name(op.inputs[0])
     if op.args.get("is_test", 0):
-        return gradient_operator(op, "DropoutGrad", [g_output[0]], [x_grad]), [x_grad]
+        return op_gradient(op, [g_output[0]], type="DropoutGrad")
     if len(op.outputs) < 2:
         raise without_mask()
-    mask = [op.outputs[1]]
-    return gradient_operator(op, "DropoutGrad", [g_output[0], *mask], [x_grad]), [x_grad]
+    return op_gradient(op, [g_output[0], op.outputs[1]], type="DropoutGrad")
 
 
 @register_gradient("DropoutGrad")

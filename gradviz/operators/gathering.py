@@ -15,16 +15,7 @@ from .gradients import gradient_of
 from .indexing import check_indices, need_rows
 from .inference import described, misfit, need_floats, need_integers
 from .matrices import canonical_axis
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps
 
 GATHER_ARGS: dict[str, Any] = {"dense_gradient": 0, "axis": 0, "match_outer": 0}
@@ -83,13 +74,11 @@ def picked(op: Operator, x: Array, indices: Array, axis: int) -> Array:
 @register_gradient("Gather")
 def gather_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x, indices = op.inputs
-    x_grad = gradient_name(x)
     if op.args.get("axis", 0) != 0:
         args = {name: value for name, value in op.args.items() if name in BATCH_ARGS}
-        made = gradient_operator(op, "BatchGatherGradient", [x, indices, g_output[0]], [x_grad], args)
-        return made, [x_grad, None]
+        return op_gradient(op, [x, indices, g_output[0]], type="BatchGatherGradient", args=args)
     if op.args.get("dense_gradient", 0):
-        return gradient_operator(op, "SparseToDense", [indices, g_output[0], x], [x_grad]), [x_grad, None]
+        return op_gradient(op, [indices, g_output[0], x], type="SparseToDense")
     assert isinstance(g_output[0], str)
     return [], [GradientSlice(indices, g_output[0]), None]
 

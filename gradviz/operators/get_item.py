@@ -10,16 +10,7 @@ from ..program import Operator, RunError
 from .arguments import bad_argument
 from .gradients import gradient_of
 from .inference import described, misfit, need_floats, need_integers
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 
 ARGS: dict[str, Any] = {"index": "..."}
 _INTEGER = re.compile(r"-?\d+")
@@ -121,7 +112,5 @@ def get_item_gradient(op: Operator, x: Array, dy: Array, *indices: Array) -> Arr
 
 @register_gradient("GetItemGradient")
 def get_item_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    _, dy, *indices = op.inputs
-    dy_grad = gradient_name(dy)
-    made = gradient_operator(op, "GetItem", [g_output[0], *indices], [dy_grad])
-    return made, [None, dy_grad, *[None] * len(indices)]
+    _, _, *indices = op.inputs
+    return op_gradient(op, [g_output[0], *indices], (1,), "GetItem")

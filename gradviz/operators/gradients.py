@@ -24,8 +24,6 @@ from .registry import (
     Rule,
     RuleAnswer,
     Slots,
-    gradient_name,
-    gradient_operator,
     lookup,
     op_gradient,
     operator,
@@ -134,9 +132,7 @@ def straight_pieces(type: str) -> None:
     def piecewise_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         reads: Gradients = [*op.inputs]
         reads[place] = g_output[0]
-        g_input: Gradients = [None] * len(reads)
-        g_input[place] = made = gradient_name(op.inputs[place])
-        return gradient_operator(op, op.type, reads, [made]), g_input
+        return op_gradient(op, reads, (place,), op.type)
 
     register_gradient(f"{type}Gradient")(piecewise_rule)
 

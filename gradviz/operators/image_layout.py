@@ -9,16 +9,7 @@ from .arguments import bad_argument
 from .gradients import gradient_of
 from .inference import misfit
 from .matrices import canonical_axis
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps
 
 SHUFFLE_ARGS: dict[str, Any] = {"group": 1, "order": "NCHW"}
@@ -202,5 +193,4 @@ def undone_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         "SpaceToBatch": "BatchToSpace",
         "BatchToSpace": "SpaceToBatch",
     }
-    x_grad = gradient_name(op.inputs[0])
-    return gradient_operator(op, undone_by[op.type], [g_output[0]], [x_grad]), [x_grad]
+    return op_gradient(op, [g_output[0]], type=undone_by[op.type])

@@ -6,17 +6,7 @@ import numpy as np
 
 from ..program import GradientSlice, Operator, RunError
 from .inference import described, like_first, misfit, need_integers, slot
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    operator,
-    register_gradient,
-    shape_source,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient, shape_source
 
 
 def check_indices(op: Operator, position: int, indices: Array, rows: int, what: str = "index") -> None:
@@ -104,9 +94,7 @@ def sparse_to_dense(op: Operator, indices: Array, values: Array, like: Array | N
 
 @register_gradient("SparseToDense")
 def sparse_to_dense_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    values_grad = gradient_name(op.inputs[1])
-    made = gradient_operator(op, "Gather", [g_output[0], op.inputs[0]], [values_grad])
-    return made, [None, values_grad, *[None] * (len(op.inputs) - 2)]
+    return op_gradient(op, [g_output[0], op.inputs[0]], (1,), "Gather")
 
 
 @operator("EnsureDense", "x -> y", formula="y = x", derivative="dx = dy, made dense", infer=like_first)
@@ -117,11 +105,10 @@ def ensure_dense(op: Operator, x: Array) -> Array:
 
 @register_gradient("EnsureDense")
 def ensure_dense_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x, dy = op.inputs[0], g_output[0]
+    dy = g_output[0]
     if not isinstance(dy, GradientSlice):
         return [], [dy]
-    x_grad = gradient_name(x)
-    return gradient_operator(op, "SparseToDense", [dy.indices, dy.values, shape_source(op, 0)], [x_grad]), [x_grad]
+    return op_gradient(op, [dy.indices, dy.values, shape_source(op, 0)], type="SparseToDense")
 
 
 def scatter_spec(op: Operator, x: ArraySpec, indices: ArraySpec, rows: ArraySpec) -> ArraySpec:

@@ -8,16 +8,7 @@ from ..program import Operator
 from .arguments import bad_argument
 from .gradients import gradient_of
 from .inference import misfit, need_floats
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 
 ARGS: dict[str, Any] = {"pads": (), "mode": "constant", "value": 0.0}
 
@@ -98,5 +89,4 @@ def pad_gradient(op: Operator, dy: Array) -> Array:
 
 @register_gradient("PadGradient")
 def pad_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    dy_grad = gradient_name(op.inputs[0])
-    return gradient_operator(op, "Pad", [g_output[0]], [dy_grad], {**op.args, "value": 0.0}), [dy_grad]
+    return op_gradient(op, [g_output[0]], type="Pad", args={**op.args, "value": 0.0})

@@ -8,18 +8,7 @@ from ..program import Operator, RunError
 from .arguments import bad_argument
 from .fill import DTYPES
 from .inference import like_first, misfit
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    op_gradient,
-    operator,
-    register_gradient,
-    shape_source,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient, shape_source
 from .steps import Steps
 
 
@@ -42,8 +31,7 @@ def negate_gradient(op: Operator, x: Array) -> Array:
 
 @register_gradient("NegateGradient")
 def negate_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x_grad = gradient_name(op.inputs[0])
-    return gradient_operator(op, "Negative", [g_output[0]], [x_grad]), [x_grad]
+    return op_gradient(op, [g_output[0]], type="Negative")
 
 
 def nothing(op: Operator, x: ArraySpec) -> tuple[ArraySpec, ...]:
@@ -59,8 +47,7 @@ def zero_gradient(op: Operator, x: Array) -> tuple[Array, ...]:
 
 @register_gradient("ZeroGradient")
 def zero_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x, x_grad = op.inputs[0], gradient_name(op.inputs[0])
-    return gradient_operator(op, "ConstantFill", [x], [x_grad], {**op.args, "value": 0.0}), [x_grad]
+    return op_gradient(op, [op.inputs[0]], type="ConstantFill", args={**op.args, "value": 0.0})
 
 
 @operator("Print", "x -> ", formula="x is looked at", infer=nothing, args={"to_file": 0, "limit": 0, "every_n": 1})
@@ -90,9 +77,7 @@ def nan_check(op: Operator, x: Array, *others: Array) -> Array:
 
 @register_gradient("NanCheck")
 def nan_check_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x_grad = gradient_name(op.inputs[0])
-    made = gradient_operator(op, "NanCheck", [g_output[0]], [x_grad])
-    return made, [x_grad, *[None] * (len(op.inputs) - 1)]
+    return op_gradient(op, [g_output[0]], type="NanCheck")
 
 
 CAST_ARGS: dict[str, Any] = {"to": None, "from_type": None}
@@ -158,8 +143,8 @@ def cast_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         return [], [None]
     if "from_type" not in op.args:
         return op_gradient(op, [g_output[0], shape_source(op, 0)])
-    x_grad, back = gradient_name(op.inputs[0]), {"to": op.args["from_type"], "from_type": op.args["to"]}
-    return gradient_operator(op, "Cast", [g_output[0]], [x_grad], {**op.args, **back}), [x_grad]
+    back = {"to": op.args["from_type"], "from_type": op.args["to"]}
+    return op_gradient(op, [g_output[0]], type="Cast", args={**op.args, **back})
 
 
 @register_gradient("CastGradient")

@@ -7,8 +7,8 @@ import numpy as np
 from ..program import Operator, RunError
 from .fill import FILL_ARGS, fill_spec
 from .inference import misfit
-from .random_fill import NO_GRADIENT, SHAPE_ARGS, wanted_dtype, wanted_shape
-from .registry import Array, ArraySpec, operator
+from .random_fill import SHAPE_ARGS, fill, wanted_dtype, wanted_shape
+from .registry import Array, ArraySpec
 
 
 def diagonal_step(shape: tuple[int, ...]) -> int:
@@ -30,15 +30,7 @@ def diagonal_spec(op: Operator, like: ArraySpec | None = None) -> ArraySpec | No
     return spec
 
 
-@operator(
-    "DiagonalFill",
-    "like? -> y",
-    formula="yᵢᵢ = value, else 0",
-    derivative=NO_GRADIENT,
-    infer=diagonal_spec,
-    args=FILL_ARGS,
-    constant=True,
-)
+@fill("DiagonalFill", "like? -> y", formula="yᵢᵢ = value, else 0", infer=diagonal_spec, args=FILL_ARGS)
 def diagonal_fill(op: Operator, like: Array | None = None) -> Array:
     """`value` on the diagonal, 0 elsewhere; shape and dtype as in ConstantFill, at least two dimensions."""
     shape = wanted_shape(op, like)
@@ -48,15 +40,7 @@ def diagonal_fill(op: Operator, like: Array | None = None) -> Array:
     return y.reshape(shape)
 
 
-@operator(
-    "RangeFill",
-    "like? -> y",
-    formula="y = 0, 1, 2, ...",
-    derivative=NO_GRADIENT,
-    infer=fill_spec,
-    args=SHAPE_ARGS,
-    constant=True,
-)
+@fill("RangeFill", "like? -> y", formula="y = 0, 1, 2, ...", infer=fill_spec, args=SHAPE_ARGS)
 def range_fill(op: Operator, like: Array | None = None) -> Array:
     """Its elements count from 0, the last axis fastest; shape and dtype as in ConstantFill."""
     shape = wanted_shape(op, like)
@@ -70,14 +54,7 @@ def range_spec(op: Operator, *bounds: ArraySpec) -> None:
             raise misfit(f"inputs are numbers of one dtype; input {position} is {bound.dtype} {bound.shape}.")
 
 
-@operator(
-    "Range",
-    "first, stop?, step? -> y",
-    formula="y = first, first + step, ... while before stop",
-    derivative=NO_GRADIENT,
-    infer=range_spec,
-    constant=True,
-)
+@fill("Range", "first, stop?, step? -> y", formula="y = first, first + step, ... while before stop", infer=range_spec)
 def range_(op: Operator, first: Array, stop: Array | None = None, step: Array | None = None) -> Array:
     """Numbers from start to stop, which is left out, in the dtype of the inputs: stop; start, stop; or also step."""
     numbers = [bound.reshape(()).tolist() for bound in (first, stop, step) if bound is not None]

@@ -252,5 +252,4 @@ def square_root_divide(op: Operator, x: Array, scale: Array) -> Array:
 
 @register_gradient("SquareRootDivide")
 def square_root_divide_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x_grad = gradient_name(op.inputs[0])
-    return gradient_operator(op, "SquareRootDivide", [g_output[0], op.inputs[1]], [x_grad]), [x_grad, None]
+    return op_gradient(op, [g_output[0], op.inputs[1]], type="SquareRootDivide")

@@ -3,6 +3,7 @@
 They are the same at every run: a function of the argument `seed` (default 0) and of the name of the output.
 """
 
+from functools import partial
 from math import prod, sqrt
 from typing import Any
 
@@ -16,7 +17,7 @@ from .registry import Array, ArraySpec, operator
 
 SHAPE_ARGS: dict[str, Any] = {"shape": (), "dtype": None, "extra_shape": (), "input_as_shape": 0}
 RANDOM_ARGS: dict[str, Any] = {**SHAPE_ARGS, **SEED_ARGS}
-NO_GRADIENT = "0: y does not depend on values"
+fill = partial(operator, derivative="0: y does not depend on values", constant=True)
 
 
 def wanted_shape(op: Operator, like: Array | None) -> tuple[int, ...]:
@@ -49,14 +50,12 @@ def bounds(op: Operator, low: Array | None, high: Array | None) -> tuple[Any, An
     )
 
 
-@operator(
+@fill(
     "UniformFill",
     "like?, min?, max? -> y",
     formula="y ~ uniform in [min, max)",
-    derivative=NO_GRADIENT,
     infer=between_spec,
     args={**RANDOM_ARGS, "min": 0.0, "max": 1.0},
-    constant=True,
 )
 def uniform_fill(op: Operator, like: Array | None = None, low: Array | None = None, high: Array | None = None) -> Array:
     """Numbers spread evenly from `min` to `max`; shape and dtype as in ConstantFill."""
@@ -76,14 +75,12 @@ def between_ints_spec(op: Operator, *specs: ArraySpec) -> ArraySpec | None:
     return None if spec is None else spec._replace(dtype=int_dtype(op))
 
 
-@operator(
+@fill(
     "UniformIntFill",
     "like?, min?, max? -> y",
     formula="y ~ uniform in {min, ..., max}",
-    derivative=NO_GRADIENT,
     infer=between_ints_spec,
     args={**RANDOM_ARGS, "min": 0, "max": 1},
-    constant=True,
 )
 def uniform_int_fill(
     op: Operator, like: Array | None = None, low: Array | None = None, high: Array | None = None
@@ -94,14 +91,12 @@ def uniform_int_fill(
     return (least + steps).astype(int_dtype(op))
 
 
-@operator(
+@fill(
     "GaussianFill",
     "like? -> y",
     formula="y ~ normal(mean, std²)",
-    derivative=NO_GRADIENT,
     infer=fill_spec,
     args={**RANDOM_ARGS, "mean": 0.0, "std": 1.0},
-    constant=True,
 )
 def gaussian_fill(op: Operator, like: Array | None = None) -> Array:
     """Normal numbers with `mean` and standard deviation `std`; shape and dtype as in ConstantFill."""
@@ -128,14 +123,8 @@ def by_fan_spec(op: Operator, like: ArraySpec | None = None) -> ArraySpec | None
     return spec
 
 
-@operator(
-    "XavierFill",
-    "like? -> y",
-    formula="y ~ uniform in [-s, s), s = √(3 / fan in)",
-    derivative=NO_GRADIENT,
-    infer=by_fan_spec,
-    args=RANDOM_ARGS,
-    constant=True,
+@fill(
+    "XavierFill", "like? -> y", formula="y ~ uniform in [-s, s), s = √(3 / fan in)", infer=by_fan_spec, args=RANDOM_ARGS
 )
 def xavier_fill(op: Operator, like: Array | None = None) -> Array:
     """Weights (outputs, ...) that keep the variance; fan in: elements for one output. Source: Glorot, Bengio (2010)."""
@@ -144,15 +133,7 @@ def xavier_fill(op: Operator, like: Array | None = None) -> Array:
     return numbers.astype(wanted_dtype(op, like))
 
 
-@operator(
-    "MSRAFill",
-    "like? -> y",
-    formula="y ~ normal(0, 2 / fan out)",
-    derivative=NO_GRADIENT,
-    infer=by_fan_spec,
-    args=RANDOM_ARGS,
-    constant=True,
-)
+@fill("MSRAFill", "like? -> y", formula="y ~ normal(0, 2 / fan out)", infer=by_fan_spec, args=RANDOM_ARGS)
 def msra_fill(op: Operator, like: Array | None = None) -> Array:
     """Weights (outputs, inputs, ...) for rectifiers; fan out: the elements for one input. Source: He et al. (2015)."""
     shape = wanted_shape(op, like)

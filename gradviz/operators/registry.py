@@ -299,18 +299,24 @@ def shape_source(op: Operator, position: int) -> str:
 
 
 def op_gradient(
-    op: Operator, inputs: Sequence[Gradient | None], wanted: Sequence[int] = (0,), **args: Any
+    op: Operator,
+    inputs: Sequence[Gradient | None],
+    wanted: Sequence[int] = (0,),
+    type: str = "",
+    args: Mapping[str, Any] | None = None,
 ) -> tuple[Operator, Gradients]:
-    """The common rule: one ``<type>Gradient`` operator that reads `inputs` and writes the gradients of inputs `wanted`.
+    """The common rule: one operator that reads `inputs` and writes the gradients of the inputs `wanted` of `op`.
 
-    The operator's own arguments travel along, then `args`.
+    Args:
+        type: its type; left out: ``<type>Gradient``.
+        args: see `gradient_operator`.
     """
     g_input: Gradients = [None] * len(op.inputs)
     names = []
     for index in wanted:
         g_input[index] = name = f"{op.inputs[index]}_grad"
         names.append(name)
-    return gradient_operator(op, f"{op.type}Gradient", inputs, names, {**op.args, **args} if args else None), g_input
+    return gradient_operator(op, type or f"{op.type}Gradient", inputs, names, args), g_input
 
 
 def _with_checked_arguments(infer: Inference, defaults: Mapping[str, Any] | None) -> Inference:

@@ -9,16 +9,7 @@ from .gradients import gradient_of
 from .inference import misfit, need_floats, result_dtype
 from .matrices import canonical_axis
 from .reductions import ARGS, along, float_spec, gradient_spec, reduced_axes, reduced_shape, spread
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 
 CUMSUM_ARGS: dict[str, Any] = {"axis": 0, "reverse": 0}
 PROD_SECOND = "∂dy = Σᵢ ∂dxᵢ Π xⱼ for j ≠ i, ∂xₖ = dy Σᵢ ∂dxᵢ Π xⱼ for i ≠ k and j ≠ i, k"
@@ -48,9 +39,8 @@ def cumsum(op: Operator, x: Array) -> Array:
 
 @register_gradient("CumSum")
 def cumsum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x_grad = gradient_name(op.inputs[0])
-    args = {**op.args, "reverse": int(not op.args.get("reverse", 0))}
-    return gradient_operator(op, "CumSum", [g_output[0]], [x_grad], args), [x_grad]
+    reverse = int(not op.args.get("reverse", 0))
+    return op_gradient(op, [g_output[0]], type="CumSum", args={**op.args, "reverse": reverse})
 
 
 @operator(

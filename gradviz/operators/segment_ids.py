@@ -12,8 +12,8 @@ from .registry import (
     ArraySpec,
     Gradients,
     RuleAnswer,
-    gradient_name,
     gradient_operator,
+    op_gradient,
     operator,
     register_gradient,
 )
@@ -77,9 +77,8 @@ def lengths_max_gradient(op: Operator, y: Array, dy: Array, lengths: Array, x: A
 
 @register_gradient("LengthsMax")
 def lengths_max_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    (x, lengths), x_grad = op.inputs, gradient_name(op.inputs[0])
-    reads = [op.outputs[0], g_output[0], lengths, x]
-    return gradient_operator(op, "LengthsMaxWithMainInputAndForwardOutputGradient", reads, [x_grad]), [x_grad, None]
+    reads = [op.outputs[0], g_output[0], *reversed(op.inputs)]
+    return op_gradient(op, reads, type="LengthsMaxWithMainInputAndForwardOutputGradient")
 
 
 @register_gradient("LengthsMaxWithMainInputAndForwardOutputGradient")
@@ -110,8 +109,7 @@ def lengths_tile(op: Operator, x: Array, lengths: Array) -> Array:
 
 @register_gradient("LengthsTile")
 def lengths_tile_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x_grad = gradient_name(op.inputs[0])
-    return gradient_operator(op, "LengthsSum", [g_output[0], op.inputs[1]], [x_grad]), [x_grad, None]
+    return op_gradient(op, [g_output[0], op.inputs[1]], type="LengthsSum")
 
 
 # By segment ids: x, segment_ids -> y

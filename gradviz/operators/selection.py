@@ -16,7 +16,6 @@ from .steps import Steps
 
 INT64 = np.dtype(np.int64)
 TOP_ARGS: dict[str, Any] = {"k": 0, "axis": -1}
-EXTREMUM_ARGS: dict[str, Any] = {"axis": -1, "keepdims": 1}
 
 
 def resized(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
@@ -145,29 +144,22 @@ def place_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     return ArraySpec((*x.shape[:axis], *kept, *x.shape[axis + 1 :]), INT64)
 
 
-@operator(
-    "ArgMax",
-    "x -> y",
-    formula="y = argmax x",
-    derivative="dx = 0",
-    infer=place_spec,
-    args=EXTREMUM_ARGS,
-    constant=True,
-)
+PLACE: dict[str, Any] = {
+    "signature": "x -> y",
+    "derivative": "dx = 0",
+    "infer": place_spec,
+    "args": {"axis": -1, "keepdims": 1},
+    "constant": True,
+}
+
+
+@operator("ArgMax", formula="y = argmax x", **PLACE)
 def arg_max(op: Operator, x: Array) -> Array:
     """Place of the largest element along `axis` (default: the last), int64; the first of equal ones."""
     return np.argmax(x, axis=op.args.get("axis", -1), keepdims=bool(op.args.get("keepdims", 1)))
 
 
-@operator(
-    "ArgMin",
-    "x -> y",
-    formula="y = argmin x",
-    derivative="dx = 0",
-    infer=place_spec,
-    args=EXTREMUM_ARGS,
-    constant=True,
-)
+@operator("ArgMin", formula="y = argmin x", **PLACE)
 def arg_min(op: Operator, x: Array) -> Array:
     """Place of the smallest element along `axis` (default: the last), int64; the first of equal ones."""
     return np.argmin(x, axis=op.args.get("axis", -1), keepdims=bool(op.args.get("keepdims", 1)))

@@ -16,6 +16,7 @@ from .registry import (
     RuleAnswer,
     gradient_name,
     gradient_operator,
+    op_gradient,
     operator,
     register_gradient,
     shape_source,
@@ -39,9 +40,7 @@ def copy_on_device_like(op: Operator, x: Array, like: Array) -> Array:
 @register_gradient("Copy")
 @register_gradient("CopyOnDeviceLike")
 def copy_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x_grad = gradient_name(op.inputs[0])
-    made = gradient_operator(op, "CopyOnDeviceLike", [g_output[0], shape_source(op, 0)], [x_grad])
-    return made, [x_grad, *[None] * (len(op.inputs) - 1)]
+    return op_gradient(op, [g_output[0], shape_source(op, 0)], type="CopyOnDeviceLike")
 
 
 def new_shape(old: tuple[int, ...], wanted: tuple[int, ...], zero_copies: bool = True) -> tuple[int, ...]:
@@ -148,9 +147,9 @@ def transpose(op: Operator, x: Array) -> Array:
 
 @register_gradient("Transpose")
 def transpose_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    axes, x_grad = op.args.get("axes", ()), gradient_name(op.inputs[0])
+    axes = op.args.get("axes", ())
     inverse = {"axes": sorted(range(len(axes)), key=axes.__getitem__)} if axes else {}
-    return gradient_operator(op, "Transpose", [g_output[0]], [x_grad], inverse), [x_grad]
+    return op_gradient(op, [g_output[0]], type="Transpose", args=inverse)
 
 
 def join_axis(op: Operator, shape: tuple[int, ...]) -> int:
@@ -212,8 +211,7 @@ def concat(op: Operator, *xs: Array) -> tuple[Array, Array]:
 def concat_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     if g_output[0] is None:
         return [], [None] * len(op.inputs)
-    names = [gradient_name(x) for x in op.inputs]
-    return gradient_operator(op, "Split", [g_output[0], op.outputs[1]], names), [*names]
+    return op_gradient(op, [g_output[0], op.outputs[1]], range(len(op.inputs)), "Split")
 
 
 def part_sizes(op: Operator, size: int, axis: int, said: tuple[int, ...]) -> tuple[int, ...]:

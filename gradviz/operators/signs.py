@@ -8,16 +8,7 @@ from ..program import Operator
 from .arguments import bad_argument
 from .gradients import gradient_of, straight_pieces
 from .inference import elementwise, like_first, misfit, need_integers
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 
 
 def signed(op: Operator, x: ArraySpec) -> ArraySpec:
@@ -50,8 +41,7 @@ def negative(op: Operator, x: Array) -> Array:
 
 @register_gradient("Negative")
 def negative_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    x_grad = gradient_name(op.inputs[0])
-    return gradient_operator(op, "Negative", [g_output[0]], [x_grad]), [x_grad]
+    return op_gradient(op, [g_output[0]], type="Negative")
 
 
 @operator("Sign", "x -> y", formula="y = -1, 0 or 1", infer=signed)
