@@ -10,19 +10,10 @@ import numpy as np
 
 from ..program import Operator
 from .channel_norm import affine, batch_axes, by_channel, moments, need_channels
-from .inference import described, misfit, need_floats, result_dtype
+from .gradients import gradient_of
+from .inference import misfit, need_floats, need_shape, result_dtype
 from .normalization import only_through_first, second_formula, through_standardization
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    op_gradient,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, gradient_name, gradient_operator, op_gradient, operator
 
 BATCH_ARGS: dict[str, Any] = {"is_test": 0, "epsilon": 1e-5, "momentum": 0.9, "order": "NCHW", "num_batches": 1}
 BATCH_SECOND = second_formula(
@@ -106,20 +97,30 @@ def batch_gradient_spec(
     """Inference of SpatialBNGradient."""
     need_channels(op, x, scale)
     need_floats(op, (x, scale, dy))
-    if dy.shape != x.shape:
-        raise misfit(f"dy must have the shape {x.shape} of x, got {described(dy)}.")
+    need_shape("dy", dy, x.shape, "of x")
     vector = ArraySpec(scale.shape, result_dtype(x, dy, mean, spread))
     return ArraySpec(x.shape, result_dtype(x, scale, dy, mean, spread)), vector, ArraySpec(scale.shape, dy.dtype)
 
 
-@operator(
-    "SpatialBNGradient",
+def spatial_bn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    only_through_first(op, g_output)
+    if reads_sums(op):
+        reads = [*op.inputs[:2], g_output[0], *op.inputs[5:]]
+        names = [gradient_name(op.inputs[at]) for at in (0, 1, 2, 5, 6)]
+        made = gradient_operator(op, "SpatialBNSumsGradient", reads, names)
+        return made, [*names[:3], None, None, *names[3:]]
+    statistics = op.inputs[3:5] if len(op.outputs) == 1 else op.outputs[3:5]
+    return op_gradient(op, [*op.inputs[:2], g_output[0], *statistics], wanted=(0, 1, 2))
+
+
+@gradient_of(
+    "SpatialBN",
     "x, scale, dy, mean, spread -> dx, dscale, dbias",
     formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = r (g - avg(g) - x̂ avg(g x̂)), x̂ = r (x - mean), "
     "r = spread, with is_test dx = r g, r = 1 / √(spread + epsilon)",
     derivative=BATCH_SECOND,
     infer=batch_gradient_spec,
-    args=BATCH_ARGS,
+    rule=spatial_bn_rule,
 )
 def spatial_bn_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, mean: Array, spread: Array
@@ -131,15 +132,3 @@ def spatial_bn_gradient(
     g, column = dy * by_channel(op, scale, x.ndim), by_channel(op, inv_std, x.ndim)
     dx = g * column if testing or not x.size else through_standardization(g, x_hat, 1 / column, axes)
     return dx, (dy * x_hat).sum(axis=axes), dy.sum(axis=axes)
-
-
-@register_gradient("SpatialBN")
-def spatial_bn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    only_through_first(op, g_output)
-    if reads_sums(op):
-        reads = [*op.inputs[:2], g_output[0], *op.inputs[5:]]
-        names = [gradient_name(op.inputs[at]) for at in (0, 1, 2, 5, 6)]
-        made = gradient_operator(op, "SpatialBNSumsGradient", reads, names)
-        return made, [*names[:3], None, None, *names[3:]]
-    statistics = op.inputs[3:5] if len(op.outputs) == 1 else op.outputs[3:5]
-    return op_gradient(op, [*op.inputs[:2], g_output[0], *statistics], wanted=(0, 1, 2))

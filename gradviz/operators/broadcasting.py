@@ -11,7 +11,7 @@ import numpy as np
 from ..program import Operator
 from .arguments import bad_argument
 from .gradients import gradient_of
-from .inference import broadcast, described, misfit, need_floats, result_dtype, slot
+from .inference import broadcast, misfit, need_floats, need_shape, result_dtype, slot
 from .registry import (
     Array,
     ArraySpec,
@@ -90,8 +90,7 @@ def pair_gradient(*reads: tuple[int, ...]) -> Inference:
     def infer(op: Operator, dz: ArraySpec, x: ArraySpec, y: ArraySpec, *z: ArraySpec) -> tuple[ArraySpec, ...]:
         specs, wanted = (dz, x, y, *z), together(op, x, y).shape
         for position in (0, *range(3, len(specs))):
-            if specs[position].shape != wanted:
-                raise misfit(f"{slot(op, position)} must have the shape {wanted}, got {described(specs[position])}.")
+            need_shape(slot(op, position), specs[position], wanted)
         return tuple(
             ArraySpec(of.shape, result_dtype(*(specs[position] for position in positions)))
             for of, positions in zip((x, y), reads, strict=True)
@@ -127,13 +126,12 @@ def add(op: Operator, x: Array, y: Array) -> Array:
     return x + y_along(op, x, y)
 
 
-@operator(
-    "AddGradient",
-    "dz, x, y -> dx, dy",
-    formula="dx = dz, dy = dz",
-    derivative="∂dz = ∂dx + ∂dy",
-    infer=pair_gradient((0,), (0,)),
-    args=ARGS,
+def sum_of_pair_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0], shape_source(op, 0), shape_source(op, 1)], wanted=(0, 1))
+
+
+@gradient_of(
+    "Add", "dz, x, y -> dx, dy", derivative="∂dz = ∂dx + ∂dy", infer=pair_gradient((0,), (0,)), rule=sum_of_pair_rule
 )
 def add_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Gradients of Add; each summed over the axes along which its input was stretched."""
@@ -146,13 +144,8 @@ def sub(op: Operator, x: Array, y: Array) -> Array:
     return x - y_along(op, x, y)
 
 
-@operator(
-    "SubGradient",
-    "dz, x, y -> dx, dy",
-    formula="dx = dz, dy = -dz",
-    derivative="∂dz = ∂dx - ∂dy",
-    infer=pair_gradient((0,), (0,)),
-    args=ARGS,
+@gradient_of(
+    "Sub", "dz, x, y -> dx, dy", derivative="∂dz = ∂dx - ∂dy", infer=pair_gradient((0,), (0,)), rule=sum_of_pair_rule
 )
 def sub_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Gradients of Sub; each summed over the axes along which its input was stretched."""
@@ -184,29 +177,21 @@ def div(op: Operator, x: Array, y: Array) -> Array:
     return x / y_along(op, x, y)
 
 
-@operator(
-    "DivGradient",
+def div_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0], shape_source(op, 0), op.inputs[1], op.outputs[0]], wanted=(0, 1))
+
+
+@gradient_of(
+    "Div",
     "dz, x, y, z -> dx, dy",
-    formula="dx = dz / y, dy = -dz · z / y",
     derivative="∂dz = q, q = (∂dx - z · ∂dy) / y, ∂y = -dz · q / y, ∂z = -dz · ∂dy / y",
     infer=pair_gradient((0, 2), (0, 2, 3)),
-    args=ARGS,
+    rule=div_rule,
 )
 def div_gradient(op: Operator, dz: Array, x: Array, y: Array, z: Array) -> tuple[Array, Array]:
     """Gradients of Div; each summed over the axes along which its input was stretched."""
     along = y_along(op, x, y)
     return sum_to(dz / along, x.shape), unlaid(op, -dz * (z / along), x, y)
-
-
-@register_gradient("Add")
-@register_gradient("Sub")
-def sum_of_pair_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], shape_source(op, 0), shape_source(op, 1)], wanted=(0, 1))
-
-
-@register_gradient("Div")
-def div_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], shape_source(op, 0), op.inputs[1], op.outputs[0]], wanted=(0, 1))
 
 
 @register_gradient("AddGradient")
@@ -219,14 +204,14 @@ def sum_of_pair_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 @register_gradient("MulGradient")
-def mul_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """∂x and ∂y come from MulGradient itself, which pairs dz with ∂dy and ∂dx where it had y and x."""
-    do, (dz, x, y), (g_dx, g_dy) = Steps(op), op.inputs, g_output
+def product_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """∂x and ∂y come from the gradient of the product itself, which pairs dz with ∂dy and ∂dx where it had y and x."""
+    do, (dz, x, y), (g_dx, g_dy), product = Steps(op), op.inputs, g_output, op.type.removesuffix("Gradient")
     g_dz = do.sum(
-        None if g_dx is None else do("Mul", g_dx, y, **op.args),
-        None if g_dy is None else do("Mul", x, g_dy, **op.args),
+        None if g_dx is None else do(product, g_dx, y, **op.args),
+        None if g_dy is None else do(product, x, g_dy, **op.args),
     )
-    g_x, g_y = do.several(2, "MulGradient", dz, g_dx or x, g_dy or y, **op.args)
+    g_x, g_y = do.several(2, op.type, dz, g_dx or x, g_dy or y, **op.args)
     return do.answer(g_dz, g_x if g_dy else None, g_y if g_dx else None)
 
 

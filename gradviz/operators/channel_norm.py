@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .inference import described, elementwise, misfit, need_floats, result_dtype, slot
+from .gradients import gradient_of
+from .inference import described, elementwise, misfit, need_floats, need_shape, result_dtype, slot
 from .normalization import only_through_first, second_formula, through_standardization
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator
 
 CHANNEL_SECOND = second_formula("r = inv_std, x̂ = r (x - mean)")
 INSTANCE_ARGS: dict[str, Any] = {"epsilon": 1e-5, "order": "NCHW"}
@@ -54,8 +55,7 @@ def need_channels(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> int:
         raise misfit(f"x must be (n, channels, ...) with at least one spatial dimension, got {described(x)}.")
     channels = x.shape[channel_axis(op, len(x.shape))]
     for position, spec in enumerate(vectors, 1):
-        if spec.shape != (channels,):
-            raise misfit(f"{slot(op, position)} must have the shape ({channels},), got {described(spec)}.")
+        need_shape(slot(op, position), spec, (channels,))
     return channels
 
 
@@ -109,20 +109,24 @@ def instance_gradient_spec(
     """Inference of InstanceNormGradient."""
     need_channels(op, x, scale, bias)
     need_floats(op, (x, scale, bias, dy))
-    if dy.shape != x.shape:
-        raise misfit(f"dy must have the shape {x.shape} of x, got {described(dy)}.")
+    need_shape("dy", dy, x.shape, "of x")
     vector = ArraySpec(scale.shape, result_dtype(x, dy))
     return ArraySpec(x.shape, result_dtype(x, scale, dy)), vector, ArraySpec(scale.shape, dy.dtype)
 
 
-@operator(
-    "InstanceNormGradient",
+def instance_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    only_through_first(op, g_output)
+    return op_gradient(op, [*op.inputs, g_output[0], *op.outputs[1:]], wanted=(0, 1, 2))
+
+
+@gradient_of(
+    "InstanceNorm",
     "x, scale, bias, dy, mean?, inv_std? -> dx, dscale, dbias",
     formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std, "
     "x̂ = (x - mean) inv_std",
     derivative=CHANNEL_SECOND,
     infer=instance_gradient_spec,
-    args=INSTANCE_ARGS,
+    rule=instance_norm_rule,
 )
 def instance_norm_gradient(
     op: Operator, x: Array, scale: Array, bias: Array, dy: Array, *statistics: Array
@@ -134,12 +138,6 @@ def instance_norm_gradient(
     dx = through_standardization(g, x_hat, 1 / column, spatial_axes(op, x.ndim)) if x.size else g
     axes = batch_axes(op, x.ndim)
     return dx, (dy * x_hat).sum(axis=axes), dy.sum(axis=axes)
-
-
-@register_gradient("InstanceNorm")
-def instance_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    only_through_first(op, g_output)
-    return op_gradient(op, [*op.inputs, g_output[0], *op.outputs[1:]], wanted=(0, 1, 2))
 
 
 def lrn_spec(op: Operator, x: ArraySpec, *more: ArraySpec) -> tuple[ArraySpec, ...]:
@@ -188,25 +186,17 @@ LRN_SECOND = (
 )
 
 
-@operator(
-    "LRNGradient",
-    "x, y, dy -> dx",
-    formula=LRN_DERIVATIVE,
-    derivative=LRN_SECOND,
-    infer=lrn_spec,
-    args=LRN_ARGS,
-)
+def lrn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    only_through_first(op, g_output)
+    return op_gradient(op, [op.inputs[0], op.outputs[0], g_output[0]])
+
+
+@gradient_of("LRN", "x, y, dy -> dx", derivative=LRN_SECOND, infer=lrn_spec, rule=lrn_rule)
 def lrn_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of LRN."""
     scale, beta = lrn_scale(op, x), op.args.get("beta", 0.0)
     factor = 2 * op.args.get("alpha", 0.0) * beta / op.args.get("size", 0)
     return dy * scale**-beta - factor * x * around(op, dy * y / scale)
-
-
-@register_gradient("LRN")
-def lrn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    only_through_first(op, g_output)
-    return op_gradient(op, [op.inputs[0], op.outputs[0], g_output[0]])
 
 
 def grouped(op: Operator, x: Array) -> Array:
@@ -261,20 +251,26 @@ def group_gradient_spec(
 ) -> tuple[ArraySpec, ...]:
     """Inference of GroupNormGradient."""
     need_floats(op, (dy, x, scale, bias, *statistics))
-    if dy.shape != x.shape:
-        raise misfit(f"dy must have the shape {x.shape} of x, got {described(dy)}.")
+    need_shape("dy", dy, x.shape, "of x")
     vector = ArraySpec(scale.shape, result_dtype(x, dy))
     return ArraySpec(x.shape, result_dtype(x, scale, dy)), vector, ArraySpec(scale.shape, dy.dtype)
 
 
-@operator(
-    "GroupNormGradient",
+def group_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    only_through_first(op, g_output)
+    if len(op.outputs) < 3:
+        raise ValueError("three outputs are needed, y, mean and inv_std: the gradient reads the last two")
+    return op_gradient(op, [g_output[0], *op.inputs, *op.outputs[1:]], wanted=(0, 1, 2))
+
+
+@gradient_of(
+    "GroupNorm",
     "dy, x, scale, bias, mean, inv_std -> dx, dscale, dbias",
     formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std, "
     "x̂ = (x - mean) inv_std",
     derivative=CHANNEL_SECOND,
     infer=group_gradient_spec,
-    args=GROUP_ARGS,
+    rule=group_norm_rule,
 )
 def group_norm_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, bias: Array, mean: Array, inv_std: Array
@@ -284,11 +280,3 @@ def group_norm_gradient(
     x_hat, g = (grouped(op, x) - mean.reshape(column.shape)) * column, grouped(op, dy * by_channel(op, scale, x.ndim))
     dx, axes = through_standardization(g, x_hat, 1 / column, 2) if x.size else g, batch_axes(op, x.ndim)
     return ungrouped(op, dx, x), (dy * ungrouped(op, x_hat, x)).sum(axis=axes), dy.sum(axis=axes)
-
-
-@register_gradient("GroupNorm")
-def group_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    only_through_first(op, g_output)
-    if len(op.outputs) < 3:
-        raise ValueError("three outputs are needed, y, mean and inv_std: the gradient reads the last two")
-    return op_gradient(op, [g_output[0], *op.inputs, *op.outputs[1:]], wanted=(0, 1, 2))

@@ -137,13 +137,19 @@ def weighted_gradient_spec(op: Operator, dy: ArraySpec, *specs: ArraySpec) -> tu
     return (*d_arrays, *(d_weights if op.args.get("grad_on_w", 0) else ()))
 
 
-@operator(
-    "WeightedSumGradient",
+def weighted_sum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    count = len(op.inputs)
+    weights = range(1, count, 2) if op.args.get("grad_on_w", 0) else ()
+    return op_gradient(op, [g_output[0], *op.inputs], wanted=(*range(0, count, 2), *weights))
+
+
+@gradient_of(
+    "WeightedSum",
     "dy, x, w, more... -> dx, more...",
     formula="dxᵢ = wᵢ · dy; with grad_on_w also dwᵢ = Σ dy · xᵢ",
     derivative="∂dy = Σᵢ (wᵢ · ∂dxᵢ + ∂dwᵢ · xᵢ); with grad_on_w ∂xᵢ = ∂dwᵢ · dy, ∂wᵢ = Σ dy · ∂dxᵢ",
     infer=weighted_gradient_spec,
-    args=WEIGHTED_ARGS,
+    rule=weighted_sum_rule,
 )
 def weighted_sum_gradient(op: Operator, dy: Array, *arrays: Array) -> tuple[Array, ...]:
     """Gradients of the arrays of a WeightedSum, with `grad_on_w` followed by those of the weights."""
@@ -152,13 +158,6 @@ def weighted_sum_gradient(op: Operator, dy: Array, *arrays: Array) -> tuple[Arra
     if not op.args.get("grad_on_w", 0):
         return tuple(d_arrays)
     return (*d_arrays, *((dy * x).sum().reshape(w.shape) for x, w in pairs))
-
-
-@register_gradient("WeightedSum")
-def weighted_sum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    count = len(op.inputs)
-    weights = range(1, count, 2) if op.args.get("grad_on_w", 0) else ()
-    return op_gradient(op, [g_output[0], *op.inputs], wanted=(*range(0, count, 2), *weights))
 
 
 @register_gradient("WeightedSumGradient")

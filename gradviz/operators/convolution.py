@@ -16,7 +16,8 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .inference import described, misfit, need_floats, result_dtype
+from .gradients import gradient_of
+from .inference import described, misfit, need_floats, need_shape, result_dtype
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps, arriving
 from .windows import (
@@ -222,8 +223,7 @@ def gradient_specs(
 ) -> tuple[ArraySpec, ...]:
     """Specs of the gradients of w, b and x that are asked for, where y has `channels` channels of `places`."""
     expected = shape_of_images(op, x.shape[0], places, channels)
-    if dy.shape != expected:
-        raise misfit(f"dy must have the shape {expected} of y, got {described(dy)}.")
+    need_shape("dy", dy, expected, "of y")
     dw, db = ArraySpec(w.shape, result_dtype(dy, x)), ArraySpec((channels,), dy.dtype)
     dx, (with_bias, with_x) = ArraySpec(x.shape, result_dtype(dy, w)), gradients_asked(op)
     return (dw, *[db] * with_bias, *[dx] * with_x)
@@ -280,13 +280,12 @@ for _dimensions in DIMENSIONS:
         infer=conv_spec,
         args=CONV_ARGS,
     )(conv)
-    operator(
-        f"Conv{_dimensions}Gradient",
+    gradient_of(
+        f"Conv{_dimensions}",
         "x, w, dy -> dw, db?, dx?",
-        formula=CONV_DERIVATIVE,
         derivative=FILTERS_SECOND,
         infer=conv_gradient_spec,
         args=CONV_GRADIENT_ARGS,
+        rule=filters_rule,
     )(conv_gradient)
-    register_gradient(f"Conv{_dimensions}")(filters_rule)
     register_gradient(f"Conv{_dimensions}Gradient")(filters_gradient_rule)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .gradients import gradient_of
-from .inference import described, elementwise, misfit, need_floats, result_dtype
+from .inference import described, elementwise, misfit, need_floats, need_shape, result_dtype
 from .loss import FLOOR, rows_and_classes, weighed
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .smooth_activations import logistic
@@ -61,8 +61,7 @@ def soft_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArrayS
     """Inference of CrossEntropyGradient."""
     need_floats(op, (x, labels, dy))
     y = soft_spec(op, x, labels)
-    if dy.shape != y.shape:
-        raise misfit(f"dy must have the shape {y.shape}, got {described(dy)}.")
+    need_shape("dy", dy, y.shape)
     return ArraySpec(x.shape, result_dtype(x, labels, dy))
 
 

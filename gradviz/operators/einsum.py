@@ -9,7 +9,8 @@ import numpy as np
 from ..program import Operator, RunError
 from .arguments import bad_argument
 from .broadcasting import sum_to
-from .inference import described, misfit, need_floats, result_dtype
+from .gradients import gradient_of
+from .inference import misfit, need_floats, need_shape, result_dtype
 from .registry import (
     Array,
     ArraySpec,
@@ -110,15 +111,6 @@ def einsum(op: Operator, *xs: Array) -> Array:
     return np.einsum(f"{','.join(factors)}->{result}", *xs, optimize=True)
 
 
-@register_gradient("Einsum")
-def einsum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    names = [gradient_name(x) for x in op.inputs]
-    return [
-        gradient_operator(op, "EinsumGradient", [g_output[0], *op.inputs], [name], {**op.args, "position": at})
-        for at, name in enumerate(names)
-    ], [*names]
-
-
 def position_of(op: Operator, count: int) -> int:
     """The factor whose gradient EinsumGradient gives."""
     position = int(op.args.get("position", 0))
@@ -131,19 +123,26 @@ def product_gradient_spec(op: Operator, dy: ArraySpec, *xs: ArraySpec) -> ArrayS
     """Inference of EinsumGradient."""
     need_floats(op, (dy, *xs))
     wanted = product_spec(op, *xs).shape
-    if dy.shape != wanted:
-        raise misfit(f"dy must have the shape {wanted}, got {described(dy)}.")
+    need_shape("dy", dy, wanted)
     at = position_of(op, len(xs))
     return ArraySpec(xs[at].shape, result_dtype(dy, *xs[:at], *xs[at + 1 :]))
 
 
-@operator(
-    "EinsumGradient",
+def einsum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    names = [gradient_name(x) for x in op.inputs]
+    return [
+        gradient_operator(op, "EinsumGradient", [g_output[0], *op.inputs], [name], {**op.args, "position": at})
+        for at, name in enumerate(names)
+    ], [*names]
+
+
+@gradient_of(
+    "Einsum",
     "dy, x, xs... -> dx",
-    formula=DERIVATIVE,
     derivative="∂dy = Einsum with ∂dxₖ in place of xₖ; ∂xⱼ = the gradient of xⱼ in that",
     infer=product_gradient_spec,
     args=GRADIENT_ARGS,
+    rule=einsum_rule,
 )
 def einsum_gradient(op: Operator, dy: Array, *xs: Array) -> Array:
     """Gradient of the factor `position` of Einsum."""

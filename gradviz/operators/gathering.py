@@ -13,7 +13,7 @@ import numpy as np
 from ..program import GradientSlice, Operator
 from .gradients import gradient_of
 from .indexing import check_indices, need_rows
-from .inference import described, misfit, need_floats, need_integers
+from .inference import misfit, need_floats, need_integers, need_shape
 from .matrices import canonical_axis
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps
@@ -112,8 +112,7 @@ def gather_gradient_spec(op: Operator, x: ArraySpec, indices: ArraySpec, dy: Arr
     need_integers(op, indices, 1, "indices must be integers")
     need_floats(op, (x, indices, dy), (0, 2))
     wanted = picked_shape(op, x.shape, indices.shape, canonical_axis(op.args.get("axis", 1), x.shape))
-    if dy.shape != wanted:
-        raise misfit(f"dy must have the shape {wanted}, got {described(dy)}.")
+    need_shape("dy", dy, wanted)
     return ArraySpec(x.shape, dy.dtype)
 
 

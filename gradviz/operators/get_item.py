@@ -9,7 +9,7 @@ import numpy as np
 from ..program import Operator, RunError
 from .arguments import bad_argument
 from .gradients import gradient_of
-from .inference import described, misfit, need_floats, need_integers
+from .inference import misfit, need_floats, need_integers, need_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 
 ARGS: dict[str, Any] = {"index": "..."}
@@ -94,8 +94,7 @@ def put_back_spec(op: Operator, x: ArraySpec, dy: ArraySpec, *indices: ArraySpec
     """Inference of GetItemGradient."""
     need_floats(op, (x, dy), (1,))
     wanted = chosen_spec(op, x, *indices).shape
-    if dy.shape != wanted:
-        raise misfit(f"dy must have the shape {wanted}, got {described(dy)}.")
+    need_shape("dy", dy, wanted)
     return ArraySpec(x.shape, dy.dtype)
 
 

@@ -68,6 +68,12 @@ def need_floats(op: Operator, specs: Sequence[ArraySpec], positions: Sequence[in
             raise misfit(f"{slot(op, position)} must be floating-point, got {described(spec)}.", AS_FLOAT)
 
 
+def need_shape(what: str, spec: ArraySpec, shape: tuple[int, ...], of: str = "") -> None:
+    """Raise unless the input that `what` names has this shape; `of`: whose it is, as ``"of x"``."""
+    if spec.shape != shape:
+        raise misfit(f"{what} must have the shape {shape}{of and ' '}{of}, got {described(spec)}.")
+
+
 def need_integers(op: Operator, spec: ArraySpec, position: int, what: str) -> None:
     """Raise unless input `position` is of integers, as `what` demands: ``"labels must be integers (3,)"``."""
     if spec.dtype.kind not in "iu":

@@ -13,7 +13,7 @@ import numpy as np
 from ..program import Operator, RunError
 from .arguments import bad_argument
 from .gradients import gradient_of
-from .inference import described, misfit, need_floats, need_integers, result_dtype, slot
+from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
 from .reductions import filled, shared
 from .registry import (
     Array,
@@ -104,10 +104,7 @@ def side_gradient_spec(outputs: int) -> Inference:
         given, lengths = (dy, x, *rest[:outputs]), rest[outputs:]
         need_floats(op, given)
         for position in (0, 2)[: 1 + outputs]:
-            if given[position].shape != cut(op, x.shape)[0]:
-                raise misfit(
-                    f"{slot(op, position)} must have the shape {cut(op, x.shape)[0]}, got {described(given[position])}."
-                )
+            need_shape(slot(op, position), given[position], cut(op, x.shape)[0])
         if lengths:
             check_lengths(op, x, lengths[0], 2 + outputs)
         return ArraySpec(x.shape, result_dtype(dy))
@@ -275,8 +272,7 @@ def line_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dy: ArraySpec) 
     need_floats(op, (x, y, dy))
     wanted = line_shape(op, x)
     for position, given in {1: y, 2: dy}.items():
-        if given.shape != wanted:
-            raise misfit(f"{slot(op, position)} must have the shape {wanted}, got {described(given)}.")
+        need_shape(slot(op, position), given, wanted)
     return ArraySpec(x.shape, dy.dtype)
 
 

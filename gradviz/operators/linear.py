@@ -1,4 +1,4 @@
-"""Linear maps: FC and MatMul, and their gradients as products with transposed factors."""
+"""Linear maps: FC, FCTransposed and MatMul, and their gradients as products with transposed factors."""
 
 from math import prod
 
@@ -103,18 +103,55 @@ def fc_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...
     return dw, db, np.matmul(dy2, w2).reshape(x.shape)
 
 
+@operator(
+    "FCTransposed",
+    "x, w, b -> y",
+    formula="y = x·w + b",
+    derivative="dw = xᵀ·dy, db = Σᵢ dyᵢ, dx = dy·wᵀ",
+    infer=fc_spec,
+    args=FC_ARGS,
+)
+def fc_transposed(op: Operator, x: Array, w: Array, b: Array) -> Array:
+    """Fully connected layer, its weights the other way round than FC's. x: (n, k), w: (k, m), b: (m,) -> y: (n, m).
+
+    x is seen as a matrix at `axis`, w at `axis_w`; y keeps the dimensions of x before `axis`.
+    """
+    axis = op.args.get("axis", 1)
+    y = np.matmul(as_matrix(x, axis), as_matrix(w, op.args.get("axis_w", 1))) + b
+    return y.reshape(*x.shape[: canonical_axis(axis, x.shape)], len(b))
+
+
+@gradient_of(
+    "FCTransposed",
+    "x, w, dy -> dw, db, dx?",
+    derivative="∂dy = x·∂dw + ∂db + ∂dx·w, ∂x = dy·∂dwᵀ, ∂w = ∂dxᵀ·dy",
+    infer=fc_gradient_spec,
+)
+def fc_transposed_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
+    """Gradients of FCTransposed; dx only where it is an output."""
+    axis = op.args.get("axis", 1)
+    weights = as_matrix(w, op.args.get("axis_w", 1))
+    dy = dy.reshape(matrix_shape(x.shape, axis)[0], weights.shape[1])
+    made = np.matmul(as_matrix(x, axis).T, dy).reshape(w.shape), dy.sum(axis=0)
+    return made if len(op.outputs) == 2 else (*made, np.matmul(dy, weights.T).reshape(x.shape))
+
+
 @register_gradient("FCGradient")
+@register_gradient("FCTransposedGradient")
 def fc_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Products of matrices in the shape of what they are the gradient of; dy is one at its last axis."""
     do, (x, w, dy), (g_dw, g_db, g_dx) = Steps(op), op.inputs, arriving(g_output, 3)
     axis, axis_w = op.args.get("axis", 1), op.args.get("axis_w", 1)
+    onto_y: dict[str, int] = {"trans_b": 1} if op.type == "FCGradient" else {}
+    onto_x: dict[str, int] = {} if onto_y else {"trans_b": 1}
     terms, g_x, g_w = [], None, None
     if g_dw is not None:
-        terms.append(do("MatMul", x, g_dw, dy, trans_b=1, axis_a=axis, axis_b=axis_w))
-        g_x = do("MatMul", dy, g_dw, x, axis_a=-1, axis_b=axis_w)
+        terms.append(do("MatMul", x, g_dw, dy, **onto_y, axis_a=axis, axis_b=axis_w))
+        g_x = do("MatMul", dy, g_dw, x, **onto_x, axis_a=-1, axis_b=axis_w)
     if g_dx is not None:
-        terms.append(do("MatMul", g_dx, w, dy, trans_b=1, axis_a=axis, axis_b=axis_w))
-        g_w = do("MatMul", dy, g_dx, w, trans_a=1, axis_a=-1, axis_b=axis)
+        terms.append(do("MatMul", g_dx, w, dy, **onto_y, axis_a=axis, axis_b=axis_w))
+        (a, axis_a), (b, axis_b) = ((dy, -1), (g_dx, axis)) if onto_y else ((g_dx, axis), (dy, -1))
+        g_w = do("MatMul", a, b, w, trans_a=1, axis_a=axis_a, axis_b=axis_b)
     return do.answer(g_x, g_w, with_bias(do, do.sum(*terms), g_db, dy))
 
 

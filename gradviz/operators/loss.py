@@ -6,7 +6,7 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .gradients import gradient_of
-from .inference import described, misfit, need_floats, need_integers, result_dtype, same_shape
+from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype, same_shape
 from .matrices import matrix_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .steps import Steps
@@ -80,8 +80,7 @@ def squared_l2_distance(op: Operator, x: Array, y: Array) -> Array:
 def distance_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dd: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
     """Inference of SquaredL2DistanceGradient."""
     need_floats(op, (x, y, dd))
-    if dd.shape != (row_count(x.shape),):
-        raise misfit(f"ddistance must have the shape ({row_count(x.shape)},), got {described(dd)}.")
+    need_shape("ddistance", dd, (row_count(x.shape),))
     spec = ArraySpec(same_shape(op, x, y).shape, result_dtype(x, y, dd))
     return spec, spec
 
@@ -156,8 +155,7 @@ def cross_entropy_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, d
     """Inference of LabelCrossEntropyGradient."""
     need_floats(op, (x, labels, dy), (0, 2))
     y = cross_entropy_spec(op, x, labels)
-    if dy.shape != y.shape:
-        raise misfit(f"dy must have the shape {y.shape}, got {described(dy)}.")
+    need_shape("dy", dy, y.shape)
     return x
 
 
@@ -180,8 +178,7 @@ def cross_entropy_second_spec(
 ) -> tuple[ArraySpec, ArraySpec]:
     """Inference of LabelCrossEntropyGradientGradient."""
     cross_entropy_gradient_spec(op, x, labels, dy)
-    if g_dx.shape != x.shape:
-        raise misfit(f"∂dx must have the shape {x.shape} of x, got {described(g_dx)}.")
+    need_shape("∂dx", g_dx, x.shape, "of x")
     return ArraySpec(x.shape, result_dtype(x, dy, g_dx)), ArraySpec(dy.shape, result_dtype(x, g_dx))
 
 

@@ -14,19 +14,9 @@ import numpy as np
 
 from ..program import Gradient, GradientError, Operator
 from .gradients import gradient_of
-from .inference import described, elementwise, misfit, need_floats, result_dtype, slot
+from .inference import described, elementwise, misfit, need_floats, need_shape, result_dtype, slot
 from .matrices import as_matrix, canonical_axis, matrix_shape
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    op_gradient,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, gradient_name, gradient_operator, op_gradient, operator
 
 ARGS: dict[str, Any] = {"axis": 1, "epsilon": 1e-5, "elementwise_affine": 0}
 RMS_ARGS: dict[str, Any] = {"axis": 1, "eps": 0.0}
@@ -143,21 +133,47 @@ def layer_norm_gradient_spec(
 ) -> tuple[ArraySpec, ...]:
     """Inference of LayerNormGradient."""
     need_floats(op, (dy, y, mean, std, x))
-    if dy.shape != x.shape:
-        raise misfit(f"dy must have the shape {x.shape} of x, got {described(dy)}.")
+    need_shape("dy", dy, x.shape, "of x")
     affine_specs(op, x, *scale, first=5)
     rows = ArraySpec(x.shape, result_dtype(dy, x, *scale))
     return rows, *(ArraySpec(spec.shape, result_dtype(dy, x)) for spec in scale * 2)
 
 
-@operator(
-    "LayerNormGradient",
+def layer_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """Adds what arrives through y, through the mean and through the standard deviation.
+
+    A gradient of y has to be there, as Caffe2 has it; zeros do.
+    """
+    x, y, mean, std = op.inputs[0], *op.outputs
+    x_grad = gradient_name(x)
+    affine = op.inputs[1:3] if op.args.get("elementwise_affine", 0) else []
+    of_affine = [gradient_name(name) for name in affine]
+    g_input: Gradients = [x_grad, *of_affine, *[None] * (len(op.inputs) - 1 - len(affine))]
+    parts: list[tuple[str, list[Gradient | None], list[str]]] = [
+        ("LayerNormGradient", [g_output[0], y, mean, std, x, *affine[:1]], of_affine)
+    ]
+    for name, gradient in zip(("Mean", "Std"), g_output[1:], strict=True):
+        if gradient is not None:
+            parts.append((f"LayerNorm{name}Gradient", [gradient, mean, std, x], []))
+    if len(parts) == 1:
+        type, reads, more = parts[0]
+        return gradient_operator(op, type, reads, [x_grad, *more]), g_input
+    names = [f"_{x_grad}_by_{type[9:-8].lower() or 'y'}" for type, _, _ in parts]
+    made = [
+        gradient_operator(op, type, reads, [name, *more])
+        for (type, reads, more), name in zip(parts, names, strict=True)
+    ]
+    return [*made, gradient_operator(op, "Sum", names, [x_grad], {})], g_input
+
+
+@gradient_of(
+    "LayerNorm",
     "dy, y, mean, std, x, scale? -> dx, dscale?, dbias?",
     formula="dx = (g - avg(g) - x̂ avg(g x̂)) / std, g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows, "
     "x̂ = (x - mean) / std",
     derivative=LAYER_SECOND,
     infer=layer_norm_gradient_spec,
-    args=ARGS,
+    rule=layer_norm_rule,
 )
 def layer_norm_gradient(
     op: Operator, dy: Array, y: Array, mean: Array, std: Array, x: Array, *scale: Array
@@ -208,34 +224,6 @@ def layer_norm_std_gradient(op: Operator, dstd: Array, mean: Array, std: Array, 
     """Gradient of LayerNorm's standard deviation over the n elements of a row."""
     x_hat, _ = standardized(op, x, mean, std)
     return (dstd.reshape((-1, 1)) * x_hat / max(x_hat.shape[1], 1)).reshape(x.shape)
-
-
-@register_gradient("LayerNorm")
-def layer_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """Adds what arrives through y, through the mean and through the standard deviation.
-
-    A gradient of y has to be there, as Caffe2 has it; zeros do.
-    """
-    x, y, mean, std = op.inputs[0], *op.outputs
-    x_grad = gradient_name(x)
-    affine = op.inputs[1:3] if op.args.get("elementwise_affine", 0) else []
-    of_affine = [gradient_name(name) for name in affine]
-    g_input: Gradients = [x_grad, *of_affine, *[None] * (len(op.inputs) - 1 - len(affine))]
-    parts: list[tuple[str, list[Gradient | None], list[str]]] = [
-        ("LayerNormGradient", [g_output[0], y, mean, std, x, *affine[:1]], of_affine)
-    ]
-    for name, gradient in zip(("Mean", "Std"), g_output[1:], strict=True):
-        if gradient is not None:
-            parts.append((f"LayerNorm{name}Gradient", [gradient, mean, std, x], []))
-    if len(parts) == 1:
-        type, reads, more = parts[0]
-        return gradient_operator(op, type, reads, [x_grad, *more]), g_input
-    names = [f"_{x_grad}_by_{type[9:-8].lower() or 'y'}" for type, _, _ in parts]
-    made = [
-        gradient_operator(op, type, reads, [name, *more])
-        for (type, reads, more), name in zip(parts, names, strict=True)
-    ]
-    return [*made, gradient_operator(op, "Sum", names, [x_grad], {})], g_input
 
 
 def normalize_spec(op: Operator, *xs: ArraySpec) -> ArraySpec:
@@ -313,20 +301,24 @@ def rms_norm_gradient_spec(
 ) -> tuple[ArraySpec, ...]:
     """Inference of RMSNormGradient."""
     need_floats(op, (dy, x, scale, inv_rms))
-    if dy.shape != x.shape:
-        raise misfit(f"dy must have the shape {x.shape} of x, got {described(dy)}.")
+    need_shape("dy", dy, x.shape, "of x")
     affine_specs(op, x, scale, first=2)
     vector = ArraySpec(scale.shape, result_dtype(dy, x, inv_rms))
     return ArraySpec(x.shape, result_dtype(dy, x, scale, inv_rms)), vector, ArraySpec(scale.shape, dy.dtype)
 
 
-@operator(
-    "RMSNormGradient",
+def rms_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    only_through_first(op, g_output)
+    return op_gradient(op, [g_output[0], *op.inputs[:2], op.outputs[1]], wanted=(0, 1, 2))
+
+
+@gradient_of(
+    "RMSNorm",
     "dy, x, scale, inv_rms -> dx, dscale, dbias",
     formula="dx = inv_rms (g - x̂ avg(g x̂)), g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows, x̂ = x inv_rms",
     derivative=RMS_SECOND,
     infer=rms_norm_gradient_spec,
-    args=RMS_ARGS,
+    rule=rms_norm_rule,
 )
 def rms_norm_gradient(op: Operator, dy: Array, x: Array, scale: Array, inv_rms: Array) -> tuple[Array, Array, Array]:
     """Gradients of RMSNorm's y."""
@@ -335,9 +327,3 @@ def rms_norm_gradient(op: Operator, dy: Array, x: Array, scale: Array, inv_rms: 
     g = dy2 * scale.reshape(-1)
     dx = column * (g - x_hat * ((g * x_hat).sum(axis=1, keepdims=True) / max(x2.shape[1], 1)))
     return dx.reshape(x.shape), (dy2 * x_hat).sum(axis=0).reshape(scale.shape), dy2.sum(axis=0).reshape(scale.shape)
-
-
-@register_gradient("RMSNorm")
-def rms_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    only_through_first(op, g_output)
-    return op_gradient(op, [g_output[0], *op.inputs[:2], op.outputs[1]], wanted=(0, 1, 2))

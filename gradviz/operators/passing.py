@@ -7,6 +7,7 @@ import numpy as np
 from ..program import Operator, RunError
 from .arguments import bad_argument
 from .fill import DTYPES
+from .gradients import gradient_of
 from .inference import like_first, misfit
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient, shape_source
 from .steps import Steps
@@ -123,20 +124,6 @@ def cast_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec) -> ArraySpec:
     return ArraySpec(dy.shape, x.dtype if x.dtype.kind == "f" else dy.dtype)
 
 
-@operator(
-    "CastGradient",
-    "dy, x -> dx",
-    formula="dx = dy, in the dtype of x",
-    derivative="∂dy = ∂dx, in the dtype of dy",
-    infer=cast_gradient_spec,
-    args=CAST_ARGS,
-)
-def cast_gradient(op: Operator, dy: Array, x: Array) -> Array:
-    """Gradient of Cast. Gradients are floating-point: where x is not, dx keeps the dtype of dy."""
-    return dy.astype(x.dtype) if x.dtype.kind == "f" else dy
-
-
-@register_gradient("Cast")
 def cast_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """With the argument `from_type` a Cast back to it, as it says what x was."""
     if cast_dtype(op).kind != "f":
@@ -145,6 +132,19 @@ def cast_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         return op_gradient(op, [g_output[0], shape_source(op, 0)])
     back = {"to": op.args["from_type"], "from_type": op.args["to"]}
     return op_gradient(op, [g_output[0]], type="Cast", args={**op.args, **back})
+
+
+@gradient_of(
+    "Cast",
+    "dy, x -> dx",
+    formula="dx = dy, in the dtype of x",
+    derivative="∂dy = ∂dx, in the dtype of dy",
+    infer=cast_gradient_spec,
+    rule=cast_rule,
+)
+def cast_gradient(op: Operator, dy: Array, x: Array) -> Array:
+    """Gradient of Cast. Gradients are floating-point: where x is not, dx keeps the dtype of dy."""
+    return dy.astype(x.dtype) if x.dtype.kind == "f" else dy
 
 
 @register_gradient("CastGradient")

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .inference import described, misfit, need_floats, result_dtype
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .gradients import gradient_of
+from .inference import misfit, need_floats, need_shape, result_dtype
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .steps import Steps
 from .windows import (
     DIMENSIONS,
@@ -55,10 +56,8 @@ def pool_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 def pool_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dy: ArraySpec) -> ArraySpec:
     """Inference of MaxPoolGradient and AveragePoolGradient."""
     need_floats(op, (x, y, dy))
-    expected = pool_spec(op, x).shape
     for what, spec in (("y", y), ("dy", dy)):
-        if spec.shape != expected:
-            raise misfit(f"{what} must have the shape {expected}, got {described(spec)}.")
+        need_shape(what, spec, pool_spec(op, x).shape)
     return ArraySpec(x.shape, result_dtype(dy))
 
 
@@ -134,15 +133,10 @@ def average_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     return batch_first(op, without_margins(dx, windows))
 
 
-def pool_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.inputs[0], op.outputs[0], g_output[0]])
-
-
 def max_pool_second_spec(op: Operator, x: ArraySpec, y: ArraySpec, g_dx: ArraySpec) -> ArraySpec:
     """Inference of MaxPoolGradientGradient."""
     pool_gradient_spec(op, x, y, y)
-    if g_dx.shape != x.shape:
-        raise misfit(f"∂dx must have the shape {x.shape} of x, got {described(g_dx)}.")
+    need_shape("∂dx", g_dx, x.shape, "of x")
     return ArraySpec(y.shape, g_dx.dtype)
 
 
@@ -155,11 +149,9 @@ def max_pool_gradient_gradient(op: Operator, x: Array, y: Array, g_dx: Array) ->
     return batch_first(op, sum(chosen(g, here) for here, g in attained) / np.maximum(ties, 1))
 
 
-def pool_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """The mean of ∂dx under each window, or of MaxPool what stands where x is the largest."""
-    do, (x, y, _) = Steps(op), op.inputs
-    if op.type.startswith("MaxPool"):
-        return do.answer(None, None, do(f"{op.type}Gradient", x, y, g_output[0], **op.args))
+def average_pool_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """The mean of ∂dx under each window."""
+    do = Steps(op)
     return do.answer(None, None, do(op.type.removesuffix("Gradient"), g_output[0], **op.args))
 
 
@@ -187,21 +179,9 @@ for _name, _kernel, _gradient, _args, _formula, _derivative, _second in (
     for _dimensions in DIMENSIONS:
         _type = f"{_name}{_dimensions}"
         operator(_type, "x -> y", formula=_formula, derivative=_derivative, infer=pool_spec, args=_args)(_kernel)
-        operator(
-            f"{_type}Gradient",
-            "x, y, dy -> dx",
-            formula=_derivative,
-            derivative=_second,
-            infer=pool_gradient_spec,
-            args=_args,
-        )(_gradient)
-        register_gradient(_type)(pool_rule)
-        register_gradient(f"{_type}Gradient")(pool_gradient_rule)
+        gradient_of(_type, "x, y, dy -> dx", derivative=_second, infer=pool_gradient_spec)(_gradient)
 for _dimensions in DIMENSIONS:
-    operator(
-        f"MaxPool{_dimensions}GradientGradient",
-        "x, y, ∂dx -> ∂dy",
-        formula=MAX_SECOND,
-        infer=max_pool_second_spec,
-        args=MAX_ARGS,
-    )(max_pool_gradient_gradient)
+    gradient_of(f"MaxPool{_dimensions}Gradient", "x, y, ∂dx -> ∂dy", infer=max_pool_second_spec)(
+        max_pool_gradient_gradient
+    )
+    register_gradient(f"AveragePool{_dimensions}Gradient")(average_pool_gradient_rule)

@@ -5,11 +5,9 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .broadcasting import sum_to
+from .broadcasting import product_gradient_rule, sum_to
 from .gradients import gradient_of
-from .inference import described, misfit, need_floats, result_dtype
-from .linear import FC_ARGS, fc_gradient_spec, fc_spec, with_bias
-from .matrices import as_matrix, canonical_axis, matrix_shape
+from .inference import misfit, need_floats, need_shape, result_dtype
 from .registry import (
     Array,
     ArraySpec,
@@ -21,7 +19,6 @@ from .registry import (
     operator,
     register_gradient,
 )
-from .steps import Steps, arriving
 
 BATCH_ARGS: dict[str, Any] = {"trans_a": 0, "trans_b": 0, "broadcast": 0}
 
@@ -87,7 +84,14 @@ def as_given(x: Array, is_transposed: int) -> Array:
     return np.swapaxes(x, -1, -2) if is_transposed and x.ndim > 1 else x
 
 
-@register_gradient("BatchMatMul")
+def batch_gradient_spec(op: Operator, dy: ArraySpec, a: ArraySpec, b: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
+    """Inference of BatchMatMulGradient."""
+    need_floats(op, (dy, a, b))
+    wanted = batch_spec(op, a, b).shape
+    need_shape("dy", dy, wanted)
+    return ArraySpec(a.shape, result_dtype(dy, b)), ArraySpec(b.shape, result_dtype(dy, a))
+
+
 def batch_matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Each factor's gradient is a product of the other factor and dy; summed over what `broadcast` stretched."""
     a, b, dy = op.inputs[0], op.inputs[1], g_output[0]
@@ -110,22 +114,13 @@ def batch_matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return made, names
 
 
-def batch_gradient_spec(op: Operator, dy: ArraySpec, a: ArraySpec, b: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of BatchMatMulGradient."""
-    need_floats(op, (dy, a, b))
-    wanted = batch_spec(op, a, b).shape
-    if dy.shape != wanted:
-        raise misfit(f"dy must have the shape {wanted}, got {described(dy)}.")
-    return ArraySpec(a.shape, result_dtype(dy, b)), ArraySpec(b.shape, result_dtype(dy, a))
-
-
-@operator(
-    "BatchMatMulGradient",
+@gradient_of(
+    "BatchMatMul",
     "dy, a, b -> da, db",
     formula="da = dy·bᵀ, db = aᵀ·dy, summed over the matrices that a or b was stretched to",
     derivative="∂dy = ∂da·b + a·∂db, ∂a = dy·∂dbᵀ, ∂b = ∂daᵀ·dy",
     infer=batch_gradient_spec,
-    args=BATCH_ARGS,
+    rule=batch_matmul_rule,
 )
 def batch_matmul_gradient(op: Operator, dy: Array, a: Array, b: Array) -> tuple[Array, Array]:
     """Gradients of BatchMatMul with broadcast=1."""
@@ -141,61 +136,4 @@ def batch_matmul_gradient(op: Operator, dy: Array, a: Array, b: Array) -> tuple[
     )
 
 
-@register_gradient("BatchMatMulGradient")
-def batch_matmul_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """∂a and ∂b come from BatchMatMulGradient itself, of ∂da and ∂db in place of a and b."""
-    do, (dy, a, b), (g_da, g_db) = Steps(op), op.inputs, g_output
-    g_dy = do.sum(
-        None if g_da is None else do("BatchMatMul", g_da, b, **op.args),
-        None if g_db is None else do("BatchMatMul", a, g_db, **op.args),
-    )
-    g_a, g_b = do.several(2, op.type, dy, g_da or a, g_db or b, **op.args)
-    return do.answer(g_dy, g_a if g_db else None, g_b if g_da else None)
-
-
-@operator(
-    "FCTransposed",
-    "x, w, b -> y",
-    formula="y = x·w + b",
-    derivative="dw = xᵀ·dy, db = Σᵢ dyᵢ, dx = dy·wᵀ",
-    infer=fc_spec,
-    args=FC_ARGS,
-)
-def fc_transposed(op: Operator, x: Array, w: Array, b: Array) -> Array:
-    """Fully connected layer, its weights the other way round than FC's. x: (n, k), w: (k, m), b: (m,) -> y: (n, m).
-
-    x is seen as a matrix at `axis`, w at `axis_w`; y keeps the dimensions of x before `axis`.
-    """
-    axis = op.args.get("axis", 1)
-    y = np.matmul(as_matrix(x, axis), as_matrix(w, op.args.get("axis_w", 1))) + b
-    return y.reshape(*x.shape[: canonical_axis(axis, x.shape)], len(b))
-
-
-@gradient_of(
-    "FCTransposed",
-    "x, w, dy -> dw, db, dx?",
-    derivative="∂dy = x·∂dw + ∂db + ∂dx·w, ∂x = dy·∂dwᵀ, ∂w = ∂dxᵀ·dy",
-    infer=fc_gradient_spec,
-)
-def fc_transposed_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
-    """Gradients of FCTransposed; dx only where it is an output."""
-    axis = op.args.get("axis", 1)
-    weights = as_matrix(w, op.args.get("axis_w", 1))
-    dy = dy.reshape(matrix_shape(x.shape, axis)[0], weights.shape[1])
-    made = np.matmul(as_matrix(x, axis).T, dy).reshape(w.shape), dy.sum(axis=0)
-    return made if len(op.outputs) == 2 else (*made, np.matmul(dy, weights.T).reshape(x.shape))
-
-
-@register_gradient("FCTransposedGradient")
-def fc_transposed_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """Products of matrices in the shape of what they are the gradient of; dy is one at its last axis."""
-    do, (x, w, dy), (g_dw, g_db, g_dx) = Steps(op), op.inputs, arriving(g_output, 3)
-    axis, axis_w = op.args.get("axis", 1), op.args.get("axis_w", 1)
-    terms, g_x, g_w = [], None, None
-    if g_dw is not None:
-        terms.append(do("MatMul", x, g_dw, dy, axis_a=axis, axis_b=axis_w))
-        g_x = do("MatMul", dy, g_dw, x, trans_b=1, axis_a=-1, axis_b=axis_w)
-    if g_dx is not None:
-        terms.append(do("MatMul", g_dx, w, dy, axis_a=axis, axis_b=axis_w))
-        g_w = do("MatMul", g_dx, dy, w, trans_a=1, axis_a=axis, axis_b=-1)
-    return do.answer(g_x, g_w, with_bias(do, do.sum(*terms), g_db, dy))
+register_gradient("BatchMatMulGradient")(product_gradient_rule)

@@ -7,7 +7,7 @@ import numpy as np
 from ..program import Operator
 from .gradients import gradient_of, straight_pieces
 from .indexing import added_rows
-from .inference import described, misfit, need_floats, need_integers, result_dtype, slot
+from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
 from .loss import check_labels, each_row
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .segments import need_list, segments_of
@@ -162,8 +162,7 @@ def pairwise_gradient_spec(
     """Inference of PairWiseLossGradient."""
     need_floats(op, (x, labels, dy))
     y = pairwise_spec(op, x, labels, *lengths)
-    if dy.shape != y.shape:
-        raise misfit(f"dy must have the shape {y.shape}, got {described(dy)}.")
+    need_shape("dy", dy, y.shape)
     return ArraySpec(x.shape, result_dtype(x, dy))
 
 
@@ -186,8 +185,7 @@ def pairwise_second_spec(
 ) -> tuple[ArraySpec, ArraySpec]:
     """Inference of PairWiseLossGradientGradient."""
     dx = pairwise_gradient_spec(op, x, labels, dy, *lengths)
-    if g_dx.shape != x.shape:
-        raise misfit(f"∂dx must have the shape {x.shape} of x, got {described(g_dx)}.")
+    need_shape("∂dx", g_dx, x.shape, "of x")
     return ArraySpec(x.shape, result_dtype(dx, g_dx)), ArraySpec(dy.shape, result_dtype(x, g_dx))
 
 

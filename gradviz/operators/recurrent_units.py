@@ -12,7 +12,7 @@ import numpy as np
 from ..program import Operator
 from .gradients import gradient_of
 from .inference import described, misfit, need_floats, need_integers, result_dtype
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator
 from .smooth_activations import logistic
 from .steps import Steps
 
@@ -152,13 +152,22 @@ def lstm_second_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpec,
     return state, ArraySpec(gates.shape, dtype), state, state, state
 
 
-@operator(
-    "LSTMUnitGradientGradient",
+def lstm_unit_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """hidden is not read, and its gradient of zeros is there because LSTMUnit wants one of each output."""
+    do = Steps(op)
+    *_, hidden, _, _, _ = op.inputs
+    arrived = do.or_zeros(g_output, op.inputs[:3])
+    g_c, g_gates, g_cell, g_dh, g_dc = do.several(5, "LSTMUnitGradientGradient", *op.inputs, *arrived, **op.args)
+    time = [None] * (len(op.inputs) - 7)
+    return do.answer(None, g_c, g_gates, *time, do.fill(hidden, 0.0), g_cell, g_dh, g_dc)
+
+
+@gradient_of(
+    "LSTMUnitGradient",
     "hidden_prev, cell_prev, gates, lengths?, timestep, hidden, cell, dhidden, dcell, "
     "∂dhidden_prev, ∂dcell_prev, ∂dgates -> ∂cell_prev, ∂gates, ∂cell, ∂dhidden, ∂dcell",
-    formula=LSTM_SECOND,
     infer=lstm_second_spec,
-    args=LSTM_ARGS,
+    rule=lstm_unit_gradient_rule,
 )
 def lstm_unit_gradient_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Array) -> tuple[Array, ...]:
     """Gradients of LSTMUnitGradient."""
@@ -183,17 +192,6 @@ def lstm_unit_gradient_gradient(op: Operator, h: Array, c: Array, gates: Array, 
         carried(op, on, g_delta * o * bend_c + g_do * tanh_c * do, g_dh),
         carried(op, on, g_delta, g_dc),
     )
-
-
-@register_gradient("LSTMUnitGradient")
-def lstm_unit_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """hidden is not read, and its gradient of zeros is there because LSTMUnit wants one of each output."""
-    do = Steps(op)
-    *_, hidden, _, _, _ = op.inputs
-    arrived = do.or_zeros(g_output, op.inputs[:3])
-    g_c, g_gates, g_cell, g_dh, g_dc = do.several(5, "LSTMUnitGradientGradient", *op.inputs, *arrived, **op.args)
-    time = [None] * (len(op.inputs) - 7)
-    return do.answer(None, g_c, g_gates, *time, do.fill(hidden, 0.0), g_cell, g_dh, g_dc)
 
 
 def gru_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *time: ArraySpec) -> ArraySpec:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..program import Operator
 from .gradients import gradient_of
-from .inference import described, misfit, need_floats, result_dtype, slot
+from .inference import misfit, need_floats, need_shape, result_dtype, slot
 from .matrices import canonical_axis
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, op_gradient, operator, register_gradient
 from .shaping import with_zeros
@@ -77,8 +77,7 @@ def gradient_spec(*reads: int) -> Inference:
         need_floats(op, specs)
         wanted = reduced_shape(op, x.shape)
         for position in (0, 2):
-            if specs[position].shape != wanted:
-                raise misfit(f"{slot(op, position)} must have the shape {wanted}, got {described(specs[position])}.")
+            need_shape(slot(op, position), specs[position], wanted)
         return ArraySpec(x.shape, result_dtype(*(specs[position] for position in reads)))
 
     return infer
@@ -280,8 +279,7 @@ def moments_gradient_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
     x = specs[2]
     wanted = reduced_shape(op, x.shape)
     for position in (0, 1, 3):
-        if specs[position].shape != wanted:
-            raise misfit(f"{slot(op, position)} must have the shape {wanted}, got {described(specs[position])}.")
+        need_shape(slot(op, position), specs[position], wanted)
     return ArraySpec(x.shape, result_dtype(*specs))
 
 

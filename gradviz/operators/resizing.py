@@ -7,7 +7,7 @@ import numpy as np
 from ..program import Operator
 from .broadcasting import sum_to
 from .gradients import gradient_of
-from .inference import described, misfit, need_floats, need_integers
+from .inference import described, misfit, need_floats, need_integers, need_shape
 from .matrices import canonical_axis
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps
@@ -123,27 +123,26 @@ def untiled(shape: tuple[int, ...], tiles: int, axis: int) -> tuple[tuple[int, .
     return shape[:axis], tiles, (shape[axis] // tiles, *shape[axis + 1 :])
 
 
-@operator(
-    "TileGradient",
+def tile_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    if len(op.inputs) == 1 and op.args.get("tiles", 1) == 0:
+        do = Steps(op)
+        return do.answer(do.fill(op.inputs[0], 0.0))
+    return op_gradient(op, [g_output[0], *op.inputs[1:]])
+
+
+@gradient_of(
+    "Tile",
     "dy, tiles?, axis? -> dx",
     formula="dx = Σ of the parts of dy",
     derivative="∂dy = [∂dx, ∂dx, ...]",
     infer=tile_gradient_spec,
-    args=TILE_ARGS,
+    rule=tile_rule,
 )
 def tile_gradient(op: Operator, dy: Array, tiles: Array | None = None, axis: Array | None = None) -> Array:
     """Gradient of Tile: each copy gives back its part."""
     counts = tile_counts(op, dy.shape, said(op, "tiles", tiles), said(op, "axis", axis))
     before, count, behind = untiled(dy.shape, *counts)
     return dy.reshape(*before, count, *behind).sum(axis=len(before))
-
-
-@register_gradient("Tile")
-def tile_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    if len(op.inputs) == 1 and op.args.get("tiles", 1) == 0:
-        do = Steps(op)
-        return do.answer(do.fill(op.inputs[0], 0.0))
-    return op_gradient(op, [g_output[0], *op.inputs[1:]])
 
 
 @register_gradient("TileGradient")
@@ -211,8 +210,8 @@ def slice_gradient_spec(op: Operator, x: ArraySpec, *rest: ArraySpec) -> ArraySp
     *bounds, dy = rest
     need_floats(op, (dy,))
     need_bounds(op, tuple(bounds))
-    if not bounds and dy.shape != sliced(op, x.shape):
-        raise misfit(f"dy must have the shape {sliced(op, x.shape)}, got {described(dy)}.")
+    if not bounds:
+        need_shape("dy", dy, sliced(op, x.shape))
     return ArraySpec(x.shape, dy.dtype)
 
 

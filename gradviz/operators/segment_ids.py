@@ -6,7 +6,7 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .indexing import added_rows, check_indices, need_rows
-from .inference import described, misfit, need_floats
+from .inference import need_floats, need_shape
 from .registry import (
     Array,
     ArraySpec,
@@ -54,8 +54,7 @@ def lengths_max(op: Operator, x: Array, lengths: Array) -> Array:
 def lengths_max_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, lengths: ArraySpec, x: ArraySpec) -> ArraySpec:
     """Inference of LengthsMaxWithMainInputAndForwardOutputGradient."""
     need_floats(op, (y, dy, lengths, x), (0, 1, 3))
-    if y.shape != dy.shape:
-        raise misfit(f"dy must have the shape {y.shape} of y, got {described(dy)}.")
+    need_shape("dy", dy, y.shape, "of y")
     need_list(op, lengths, 2, y.shape[0])
     return ArraySpec((x.shape[0], *dy.shape[1:]), dy.dtype)
 

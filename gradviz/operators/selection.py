@@ -81,13 +81,18 @@ def top_gradient_spec(op: Operator, dvalues: ArraySpec, indices: ArraySpec, x: A
     return ArraySpec(x.shape, dvalues.dtype)
 
 
-@operator(
-    "TopKGradient",
+def top_k_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    if g_output[0] is None:
+        return [], [None] * len(op.inputs)
+    return op_gradient(op, [g_output[0], op.outputs[1], op.inputs[0]])
+
+
+@gradient_of(
+    "TopK",
     "dvalues, indices, x -> dx",
-    formula="dx = dvalues at indices, 0 elsewhere",
     derivative="∂dvalues = ∂dx at indices",
     infer=top_gradient_spec,
-    args=TOP_ARGS,
+    rule=top_k_rule,
 )
 def top_k_gradient(op: Operator, dvalues: Array, indices: Array, x: Array) -> Array:
     """Gradient of TopK."""
@@ -105,13 +110,6 @@ def top_second_spec(op: Operator, dvalues: ArraySpec, indices: ArraySpec, g_dx: 
     """Inference of TopKGradientGradient."""
     top_gradient_spec(op, dvalues, indices, g_dx)
     return ArraySpec(dvalues.shape, g_dx.dtype)
-
-
-@register_gradient("TopK")
-def top_k_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    if g_output[0] is None:
-        return [], [None] * len(op.inputs)
-    return op_gradient(op, [g_output[0], op.outputs[1], op.inputs[0]])
 
 
 @gradient_of(
@@ -253,24 +251,19 @@ def mask_gradient_spec(op: Operator, mask: ArraySpec, dy: ArraySpec) -> ArraySpe
     return ArraySpec((*mask.shape, *dy.shape[1:]), dy.dtype)
 
 
-@operator(
-    "BooleanMaskGradient",
-    "mask, dy -> dx",
-    formula="dx[mask] = dy, 0 elsewhere",
-    derivative="∂dy = ∂dx[mask]",
-    infer=mask_gradient_spec,
+def boolean_mask_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    made, g_input = op_gradient(op, [op.inputs[1], g_output[0]])
+    return (made, g_input) if g_output[0] is not None else ([], [None, None])
+
+
+@gradient_of(
+    "BooleanMask", "mask, dy -> dx", derivative="∂dy = ∂dx[mask]", infer=mask_gradient_spec, rule=boolean_mask_rule
 )
 def boolean_mask_gradient(op: Operator, mask: Array, dy: Array) -> Array:
     """Gradient of BooleanMask."""
     dx = np.zeros_like(dy, shape=(*mask.shape, *dy.shape[1:]))
     dx[mask] = dy
     return dx
-
-
-@register_gradient("BooleanMask")
-def boolean_mask_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    made, g_input = op_gradient(op, [op.inputs[1], g_output[0]])
-    return (made, g_input) if g_output[0] is not None else ([], [None, None])
 
 
 @register_gradient("BooleanMaskGradient")

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator, RunError
-from .inference import described, misfit, need_floats, need_integers, result_dtype
+from .gradients import gradient_of
+from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype
 from .loss import check_labels, each_row, weighed
 from .matrices import as_matrix, canonical_axis, matrix_shape
 from .registry import (
@@ -127,8 +128,7 @@ def loss_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *rest: Arr
     """Inference of SoftmaxWithLossGradient."""
     *weights, p, dloss = rest
     loss_spec(op, x, labels, *weights)
-    if p.shape != x.shape:
-        raise misfit(f"p must have the shape {x.shape} of x, got {described(p)}.")
+    need_shape("p", p, x.shape, "of x")
     if prod(dloss.shape) != 1:
         raise misfit(f"dloss is the gradient of one number, got {described(dloss)}.")
     specs = [p, dloss, *weights]
@@ -141,13 +141,31 @@ LOSS_SECOND = (
 )
 
 
-@operator(
-    "SoftmaxWithLossGradient",
+def softmax_with_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """Adds what arrives through the loss and what arrives through the probabilities, where both have a gradient."""
+    p, (dp, dloss) = op.outputs[0], g_output[:2]
+    of_loss, g_input = op_gradient(op, [shape_source(op, 0), *op.inputs[1:], p, dloss])
+    if dp is None:
+        return of_loss, g_input
+    x_grad = gradient_name(op.inputs[0])
+    axis = {"axis": op.args["axis"]} if "axis" in op.args else {}
+    if dloss is None:
+        return gradient_operator(op, "SoftmaxGradient", [p, dp], [x_grad], axis), g_input
+    by_loss, by_p = f"_{x_grad}_by_loss", f"_{x_grad}_by_softmax"
+    return [
+        gradient_operator(op, "SoftmaxWithLossGradient", of_loss.inputs, [by_loss]),
+        gradient_operator(op, "SoftmaxGradient", [p, dp], [by_p], axis),
+        gradient_operator(op, "Sum", [by_loss, by_p], [x_grad], {}),
+    ], g_input
+
+
+@gradient_of(
+    "SoftmaxWithLoss",
     "x, labels, weights?, p, dloss -> dx",
     formula="dx = dloss · scale · weightsᵢ (p - onehot(labels)) / Σᵢ weightsᵢ",
     derivative=LOSS_SECOND,
     infer=loss_gradient_spec,
-    args=ARGS,
+    rule=softmax_with_loss_rule,
 )
 def softmax_with_loss_gradient(op: Operator, x: Array, labels: Array, *rest: Array) -> Array:
     """Gradient of the loss of SoftmaxWithLoss, from its probabilities. `weights` stand before p where there are any."""
@@ -167,25 +185,6 @@ def off_labels(op: Operator, p: Array, labels: Array) -> Array:
     off = p.copy()
     off[each_row(labels), labels] -= 1
     return off
-
-
-@register_gradient("SoftmaxWithLoss")
-def softmax_with_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """Adds what arrives through the loss and what arrives through the probabilities, where both have a gradient."""
-    p, (dp, dloss) = op.outputs[0], g_output[:2]
-    of_loss, g_input = op_gradient(op, [shape_source(op, 0), *op.inputs[1:], p, dloss])
-    if dp is None:
-        return of_loss, g_input
-    x_grad = gradient_name(op.inputs[0])
-    axis = {"axis": op.args["axis"]} if "axis" in op.args else {}
-    if dloss is None:
-        return gradient_operator(op, "SoftmaxGradient", [p, dp], [x_grad], axis), g_input
-    by_loss, by_p = f"_{x_grad}_by_loss", f"_{x_grad}_by_softmax"
-    return [
-        gradient_operator(op, "SoftmaxWithLossGradient", of_loss.inputs, [by_loss]),
-        gradient_operator(op, "SoftmaxGradient", [p, dp], [by_p], axis),
-        gradient_operator(op, "Sum", [by_loss, by_p], [x_grad], {}),
-    ], g_input
 
 
 @register_gradient("SoftmaxWithLossGradient")

@@ -20,6 +20,7 @@ from .convolution import (
     gradients_asked,
     groups_of,
 )
+from .gradients import gradient_of
 from .inference import misfit, need_floats, result_dtype
 from .registry import Array, ArraySpec, operator, register_gradient
 from .windows import (
@@ -104,13 +105,13 @@ def transposed_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: Array
     return gradient_specs(op, x, w, dy, layer.windows.image, layer.channels)
 
 
-@operator(
-    "ConvTransposeGradient",
+@gradient_of(
+    "ConvTranspose",
     "x, w, dy -> dw, db?, dx?",
-    formula="dw = Σ x[n, m, p] dy[n, c, s p + d k], db = Σ dy, dx = Conv of dy with w",
     derivative=FILTERS_SECOND,
     infer=transposed_gradient_spec,
     args=TRANSPOSED_GRADIENT_ARGS,
+    rule=filters_rule,
 )
 def conv_transpose_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
     """Gradients of ConvTranspose in the shapes of w, b and x; see ConvGradient."""
@@ -125,5 +126,4 @@ def conv_transpose_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tupl
     return tuple(found)
 
 
-register_gradient("ConvTranspose")(filters_rule)
 register_gradient("ConvTransposeGradient")(filters_gradient_rule)
