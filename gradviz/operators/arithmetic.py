@@ -1,12 +1,15 @@
-"""Elementwise arithmetic: sums and scales, and the functions of one array that mathematics writes with a symbol."""
+"""Arithmetic of elements: sums and scales, exponentials and logarithms, signs, magnitudes and whole parts."""
 
+from collections.abc import Mapping
 from functools import reduce
 from operator import add
 
 import numpy as np
 
 from ..program import Operator
-from .inference import elementwise, like_first, same_shape
+from .arguments import bad_argument
+from .gradients import gradient_of, second_derivative, straight_pieces
+from .inference import elementwise, like_first, misfit, need_integers, same_shape
 from .registry import (
     Array,
     ArraySpec,
@@ -18,6 +21,7 @@ from .registry import (
     operator,
     register_gradient,
 )
+from .steps import Steps
 
 
 @operator("Sum", "x, xs... -> y", formula="y = Σᵢ xᵢ", derivative="dxᵢ = dy, passed through", infer=same_shape)
@@ -84,3 +88,103 @@ def sqr_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         gradient_operator(op, "Scale", [x], [slope], {**op.args, "scale": 2.0}),
         gradient_operator(op, "Mul", [g_output[0], slope], [x_grad]),
     ], [x_grad]
+
+
+@operator("Log1p", "x -> y", formula="y = ln(1 + x)", derivative="dx = dy / (1 + x)", infer=elementwise)
+def log1p(op: Operator, x: Array) -> Array:
+    """Natural logarithm of 1 plus each element, exact for small ones too."""
+    return np.log1p(x)
+
+
+@gradient_of("Log1p", "x, dy -> dx", derivative="∂dy = ∂dx / (1 + x), ∂x = -∂dx · dy / (1 + x)²")
+def log1p_gradient(op: Operator, x: Array, dy: Array) -> Array:
+    """Gradient of Log1p."""
+    return dy / (1 + x)
+
+
+@second_derivative("Log1p")
+def log1p_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+    return {"x": do("Negative", do("Log1pGradient", x, do("Log1pGradient", x, both)))}
+
+
+@operator("Expm1", "x -> y", formula="y = eˣ - 1", derivative="dx = dy · (y + 1)", infer=elementwise)
+def expm1(op: Operator, x: Array) -> Array:
+    """Exponential of each element less 1, exact for small ones too."""
+    return np.expm1(x)
+
+
+@gradient_of("Expm1", "y, dy -> dx", derivative="∂dy = ∂dx · (y + 1), ∂y = ∂dx · dy")
+def expm1_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of Expm1 from its output."""
+    return dy * (y + 1)
+
+
+@second_derivative("Expm1")
+def expm1_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
+    return {"y": both}
+
+
+def signed(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of functions of numbers with a sign."""
+    if x.dtype.kind not in "fi":
+        raise misfit(f"x must be of numbers with a sign, got {x.dtype}.", "Convert it: array.astype(np.float32).")
+    return x
+
+
+@operator("Abs", "x -> y", formula="y = |x|", derivative="dx = dy · sign x", infer=signed)
+def abs_(op: Operator, x: Array) -> Array:
+    """Magnitude of each element."""
+    return np.abs(x)
+
+
+@gradient_of("Abs", "x, dy -> dx", derivative="∂dy = ∂dx · sign x")
+def abs_gradient(op: Operator, x: Array, dy: Array) -> Array:
+    """Gradient of Abs; 0 at the corner."""
+    return dy * np.sign(x)
+
+
+straight_pieces("Abs")
+
+
+@operator("Negative", "x -> y", formula="y = -x", derivative="dx = -dy", infer=signed)
+def negative(op: Operator, x: Array) -> Array:
+    """Every element with the other sign."""
+    return -x
+
+
+@register_gradient("Negative")
+def negative_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0]], type="Negative")
+
+
+@operator("Sign", "x -> y", formula="y = -1, 0 or 1", infer=signed)
+def sign(op: Operator, x: Array) -> Array:
+    """Sign of each element, 0 for 0. It has no gradient rule: its slope is 0 wherever it has one."""
+    return np.sign(x)
+
+
+@operator("Floor", "x -> y", formula="y = ⌊x⌋", infer=elementwise)
+def floor(op: Operator, x: Array) -> Array:
+    """The next whole number below each element. It has no gradient rule: its slope is 0 wherever it has one."""
+    return np.floor(x)
+
+
+@operator("Ceil", "x -> y", formula="y = ⌈x⌉", infer=elementwise)
+def ceil(op: Operator, x: Array) -> Array:
+    """The next whole number above each element. It has no gradient rule: its slope is 0 wherever it has one."""
+    return np.ceil(x)
+
+
+def remainder(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of Mod: integers, and a divisor that is not 0."""
+    need_integers(op, x, 0, "x must be integers")
+    if not op.args.get("divisor", 0):
+        raise bad_argument(op, "divisor", "cannot divide", "Give an integer other than 0.")
+    return like_first(op, x)
+
+
+@operator("Mod", "x -> y", formula="y = x mod divisor", infer=remainder, args={"divisor": 0, "sign_follow_divisor": 0})
+def mod(op: Operator, x: Array) -> Array:
+    """Remainder of each integer; it has the sign of x, or with `sign_follow_divisor` that of the divisor."""
+    function = np.remainder if op.args.get("sign_follow_divisor", 0) else np.fmod
+    return function(x, int(op.args["divisor"]))

@@ -38,13 +38,12 @@ def logit(p: Array) -> Array:
     return np.log(np.maximum(p, FLOOR)) - np.log(np.maximum(1 - p, FLOOR))
 
 
-JSD_SECOND = (
-    "∂dy = ∂dx (logit x - logit m) / 2, ∂x = ∂dx dy (logit' x - ½ logit' m) / 2, m = (x + targets) / 2, "
-    "logit' p = 1 / p + 1 / (1 - p)"
+@gradient_of(
+    "BernoulliJSD",
+    "dy, x, targets -> dx",
+    derivative="∂dy = ∂dx (logit x - logit m) / 2, ∂x = ∂dx dy (logit' x - ½ logit' m) / 2, m = (x + targets) / 2, "
+    "logit' p = 1 / p + 1 / (1 - p)",
 )
-
-
-@gradient_of("BernoulliJSD", "dy, x, targets -> dx", derivative=JSD_SECOND)
 def bernoulli_jsd_gradient(op: Operator, dy: Array, x: Array, targets: Array) -> Array:
     """Gradient of BernoulliJSD."""
     return dy * (logit(x) - logit((x + targets) / 2)) / 2
@@ -56,7 +55,6 @@ def logit_slope(p: Array) -> Array:
 
 
 def jsd_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of BernoulliJSDGradientGradient."""
     return elementwise(op, *specs[1:]), elementwise(op, *specs)
 
 
@@ -70,7 +68,6 @@ def bernoulli_jsd_gradient_gradient(
 
 
 def two_class_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of MakeTwoClass."""
     need_floats(op, (x,))
     return ArraySpec((*x.shape, 2), x.dtype)
 
@@ -84,7 +81,6 @@ def make_two_class(op: Operator, x: Array) -> Array:
 
 
 def two_class_gradient_spec(op: Operator, dy: ArraySpec) -> ArraySpec:
-    """Inference of MakeTwoClassGradient."""
     need_floats(op, (dy,))
     if dy.shape[-1:] != (2,):
         raise misfit(f"dy must have 2 columns, got {described(dy)}.")

@@ -6,7 +6,6 @@ Krizhevsky, Sutskever, Hinton, ImageNet Classification with Deep Convolutional N
 """
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -17,11 +16,7 @@ from .normalization import only_through_first, second_formula, through_standardi
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator
 
 CHANNEL_SECOND = second_formula("r = inv_std, x̂ = r (x - mean)")
-INSTANCE_ARGS: dict[str, Any] = {"epsilon": 1e-5, "order": "NCHW"}
-GROUP_ARGS: dict[str, Any] = {"group": 32, "epsilon": 1e-5, "order": "NCHW", "is_test": 0}
 LRN_SCALE = "scale = bias + alpha / size · Σ x², Σ over the size channels around each"
-LRN_DERIVATIVE = f"dx = dy scale^(-beta) - 2 alpha beta / size · x · Σ dy y / scale, {LRN_SCALE}"
-LRN_ARGS: dict[str, Any] = {"size": 0, "alpha": 0.0, "beta": 0.0, "bias": 1.0, "order": "NCHW"}
 
 
 def channel_axis(op: Operator, ndim: int) -> int:
@@ -74,7 +69,6 @@ def affine(op: Operator, x: Array, mean: Array, inv_std: Array, scale: Array, bi
 
 
 def instance_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Inference of InstanceNorm."""
     channels = need_channels(op, x, scale, bias)
     statistic = ArraySpec((x.shape[0], channels), x.dtype)
     return (ArraySpec(x.shape, result_dtype(x, scale, bias)), statistic, statistic)[: len(op.outputs)]
@@ -86,7 +80,7 @@ def instance_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec)
     formula="y = scale x̂ + bias, x̂ = (x - mean) inv_std, inv_std = 1 / √(var(x) + epsilon), by image and channel",
     derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std",
     infer=instance_spec,
-    args=INSTANCE_ARGS,
+    args={"epsilon": 1e-5, "order": "NCHW"},
 )
 def instance_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, ...]:
     """Each channel of each image standardized. x: (n, c, ...), scale, bias: (c,) -> y: like x, mean, inv_std: (n, c).
@@ -106,7 +100,6 @@ def instance_statistics(op: Operator, x: Array) -> tuple[Array, Array]:
 def instance_gradient_spec(
     op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec, dy: ArraySpec, *_: ArraySpec
 ) -> tuple[ArraySpec, ...]:
-    """Inference of InstanceNormGradient."""
     need_channels(op, x, scale, bias)
     need_floats(op, (x, scale, bias, dy))
     need_shape("dy", dy, x.shape, "of x")
@@ -141,7 +134,6 @@ def instance_norm_gradient(
 
 
 def lrn_spec(op: Operator, x: ArraySpec, *more: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Inference of LRN and LRNGradient."""
     need_channels(op, x)
     if op.args.get("size", 0) % 2 != 1:
         raise misfit(f"size={op.args.get('size', 0)} has no middle.", "Give an odd number of channels, as size=5.")
@@ -168,9 +160,9 @@ def lrn_scale(op: Operator, x: Array) -> Array:
     "LRN",
     "x -> y, scale?",
     formula=f"y = x scale^(-beta), {LRN_SCALE}",
-    derivative=LRN_DERIVATIVE,
+    derivative=f"dx = dy scale^(-beta) - 2 alpha beta / size · x · Σ dy y / scale, {LRN_SCALE}",
     infer=lrn_spec,
-    args=LRN_ARGS,
+    args={"size": 0, "alpha": 0.0, "beta": 0.0, "bias": 1.0, "order": "NCHW"},
 )
 def lrn(op: Operator, x: Array) -> Array | tuple[Array, Array]:
     """Local response normalization. x: (n, c, h, w) -> y, scale: like x. No gradient passes through scale."""
@@ -179,19 +171,21 @@ def lrn(op: Operator, x: Array) -> Array | tuple[Array, Array]:
     return y if len(op.outputs) == 1 else (y, scale)
 
 
-LRN_SECOND = (
-    "∂dy = ∂dx scale^(-beta) - k q y / scale, ∂y = -k q dy / scale, ∂x = 2 alpha / size · x · Σ (k q dy y / scale² - "
-    "beta ∂dx dy scale^(-beta - 1)) - k ∂dx Σ dy y / scale, k = 2 alpha beta / size, q = Σ ∂dx x, "
-    f"{LRN_SCALE}"
-)
-
-
 def lrn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     only_through_first(op, g_output)
     return op_gradient(op, [op.inputs[0], op.outputs[0], g_output[0]])
 
 
-@gradient_of("LRN", "x, y, dy -> dx", derivative=LRN_SECOND, infer=lrn_spec, rule=lrn_rule)
+@gradient_of(
+    "LRN",
+    "x, y, dy -> dx",
+    derivative="∂dy = ∂dx scale^(-beta) - k q y / scale, ∂y = -k q dy / scale, "
+    "∂x = 2 alpha / size · x · Σ (k q dy y / scale² - beta ∂dx dy scale^(-beta - 1)) - k ∂dx Σ dy y / scale, "
+    "k = 2 alpha beta / size, q = Σ ∂dx x, "
+    f"{LRN_SCALE}",
+    infer=lrn_spec,
+    rule=lrn_rule,
+)
 def lrn_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of LRN."""
     scale, beta = lrn_scale(op, x), op.args.get("beta", 0.0)
@@ -214,7 +208,6 @@ def ungrouped(op: Operator, groups: Array, x: Array) -> Array:
 
 
 def group_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Inference of GroupNorm."""
     channels, groups = need_channels(op, x, scale, bias), op.args.get("group", 32)
     if groups < 1 or channels % groups:
         raise misfit(f"{channels} channels do not make {groups} equal groups.", "Give group=..., a divisor of them.")
@@ -229,7 +222,7 @@ def group_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) ->
     "by image and group of channels",
     derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std",
     infer=group_spec,
-    args=GROUP_ARGS,
+    args={"group": 32, "epsilon": 1e-5, "order": "NCHW", "is_test": 0},
 )
 def group_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, ...]:
     """Each group of channels of each image standardized. x: (n, c, ...), scale, bias: (c,) -> statistics: (n, groups).
@@ -249,7 +242,6 @@ def group_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array
 def group_gradient_spec(
     op: Operator, dy: ArraySpec, x: ArraySpec, scale: ArraySpec, bias: ArraySpec, *statistics: ArraySpec
 ) -> tuple[ArraySpec, ...]:
-    """Inference of GroupNormGradient."""
     need_floats(op, (dy, x, scale, bias, *statistics))
     need_shape("dy", dy, x.shape, "of x")
     vector = ArraySpec(scale.shape, result_dtype(x, dy))

@@ -2,7 +2,6 @@
 
 from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from .registry import (
     ArraySpec,
     Gradients,
     RuleAnswer,
+    each_of,
     gradient_name,
     gradient_operator,
     op_gradient,
@@ -44,27 +44,25 @@ def extreme_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, *xs: ArrayS
     return tuple(ArraySpec(spec.shape, dy.dtype) for _ in xs)
 
 
+def extreme_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [op.outputs[0], g_output[0], *op.inputs], wanted=range(len(op.inputs)))
+
+
+@each_of(
+    ("Max", "Min"),
+    gradient_of,
+    "{}",
+    "y, dy, xs... -> dxs...",
+    formula="dxsᵢ = dy where xsᵢ = y, shared evenly between those that are; else 0",
+    derivative="∂dy = Σᵢ ∂dxsᵢ where xsᵢ = y, by their share",
+    infer=extreme_gradient_spec,
+    rule=extreme_rule,
+)
 def extreme_gradient(op: Operator, y: Array, dy: Array, *xs: Array) -> tuple[Array, ...]:
     """Gradients of Max or Min. Inputs that tie share dy evenly, so that all together get dy, also a repeated one."""
     attained = [x == y for x in xs]
     share = dy / np.maximum(sum(attained[1:], attained[0].astype(dy.dtype)), 1)
     return tuple(np.where(here, share, 0) for here in attained)
-
-
-for _type in ("MaxGradient", "MinGradient"):
-    operator(
-        _type,
-        "y, dy, xs... -> dxs...",
-        formula="dxsᵢ = dy where xsᵢ = y, shared evenly between those that are; else 0",
-        derivative="∂dy = Σᵢ ∂dxsᵢ where xsᵢ = y, by their share",
-        infer=extreme_gradient_spec,
-    )(extreme_gradient)
-
-
-@register_gradient("Max")
-@register_gradient("Min")
-def extreme_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.outputs[0], g_output[0], *op.inputs], wanted=range(len(op.inputs)))
 
 
 @register_gradient("MaxGradient")
@@ -102,9 +100,6 @@ def mean_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return do.answer(do("Scale", do.sum(*g_output), scale=1 / len(op.outputs)))
 
 
-WEIGHTED_ARGS: dict[str, Any] = {"grad_on_w": 0}
-
-
 def weighted_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
     """Inference of WeightedSum: arrays of one shape, each followed by its weight."""
     if len(specs) % 2:
@@ -122,7 +117,7 @@ def weighted_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
     formula="y = Σᵢ wᵢ · xᵢ",
     derivative="dxᵢ = wᵢ · dy; with grad_on_w dwᵢ = Σ dy · xᵢ, else wᵢ counts as a constant",
     infer=weighted_spec,
-    args=WEIGHTED_ARGS,
+    args={"grad_on_w": 0},
 )
 def weighted_sum(op: Operator, *arrays: Array) -> Array:
     """Sum of arrays of one shape, each followed among the inputs by its weight of one element."""
@@ -130,7 +125,6 @@ def weighted_sum(op: Operator, *arrays: Array) -> Array:
 
 
 def weighted_gradient_spec(op: Operator, dy: ArraySpec, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Inference of WeightedSumGradient."""
     same_shape(op, dy, weighted_spec(op, *specs))
     d_arrays = [ArraySpec(x.shape, result_dtype(dy, w)) for x, w in zip(specs[::2], specs[1::2], strict=True)]
     d_weights = [ArraySpec(w.shape, result_dtype(dy, x)) for x, w in zip(specs[::2], specs[1::2], strict=True)]
@@ -228,11 +222,6 @@ def reduce_tail_sum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return do.answer(do("RowMul", do.fill(op.inputs[0], 1.0), g_output[0]))
 
 
-LINEAR_ARGS = {"axis": 1}
-LINEAR_DERIVATIVE = "dxᵢⱼ = aⱼ · dyᵢⱼ, daⱼ = Σᵢ dyᵢⱼ · xᵢⱼ, dbⱼ = Σᵢ dyᵢⱼ"
-LINEAR_SECOND = "∂dyᵢⱼ = aⱼ · ∂dxᵢⱼ + ∂daⱼ · xᵢⱼ + ∂dbⱼ, ∂xᵢⱼ = ∂daⱼ · dyᵢⱼ, ∂aⱼ = Σᵢ dyᵢⱼ · ∂dxᵢⱼ"
-
-
 def need_one_a_column(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> None:
     """Raise unless each vector has one number for each column of x seen as a matrix."""
     _, columns = matrix_shape(x.shape, op.args.get("axis", 1))
@@ -242,7 +231,6 @@ def need_one_a_column(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> None:
 
 
 def elementwise_linear_spec(op: Operator, x: ArraySpec, a: ArraySpec, b: ArraySpec) -> ArraySpec:
-    """Inference of ElementwiseLinear."""
     need_floats(op, (x, a, b))
     need_one_a_column(op, x, a, b)
     return ArraySpec(x.shape, result_dtype(x, a, b))
@@ -252,9 +240,9 @@ def elementwise_linear_spec(op: Operator, x: ArraySpec, a: ArraySpec, b: ArraySp
     "ElementwiseLinear",
     "x, a, b -> y",
     formula="yᵢⱼ = aⱼ · xᵢⱼ + bⱼ",
-    derivative=LINEAR_DERIVATIVE,
+    derivative="dxᵢⱼ = aⱼ · dyᵢⱼ, daⱼ = Σᵢ dyᵢⱼ · xᵢⱼ, dbⱼ = Σᵢ dyᵢⱼ",
     infer=elementwise_linear_spec,
-    args=LINEAR_ARGS,
+    args={"axis": 1},
 )
 def elementwise_linear(op: Operator, x: Array, a: Array, b: Array) -> Array:
     """Every column of x times its a plus its b. x: seen as a matrix (n, d) at `axis`; a, b: (d,); y like x."""
@@ -262,7 +250,6 @@ def elementwise_linear(op: Operator, x: Array, a: Array, b: Array) -> Array:
 
 
 def elementwise_linear_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, a: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Inference of ElementwiseLinearGradient."""
     same_shape(op, dy, x)
     need_one_a_column(op, x, a)
     columns = a.shape
@@ -274,7 +261,10 @@ def elementwise_linear_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, 
 
 
 @gradient_of(
-    "ElementwiseLinear", "dy, x, a -> dx, da, db", derivative=LINEAR_SECOND, infer=elementwise_linear_gradient_spec
+    "ElementwiseLinear",
+    "dy, x, a -> dx, da, db",
+    derivative="∂dyᵢⱼ = aⱼ · ∂dxᵢⱼ + ∂daⱼ · xᵢⱼ + ∂dbⱼ, ∂xᵢⱼ = ∂daⱼ · dyᵢⱼ, ∂aⱼ = Σᵢ dyᵢⱼ · ∂dxᵢⱼ",
+    infer=elementwise_linear_gradient_spec,
 )
 def elementwise_linear_gradient(op: Operator, dy: Array, x: Array, a: Array) -> tuple[Array, Array, Array]:
     """Gradients of ElementwiseLinear."""

@@ -4,7 +4,6 @@ Comparisons have no gradient rule: their outputs are truth values.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -84,9 +83,6 @@ def is_nan(op: Operator, x: Array) -> Array:
     return np.isnan(x)
 
 
-WHERE_ARGS: dict[str, Any] = {"broadcast_on_rows": 0}
-
-
 def by_rows(condition: Array, ndim: int) -> Array:
     """One truth value a row, (n,), in the shape in which it broadcasts against an array of `ndim` dimensions."""
     return condition.reshape((-1, *[1] * (ndim - 1)))
@@ -102,7 +98,6 @@ def check_condition(op: Operator, condition: ArraySpec, x: ArraySpec, rows: bool
 
 
 def where_spec(op: Operator, condition: ArraySpec, x: ArraySpec, y: ArraySpec) -> ArraySpec:
-    """Inference of Where."""
     shape = same_shape(op, x, y).shape
     check_condition(op, condition, x, bool(op.args.get("broadcast_on_rows", 0)))
     return ArraySpec(shape, result_dtype(x, y))
@@ -119,7 +114,7 @@ def conditions(op: Operator, condition: Array, like: Array) -> Array:
     formula="z = x where condition, else y",
     derivative="dx = dz where condition, else 0; dy = 0 where condition, else dz",
     infer=where_spec,
-    args=WHERE_ARGS,
+    args={"broadcast_on_rows": 0},
 )
 def where(op: Operator, condition: Array, x: Array, y: Array) -> Array:
     """Each element from x or y. x, y: one shape; condition: like them, or with `broadcast_on_rows` (n,)."""
@@ -127,7 +122,6 @@ def where(op: Operator, condition: Array, x: Array, y: Array) -> Array:
 
 
 def where_gradient_spec(op: Operator, condition: ArraySpec, dz: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of WhereGradient."""
     check_condition(op, condition, dz, bool(op.args.get("broadcast_on_rows", 0)))
     return dz, dz
 
@@ -148,7 +142,6 @@ def where_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 def conditional_spec(op: Operator, condition: ArraySpec, x: ArraySpec, y: ArraySpec) -> ArraySpec:
-    """Inference of Conditional."""
     shape = same_shape(op, x, y).shape
     check_condition(op, condition, x, rows=True)
     return ArraySpec(shape, result_dtype(x, y))

@@ -18,7 +18,7 @@ from ..program import Operator
 from .arguments import bad_argument
 from .gradients import gradient_of
 from .inference import described, misfit, need_floats, need_shape, result_dtype
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, op_gradient, operator, register_gradient
 from .steps import Steps, arriving
 from .windows import (
     DIMENSIONS,
@@ -188,7 +188,6 @@ def check_outputs(op: Operator) -> None:
 
 
 def conv_spec(op: Operator, x: ArraySpec, w: ArraySpec, *bias: ArraySpec) -> ArraySpec:
-    """Inference of Conv."""
     need_floats(op, (x, w, *bias))
     layer = convolution(op, x.shape, w.shape)
     for b in bias:
@@ -196,6 +195,16 @@ def conv_spec(op: Operator, x: ArraySpec, w: ArraySpec, *bias: ArraySpec) -> Arr
     return ArraySpec(shape_of_images(op, x.shape[0], layer.windows.places, layer.outputs), result_dtype(x, w, *bias))
 
 
+@each_of(
+    DIMENSIONS,
+    operator,
+    "Conv{}",
+    "x, w, b? -> y",
+    formula="y[n, m, p] = b[m] + Σ_c,k w[m, c, k] x[n, c, s p + d k], stride s, dilation d, x with margins",
+    derivative="dw = Σ dy[n, m, p] x[n, c, s p + d k], db = Σ dy, dx[n, c, s p + d k] += Σ_m w[m, c, k] dy[n, m, p]",
+    infer=conv_spec,
+    args=CONV_ARGS,
+)
 def conv(op: Operator, x: Array, w: Array, b: Array | None = None) -> Array:
     """Convolution of images with filters. x: (n, c, h, w), w: (m, c / group, k, k), b: (m,) -> y: (n, m, h', w').
 
@@ -211,7 +220,6 @@ def conv(op: Operator, x: Array, w: Array, b: Array | None = None) -> Array:
 
 
 def conv_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Inference of ConvGradient."""
     need_floats(op, (x, w, dy))
     check_outputs(op)
     layer = convolution(op, x.shape, w.shape)
@@ -229,6 +237,29 @@ def gradient_specs(
     return (dw, *[db] * with_bias, *[dx] * with_x)
 
 
+FILTERS_SECOND = (
+    "∂dy = Conv of x with ∂dw and ∂db, plus that of ∂dx with w; ∂x = dx with ∂dw for w, ∂w = dw with ∂dx for x"
+)
+
+
+def filters_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """One operator for the gradients of filters, bias and images; ``no_bias`` tells it that there is no bias."""
+    reads = [op.inputs[0], op.inputs[1], g_output[0]]
+    if len(op.inputs) == 2:
+        return op_gradient(op, reads, wanted=(1, 0), args={**op.args, "no_bias": 1})
+    return op_gradient(op, reads, wanted=(1, 2, 0))
+
+
+@each_of(
+    DIMENSIONS,
+    gradient_of,
+    "Conv{}",
+    "x, w, dy -> dw, db?, dx?",
+    derivative=FILTERS_SECOND,
+    infer=conv_gradient_spec,
+    args=CONV_GRADIENT_ARGS,
+    rule=filters_rule,
+)
 def conv_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
     """Gradients of Conv in the shapes of w, b and x.
 
@@ -244,14 +275,7 @@ def conv_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, .
     return tuple(found)
 
 
-def filters_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """One operator for the gradients of filters, bias and images; ``no_bias`` tells it that there is no bias."""
-    reads = [op.inputs[0], op.inputs[1], g_output[0]]
-    if len(op.inputs) == 2:
-        return op_gradient(op, reads, wanted=(1, 0), args={**op.args, "no_bias": 1})
-    return op_gradient(op, reads, wanted=(1, 2, 0))
-
-
+@each_of(DIMENSIONS, register_gradient, "Conv{}Gradient")
 def filters_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """∂w and ∂x come from the gradient operator itself, of ∂dx and ∂dw in place of x and w."""
     do, (x, w, dy) = Steps(op), op.inputs
@@ -265,27 +289,3 @@ def filters_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         terms.append(do(forward, g_dx, w, **args))
     g_w, *g_x = do.several(2 if g_dw else 1, op.type, g_dx or x, g_dw or w, dy, **args, no_bias=1)
     return do.answer(*(g_x or [do.fill(x, 0.0)]), g_w if g_dx else do.fill(w, 0.0), do.sum(*terms))
-
-
-CONV_DERIVATIVE = "dw = Σ dy[n, m, p] x[n, c, s p + d k], db = Σ dy, dx[n, c, s p + d k] += Σ_m w[m, c, k] dy[n, m, p]"
-FILTERS_SECOND = (
-    "∂dy = Conv of x with ∂dw and ∂db, plus that of ∂dx with w; ∂x = dx with ∂dw for w, ∂w = dw with ∂dx for x"
-)
-for _dimensions in DIMENSIONS:
-    operator(
-        f"Conv{_dimensions}",
-        "x, w, b? -> y",
-        formula="y[n, m, p] = b[m] + Σ_c,k w[m, c, k] x[n, c, s p + d k], stride s, dilation d, x with margins",
-        derivative=CONV_DERIVATIVE,
-        infer=conv_spec,
-        args=CONV_ARGS,
-    )(conv)
-    gradient_of(
-        f"Conv{_dimensions}",
-        "x, w, dy -> dw, db?, dx?",
-        derivative=FILTERS_SECOND,
-        infer=conv_gradient_spec,
-        args=CONV_GRADIENT_ARGS,
-        rule=filters_rule,
-    )(conv_gradient)
-    register_gradient(f"Conv{_dimensions}Gradient")(filters_gradient_rule)

@@ -3,8 +3,6 @@
 Labels, targets and weights are constants for the gradient.
 """
 
-from typing import Any
-
 import numpy as np
 
 from ..program import Operator, RunError
@@ -15,11 +13,8 @@ from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, registe
 from .smooth_activations import logistic
 from .steps import Steps
 
-LOGIT_ARGS: dict[str, Any] = {"log_D_trick": 0, "unjoined_lr_loss": 0}
-
 
 def soft_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:
-    """Inference of CrossEntropy."""
     need_floats(op, (x, labels))
     rows, _ = rows_and_classes(x.shape)
     if labels.shape != x.shape:
@@ -58,17 +53,18 @@ def cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
 
 
 def soft_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec) -> ArraySpec:
-    """Inference of CrossEntropyGradient."""
     need_floats(op, (x, labels, dy))
     y = soft_spec(op, x, labels)
     need_shape("dy", dy, y.shape)
     return ArraySpec(x.shape, result_dtype(x, labels, dy))
 
 
-SOFT_SECOND = "∂dyᵢ = -Σⱼ ∂dxᵢⱼ labelsᵢⱼ / xᵢⱼ, ∂xᵢⱼ = ∂dxᵢⱼ dyᵢ labelsᵢⱼ / xᵢⱼ², of those xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere"
-
-
-@gradient_of("CrossEntropy", "x, labels, dy -> dx", derivative=SOFT_SECOND, infer=soft_gradient_spec)
+@gradient_of(
+    "CrossEntropy",
+    "x, labels, dy -> dx",
+    derivative="∂dyᵢ = -Σⱼ ∂dxᵢⱼ labelsᵢⱼ / xᵢⱼ, ∂xᵢⱼ = ∂dxᵢⱼ dyᵢ labelsᵢⱼ / xᵢⱼ², of those xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
+    infer=soft_gradient_spec,
+)
 def cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
     """Gradient of CrossEntropy; 0 where the floor, a constant, stood in for the probability."""
     x2 = x.reshape(rows_and_classes(x.shape))
@@ -92,7 +88,6 @@ def log_sigmoid(x: Array) -> Array:
 
 
 def logits_spec(op: Operator, x: ArraySpec, targets: ArraySpec, *weights: ArraySpec) -> ArraySpec:
-    """Inference of the cross entropies of logits."""
     spec = elementwise(op, x, targets, *weights)
     return ArraySpec(spec.shape[:-1], spec.dtype)
 
@@ -126,7 +121,7 @@ def row_means(x: Array) -> Array:
     formula="yᵢ = -Σⱼ (targets ln σ(x) + (1 - targets) ln σ(-x))ᵢⱼ / n; 0 · ln 0 = 0",
     derivative="dxᵢⱼ = dyᵢ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
     infer=logits_spec,
-    args=LOGIT_ARGS,
+    args={"log_D_trick": 0, "unjoined_lr_loss": 0},
 )
 def sigmoid_cross_entropy(op: Operator, x: Array, targets: Array) -> Array:
     """Mean cross entropy over the last dimension, of size n. x, targets: (..., n) -> y: (...).
@@ -150,7 +145,6 @@ def weighted_sigmoid_cross_entropy(op: Operator, x: Array, targets: Array, weigh
 
 
 def logits_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, *others: ArraySpec) -> ArraySpec:
-    """Inference of the gradients of the cross entropies of logits."""
     need_floats(op, (dy, x, *others))
     if any(spec.shape != x.shape for spec in others) or dy.shape != x.shape[:-1]:
         shapes = ", ".join(str(spec.shape) for spec in others)

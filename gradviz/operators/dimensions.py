@@ -15,7 +15,6 @@ from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, oper
 
 INT64 = np.dtype(np.int64)
 DIMS_ARGS: dict[str, Any] = {"dims": ()}
-SHAPE_ARGS: dict[str, Any] = {"axes": ()}
 
 
 Shape = tuple[int, ...]
@@ -148,7 +147,6 @@ def told_sizes(op: Operator, shape: tuple[int, ...]) -> list[int]:
 
 
 def shape_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of Shape."""
     return ArraySpec((len(told_sizes(op, x.shape)),), INT64)
 
 
@@ -158,7 +156,7 @@ def shape_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     formula="y = the sizes of x",
     derivative="dx = 0",
     infer=shape_spec,
-    args=SHAPE_ARGS,
+    args={"axes": ()},
     constant=True,
 )
 def shape_(op: Operator, x: Array) -> Array:
@@ -167,7 +165,6 @@ def shape_(op: Operator, x: Array) -> Array:
 
 
 def size_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of Size."""
     return ArraySpec((), INT64)
 
 

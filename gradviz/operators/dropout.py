@@ -61,7 +61,6 @@ def dropout(op: Operator, x: Array) -> Array | tuple[Array, Array]:
 
 
 def dropout_grad_spec(op: Operator, dy: ArraySpec, mask: ArraySpec | None = None) -> ArraySpec:
-    """Inference of DropoutGrad."""
     need_floats(op, (dy,))
     if mask is not None and mask != ArraySpec(dy.shape, BOOL):
         raise misfit(f"mask must be bool {dy.shape}, got {described(mask)}.")

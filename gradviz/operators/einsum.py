@@ -2,7 +2,7 @@
 
 import re
 from string import ascii_letters
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from .registry import (
 )
 from .steps import Steps
 
-ARGS: dict[str, Any] = {"equation": ""}
-GRADIENT_ARGS: dict[str, Any] = {"equation": "", "position": 0}
-DERIVATIVE = "dxₖ = the sum of products of dy and all other factors, over what xₖ does not have"
 _TERM = re.compile(r"[A-Za-z]*(?:\.\.\.)?[A-Za-z]*")
 
 
@@ -87,7 +84,6 @@ def _no_equation(op: Operator, why: str) -> RunError:
 
 
 def product_spec(op: Operator, *xs: ArraySpec) -> ArraySpec:
-    """Inference of Einsum."""
     need_floats(op, xs)
     _, result, sizes = letters(op, *[x.shape for x in xs])
     return ArraySpec(tuple([sizes[letter] for letter in result]), result_dtype(*xs))
@@ -97,9 +93,9 @@ def product_spec(op: Operator, *xs: ArraySpec) -> ArraySpec:
     "Einsum",
     "x, xs... -> y",
     formula="y = the sum of products that equation names, as `ij,jk->ik`",
-    derivative=DERIVATIVE,
+    derivative="dxₖ = the sum of products of dy and all other factors, over what xₖ does not have",
     infer=product_spec,
-    args=ARGS,
+    args={"equation": ""},
 )
 def einsum(op: Operator, *xs: Array) -> Array:
     """Sum of products: ``equation`` names the dimensions of each factor by letters, and those of the result.
@@ -120,7 +116,6 @@ def position_of(op: Operator, count: int) -> int:
 
 
 def product_gradient_spec(op: Operator, dy: ArraySpec, *xs: ArraySpec) -> ArraySpec:
-    """Inference of EinsumGradient."""
     need_floats(op, (dy, *xs))
     wanted = product_spec(op, *xs).shape
     need_shape("dy", dy, wanted)
@@ -141,7 +136,7 @@ def einsum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "dy, x, xs... -> dx",
     derivative="∂dy = Einsum with ∂dxₖ in place of xₖ; ∂xⱼ = the gradient of xⱼ in that",
     infer=product_gradient_spec,
-    args=GRADIENT_ARGS,
+    args={"equation": "", "position": 0},
     rule=einsum_rule,
 )
 def einsum_gradient(op: Operator, dy: Array, *xs: Array) -> Array:

@@ -18,7 +18,6 @@ from .matrices import canonical_axis
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps
 
-GATHER_ARGS: dict[str, Any] = {"dense_gradient": 0, "axis": 0, "match_outer": 0}
 BATCH_ARGS: dict[str, Any] = {"axis": 1, "match_outer": 0}
 PICKED = "yᵢⱼ = xᵢₖ, k = indicesⱼ; with match_outer k = indicesᵢⱼ"
 ADDED = "dxᵢₖ = Σⱼ dyᵢⱼ where indicesⱼ = k; with match_outer where indicesᵢⱼ = k"
@@ -37,7 +36,6 @@ def picked_shape(op: Operator, x: tuple[int, ...], indices: tuple[int, ...], axi
 
 
 def gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
-    """Inference of Gather."""
     need_rows(op, 0, x)
     need_integers(op, indices, 1, "indices must be integers")
     axis = canonical_axis(op.args.get("axis", 0), x.shape)
@@ -50,7 +48,7 @@ def gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
     formula=PICKED,
     derivative="for axis = 0 row indicesᵢ of dx gets dyᵢ, repeated rows add; for other axes " + ADDED,
     infer=gather_spec,
-    args=GATHER_ARGS,
+    args={"dense_gradient": 0, "axis": 0, "match_outer": 0},
 )
 def gather(op: Operator, x: Array, indices: Array) -> Array:
     """Rows of x by number, or elements along `axis`. x: (rows, ...), indices: integers, any shape (n, ...) -> (n, ...).
@@ -84,7 +82,6 @@ def gather_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 def batch_gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
-    """Inference of BatchGather."""
     need_integers(op, indices, 1, "indices must be integers")
     if len(x.shape) < 2:
         raise misfit(f"x must be (b, n, ...), its shape is {x.shape}.")
@@ -108,7 +105,6 @@ def batch_gather(op: Operator, x: Array, indices: Array) -> Array:
 
 
 def gather_gradient_spec(op: Operator, x: ArraySpec, indices: ArraySpec, dy: ArraySpec) -> ArraySpec:
-    """Inference of BatchGatherGradient."""
     need_integers(op, indices, 1, "indices must be integers")
     need_floats(op, (x, indices, dy), (0, 2))
     wanted = picked_shape(op, x.shape, indices.shape, canonical_axis(op.args.get("axis", 1), x.shape))

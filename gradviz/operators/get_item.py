@@ -12,7 +12,6 @@ from .gradients import gradient_of
 from .inference import misfit, need_floats, need_integers, need_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 
-ARGS: dict[str, Any] = {"index": "..."}
 _INTEGER = re.compile(r"-?\d+")
 _SLICE = re.compile(r"(-?\d+)?:(-?\d+)?(?::(-?\d+)?)?")
 
@@ -79,7 +78,7 @@ def chosen_spec(op: Operator, x: ArraySpec, *indices: ArraySpec) -> ArraySpec:
     formula="y = x[index]",
     derivative="dx[index] = dy, summed where index names an element twice; 0 elsewhere",
     infer=chosen_spec,
-    args=ARGS,
+    args={"index": "..."},
 )
 def get_item(op: Operator, x: Array, *indices: Array) -> Array:
     """Part of x. `index` is numpy's: ``"1:3, ..., 0, newaxis, @0"``; ``@0`` is the first array of places, integers."""
@@ -91,7 +90,6 @@ def get_item(op: Operator, x: Array, *indices: Array) -> Array:
 
 
 def put_back_spec(op: Operator, x: ArraySpec, dy: ArraySpec, *indices: ArraySpec) -> ArraySpec:
-    """Inference of GetItemGradient."""
     need_floats(op, (x, dy), (1,))
     wanted = chosen_spec(op, x, *indices).shape
     need_shape("dy", dy, wanted)

@@ -12,7 +12,6 @@ from .matrices import canonical_axis
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps
 
-SHUFFLE_ARGS: dict[str, Any] = {"group": 1, "order": "NCHW"}
 BLOCK_ARGS: dict[str, Any] = {
     "block_size": 2,
     **dict.fromkeys(("pad", "pad_t", "pad_l", "pad_b", "pad_r"), 0),
@@ -73,7 +72,6 @@ def shuffle_shape(op: Operator, shape: tuple[int, ...]) -> tuple[int, int, int, 
 
 
 def shuffle_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of ChannelShuffle and its gradient."""
     shuffle_shape(op, x.shape)
     return x
 
@@ -84,7 +82,7 @@ def shuffle_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     formula="y = x, first channels of all groups first",
     derivative="dx = dy, its channels back in their groups",
     infer=shuffle_spec,
-    args=SHUFFLE_ARGS,
+    args={"group": 1, "order": "NCHW"},
 )
 def channel_shuffle(op: Operator, x: Array) -> Array:
     """x with its channels dealt out: the first of each of `group` groups, then the second, and so on."""
@@ -124,7 +122,6 @@ def block_and_margins(op: Operator, shape: tuple[int, ...]) -> tuple[int, list[t
 
 
 def blocked_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of SpaceToBatch."""
     block, margins = block_and_margins(op, x.shape)
     height, width = (size + sum(margin) for size, margin in zip(x.shape[2:], margins, strict=True))
     if height % block or width % block:
@@ -155,7 +152,6 @@ def space_to_batch(op: Operator, x: Array) -> Array:
 
 
 def spaced_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of BatchToSpace."""
     block, margins = block_and_margins(op, x.shape)
     if x.shape[0] % (block * block):
         raise misfit(f"the {x.shape[0]} images of x do not make blocks of {block} x {block} pixels.")

@@ -112,7 +112,6 @@ def ensure_dense_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 def scatter_spec(op: Operator, x: ArraySpec, indices: ArraySpec, rows: ArraySpec) -> ArraySpec:
-    """Inference of ScatterAssign."""
     need_rows(op, 0, x)
     need_integers(op, indices, 1, "indices must be integers (n,)")
     wanted = (*indices.shape, *x.shape[1:])
@@ -133,7 +132,6 @@ def scatter_assign(op: Operator, x: Array, indices: Array, slices: Array) -> Arr
 
 
 def unique_spec(op: Operator, x: ArraySpec) -> tuple[ArraySpec | None, ...]:
-    """Inference of Unique."""
     need_integers(op, x, 0, "x must be integers (n,)")
     if len(x.shape) != 1:
         raise misfit(

@@ -4,7 +4,6 @@ ReduceFront and ReduceBack see x as a matrix, whose columns (front) or rows (bac
 many of the elements count in each.
 """
 
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -15,20 +14,11 @@ from .arguments import bad_argument
 from .gradients import gradient_of
 from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
 from .reductions import filled, shared
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    Inference,
-    Kernel,
-    RuleAnswer,
-    op_gradient,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, each_of, operator, register_gradient
 from .steps import Steps
 
 ARGS: dict[str, Any] = {"num_reduce_dim": 1}
+SIDES = "Front", "Back"
 
 
 def is_front(op: Operator) -> bool:
@@ -78,14 +68,12 @@ def check_lengths(op: Operator, x: ArraySpec, lengths: ArraySpec, position: int)
 
 
 def side_spec(op: Operator, x: ArraySpec, lengths: ArraySpec | None = None) -> ArraySpec:
-    """Inference of the sums."""
     if lengths is not None:
         check_lengths(op, x, lengths, 1)
     return ArraySpec(cut(op, x.shape)[0], x.dtype)
 
 
 def float_side_spec(op: Operator, x: ArraySpec, lengths: ArraySpec | None = None) -> ArraySpec:
-    """Inference of the means."""
     need_floats(op, (x,))
     return side_spec(op, x, lengths)
 
@@ -112,18 +100,16 @@ def side_gradient_spec(outputs: int) -> Inference:
     return infer
 
 
-def both_sides(name: str, signature: str, **about: Any) -> Callable[[Kernel], Kernel]:
-    """Define ``ReduceFront<name>`` and ``ReduceBack<name>`` around one kernel."""
-
-    def define(kernel: Kernel) -> Kernel:
-        for side in ("ReduceFront", "ReduceBack"):
-            operator(f"{side}{name}", signature, args=ARGS, **about)(kernel)
-        return kernel
-
-    return define
-
-
-@both_sides("Sum", "x, lengths? -> y", formula="y = Σᵢ xᵢ", derivative="dxᵢ = dy", infer=side_spec)
+@each_of(
+    SIDES,
+    operator,
+    "Reduce{}Sum",
+    "x, lengths? -> y",
+    formula="y = Σᵢ xᵢ",
+    derivative="dxᵢ = dy",
+    infer=side_spec,
+    args=ARGS,
+)
 def sum_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     """Sum over the first (front) or last (back) `num_reduce_dim` dimensions. lengths: integers, how many count."""
     return total(op, x, lengths)
@@ -150,8 +136,8 @@ def spread(op: Operator, dy: Array, x: Array, lengths: Array | None) -> Array:
     return kept.reshape(x.shape)
 
 
-@both_sides(
-    "SumGradient", "dy, x, lengths? -> dx", formula="dxᵢ = dy", derivative="∂dy = Σᵢ ∂dxᵢ", infer=side_gradient_spec(0)
+@each_of(
+    SIDES, gradient_of, "Reduce{}Sum", "dy, x, lengths? -> dx", derivative="∂dy = Σᵢ ∂dxᵢ", infer=side_gradient_spec(0)
 )
 def sum_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None = None) -> Array:
     """Gradient of ReduceFrontSum and ReduceBackSum; 0 for what `lengths` leaves out."""
@@ -165,17 +151,27 @@ def sizes(op: Operator, like: Array, x: Array, lengths: Array | None) -> Array |
     return np.maximum(lengths, 1).astype(like.dtype).reshape(like.shape)
 
 
-@both_sides("Mean", "x, lengths? -> y", formula="y = Σᵢ xᵢ / n", derivative="dxᵢ = dy / n", infer=float_side_spec)
+@each_of(
+    SIDES,
+    operator,
+    "Reduce{}Mean",
+    "x, lengths? -> y",
+    formula="y = Σᵢ xᵢ / n",
+    derivative="dxᵢ = dy / n",
+    infer=float_side_spec,
+    args=ARGS,
+)
 def mean_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     """Mean over the first (front) or last (back) `num_reduce_dim` dimensions; 0 for none. lengths: how many count."""
     y = total(op, x, lengths)
     return y / sizes(op, y, x, lengths)
 
 
-@both_sides(
-    "MeanGradient",
+@each_of(
+    SIDES,
+    gradient_of,
+    "Reduce{}Mean",
     "dy, x, lengths? -> dx",
-    formula="dxᵢ = dy / n",
     derivative="∂dy = Σᵢ ∂dxᵢ / n",
     infer=side_gradient_spec(0),
 )
@@ -184,30 +180,23 @@ def mean_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None 
     return spread(op, dy / sizes(op, dy, x, lengths), x, lengths)
 
 
-@register_gradient("ReduceFrontSum")
-@register_gradient("ReduceBackSum")
-@register_gradient("ReduceFrontMean")
-@register_gradient("ReduceBackMean")
-def sum_side_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], *op.inputs])
-
-
-@register_gradient("ReduceFrontSumGradient")
-@register_gradient("ReduceBackSumGradient")
-@register_gradient("ReduceFrontMeanGradient")
-@register_gradient("ReduceBackMeanGradient")
+@each_of(SIDES, register_gradient, "Reduce{}SumGradient")
+@each_of(SIDES, register_gradient, "Reduce{}MeanGradient")
 def sum_side_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Spreading a sum or mean is undone by taking one."""
     do, (_, _, *lengths) = Steps(op), op.inputs
     return do.answer(do(op.type.removesuffix("Gradient"), g_output[0], *lengths, **op.args))
 
 
-@both_sides(
-    "Max",
+@each_of(
+    SIDES,
+    operator,
+    "Reduce{}Max",
     "x, lengths? -> y",
     formula="y = maxᵢ xᵢ",
     derivative="dxᵢ = dy where xᵢ = y, shared equally where several are largest",
     infer=max_side_spec,
+    args=ARGS,
 )
 def max_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     """Largest over the first (front) or last (back) `num_reduce_dim` dimensions. lengths: how many count, not 0."""
@@ -217,8 +206,10 @@ def max_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     return seen.max(axis=axis).reshape(cut(op, x.shape)[0])
 
 
-@both_sides(
-    "MaxGradient",
+@each_of(
+    SIDES,
+    gradient_of,
+    "Reduce{}Max",
     "dy, x, y, lengths? -> dx",
     formula="dxᵢ = dy where xᵢ = y",
     derivative="∂dy = Σᵢ ∂dxᵢ where xᵢ = y, equal ones by their share",
@@ -231,14 +222,7 @@ def max_side_gradient(op: Operator, dy: Array, x: Array, y: Array, lengths: Arra
     return shared(column(op, dy), seen, column(op, y), (axis,), among).reshape(x.shape)
 
 
-@register_gradient("ReduceFrontMax")
-@register_gradient("ReduceBackMax")
-def max_side_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], op.inputs[0], op.outputs[0], *op.inputs[1:]])
-
-
-@register_gradient("ReduceFrontMaxGradient")
-@register_gradient("ReduceBackMaxGradient")
+@each_of(SIDES, register_gradient, "Reduce{}MaxGradient")
 def max_side_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """The gradient of ones tells the share of each element, 0 for what `lengths` leaves out."""
     do, (_, x, y, *lengths) = Steps(op), op.inputs
@@ -263,12 +247,10 @@ def line_shape(op: Operator, x: ArraySpec) -> tuple[int, ...]:
 
 
 def line_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of RowwiseMax and ColwiseMax."""
     return ArraySpec(line_shape(op, x), x.dtype)
 
 
 def line_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dy: ArraySpec) -> ArraySpec:
-    """Inference of RowwiseMaxGradient and ColwiseMaxGradient."""
     need_floats(op, (x, y, dy))
     wanted = line_shape(op, x)
     for position, given in {1: y, 2: dy}.items():

@@ -21,7 +21,6 @@ from .registry import (
 from .steps import Steps, arriving
 
 FC_ARGS = {"axis": 1, "axis_w": 1}
-MATMUL_ARGS = {"trans_a": 0, "trans_b": 0, "axis_a": 1, "axis_b": 1}
 
 
 def layer_sizes(op: Operator, w: ArraySpec) -> tuple[int, int]:
@@ -31,7 +30,6 @@ def layer_sizes(op: Operator, w: ArraySpec) -> tuple[int, int]:
 
 
 def fc_spec(op: Operator, x: ArraySpec, w: ArraySpec, b: ArraySpec) -> ArraySpec:
-    """Inference of FC and FCTransposed."""
     need_floats(op, (x, w, b))
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
     features = matrix_shape(x.shape, axis)[1]
@@ -69,7 +67,6 @@ def fc(op: Operator, x: Array, w: Array, b: Array) -> Array:
 
 
 def fc_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Inference of FCGradient and FCTransposedGradient."""
     need_floats(op, (x, w, dy))
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
     outputs, weights = layer_sizes(op, w)
@@ -165,7 +162,6 @@ def with_bias(do: Steps, rows: Gradient | None, bias: Gradient | None, like: str
 
 
 def matmul_spec(op: Operator, a: ArraySpec, b: ArraySpec, like: ArraySpec | None = None) -> ArraySpec:
-    """Inference of MatMul."""
     need_floats(op, (a, b))
     a_shape, b_shape = matrix_shape(a.shape, op.args.get("axis_a", 1)), matrix_shape(b.shape, op.args.get("axis_b", 1))
     rows, inner = reversed(a_shape) if op.args.get("trans_a", 0) else a_shape
@@ -190,7 +186,7 @@ def matmul_spec(op: Operator, a: ArraySpec, b: ArraySpec, like: ArraySpec | None
     formula="y = a·b",
     derivative="da = dy·bᵀ, db = aᵀ·dy",
     infer=matmul_spec,
-    args=MATMUL_ARGS,
+    args={"trans_a": 0, "trans_b": 0, "axis_a": 1, "axis_b": 1},
 )
 def matmul(op: Operator, a: Array, b: Array, like: Array | None = None) -> Array:
     """Matrix product. a: (n, k), b: (k, m) -> y: (n, m), or the shape of `like`.

@@ -4,8 +4,6 @@ The greatest element m of a sum is taken out of it first: ln Σ eˣ = m + ln Σ 
 Source: Blanchard, Higham, Higham, Accurately computing the log-sum-exp and softmax functions (2021).
 """
 
-from typing import Any
-
 import numpy as np
 
 from ..program import Operator
@@ -17,8 +15,6 @@ from .reductions import ARGS, along, extremum_spec, gradient_spec, reduced_axes,
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .steps import Steps
 
-ROW_ARGS: dict[str, Any] = {"axis": 1}
-
 
 @operator(
     "LogSoftmax",
@@ -26,7 +22,7 @@ ROW_ARGS: dict[str, Any] = {"axis": 1}
     formula="yᵢⱼ = xᵢⱼ - ln Σₖ exp xᵢₖ",
     derivative="dxᵢⱼ = dyᵢⱼ - exp yᵢⱼ · Σₖ dyᵢₖ",
     infer=rows,
-    args=ROW_ARGS,
+    args={"axis": 1},
 )
 def log_softmax(op: Operator, x: Array) -> Array:
     """Logarithm of Softmax. x: seen as a matrix at `axis`; y has the shape of x."""
@@ -61,7 +57,6 @@ def log_softmax_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 def log_sum_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of ReduceLogSumExp."""
     need_floats(op, (x,))
     return extremum_spec(op, x)
 

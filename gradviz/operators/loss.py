@@ -21,7 +21,6 @@ def weighed(weight: Array | float, term: Array) -> Array:
 
 
 def mean_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of AveragedLoss."""
     need_floats(op, (x,))
     return ArraySpec((), x.dtype)
 
@@ -33,7 +32,6 @@ def averaged_loss(op: Operator, x: Array) -> Array:
 
 
 def mean_gradient_spec(op: Operator, x: ArraySpec, dloss: ArraySpec) -> ArraySpec:
-    """Inference of AveragedLossGradient."""
     need_floats(op, (x, dloss))
     if prod(dloss.shape) != 1:
         raise misfit(f"dloss is the gradient of one number, got {described(dloss)}.")
@@ -58,7 +56,6 @@ def row_count(shape: tuple[int, ...]) -> int:
 
 
 def distance_spec(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
-    """Inference of SquaredL2Distance."""
     need_floats(op, (x, y))
     return ArraySpec((row_count(x.shape),), same_shape(op, x, y).dtype)
 
@@ -78,7 +75,6 @@ def squared_l2_distance(op: Operator, x: Array, y: Array) -> Array:
 
 
 def distance_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dd: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of SquaredL2DistanceGradient."""
     need_floats(op, (x, y, dd))
     need_shape("ddistance", dd, (row_count(x.shape),))
     spec = ArraySpec(same_shape(op, x, y).shape, result_dtype(x, y, dd))
@@ -123,7 +119,6 @@ def each_row(labels: Array) -> Array:
 
 
 def cross_entropy_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:
-    """Inference of LabelCrossEntropy."""
     need_floats(op, (x,))
     rows = rows_and_classes(x.shape)[0]
     need_integers(op, labels, 1, f"labels must be integers ({rows},)")
@@ -152,17 +147,18 @@ def label_cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
 
 
 def cross_entropy_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec) -> ArraySpec:
-    """Inference of LabelCrossEntropyGradient."""
     need_floats(op, (x, labels, dy), (0, 2))
     y = cross_entropy_spec(op, x, labels)
     need_shape("dy", dy, y.shape)
     return x
 
 
-LABEL_SECOND = "∂dyᵢ = -∂dxᵢₗ / xᵢₗ, ∂xᵢₗ = ∂dxᵢₗ dyᵢ / xᵢₗ² where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere"
-
-
-@gradient_of("LabelCrossEntropy", "x, labels, dy -> dx", derivative=LABEL_SECOND, infer=cross_entropy_gradient_spec)
+@gradient_of(
+    "LabelCrossEntropy",
+    "x, labels, dy -> dx",
+    derivative="∂dyᵢ = -∂dxᵢₗ / xᵢₗ, ∂xᵢₗ = ∂dxᵢₗ dyᵢ / xᵢₗ² where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere",
+    infer=cross_entropy_gradient_spec,
+)
 def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
     """Gradient of LabelCrossEntropy; 0 where the floor, a constant, stood in for the probability."""
     dx, labels = np.zeros_like(x.reshape(rows_and_classes(x.shape))), labels.reshape(-1)
@@ -176,7 +172,6 @@ def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Arra
 def cross_entropy_second_spec(
     op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, g_dx: ArraySpec
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of LabelCrossEntropyGradientGradient."""
     cross_entropy_gradient_spec(op, x, labels, dy)
     need_shape("∂dx", g_dx, x.shape, "of x")
     return ArraySpec(x.shape, result_dtype(x, dy, g_dx)), ArraySpec(dy.shape, result_dtype(x, g_dx))

@@ -19,7 +19,6 @@ from .matrices import as_matrix, canonical_axis, matrix_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, gradient_name, gradient_operator, op_gradient, operator
 
 ARGS: dict[str, Any] = {"axis": 1, "epsilon": 1e-5, "elementwise_affine": 0}
-RMS_ARGS: dict[str, Any] = {"axis": 1, "eps": 0.0}
 TINY = 1e-12
 """A row of a smaller norm is divided by this instead."""
 
@@ -35,14 +34,6 @@ def second_formula(standard: str, *, is_centred: bool = True) -> str:
         f"∂x = {through('h')} - x̂ avg(g ∂g)), h = ∂dscale dy - r (∂dx avg(g x̂) + g avg(∂dx x̂)), "
         f"g = dy scale, {standard}"
     )
-
-
-LAYER_SECOND = second_formula("r = 1 / std, x̂ = r (x - mean)")
-RMS_SECOND = second_formula("r = inv_rms, x̂ = r x", is_centred=False)
-NORMALIZE_SECOND = (
-    "∂dy = (∂dx - y <y, ∂dx>) / |x|, ∂x = (h - y <y, h> - y <dy, ∂dy>) / |x|, "
-    "h = -(∂dx <dy, y> + dy <∂dx, y>) / |x|, y = x / |x|"
-)
 
 
 def through_standardization(g: Array, standard: Array, sigma: Array, axis: Any) -> Array:
@@ -77,7 +68,6 @@ def affine_specs(op: Operator, x: ArraySpec, *affine: ArraySpec, first: int = 1)
 
 
 def layer_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Inference of LayerNorm."""
     need_floats(op, (x,))
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
     if op.args.get("elementwise_affine", 0):
@@ -131,7 +121,6 @@ def standardized(op: Operator, x: Array, mean: Array, std: Array) -> tuple[Array
 def layer_norm_gradient_spec(
     op: Operator, dy: ArraySpec, y: ArraySpec, mean: ArraySpec, std: ArraySpec, x: ArraySpec, *scale: ArraySpec
 ) -> tuple[ArraySpec, ...]:
-    """Inference of LayerNormGradient."""
     need_floats(op, (dy, y, mean, std, x))
     need_shape("dy", dy, x.shape, "of x")
     affine_specs(op, x, *scale, first=5)
@@ -171,7 +160,7 @@ def layer_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "dy, y, mean, std, x, scale? -> dx, dscale?, dbias?",
     formula="dx = (g - avg(g) - x̂ avg(g x̂)) / std, g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows, "
     "x̂ = (x - mean) / std",
-    derivative=LAYER_SECOND,
+    derivative=second_formula("r = 1 / std, x̂ = r (x - mean)"),
     infer=layer_norm_gradient_spec,
     rule=layer_norm_rule,
 )
@@ -191,7 +180,6 @@ def layer_norm_gradient(
 
 
 def statistics_gradient_spec(op: Operator, g: ArraySpec, mean: ArraySpec, std: ArraySpec, x: ArraySpec) -> ArraySpec:
-    """Inference of LayerNormMeanGradient and LayerNormStdGradient."""
     need_floats(op, (g, mean, std, x))
     if g.shape != mean.shape:
         raise misfit(f"{slot(op, 0)} must have the shape {mean.shape}, one number a row, got {described(g)}.")
@@ -227,7 +215,6 @@ def layer_norm_std_gradient(op: Operator, dstd: Array, mean: Array, std: Array, 
 
 
 def normalize_spec(op: Operator, *xs: ArraySpec) -> ArraySpec:
-    """Inference of Normalize and NormalizeGradient."""
     canonical_axis(op.args.get("axis", -1), xs[0].shape)
     return elementwise(op, *xs)
 
@@ -254,7 +241,8 @@ def norms(op: Operator, x: Array) -> Array:
     "Normalize",
     "x, dy -> dx",
     formula="dx = (dy - y <y, dy>) / |x|, y = x / |x|; dx = dy 10¹² where |x| < 10⁻¹²",
-    derivative=NORMALIZE_SECOND,
+    derivative="∂dy = (∂dx - y <y, ∂dx>) / |x|, ∂x = (h - y <y, h> - y <dy, ∂dy>) / |x|, "
+    "h = -(∂dx <dy, y> + dy <∂dx, y>) / |x|, y = x / |x|",
     infer=normalize_spec,
 )
 def normalize_gradient(op: Operator, x: Array, dy: Array) -> Array:
@@ -267,7 +255,6 @@ def normalize_gradient(op: Operator, x: Array, dy: Array) -> Array:
 
 
 def rms_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of RMSNorm."""
     need_floats(op, (x,))
     affine_specs(op, x, *affine)
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
@@ -280,7 +267,7 @@ def rms_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> tuple[Array
     formula="y = x̂ scale + bias, x̂ = x inv_rms, inv_rms = 1 / √(avg(x²) + eps), over each row",
     derivative="dx = inv_rms (g - x̂ avg(g x̂)), g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows",
     infer=rms_norm_spec,
-    args=RMS_ARGS,
+    args={"axis": 1, "eps": 0.0},
 )
 def rms_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, Array]:
     """Each row divided by the root of its mean square. x: (n, ...) -> y: like x, inv_rms: (n,).
@@ -299,7 +286,6 @@ def rms_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, 
 def rms_norm_gradient_spec(
     op: Operator, dy: ArraySpec, x: ArraySpec, scale: ArraySpec, inv_rms: ArraySpec
 ) -> tuple[ArraySpec, ...]:
-    """Inference of RMSNormGradient."""
     need_floats(op, (dy, x, scale, inv_rms))
     need_shape("dy", dy, x.shape, "of x")
     affine_specs(op, x, scale, first=2)
@@ -316,7 +302,7 @@ def rms_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "RMSNorm",
     "dy, x, scale, inv_rms -> dx, dscale, dbias",
     formula="dx = inv_rms (g - x̂ avg(g x̂)), g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows, x̂ = x inv_rms",
-    derivative=RMS_SECOND,
+    derivative=second_formula("r = inv_rms, x̂ = r x", is_centred=False),
     infer=rms_norm_gradient_spec,
     rule=rms_norm_rule,
 )

@@ -81,7 +81,6 @@ def nan_check_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0]], type="NanCheck")
 
 
-CAST_ARGS: dict[str, Any] = {"to": None, "from_type": None}
 CAST_NAMES = {"float": "float32", "double": "float64", "byte": "uint8"}
 
 
@@ -100,7 +99,6 @@ def cast_dtype(op: Operator, name: str = "to") -> "np.dtype[Any]":
 
 
 def cast_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of Cast."""
     return ArraySpec(x.shape, cast_dtype(op))
 
 
@@ -110,7 +108,7 @@ def cast_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     formula="y = x, in the dtype `to`",
     derivative="dx = dy, in the dtype of x; none where y is not floating-point",
     infer=cast_spec,
-    args=CAST_ARGS,
+    args={"to": None, "from_type": None},
 )
 def cast(op: Operator, x: Array) -> Array:
     """x in another dtype. `to`: Caffe2's number or name (1, "FLOAT") or numpy's name ("float32")."""
@@ -118,7 +116,6 @@ def cast(op: Operator, x: Array) -> Array:
 
 
 def cast_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec) -> ArraySpec:
-    """Inference of CastGradient."""
     if dy.shape != x.shape:
         raise misfit(f"dy must have the shape of x {x.shape}, got {dy.shape}.")
     return ArraySpec(dy.shape, x.dtype if x.dtype.kind == "f" else dy.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 from ..program import Operator
 from .gradients import gradient_of
 from .inference import misfit, need_floats, need_shape, result_dtype
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
 from .steps import Steps
 from .windows import (
     DIMENSIONS,
@@ -25,7 +25,6 @@ from .windows import (
 )
 
 MAX_ARGS: dict[str, Any] = {**WINDOW_ARGS, "global_pooling": 0}
-AVERAGE_ARGS: dict[str, Any] = {**MAX_ARGS, "count_include_pad": 0}
 
 
 def pool_windows(op: Operator, shape: tuple[int, ...]) -> Windows:
@@ -47,20 +46,28 @@ def pool_windows(op: Operator, shape: tuple[int, ...]) -> Windows:
 
 
 def pool_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of MaxPool and AveragePool."""
     need_floats(op, (x,))
     windows, (count, _, channels) = pool_windows(op, x.shape), image_shape(op, x.shape)
     return ArraySpec(shape_of_images(op, count, windows.places, channels), x.dtype)
 
 
 def pool_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dy: ArraySpec) -> ArraySpec:
-    """Inference of MaxPoolGradient and AveragePoolGradient."""
     need_floats(op, (x, y, dy))
     for what, spec in (("y", y), ("dy", dy)):
         need_shape(what, spec, pool_spec(op, x).shape)
     return ArraySpec(x.shape, result_dtype(dy))
 
 
+@each_of(
+    DIMENSIONS,
+    operator,
+    "MaxPool{}",
+    "x -> y",
+    formula="y = max of x under each window",
+    derivative="dx = Σ dy over the windows where x = y, shared evenly between those that are; else 0",
+    infer=pool_spec,
+    args=MAX_ARGS,
+)
 def max_pool(op: Operator, x: Array) -> Array:
     """The largest element under each window. x: (n, c, h, w) -> y: (n, c, h', w').
 
@@ -76,6 +83,14 @@ def max_pool(op: Operator, x: Array) -> Array:
     return batch_first(op, y)
 
 
+@each_of(
+    DIMENSIONS,
+    gradient_of,
+    "MaxPool{}",
+    "x, y, dy -> dx",
+    derivative="∂dy = Σ ∂dx under each window where x = y, by their share",
+    infer=pool_gradient_spec,
+)
 def max_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of MaxPool. Elements that tie share dy evenly, so that all under a window together get dy."""
     windows = pool_windows(op, x.shape)
@@ -96,6 +111,16 @@ def chosen(values: Array, where: Array) -> Array:
     return np.where(where, values, 0)
 
 
+@each_of(
+    DIMENSIONS,
+    operator,
+    "AveragePool{}",
+    "x -> y",
+    formula="y = Σ x / n over the n places under each window",
+    derivative="dx = Σ dy / n over the windows of n places that x lies under",
+    infer=pool_spec,
+    args={**MAX_ARGS, "count_include_pad": 0},
+)
 def average_pool(op: Operator, x: Array) -> Array:
     """The mean of the elements under each window. x: (n, c, h, w) -> y: (n, c, h', w').
 
@@ -123,6 +148,14 @@ def counts(op: Operator, images: Array, windows: Windows) -> Array | int:
     return sums(with_margins(ones, windows), windows)
 
 
+@each_of(
+    DIMENSIONS,
+    gradient_of,
+    "AveragePool{}",
+    "x, y, dy -> dx",
+    derivative="∂dy = Σ ∂dx / n over the n places under each window",
+    infer=pool_gradient_spec,
+)
 def average_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of AveragePool, from the shape of x alone."""
     windows, dy = pool_windows(op, x.shape), contiguous(batch_last(op, dy))
@@ -134,12 +167,12 @@ def average_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
 
 
 def max_pool_second_spec(op: Operator, x: ArraySpec, y: ArraySpec, g_dx: ArraySpec) -> ArraySpec:
-    """Inference of MaxPoolGradientGradient."""
     pool_gradient_spec(op, x, y, y)
     need_shape("∂dx", g_dx, x.shape, "of x")
     return ArraySpec(y.shape, g_dx.dtype)
 
 
+@each_of(DIMENSIONS, gradient_of, "MaxPool{}Gradient", "x, y, ∂dx -> ∂dy", infer=max_pool_second_spec)
 def max_pool_gradient_gradient(op: Operator, x: Array, y: Array, g_dx: Array) -> Array:
     """Gradient of MaxPoolGradient; elements that tie add in equal shares."""
     windows, largest = pool_windows(op, x.shape), batch_last(op, y)
@@ -149,39 +182,8 @@ def max_pool_gradient_gradient(op: Operator, x: Array, y: Array, g_dx: Array) ->
     return batch_first(op, sum(chosen(g, here) for here, g in attained) / np.maximum(ties, 1))
 
 
+@each_of(DIMENSIONS, register_gradient, "AveragePool{}Gradient")
 def average_pool_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """The mean of ∂dx under each window."""
     do = Steps(op)
     return do.answer(None, None, do(op.type.removesuffix("Gradient"), g_output[0], **op.args))
-
-
-MAX_SECOND = "∂dy = Σ ∂dx under each window where x = y, by their share"
-for _name, _kernel, _gradient, _args, _formula, _derivative, _second in (
-    (
-        "MaxPool",
-        max_pool,
-        max_pool_gradient,
-        MAX_ARGS,
-        "y = max of x under each window",
-        "dx = Σ dy over the windows where x = y, shared evenly between those that are; else 0",
-        MAX_SECOND,
-    ),
-    (
-        "AveragePool",
-        average_pool,
-        average_pool_gradient,
-        AVERAGE_ARGS,
-        "y = Σ x / n over the n places under each window",
-        "dx = Σ dy / n over the windows of n places that x lies under",
-        "∂dy = Σ ∂dx / n over the n places under each window",
-    ),
-):
-    for _dimensions in DIMENSIONS:
-        _type = f"{_name}{_dimensions}"
-        operator(_type, "x -> y", formula=_formula, derivative=_derivative, infer=pool_spec, args=_args)(_kernel)
-        gradient_of(_type, "x, y, dy -> dx", derivative=_second, infer=pool_gradient_spec)(_gradient)
-for _dimensions in DIMENSIONS:
-    gradient_of(f"MaxPool{_dimensions}Gradient", "x, y, ∂dx -> ∂dy", infer=max_pool_second_spec)(
-        max_pool_gradient_gradient
-    )
-    register_gradient(f"AveragePool{_dimensions}Gradient")(average_pool_gradient_rule)

@@ -1,7 +1,6 @@
 """Powers and roots: Pow, Cube, Reciprocal, Sqrt, Rsqrt, Cbrt, and rows divided by a square root."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -23,8 +22,6 @@ from .registry import (
     shape_source,
 )
 from .steps import Steps
-
-POW_ARGS: dict[str, Any] = {"exponent": 1.0, **ARGS}
 
 
 def exponent_of(op: Operator) -> float:
@@ -51,24 +48,11 @@ def power(op: Operator, x: ArraySpec, exponents: ArraySpec | None = None) -> Arr
     derivative="dx = dy · exponent · x^(exponent - 1), 0 for exponent = 0; with exponents in its place "
     "dexponents = dy · y · ln x, 0 where x = 0 and exponents ≥ 0",
     infer=power,
-    args=POW_ARGS,
+    args={"exponent": 1.0, **ARGS},
 )
 def pow_(op: Operator, x: Array, exponents: Array | None = None) -> Array:
     """Every element to the power of the argument `exponent`, or to that of a second input, which broadcasts."""
     return np.power(x, exponent_of(op) if exponents is None else y_along(op, x, exponents))
-
-
-POW_FIRST = (
-    "dx = dy · exponents · x^(exponents - 1), 0 where exponents = 0; "
-    "dexponents = dy · y · ln x, 0 where x = 0 and exponents ≥ 0"
-)
-POW_SECOND = (
-    "∂dy = ∂dx · exponents · p + ∂dexponents · y · ln x, p = x^(exponents - 1), "
-    "∂x = dy (∂dx · exponents (exponents - 1) p / x + ∂dexponents · p), "
-    "∂exponents = dy · ∂dx · p (1 + exponents · ln x), ∂y = dy · ∂dexponents · ln x; "
-    "where exponents = 0 what ∂dx brings to ∂dy and ∂x is 0, where x = 0 and exponents ≥ 0 ln x counts as 0, "
-    "and p too where both are 0"
-)
 
 
 def held_at_zero(x: Array, e: Array, y: Array) -> Array:
@@ -79,8 +63,13 @@ def held_at_zero(x: Array, e: Array, y: Array) -> Array:
 @operator(
     "PowGradient",
     "dy, x, exponents, y -> dx, dexponents",
-    formula=POW_FIRST,
-    derivative=POW_SECOND,
+    formula="dx = dy · exponents · x^(exponents - 1), 0 where exponents = 0; "
+    "dexponents = dy · y · ln x, 0 where x = 0 and exponents ≥ 0",
+    derivative="∂dy = ∂dx · exponents · p + ∂dexponents · y · ln x, p = x^(exponents - 1), "
+    "∂x = dy (∂dx · exponents (exponents - 1) p / x + ∂dexponents · p), "
+    "∂exponents = dy · ∂dx · p (1 + exponents · ln x), ∂y = dy · ∂dexponents · ln x; "
+    "where exponents = 0 what ∂dx brings to ∂dy and ∂x is 0, where x = 0 and exponents ≥ 0 ln x counts as 0, "
+    "and p too where both are 0",
     infer=pair_gradient((0, 1, 2), (0, 1, 3)),
     args=ARGS,
 )
@@ -93,7 +82,6 @@ def pow_gradient(op: Operator, dy: Array, x: Array, exponents: Array, y: Array) 
 
 
 def pow_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Inference of PowGradientGradient."""
     need_floats(op, specs)
     dy, x, exponents, y, g_dx, g_exponents = specs
     together(op, x, exponents)

@@ -1,7 +1,5 @@
 """More linear maps: products of batches of matrices, and FC with its weights transposed."""
 
-from typing import Any
-
 import numpy as np
 
 from ..program import Operator
@@ -19,8 +17,6 @@ from .registry import (
     operator,
     register_gradient,
 )
-
-BATCH_ARGS: dict[str, Any] = {"trans_a": 0, "trans_b": 0, "broadcast": 0}
 
 
 def factor_shapes(op: Operator, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -48,7 +44,6 @@ def turned(shape: tuple[int, ...], is_transposed: int) -> tuple[int, ...]:
 
 
 def batch_spec(op: Operator, a: ArraySpec, b: ArraySpec) -> ArraySpec:
-    """Inference of BatchMatMul."""
     need_floats(op, (a, b))
     (*batch, rows, _), (*other, _, columns) = factor_shapes(op, a.shape, b.shape)
     if op.args.get("broadcast", 0):
@@ -68,7 +63,7 @@ def batch_spec(op: Operator, a: ArraySpec, b: ArraySpec) -> ArraySpec:
     formula="y = a·b for each pair of matrices",
     derivative="da = dy·bᵀ, db = aᵀ·dy",
     infer=batch_spec,
-    args=BATCH_ARGS,
+    args={"trans_a": 0, "trans_b": 0, "broadcast": 0},
 )
 def batch_matmul(op: Operator, a: Array, b: Array) -> Array:
     """Products of matrices. a: (..., n, k), b: (..., k, m) -> y: (..., n, m).
@@ -85,7 +80,6 @@ def as_given(x: Array, is_transposed: int) -> Array:
 
 
 def batch_gradient_spec(op: Operator, dy: ArraySpec, a: ArraySpec, b: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of BatchMatMulGradient."""
     need_floats(op, (dy, a, b))
     wanted = batch_spec(op, a, b).shape
     need_shape("dy", dy, wanted)

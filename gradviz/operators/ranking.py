@@ -1,7 +1,5 @@
 """Losses of pairs: with a margin, and of all pairs that labels order; and the accuracy of a classifier."""
 
-from typing import Any
-
 import numpy as np
 
 from ..program import Operator
@@ -13,9 +11,6 @@ from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, registe
 from .segments import need_list, segments_of
 from .smooth_activations import logistic
 from .steps import Steps
-
-COSINE_ARGS: dict[str, Any] = {"margin": 0.0}
-RANKING_ARGS: dict[str, Any] = {"margin": 1.0}
 
 
 def labelled_spec(op: Operator, scores: tuple[ArraySpec, ...], labels: ArraySpec, *g: ArraySpec) -> ArraySpec:
@@ -32,7 +27,6 @@ def labelled_spec(op: Operator, scores: tuple[ArraySpec, ...], labels: ArraySpec
 
 
 def cosine_spec(op: Operator, s: ArraySpec, *rest: ArraySpec) -> ArraySpec:
-    """Inference of CosineEmbeddingCriterion and its gradient."""
     return labelled_spec(op, (s,), *rest)
 
 
@@ -42,7 +36,7 @@ def cosine_spec(op: Operator, s: ArraySpec, *rest: ArraySpec) -> ArraySpec:
     formula="y = 1 - s where labels = 1, max(0, s - margin) elsewhere",
     derivative="ds = -dy where labels = 1; elsewhere dy where s > margin, 0 where not",
     infer=cosine_spec,
-    args=COSINE_ARGS,
+    args={"margin": 0.0},
 )
 def cosine_embedding_criterion(op: Operator, s: Array, labels: Array) -> Array:
     """Loss of cosine similarities of pairs that belong together (label 1) or not (label -1), for each element."""
@@ -65,7 +59,6 @@ straight_pieces("CosineEmbeddingCriterion")
 
 
 def ranking_spec(op: Operator, x1: ArraySpec, x2: ArraySpec, *rest: ArraySpec) -> ArraySpec:
-    """Inference of MarginRankingCriterion."""
     return labelled_spec(op, (x1, x2), *rest)
 
 
@@ -75,7 +68,7 @@ def ranking_spec(op: Operator, x1: ArraySpec, x2: ArraySpec, *rest: ArraySpec) -
     formula="y = max(0, margin - labels (x1 - x2))",
     derivative="dx1 = -labels dy where y > 0, 0 elsewhere; dx2 = -dx1",
     infer=ranking_spec,
-    args=RANKING_ARGS,
+    args={"margin": 1.0},
 )
 def margin_ranking_criterion(op: Operator, x1: Array, x2: Array, labels: Array) -> Array:
     """Loss of scores of which x1 should be the greater (label 1) or x2 (label -1), by a margin, for each element."""
@@ -83,7 +76,6 @@ def margin_ranking_criterion(op: Operator, x1: Array, x2: Array, labels: Array) 
 
 
 def ranking_gradient_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of MarginRankingCriterionGradient."""
     spec = ranking_spec(op, *specs)
     return spec, spec
 
@@ -113,7 +105,6 @@ def margin_ranking_criterion_gradient_rule(op: Operator, g_output: Gradients) ->
 
 
 def pairwise_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *lengths: ArraySpec) -> ArraySpec:
-    """Inference of PairWiseLoss."""
     need_floats(op, (x, labels))
     rows = x.shape[:1]
     for position, spec in enumerate((x, labels)):
@@ -134,14 +125,11 @@ def ordered_pairs(x: Array, labels: Array, *lengths: Array) -> tuple[Array, Arra
     return x - x.reshape((-1, 1)), weights, sessions
 
 
-PAIRWISE_DERIVATIVE = "dxᵢ = -Σⱼ gᵢⱼ, dxⱼ = Σᵢ gᵢⱼ, gᵢⱼ = dy σ(xⱼ - xᵢ) / n, over the n pairs with labelsᵢ > labelsⱼ"
-
-
 @operator(
     "PairWiseLoss",
     "x, labels, lengths? -> y",
     formula="y = mean of ln(1 + exp(xⱼ - xᵢ)) over all pairs with labelsᵢ > labelsⱼ",
-    derivative=PAIRWISE_DERIVATIVE,
+    derivative="dxᵢ = -Σⱼ gᵢⱼ, dxⱼ = Σᵢ gᵢⱼ, gᵢⱼ = dy σ(xⱼ - xᵢ) / n, over the n pairs with labelsᵢ > labelsⱼ",
     infer=pairwise_spec,
 )
 def pairwise_loss(op: Operator, x: Array, labels: Array, *lengths: Array) -> Array:
@@ -159,20 +147,19 @@ def pairwise_loss(op: Operator, x: Array, labels: Array, *lengths: Array) -> Arr
 def pairwise_gradient_spec(
     op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, *lengths: ArraySpec
 ) -> ArraySpec:
-    """Inference of PairWiseLossGradient."""
     need_floats(op, (x, labels, dy))
     y = pairwise_spec(op, x, labels, *lengths)
     need_shape("dy", dy, y.shape)
     return ArraySpec(x.shape, result_dtype(x, dy))
 
 
-PAIRWISE_SECOND = (
-    "∂dy = Σᵢⱼ (∂dxⱼ - ∂dxᵢ) σ(xⱼ - xᵢ) / n, ∂xᵢ = -Σⱼ hᵢⱼ, ∂xⱼ = Σᵢ hᵢⱼ, "
-    "hᵢⱼ = dy (∂dxⱼ - ∂dxᵢ) σ'(xⱼ - xᵢ) / n, over the n pairs with labelsᵢ > labelsⱼ"
+@gradient_of(
+    "PairWiseLoss",
+    "x, labels, dy, lengths? -> dx",
+    derivative="∂dy = Σᵢⱼ (∂dxⱼ - ∂dxᵢ) σ(xⱼ - xᵢ) / n, ∂xᵢ = -Σⱼ hᵢⱼ, ∂xⱼ = Σᵢ hᵢⱼ, "
+    "hᵢⱼ = dy (∂dxⱼ - ∂dxᵢ) σ'(xⱼ - xᵢ) / n, over the n pairs with labelsᵢ > labelsⱼ",
+    infer=pairwise_gradient_spec,
 )
-
-
-@gradient_of("PairWiseLoss", "x, labels, dy, lengths? -> dx", derivative=PAIRWISE_SECOND, infer=pairwise_gradient_spec)
 def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *lengths: Array) -> Array:
     """Gradient of PairWiseLoss."""
     difference, weights, sessions = ordered_pairs(x, labels, *lengths)
@@ -183,7 +170,6 @@ def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *le
 def pairwise_second_spec(
     op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, g_dx: ArraySpec, *lengths: ArraySpec
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of PairWiseLossGradientGradient."""
     dx = pairwise_gradient_spec(op, x, labels, dy, *lengths)
     need_shape("∂dx", g_dx, x.shape, "of x")
     return ArraySpec(x.shape, result_dtype(dx, g_dx)), ArraySpec(dy.shape, result_dtype(x, g_dx))
@@ -203,7 +189,6 @@ def pairwise_loss_gradient_gradient(
 
 
 def accuracy_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:
-    """Inference of Accuracy."""
     need_floats(op, (x,))
     if len(x.shape) != 2:
         raise misfit(f"x must be (n, classes), got {described(x)}.")

@@ -204,9 +204,6 @@ def hard_sigmoid_gradient(op: Operator, y: Array, dy: Array) -> Array:
 straight_pieces("HardSigmoid")
 
 
-PRELU_ARGS = {"order": "NCHW"}
-
-
 def slope_shape(op: Operator, x: tuple[int, ...], slope: tuple[int, ...]) -> tuple[int, ...]:
     """The shape in which the slope broadcasts against x: one for all, or one a channel.
 
@@ -222,7 +219,6 @@ def slope_shape(op: Operator, x: tuple[int, ...], slope: tuple[int, ...]) -> tup
 
 
 def prelu_spec(op: Operator, x: ArraySpec, slope: ArraySpec) -> ArraySpec:
-    """Inference of PRelu."""
     slope_shape(op, x.shape, slope.shape)
     elementwise(op, slope)
     return elementwise(op, x)._replace(dtype=result_dtype(x, slope))
@@ -234,7 +230,7 @@ def prelu_spec(op: Operator, x: ArraySpec, slope: ArraySpec) -> ArraySpec:
     formula="y = x where x > 0, else slope · x",
     derivative="dx = dy where x > 0, else slope · dy; d slope = Σ dy · x where x ≤ 0",
     infer=prelu_spec,
-    args=PRELU_ARGS,
+    args={"order": "NCHW"},
 )
 def prelu(op: Operator, x: Array, slope: Array) -> Array:
     """LeakyRelu with a slope to learn: one for all, or one a channel, (c,). x: (n, c, ...), with order NHWC (..., c).
@@ -247,19 +243,19 @@ def prelu(op: Operator, x: Array, slope: Array) -> Array:
 def prelu_gradient_spec(
     op: Operator, y: ArraySpec, dy: ArraySpec, x: ArraySpec, slope: ArraySpec
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of PReluGradient."""
     for name, spec in (("y", y), ("dy", dy)):
         if spec.shape != x.shape:
             raise misfit(f"{name} must have the shape of x {x.shape}, got {described(spec)}.")
     return prelu_spec(op, dy, slope), ArraySpec(slope.shape, result_dtype(dy, x))
 
 
-PRELU_SECOND = (
-    "∂dy = ∂dx where x > 0, else slope · ∂dx + x · ∂dslope; ∂x = dy · ∂dslope, ∂slope = Σ dy · ∂dx where x ≤ 0, else 0"
+@gradient_of(
+    "PRelu",
+    "y, dy, x, slope -> dx, dslope",
+    derivative="∂dy = ∂dx where x > 0, else slope · ∂dx + x · ∂dslope; "
+    "∂x = dy · ∂dslope, ∂slope = Σ dy · ∂dx where x ≤ 0, else 0",
+    infer=prelu_gradient_spec,
 )
-
-
-@gradient_of("PRelu", "y, dy, x, slope -> dx, dslope", derivative=PRELU_SECOND, infer=prelu_gradient_spec)
 def prelu_gradient(op: Operator, y: Array, dy: Array, x: Array, slope: Array) -> tuple[Array, Array]:
     """Gradients of PRelu; it reads x, as the sign of y tells the piece only where the slope is positive."""
     laid = slope_shape(op, x.shape, slope.shape)

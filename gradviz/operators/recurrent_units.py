@@ -17,18 +17,9 @@ from .smooth_activations import logistic
 from .steps import Steps
 
 GRU_ARGS: dict[str, Any] = {"drop_states": 0, "sequence_lengths": 1}
-LSTM_ARGS: dict[str, Any] = {**GRU_ARGS, "forget_bias": 0.0}
 GRU_GATES = "with gates = [r, u, o]"
-GRU_DERIVATIVE = (
-    "dhidden_prev = dhidden σ(u), du = dhidden (hidden_prev - tanh o) σ'(u), "
-    f"do = dhidden (1 - σ(u)) (1 - tanh² o), dr = 0, {GRU_GATES}"
-)
 LSTM_GATES = "with gates = [i, f, o, g]"
 LSTM_DELTA = "δ = dcell + dhidden σ(o) (1 - tanh² cell)"
-LSTM_DERIVATIVE = (
-    f"{LSTM_DELTA}; dcell_prev = δ σ(f), di = δ tanh(g) σ'(i), df = δ cell_prev σ'(f), "
-    f"do = dhidden tanh(cell) σ'(o), dg = δ σ(i) (1 - tanh² g), {LSTM_GATES}"
-)
 
 
 def running(op: Operator, like: Array, *time: Array) -> Array:
@@ -65,7 +56,6 @@ def check_step(op: Operator, state: ArraySpec, gates: ArraySpec, count: int, *ti
 
 
 def lstm_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpec, *time: ArraySpec) -> Any:
-    """Inference of LSTMUnit."""
     need_floats(op, (h, c, gates))
     if h.shape != c.shape:
         raise misfit(f"hidden and cell must have one shape, got {h.shape} and {c.shape}.")
@@ -83,9 +73,10 @@ def lstm_gates(op: Operator, gates: Array) -> tuple[Array, Array, Array, Array]:
     "LSTMUnit",
     "hidden_prev, cell_prev, gates, lengths?, timestep -> hidden, cell",
     formula=f"cell = σ(f) cell_prev + σ(i) tanh g, hidden = σ(o) tanh cell, {LSTM_GATES}",
-    derivative=LSTM_DERIVATIVE,
+    derivative=f"{LSTM_DELTA}; dcell_prev = δ σ(f), di = δ tanh(g) σ'(i), df = δ cell_prev σ'(f), "
+    f"do = dhidden tanh(cell) σ'(o), dg = δ σ(i) (1 - tanh² g), {LSTM_GATES}",
     infer=lstm_spec,
-    args=LSTM_ARGS,
+    args={**GRU_ARGS, "forget_bias": 0.0},
 )
 def lstm_unit(op: Operator, h: Array, c: Array, gates: Array, *time: Array) -> tuple[Array, Array]:
     """One step of a long short-term memory. h, c: (1, n, d), gates: (1, n, 4 d) -> hidden, cell: (1, n, d).
@@ -99,7 +90,6 @@ def lstm_unit(op: Operator, h: Array, c: Array, gates: Array, *time: Array) -> t
 
 
 def lstm_gradient_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
-    """Inference of LSTMUnitGradient."""
     *time, hidden, cell, dh, dc = rest
     lstm_spec(op, h, c, gates, *time)
     if not hidden.shape == cell.shape == dh.shape == dc.shape == c.shape:
@@ -108,22 +98,17 @@ def lstm_gradient_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpe
     return ArraySpec(h.shape, dh.dtype), ArraySpec(c.shape, of_cell), ArraySpec(gates.shape, of_gates)
 
 
-LSTM_SECOND = (
-    "∂δ = ∂dcell_prev σ(f) + ∂di tanh(g) σ'(i) + ∂df cell_prev σ'(f) + ∂dg σ(i) (1 - tanh² g); ∂dcell = ∂δ, "
+@gradient_of(
+    "LSTMUnit",
+    "hidden_prev, cell_prev, gates, lengths?, timestep, hidden, cell, dhidden, dcell "
+    "-> dhidden_prev, dcell_prev, dgates",
+    derivative="∂δ = ∂dcell_prev σ(f) + ∂di tanh(g) σ'(i) + ∂df cell_prev σ'(f) + ∂dg σ(i) (1 - tanh² g); ∂dcell = ∂δ, "
     "∂dhidden = ∂δ σ(o) (1 - tanh² cell) + ∂do tanh(cell) σ'(o), ∂cell_prev = ∂df δ σ'(f), "
     "∂cell = dhidden (1 - tanh² cell) (∂do σ'(o) - 2 ∂δ σ(o) tanh cell), "
     "∂i = δ (∂di tanh(g) σ''(i) + ∂dg (1 - tanh² g) σ'(i)), ∂f = δ (∂dcell_prev σ'(f) + ∂df cell_prev σ''(f)), "
     "∂o = dhidden (∂δ (1 - tanh² cell) σ'(o) + ∂do tanh(cell) σ''(o)), "
     "∂g = δ (1 - tanh² g) (∂di σ'(i) - 2 ∂dg σ(i) tanh g), "
-    f"{LSTM_DELTA}, {LSTM_GATES}"
-)
-
-
-@gradient_of(
-    "LSTMUnit",
-    "hidden_prev, cell_prev, gates, lengths?, timestep, hidden, cell, dhidden, dcell "
-    "-> dhidden_prev, dcell_prev, dgates",
-    derivative=LSTM_SECOND,
+    f"{LSTM_DELTA}, {LSTM_GATES}",
     infer=lstm_gradient_spec,
 )
 def lstm_unit_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Array) -> tuple[Array, Array, Array]:
@@ -141,7 +126,6 @@ def lstm_unit_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Ar
 
 
 def lstm_second_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
-    """Inference of LSTMUnitGradientGradient."""
     *others, g_dh, g_dc, g_dgates = rest
     of_arrived = lstm_gradient_spec(op, h, c, gates, *others)
     for arrived, spec in zip((g_dh, g_dc, g_dgates), of_arrived, strict=True):
@@ -195,7 +179,6 @@ def lstm_unit_gradient_gradient(op: Operator, h: Array, c: Array, gates: Array, 
 
 
 def gru_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *time: ArraySpec) -> ArraySpec:
-    """Inference of GRUUnit."""
     need_floats(op, (h, gates))
     check_step(op, h, gates, 3, *time)
     return ArraySpec(h.shape, result_dtype(h, gates))
@@ -205,7 +188,8 @@ def gru_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *time: ArraySpec) -> 
     "GRUUnit",
     "hidden_prev, gates, lengths?, timestep -> hidden",
     formula=f"hidden = σ(u) hidden_prev + (1 - σ(u)) tanh o, {GRU_GATES}",
-    derivative=GRU_DERIVATIVE,
+    derivative="dhidden_prev = dhidden σ(u), du = dhidden (hidden_prev - tanh o) σ'(u), "
+    f"do = dhidden (1 - σ(u)) (1 - tanh² o), dr = 0, {GRU_GATES}",
     infer=gru_spec,
     args=GRU_ARGS,
 )
@@ -220,7 +204,6 @@ def gru_unit(op: Operator, h: Array, gates: Array, *time: Array) -> Array:
 
 
 def gru_gradient_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
-    """Inference of GRUUnitGradient."""
     *time, hidden, dh = rest
     gru_spec(op, h, gates, *time)
     if not hidden.shape == dh.shape == h.shape:
@@ -228,18 +211,13 @@ def gru_gradient_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: Array
     return ArraySpec(h.shape, result_dtype(gates, dh)), ArraySpec(gates.shape, result_dtype(h, gates, dh))
 
 
-GRU_SECOND = (
-    "∂dhidden = ∂dhidden_prev σ(u) + ∂du (hidden_prev - tanh o) σ'(u) + ∂do (1 - σ(u)) (1 - tanh² o), "
-    "∂hidden_prev = ∂du dhidden σ'(u), ∂r = 0, "
-    "∂u = dhidden (∂dhidden_prev σ'(u) + ∂du (hidden_prev - tanh o) σ''(u) - ∂do (1 - tanh² o) σ'(u)), "
-    f"∂o = -dhidden (1 - tanh² o) (∂du σ'(u) + 2 ∂do (1 - σ(u)) tanh o), {GRU_GATES}"
-)
-
-
 @gradient_of(
     "GRUUnit",
     "hidden_prev, gates, lengths?, timestep, hidden, dhidden -> dhidden_prev, dgates",
-    derivative=GRU_SECOND,
+    derivative="∂dhidden = ∂dhidden_prev σ(u) + ∂du (hidden_prev - tanh o) σ'(u) + ∂do (1 - σ(u)) (1 - tanh² o), "
+    "∂hidden_prev = ∂du dhidden σ'(u), ∂r = 0, "
+    "∂u = dhidden (∂dhidden_prev σ'(u) + ∂du (hidden_prev - tanh o) σ''(u) - ∂do (1 - tanh² o) σ'(u)), "
+    f"∂o = -dhidden (1 - tanh² o) (∂du σ'(u) + 2 ∂do (1 - σ(u)) tanh o), {GRU_GATES}",
     infer=gru_gradient_spec,
 )
 def gru_unit_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tuple[Array, Array]:
@@ -253,7 +231,6 @@ def gru_unit_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tup
 
 
 def gru_second_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
-    """Inference of GRUUnitGradientGradient."""
     *others, g_dh, g_dgates = rest
     of_arrived = gru_gradient_spec(op, h, gates, *others)
     for arrived, spec in zip((g_dh, g_dgates), of_arrived, strict=True):

@@ -11,7 +11,17 @@ from ..program import Operator
 from .gradients import gradient_of
 from .inference import misfit, need_floats, need_shape, result_dtype, slot
 from .matrices import canonical_axis
-from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import (
+    Array,
+    ArraySpec,
+    Gradients,
+    Inference,
+    RuleAnswer,
+    each_of,
+    op_gradient,
+    operator,
+    register_gradient,
+)
 from .shaping import with_zeros
 from .steps import Steps
 
@@ -52,12 +62,10 @@ def along(op: Operator) -> bool:
 
 
 def sum_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of ReduceSum."""
     return ArraySpec(reduced_shape(op, x.shape), x.dtype)
 
 
 def float_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of ReduceMean, ReduceL1 and ReduceL2."""
     need_floats(op, (x,))
     return sum_spec(op, x)
 
@@ -157,17 +165,15 @@ def shared(dy: Array, x: Array, y: Array, axes: tuple[int, ...], among: Array | 
     return dy * share / np.maximum(share.sum(axis=axes, keepdims=True), 1)
 
 
-EXTREMUM_GRADIENT: dict[str, Any] = {
-    "signature": "dy, x, y -> dx",
-    "formula": "dx = dy where x = y",
-    "derivative": "∂dy = Σ ∂dx where x = y, equal ones by their share",
-    "infer": gradient_spec(0),
-    "args": ARGS,
-}
-
-
-@operator("ReduceMaxGradient", **EXTREMUM_GRADIENT)
-@operator("ReduceMinGradient", **EXTREMUM_GRADIENT)
+@each_of(
+    ("Max", "Min"),
+    gradient_of,
+    "Reduce{}",
+    "dy, x, y -> dx",
+    formula="dx = dy where x = y",
+    derivative="∂dy = Σ ∂dx where x = y, equal ones by their share",
+    infer=gradient_spec(0),
+)
 def reduce_extremum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceMax and ReduceMin; equal elements share it equally."""
     return shared(spread(op, dy, x), x, spread(op, y, x), reduced_axes(op, x.shape))
@@ -209,12 +215,6 @@ def reduce_l2_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     return spread(op, np.where(y == 0, 0, dy / np.where(y == 0, 1, y)), x) * x
 
 
-@register_gradient("ReduceMax")
-@register_gradient("ReduceMin")
-def reduce_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], op.inputs[0], op.outputs[0]])
-
-
 @register_gradient("ReduceSumGradient")
 @register_gradient("ReduceMeanGradient")
 def spread_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
@@ -250,7 +250,6 @@ def reduce_l2_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 def moments_spec(op: Operator, x: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of Moments."""
     spec = float_spec(op, x)
     return spec, spec
 
@@ -274,7 +273,6 @@ def moments(op: Operator, x: Array) -> tuple[Array, Array]:
 
 
 def moments_gradient_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
-    """Inference of MomentsGradient."""
     need_floats(op, specs)
     x = specs[2]
     wanted = reduced_shape(op, x.shape)

@@ -14,10 +14,10 @@ An operator family reads like this, the rule beside the kernel:
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,8 @@ Gradients = list[Gradient | None]
 
 RuleAnswer = tuple[Operator | Sequence[Operator] | None, Sequence[Gradient | None]]
 """Gradient operators, and the gradient (or None) of each input."""
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 Rule = Callable[[Operator, Gradients], RuleAnswer]
 """``rule(op, g_output)``: how gradients of the outputs become gradients of the inputs."""
@@ -167,6 +169,25 @@ def operator(
         return kernel
 
     return define
+
+
+def each_of(
+    words: Iterable[str], define: Callable[..., Callable[[F], F]], name: str, /, *told: Any, **about: Any
+) -> Callable[[F], F]:
+    """Define several types around one kernel or rule, by what defines one: a word stands for the ``{}`` in `name`.
+
+    Example:
+        >>> @each_of(("Max", "Min"), register_gradient, "Reduce{}")
+        ... def extremum_rule(op, g_output):
+        ...     return op_gradient(op, [g_output[0], op.inputs[0], op.outputs[0]])
+    """
+
+    def decorate(function: F) -> F:
+        for word in words:
+            define(name.format(word), *told, **about)(function)
+        return function
+
+    return decorate
 
 
 def structure(type: str, signature: str, *, formula: str, derivative: str, args: Mapping[str, Any], doc: str) -> None:

@@ -13,11 +13,9 @@ from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, oper
 from .steps import Steps
 
 TILE_ARGS: dict[str, Any] = {"tiles": 1, "axis": 0}
-SLICE_ARGS: dict[str, Any] = {"starts": (), "ends": ()}
 
 
 def expand_spec(op: Operator, x: ArraySpec, shape: ArraySpec) -> None:
-    """Inference of Expand, whose shape is data."""
     need_integers(op, shape, 1, "the shape must be integers (n,)")
     if len(shape.shape) != 1:
         raise misfit(f"the shape must be a list of integers (n,), got {described(shape)}.")
@@ -42,7 +40,6 @@ def expand(op: Operator, x: Array, shape: Array) -> Array:
 
 
 def expand_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec) -> ArraySpec:
-    """Inference of ExpandGradient."""
     need_floats(op, (dy, x))
     lead = len(dy.shape) - len(x.shape)
     if lead < 0 or any(size not in (1, wide) for size, wide in zip(x.shape, dy.shape[lead:], strict=True)):
@@ -195,7 +192,7 @@ def need_bounds(op: Operator, bounds: tuple[ArraySpec, ...]) -> None:
     formula="y = x[starts:ends]",
     derivative="dx[starts:ends] = dy, 0 elsewhere",
     infer=slice_spec,
-    args=SLICE_ARGS,
+    args={"starts": (), "ends": ()},
 )
 def slice_(op: Operator, x: Array, *bounds: Array) -> Array:
     """The part of x from `starts` up to but without `ends`, for each of its first dimensions.
@@ -206,7 +203,6 @@ def slice_(op: Operator, x: Array, *bounds: Array) -> Array:
 
 
 def slice_gradient_spec(op: Operator, x: ArraySpec, *rest: ArraySpec) -> ArraySpec:
-    """Inference of SliceGradient."""
     *bounds, dy = rest
     need_floats(op, (dy,))
     need_bounds(op, tuple(bounds))

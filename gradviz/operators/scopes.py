@@ -66,7 +66,6 @@ def is_scope(spec: ArraySpec | None) -> bool:
 
 
 def no_scope_spec(op: Operator) -> ArraySpec:
-    """Inference of CreateScope."""
     return SCOPE
 
 
@@ -83,7 +82,6 @@ def create_scope(op: Operator) -> ScopeStack:
 
 
 def has_scope_spec(op: Operator, scope: ArraySpec) -> ArraySpec:
-    """Inference of HasScope."""
     if not is_scope(scope):
         raise RunError(
             f"{op.inputs[0]} holds an array and no stack of workspaces.",

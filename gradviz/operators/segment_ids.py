@@ -52,7 +52,6 @@ def lengths_max(op: Operator, x: Array, lengths: Array) -> Array:
 
 
 def lengths_max_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, lengths: ArraySpec, x: ArraySpec) -> ArraySpec:
-    """Inference of LengthsMaxWithMainInputAndForwardOutputGradient."""
     need_floats(op, (y, dy, lengths, x), (0, 1, 3))
     need_shape("dy", dy, y.shape, "of y")
     need_list(op, lengths, 2, y.shape[0])
@@ -174,7 +173,6 @@ def segment_mean(op: Operator, x: Array, *lists: Array) -> Array:
 
 
 def segments_gradient_spec(op: Operator, dy: ArraySpec, ids: ArraySpec) -> ArraySpec:
-    """Inference of the gradients of the Segment types."""
     need_floats(op, (dy,))
     need_rows(op, 0, dy)
     need_list(op, ids, 1)

@@ -36,7 +36,6 @@ MEAN_FORMULA = "yₛ = Σ xᵢ / nₛ over the nₛ rows i of segment s"
 WEIGHTED_FORMULA = "yₛ = Σ weightsᵢ xᵢ over the rows i of segment s"
 SUM_DERIVATIVE = "dxᵢ = dy[s(i)]"
 MEAN_DERIVATIVE = "dxᵢ = dy[s(i)] / n[s(i)]"
-WEIGHTED_DERIVATIVE = "dxᵢ = weightsᵢ dy[s(i)], with grad_on_weights dweightsᵢ = <xᵢ, dy[s(i)]>"
 SUM_SECOND = "∂dyₛ = Σ ∂dxᵢ over the rows i of segment s"
 MEAN_SECOND = "∂dyₛ = Σ ∂dxᵢ / nₛ over the nₛ rows i of segment s"
 WEIGHTED_SECOND = "∂dyₛ = Σ weightsᵢ ∂dxᵢ over the rows i of segment s"
@@ -97,7 +96,6 @@ def need_weights(op: Operator, weights: ArraySpec, position: int, rows: int) -> 
 
 
 def lengths_spec(op: Operator, x: ArraySpec, lengths: ArraySpec) -> ArraySpec:
-    """Inference of LengthsSum, LengthsMean and LengthsMax."""
     need_floats(op, (x,))
     need_rows(op, 0, x)
     need_list(op, lengths, 1)
@@ -105,7 +103,6 @@ def lengths_spec(op: Operator, x: ArraySpec, lengths: ArraySpec) -> ArraySpec:
 
 
 def sparse_lengths_spec(op: Operator, x: ArraySpec, indices: ArraySpec, lengths: ArraySpec) -> ArraySpec:
-    """Inference of SparseLengthsSum and SparseLengthsMean."""
     need_floats(op, (x,))
     need_rows(op, 0, x)
     need_list(op, indices, 1)
@@ -151,7 +148,6 @@ def sparse_lengths_mean(op: Operator, x: Array, indices: Array, lengths: Array) 
 
 
 def lengths_gradient_spec(op: Operator, dy: ArraySpec, lengths: ArraySpec, rows: ArraySpec) -> ArraySpec:
-    """Inference of the gradients of sums and means by lengths."""
     need_floats(op, (dy,))
     need_rows(op, 2, rows)
     need_list(op, lengths, 1)
@@ -219,7 +215,6 @@ for _sparse, _rows in (("", "x"), ("Sparse", "indices")):
 
 
 def weighted_spec(op: Operator, x: ArraySpec, weights: ArraySpec, *lists: ArraySpec) -> ArraySpec:
-    """Inference of LengthsWeightedSum and SparseLengthsWeightedSum."""
     need_floats(op, (x,))
     need_rows(op, 0, x)
     for position, spec in enumerate(lists, 2):
@@ -232,7 +227,7 @@ def weighted_spec(op: Operator, x: ArraySpec, weights: ArraySpec, *lists: ArrayS
     "LengthsWeightedSum",
     "x, weights, lengths -> y",
     formula=WEIGHTED_FORMULA,
-    derivative=WEIGHTED_DERIVATIVE,
+    derivative="dxᵢ = weightsᵢ dy[s(i)], with grad_on_weights dweightsᵢ = <xᵢ, dy[s(i)]>",
     infer=weighted_spec,
     args=WEIGHTED,
 )
@@ -261,7 +256,6 @@ def sparse_lengths_weighted_sum(op: Operator, x: Array, weights: Array, indices:
 def weighted_gradient_spec(
     op: Operator, weights: ArraySpec, dy: ArraySpec, lengths: ArraySpec, *_: ArraySpec
 ) -> ArraySpec:
-    """Inference of LengthsWeightedSumGradient and its Sparse form."""
     need_floats(op, (weights, dy), (0, 1))
     dx = lengths_gradient_spec(op, dy, lengths, weights)
     return ArraySpec(dx.shape, result_dtype(weights, dy))
@@ -276,7 +270,6 @@ def lengths_weighted_sum_gradient(op: Operator, weights: Array, dy: Array, lengt
 def weights_gradient_spec(
     op: Operator, weights: ArraySpec, dy: ArraySpec, lengths: ArraySpec, x: ArraySpec, *indices: ArraySpec
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of LengthsWeightedSumWithMainInputGradient and its Sparse form."""
     need_floats(op, (weights, dy, lengths, x), (3,))
     dx = weighted_gradient_spec(op, weights, dy, lengths)
     if x.shape[1:] != dy.shape[1:]:

@@ -15,7 +15,6 @@ from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, oper
 from .steps import Steps
 
 INT64 = np.dtype(np.int64)
-TOP_ARGS: dict[str, Any] = {"k": 0, "axis": -1}
 
 
 def resized(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
@@ -46,7 +45,7 @@ def top_spec(op: Operator, x: ArraySpec, k: ArraySpec | None = None) -> tuple[Ar
     formula="values = the k largest x, indices = where they are",
     derivative="dx = dvalues at indices, 0 elsewhere",
     infer=top_spec,
-    args=TOP_ARGS,
+    args={"k": 0, "axis": -1},
 )
 def top_k(op: Operator, x: Array, k: Array | None = None) -> tuple[Array, ...]:
     """The `k` largest elements along `axis` (default: the last), largest first; of equal ones, those in front.
@@ -72,7 +71,6 @@ def top_k(op: Operator, x: Array, k: Array | None = None) -> tuple[Array, ...]:
 
 
 def top_gradient_spec(op: Operator, dvalues: ArraySpec, indices: ArraySpec, x: ArraySpec) -> ArraySpec:
-    """Inference of TopKGradient."""
     need_floats(op, (dvalues, indices, x), (0, 2))
     axis = canonical_axis(op.args.get("axis", -1), x.shape)
     wanted = resized(x.shape, axis, indices.shape[axis])
@@ -107,7 +105,6 @@ def top_k_gradient(op: Operator, dvalues: Array, indices: Array, x: Array) -> Ar
 
 
 def top_second_spec(op: Operator, dvalues: ArraySpec, indices: ArraySpec, g_dx: ArraySpec) -> ArraySpec:
-    """Inference of TopKGradientGradient."""
     top_gradient_spec(op, dvalues, indices, g_dx)
     return ArraySpec(dvalues.shape, g_dx.dtype)
 
@@ -134,7 +131,6 @@ def top_k_gradient_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswe
 
 
 def place_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of ArgMax and ArgMin."""
     axis = canonical_axis(op.args.get("axis", -1), x.shape)
     if not x.shape[axis]:
         raise misfit(f"x of shape {x.shape} has no elements along axis {axis}.")
@@ -164,7 +160,6 @@ def arg_min(op: Operator, x: Array) -> Array:
 
 
 def one_hot_spec(op: Operator, indices: ArraySpec, size: ArraySpec) -> None:
-    """Inference of OneHot, whose width is data."""
     for position, spec in enumerate((indices, size)):
         need_integers(op, spec, position, "indices (n,) and size must be integers")
     if len(indices.shape) != 1 or prod(size.shape) != 1:
@@ -189,7 +184,6 @@ def one_hot(op: Operator, indices: Array, size: Array) -> Array:
 
 
 def batch_one_hot_spec(op: Operator, x: ArraySpec, lengths: ArraySpec, values: ArraySpec) -> ArraySpec:
-    """Inference of BatchOneHot."""
     if len(x.shape) != 2 or lengths.shape != x.shape[1:] or len(values.shape) != 1:
         raise misfit(
             f"x must be a matrix (n, m), lengths (m,) and values (k,); got {described(x)}, {described(lengths)} "
@@ -246,7 +240,6 @@ def boolean_mask(op: Operator, x: Array, mask: Array) -> Array | tuple[Array, Ar
 
 
 def mask_gradient_spec(op: Operator, mask: ArraySpec, dy: ArraySpec) -> ArraySpec:
-    """Inference of BooleanMaskGradient."""
     need_floats(op, (mask, dy), (1,))
     return ArraySpec((*mask.shape, *dy.shape[1:]), dy.dtype)
 

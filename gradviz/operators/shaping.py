@@ -118,7 +118,6 @@ def reshape_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 def transpose_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of Transpose."""
     axes = op.args.get("axes", ())
     if not axes:
         return ArraySpec(x.shape[::-1], x.dtype)
@@ -164,7 +163,6 @@ OF_ONE_RANK = (
 
 
 def concat_spec(op: Operator, *xs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of Concat."""
     first, info = xs[0].shape, ArraySpec((len(xs),), np.dtype(np.int32))
     added = bool(op.args.get("add_axis", 0))
     axis = join_axis(op, (*first, 1) if added else first)

@@ -30,7 +30,6 @@ def along(x: Array, row_values: Array) -> Array:
 
 
 def comparison_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dz: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of DotProductGradient, whose dx reads y and dy reads x."""
     dx, dy = distance_gradient_spec(op, x, y, dz)
     return dx._replace(dtype=result_dtype(y, dz)), dy._replace(dtype=result_dtype(x, dz))
 
@@ -82,19 +81,15 @@ def inverse_square(x: Array) -> Array:
     return np.where(square < FLOOR, 0, 1 / np.maximum(square, FLOOR))
 
 
-COSINE_SECOND = (
-    "∂dz = p - z (q + r), ∂x = dz (c ∂dy - p x / |x|² - (c y - z x / |x|²) (q + r) - z (∂dx - 2 q x) / |x|²), "
-    "∂y likewise, with z = <x, y> c, c = 1 / (|x| |y|), p = c <∂dx, y> + c <x, ∂dy>, "
-    "q = <∂dx, x> / |x|², r = <∂dy, y> / |y|²; where |x| or |y| counts as a constant, 1 / |x|² or 1 / |y|² counts as 0"
-)
-
-
 @gradient_of(
     "CosineSimilarity",
     "x, y, dz -> dx, dy",
     formula="dxᵢ = dzᵢ (yᵢ / (|xᵢ| |yᵢ|) - zᵢ xᵢ / |xᵢ|²), dy likewise, zᵢ = xᵢ·yᵢ / (|xᵢ| |yᵢ|); "
     "|xᵢ| < 10⁻⁶ counts as 10⁻⁶, a constant",
-    derivative=COSINE_SECOND,
+    derivative="∂dz = p - z (q + r), "
+    "∂x = dz (c ∂dy - p x / |x|² - (c y - z x / |x|²) (q + r) - z (∂dx - 2 q x) / |x|²), "
+    "∂y likewise, with z = <x, y> c, c = 1 / (|x| |y|), p = c <∂dx, y> + c <x, ∂dy>, "
+    "q = <∂dx, x> / |x|², r = <∂dy, y> / |y|²; where |x| or |y| counts as a constant, 1 / |x|² or 1 / |y|² counts as 0",
     infer=distance_gradient_spec,
 )
 def cosine_similarity_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
@@ -151,7 +146,6 @@ def l1_distance_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 def cosine_second_spec(
     op: Operator, x: ArraySpec, y: ArraySpec, dz: ArraySpec, *arrived: ArraySpec
 ) -> tuple[ArraySpec, ...]:
-    """Inference of CosineSimilarityGradientGradient."""
     for spec in arrived:
         dx, _ = distance_gradient_spec(op, x, spec, dz)
     dtype = result_dtype(dx, y, dz, *arrived)

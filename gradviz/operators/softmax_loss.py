@@ -1,7 +1,6 @@
 """SoftmaxWithLoss: probabilities of classes and their mean cross entropy with labels, in one stable step."""
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -24,13 +23,10 @@ from .registry import (
 )
 from .steps import Steps
 
-ARGS: dict[str, Any] = {"axis": 1, "scale": 1.0, "label_prob": 0, "average_by_batch_size": 0, "order": "NCHW"}
-
 
 def loss_spec(
     op: Operator, x: ArraySpec, labels: ArraySpec, weights: ArraySpec | None = None
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Inference of SoftmaxWithLoss."""
     need_floats(op, (x,))
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
     rows = matrix_shape(x.shape, axis)[0]
@@ -61,7 +57,7 @@ def loss_spec(
     formula="p = softmax x, loss = -scale · Σᵢ weightsᵢ ln pᵢₗ / Σᵢ weightsᵢ, l = labelsᵢ; 0 · ln 0 = 0",
     derivative="dx = dloss · scale · weightsᵢ (p - onehot(labels)) / Σᵢ weightsᵢ, and what dp brings through softmax",
     infer=loss_spec,
-    args=ARGS,
+    args={"axis": 1, "scale": 1.0, "label_prob": 0, "average_by_batch_size": 0, "order": "NCHW"},
 )
 def softmax_with_loss(op: Operator, x: Array, labels: Array, weights: Array | None = None) -> tuple[Array, Array]:
     """Softmax of each row and the mean cross entropy. x: (n, classes), labels: integers (n,) -> p: like x, loss: ().
@@ -125,7 +121,6 @@ def checked_probabilities(labels: Array) -> Array:
 
 
 def loss_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *rest: ArraySpec) -> ArraySpec:
-    """Inference of SoftmaxWithLossGradient."""
     *weights, p, dloss = rest
     loss_spec(op, x, labels, *weights)
     need_shape("p", p, x.shape, "of x")
@@ -133,12 +128,6 @@ def loss_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *rest: Arr
         raise misfit(f"dloss is the gradient of one number, got {described(dloss)}.")
     specs = [p, dloss, *weights]
     return ArraySpec(x.shape, result_dtype(*specs, labels) if op.args.get("label_prob", 0) else result_dtype(*specs))
-
-
-LOSS_SECOND = (
-    "∂p = ∂dx · dloss · scale · weightsᵢ / Σᵢ weightsᵢ, "
-    "∂dloss = Σᵢⱼ ∂dx · scale · weightsᵢ (p - onehot(labels)) / Σᵢ weightsᵢ"
-)
 
 
 def softmax_with_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
@@ -163,7 +152,8 @@ def softmax_with_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "SoftmaxWithLoss",
     "x, labels, weights?, p, dloss -> dx",
     formula="dx = dloss · scale · weightsᵢ (p - onehot(labels)) / Σᵢ weightsᵢ",
-    derivative=LOSS_SECOND,
+    derivative="∂p = ∂dx · dloss · scale · weightsᵢ / Σᵢ weightsᵢ, "
+    "∂dloss = Σᵢⱼ ∂dx · scale · weightsᵢ (p - onehot(labels)) / Σᵢ weightsᵢ",
     infer=loss_gradient_spec,
     rule=softmax_with_loss_rule,
 )

@@ -37,8 +37,6 @@ from .windows import (
 )
 
 WIDENING_ARGS: dict[str, Any] = {**dict.fromkeys(("adj", "adj_h", "adj_w"), 0), "adjs": ()}
-TRANSPOSED_ARGS: dict[str, Any] = {**CONV_ARGS, **WIDENING_ARGS}
-TRANSPOSED_GRADIENT_ARGS: dict[str, Any] = {**CONV_GRADIENT_ARGS, **WIDENING_ARGS}
 
 
 def transposed(op: Operator, x: Sizes, w: Sizes) -> Convolution:
@@ -70,7 +68,6 @@ def widened(op: Operator, places: Sizes, kernel: Sizes) -> Sizes:
 
 
 def transposed_spec(op: Operator, x: ArraySpec, w: ArraySpec, *bias: ArraySpec) -> ArraySpec:
-    """Inference of ConvTranspose."""
     need_floats(op, (x, w, *bias))
     layer = transposed(op, x.shape, w.shape)
     for b in bias:
@@ -84,7 +81,7 @@ def transposed_spec(op: Operator, x: ArraySpec, w: ArraySpec, *bias: ArraySpec) 
     formula="y[n, c, s p + d k] = b[c] + Σ_m,p,k w[m, c, k] x[n, m, p], stride s, dilation d",
     derivative="dw = Σ x[n, m, p] dy[n, c, s p + d k], db = Σ dy, dx = Conv of dy with w",
     infer=transposed_spec,
-    args=TRANSPOSED_ARGS,
+    args={**CONV_ARGS, **WIDENING_ARGS},
 )
 def conv_transpose(op: Operator, x: Array, w: Array, b: Array | None = None) -> Array:
     """Conv the other way: each element of x lays out a filter. x: (n, m, h, w), w: (m, c / group, k, k), b: (c,) -> y.
@@ -98,7 +95,6 @@ def conv_transpose(op: Operator, x: Array, w: Array, b: Array | None = None) -> 
 
 
 def transposed_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Inference of ConvTransposeGradient."""
     need_floats(op, (x, w, dy))
     check_outputs(op)
     layer = transposed(op, x.shape, w.shape)
@@ -110,7 +106,7 @@ def transposed_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: Array
     "x, w, dy -> dw, db?, dx?",
     derivative=FILTERS_SECOND,
     infer=transposed_gradient_spec,
-    args=TRANSPOSED_GRADIENT_ARGS,
+    args={**CONV_GRADIENT_ARGS, **WIDENING_ARGS},
     rule=filters_rule,
 )
 def conv_transpose_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
