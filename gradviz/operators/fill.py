@@ -105,12 +105,7 @@ def constant_fill(op: Operator, like: Array | None = None, value: Array | None =
 
 
 @operator(
-    "StopGradient",
-    "x -> y",
-    formula="y = x",
-    derivative="0: no gradient passes here",
-    infer=like_first,
-    constant=True,
+    "StopGradient", "x -> y", formula="y = x", derivative="0: no gradient passes here", infer=like_first, constant=True
 )
 def stop_gradient(op: Operator, x: Array) -> Array:
     """x unchanged, a constant for the gradient."""

@@ -89,12 +89,7 @@ def batch_gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySp
 
 
 @operator(
-    "BatchGather",
-    "x, indices -> y",
-    formula=PICKED,
-    derivative=ADDED,
-    infer=batch_gather_spec,
-    args={"match_outer": 0},
+    "BatchGather", "x, indices -> y", formula=PICKED, derivative=ADDED, infer=batch_gather_spec, args={"match_outer": 0}
 )
 def batch_gather(op: Operator, x: Array, indices: Array) -> Array:
     """The same elements of each row. x: (b, n, ...), indices: integers, any shape -> y: (b, indices, ...).

@@ -46,8 +46,7 @@ def broadcast(op: Operator, *specs: ArraySpec) -> ArraySpec:
     except ValueError:
         shapes = " and ".join(str(spec.shape) for spec in specs)
         raise misfit(
-            f"shapes {shapes} do not broadcast.",
-            "Make the trailing dimensions equal, or 1 where they should stretch.",
+            f"shapes {shapes} do not broadcast.", "Make the trailing dimensions equal, or 1 where they should stretch."
         ) from None
     return ArraySpec(shape, result_dtype(*specs))
 

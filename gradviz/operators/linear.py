@@ -204,34 +204,35 @@ def matmul(op: Operator, a: Array, b: Array, like: Array | None = None) -> Array
     return y if like is None else y.reshape(like.shape)
 
 
+def factors_of(op: Operator, dy: Gradient | None) -> tuple[tuple[Gradients, dict[str, int]], ...]:
+    """Of a product of matrices, the products that are the gradients of a and b: their factors, and the flags of each.
+
+    One is dy, the other the other factor, in the order that the transposed flags of `op` demand.
+    """
+    a, b = op.inputs[:2]
+    match bool(op.args.get("trans_a", 0)), bool(op.args.get("trans_b", 0)):
+        case False, False:
+            return ([dy, b], {"trans_b": 1}), ([a, dy], {"trans_a": 1})
+        case False, True:
+            return ([dy, b], {}), ([dy, a], {"trans_a": 1})
+        case True, False:
+            return ([b, dy], {"trans_b": 1}), ([a, dy], {})
+    both = {"trans_a": 1, "trans_b": 1}
+    return ([b, dy], both), ([dy, a], both)
+
+
 @register_gradient("MatMul")
 def matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Each factor's gradient is a product of the other factor and dy, in the order that the transposed flags demand."""
-    a, b, dy = op.inputs[0], op.inputs[1], g_output[0]
-    folds: list[Operator] = []
+    dy, folds = g_output[0], list[Operator]()
     if len(op.inputs) > 2:
         folds = as_product(op, dy)
         dy = folds[-1].outputs[0]
-    axis_a, axis_b = op.args.get("axis_a", 1), op.args.get("axis_b", 1)
-    match bool(op.args.get("trans_a", 0)), bool(op.args.get("trans_b", 0)):
-        case False, False:
-            da = [dy, b, a], {"trans_b": 1, "axis_b": axis_b}
-            db = [a, dy, b], {"trans_a": 1, "axis_a": axis_a}
-        case False, True:
-            da = [dy, b, a], {"axis_b": axis_b}
-            db = [dy, a, b], {"trans_a": 1, "axis_b": axis_a}
-        case True, False:
-            da = [b, dy, a], {"trans_b": 1, "axis_a": axis_b}
-            db = [a, dy, b], {"axis_a": axis_a}
-        case _:
-            da = [b, dy, a], {"trans_a": 1, "trans_b": 1, "axis_a": axis_b}
-            db = [dy, a, b], {"trans_a": 1, "trans_b": 1, "axis_b": axis_a}
-    names = [gradient_name(a), gradient_name(b)]
-    made = [
-        gradient_operator(op, "MatMul", inputs, [name], args)
-        for name, (inputs, args) in zip(names, (da, db), strict=True)
-    ]
-    return [*folds, *made], [*names, *[None] * (len(op.inputs) - 2)]
+    axes, made = (op.args.get("axis_b", 1), op.args.get("axis_a", 1)), []
+    for (reads, flags), axis, x in zip(factors_of(op, dy), axes, op.inputs, strict=False):
+        args = {**flags, "axis_b" if reads[0] is dy else "axis_a": axis}
+        made.append(gradient_operator(op, "MatMul", [*reads, x], [gradient_name(x)], args))
+    return [*folds, *made], [*map(gradient_name, op.inputs[:2]), *[None] * (len(op.inputs) - 2)]
 
 
 def as_product(op: Operator, dy: Gradient | None) -> list[Operator]:

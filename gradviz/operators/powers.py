@@ -109,12 +109,7 @@ def pow_gradient_gradient(
     bend = np.where(straight, 0, e * ((e - 1) * np.power(np.where(straight, 1, x), e - 2)))
     g_x = dy * (g_dx * bend + g_de * p)
     g_e = dy * g_dx * (p + slope * log)
-    return (
-        g_dx * slope + g_de * y * log,
-        sum_to(g_x, x.shape),
-        unlaid(op, g_e, x, exponents),
-        dy * g_de * log,
-    )
+    return (g_dx * slope + g_de * y * log, sum_to(g_x, x.shape), unlaid(op, g_e, x, exponents), dy * g_de * log)
 
 
 @register_gradient("Pow")

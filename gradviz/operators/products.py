@@ -6,6 +6,7 @@ from ..program import Operator
 from .broadcasting import product_gradient_rule, sum_to
 from .gradients import gradient_of
 from .inference import misfit, need_floats, need_shape, result_dtype
+from .linear import factors_of
 from .registry import (
     Array,
     ArraySpec,
@@ -91,21 +92,11 @@ def batch_matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     a, b, dy = op.inputs[0], op.inputs[1], g_output[0]
     if op.args.get("broadcast", 0):
         return op_gradient(op, [dy, a, b], wanted=(0, 1))
-    match bool(op.args.get("trans_a", 0)), bool(op.args.get("trans_b", 0)):
-        case False, False:
-            da, db = ([dy, b], {"trans_b": 1}), ([a, dy], {"trans_a": 1})
-        case False, True:
-            da, db = ([dy, b], {}), ([dy, a], {"trans_a": 1})
-        case True, False:
-            da, db = ([b, dy], {"trans_b": 1}), ([a, dy], {})
-        case _:
-            da, db = ([b, dy], {"trans_a": 1, "trans_b": 1}), ([dy, a], {"trans_a": 1, "trans_b": 1})
-    names = [gradient_name(a), gradient_name(b)]
     made = [
-        gradient_operator(op, "BatchMatMul", reads, [name], args)
-        for name, (reads, args) in zip(names, (da, db), strict=True)
+        gradient_operator(op, "BatchMatMul", reads, [gradient_name(x)], flags)
+        for (reads, flags), x in zip(factors_of(op, dy), (a, b), strict=True)
     ]
-    return made, names
+    return made, [*map(gradient_name, op.inputs)]
 
 
 @gradient_of(

@@ -125,13 +125,17 @@ def lstm_unit_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Ar
     )
 
 
+def meeting(gradients: tuple[ArraySpec, ...], arrived: tuple[ArraySpec, ...]) -> "np.dtype[Any]":
+    """The dtype in which gradients meet what arrives at them; raises unless that has their shapes."""
+    for one, spec in zip(arrived, gradients, strict=True):
+        if one.shape != spec.shape:
+            raise misfit(f"the gradient of a gradient {spec.shape} must have its shape, got {described(one)}.")
+    return result_dtype(*gradients, *arrived)
+
+
 def lstm_second_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
     *others, g_dh, g_dc, g_dgates = rest
-    of_arrived = lstm_gradient_spec(op, h, c, gates, *others)
-    for arrived, spec in zip((g_dh, g_dc, g_dgates), of_arrived, strict=True):
-        if arrived.shape != spec.shape:
-            raise misfit(f"the gradient of a gradient {spec.shape} must have its shape, got {described(arrived)}.")
-    dtype = result_dtype(*of_arrived, g_dh, g_dc, g_dgates)
+    dtype = meeting(lstm_gradient_spec(op, h, c, gates, *others), (g_dh, g_dc, g_dgates))
     state = ArraySpec(c.shape, dtype)
     return state, ArraySpec(gates.shape, dtype), state, state, state
 
@@ -232,11 +236,7 @@ def gru_unit_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tup
 
 def gru_second_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
     *others, g_dh, g_dgates = rest
-    of_arrived = gru_gradient_spec(op, h, gates, *others)
-    for arrived, spec in zip((g_dh, g_dgates), of_arrived, strict=True):
-        if arrived.shape != spec.shape:
-            raise misfit(f"the gradient of a gradient {spec.shape} must have its shape, got {described(arrived)}.")
-    dtype = result_dtype(*of_arrived, g_dh, g_dgates)
+    dtype = meeting(gru_gradient_spec(op, h, gates, *others), (g_dh, g_dgates))
     return ArraySpec(h.shape, dtype), ArraySpec(gates.shape, dtype), ArraySpec(h.shape, dtype)
 
 

@@ -192,12 +192,7 @@ def reduce_l1_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
 
 
 @operator(
-    "ReduceL2",
-    "x -> y",
-    formula="y = √Σ x²",
-    derivative="dx = dy · x / y, 0 where y = 0",
-    infer=float_spec,
-    args=ARGS,
+    "ReduceL2", "x -> y", formula="y = √Σ x²", derivative="dx = dy · x / y, 0 where y = 0", infer=float_spec, args=ARGS
 )
 def reduce_l2(op: Operator, x: Array) -> Array:
     """Euclidean norm over `axes`. x: any shape."""

@@ -1,15 +1,17 @@
 """The table of operator types: kernel, gradient rule, shape inference and formula of each, in one place.
 
-An operator family reads like this, the rule beside the kernel:
+An operator family reads like this. What the slots of the gradient are called tells the rule, see `gradients`; functions
+that are called ..._spec are the inference of what follows them.
 
-    @operator("Tanh", "x -> y", formula="y = tanh x", derivative="dx = dy (1 - y^2)", infer=like_first)
+    @operator("Tanh", "x -> y", formula="y = tanh x", derivative="dx = dy (1 - y²)", infer=elementwise)
     def tanh(op, x):
         \"\"\"Hyperbolic tangent of each element.\"\"\"
         return np.tanh(x)
 
-    @register_gradient("Tanh")
-    def tanh_rule(op, g_output):
-        return op_gradient(op, [op.outputs[0], g_output[0]])
+    @gradient_of("Tanh", "y, dy -> dx", derivative="∂dy = ∂dx (1 - y²), ∂y = -2 ∂dx · dy · y")
+    def tanh_gradient(op, y, dy):
+        \"\"\"Gradient of Tanh from its output.\"\"\"
+        return dy * (1 - y * y)
 """
 
 import inspect
@@ -294,11 +296,7 @@ def gradient_name(blob: str) -> str:
 
 
 def gradient_operator(
-    op: Operator,
-    type: str,
-    inputs: Sequence[Any],
-    outputs: Sequence[str],
-    args: Mapping[str, Any] | None = None,
+    op: Operator, type: str, inputs: Sequence[Any], outputs: Sequence[str], args: Mapping[str, Any] | None = None
 ) -> Operator:
     """An operator of `op`'s backward pass: on its device, marked as a gradient.
 
