@@ -1,4 +1,4 @@
-"""Gradients of the gradients of rows brought to a common scale: LayerNorm, RMSNorm, Normalize.
+"""Gradients of the gradients of what is brought to a common scale: rows, and images by channel.
 
 Let x̂ be x, less its mean where that is taken off, times r, which is 1 over a deviation or norm, and <·> the mean over
 the elements that share r (for Normalize, their sum). The gradient of x̂ sends g to
