@@ -1,13 +1,21 @@
 """Blocks: control flow written as `with` statements, which find the bindings of their nested nets by themselves.
 
-`bindings` tells which operators a block becomes, and which blobs are its outputs.
+`construction` tells which operators a block becomes, and which blobs are its outputs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
-from .bindings import Level, do_operator, if_operators, new_scope, outputs_of, while_operators
-from .construction import Construction, local_blob
+from .construction import (
+    Construction,
+    Level,
+    do_operator,
+    if_operators,
+    local_blob,
+    new_scope,
+    outputs_of,
+    while_operators,
+)
 from .operators.registry import Array
 from .program import NetError, Operator
 from .program.control_flow import scopes_of

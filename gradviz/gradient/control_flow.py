@@ -2,19 +2,39 @@
 
     Do      its gradient is a Do of the backward pass of its net, in the workspace that the net left on its scope
     If      the branch taken is differentiated; a gradient that only the other one computes is zeros there
-    While   the backward pass of its body, for each workspace that an iteration left, last one first: see `loops`
+    While   the backward pass of its body, for each workspace that an iteration left, last one first
 
 A condition, and what the net of a condition writes, are constant as far as gradients go.
+
+Let an iteration of a While turn the carried blobs x into f(x, w), with w the blobs that every iteration finds as they
+were. Then
+
+    g(x) before an iteration = g(x) after it · df/dx        last iteration first
+    g(w)                     = Σ g(x) after it · df/dw      over the iterations
+
+so the backward pass is a While, too: it hands the gradients of x on, and adds up those of w. Each of its iterations
+takes the workspace that one of the loop has left. Of the carried blobs those count whose gradient is not nothing.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 
-from ..operators.registry import Gradients, RuleAnswer, register_gradient
-from ..program import Gradient, NetDef, Operator
-from ..program.control_flow import INNER_GRADIENT, INNER_RESULT, RUNNING_SUM, nested_nets, reads_from_outside
+from ..operators.registry import Gradients, RuleAnswer, gradient_name, register_gradient
+from ..program import Gradient, GradientError, NetDef, Operator
+from ..program.control_flow import (
+    INNER_GRADIENT,
+    INNER_RESULT,
+    RUNNING_SUM,
+    Do,
+    Fault,
+    nested_nets,
+    possibly_written,
+    reads_from_outside,
+    scopes_of,
+    within,
+)
+from .accumulation import densified
 from .handover import as_dense, assigned, dedupe_g_output, gradient_at_start, zeros_like
 from .ir import IR, alone
-from .loops import differentiate_body, loop_body, while_gradient, written_by_condition
 from .nesting import Attempt, Nesting
 from .workspaces import attempt_do, check_reuse, forward_do, gradient_do
 
@@ -170,3 +190,160 @@ def passes_inside(nesting: Nesting, op: Operator, g_output: Gradients) -> Iterat
         do, constant = loop_body(op, nesting), written_by_condition(op)
         ir, _ = differentiate_body(nesting, do, [blob for blob in do.outputs if blob not in constant], arriving)
         yield "loop_net/0.net", ir, do.inner
+
+
+BODY = ("loop_net", "net")
+"""The way from a While to the net of the Do that is its body."""
+
+
+@register_gradient("While")
+def while_gradient(op: Operator, g_output: Gradients, nesting: Nesting | None = None) -> RuleAnswer:
+    """A While over the workspaces that the iterations left, each of which the backward pass of the net takes."""
+    nesting = nesting or alone(op)
+    do = loop_body(op, nesting)
+    constant = written_by_condition(op)
+    copies, gradients = dedupe_g_output(op, g_output)
+    arriving = {blob: str(g) for blob, g in zip(op.outputs, gradients, strict=True) if g is not None}
+    carried = [blob for blob in do.outputs if blob not in constant]
+    ir, active = differentiate_body(nesting, do, carried, arriving)
+    reached = [blob for blob, inner in do.inner.items() if gradient_at_start(ir, inner) is not None]
+    _check_condition(op, nesting, [blob for blob in constant if blob in arriving or blob in reached])
+    idle = {blob: g for blob, g in zip(op.outputs, g_output, strict=True) if blob not in (*do.outputs, *constant)}
+    if not active:
+        return [], [idle.get(blob) for blob in nesting.read]
+    summed = [blob for blob in reached if blob not in carried and blob not in constant]
+    results = {blob: nesting.result_name(blob, arriving.values()) for blob in (*active, *summed)}
+    body = gradient_do(
+        do,
+        NetDef(f"{do.net.name}_grad", [*ir.gradient_ops, *_add_up(ir, do, summed), *_carry(ir, do, active, nesting)]),
+        {},
+        {
+            **{do.inner[blob] + INNER_GRADIENT: results[blob] for blob in active},
+            **{do.inner[blob] + RUNNING_SUM: results[blob] for blob in summed},
+        },
+        lambda blob: False,
+        op.device,
+        in_place=True,
+    )
+    _check_scopes(op, nesting, body)
+    g_input = [results.get(blob, idle.get(blob)) for blob in nesting.read]
+    return [*copies, *_gradient_loop(op, nesting, body, results, arriving)], g_input
+
+
+def _gradient_loop(
+    op: Operator, nesting: Nesting, body: Operator, results: Mapping[str, str], arriving: Mapping[str, str]
+) -> list[Operator]:
+    """The While that runs `body` for each workspace of loop `op`, and what its gradients start from."""
+    name = nested_nets(op)["loop_net"].name
+    holds = nesting.free_name(f"{name}_grad/cond")
+    ask = Operator("HasScope", body.inputs[-1:], [holds])
+    starts = [_start(blob, result, arriving.get(blob)) for blob, result in results.items()]
+    names, scopes = list(results.values()), scopes_of(body)
+    nets = {"cond_net": NetDef("gradient_loop_cond_net", [ask]), "loop_net": NetDef(f"{name}_grad", [body])}
+    limit = {name: value for name, value in op.args.items() if name == "max_iterations"}
+    loop = Operator(
+        "While",
+        [holds, *names, *scopes],
+        [*names, holds, *scopes],
+        {**nets, **limit},
+        op.device,
+        is_gradient=True,
+    )
+    return [*starts, ask, loop]
+
+
+def loop_body(op: Operator, nesting: Nesting) -> Do:
+    """The one Do in the body of a loop."""
+    body = nested_nets(op)["loop_net"].ops
+    if len(body) != 1 or body[0].type != "Do":
+        raise Fault(op, nesting.index, GradientError)(
+            "has a loop_net that is no single Do, so nothing keeps what its iterations compute",
+            "Put the body into a Do with a scope, as `with net.While(...)` does.",
+        )
+    try:
+        return forward_do(body[0], 0)
+    except GradientError as error:
+        raise within(error, op, nesting.index, "loop_net") from error
+
+
+def differentiate_body(
+    nesting: Nesting, do: Do, carried: Sequence[str], arriving: Container[str]
+) -> tuple[IR, list[str]]:
+    """The backward pass of one iteration, and the blobs whose gradients iterations hand on to each other.
+
+    These are the `carried` ones at which a gradient arrives from outside or at the start of an iteration.
+    """
+    active = [blob for blob in carried if blob in arriving]
+    while True:
+        attempt = attempt_do(nesting, do, [do.inner[blob] for blob in active], BODY)
+        wanted = [
+            blob for blob in carried if blob in active or gradient_at_start(attempt.ir, do.inner[blob]) is not None
+        ]
+        if wanted == active:
+            return nesting.adopt(attempt), active
+        active = wanted
+
+
+def _carry(ir: IR, do: Do, active: Sequence[str], nesting: Nesting) -> list[Operator]:
+    """Hand the gradients at the start of an iteration on, as those at the end of the one before it."""
+    of = {do.inner[blob] + INNER_GRADIENT: do.inner[blob] for blob in active}
+    gradients = {name: gradient_at_start(ir, inner) for name, inner in of.items()}
+    like = {
+        name: ir.name_of(inner) if gradients[name] or nesting.was_there(do.outer[inner]) else inner
+        for name, inner in of.items()
+    }
+    return assigned(gradients, like, lambda name: of[name] + INNER_RESULT)
+
+
+def _add_up(ir: IR, do: Do, summed: Sequence[str]) -> list[Operator]:
+    """Add the gradients of an iteration to the sums over those after it."""
+    made = []
+    for blob in summed:
+        inner = do.inner[blob]
+        gradient, total = gradient_at_start(ir, inner), inner + RUNNING_SUM
+        assert gradient is not None
+        if not isinstance(gradient, str):
+            made.append(densified(gradient, ir.name_of(inner), inner + INNER_RESULT))
+            gradient = inner + INNER_RESULT
+        made.append(Operator("Sum", [total, gradient], [total]))
+    return made
+
+
+def _start(blob: str, name: str, arriving: str | None) -> Operator:
+    """What a gradient of the loop is before its last iteration."""
+    return zeros_like(blob, name) if arriving is None else Operator("Copy", [arriving], [name])
+
+
+def written_by_condition(op: Operator) -> list[str]:
+    """The condition of a loop, and what the net of the condition writes."""
+    net = nested_nets(op).get("cond_net")
+    written = set().union(*map(possibly_written, net.ops)) if net else set()
+    return [op.inputs[0], *(name for name in op.outputs if name in written and name != op.inputs[0])]
+
+
+def _check_condition(op: Operator, nesting: Nesting, reached: Sequence[str]) -> None:
+    """Raise where a gradient that reaches what the net of a loop's condition writes would pass on through that net."""
+    if "cond_net" not in nested_nets(op) or not reached:
+        return
+    seeds = {blob: gradient_name(blob) for blob in reached}
+    ir = nesting.attempt(("cond_net",), seeds, leaving=nesting.written, shares_blobs=True).ir
+    if any(gradient_at_start(ir, blob) is not None for blob in ir.blobs):
+        names = ", ".join(reached)
+        raise Fault(op, nesting.index, GradientError)(
+            f"computes {names} in the net of its condition, which keeps nothing for a backward pass, and a gradient "
+            "arrives there",
+            f"Compute {names} in loop_net, and in cond_net what only the condition needs.",
+            reached,
+        )
+
+
+def _check_scopes(op: Operator, nesting: Nesting, body: Operator) -> None:
+    """Raise where an iteration leaves workspaces above those of the iteration before that `body` is to take."""
+    for scope in scopes_of(body):
+        if scope in nesting.left_on:
+            raise Fault(op, nesting.index, GradientError)(
+                f"keeps on {scope}, from one iteration to the next, workspaces of operators that have no gradient and "
+                "of others that have one",
+                "Give them scopes of their own, made by CreateScope in the net of the body.",
+                [scope],
+            )

@@ -1,18 +1,35 @@
-"""The forward program that an IR differentiates: its versions, and who reads them."""
+"""The forward program that an IR differentiates: its versions, who reads them, and what the backward pass may read.
+
+A version that was overwritten is gone when the backward pass runs, unless the workspace of a Do keeps it. The stack in
+a scope counts as still there where the backward pass itself takes off it all that later operators put on it.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
+from typing import Any
 
 from ..operators import lookup
 from ..operators.arguments import check_names
-from ..program import GradientError, Operator
+from ..program import Gradient, GradientError, Operator
 from ..program.collection import uncollected
-from ..program.control_flow import NETS, check_structure, kept_inputs, kept_name
+from ..program.control_flow import NETS, check_structure, kept_inputs, kept_name, scopes_of
+from ..program.events import Checked, InputChecked, Source
 from ..program.net import check_depth
+from ..program.operator import parts_of
 from ..program.ssa import Ssa, play
 from .nesting import Surroundings
-from .refusals import bad_skip, duplicate_output, orphan_stop_gradient
+from .refusals import (
+    bad_skip,
+    duplicate_output,
+    missing_output_gradient,
+    orphan_stop_gradient,
+    out_of_scope,
+    shared_scope,
+    unmarked,
+    version_overwritten,
+)
+from .rules import BlobRef
 from .versions import Generator, Tracked
 
 
@@ -25,6 +42,9 @@ class ForwardProgram:
         blobs: name -> its versions, each with its readers, the gradients that have arrived, and their sum so far.
         assumed: blobs that count as there from the start, for an operator may leave them as they are, and may not be.
         around: where it stands.
+        gradient_ops: the gradient operators made so far.
+        path: the way to its net; empty for the outermost one.
+        left_on: scope -> the first operator that leaves workspaces on it which the backward pass does not take.
 
     Args and errors are those of `IR`.
     """
@@ -38,6 +58,9 @@ class ForwardProgram:
         self.blobs: dict[str, list[Tracked]] = {name: [Tracked(name, 0)] for name in around.initial}
         self.assumed = set(around.initial)
         self.around = around
+        self.gradient_ops: list[Operator] = []
+        self.path = around.path
+        self.left_on: dict[str, int] = {}
         self._ys: list[str] = []
         with uncollected():
             for op in operators:
@@ -139,3 +162,101 @@ class ForwardProgram:
     def _made(self) -> set[str]:
         """The blobs whose first version an operator wrote; asked for when the program is whole."""
         return {blob.name for ssa in self.ssa for blob in ssa.writes if blob.version == 0}
+
+    def _check_inputs(
+        self, index: int, operators: Sequence[Operator], g_output: Sequence[Gradient | None]
+    ) -> list[InputChecked]:
+        made: list[str] = []
+        checks = []
+        for position, op in enumerate(operators, len(self.gradient_ops)):
+            checked = [self.check_gradient_operator_input(name, g_output, index, made) for name in op.inputs]
+            checks.append(InputChecked(index, position, checked, path=self.path))
+            made += op.outputs
+        return checks
+
+    def check_gradient_operator_input(
+        self,
+        grad_op_input: Any,
+        g_output: Sequence[Gradient | None],
+        fwd_op_idx: int,
+        locally_generated_blobs: Container[str],
+    ) -> Checked:
+        """What `grad_op_input`, read by a gradient operator of operator `fwd_op_idx`, stands for.
+
+        Looked for in this order: a gradient in `g_output`, an output, an input of the forward operator, a blob that
+        the same rule made before (`locally_generated_blobs`), a half of a slice in `g_output`.
+
+        Raises:
+            GradientError: ``missing_output_gradient`` for None, ``version_overwritten`` when a forward blob has been
+                written again since, ``rule_failed`` when the name is none of these, or a plain name of both the input
+                and the output of an operator in place.
+        """
+        ssa = self.ssa[fwd_op_idx]
+        op = ssa.op
+        if grad_op_input is None:
+            raise missing_output_gradient(op, fwd_op_idx, g_output)
+        meant = grad_op_input.source if isinstance(grad_op_input, BlobRef) else None
+        if meant is None and self._is_of_two_versions(grad_op_input, ssa, g_output):
+            raise unmarked(op, fwd_op_idx, grad_op_input)
+        if grad_op_input in g_output and meant in (None, "output gradient"):
+            blob = ssa.writes[g_output.index(grad_op_input)]
+            return Checked(str(grad_op_input), "output gradient", blob.name, blob.version)
+        if grad_op_input in op.outputs and meant in (None, "output"):
+            return self._check_forward("output", ssa.writes[op.outputs.index(grad_op_input)], fwd_op_idx)
+        if grad_op_input in op.inputs and meant in (None, "input"):
+            return self._check_forward("input", ssa.reads[op.inputs.index(grad_op_input)], fwd_op_idx)
+        if grad_op_input in locally_generated_blobs:
+            return Checked(str(grad_op_input), "rule")
+        for blob, gradient in zip(ssa.writes, g_output, strict=True):
+            if grad_op_input in parts_of(gradient):
+                return Checked(grad_op_input, "output gradient", blob.name, blob.version)
+        if self.around.keeps_versions:
+            forward: list[tuple[Source, list[Tracked]]] = [("input", ssa.reads), ("output", ssa.writes)]
+            for source, blobs in forward:
+                for blob in blobs:
+                    if grad_op_input == kept_name(blob):
+                        return Checked(grad_op_input, source, blob.name, blob.version)
+        raise out_of_scope(op, fwd_op_idx, grad_op_input)
+
+    def _is_of_two_versions(self, name: Any, ssa: Ssa[Tracked], g_output: Sequence[Gradient | None]) -> bool:
+        """Whether a plain name may stand for one version that `ssa` met or for another: its rule must say which."""
+        op = ssa.op
+        if op.type in NETS or (name in op.inputs) + (name in op.outputs) + (name in g_output) < 2:
+            return False
+        meanings = {blob for blob in (*ssa.reads, *ssa.writes) if blob.name == name}
+        if name in g_output:
+            meanings.add(self.blobs[name][-1])
+        return len(meanings) > 1
+
+    def _check_forward(self, source: Source, blob: Tracked, index: int) -> Checked:
+        latest = self.blobs[blob.name][-1]
+        if blob is latest:
+            return Checked(blob.name, source, blob.name, blob.version)
+        if blob.name in scopes_of(self.ssa[index].op):
+            self._check_scope(blob, source, index)
+            return Checked(blob.name, source, blob.name, blob.version)
+        if self.around.keeps_versions:
+            return Checked(kept_name(blob), source, blob.name, blob.version)
+        raise version_overwritten(self.ssa, index, source, blob, latest)
+
+    def _leave(self, scopes: Iterable[str], index: int) -> None:
+        """Note that operator `index` leaves workspaces on `scopes`."""
+        for scope in scopes:
+            self.left_on.setdefault(scope, index)
+
+    def _check_scope(self, scope: Tracked, source: Source, index: int) -> None:
+        """Raise unless the backward pass will have made the stack in `scope` again what operator `index` left."""
+        name = scope.name
+        if (later := self.left_on.get(name, index)) > index:
+            raise shared_scope(self.ssa[index].op, index, name, later, self.ssa[later].op)
+        if self._latest_made.get(name, 0) > scope.version:
+            raise version_overwritten(self.ssa, index, source, scope, self.blobs[name][-1])
+
+    @cached_property
+    def _latest_made(self) -> dict[str, int]:
+        """Name -> its latest version that is no stack of workspaces on which one more was put."""
+        made: dict[str, int] = {}
+        for ssa in self.ssa:
+            stacks = scopes_of(ssa.op) if ssa.op.type in NETS else ()
+            made.update((blob.name, blob.version) for blob in ssa.writes if blob.name not in stacks)
+        return made

@@ -36,9 +36,9 @@ from ..program.events import (
 from ..program.operator import parts_of
 from ..program.ssa import Ssa
 from .accumulation import Total, add_up, common_device, densified
+from .forward import ForwardProgram
 from .names import GradientNames
 from .nesting import Nesting, Surroundings
-from .readable import ReadableProgram
 from .refusals import out_of_scope, scope_as_y
 from .rules import OutputGradientRef, ask_rule, plain, plain_gradient
 from .versions import Generator, Step, Tracked, steps_of, written
@@ -51,10 +51,10 @@ OUTERMOST = Surroundings()
 NO_OUTPUT_GRADIENT = "no output of it has a gradient"
 
 
-class IR(ReadableProgram):
+class IR(ForwardProgram):
     """The state from which the backward pass of `operators` is generated.
 
-    Attributes: those of `ReadableProgram`, and
+    Attributes: those of `ForwardProgram`, and
 
         gradient_map: name -> gradient of the earliest version that has one: the result.
         names: whose gradient each generated name holds.

@@ -111,3 +111,46 @@ def softmax_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     by_dy, by_g = do("RowMul", g_dx, do("DotProduct", dy, y)), do("RowMul", dy, do("DotProduct", g_dx, y))
     g_y = do("Sub", do("Sub", do("Mul", g_dx, dy), by_dy), by_g)
     return do.answer(do("ResizeLike", g_y, op.inputs[0]), do(op.type, op.inputs[0], g_output[0], **op.args))
+
+
+@operator(
+    "LogSoftmax",
+    "x -> y",
+    formula="yᵢⱼ = xᵢⱼ - ln Σₖ exp xᵢₖ",
+    derivative="dxᵢⱼ = dyᵢⱼ - exp yᵢⱼ · Σₖ dyᵢₖ",
+    infer=rows,
+    args={"axis": 1},
+)
+def log_softmax(op: Operator, x: Array) -> Array:
+    """Logarithm of Softmax. x: seen as a matrix at `axis`; y has the shape of x.
+
+    Source: Blanchard, Higham, Higham, Accurately computing the log-sum-exp and softmax functions (2021).
+    """
+    if not x.size:
+        return x
+    x2 = as_matrix(x, op.args.get("axis", 1))
+    shifted = x2 - x2.max(axis=1, keepdims=True)
+    return (shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))).reshape(x.shape)
+
+
+@gradient_of(
+    "LogSoftmax",
+    "y, dy -> dx",
+    derivative="∂dyᵢⱼ = ∂dxᵢⱼ - Σₖ ∂dxᵢₖ exp yᵢₖ, ∂yᵢⱼ = -∂dxᵢⱼ exp yᵢⱼ · Σₖ dyᵢₖ",
+    infer=rows,
+)
+def log_softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of LogSoftmax from its output."""
+    axis = op.args.get("axis", 1)
+    y2, dy2 = as_matrix(y, axis), as_matrix(dy, axis)
+    return (dy2 - np.exp(y2) * dy2.sum(axis=1, keepdims=True)).reshape(y.shape)
+
+
+@register_gradient("LogSoftmaxGradient")
+def log_softmax_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """What LogSoftmaxGradient takes away is exp y · Σ dy; for y = 0 it is the sum of each row."""
+    do, (y, dy), (of_dx,) = Steps(op), op.inputs, g_output
+    weighted = do("Mul", of_dx, do("Exp", y))
+    sums = do("Sub", weighted, do("LogSoftmaxGradient", do.fill(y, 0.0), weighted, **op.args))
+    taken = do("Sub", dy, do("LogSoftmaxGradient", y, dy, **op.args))
+    return do.answer(do("Negative", do("Mul", of_dx, taken)), do("Sub", of_dx, sums))

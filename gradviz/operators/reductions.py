@@ -305,3 +305,48 @@ def moments_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     g_dmean, g_dvariance = do("ReduceMean", g_dx, **op.args), do("ReduceSum", do("Mul", g_dx, slope), **op.args)
     g_x = do("MomentsGradient", none, dvariance, g_dx, none, **op.args)
     return do.answer(g_dmean, g_dvariance, g_x, do("Negative", do("ReduceSum", g_x, **op.args)))
+
+
+def log_sum_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    need_floats(op, (x,))
+    return extremum_spec(op, x)
+
+
+@operator(
+    "ReduceLogSumExp",
+    "x -> y",
+    formula="y = ln Σ exp x",
+    derivative="dx = dy · exp(x - y)",
+    infer=log_sum_spec,
+    args=ARGS,
+)
+def reduce_log_sum_exp(op: Operator, x: Array) -> Array:
+    """Logarithm of the sum of exponentials over `axes`. x: any shape, something along each reduced axis.
+
+    The greatest element m is taken out of it first: ln Σ eˣ = m + ln Σ exp(x - m), without overflow.
+    """
+    axes = reduced_axes(op, x.shape)
+    greatest = x.max(axis=axes, keepdims=True)
+    greatest = np.where(np.isfinite(greatest), greatest, 0)
+    total = np.exp(x - greatest).sum(axis=axes, keepdims=along(op))
+    return np.log(total) + greatest.reshape(total.shape)
+
+
+@gradient_of(
+    "ReduceLogSumExp",
+    "dy, x, y -> dx",
+    derivative="∂dy = Σ ∂dx exp(x - y), ∂x = ∂dx · dx, ∂y = -Σ ∂dx · dx",
+    infer=gradient_spec(0, 1, 2),
+)
+def reduce_log_sum_exp_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
+    """Gradient of ReduceLogSumExp: each element gets its share of the sum."""
+    return spread(op, dy, x) * np.exp(x - spread(op, y, x))
+
+
+@register_gradient("ReduceLogSumExpGradient")
+def reduce_log_sum_exp_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    do, (dy, x, y), (of_dx,) = Steps(op), op.inputs, g_output
+    shares = do(op.type, do.fill(dy, 1.0), x, y, **op.args)
+    of_x = do("Mul", of_dx, op.outputs[0])
+    of_y = do("Negative", do("ReduceSum", of_x, **op.args))
+    return do.answer(do("ReduceSum", do("Mul", of_dx, shares), **op.args), of_x, of_y)
