@@ -1,4 +1,4 @@
-"""What a trace document may hold at most, and the error for one that holds anything else."""
+"""What a trace document may hold, what its numbers and texts refer to, and the error for one that holds anything else."""
 
 from __future__ import annotations
 
@@ -33,7 +33,24 @@ LARGEST = 2**53
 """Whole numbers up to this are exact in every reader of JSON; nothing that a document counts is more."""
 
 Whole = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
-"""A count, a position or an index in a document."""
+"""A whole number in a document; but for the indices of rows it follows one of these rules, which `rules` reads here:"""
+
+Count = Annotated[Whole, msgspec.Meta(extra={"rule": "count"})]
+"""At least 0."""
+Position = Annotated[Whole, msgspec.Meta(extra={"rule": "events"})]
+"""So many events have happened."""
+ForwardIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "forward"})]
+"""Of an operator around all nested nets."""
+FrameIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "frames"})]
+LedgerIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "ledgers"})]
+ArrayIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "arrays"})]
+StackIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "stacks"})]
+ShapeIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "shapes"})]
+"""Of what the graph's groups show."""
+LineId = Annotated[str, msgspec.Meta(extra={"rule": "lines"})]
+SubnetId = Annotated[str, msgspec.Meta(extra={"rule": "subnets"})]
+BlobVersion = Annotated[str, msgspec.Meta(extra={"rule": "versions"})]
+"""As "x@0"."""
 
 MOST = 2**64
 """Whole numbers of arrays and arguments are smaller."""
@@ -55,6 +72,11 @@ def too_deep(where: str) -> TraceError:
     return TraceError(f"{where}: nested deeper than {MAX_DEPTH} levels.", kind="too_deep")
 
 
+def contradiction(where: str, why: str) -> TraceError:
+    """The error for a place at which a trace contradicts itself."""
+    return TraceError(f"The trace contradicts itself at {where}: {why}.", kind="bad_reference")
+
+
 def wrong(where: str, why: str) -> NoReturn:
-    """Raise TraceError: at a place a trace contradicts itself."""
-    raise TraceError(f"The trace contradicts itself at {where}: {why}.", kind="bad_reference")
+    """Raise that error."""
+    raise contradiction(where, why)

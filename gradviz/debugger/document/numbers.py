@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ...program import GradientSlice
+from ...program import Gradient, GradientSlice
 from ...program.events import Aggregator
-from .bounds import WHOLE, Whole
+from .bounds import (
+    MERGED_ROWS,
+    MOST_BINS,
+    PREVIEW_COLUMNS,
+    PREVIEW_ROWS,
+    WHOLE,
+    BlobVersion,
+    Count,
+    FrameIndex,
+    Position,
+    StackIndex,
+    SubnetId,
+    Whole,
+)
 
 Number = int | float | Literal["nan", "inf", "-inf"]
 """A number that JSON can carry: finite numbers as they are, the others as a word. `number` makes one."""
+
+_PreviewRow = Annotated[list[Number], msgspec.Meta(extra={"most": PREVIEW_COLUMNS})]
+Preview = Annotated[list[_PreviewRow], msgspec.Meta(extra={"most": PREVIEW_ROWS})]
+Histogram = Annotated[list[Count], msgspec.Meta(extra={"most": MOST_BINS})]
+SliceVersions = Annotated[GradientSlice, msgspec.Meta(extra={"rule": "versions"})]
+GradientVersions = Annotated[Gradient, msgspec.Meta(extra={"rule": "versions"})]
 
 
 class Workspaces(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A stack of workspaces that Do keeps: the one on top, and the stack below."""
 
-    count: Whole
-    frame: Whole | None
-    """The run that left the workspace on top, an index into the trace's frames: its values are in there. None: the
+    count: Count
+    frame: FrameIndex | None
+    """The run that left the workspace on top: its values are in there. None: the
     stack is empty, or the workspace was there before the recording."""
-    below: Whole | None = None
-    """The stack without it, an index into the trace's stacks."""
+    below: StackIndex | None = None
+    """The stack without it, one before it."""
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -31,29 +50,29 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     left out of min, max and the means. These and the norm are None for an array that is empty, and where the numbers
     were left out to keep a page small."""
 
-    shape: list[Whole]
+    shape: list[Count]
     dtype: str
     device: str
-    size: Whole
+    size: Count
     min: Number | None
     max: Number | None
     mean: Number | None
     mean_abs: Number | None
     norm: Number | None
-    nan: Whole
-    inf: Whole
-    zero: Whole
-    preview: list[list[Number]]
+    nan: Count
+    inf: Count
+    zero: Count
+    preview: Preview
     """The first 6 rows and 16 columns at most, in a page that is to be small fewer; a scalar is [[v]]."""
-    rows: Whole
-    columns: Whole
+    rows: Count
+    columns: Count
     seconds: float | None = None
     """How long the operator that made it took; in a nested net its event says it."""
-    stack: Whole | None = None
-    """For a stack of workspaces (dtype "workspaces"): an index into the trace's stacks."""
-    subnormal: Whole | None = None
+    stack: StackIndex | None = None
+    """For a stack of workspaces (dtype "workspaces")."""
+    subnormal: Count | None = None
     """Elements that are too small for the precision of their dtype, but not 0; None: not counted."""
-    histogram: list[Whole] = []
+    histogram: Histogram = []
     """How many finite elements lie in each of so many equal bins from min to max; empty: not counted, because the
     preview shows them all, or all are equal."""
 
@@ -61,10 +80,10 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Contribution(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One gradient that went into a sum. None in a number: not computed."""
 
-    gradient: str
+    gradient: BlobVersion
     producer: str
     """Type and forward index, "FCGradient #2"; for one iteration of a loop "iteration 3"."""
-    of: Whole | None = None
+    of: Count | None = None
     how: Literal["generated", "passed", "seed", "given"]
     path: list[str] = []
     """The operator, then the blobs on one way to a y: ["#2", "u", "v", "loss"]."""
@@ -72,24 +91,24 @@ class Contribution(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     share: Number | None = None
     """<c, total> / <total, total>; the shares of a ledger sum to 1."""
     cosine: Number | None = None
-    frame: Whole | None = None
-    """For one iteration of a loop: its run in the backward pass, an index into the trace's frames."""
+    frame: FrameIndex | None = None
+    """For one iteration of a loop: its run in the backward pass."""
 
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How much of a blob's gradient came from where."""
 
-    blob: str
-    at: Whole
+    blob: BlobVersion
+    at: Position
     """Position after the event that added up: Accumulated or, for a loop, the Ran of its backward pass."""
-    total: str
+    total: BlobVersion
     contributions: list[Contribution]
     norm: Number | None = None
     cancellation: Number | None = None
     """1 - ||sum of c|| / sum of ||c||: 0 where all pull one way, 1 where they annihilate each other."""
-    subnet: str | None = None
+    subnet: SubnetId | None = None
     """The nested net that the blob belongs to; None: the outermost net."""
-    frame: Whole | None = None
+    frame: FrameIndex | None = None
     """The run of it that the numbers are of; None: the outermost net, or nothing was run."""
 
 
@@ -97,22 +116,21 @@ class MergedRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """An index of a sparse gradient and how many of its rows had it."""
 
     index: Whole
-    times: Whole
+    times: Count
 
 
 class Merge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Rows of equal index in a blob's sparse gradient made one. None in a number: not computed."""
 
-    blob: str
-    at: Whole
+    blob: BlobVersion
+    at: Position
     """Position after the Deduplicated event."""
     aggregator: Aggregator
-    before: GradientSlice
-    after: GradientSlice
-    """Blob versions."""
-    rows_before: Whole | None = None
-    rows_after: Whole | None = None
-    most_repeated: list[MergedRow] = []
+    before: SliceVersions
+    after: SliceVersions
+    rows_before: Count | None = None
+    rows_after: Count | None = None
+    most_repeated: Annotated[list[MergedRow], msgspec.Meta(extra={"most": MERGED_ROWS})] = []
     """The first 8, the most repeated one first; equally repeated ones in the order of their indices."""
     difference: Number | None = None
     """Largest difference of an element between the gradient before and after, as dense arrays."""

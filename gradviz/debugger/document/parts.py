@@ -6,7 +6,19 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from .bounds import Whole
+from .bounds import (
+    LONGEST_MARK,
+    ArrayIndex,
+    BlobVersion,
+    Count,
+    ForwardIndex,
+    FrameIndex,
+    LedgerIndex,
+    LineId,
+    Position,
+    ShapeIndex,
+    SubnetId,
+)
 
 Kind = Literal[
     "Played",
@@ -35,13 +47,16 @@ Role = Literal["forward", "seed", "gradient", "accumulation", "deduplication", "
 """
 
 
+Phase = Literal["play", "generate", "run"]
+
+
 class Revision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a line read from one position on."""
 
-    at: Whole
+    at: Position
     """From this position on; the first revision of a line is at its `made`."""
-    inputs: list[str]
-    outputs: list[str]
+    inputs: list[BlobVersion]
+    outputs: list[BlobVersion]
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -53,27 +68,27 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     kind: Literal["operator", "passed"] = "operator"
     type: str
     """The operator's type; for passed: the type of the forward operator."""
-    inputs: list[str]
+    inputs: list[BlobVersion]
     """Blob versions read, final names. For passed: the one gradient that passes on."""
-    outputs: list[str]
+    outputs: list[BlobVersion]
     """Blob versions written, final names. For passed: the blobs whose gradient it is."""
     args: dict[str, Any] = {}
     """The arguments but for nested nets."""
-    subnets: dict[str, str] = {}
+    subnets: dict[str, SubnetId] = {}
     """Argument -> the id of the nested net that the line runs from it, forward or backward."""
     device: str | None = None
     """For example "cpu" or "cuda:0"; None: not set."""
     name: str = ""
-    of: Whole | None = None
+    of: Count | None = None
     """Backward: index of the forward operator of the same net it came from; None where there is none."""
     role: Role
-    made: Whole
+    made: Position
     """Exists from this position on."""
     history: list[Revision]
     """How it read over time, oldest first; an accumulation renames the outputs of earlier lines."""
     formula: str = ""
     """Plain text, "y = x·wᵀ + b"; empty: not known."""
-    ran: Whole | None = None
+    ran: Position | None = None
     """Position after its run, in a nested net the first one; None: never executed."""
 
 
@@ -82,9 +97,9 @@ class Subnet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     id: str
     """"s0", "s1", ..., an outer one before those inside of it."""
-    owner: str | None
+    owner: LineId | None
     """Id of the forward line that runs it; None: it only exists in a backward pass."""
-    backward_owner: str | None = None
+    backward_owner: LineId | None = None
     """Id of the backward line that runs its backward pass; None: there is none."""
     argument: str
     """The argument of its owner that holds it: "net", "then_net", "else_net", "cond_net", "loop_net"."""
@@ -94,25 +109,25 @@ class Subnet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     forward: list[Line]
     backward: list[Line]
     """In the order of emission, with the passed lines between."""
-    blobs: list[str] = []
+    blobs: list[BlobVersion] = []
     """Its blob versions, in the order in which a `Frame` has their values."""
 
 
-class Frame(msgspec.Struct, frozen=True, array_like=True):
+class Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """One run of a nested net, forward or backward; in JSON a list of its fields."""
 
-    subnet: str
-    around: Whole | None
-    """The frame in which its operator ran, as an index into the trace's frames; None: the outermost net."""
-    operator: Whole
+    subnet: SubnetId
+    around: FrameIndex | None
+    """The frame in which its operator ran, one before it; None: the outermost net."""
+    operator: Count
     """Index of the operator that ran it: in the whole program, or in the net that ran around it."""
-    iteration: Whole | None = None
+    iteration: Count | None = None
     """Of a loop, from 0."""
-    iterations: Whole | None = None
+    iterations: Count | None = None
     """How often the loop ran this net."""
     is_backward: bool = False
-    values: list[Whole | None] = []
-    """For each of the subnet's blobs an index into the trace's arrays; None: not computed in this run."""
+    values: list[ArrayIndex | None] = []
+    """For each of the subnet's blobs its value; None: not computed in this run."""
 
 
 class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -121,21 +136,20 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     kind: Kind
     narration: str
     """One or two plain sentences; code stands between backticks."""
-    group: Whole
+    group: Count
     """Events of one operator share a group; groups are contiguous, but that those of a nested net may lie inside."""
-    phase: Literal["play", "generate", "run"]
-    subnet: str | None = None
+    phase: Phase
+    subnet: SubnetId | None = None
     """The nested net that we are in after the event; None: the outermost net."""
-    frame: Whole | None = None
-    """The run of it, an index into the trace's frames; None while the pass is generated, and in the outermost net."""
-    forward: Whole | None = None
+    frame: FrameIndex | None = None
+    """The run of it; None while the pass is generated, and in the outermost net."""
+    forward: Count | None = None
     """Index of the forward operator that the event is about, in the subnet's forward lines."""
-    lines: list[str] = []
+    lines: list[LineId] = []
     """Ids of the lines that this event made, changed or ran."""
-    blobs: list[str] = []
+    blobs: list[BlobVersion] = []
     """Blob versions in focus, the most important one first."""
-    ledger: Whole | None = None
-    """Index into the trace's ledgers."""
+    ledger: LedgerIndex | None = None
     targets: list[str] = []
     """The words that `run_to` finds this event by; those of a frame's path and iteration are understood."""
     seconds: float | None = None
@@ -154,7 +168,7 @@ class Obstacle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Sentences, each one way to repair it: "Did you mean a?"."""
     blobs: list[str] = []
     """Names of the blobs at fault, most important first."""
-    lines: list[str] = []
+    lines: list[LineId] = []
     """Ids of the lines at fault, of the outermost net."""
 
 
@@ -165,10 +179,10 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """"g0", "g1", ..., in a nested net behind the id of the net: "s0.g0"."""
     around: str | None = None
     """The group that it lies in, one before it; None: it is on the outermost level of its net."""
-    lines: list[str]
+    lines: list[LineId]
     """Ids of the lines of its net that are in it and in no group inside of it."""
-    shape: Whole
-    """What it shows when it opens: an index into the graph's shapes."""
+    shape: ShapeIndex
+    """What it shows when it opens."""
     words: list[str]
     """What the shape says here."""
 
@@ -193,44 +207,43 @@ How = Literal["held", "new", "added", "replaced", "dropped"]
 """How ``grad`` of a Variable came to be what it is; held: it was so before the pass."""
 
 
-class Wait(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class Wait(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
     """A stay in the heap; in JSON a list of its fields."""
 
-    function: Whole
-    """Index of the forward operator."""
-    rank: Whole
-    arrival: Whole
+    function: ForwardIndex
+    rank: Count
+    arrival: Count
     """Of equal ranks, the lower arrival is next."""
-    since: Whole
+    since: Position
     """From this position on it waits."""
-    until: Whole | None = None
+    until: Position | None = None
     """From this position on it does not; None: it waits until the end of the recording."""
 
 
-class Grad(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class Grad(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
     """What ``grad`` of a Variable is from one position on; in JSON a list of its fields."""
 
     variable: str
-    at: Whole
-    value: str | None
-    """A blob version; None: no gradient."""
+    at: Position
+    value: BlobVersion | None
+    """None: no gradient."""
     how: How
 
 
-class Pool(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class Pool(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
     """How many names of a pool are in use from one position on, and how many wait to be taken again; a list in JSON."""
 
     name: str
     """Of what the names are, and in which scope: "tensors: join", "operators"."""
-    at: Whole
-    in_use: Whole
-    free: Whole
+    at: Position
+    in_use: Count
+    free: Count
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What happened to the heap, to every ``grad``, and to the pools of names."""
 
-    ranks: list[Whole | None]
+    ranks: list[Count | None]
     """Of each forward operator; None: it is no function that can go backward."""
     waits: list[Wait] = []
     """In the order in which they began."""
@@ -240,14 +253,18 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """In the order in which they changed; the tape schedule alone takes names."""
 
 
+Mark = Annotated[str, msgspec.Meta(extra={"most": LONGEST_MARK})]
+"""What somebody wrote about a recording."""
+
+
 class BreakpointEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A breakpoint as a document has it. Its texts are parsed when it is used; nothing in them is executed."""
 
     id: Annotated[int, msgspec.Meta(ge=1)]
     """Unique in its list."""
-    on: str
+    on: Mark
     """What `Session.break_on` takes: a target of `run_to`, "target if condition", or a condition."""
-    log: str | None = None
+    log: Mark | None = None
     """A message with conditions between braces; the breakpoint then tells it and does not stop."""
     ignore: Annotated[int, msgspec.Meta(ge=0)] = 0
     """So many of the first occurrences do not count."""
@@ -256,11 +273,11 @@ class BreakpointEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     enabled: bool = True
 
 
-class Marked(msgspec.Struct, frozen=True, kw_only=True):
+class Marked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All that is marked in a recording, as views of it exchange it."""
 
     breakpoints: list[BreakpointEntry] = []
-    watches: list[str] = []
+    watches: list[Mark] = []
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data, with every field of a breakpoint."""

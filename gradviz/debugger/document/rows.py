@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from .bounds import TraceError, Whole
-from .numbers import Number, Value
+from .bounds import Count, FrameIndex, StackIndex, TraceError, contradiction
+from .numbers import Histogram, Number, Preview, Value
 from .parts import TraceEvent
 
 MOST_TOLD = 200_000_000
@@ -25,33 +25,33 @@ class Again(NamedTuple):
     Of the other's narration, cut at spaces, it has the first `before` words, then `words`, then the last `behind`.
     """
 
-    like: Whole
-    group: Whole
-    frame: Whole | None
+    like: Count
+    group: Count
+    frame: FrameIndex | None
     seconds: float | None
-    before: Whole
-    behind: Whole
+    before: Count
+    behind: Count
     words: str
 
 
-class Measured(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class Measured(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
     """The statistics of an array; without `numbers` it has one element, the one in the preview, which is finite."""
 
-    kind: Whole
+    kind: Count
     """Shape, dtype and device, an index into the kinds."""
-    preview: list[list[Number]]
+    preview: Preview
     numbers: list[Number | None] = []
     """min, max, mean, mean_abs, norm."""
-    counts: list[Whole] = []
+    counts: list[Count] = []
     """nan, inf, zero, and subnormal where it was counted."""
-    stack: Whole | None = None
-    histogram: list[Whole] = []
+    stack: StackIndex | None = None
+    histogram: Histogram = []
 
 
 class Arrays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Every array that frames refer to."""
 
-    kinds: list[tuple[list[Whole], str, str]] = []
+    kinds: list[tuple[list[Count], str, str]] = []
     """Shape, dtype and device."""
     rows: list[Measured] = []
 
@@ -107,7 +107,7 @@ def lengthened(rows: Sequence[TraceEvent | Again]) -> list[TraceEvent]:
             continue
         known = rows[row.like] if 0 <= row.like < number else None
         if not isinstance(known, TraceEvent):
-            raise _wrong(f"events[{number}]", f"event {row.like}, which it is like, is no whole event before it")
+            raise contradiction(f"events[{number}]", f"event {row.like}, which it is like, is no whole event before it")
         if row.like not in words:
             words[row.like] = known.narration.split(" ")
         narration = _told(known.narration, words[row.like], row, number)
@@ -144,7 +144,9 @@ def _event(known: TraceEvent, row: Again, narration: str) -> TraceEvent:
 
 def _told(known: str, words: list[str], row: Again, number: int) -> str:
     if row.before < 0 or row.behind < 0 or row.before + row.behind > len(words):
-        raise _wrong(f"events[{number}]", f"its narration keeps more words than the {len(words)} of event {row.like}")
+        raise contradiction(
+            f"events[{number}]", f"its narration keeps more words than the {len(words)} of event {row.like}"
+        )
     if row.before + row.behind == len(words):
         return known
     return " ".join([*words[: row.before], row.words, *words[len(words) - row.behind :]])
@@ -175,16 +177,16 @@ def as_values(arrays: Arrays) -> list[Value]:
 
 def _value(arrays: Arrays, row: Measured, where: str) -> Value:
     if not 0 <= row.kind < len(arrays.kinds):
-        raise _wrong(where, f"there is no kind {row.kind} among {len(arrays.kinds)}")
+        raise contradiction(where, f"there is no kind {row.kind} among {len(arrays.kinds)}")
     shape, dtype, device = arrays.kinds[row.kind]
     numbers, counts = row.numbers, row.counts
     if not numbers:
         one = row.preview[0][0] if row.preview and row.preview[0] else None
         if not isinstance(one, int | float):
-            raise _wrong(where, "it has neither statistics nor a number")
+            raise contradiction(where, "it has neither statistics nor a number")
         numbers, counts = [one, one, one, abs(one), abs(one)], [0, 0, int(one == 0), _is_subnormal(one, dtype)]
     if len(numbers) != 5 or len(counts) not in (3, 4):
-        raise _wrong(where, "it has 5 statistics and 3 or 4 counts, or none")
+        raise contradiction(where, "it has 5 statistics and 3 or 4 counts, or none")
     rows, columns = rows_and_columns(shape)
     return Value(
         shape=shape,
@@ -238,7 +240,3 @@ def rows_and_columns(shape: Sequence[int]) -> tuple[int, int]:
         return 0, 0
     columns = shape[-1] if shape else 1
     return size // columns, columns
-
-
-def _wrong(where: str, why: str) -> TraceError:
-    return TraceError(f"The trace contradicts itself at {where}: {why}.", kind="bad_reference")

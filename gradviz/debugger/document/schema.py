@@ -11,15 +11,16 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from ...program import Gradient, GradientSlice
-from .bounds import Whole
-from .numbers import Ledger, Merge, Value, Workspaces
+from ...program import GradientSlice
+from .bounds import BlobVersion, Count
+from .numbers import GradientVersions, Ledger, Merge, Value, Workspaces
 from .parts import (
     BreakpointEntry,
     Formula,
     Frame,
     Graph,
     Line,
+    Mark,
     Obstacle,
     Schedule,
     Subnet,
@@ -51,7 +52,7 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     """The forward net, whole, as `Net.to_dict` gives it."""
     ys: list[str] | dict[str, str | GradientSlice | None]
     """What was differentiated; a dictionary gives each y its own gradient, None: ones."""
-    skip: Whole = 0
+    skip: Count = 0
     """How many leading operators the backward pass did not look at."""
     forward: list[Line]
     backward: list[Line]
@@ -61,7 +62,7 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     events: list[E]
     frames: list[Frame] = []
     """The runs of nested nets, in the order in which they began."""
-    values: dict[str, Value] = {}
+    values: dict[BlobVersion, Value] = {}
     """By blob version, only what was executed or fed around all nested nets. Absent means not computed, never 0."""
     arrays: A
     """The values in frames, which refer to them by number."""
@@ -69,7 +70,7 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     """What scope blobs held; values refer to them by number."""
     ledgers: list[Ledger] = []
     merges: list[Merge] = []
-    gradients: dict[str, Gradient] = {}
+    gradients: dict[str, GradientVersions] = {}
     """Blob to the version of its gradient, "x_grad@0"."""
     obstacle: Obstacle | None = None
     """Why the program was not run although a workspace was given; None: it was, or none was."""
@@ -78,7 +79,7 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     formulas: dict[str, Formula] = {}
     """By operator type, of those that occur and have one."""
     breakpoints: list[BreakpointEntry] = []
-    watches: list[str] = []
+    watches: list[Mark] = []
     """Expressions; as those of breakpoints they are parsed when they are used, and never executed."""
     graph: Graph = Graph(omitted="not drawn")
 
