@@ -5,7 +5,7 @@ import { parseTrace } from "./model/document/parse";
 import { allLines } from "./model/recording/lines";
 import type { Marks } from "./model/schema";
 import { messageOf } from "./model/schema/json";
-import { marks as readMarks } from "./model/schema/marks";
+import { readMarks } from "./model/schema/reader";
 import { element } from "./views/elements/dom";
 import { counted } from "./views/elements/numbers";
 import { createDebugger, type DebuggerView } from "./views/shell/debugger";
@@ -89,7 +89,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   /** Where a kernel tells them; else they are those of the document. */
   function showMarks(): void {
     const marks = model.get("marks");
-    if (marks) view?.setMarks(readMarks(marks, "marks"));
+    if (marks) view?.setMarks(readMarks(marks));
   }
 
   const showPosition = (): void => view?.setPosition(model.get("position"));

@@ -38,7 +38,7 @@ const PREVIEW = Array.from({ length: 6 }, (_, row) =>
 export const matrix = (overrides: Partial<Value> = {}): Value => ({
   shape: [64, 32], dtype: "float32", device: "cpu", size: 2048,
   min: -1.14, max: 1.01, mean: 0.0021, mean_abs: 0.041, norm: 2.275, nan: 0, inf: 0, zero: 512,
-  preview: PREVIEW, rows: 64, columns: 32, ...overrides,
+  preview: PREVIEW, rows: 64, columns: 32, seconds: null, stack: null, subnormal: null, histogram: [], ...overrides,
 });
 
 const scalar = (number: number): Value =>
@@ -122,7 +122,7 @@ function execute(recorder: Recorder, lines: Line[], values: Record<string, Value
 }
 
 /** The graph that the fixture carries: what the renderer writes is none of the tests' business. */
-const GRAPH = { omitted: "drawn elsewhere" };
+const GRAPH = { svg: null, dot: null, omitted: "drawn elsewhere", groups: [], shapes: [], phrases: [] };
 
 export function residualTrace(options: { execute: boolean } = { execute: true }): Trace {
   const recorder = new Recorder();

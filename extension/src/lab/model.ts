@@ -14,7 +14,7 @@ import { parseTrace } from "../model/document/parse";
 import { marksOf } from "../model/filters/marks";
 import type { Marks, Trace } from "../model/schema";
 import { messageOf } from "../model/schema/json";
-import { marks as readMarks } from "../model/schema/marks";
+import { readMarks } from "../model/schema/reader";
 
 const TARGET = "gradviz";
 
@@ -171,7 +171,7 @@ export class SessionModel implements IDisposable {
 
   private followMarks(said: Message & { type: "marks" }): void {
     if (this.session?.id !== said.id) return;
-    this.session.marks = readMarks(said, "marks");
+    this.session.marks = readMarks({ breakpoints: said.breakpoints, watches: said.watches });
     this._marked.emit(this.session.marks);
   }
 

@@ -151,7 +151,7 @@ function askResult(trace: Trace, event: TraceEvent): Question | null {
   const line = lineOf(trace, event);
   const blob = line?.outputs[0];
   const value = blob === undefined ? undefined : valueOf(trace, event.frame, blob);
-  if (!line || blob === undefined || !value || value.stack !== undefined) return null;
+  if (!line || blob === undefined || !value || value.stack !== null) return null;
   const numbers = numbersOf(value);
   if (numbers) return { kind: "numbers", ask: `\`${line.type}\` runs. What is \`${blob}\`?`, line: line.role === "seed" ? null : line, right: numbers };
   const shapes = [...line.inputs, ...line.outputs].map((one) => valueOf(trace, event.frame, one)?.shape).filter((shape) => shape !== undefined);

@@ -1,4 +1,4 @@
-"""What a trace document may hold, what its numbers and texts refer to, and the error for one that holds anything else."""
+"""What a trace document may hold at most, what its numbers and texts refer to, and the error for anything else."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ Whole = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 
 Count = Annotated[Whole, msgspec.Meta(extra={"rule": "count"})]
 """At least 0."""
-Position = Annotated[Whole, msgspec.Meta(extra={"rule": "events"})]
+Position = Annotated[Whole, msgspec.Meta(extra={"rule": "positions"})]
 """So many events have happened."""
-ForwardIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "forward"})]
+ForwardIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "operators"})]
 """Of an operator around all nested nets."""
 FrameIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "frames"})]
 LedgerIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "ledgers"})]

@@ -36,8 +36,9 @@ def check(trace: Trace) -> None:
 
 def _parts(trace: Trace) -> Parts:
     """What the rules of the types are about, by their names."""
-    counts = {name: len(getattr(trace, name)) for name in ("forward", "frames", "ledgers", "arrays", "stacks")}
-    counts |= {"count": LARGEST + 1, "events": len(trace.events) + 1, "shapes": len(trace.graph.shapes)}
+    counts = {name: len(getattr(trace, name)) for name in ("frames", "ledgers", "arrays", "stacks")}
+    counts |= {"count": LARGEST + 1, "positions": len(trace.events) + 1}
+    counts |= {"operators": len(trace.forward), "shapes": len(trace.graph.shapes)}
     nets: list[Trace | Subnet] = [trace, *trace.subnets]
     lines = {line.id for net in nets for line in (*net.forward, *net.backward)}
     return Parts(counts, {"lines": lines, "subnets": {net.id for net in trace.subnets}})

@@ -1,17 +1,18 @@
 """Whether the numbers and texts of a trace document keep the rules that stand in their types.
 
-A type says its rule as `Annotated[..., msgspec.Meta(extra={"rule": ...})]`, and it is that of everything inside: a number
-is a count, or an index of what the rule names; a text is the id of one, or a blob version. {"most": n} is the greatest
-length of a list or a text. Who changes a struct changes nothing here, and writes the TypeScript types and their table of
-rules again: `python -m tests.debugger.document.typescript`.
+A type says its rule as `Annotated[..., msgspec.Meta(extra={"rule": ...})]`, which is that of everything inside: a whole
+number is a count, or an index of what the rule names; a text is the id of one, or a blob version. {"most": n} is the
+greatest length of a list or a text. Who changes a struct changes nothing here, and writes TypeScript's types and its
+table of rules again: `python -m tests.debugger.document.typescript`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from functools import cache, partial
-from itertools import islice
+from itertools import chain, islice
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from msgspec import inspect
@@ -50,38 +51,34 @@ def check_rules(trace: Trace, parts: Parts) -> None:
 
 @cache
 def _checks_of_trace() -> list[Check]:
-    return list(_checks(inspect.type_info(Trace), None))
+    return _checks(inspect.type_info(Trace), None)
 
 
-def _checks(type: inspect.Type, rule: str | None) -> Iterator[Check]:
+def _checks(type: inspect.Type, rule: str | None) -> list[Check]:
     """What checks items of a type; a rule around them is theirs."""
     match type:
         case inspect.Metadata(type=inner, extra=extra):
             extra = extra or {}
-            if "most" in extra:
-                yield partial(_check_length, extra["most"])
-            yield from _checks(inner, extra.get("rule", rule))
+            length: list[Check] = [partial(_check_length, extra["most"])] if "most" in extra else []
+            return length + _checks(inner, extra.get("rule", rule))
         case inspect.StructType(fields=fields):
-            for field in fields:
-                yield from (_of_field(field.name, check) for check in _checks(field.type, rule))
+            return [check for one in fields for check in _of_field(one.name, _checks(one.type, rule))]
         case inspect.DictType(value_type=inspect.AnyType()) | inspect.AnyType():
-            yield _of_each_once(_check_json)
+            return _of_each_once([_check_json])
         case inspect.ListType(item_type=item):
-            yield from (_of_each_once(_of_entries(check, enumerate)) for check in _checks(item, rule))
+            return _of_each_once(_of_entries(list, enumerate, _checks(item, rule)))
         case inspect.DictType(key_type=key, value_type=item):
-            yield from (
-                _of_entries(check, lambda entries: zip(entries, entries, strict=True)) for check in _checks(key, rule)
-            )
-            yield from (_of_entries(check, dict.items) for check in _checks(item, rule))
+            keys = _of_entries(list, lambda entries: zip(entries, entries, strict=True), _checks(key, rule))
+            return keys + _of_entries(dict.values, dict.items, _checks(item, rule))
         case inspect.UnionType(types=types) if not any(isinstance(one, inspect.FloatType) for one in types):
-            for one in types:
-                yield from (_of_members(_class(one), check) for check in _checks(one, rule))
+            return [check for one in types for check in _of_members(_class(one), _checks(one, rule))]
         case inspect.UnionType() | inspect.FloatType():
-            yield _check_json
+            return [_check_json]
         case inspect.IntType() if rule:
-            yield partial(_check_whole, rule)
+            return [partial(_check_whole, rule)]
         case inspect.StrType() if rule:
-            yield partial(_check_text, rule)
+            return [partial(_check_text, rule)]
+    return []
 
 
 def _class(type: inspect.Type) -> Any:
@@ -90,67 +87,69 @@ def _class(type: inspect.Type) -> Any:
             return _class(inner)
         case inspect.StructType(cls=found):
             return found
-    return {inspect.StrType: str, inspect.IntType: int, inspect.ListType: list, inspect.DictType: dict}[type.__class__]
+    classes = {inspect.StrType: str, inspect.IntType: int, inspect.ListType: list, inspect.DictType: dict}
+    return classes.get(type.__class__)
 
 
 Place = tuple[int, str]
 """The number of an item, and the way to something inside of it."""
 
 
-def _through(check: Check, column: Callable[[Any], Collection[Any]], places: Callable[[Any], Iterable[Place]]) -> Check:
+def _through(
+    column: Callable[[Any], Collection[Any]], places: Callable[[Any], Iterable[Place]], checks: list[Check]
+) -> list[Check]:
     """Checks what `column` finds in the items; where that is, `places` says, asked only where something is wrong."""
 
     def through(items: Collection[Any], parts: Parts) -> None:
+        found = column(items)
         try:
-            check(column(items), parts)
+            for check in checks:
+                check(found, parts)
         except _Fault as fault:
             number, way = next(islice(iter(places(items)), fault.number, None))
             raise _Fault(number, fault.error, way + fault.way) from None
 
-    return through
+    return [through] if checks else []
 
 
-def _of_field(name: str, check: Check) -> Check:
+def _of_field(name: str, checks: list[Check]) -> list[Check]:
+    field = attrgetter(name)
     return _through(
-        check,
-        lambda items: [getattr(item, name) for item in items],
+        lambda items: list(map(field, items)),
         lambda items: ((number, f".{name}") for number in range(len(items))),
+        checks,
     )
 
 
-def _of_entries(check: Check, entries: Callable[[Any], Iterable[tuple[Any, Any]]]) -> Check:
-    """Of lists or dictionaries, with their indices or keys."""
+def _of_entries(
+    values: Callable[[Any], Iterable[Any]], entries: Callable[[Any], Iterable[tuple[Any, Any]]], checks: list[Check]
+) -> list[Check]:
+    """Of lists or dictionaries; the `entries` of one are indices or keys with what stands there."""
     return _through(
-        check,
-        lambda items: [entry for item in items for _, entry in entries(item)],
+        lambda items: list(chain.from_iterable(map(values, items))),
         lambda items: (
             (number, f"[{shorten(str(key))}]") for number, item in enumerate(items) for key, _ in entries(item)
         ),
+        checks,
     )
 
 
-def _of_members(kind: Any, check: Check) -> Check:
+def _of_members(kind: Any, checks: list[Check]) -> list[Check]:
     return _through(
-        check,
         lambda items: [item for item in items if isinstance(item, kind)],
         lambda items: ((number, "") for number, item in enumerate(items) if isinstance(item, kind)),
+        checks,
     )
 
 
-def _of_each_once(check: Check) -> Check:
+def _of_each_once(checks: list[Check]) -> list[Check]:
     """Iterations share what they say in the same words."""
 
-    def first(items: Collection[Any]) -> dict[int, int]:
-        numbers: dict[int, int] = {}
-        for number, item in enumerate(items):
-            numbers.setdefault(id(item), number)
-        return numbers
+    def firsts(items: Collection[Any]) -> Iterable[Place]:
+        numbers = {id(item): number for number, item in reversed(list(enumerate(items)))}
+        return ((number, "") for number in sorted(numbers.values()))
 
-    return _through(
-        check,
-        lambda items: {id(item): item for item in items}.values(),
-        lambda items: ((number, "") for number in first(items).values()),
-    )
+    return _through(lambda items: {id(item): item for item in items}.values(), firsts, checks)
 
 
 def _check_whole(rule: str, items: Collection[int], parts: Parts) -> None:

@@ -1,15 +1,13 @@
 // Reads a trace document from text.
 
 import type { Trace } from "../schema";
-import { graph } from "../schema/drawing";
-import { event, frame, schedule } from "../schema/events";
-import { dictionary, list, messageOf, optional, record, refuse, text, whole, type Reader } from "../schema/json";
-import { breakpoint } from "../schema/marks";
-import { formulas, gradientName, line, obstacle, subnet, ys, type Sizes } from "../schema/program";
-import { FORMAT, VERSION } from "../schema/trace";
-import { ledger, merge, value, workspaces } from "../schema/values";
+import { messageOf, refuse, text, whole, type Reader } from "../schema/json";
+import { readTrace, type Parts } from "../schema/reader";
 import { checkReferences } from "./references";
-import { arrays, readEvents } from "./rows";
+import { lengthened, valuesOf } from "./rows";
+
+const FORMAT: Trace["format"] = "gradviz-trace";
+const VERSION: Trace["version"] = 1;
 
 /**
  * Reads a trace document from JSON text that may come from anywhere.
@@ -18,42 +16,8 @@ import { arrays, readEvents } from "./rows";
 export function parseTrace(source: string): Trace {
   const document = parseJson(source);
   checkFormat(document);
-  const length = (name: string): number => {
-    const found = document[name];
-    return Array.isArray(found) ? found.length : refuse(name, "is missing or not a list");
-  };
-  const sizes: Sizes = { events: length("events"), frames: "frames" in document ? length("frames") : 0 };
-  const field = <T>(name: string, reader: Reader<T>): T => reader(document[name], name);
-  /** A field that documents did not always have. */
-  const later = <T>(name: string, reader: Reader<T>, missing: T): T => (name in document ? field(name, reader) : missing);
-  const trace: Trace = {
-    format: FORMAT,
-    version: VERSION,
-    producer: field("producer", text),
-    engine: field("engine", text),
-    name: field("name", text),
-    summary: field("summary", text),
-    obstacle: later("obstacle", optional(obstacle), null),
-    net: field("net", record),
-    ys: field("ys", ys),
-    skip: field("skip", whole(0)),
-    forward: field("forward", list(line(sizes))),
-    backward: field("backward", list(line(sizes))),
-    subnets: later("subnets", list(subnet(sizes)), []),
-    ledgers: field("ledgers", list(ledger(sizes))),
-    merges: later("merges", list(merge(sizes)), []),
-    events: field("events", readEvents(event(sizes))),
-    frames: later("frames", list(frame), []),
-    values: field("values", dictionary(value)),
-    arrays: later("arrays", arrays, []),
-    stacks: later("stacks", list(workspaces), []),
-    gradients: field("gradients", dictionary(gradientName)),
-    graph: field("graph", graph),
-    schedule: later("schedule", optional(schedule(sizes)), null),
-    formulas: later("formulas", formulas, formulas({}, "formulas")),
-    breakpoints: later("breakpoints", list(breakpoint), []),
-    watches: later("watches", list(text), []),
-  };
+  const written = readTrace(document, partsOf(document));
+  const trace: Trace = { ...written, events: lengthened(written.events), arrays: valuesOf(written.arrays) };
   checkReferences(trace);
   return trace;
 }
@@ -86,3 +50,45 @@ function checkFormat(document: Record<string, unknown>): void {
   throw new Error(`this is a gradviz trace of version ${version}; this gradviz reads version ${VERSION}: ${wayOut}`);
 }
 
+/** What the rules of the schema are about, by their names, before it is known whether all is as it should be. */
+function partsOf(document: unknown): Parts {
+  const inside = (value: unknown, name: string): unknown => (value as Record<string, unknown> | null | undefined)?.[name];
+  const listAt = (value: unknown, name: string): unknown[] => {
+    const found = inside(value, name);
+    return Array.isArray(found) ? (found as unknown[]) : [];
+  };
+  const count = (value: unknown, name: string): number => {
+    const found = inside(value, name) ?? [];
+    return Array.isArray(found) ? found.length : Infinity;
+  };
+  const subnets = listAt(document, "subnets");
+  const lines = new Set<unknown>();
+  for (const net of [document, ...subnets]) {
+    for (const part of ["forward", "backward"]) for (const line of listAt(net, part)) lines.add(inside(line, "id"));
+  }
+  return {
+    counts: {
+      count: Infinity,
+      positions: count(document, "events") + 1,
+      arrays: count(inside(document, "arrays"), "rows"),
+      shapes: count(inside(document, "graph"), "shapes"),
+      operators: count(document, "forward"),
+      frames: count(document, "frames"),
+      ledgers: count(document, "ledgers"),
+      stacks: count(document, "stacks"),
+    },
+    names: {
+      lines: among(lines, "and there is no such line"),
+      subnets: among(new Set(subnets.map((net) => inside(net, "id"))), "and there is no such nested net"),
+      versions: (value, path) => (VERSIONED.test(text(value, path)) ? (value as string) : refuse(path, `is ${JSON.stringify(value)}, which is no blob version`)),
+    },
+  };
+}
+
+/** How a blob version is written. */
+const VERSIONED = /^[^]+@\d{1,9}$/;
+
+const among =
+  (names: Set<unknown>, otherwise: string): Reader<string> =>
+  (value, path) =>
+    names.has(text(value, path)) ? (value as string) : refuse(path, `is ${JSON.stringify(value)}, ${otherwise}`);

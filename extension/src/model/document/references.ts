@@ -1,140 +1,86 @@
-// Whether what a trace document refers to is there.
+// Whether the parts of a trace document hold together, beside what each says of itself: see gradviz/debugger/document/check.py.
 
 import { allLines, subnetOf } from "../recording/lines";
-import type { Line, Trace, TraceEvent } from "../schema";
+import type { Graph, Line, Trace, TraceEvent } from "../schema";
 import { refuse } from "../schema/json";
 
 /** Groups of the drawing that one can lie in. */
 const MOST_AROUND = 200;
 
-/** Throws at the first reference that leads nowhere. */
+/** Throws at the first place where parts contradict each other. */
 export function checkReferences(trace: Trace): void {
-  const ids = checkIds(trace);
-  checkLines(trace);
-  checkSubnets(trace, ids);
+  const ids = new Set<string>();
+  for (const line of allLines(trace)) {
+    if (ids.has(line.id)) refuse(`line ${line.id}`, "is there twice");
+    ids.add(line.id);
+    checkHistory(line);
+  }
   checkForward(trace);
-  checkSchedule(trace);
+  checkFrames(trace);
   trace.merges.forEach(({ at }, index) => {
     if (trace.events[at - 1]?.kind !== "Deduplicated") refuse(`merges[${index}].at`, `is ${at}, and there is no Deduplicated event`);
   });
-  const seen = new Set<string[]>();
-  trace.events.forEach((one, index) => {
-    if (one.ledger !== null && one.ledger >= trace.ledgers.length) {
-      refuse(`events[${index}].ledger`, `is ${one.ledger}, and there are ${trace.ledgers.length} ledgers`);
-    }
-    if (seen.has(one.lines)) return;
-    seen.add(one.lines);
-    const unknown = one.lines.find((id) => !ids.has(id));
-    if (unknown !== undefined) refuse(`events[${index}].lines`, `names "${unknown}", and there is no such line`);
-  });
-  const stranger = trace.obstacle?.lines.find((id) => !ids.has(id));
-  if (stranger !== undefined) refuse("obstacle.lines", `names "${stranger}", and there is no such line`);
+  for (const { histogram, size, nan, inf } of [...Object.values(trace.values), ...trace.arrays]) {
+    if (histogram.length > 0 && histogram.reduce((sum, one) => sum + one, 0) !== size - nan - inf) refuse("values", "have a histogram that does not count their elements");
+  }
+  if (trace.schedule && trace.schedule.ranks.length !== trace.forward.length) refuse("schedule.ranks", `has ${trace.schedule.ranks.length} ranks for ${trace.forward.length} forward lines`);
   checkGroups(trace);
-  checkNodeGroups(trace, ids);
+  checkGraph(trace.graph);
 }
 
-function checkIds(trace: Trace): Set<string> {
-  const ids = new Set<string>();
-  const add = (lines: Line[], path: string): void =>
-    lines.forEach((one, index) => {
-      if (ids.has(one.id)) refuse(`${path}[${index}].id`, `is "${one.id}", the id of another line`);
-      ids.add(one.id);
-    });
-  add(trace.forward, "forward");
-  add(trace.backward, "backward");
-  trace.subnets.forEach((net, index) => {
-    add(net.forward, `subnets[${index}].forward`);
-    add(net.backward, `subnets[${index}].backward`);
-  });
-  return ids;
-}
-
-/** How a blob version is written. */
-const VERSION = /^[^]+@\d{1,9}$/;
-
-/** Lines name blob versions, and read and write as many of them all the time. */
-function checkLines(trace: Trace): void {
-  for (const line of allLines(trace)) {
-    for (const { inputs, outputs } of [line, ...line.history]) {
-      if (inputs.length !== line.inputs.length || outputs.length !== line.outputs.length) refuse(`line ${line.id}.history`, "has more blobs, or fewer, than the line in the end");
-      const wrong = [...inputs, ...outputs].find((blob) => !VERSION.test(blob));
-      if (wrong !== undefined) refuse(`line ${line.id}`, `names "${wrong}", which is no blob version`);
-    }
-  }
-}
-
-function checkSubnets(trace: Trace, lines: Set<string>): void {
-  const nets = new Map(trace.subnets.map((net) => [net.id, net]));
-  trace.subnets.forEach((net, index) => {
-    for (const owner of [net.owner, net.backward_owner]) {
-      if (owner !== null && !lines.has(owner)) refuse(`subnets[${index}]`, `belongs to "${owner}", and there is no such line`);
-    }
-  });
-  for (const line of allLines(trace)) {
-    for (const id of Object.values(line.subnets)) {
-      if (!nets.has(id)) refuse(`line ${line.id}`, `runs "${id}", and there is no such nested net`);
-    }
-  }
-  trace.frames.forEach((frame, index) => {
-    const net = nets.get(frame.subnet);
-    if (!net) return refuse(`frames[${index}][0]`, `is "${frame.subnet}", and there is no such nested net`);
-    if (frame.around !== null && frame.around >= index) refuse(`frames[${index}][1]`, "is no frame that began before");
-    if (frame.values.length > net.blobs.length) refuse(`frames[${index}][6]`, `has more values than ${net.id} has blobs`);
-    const unknown = frame.values.find((value) => value !== null && value >= trace.arrays.length);
-    if (unknown !== undefined) refuse(`frames[${index}][6]`, `names array ${unknown}, and there are ${trace.arrays.length}`);
-  });
-  trace.stacks.forEach((stack, index) => {
-    if (stack.below !== null && stack.below >= index) refuse(`stacks[${index}].below`, "is no stack before it");
-    if (stack.frame !== null && stack.frame >= trace.frames.length) refuse(`stacks[${index}].frame`, "is no frame");
-  });
-  for (const value of [...Object.values(trace.values), ...trace.arrays]) {
-    if (value.histogram && value.histogram.reduce((sum, one) => sum + one, 0) !== value.size - value.nan - value.inf) refuse("values", "have a histogram that does not count their elements");
-    if (value.stack !== undefined && value.stack >= trace.stacks.length) refuse("values", `name stack ${value.stack}, and there are ${trace.stacks.length}`);
-  }
-}
-
-function checkSchedule({ schedule, forward }: Trace): void {
-  if (!schedule) return;
-  if (schedule.ranks.length !== forward.length) refuse("schedule.ranks", `has ${schedule.ranks.length} ranks for ${forward.length} forward lines`);
-  schedule.waits.forEach((wait, index) => {
-    if (wait.function >= forward.length) refuse(`schedule.waits[${index}][0]`, `is ${wait.function}, and there are ${forward.length} forward lines`);
+/** A line has been as it is for some time, and read and wrote as many blobs all the time. */
+function checkHistory(line: Line): void {
+  const wrong = (problem: string): never => refuse(`line ${line.id}.history`, problem);
+  if (line.history.length === 0) wrong("is empty: a line has had at least one form");
+  line.history.forEach(({ at, inputs, outputs }, index) => {
+    if (at < (line.history[index - 1]?.at ?? 0)) wrong("goes back in time");
+    if (inputs.length !== line.inputs.length || outputs.length !== line.outputs.length) wrong("has more blobs, or fewer, than the line in the end");
   });
 }
 
+/** A number of a forward line is one of its net. */
 function checkForward(trace: Trace): void {
   const counts = new Map<string | null, number>(trace.subnets.map((net) => [net.id, net.forward.length]));
   counts.set(null, trace.forward.length);
-  const check = (found: number | null, net: string | null, path: string): void => {
-    const count = counts.get(net);
-    if (count === undefined) return refuse(path, `is in "${net}", and there is no such nested net`);
-    if (found !== null && found >= count) refuse(path, `is ${found}, outside 0 to ${count - 1}`);
+  const check = (found: number | null, net: string | null, path: () => string): void => {
+    const count = counts.get(net) ?? 0;
+    if (found !== null && found >= count) refuse(path(), `is ${found}, outside 0 to ${count - 1}`);
   };
-  trace.events.forEach((one, index) => check(one.forward, one.subnet, `events[${index}].forward`));
-  trace.ledgers.forEach((one, index) => {
-    one.contributions.forEach((part, number) => check(part.of, one.subnet, `ledgers[${index}].contributions[${number}].of`));
-  });
+  trace.events.forEach((one, index) => check(one.forward, one.subnet, () => `events[${index}].forward`));
+  trace.ledgers.forEach((one, index) => one.contributions.forEach(({ of }) => check(of, one.subnet, () => `ledgers[${index}].contributions`)));
   for (const net of [{ id: null, backward: trace.backward }, ...trace.subnets]) {
-    net.backward.forEach((line) => check(line.of, net.id, `line ${line.id}.of`));
+    net.backward.forEach((line) => check(line.of, net.id, () => `line ${line.id}.of`));
   }
 }
 
-/** Each lies in one before it, if in any, and no line in two: so they are trees, of a depth that is bounded. */
-function checkNodeGroups({ graph }: Trace, ids: Set<string>): void {
-  if ("omitted" in graph) return;
+/** Frames lie in those before them, as stacks do on others; what a frame has values of are blobs of its net. */
+function checkFrames(trace: Trace): void {
+  const nets = new Map(trace.subnets.map((net) => [net.id, net]));
+  trace.frames.forEach(({ subnet, around, values }, index) => {
+    if (around !== null && around >= index) refuse(`frames[${index}].around`, "is no frame that began before");
+    if (values.length > (nets.get(subnet)?.blobs.length ?? 0)) refuse(`frames[${index}].values`, `has more values than ${subnet} has blobs`);
+  });
+  trace.stacks.forEach(({ below }, index) => {
+    if (below !== null && below >= index) refuse(`stacks[${index}].below`, "is no stack before it");
+  });
+}
+
+/** Either there is a drawing, or why not. Each group lies in one before it, if in any, and no line in two: they are trees, of a depth that is bounded. */
+function checkGraph(graph: Graph): void {
+  if ((graph.svg === null) !== (graph.dot === null) || (graph.svg === null) === (graph.omitted === null)) refuse("graph", "has to be either svg and dot, or the reason why it was omitted");
   const depths = new Map<string, number>();
-  const held = new Set<string>();
-  graph.groups.forEach(({ id, around, lines, shape }, index) => {
+  const grouped = new Set<string>();
+  graph.groups.forEach(({ id, around, lines }, index) => {
     const path = `graph.groups[${index}]`;
     if (depths.has(id) || !/^(?:s\d+\.)?g\d+$/.test(id)) refuse(`${path}.id`, `is "${id}", no id or that of another group`);
     const depth = around === null ? 0 : depths.get(around);
-    if (depth === undefined || (around !== null && subnetOf(around) !== subnetOf(id))) refuse(`${path}.around`, `is "${around}", no group of its net before it`);
+    if (depth === undefined || (around !== null && subnetOf(around) !== subnetOf(id))) return refuse(`${path}.around`, `is "${around}", no group of its net before it`);
     if (depth >= MOST_AROUND) refuse(path, `lies in more than ${MOST_AROUND} others`);
     depths.set(id, depth + 1);
     for (const line of lines) {
-      if (!ids.has(line) || held.has(line) || subnetOf(line) !== subnetOf(id)) refuse(`${path}.lines`, `names "${line}", no line of its net or one in another group`);
-      held.add(line);
+      if (grouped.has(line) || subnetOf(line) !== subnetOf(id)) refuse(`${path}.lines`, `names "${line}", no line of its net or one in another group`);
+      grouped.add(line);
     }
-    if (shape >= graph.shapes.length) refuse(`${path}.shape`, `is ${shape}, and there are ${graph.shapes.length} shapes`);
   });
 }
 

@@ -184,5 +184,5 @@ function ofInputs(trace: Trace, event: TraceEvent, attribute: string): number | 
   const read = values(line.inputs);
   if (attribute === "devices") return new Set([...read, ...values(line.outputs)].map((value) => value.device)).size;
   const counts = read.map((value) => value[attribute as "nan" | "inf" | "subnormal"]);
-  return counts.reduce<number | null>((sum, count) => (sum === null || count === undefined ? null : sum + count), 0);
+  return counts.reduce<number | null>((sum, count) => (sum === null || count === null ? null : sum + count), 0);
 }

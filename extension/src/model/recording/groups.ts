@@ -1,6 +1,6 @@
 // The groups of a large net's drawing: which lines each holds, and how far these are at a position.
 
-import type { Line, NodeGroup } from "../schema";
+import type { Line } from "../schema";
 import { allLines, linesById } from "./lines";
 import { memoized } from "./memoized";
 
@@ -21,16 +21,15 @@ export interface Groups {
 }
 
 export const groupsOf = memoized((trace): Groups => {
-  const entries: NodeGroup[] = "omitted" in trace.graph ? [] : trace.graph.groups;
   const lines = linesById(trace);
   const byId = new Map<string, Group>();
   const of = new Map<string, Group>();
-  for (const { id, around, lines: own } of entries) {
+  for (const { id, around, lines: own } of trace.graph.groups) {
     const group: Group = { id, around: around === null ? null : (byId.get(around) ?? null), forward: [], backward: [], mades: [] };
     byId.set(id, group);
     for (const line of own) of.set(line, group);
   }
-  if (entries.length > 0) {
+  if (trace.graph.groups.length > 0) {
     for (const { id } of allLines(trace)) {
       const line = lines.get(id);
       for (let group = of.get(id) ?? null; group && line; group = group.around) {

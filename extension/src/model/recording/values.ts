@@ -178,6 +178,6 @@ export function elementsOf(value: Value): Scalar[] | null {
 
 /** The same as numbers; null where one is none, or a complex one, of which the absolute value alone is known. */
 export function numbersOf(value: Value | null | undefined): number[] | null {
-  const elements = value && value.stack === undefined && !value.dtype.startsWith("complex") ? elementsOf(value) : null;
+  const elements = value && value.stack === null && !value.dtype.startsWith("complex") ? elementsOf(value) : null;
   return elements?.every((one) => typeof one === "number") ? (elements as number[]) : null;
 }

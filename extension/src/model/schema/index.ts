@@ -1,9 +1,9 @@
-// The schema of a trace document: what its parts are, and what reads them. Other rooms take the types here, and the readers
-// from the files of the parts.
+// The schema of a trace document: its parts as the structs in Python have them, by the names that they have here.
 
-export type { Graph, NodeGroup } from "./drawing";
-export { KINDS, type EventKind, type Frame, type Grad, type Phase, type Pool, type Schedule, type TraceEvent, type Wait } from "./events";
-export type { BreakpointEntry, Marks } from "./marks";
-export type { Formula, GradientName, Line, Names, Obstacle, SliceName, Subnet } from "./program";
-export type { Trace } from "./trace";
-export type { Contribution, Ledger, Merge, Scalar, Value, Workspaces } from "./values";
+import type { Line } from "./trace.gen";
+
+export { Kind as KINDS } from "./trace.gen";
+export type { BreakpointEntry, Contribution, Formula, Frame, Grad, Graph, Ledger, Line, Merge, NodeGroup, Obstacle, Phase, Pool, Schedule, Subnet, Trace, TraceEvent, Value, Wait, Workspaces } from "./trace.gen";
+export type { Gradient as GradientName, GradientSlice as SliceName, Kind as EventKind, Marked as Marks, Number as Scalar } from "./trace.gen";
+
+export type Names = Pick<Line, "inputs" | "outputs">;

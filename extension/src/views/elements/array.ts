@@ -95,7 +95,7 @@ const WORTHWHILE = 8;
 /** How many elements lie where between the least and the greatest: bars and what they stand for; nothing where there is nothing to see. */
 export function histogram(value: Value): HTMLElement[] {
   const { min, max } = value;
-  const bins = value.histogram ?? binsOf(value);
+  const bins = value.histogram.length > 0 ? value.histogram : binsOf(value);
   if (typeof min !== "number" || typeof max !== "number" || bins.length === 0) return [];
   const most = Math.max(...bins);
   const at = (number: number): number => Math.min(bins.length - 1, Math.floor(((number - min) / (max - min)) * bins.length));

@@ -112,7 +112,7 @@ function passage(trace: Trace, node: string): string {
 function createDrawn(trace: Trace, navigation: Navigation, pane: HTMLElement): Canvas | null {
   const { graph } = trace;
   try {
-    if ("omitted" in graph) throw new Error(`The graph was not drawn: ${graph.omitted}`);
+    if (graph.omitted !== null) throw new Error(`The graph was not drawn: ${graph.omitted}`);
     const canvas = createCanvas(trace, read(graph, (node) => passage(trace, node)), navigation);
     pane.append(canvas.element, canvas.note);
     return canvas;

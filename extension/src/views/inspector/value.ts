@@ -37,7 +37,7 @@ export function valueCard(asking: Asking, place: Place, position: number, seen: 
   const isLater = value !== undefined && !isComputed(trace, place, position);
   if (!value) card.append(notComputed(trace, place, maker));
   else if (isLater && isVeiled()) card.append(element("p", { class: "gv-not-computed" }, element("b", {}, NOT_YET)));
-  else if (value.stack !== undefined) card.append(workspacesCard(trace, value.stack), ...origin(trace, maker, position, value, frame));
+  else if (value.stack !== null) card.append(workspacesCard(trace, value.stack), ...origin(trace, maker, position, value, frame));
   else {
     const head = element("div", {}, element("b", {}, describe(value)), ...origin(trace, maker, position, value, frame), ...nextReader(trace, place, position, isVeiled() ? position : Infinity));
     card.append(head, ...(isLeftOut(value) ? [note("Its numbers were left out to keep this recording small.")] : [numbers(asking, place, value, seen), statistics(value)]));
@@ -88,7 +88,7 @@ function origin(trace: Trace, maker: Line | undefined, position: number, value: 
   if (trace.schedule !== null && maker.role === "forward") return [note(`computed when ${maker.type} was called`)];
   const at = frame === null ? maker.ran : computedAt(trace, frame, maker.id);
   if (at === null) return frame === null ? [] : [note(`found there; ${maker.type} made it`)];
-  const seconds = frame === null ? (value.seconds ?? null) : (trace.events[at - 1]?.seconds ?? null);
+  const seconds = frame === null ? (value.seconds) : (trace.events[at - 1]?.seconds ?? null);
   const took = seconds === null ? "" : ` in ${duration(seconds)}`;
   const when = at > position ? `computed later, at event ${at}` : `computed at event ${at}`;
   return [note(`${when}, by ${maker.type}${took}`)];

@@ -33,7 +33,7 @@ test("a newer version is refused with the way out", () => {
 });
 
 test("what is no blob version, or comes and goes, is refused", () => {
-  refusal((d) => (d["forward"][0]["outputs"] = ["h"]), /names "h", which is no blob version/);
+  refusal((d) => (d["forward"][0]["outputs"] = ["h"]), /forward\[0\]\.outputs\[0\] is "h", which is no blob version$/);
   refusal((d) => d["forward"][0]["outputs"].push("k@0"), /line f0\.history has more blobs, or fewer/);
   refusal((d) => (d["forward"][0]["inputs"][0] = `x@${"9".repeat(30)}`), /which is no blob version/);
 });
@@ -68,22 +68,22 @@ test("a text that is no JSON says so", () => {
 test("a field of the wrong type is named by its path", () => {
   refusal((d) => (d["forward"][2]["inputs"][1] = 7), /: forward\[2\]\.inputs\[1\] is 7, not a text$/);
   refusal((d) => (d["events"][3]["kind"] = "Danced"), /: events\[3\]\.kind is "Danced", not one of Played, /);
-  refusal((d) => (d["events"] = { length: 3 }), /: events is missing or not a list$/);
+  refusal((d) => (d["events"] = { length: 3 }), /: events is an object, not a list$/);
   refusal((d) => delete d["backward"][0]["made"], /: backward\[0\]\.made is missing, not a whole number$/);
   refusal((d) => (d["values"]["x@0"]["shape"] = [2.5]), /: values\["x@0"\]\.shape\[0\] is 2\.5, not a whole number$/);
-  refusal((d) => (d["values"]["x@0"]["min"] = "small"), /: values\["x@0"\]\.min is "small", not a number$/);
-  refusal((d) => (d["graph"] = {}), /: graph\.svg is missing, not a text$/);
+  refusal((d) => (d["values"]["x@0"]["min"] = "small"), /: values\["x@0"\]\.min is "small", not one of -inf, inf, nan$/);
+  refusal((d) => (d["graph"] = {}), /: graph has to be either svg and dot, or the reason why it was omitted$/);
 });
 
 test("a reference that leads nowhere is refused", () => {
-  refusal((d) => (d["events"][0]["lines"] = ["f77"]), /: events\[0\]\.lines names "f77", and there is no such line$/);
+  refusal((d) => (d["events"][0]["lines"] = ["f77"]), /: events\[0\]\.lines\[0\] is "f77", and there is no such line$/);
   refusal((d) => (d["events"][0]["forward"] = 7), /: events\[0\]\.forward is 7, outside 0 to 6$/);
   refusal((d) => (d["events"][0]["ledger"] = 1), /: events\[0\]\.ledger is 1, and there are 1 ledgers$/);
-  refusal((d) => (d["forward"][0]["made"] = 1000), /: forward\[0\]\.made is 1000, outside 0 to \d+$/);
+  refusal((d) => (d["forward"][0]["made"] = 1000), /: forward\[0\]\.made is 1000, and there are \d+ positions$/);
 });
 
 test("lines with the same id are refused", () => {
-  refusal((d) => (d["backward"][1]["id"] = "f0"), /: backward\[1\]\.id is "f0", the id of another line$/);
+  refusal((d) => d["backward"].push(d["backward"][1]), /: line b1 is there twice$/);
 });
 
 test("a group that begins again is refused, for over would not know its end", () => {
@@ -91,7 +91,7 @@ test("a group that begins again is refused, for over would not know its end", ()
 });
 
 test("a line without a form is refused", () => {
-  refusal((d) => (d["backward"][0]["history"] = []), /: backward\[0\]\.history is empty/);
+  refusal((d) => (d["backward"][0]["history"] = []), /: line b0\.history is empty/);
 });
 
 test("numbers that JSON cannot write come as words", () => {
@@ -103,14 +103,14 @@ test("a blob that is not there is not found among what every object has", () => 
   assert.equal(parseTrace(document()).values["constructor"], undefined);
 });
 
-test("a blob may be called __proto__", () => {
-  const source = document().replace('"values":{', '"values":{"__proto__":' + JSON.stringify(residualTrace().values["x@0"]) + ",");
-  assert.equal(parseTrace(source).values["__proto__"]?.dtype, "float32");
+test("an operator type may be called __proto__", () => {
+  const source = document().replace('"formulas":{', '"formulas":{"__proto__":{"formula":"y = x"}');
+  assert.equal(parseTrace(source).formulas["__proto__"]?.formula, "y = x");
 });
 
 test("a trace without a drawing keeps the reason", () => {
   const read = parseTrace(document((d) => (d["graph"] = { omitted: "too large" })));
-  assert.deepEqual(read.graph, { omitted: "too large" });
+  assert.equal(read.graph.omitted, "too large");
 });
 
 test("a sparse gradient has two names", () => {
@@ -145,7 +145,7 @@ test("a merge that contradicts the document is refused", () => {
     damage(d["merges"][0]);
   };
   refusal(damaged((merge) => (merge["at"] = 1)), /merges\[0\]\.at is 1, and there is no Deduplicated event$/);
-  refusal(damaged((merge) => (merge["at"] = 0)), /merges\[0\]\.at is 0, outside 1 to/);
+  refusal(damaged((merge) => (merge["at"] = 0)), /merges\[0\]\.at is 0, and there is no Deduplicated event$/);
   refusal(damaged((merge) => (merge["aggregator"] = "max")), /merges\[0\]\.aggregator is "max", not one of sum, mean$/);
   refusal(damaged((merge) => (merge["rows_before"] = -1)), /merges\[0\]\.rows_before is -1/);
   refusal(damaged((merge) => delete merge["after"]), /merges\[0\]\.after is missing/);

@@ -9,7 +9,7 @@ import { runTo } from "../../../src/model/filters/occurrences";
 import { watched } from "../../../src/model/filters/watches";
 import { otherClock } from "../../../src/model/recording/cursor";
 import type { BreakpointEntry, Trace } from "../../../src/model/schema";
-import { marks as readMarks } from "../../../src/model/schema/marks";
+import { readMarks } from "../../../src/model/schema/reader";
 import { matrix, residualTrace } from "../../fixture";
 
 const trace = residualTrace();
@@ -131,7 +131,7 @@ test("breakpoints are read with what a document leaves out", () => {
   assert.throws(() => parseTrace(JSON.stringify({ ...document, breakpoints: [{ id: 1, on: "FC", every: 0 }] })), {
     message: /breakpoints\[0\]\.every is 0, outside 1 to/,
   });
-  assert.ok(sameMarks(read, readMarks({ breakpoints: [{ id: 1, on: "FC" }], watches: ["h"] }, "marks")));
+  assert.ok(sameMarks(read, readMarks({ breakpoints: [{ id: 1, on: "FC" }], watches: ["h"] })));
 });
 
 test("a hundred thousand events and twenty breakpoints", () => {

@@ -158,20 +158,20 @@ const refusal = (damage: (document: any) => void, message: RegExp): void => {
 test("what contradicts itself is refused", () => {
   const row = (loopDocument()["events"] as unknown[]).findIndex((event) => Array.isArray(event));
   refusal((d) => (d.events[row][0] = row), /events\[\d+\] is like no event before it/);
-  refusal((d) => (d.events[row][6] = 7), /is no row of an event/);
+  refusal((d) => (d.events[row][6] = 7), /events\[\d+\]\[6\] is 7, not a text/);
   refusal((d) => (d.events[row][4] = 99), /keeps more words than/);
-  refusal((d) => (d.subnets[0].owner = "f9"), /subnets\[0\] belongs to "f9"/);
-  refusal((d) => (d.forward[1].subnets.loop_net = "s9"), /line f1 runs "s9"/);
+  refusal((d) => (d.subnets[0].owner = "f9"), /subnets\[0\]\.owner is "f9", and there is no such line/);
+  refusal((d) => (d.forward[1].subnets.loop_net = "s9"), /forward\[1\]\.subnets\["loop_net"\] is "s9", and there is no such nested net/);
   refusal((d) => (d.frames[0][0] = "s9"), /frames\[0\]\[0\] is "s9"/);
-  refusal((d) => (d.frames[1][1] = 1), /frames\[1\]\[1\] is no frame that began before/);
-  refusal((d) => (d.frames[0][6] = [10000]), /names array 10000/);
+  refusal((d) => (d.frames[1][1] = 1), /frames\[1\]\.around is no frame that began before/);
+  refusal((d) => (d.frames[0][6] = [10000]), /frames\[0\]\[6\]\[0\] is 10000, and there are \d+ arrays/);
   refusal((d) => (d.frames[0][6] = [0, 0]), /has more values than s0 has blobs/);
   refusal((d) => (d.stacks[0].below = 0), /stacks\[0\]\.below is no stack before it/);
   refusal((d) => (d.arrays.rows[0] = [9, [[1]]]), /arrays\.rows\[0\]\[0\] is no kind/);
   refusal((d) => (d.arrays.rows[0] = [0, []]), /has neither statistics nor a number/);
-  refusal((d) => (d.events[0].subnet = "s9"), /is in "s9", and there is no such nested net/);
+  refusal((d) => (d.events[0].subnet = "s9"), /events\[0\]\.subnet is "s9", and there is no such nested net/);
   refusal((d) => (d.events[0].kind = "LeftSubnet"), /leaves a nested net that was not entered/);
-  refusal((d) => (d.values["W@1"].stack = 9), /name stack 9/);
+  refusal((d) => (d.values["W@1"].stack = 9), /values\["W@1"\]\.stack is 9, and there are \d+ stacks/);
 });
 
 test("rows that repeat a long narration too often are refused", () => {

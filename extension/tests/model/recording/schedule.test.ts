@@ -87,9 +87,9 @@ test("an engine that somebody has registered has a name of its own", () => {
 test("a schedule that is damaged is refused, and says where", () => {
   const refusal = (schedule: unknown, message: RegExp): void => assert.throws(() => parseTrace(document(schedule)), { message });
   refusal({ ...ROWS, ranks: [1] }, /schedule\.ranks has 1 ranks for 7 forward lines/);
-  refusal({ ...ROWS, waits: [[7, 0, 1, 1, null]] }, /schedule\.waits\[0\]\[0\] is 7, and there are 7 forward lines/);
-  refusal({ ...ROWS, waits: [[0, 0, 1, 99_999, null]] }, /schedule\.waits\[0\]\[3\] is 99999, outside 0 to/);
-  refusal({ ...ROWS, waits: [3] }, /schedule\.waits\[0\] is no row of a stay in the heap/);
+  refusal({ ...ROWS, waits: [[7, 0, 1, 1, null]] }, /schedule\.waits\[0\]\[0\] is 7, and there are 7 operators/);
+  refusal({ ...ROWS, waits: [[0, 0, 1, 99_999, null]] }, /schedule\.waits\[0\]\[3\] is 99999, and there are \d+ positions/);
+  refusal({ ...ROWS, waits: [3] }, /schedule\.waits\[0\] is 3, not a list/);
   refusal({ ...ROWS, grads: [["x", 0, null, "stolen"]] }, /schedule\.grads\[0\]\[3\] is "stolen", not one of held, new/);
   assert.throws(() => parseTrace(document(ROWS, 3)), { message: /engine/ });
 });

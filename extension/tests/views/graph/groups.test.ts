@@ -13,7 +13,7 @@ const group = (id: string, around: string | null, lines: string[], more: Partial
 
 /** The fixture in groups: #0 to #3, in it #2 and #3, and what came from them. */
 function grouped(groups: NodeGroup[] = [group("g0", null, ["f0", "f1", "b6", "b7"]), group("g1", "g0", ["f2", "f3", "b3", "b4", "b5"])]): Trace {
-  return { ...residualTrace(), graph: { svg: "<svg/>", dot: "", groups, shapes: ["<svg/>"], phrases: [] } };
+  return { ...residualTrace(), graph: { svg: "<svg/>", dot: "", omitted: null, groups, shapes: ["<svg/>"], phrases: [] } };
 }
 
 const read = (trace: Trace): Trace => parseTrace(JSON.stringify({ ...trace, arrays: { kinds: [], rows: [] } }));
@@ -25,7 +25,7 @@ test("groups are read with their document, and older documents have none", () =>
   delete old.graph["groups"];
   delete old.graph["shapes"];
   delete old.graph["phrases"];
-  assert.deepEqual(parseTrace(JSON.stringify(old)).graph, { svg: "<svg/>", dot: "", groups: [], shapes: [], phrases: [] });
+  assert.deepEqual(parseTrace(JSON.stringify(old)).graph, { svg: "<svg/>", dot: "", omitted: null, groups: [], shapes: [], phrases: [] });
 });
 
 test("groups that contradict themselves are refused, with the place", () => {
@@ -37,7 +37,7 @@ test("groups that contradict themselves are refused, with the place", () => {
   refusal([group("g0", null, []), group("g0", null, [])], /graph\.groups\[1\]\.id is "g0", no id or that of another group/);
   refusal([group("f0", null, [])], /graph\.groups\[0\]\.id/);
   refusal([group('g0" onload="x', null, [])], /graph\.groups\[0\]\.id/);
-  refusal([group("g0", null, ["f99"])], /graph\.groups\[0\]\.lines names "f99"/);
+  refusal([group("g0", null, ["f99"])], /graph\.groups\[0\]\.lines\[0\] is "f99", and there is no such line/);
   refusal([group("g0", null, ["f0"]), group("g1", null, ["f0"])], /graph\.groups\[1\]\.lines names "f0"/);
   refusal([group("s0.g0", null, ["f0"])], /graph\.groups\[0\]\.lines/);
   refusal([group("g0", null, [], { shape: 1 })], /graph\.groups\[0\]\.shape is 1, and there are 1 shapes/);
@@ -59,13 +59,13 @@ test("a group holds the lines of those inside, and knows since when its backward
 
 test("the words of a group stand in its shape as text, whatever they say", () => {
   const [first, second, none] = [0, 1, 9].map((number) => String.fromCodePoint(0x20000 + number));
-  const graph = { svg: "", dot: "", phrases: ["<text>"], shapes: [`<g id="${first}">\u0100${second}${none}</text></g>`], groups: [group("g0", null, [], { words: ['"><script>', `<b>&\u0000${first}`] })] };
+  const graph = { svg: "", dot: "", omitted: null, phrases: ["<text>"], shapes: [`<g id="${first}">\u0100${second}${none}</text></g>`], groups: [group("g0", null, [], { words: ['"><script>', `<b>&\u0000${first}`] })] };
   assert.equal(spoken(graph, 0), `<g id="&quot;&gt;&lt;script&gt;"><text>&lt;b&gt;&amp;\ufffd${first}</text></g>`);
   assert.equal(spoken(graph, 7), "");
 });
 
 test("a shape that repeats a long phrase without end is cut", () => {
-  const graph = { svg: "", dot: "", phrases: ["x".repeat(1_000_000)], shapes: ["\u0100".repeat(1000)], groups: [group("g0", null, [])] };
+  const graph = { svg: "", dot: "", omitted: null, phrases: ["x".repeat(1_000_000)], shapes: ["\u0100".repeat(1000)], groups: [group("g0", null, [])] };
   assert.ok(spoken(graph, 0).length <= 20_000_000);
 });
 

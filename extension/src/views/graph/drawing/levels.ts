@@ -84,7 +84,7 @@ function findGroups(root: Element, id: string | null): Map<string, GroupNode> {
 }
 
 /** The text of a group's drawing: its shape with its words. It ends early where it would be endless. */
-export function spoken(graph: Exclude<Graph, { omitted: string }>, group: number): string {
+export function spoken(graph: Graph, group: number): string {
   const { shape, words } = graph.groups[group] ?? { shape: -1, words: [] };
   let length = 0;
   return (graph.shapes[shape] ?? "").replace(SPOKEN, (character) => {

@@ -53,8 +53,8 @@ const UNREADABLE = `<svg xmlns="${SVG_NAMESPACE}"><rect class="level" fill="none
 let drawings = 0;
 
 /** Throws an Error when the text of the outermost drawing is no SVG. */
-export function read(graph: Exclude<Graph, { omitted: string }>, nameOf: NameOf): Source {
-  const outermost = readLevel(graph.svg, null);
+export function read(graph: Graph, nameOf: NameOf): Source {
+  const outermost = readLevel(graph.svg ?? "", null);
   const places = new Map(graph.groups.map(({ id }, index) => [id, index]));
   const levels = new Map<string, Level>();
   function level(group: string | null): Level | null {
