@@ -29,6 +29,7 @@ from gradviz.debugger.document import numbers, parts, schema
 from gradviz.debugger.document.bounds import LARGEST
 from gradviz.debugger.document.schema import Trace, WrittenTrace
 
+MODULE = "tests.debugger.document.typescript"
 PATH = Path(__file__).parents[3] / "extension" / "src" / "model" / "schema" / "trace.gen.ts"
 
 NAMED = {
@@ -69,7 +70,7 @@ def typescript() -> str:
     table |= {name: entry(part) for name, part in found.items() if name != Trace.__name__}
     return "\n".join(
         [
-            "// Made from gradviz/debugger/document by `python -m tests.debugger.document.typescript`: change it there.",
+            f"// Made from gradviz/debugger/document by `python -m {MODULE}`: change it there.",
             "",
             *(f"export const {name} = {json(get_args(NAMED[name]))} as const;" for name in choices),
             *(f"export type {name} = (typeof {name})[number];" for name in choices),

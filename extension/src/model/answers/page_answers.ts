@@ -1,6 +1,6 @@
 // The answers that a page brings with it; see gradviz/notebook/answered.py. Equal parts stand there once: others have their numbers.
 
-import { dictionary, list, optional, record, refuse, row, text, whole, type Reader } from "../schema/json";
+import { dictionary, list, optional, record, refuse, text, tuple, whole, type Reader } from "../schema/json";
 import { inPython, type Question } from "./asking";
 
 /** From a position on, the number of the reply; null: the page has none. */
@@ -9,7 +9,7 @@ type Entry = [from: number, reply: number | null];
 /** A question as it goes out, and the reply as it comes in. */
 export type Answering = (question: Question) => Record<string, unknown>;
 
-const entry: Reader<Entry> = row("a position and a reply", (cell) => [cell(0, whole(0)), cell(1, optional(whole(0)))]);
+const entry: Reader<Entry> = tuple(whole(0), optional(whole(0)));
 
 const rows = list(list(text));
 const blocks: Reader<unknown[][]> = list((found, path) => (Array.isArray(found) ? (found as unknown[]) : refuse(path, "is no list")));

@@ -74,11 +74,11 @@ export function list<T>(item: Reader<T>): Reader<T[]> {
   };
 }
 
-/** Something written as a row of its fields: `build` gets them one by one. */
-export function row<T>(what: string, build: (cell: <F>(index: number, reader: Reader<F>) => F) => T): Reader<T> {
+/** A list of so many things, each of its own type. */
+export function tuple<T extends unknown[]>(...readers: { [Index in keyof T]: Reader<T[Index]> }): Reader<T> {
   return (value, path) => {
-    if (!Array.isArray(value)) return refuse(path, `is no row of ${what}`);
-    return build((index, reader) => reader(value[index], `${path}[${index}]`));
+    if (!Array.isArray(value) || value.length !== readers.length) return refuse(path, `is no list of ${readers.length}`);
+    return readers.map((read, index) => read(value[index], `${path}[${index}]`)) as T;
   };
 }
 

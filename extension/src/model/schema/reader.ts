@@ -1,7 +1,7 @@
 // Reads untrusted JSON as a table says that is made from the structs in Python: a default is filled in where something is
 // left out, and what is not in the table, or breaks a rule of it, is refused. A change of a struct changes nothing here.
 
-import { dictionary, list, optional, record, refuse, text, unlike, whole, within, type Reader } from "./json";
+import { dictionary, list, optional, record, refuse, text, tuple, unlike, whole, within, type Reader } from "./json";
 import { TABLE, type Marked, type WrittenTrace } from "./trace.gen";
 
 /** See tests/debugger/document/typescript.py. */
@@ -79,7 +79,7 @@ function shaped(shape: Shape, rule: string, readerOf: Readers): Reader<unknown> 
   if (shape.list !== undefined) return list(readerOf(shape.list, rule));
   if (shape.map === "any") return record;
   if (shape.map !== undefined) return dictionary(readerOf(shape.map, rule), readerOf(shape.keys ?? "text") as Reader<string>);
-  if (shape.row) return tuple(shape.row.map((type) => readerOf(type, rule)));
+  if (shape.row) return tuple(...shape.row.map((type) => readerOf(type, rule)));
   if (shape.either) return either(Object.entries(shape.either).map(([kind, type]) => [kind, readerOf(type, rule)]));
   if (shape.of !== undefined) return limited(shape.most ?? 0, readerOf(shape.of, rule));
   if (shape.one) return choice(shape.one);
@@ -103,13 +103,6 @@ function either(types: [kind: string, reader: Reader<unknown>][]): Reader<unknow
   const readers = new Map(types);
   const first = types[0]?.[1] ?? choice([]);
   return (value, path) => (readers.get(value === null ? "null" : Array.isArray(value) ? "list" : typeof value) ?? first)(value, path);
-}
-
-function tuple(readers: Reader<unknown>[]): Reader<unknown> {
-  return (value, path) =>
-    Array.isArray(value) && value.length === readers.length
-      ? readers.map((read, index) => read(value[index], `${path}[${index}]`))
-      : refuse(path, `is no list of ${readers.length}`);
 }
 
 /** An object or, as a row, the list of its fields. All have their fields in one order, so they are quickly read later. */
