@@ -5,13 +5,11 @@ export const Role = ["forward", "seed", "gradient", "accumulation", "deduplicati
 export const Phase = ["play", "generate", "run"] as const;
 export const How = ["held", "new", "added", "replaced", "dropped"] as const;
 export const Aggregator = ["sum", "mean"] as const;
-export const Engine = ["symbolic", "rank", "tape"] as const;
 export type Kind = (typeof Kind)[number];
 export type Role = (typeof Role)[number];
 export type Phase = (typeof Phase)[number];
 export type How = (typeof How)[number];
 export type Aggregator = (typeof Aggregator)[number];
-export type Engine = (typeof Engine)[number];
 export type Gradient = string | GradientSlice;
 export type Number = number | "-inf" | "inf" | "nan";
 
@@ -388,7 +386,11 @@ export interface WrittenTrace {
   version: 1;
   /** Who wrote it, "gradviz 0.1.0". */
   producer: string;
-  engine: Engine;
+  /**
+   * Who made the pass: ``symbolic``, rules asked for a net; ``rank`` and ``tape``, functions that ran backward in the
+   * order of their ranks or of a tape; or an engine that somebody has registered.
+   */
+  engine: string;
   name: string;
   /** What the recording is about, in a sentence or two: shown before anything has happened. */
   summary: string;
@@ -440,7 +442,11 @@ export interface Trace {
   version: 1;
   /** Who wrote it, "gradviz 0.1.0". */
   producer: string;
-  engine: Engine;
+  /**
+   * Who made the pass: ``symbolic``, rules asked for a net; ``rank`` and ``tape``, functions that ran backward in the
+   * order of their ranks or of a tape; or an engine that somebody has registered.
+   */
+  engine: string;
   name: string;
   /** What the recording is about, in a sentence or two: shown before anything has happened. */
   summary: string;
@@ -487,7 +493,6 @@ export const TABLE = {
   Phase: { one: Phase },
   How: { one: How },
   Aggregator: { one: Aggregator },
-  Engine: { one: Engine },
   Gradient: { either: { string: "text", object: "GradientSlice" } },
   Number: { either: { number: "real", string: { one: ["-inf", "inf", "nan"] } } },
   GradientSlice: {
@@ -748,7 +753,7 @@ export const TABLE = {
       format: [{ one: ["gradviz-trace"] }, "gradviz-trace"],
       version: [{ one: [1] }, 1],
       producer: "text",
-      engine: ["Engine", "symbolic"],
+      engine: ["text", "symbolic"],
       name: "text",
       summary: ["text", ""],
       net: { map: "any" },
