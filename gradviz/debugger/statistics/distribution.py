@@ -1,15 +1,28 @@
-"""Moments of arrays, many rows at once: range, means, norm and counts."""
+"""How elements are distributed in each row of a table: range, means, norm, counts and histogram.
+
+A table is gone through in blocks that fit into the cache of a processor with all that is computed on the way.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...operators.registry import Array
-from .blocks import BLOCK, blocks
+from ...runtime.devices import is_on_gpu
 from .vectors import LEAST_SQUARE, exponent_of
+
+BINS = 20
+"""Of a histogram."""
+
+BLOCK = 1 << 15
+"""Elements of a block, at most."""
+
+ENLARGED = 2.0**512
+"""By what numbers are multiplied that lie close together."""
 
 
 class Moments(NamedTuple):
@@ -84,7 +97,7 @@ def _scaled(numbers: Array, sums: _Sums, row: int, precision: np.dtype[Any]) -> 
 
 
 def _sums(table: Array, precision: np.dtype[Any]) -> _Sums:
-    parts = [_of_block(block, precision) for _, block in blocks(table)]
+    parts = [_of_block(block, precision) for _, block in _blocks(table)]
     if len(parts) == 1:
         return parts[0]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
@@ -136,3 +149,55 @@ def _count(mask: Array) -> Array:
     if len(mask) == 1 and type(mask) is np.ndarray:  # numpy counts fastest without an axis
         return np.array([np.count_nonzero(mask)])
     return mask.sum(axis=1)
+
+
+def histograms(table: Array, least: Array, most: Array) -> list[list[int]]:
+    """How many finite elements of each row lie in each of BINS equal bins from its least to its greatest.
+
+    Args:
+        table: boolean or real, (rows, elements), where it lies.
+        least, most: (rows,), float64, of the finite elements.
+
+    Returns:
+        For each row its counts; none where all are equal, or so far apart that their difference is infinite.
+    """
+    span = most - least
+    known = np.isfinite(span) & (span > 0)
+    if not known.any():
+        return [[] for _ in known]
+    start, span = np.where(known, least, 0.0), np.where(known, span, np.inf)
+    # A power of two, which is exact: the inverse of a subnormal span is infinite.
+    larger = np.where(span < 1 / ENLARGED, ENLARGED, 1.0)
+    scale, is_any_larger = BINS / (span * larger), bool((larger > 1).any())
+    counts = np.zeros((len(table), BINS + 1), np.int64, like=table)
+    for at, block in _blocks(table):
+        place = block.astype(np.float64)
+        place -= start[at, None]
+        if is_any_larger:
+            place *= larger[at, None]
+        place *= scale[at, None]
+        rows = len(place)
+        finite = np.isfinite(place)
+        is_whole = bool(finite.all())
+        bins = (place if is_whole else np.where(finite, place, 0.0)).astype(np.int64)
+        if rows > 1:
+            bins += np.arange(0, rows * (BINS + 1), BINS + 1, like=bins)[:, None]
+        counted = bins.reshape(-1) if is_whole else bins[finite]
+        counts[at] += np.bincount(counted, minlength=rows * (BINS + 1)).reshape(rows, BINS + 1)
+    counts[:, BINS - 1] += counts[:, BINS]  # the greatest element lies on the edge of the last bin
+    return [row[:BINS] if is_known else [] for row, is_known in zip(counts.tolist(), known.tolist(), strict=True)]
+
+
+def _blocks(table: Array) -> Iterator[tuple[slice, Array]]:
+    """The parts of a table (rows, elements), each with its rows: several whole ones, or some elements of one.
+
+    A table on a GPU is one part: there, many small steps take longer than a large one.
+    """
+    rows, elements = table.shape
+    if is_on_gpu(table):
+        yield slice(0, rows), table
+        return
+    together = max(1, BLOCK // max(1, elements))
+    for row in range(0, rows, together):
+        for first in range(0, elements, BLOCK):
+            yield slice(row, row + together), table[row : row + together, first : first + BLOCK]
