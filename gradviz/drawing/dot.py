@@ -3,30 +3,98 @@
 Rows of the view become ranks, through the clusters of what is open. Backward edges are written from top to bottom and
 drawn with their arrow at the tail, so that every edge agrees with the ranks; edges that would pass other nodes leave
 and arrive at the outer side of their lane.
+
+Graphviz orders freely what no edge holds. So each lane is a column without holes: its nodes, and invisible ones in the
+rows where it has none, all tied to their neighbours above, below and beside. It goes through all nets that are shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
 
 import graphviz
 
+from ..debugger.document import Trace
 from .assembly import view
-from .errors import DrawingError
 from .layout import layout
-from .look import edge_look, node_look, node_size, node_text
+from .limits import DrawingError
+from .look import State, edge_look, node_look, node_size, node_text, state_at
 from .nesting import Nesting, Opened
 from .picture import dressed
-from .scaffold import BACKWARD, FORWARD, LANE_ID, UPRIGHT, Scaffold, drawn_ends, scaffold
-from .state import State, state_at
 from .theme import LIGHT, Theme
 from .view import Edge, Node, View, edge_class, node_class
 from .words import MAX_TITLE, fit, label
 
-if TYPE_CHECKING:
-    from ..debugger.document import Trace
+FORWARD, BACKWARD = True, False
+LANE_ID = {FORWARD: "lane-forward", BACKWARD: "lane-backward"}
+"""The headings, which stand on a row of their own above the first slot."""
+
+UPRIGHT = 1000
+"""Weight of the edges between neighbours of a lane: enough that no bundle of other edges bends it."""
+
+Link = tuple[str, str, int]
+"""Tail, head and weight of an invisible edge."""
+
+
+@dataclass(frozen=True)
+class Scaffold:
+    """Rows from top to bottom, each from left to right; ids of invisible nodes by slot; invisible edges."""
+
+    rows: list[list[str]]
+    holders: dict[int, list[str]]
+    links: list[Link]
+
+
+def scaffold(drawn: View) -> Scaffold:
+    """What holds the nodes of a view, and of the nets shown in it, in their slots."""
+    slots: dict[int, list[str]] = {}
+    for node in sorted(drawn.all_nodes(), key=lambda node: node.slot):
+        slots.setdefault(node.slot, []).append(node.id)
+    rows = [list(LANE_ID.values()), *slots.values()]
+    feet = drawn.feet()
+    tied = {
+        pair
+        for edge in drawn.all_edges()
+        if not edge.skips
+        for ends in [drawn_ends(edge, feet)]
+        for pair in (ends, ends[::-1])
+    }
+    holders: dict[int, list[str]] = {}
+    links: list[Link] = []
+    touching: set[int] = set()
+    for lane in (FORWARD, BACKWARD):
+        for (upper_row, upper), (lower_row, lower) in pairwise(_column(drawn, lane)):
+            if (upper, lower) in tied:
+                touching |= {upper_row} if lower_row == upper_row + 1 else set()
+                continue
+            between = [f"{LANE_ID[lane]}-{row}" for row in range(upper_row + 1, lower_row)]
+            for row, holder in enumerate(between, upper_row + 1):
+                rows[row].insert(0 if lane == FORWARD else len(rows[row]), holder)
+                holders.setdefault(row - 1, []).append(holder)
+            links += [(tail, head, UPRIGHT) for tail, head in pairwise([upper, *between, lower])]
+            touching |= set(range(upper_row, lower_row))
+    links += [(above[-1], below[-1], 0) for row, (above, below) in enumerate(pairwise(rows)) if row not in touching]
+    links += [(left, right, 1) for row in rows for left, right in pairwise(row) if (left, right) not in tied]
+    return Scaffold(rows, holders, links)
+
+
+def drawn_ends(edge: Edge, feet: Mapping[str, str]) -> tuple[str, str]:
+    """Where an edge begins and ends: below an open operator at the last port of its nets."""
+    source = feet.get(edge.source, edge.source) if edge.rise < 0 else edge.source
+    target = feet.get(edge.target, edge.target) if edge.rise > 0 else edge.target
+    return source, target
+
+
+def _column(drawn: View, lane: bool) -> list[tuple[int, str]]:
+    """Rows and ids of a lane from top to bottom: its heading, then the first node of each slot."""
+    column = {0: LANE_ID[lane]}
+    for node in drawn.all_nodes():
+        if node.is_forward == lane:
+            column.setdefault(node.slot + 1, node.id)
+    return sorted(column.items())
+
 
 POINTS_PER_INCH = 72
 NODE_SEPARATION = 10.0
@@ -89,7 +157,7 @@ def draw(drawn: View, state: State, theme: Theme) -> GradientGraph:
     for row in held.rows:
         graph.body.append(f"\t{{rank=same; {'; '.join(map(graphviz.quoting.quote, row))}}}\n")
     feet = drawn.feet()
-    for edge in (edge for net in drawn.nets() for edge in net.edges):
+    for edge in drawn.all_edges():
         tail, head, attributes = _edge(edge, drawn_ends(edge, feet), state, theme)
         if edge.skips and drawn.clusters:
             # The room that Graphviz keeps for labels beside clusters bends the lanes.
@@ -225,7 +293,7 @@ def _edge(edge: Edge, ends: tuple[str, str], state: State, theme: Theme) -> tupl
 def _headings(drawn: View, theme: Theme) -> Iterator[tuple[str, Attributes]]:
     """A heading for each lane, as wide as keeps the lanes apart."""
     for lane, text in ((FORWARD, "forward ↓"), (BACKWARD, "↑ backward")):
-        lane_nodes = [node for net in drawn.nets() for node in net.nodes if node.is_forward == lane]
+        lane_nodes = [node for node in drawn.all_nodes() if node.is_forward == lane]
         widest = max((node_size(node, theme)[0] for node in lane_nodes), default=0.0)
         yield (
             LANE_ID[lane],

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from .errors import DrawingError
+from .limits import DrawingError
 
 if TYPE_CHECKING:
     import wasmtime

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..program.errors import shorten
-from .errors import DrawingError
 from .flows import Program, programs
 from .groups import Group, groups, holding
+from .limits import DrawingError
 
 if TYPE_CHECKING:
     from ..debugger.document import Line, Subnet, Trace

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import cast
 from xml.etree.ElementTree import Element, ParseError, SubElement, XMLPullParser, tostring
 
-from .errors import DrawingError
+from .limits import DrawingError
 from .theme import Theme
 
 SVG = "http://www.w3.org/2000/svg"

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ..debugger.document import Graph, Line, NodeGroup, Trace
 from ..debugger.journal import Progress
 from ..program.collection import uncollected
 from .assembly import view, views
-from .clock import Clock
 from .dot import draw
-from .errors import DrawingError
 from .flows import programs
-from .lanes import halves, inside, lanes, tangled
+from .lanes import halves, inside, lanes
 from .layout import SECONDS, layout
+from .limits import Clock, DrawingError
+from .look import State, state_at
 from .nesting import Nesting
 from .picture import dressed
 from .shapes import Shapes, abstract
-from .state import State, state_at
 from .theme import LIGHT, Theme
-from .view import Node, View
+from .view import View
 from .words import fit
 
 MAX_FOR_GRAPHVIZ = 400
@@ -67,7 +66,7 @@ def _operators(trace: Trace) -> int:
 def _rendered(trace: Trace, theme: Theme, seconds: float, clock: Clock) -> Graph:
     nesting = Nesting(trace)
     drawn, contents = views(nesting, _fitting(nesting), clock)
-    widest = halves([*_nodes(drawn), *(node for content in contents for node in _nodes(content.view))], theme)
+    widest = halves([drawn, *(content.view for content in contents)], theme)
     number: dict[View, int] = {}
     shapes = Shapes()
     found: list[NodeGroup] = []
@@ -92,10 +91,6 @@ def _rendered(trace: Trace, theme: Theme, seconds: float, clock: Clock) -> Graph
     )
 
 
-def _nodes(drawn: View) -> Iterator[Node]:
-    return (node for net in drawn.nets() for node in net.nodes)
-
-
 def svg(trace: Trace, position: int | None = None, theme: Theme = LIGHT, *, seconds: float = SECONDS) -> str:
     """A picture of one position that stands alone: its colours are in it, and its background is.
 
@@ -107,14 +102,39 @@ def svg(trace: Trace, position: int | None = None, theme: Theme = LIGHT, *, seco
 
 
 def suits_graphviz(drawn: View) -> bool:
-    """Whether Graphviz will draw it quickly and well; if not, plain lanes are better."""
+    """Which layout a picture gets: whether Graphviz' or, if not, plain lanes.
+
+    Graphviz finds shorter ways for edges in a small net. Lanes are taken
+
+    * for what can open, since a cluster or a group closes there without that anything is laid out anew;
+    * for what Graphviz would need more than half a second for;
+    * where edges of one lane lie deep in each other or cross: Graphviz leads them through the middle.
+
+    `_picture` takes lanes too where Graphviz is too slow on the day, or cannot be had.
+    """
     if any(node.fold for node in drawn.nodes):
         return False
     size = sum(node.is_forward for node in drawn.nodes)
     length = size + sum(abs(edge.rise) for edge in drawn.edges if edge.skips)
-    if size > MAX_FOR_GRAPHVIZ or length > MAX_LENGTH_FOR_GRAPHVIZ:
-        return False
-    return not tangled(drawn.edges, {node.id: node for node in drawn.nodes}, MAX_DEPTH_FOR_GRAPHVIZ)
+    return size <= MAX_FOR_GRAPHVIZ and length <= MAX_LENGTH_FOR_GRAPHVIZ and not _is_tangled(drawn)
+
+
+def _is_tangled(drawn: View) -> bool:
+    """Whether edges around a lane lie deeper than MAX_DEPTH_FOR_GRAPHVIZ, or begin inside another and end outside."""
+    slots = {node.id: node.slot for node in drawn.nodes}
+    for kind in ("forward", "backward"):
+        around = (edge for edge in drawn.edges if edge.skips and edge.kind == kind)
+        stretches = [sorted((slots[edge.source], slots[edge.target])) for edge in around]
+        open_until: list[int] = []
+        for top, bottom in sorted(stretches, key=lambda stretch: (stretch[0], -stretch[1])):
+            while open_until and open_until[-1] <= top:
+                open_until.pop()
+            if open_until and open_until[-1] < bottom:
+                return True
+            open_until.append(bottom)
+            if len(open_until) > MAX_DEPTH_FOR_GRAPHVIZ:
+                return True
+    return False
 
 
 def _fitting(nesting: Nesting) -> set[str]:
@@ -140,13 +160,13 @@ def _picture(
     background: str | None = None,
     widest: tuple[float, float] | None = None,
 ) -> str:
-    """Graphviz' picture, or plain lanes where the net is too large for it or it cannot be had."""
+    """Graphviz' picture where it suits and can be had, or plain lanes."""
     titles = dict(_titles(trace, drawn))
     if suits_graphviz(drawn):
         try:
             return dressed(layout(draw(drawn, state, theme).source, seconds=seconds), theme, titles, background)
         except DrawingError:
-            pass  # too slow today, or no engine on this machine: the other picture says the same
+            pass  # the other picture says the same
     return lanes(drawn, state, theme, titles, clock, background, widest)
 
 
@@ -158,11 +178,11 @@ def _titles(trace: Trace, drawn: View) -> Iterable[tuple[str, str]]:
             names[line.id] = _name(line)
             made = f"{names[line.id]}: {', '.join(line.outputs)} from {', '.join(line.inputs)}"
             yield f"node-{line.id}", fit(made, MAX_TITLE)
-    for node in _nodes(drawn):
+    for node in drawn.all_nodes():
         if node.role == "group":
             names[node.id] = node.title
             yield f"node-{node.id}", f"{node.title}: {node.detail}"
-    for edge in (edge for net in drawn.nets() for edge in net.edges):
+    for edge in drawn.all_edges():
         saved = "saved for " if edge.kind == "saved" else ""
         source, target = (names.get(end, "around") for end in (edge.source, edge.target))
         flows = f"{', '.join(edge.blobs)}: {saved}{source} → {target}"

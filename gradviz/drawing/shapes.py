@@ -13,7 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from .errors import DrawingError
+from msgspec.structs import replace
+
+from .limits import DrawingError
 from .view import Cluster, Edge, Node, Section, View
 from .words import MAX_LABEL, MAX_NET_TITLE, MAX_TITLE, fit, short
 
@@ -85,7 +87,7 @@ class _Words:
 
     def __init__(self, drawn: View) -> None:
         self.said: list[str] = []
-        self._ids = {node.id: self._say(node.id) for net in drawn.nets() for node in net.nodes}
+        self._ids = {node.id: self._say(node.id) for node in drawn.all_nodes()}
         self._edges = 0
 
     def view(self, drawn: View) -> View:
@@ -99,38 +101,30 @@ class _Words:
         )
 
     def _node(self, node: Node) -> Node:
-        return Node(
-            self._ids[node.id],
-            node.role,
-            node.is_forward,
-            self._text(node.title, MAX_TITLE),
-            self._text(node.detail, len(node.detail)),
-            None,
-            node.slot,
-            0,
-            None,
-            node.fold,
-            self._say(node.serves) if node.serves else "",
-        )
+        return replace(
+            node,
+            id=self._ids[node.id],
+            title=self._text(node.title, MAX_TITLE),
+            detail=self._text(node.detail, len(node.detail)),
+            of=None, made=0, ran=None, holds=frozenset(), mades=(),
+            serves=self._say(node.serves) if node.serves else "",
+        )  # fmt: skip
 
     def _edge(self, edge: Edge) -> Edge:
         self._edges += 1
-        return Edge(
-            self._edges,
-            edge.kind,
-            self._ids[edge.source],
-            self._ids[edge.target],
-            self._blobs(edge.blobs) if edge.kind != "saved" else (),
-            0,
-            edge.rise,
-            edge.skips,
-            edge.carried,
-            self._say(edge.serves) if edge.serves else "",
+        return replace(
+            edge,
+            number=self._edges,
+            source=self._ids[edge.source],
+            target=self._ids[edge.target],
+            blobs=self._blobs(edge.blobs) if edge.kind != "saved" else (),
+            made=0,
+            serves=self._say(edge.serves) if edge.serves else "",
         )
 
     def _cluster(self, cluster: Cluster) -> Cluster:
         sections = tuple(map(self._section, cluster.sections))
-        return Cluster(self._ids[cluster.owner], cluster.depth, cluster.slot, sections)
+        return replace(cluster, owner=self._ids[cluster.owner], sections=sections)
 
     def _section(self, section: Section) -> Section:
         return Section(
@@ -139,11 +133,8 @@ class _Words:
 
     def _blobs(self, blobs: Iterable[str]) -> tuple[str, ...]:
         """A blob that flows twice is one word."""
-        known: dict[str, str] = {}
-        for blob in blobs:
-            if blob not in known:
-                known[blob] = self._text(short(blob), MAX_LABEL)
-        return tuple(known[blob] for blob in blobs)
+        words = {blob: self._text(short(blob), MAX_LABEL) for blob in dict.fromkeys(blobs)}
+        return tuple(words[blob] for blob in blobs)
 
     def _text(self, text: str, limit: int) -> str:
         """A word as long as a text."""

@@ -105,10 +105,17 @@ class View(msgspec.Struct, frozen=True):
             for section in cluster.sections:
                 yield from section.view.nets()
 
+    def all_nodes(self) -> Iterator[Node]:
+        """The nodes of this net and of those in it."""
+        return (node for net in self.nets() for node in net.nodes)
+
+    def all_edges(self) -> Iterator[Edge]:
+        """The edges of this net and of those in it."""
+        return (edge for net in self.nets() for edge in net.edges)
+
     def all_clusters(self) -> Iterator[Cluster]:
         """The clusters of this net and of those in it."""
-        for net in self.nets():
-            yield from net.clusters
+        return (cluster for net in self.nets() for cluster in net.clusters)
 
     def feet(self) -> dict[str, str]:
         """Open operators, and the last port of each one's nets: there begins and ends what is below it."""

@@ -23,14 +23,14 @@ from gradviz.debugger.document import Trace, TraceError, decode, encode
 from gradviz.debugger.journal import SoFar
 from gradviz.drawing import LIGHT, DrawingError, digraph, render, svg
 from gradviz.drawing.assembly import Content, view, views
-from gradviz.drawing.clock import Clock
 from gradviz.drawing.flows import flows, programs
 from gradviz.drawing.groups import GROUPED
 from gradviz.drawing.lanes import inside, lanes
 from gradviz.drawing.lanes.place import halves
+from gradviz.drawing.limits import Clock
+from gradviz.drawing.look import State, state_at
 from gradviz.drawing.nesting import Nesting
 from gradviz.drawing.shapes import abstract, spoken
-from gradviz.drawing.state import State, state_at
 from gradviz.drawing.view import View
 from gradviz.notebook.progress import words
 from tests.drawing.examples import Operator, chain, residual, trace
@@ -136,7 +136,7 @@ def test_a_shape_with_its_words_is_the_picture_of_its_group(operators: Sequence[
     graph = render(document)
     outermost, contents = levels(document)
     every = [outermost, *(content.view for content in contents)]
-    widest = halves([node for drawn in every for net in drawn.nets() for node in net.nodes], LIGHT)
+    widest = halves(every, LIGHT)
     for group, content in zip(graph.groups, contents, strict=True):
         told = groups(spoken(graph.shapes[group.shape], graph.phrases, [escape(word) for word in group.words]))
         own = groups(inside(content.view, LIGHT, widest, Clock()))

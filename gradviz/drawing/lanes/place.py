@@ -1,18 +1,185 @@
-"""Where things stand in a picture of plain lanes, which go through all nets that are shown."""
+"""Where things stand in a picture of plain lanes, which go through all nets that are shown.
+
+The rows of a net stand one below the other, those of an open operator's nets below its row. Beside the lanes there are,
+from the inside to the outside: labels, then tracks and frame of the innermost nets, then those of the nets around them,
+to the tracks of the outermost net.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import accumulate
+from math import ceil
 
 from ..look import node_size
 from ..theme import Theme
-from ..view import Node, View
+from ..view import Cluster, Node, Section, View
 from ..words import label, label_width
-from .sides import CORNER_ROOM, MARGIN, Side, side
-from .stack import STRIP, Stack
-from .taps import LABEL_DISTANCE, Box, Tap, detour_taps, meetings, passing, side_taps
-from .tracks import Trunk, trunks
+from .tracks import (
+    LABEL_DISTANCE,
+    Box,
+    Detours,
+    Meetings,
+    Tap,
+    Trunk,
+    detour_taps,
+    detours,
+    line_height,
+    meetings,
+    passing,
+    side_taps,
+    trunks,
+)
+
+MARGIN = 12.0
+TRACK_STEP = 14.0
+FRAME_STEP = 12.0
+"""Between the frames of two nets, one in the other, and between the innermost one and what it contains."""
+CORNER_ROOM = 10.0
+"""Before a track: edges turn there."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side, as distances from the widest nodes; the lists go by depth, 0 for the outermost net.
+
+    Attributes:
+        rooms: for the labels of the nets of a depth and of those around them.
+        starts: of the first track.
+        borders: of the frames around nets; for the outermost net, the end of its tracks.
+    """
+
+    rooms: list[float]
+    starts: list[float]
+    borders: list[float]
+
+    @property
+    def reach(self) -> float:
+        """How much room there has to be."""
+        return self.borders[0] + MARGIN * (self.borders[0] > self.starts[0]) + MARGIN
+
+    def track(self, trunk: Trunk) -> float:
+        """Where a trunk runs."""
+        return self.starts[trunk.depth] + trunk.track * TRACK_STEP
+
+    def shells(self, depth: int) -> Iterator[tuple[float, float]]:
+        """From where to where nothing is but lines across, if no net of a depth is shown."""
+        if self.rooms[depth] > self.rooms[depth - 1]:
+            yield max(self.rooms[depth - 1] - CORNER_ROOM, 0.0), self.rooms[depth] - CORNER_ROOM
+        yield self.starts[depth] - CORNER_ROOM, self.borders[depth] + FRAME_STEP - CORNER_ROOM
+
+
+def side(laid: Sequence[Trunk], beside: Sequence[float], theme: Theme) -> Side:
+    """The side on which trunks run; `beside` is what else stands beside the nodes of the nets of a depth."""
+    rooms = list(accumulate((_label_room(laid, depth, room, theme) for depth, room in enumerate(beside)), max))
+    starts, borders = [0.0] * len(rooms), [0.0] * len(rooms)
+    at = rooms[-1]
+    for depth in reversed(range(len(rooms))):
+        starts[depth] = at
+        count = 1 + max((trunk.track for trunk in laid if trunk.depth == depth), default=-1)
+        borders[depth] = at + count * TRACK_STEP
+        at = borders[depth] + FRAME_STEP
+    return Side(rooms, starts, borders)
+
+
+def _label_room(laid: Sequence[Trunk], depth: int, beside: float, theme: Theme) -> float:
+    """Between a lane and its first track or frame."""
+    edges = (edge for trunk in laid if trunk.depth == depth for edge in trunk.edges)
+    labels = max((label_width(label(edge.blobs), theme.label_size) + 18.0 for edge in edges), default=0.0)
+    return float(ceil(max(labels, beside, FRAME_STEP if depth else 0.0)))
+
+
+HEADING = 26.0
+NODE_SEPARATION = 24.0
+FRAME_PADDING = 8.0
+"""Between the frame of a cluster and the row of its operator, above and below it."""
+STRIP = 20.0
+"""The height of a net's title."""
+NET_PADDING = 14.0
+"""Between a net's border and a row without ports, and between one net and the title of the next."""
+
+
+@dataclass
+class Stack:
+    """Boxes by line id; where frames begin and end by the operator's id, and titles of nets by the net's."""
+
+    theme: Theme
+    meetings: Meetings
+    forward_x: float
+    backward_x: float
+    y: float = HEADING
+    boxes: dict[str, Box] = field(default_factory=dict)
+    frames: dict[str, tuple[float, float]] = field(default_factory=dict)
+    strips: dict[str, float] = field(default_factory=dict)
+    detours: list[Detours] = field(default_factory=list)
+
+    def net(self, drawn: View) -> None:
+        """Put the rows of a net below what is there; `y` is then where the last one ends."""
+        clusters = {cluster.slot: cluster for cluster in drawn.clusters}
+        gaps = _gaps(drawn, self.theme)
+        rows = drawn.rows()
+        for row in rows:
+            slot = row[0].slot
+            self._row(row, clusters.get(slot))
+            if row is not rows[-1]:
+                self.y += gaps.get(slot, _gap(1, self.theme))
+
+    def _row(self, row: Sequence[Node], cluster: Cluster | None) -> None:
+        beside = detours(row, self.meetings, self.theme)
+        self.detours.append(beside)
+        sizes = [node_size(node, self.theme) for node in row]
+        height = max(size[1] for size in sizes)
+        self.y += beside.over
+        top = self.y
+        self.y += height
+        if cluster is not None:
+            self._nets(cluster)
+        x = {True: self.forward_x, False: self.backward_x}
+        for place, (node, size) in enumerate(zip(row, sizes, strict=True)):
+            middle = (x[node.is_forward], top + height / 2)
+            is_round = node.role == "accumulation"
+            foot = self.y if node.fold == "open" else None
+            self.boxes[node.id] = Box(*middle, *size, place, is_round, beside.over, beside.under, foot)
+            x[node.is_forward] += size[0] + NODE_SEPARATION
+        self.y += beside.under
+        if cluster is not None:
+            self.y += FRAME_PADDING if beside.under else 0.0
+            self.frames[cluster.owner] = (top - FRAME_PADDING, self.y)
+
+    def _nets(self, cluster: Cluster) -> None:
+        """The nets of a cluster below its row, each from the border under its title to its last border."""
+        self.y += FRAME_PADDING
+        for section in cluster.sections:
+            self.strips[section.id] = self.y
+            self._section(section)
+            if section is not cluster.sections[-1]:
+                self.y += NET_PADDING
+
+    def _section(self, section: Section) -> None:
+        rows = section.view.rows()
+        self.y += STRIP + (-self._port_half(rows[0]) or NET_PADDING)
+        self.net(section.view)
+        self.y += -self._port_half(rows[-1]) or NET_PADDING
+
+    def _port_half(self, row: Sequence[Node]) -> float:
+        """Half the height of a row of ports, which stands on the border; 0 for another row."""
+        return node_size(row[0], self.theme)[1] / 2 if row[0].role == "port" else 0.0
+
+
+def _gaps(drawn: View, theme: Theme) -> dict[int, float]:
+    """Room between a slot and the next one of its net, for the labels that stand there."""
+    slots = {node.id: node.slot for node in drawn.nodes}
+    lines: dict[int, int] = {}
+    for edge in drawn.edges:
+        if not edge.skips and edge.kind != "saved":
+            upper = min(slots[edge.source], slots[edge.target])
+            lines[upper] = max(lines.get(upper, 1), len(label(edge.blobs)))
+    return {slot: _gap(count, theme) for slot, count in lines.items()}
+
+
+def _gap(lines: int, theme: Theme) -> float:
+    return theme.row_gap + lines * line_height(theme) + 3
 
 
 @dataclass(frozen=True)
@@ -59,22 +226,21 @@ class Placement:
     height: float
 
 
-def halves(nodes: Iterable[Node], theme: Theme) -> tuple[float, float]:
+def halves(views: Iterable[View], theme: Theme) -> tuple[float, float]:
     """Half the width of the widest node of the forward lane and of that of the backward lane."""
-    widest = [0.0, 0.0]
-    for node in nodes:
-        lane = 0 if node.is_forward else 1
-        widest[lane] = max(widest[lane], node_size(node, theme)[0])
-    return widest[0] / 2, widest[1] / 2
+    widest = {True: 0.0, False: 0.0}
+    for node in (node for drawn in views for node in drawn.all_nodes()):
+        widest[node.is_forward] = max(widest[node.is_forward], node_size(node, theme)[0])
+    return widest[True] / 2, widest[False] / 2
 
 
 def place(drawn: View, theme: Theme, widest: tuple[float, float] | None = None) -> Placement:
     """Both lanes, their tracks, and room for the labels of the edges. `widest`: as `halves` gives it, of more nodes."""
     nets = list(drawn.nets())
-    nodes = {node.id: node for net in nets for node in net.nodes}
+    nodes = {node.id: node for node in drawn.all_nodes()}
     left, right = ([trunk for net in nets for trunk in trunks(net, kind)] for kind in ("forward", "backward"))
     beside = [_beside(nets, depth, theme) for depth in range(1 + max(net.depth for net in nets))]
-    forward_half, backward_half = widest or halves(nodes.values(), theme)
+    forward_half, backward_half = widest or halves([drawn], theme)
     left_side = side(left, [0.0] * len(beside), theme)
     forward_x = left_side.reach + forward_half
     backward_x = forward_x + max(theme.lane_distance, forward_half + backward_half + theme.lane_gap)

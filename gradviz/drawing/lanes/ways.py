@@ -11,8 +11,7 @@ from ..theme import Theme
 from ..view import Edge
 from ..words import label
 from .place import Placement
-from .taps import Box, Tap, line_height
-from .tracks import Trunk
+from .tracks import Box, Tap, Trunk, line_height
 
 CORNER = 8.0
 ARROW = 7.0

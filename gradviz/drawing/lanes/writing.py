@@ -19,15 +19,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
-from ..clock import Clock
-from ..look import Look, edge_look, has_bar, node_look, node_text
+from ..limits import Clock
+from ..look import Look, State, edge_look, has_bar, node_look, node_text
 from ..picture import SVG
-from ..state import State
 from ..theme import Theme
 from ..view import Cluster, Edge, Node, Section, View, edge_class, node_class
 from ..words import MAX_NET_TITLE, fit, label
 from .place import Placement, Rectangle, place
-from .taps import Box, line_height
+from .tracks import Box, line_height
 from .ways import Ways, arrow
 
 MARK = 3.5
@@ -56,7 +55,7 @@ def lanes(
     parts.append('<g class="graph">')
     parts += _headings(placed, theme)
     parts += _shells(placed, 1)
-    if any(node.role == "group" for net in drawn.nets() for node in net.nodes):
+    if any(node.role == "group" for node in drawn.all_nodes()):
         parts += _level(placed, 0, Rectangle(0, 0, 0, 0))
     parts += _Lanes(placed, Ways(placed, theme), state, theme, titles, clock).net(drawn)
     parts.append("</g></svg>")

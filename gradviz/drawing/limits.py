@@ -1,4 +1,4 @@
-"""The clock of a layout: how long it may take, and who hears how far it is."""
+"""The limits of a drawing: the error where it cannot be made, and the clock of its layout."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from math import inf
 from time import monotonic
 
 from ..debugger.journal import Pace, Progress
-from .errors import DrawingError
+from ..program.errors import GradvizError
+
+
+class DrawingError(GradvizError):
+    """A picture that cannot be made.
+
+    ``kind`` is one of ``too_slow``, ``no_engine``, ``bad_dot``, ``bad_svg``, ``too_large``, ``not_found``.
+    """
 
 
 class Clock:
