@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gradviz import GradvizError, Session, __version__, load
-from gradviz.notebook.budget import BUDGET
+from gradviz.notebook import BUDGET
 from gradviz.notebook.files import FileError
 from gradviz.notebook.page import MOST_DOCUMENT, too_large
 from gradviz.operators.table import markdown

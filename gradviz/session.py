@@ -19,7 +19,7 @@ from .debugger.journal import Budget, Folder, Progress, record_any
 from .eager import Variable
 from .gradient import Ys
 from .net import Net
-from .notebook.budget import ANSWERS, BUDGET
+from .notebook import ANSWERS, BUDGET
 from .notebook.files import write_whole
 from .notebook.progress import shown_progress
 from .program import NetDef

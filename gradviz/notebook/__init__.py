@@ -10,11 +10,17 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .shown import Shown
+    from .session_protocol import Shown
 
-__all__ = ["announce", "enable", "kernel_shell"]
+__all__ = ["ANSWERS", "BUDGET", "announce", "enable", "kernel_shell"]
 
 logger = logging.getLogger(__name__)
+
+BUDGET = 6_000_000
+"""Bytes of JSON that the values in a page may take, before compression."""
+
+ANSWERS = 2_000_000
+"""Bytes of JSON that the answers in a page may take, before compression."""
 
 
 def kernel_shell() -> Any:

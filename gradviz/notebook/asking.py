@@ -19,9 +19,7 @@ import msgspec
 
 from ..debugger.answers import Answer, Block, Bullets, Grid, Paragraph, Questions
 from ..program import GradvizError
-from .shown import Shown
-
-__all__ = ["Name", "Question", "answered", "reply"]
+from .session_protocol import Shown
 
 logger = logging.getLogger(__name__)
 

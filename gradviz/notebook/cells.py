@@ -7,9 +7,12 @@ every gradient against the recorded one. What is small stands in the cells, the 
 from __future__ import annotations
 
 import io
+import json
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from pprint import pformat
 from typing import Any
 
 import msgspec
@@ -19,17 +22,16 @@ from ..debugger import Recording
 from ..debugger.document import Line, Trace
 from ..debugger.journal import Key
 from ..operators import lookup
+from ..operators.arguments import own_arguments
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program import GradvizError, NetDef, Operator
 from ..program.control_flow import kept_inputs
+from ..program.net import nested_to_dict
 from ..program.operator import parts_of
 from ..runtime.devices import CPU, moved
 from ..version import __version__
 from .files import write_whole
-from .literals import array_code, operator_code, quoted
-
-__all__ = ["NotebookError", "write_notebook"]
 
 INLINE = 64
 """Elements of an array that stands in a cell; a larger one is kept in a file."""
@@ -277,3 +279,53 @@ def _on_cpu(array: Array | ScopeStack) -> Array:
             ways_out=["Record the operators that fill the stack too."],
         )
     return moved(array, CPU)
+
+
+WIDTH = 110
+
+
+def array_code(array: np.ndarray[Any, Any]) -> str:
+    """``np.array([[1.5, nan]], dtype="float32")``: every element to the last bit; `nan` and `inf` are names."""
+    if array.size == 0:
+        return f'np.zeros({array.shape}, dtype="{array.dtype}")'
+    if array.dtype.kind == "c" and not np.isfinite(array).all():  # numpy writes nanj, which is no name
+        return f'{array_code(np.stack([array.real, array.imag], -1))}.view("{array.dtype}")[..., 0]'
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique", linewidth=WIDTH, legacy=False):
+        elements = np.array2string(array, separator=", ", prefix="np.array(")
+    return f'np.array({elements}, dtype="{array.dtype}")'
+
+
+def operator_code(op: Operator) -> str:
+    """An operator as code, without its device; one with nested nets comes out of a net's JSON form."""
+    plain = msgspec.structs.replace(op, device=None)
+    form: dict[str, Any] = msgspec.to_builtins(plain, enc_hook=nested_to_dict)
+    if any(isinstance(value, dict) for value in _arguments(form)):
+        net = pformat({"ops": [_without_devices(form)]}, width=WIDTH, sort_dicts=False)
+        return f"gradviz.Net.from_dict({net}).ops[0]"
+    known = lookup(op.type)
+    args = own_arguments(op, known and known.args)
+    arguments = f", args={pformat(args, width=WIDTH, sort_dicts=False)}" if args else ""
+    return f"gradviz.Operator({quoted(op.type)}, {_listed(op.inputs)}, {_listed(op.outputs)}{arguments})"
+
+
+def quoted(text: str) -> str:
+    """A text as code, whatever is in it."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _arguments(form: dict[str, Any]) -> list[Any]:
+    """The values of the arguments of an operator's JSON form."""
+    return list(form.get("args", {}).values())
+
+
+def _without_devices(form: Any) -> Any:
+    """A JSON form in which no operator says where it runs."""
+    if isinstance(form, list):
+        return [_without_devices(item) for item in form]
+    if not isinstance(form, dict):
+        return form
+    return {key: _without_devices(item) for key, item in form.items() if key != "device" or "type" not in form}
+
+
+def _listed(names: list[str]) -> str:
+    return f"[{', '.join(map(quoted, names))}]"

@@ -26,9 +26,7 @@ from comm.base_comm import BaseComm
 
 from ..debugger.document import BreakpointEntry, Marked, encode
 from .asking import Question, reply
-from .shown import Shown, clamp, follow
-
-__all__ = ["TARGET", "Channel", "kernel_channel"]
+from .session_protocol import Shown, clamp, follow
 
 logger = logging.getLogger(__name__)
 

@@ -8,9 +8,7 @@ from typing import Any
 
 from ..drawing import DARK, LIGHT, svg
 from . import kernel_shell, still
-from .shown import Shown
-
-__all__ = ["SESSION_TYPE", "mimebundle"]
+from .session_protocol import Shown
 
 SESSION_TYPE = "application/vnd.gradviz.session+json"
 """By this type the JupyterLab plugin knows an output of ours; it then uses the other forms in the bundle."""

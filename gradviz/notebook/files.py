@@ -8,8 +8,6 @@ from pathlib import Path
 
 from ..program import GradvizError
 
-__all__ = ["FileError", "write_whole"]
-
 
 class FileError(GradvizError):
     """A file that cannot be written or read.

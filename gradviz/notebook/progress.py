@@ -11,8 +11,6 @@ from typing import Any
 from ..debugger.journal import Progress, SoFar, Work
 from . import kernel_shell
 
-__all__ = ["shown_progress"]
-
 NAMES: dict[Work, str] = {"record": "Recording", "describe": "Document", "draw": "Drawing", "write": "Page"}
 DONE: dict[Work, str] = {
     "record": "Recorded",

@@ -13,9 +13,7 @@ import traitlets
 
 from ..debugger.document import Marked, encode
 from .asking import Question, reply
-from .shown import Shown, clamp, follow
-
-__all__ = ["DebuggerWidget"]
+from .session_protocol import Shown, clamp, follow
 
 logger = logging.getLogger(__name__)
 

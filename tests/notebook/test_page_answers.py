@@ -12,9 +12,9 @@ import pytest
 import gradviz
 from gradviz.debugger.document import Trace, decode, encode
 from gradviz.debugger.steering import path_of
-from gradviz.notebook.answered import Answers, answers
 from gradviz.notebook.asking import Question, answered
 from gradviz.notebook.page import page
+from gradviz.notebook.page_answers import Answers, answers
 from tests.debugger import loops
 from tests.debugger.answers.nets import overwritten
 from tests.notebook.test_page import Parts, chain

@@ -9,8 +9,6 @@ from typing import Any, Protocol
 from ..debugger.answers import Questions
 from ..debugger.document import Marked, Trace
 
-__all__ = ["Shown", "clamp", "follow"]
-
 
 class Shown(Protocol):
     """A session as widgets, outputs and the side panel see it."""

@@ -16,10 +16,8 @@ import msgspec
 from ..debugger.answers import Questions, by_name
 from ..debugger.document import Line, Revision, Trace, TraceEvent, Value
 from ..debugger.steering import path_of
+from . import ANSWERS
 from .asking import Name, Question, answered
-from .budget import ANSWERS
-
-__all__ = ["SECONDS", "Answers", "answers"]
 
 SECONDS = 2.0
 """How long a page may take to ask."""
