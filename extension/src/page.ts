@@ -3,7 +3,7 @@
 import type { Question } from "./model/answers/asking";
 import { missing, readPageAnswers, type Answering } from "./model/answers/page_answers";
 import { messageOf } from "./model/schema/json";
-import { createPatience } from "./views/shell/patience";
+import { createPatience } from "./views/shell/notices";
 import widget, { SHOWN, type Model, type State } from "./widget";
 
 /** A document has about so many characters for each that it takes in the page. */

@@ -9,8 +9,7 @@ import { readMarks } from "./model/schema/reader";
 import { element } from "./views/elements/dom";
 import { counted } from "./views/elements/numbers";
 import { createDebugger, type DebuggerView } from "./views/shell/debugger";
-import { createLostNotice, type LostNotice } from "./views/shell/lost";
-import { createPatience, type Patience } from "./views/shell/patience";
+import { createLostNotice, createPatience, type LostNotice, type Patience } from "./views/shell/notices";
 
 /** What the model holds: the traits of the same names in Python. */
 export interface State {

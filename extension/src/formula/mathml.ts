@@ -1,7 +1,6 @@
 // A formula as MathML, which browsers draw without any library and screen readers read: a tree of elements, then a page's.
 
-import { isName, parse, FUNCTIONS, type Part } from "./parser";
-import { onTheLine, tokensOf } from "./tokens";
+import { isName, onTheLine, parse, type Part, tokensOf, FUNCTIONS } from "./parser";
 
 export interface Markup {
   tag: string;

@@ -12,7 +12,7 @@ import { gradvizIcon } from "./icon";
 
 const CATEGORY = "Gradients";
 
-export const SHOW_PANEL = "gradviz:show-panel";
+const SHOW_PANEL = "gradviz:show-panel";
 const RUN_TO = "gradviz:run-to";
 
 interface Move {

@@ -8,7 +8,7 @@ import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import { JSONExt, type ReadonlyPartialJSONValue } from "@lumino/coreutils";
 import { Panel, Widget } from "@lumino/widgets";
 
-import { KERNEL_LOST } from "../views/shell/lost";
+import { KERNEL_LOST } from "../views/shell/notices";
 
 const SESSION = "application/vnd.gradviz.session+json";
 const WIDGET = "application/vnd.jupyter.widget-view+json";

@@ -3,15 +3,14 @@ import { test } from "node:test";
 
 import { slots } from "../../src/formula/naming";
 import { chainAt } from "../../src/lesson/chain";
-import { Lesson } from "../../src/lesson/lesson";
+import { ledgerAt, Lesson } from "../../src/lesson/lesson";
 import { isRight, numbersIn, questionAt, type Question } from "../../src/lesson/questions";
-import { ledgerAt } from "../../src/lesson/veil";
 import { looseWires, severalAt, toldAt, wiresBetween, type Wire } from "../../src/lesson/wires";
 import { gradientsOf } from "../../src/model/recording/gradients";
 import { linesById } from "../../src/model/recording/lines";
 import { forwardRun, numbersOf } from "../../src/model/recording/values";
 import type { Ledger, Line, Trace, TraceEvent, Value } from "../../src/model/schema";
-import { overlaps, place, pointsOf } from "../../src/views/graph/labels/placing";
+import { overlaps, place, pointsOf } from "../../src/views/graph/labels/spots";
 import { matrix, residualTrace } from "../fixture";
 import { loopTrace } from "../loop";
 

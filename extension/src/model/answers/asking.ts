@@ -2,7 +2,7 @@
 
 import { list, messageOf, optional, record, refuse, text, type Reader } from "../schema/json";
 
-export type Name = "why_none" | "provenance" | "versions" | "check" | "state" | "paths" | "diff" | "numbers";
+type Name = "why_none" | "provenance" | "versions" | "check" | "state" | "paths" | "diff" | "numbers";
 
 /** A method of the session, asked at a position; the session stays where it is. */
 export interface Question {
@@ -18,13 +18,13 @@ export type Block =
   | { kind: "grid"; title: string; head: string[]; rows: string[][]; foot: string };
 
 /** An answer; of a check and of numbers with its plain data. */
-export interface Answer {
+interface Answer {
   blocks: Block[];
   data: Record<string, unknown> | null;
 }
 
 /** Why there is no answer, and the ways out. */
-export interface Problem {
+interface Problem {
   problem: string;
   waysOut: string[];
   /** The reply that may come yet, where nothing was heard for long: to ask again can help. */
@@ -44,7 +44,7 @@ export function inPython({ question, arguments: given }: Question): string {
 const texts = list(text);
 
 /** A block is written as a row. */
-export const block: Reader<Block> = (found, path) => {
+const block: Reader<Block> = (found, path) => {
   if (!Array.isArray(found)) return refuse(path, "is no row of a block");
   const [kind, ...rest] = found as unknown[];
   if (kind === "paragraph") return { kind, text: text(rest[0], `${path}[1]`), isTitle: rest[1] === true };
@@ -67,7 +67,7 @@ const reply: Reader<Reply> = (found, path) => {
 };
 
 /** A line to a kernel: what is asked goes out by `send`, and `hear` takes in what comes back. */
-export interface Line {
+interface Line {
   ask: Ask;
   hear(message: unknown): void;
   /** Nobody answers any more. */

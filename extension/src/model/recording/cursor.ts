@@ -60,7 +60,7 @@ export function linesMade(lines: readonly Line[]): { all: number; by(position: n
 }
 
 /** Tells which lines can look different after a move, by their ids; `from` is null before anything was shown. */
-export type Touched = (from: number | null, to: number) => Set<string>;
+type Touched = (from: number | null, to: number) => Set<string>;
 
 /** A step touches few of the lines: views that look only at these stay quick in long programs. */
 export function touchedLines(trace: Trace): Touched {

@@ -14,7 +14,7 @@ export interface Group {
   mades: number[];
 }
 
-export interface Groups {
+interface Groups {
   byId: Map<string, Group>;
   /** The innermost group that holds a line. */
   of: Map<string, Group>;

@@ -1,6 +1,6 @@
-// The lines of a recording, and what their ids and the names of blob versions say.
+// The lines of a recording, what their ids and the names of blob versions say, and which keep the program from being run.
 
-import type { Line, Subnet, Trace } from "../schema";
+import type { Line, Obstacle, Subnet, Trace } from "../schema";
 import { memoized } from "./memoized";
 
 /** Every line: the outermost net's, then those of each nested net, forward before backward. */
@@ -50,4 +50,14 @@ export function bare(version: string): string {
 /** The version that a nested net kept under a name of its own, since it is overwritten; any other is itself. */
 export function original(version: string): string {
   return version.replace(/^(.+)\/_DO_OPERATOR_FWD_VERSION_([0-9]+)_@0$/, "$1@$2");
+}
+
+/** Why, and the ways out. */
+export function reason({ message, ways_out }: Obstacle): string {
+  return [message, ...ways_out].join(" ");
+}
+
+/** Whether a line is at fault. */
+export function isObstacle(trace: Trace, line: string): boolean {
+  return trace.obstacle?.lines.includes(line) ?? false;
 }

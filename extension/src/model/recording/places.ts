@@ -8,7 +8,7 @@ import { memoized } from "./memoized";
 
 const NOWHERE = -1;
 
-export interface Places {
+interface Places {
   /** Event -> the event that ends what it begins. */
   end: Int32Array;
   /** The reverse. */

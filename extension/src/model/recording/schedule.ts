@@ -2,7 +2,7 @@
 
 import type { Grad, Pool, Trace, Wait } from "../schema";
 
-export interface ScheduleState {
+interface ScheduleState {
   /** The functions that wait, the next one first. */
   heap: Wait[];
   /** The one that was taken out of the heap last. */

@@ -2,7 +2,7 @@
 
 import { button, element, type Child } from "./dom";
 
-export interface Choice<Name extends string> {
+interface Choice<Name extends string> {
   element: HTMLElement;
   /** Shows which one holds. */
   show(name: Name): void;

@@ -6,7 +6,7 @@ import { element, leave, type Attributes } from "./dom";
 let forms = 0;
 
 /** Where a form says what is wrong with the text in a field of it. */
-export interface Fault {
+interface Fault {
   element: HTMLElement;
   clear(): void;
   complain(error: ConditionError): void;

@@ -11,7 +11,7 @@ const AHEAD = 160;
 /** As long as nobody sees the list. */
 const UNSEEN = { width: 320, height: 600 };
 
-export interface Source {
+interface Source {
   /** What tells a row from the others; it stays when the list changes around it. */
   key(index: number): string;
   build(index: number): HTMLElement;
@@ -21,7 +21,7 @@ export interface Source {
   estimate(index: number, width: number): number;
 }
 
-export interface Windowed {
+interface Windowed {
   /** Shows so many rows of the source, all of which can be others than before. */
   fill(count: number): void;
   /** Measures the rows again, which may have become higher or lower. */

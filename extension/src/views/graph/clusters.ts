@@ -19,7 +19,7 @@ export interface Tree {
 }
 
 /** The clusters of a drawing, whichever of its parts have been read by now. */
-export interface Clusters extends Tree {
+interface Clusters extends Tree {
   /** The cluster that a node of the drawing opens, by its line or its group; undefined: it opens none. */
   opened(node: string): string | undefined;
   /** What has to be open for a line to be seen, and nothing else: the cluster that it lies in, null for none. */
@@ -81,7 +81,7 @@ export function clustersFrom(tree: Tree, cluster: string | null): string[] {
  * them, so that a loop does not open and close with each iteration. What a person opened stays open, and what a person
  * closed stays closed until the position comes back from outside.
  */
-export interface Opening {
+interface Opening {
   readonly open: ReadonlySet<string>;
   /** The position is in this nested net now; null: in the outermost one. */
   enter(net: string | null): void;

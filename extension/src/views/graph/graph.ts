@@ -11,7 +11,7 @@ import { createFocus } from "./focus";
 import { createOperators } from "./operators";
 import { createSearch } from "./search";
 
-export interface GraphView {
+interface GraphView {
   element: HTMLElement;
   /** `touched` holds the lines that can look different than before. */
   show(position: number, touched: Set<string>): void;

@@ -1,6 +1,6 @@
 // The table of the operators, the other form of the graph: one row for each forward operator, with what its gradient is.
 
-import { isMade, lastTold } from "../../lesson/veil";
+import { isMade, lastTold } from "../../lesson/lesson";
 import { hasRun } from "../../model/recording/cursor";
 import { bare, subnetOf } from "../../model/recording/lines";
 import { addTo } from "../../model/recording/lists";
@@ -14,7 +14,7 @@ import { createWindowed } from "../elements/windowed";
 /** Heights of a row, and the width from which on it is one line; pixels, as the style sheet has them. */
 const ROW = { wide: 26, narrow: 52, turn: 680 };
 
-export interface Operators {
+interface Operators {
   element: HTMLElement;
   open(): void;
   show(position: number): void;

@@ -7,7 +7,7 @@ import { textField } from "../elements/entry";
 
 const FOUND_BY = "Operators whose type, name or blobs have this in them, or #index; Enter goes to the next one, Escape ends the search (s)";
 
-export interface Search {
+interface Search {
   element: HTMLElement;
   focus(): void;
 }

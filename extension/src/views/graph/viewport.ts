@@ -1,7 +1,10 @@
 // The window onto a drawing: fit, zoom, pan and follow. The drawing has a size and its window scrolls: a pan lays
-// nothing out anew, which matters where the drawing has thousands of nodes.
+// nothing out anew, which matters where the drawing has thousands of nodes. Of a large one only what is near the window is
+// rendered: else a step in a net of a thousand operators would paint all of them again.
 
-import { createCulling } from "./culling";
+import { behind } from "../../model/recording/lists";
+import type { Span } from "./drawing/folds";
+import type { Part } from "./drawing/parts";
 import type { Drawing } from "./drawing/svg";
 
 const LARGEST = 4;
@@ -208,4 +211,60 @@ function drag(pane: HTMLElement, moved: (right: number, down: number) => void): 
   });
   pane.addEventListener("pointerup", () => (last = null));
   pane.addEventListener("pointercancel", () => (last = null));
+}
+
+/** Drawings of fewer parts are rendered whole. */
+const WORTHWHILE = 200;
+/** Parts higher than this many units of the drawing are rendered wherever the window is. */
+const TALL = 2000;
+/** What a part has beside its outline, its name above all, reaches no further. */
+const BESIDE = 40;
+
+interface Culling {
+  /** Renders parts, so that they can be measured. */
+  reveal(elements: Element[]): void;
+  /** Renders the parts near a stretch of the drawing's height, and only these. */
+  show(seen: Span): void;
+  /** The upper edge of a part, in units of the drawing; 0 for what is none. */
+  top(element: Element): number;
+}
+
+/** Nothing is rendered until `show` tells what is seen. */
+function createCulling(all: readonly Part[]): Culling {
+  const byElement = new Map<Element, Part>(all.map((part) => [part.element, part]));
+  // The Tab key goes from toggle to toggle, wherever the window is.
+  const culled = all.length < WORTHWHILE ? [] : all.filter(({ height, isToggle }) => !isToggle && height.to - height.from <= TALL);
+  culled.sort((a, b) => a.height.from - b.height.from);
+  const starts = Float64Array.from(culled, ({ height }) => height.from);
+  const rendered = new Set(all);
+  for (const part of culled) hide(part);
+  for (const part of rendered) part.fill();
+
+  function render(part: Part): void {
+    part.fill();
+    part.element.removeAttribute("data-far");
+    rendered.add(part);
+  }
+
+  function hide(part: Part): void {
+    part.element.setAttribute("data-far", "");
+    rendered.delete(part);
+  }
+
+  return {
+    reveal(elements) {
+      for (const element of elements) {
+        const part = byElement.get(element);
+        if (part && !rendered.has(part)) render(part);
+      }
+    },
+    show({ from, to }) {
+      const margin = to - from + BESIDE;
+      const [first, last] = [behind(starts, from - margin - TALL), behind(starts, to + margin)];
+      const near = new Set(culled.slice(first, last).filter(({ height }) => height.to >= from - margin));
+      for (const part of culled) if (rendered.has(part) && !near.has(part)) hide(part);
+      for (const part of near) if (!rendered.has(part)) render(part);
+    },
+    top: (element) => byElement.get(element)?.height.from ?? 0,
+  };
 }

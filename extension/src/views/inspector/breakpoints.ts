@@ -1,13 +1,12 @@
-// The inspector's Breakpoints tab: the list, a field that adds to it, and what log points have said.
+// The inspector's Breakpoints tab: the list, a field that adds to it, which hits of each count, and what log points have said.
 
 import { hitsOf, logBy, meaningOf, remarks, withBreakpoint } from "../../model/filters/breakpoints";
 import { after, runTo } from "../../model/filters/occurrences";
 import type { BreakpointEntry, Trace } from "../../model/schema";
-import { element, iconButton, linkButton, quiet, refill, ICONS } from "../elements/dom";
-import { entryForm } from "../elements/entry";
+import { type Attributes, element, iconButton, linkButton, quiet, refill, ICONS } from "../elements/dom";
+import { createFault, entryForm, textField } from "../elements/entry";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
-import { howForm } from "./hits";
 
 /** Messages of log points that are shown, the last ones. */
 const MESSAGES = 20;
@@ -119,4 +118,36 @@ export function runToTarget(trace: Trace, at: number, target: string, go: (to: n
   if (first !== null) return `No “${target}” after event ${at}; the first is event ${first}.`;
   const { problem } = meaningOf(trace, { on: target, log: null });
   return problem && /[<>=]/.test(target) ? problem.message : `Nothing matches “${target}”.`;
+}
+
+/** `change` gets the breakpoint with what was written. */
+function howForm(trace: Trace, entry: BreakpointEntry, change: (other: BreakpointEntry) => void): HTMLElement {
+  const field = (label: string, attributes: Attributes): Field => labelled(label, entry.on, attributes);
+  const ignore = field("Ignore the first", { type: "number", min: 0, step: 1, required: true, value: entry.ignore });
+  const every = field("Of the others count one in", { type: "number", min: 1, step: 1, required: true, value: entry.every });
+  const log = field("Log and do not stop", { type: "text", placeholder: "norm of {x} is {norm}", value: entry.log ?? "" });
+  const fault = createFault(log.input);
+  const set = element("button", { type: "submit", class: "gv-link", "aria-label": `Set what counts for ${entry.on}` }, "Set");
+  const form = element("form", { class: "gv-how" }, ignore.element, every.element, log.element, set, fault.element);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    fault.clear();
+    const said = log.input.value.trim();
+    const other = { ...entry, ignore: Number(ignore.input.value), every: Number(every.input.value), log: said === "" ? null : said };
+    const { problem } = meaningOf(trace, other);
+    if (problem) fault.complain(problem);
+    else change(other);
+  });
+  return form;
+}
+
+interface Field {
+  element: HTMLElement;
+  input: HTMLInputElement;
+}
+
+/** A field behind its label; to a screen reader it says which breakpoint it is of, too. */
+function labelled(label: string, on: string, attributes: Attributes): Field {
+  const input = textField({ ...attributes, "aria-label": `${label}: ${on}` });
+  return { element: element("label", {}, element("span", {}, label), input), input };
 }

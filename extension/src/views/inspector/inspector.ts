@@ -1,7 +1,6 @@
 // The inspector: what is known of the blobs in focus, in tabs.
 
-import type { Lesson } from "../../lesson/lesson";
-import { lastTold } from "../../lesson/veil";
+import { lastTold, type Lesson } from "../../lesson/lesson";
 import type { Answers } from "../../model/answers/answers";
 import { currentEvent, lineState, namesAt } from "../../model/recording/cursor";
 import { linesById, netOf, subnetOf } from "../../model/recording/lines";
@@ -10,23 +9,21 @@ import type { Merge, Trace } from "../../model/schema";
 import { element, quiet, refill } from "../elements/dom";
 import type { Navigation, View } from "../elements/navigation";
 import { createBreakpoints } from "./breakpoints";
-import { ledgerCard, ledgerList, ledgersFor } from "./ledger";
-import { mergeCard, mergeFor } from "./merge";
+import { ledgerCard, ledgerList, ledgersFor, mergeCard, mergeFor } from "./ledger";
 import { changesSince, checkCards, pathsCard, stateAnswer, versionsCards, whyCards } from "./questions";
 import { roundChoice } from "./rounds";
 import { stateCards } from "./state";
-import type { Corner } from "./table";
+import { blobChoice, type Corner, type Seen, valueCard } from "./value";
 import { createTabs } from "./tabs";
-import { blobChoice, valueCard, type Seen } from "./value";
 import { watchCards, watchForm } from "./watch";
 
 const TABS = ["Value", "Ledger", "Why", "Versions", "Check", "State", "Breakpoints", "Watch"] as const;
-export type Tab = (typeof TABS)[number];
+type Tab = (typeof TABS)[number];
 
 /** The kinds of events that are about the state of a schedule. */
 const OF_STATE = ["Visited", "GradWritten"];
 
-export interface Inspector extends View {
+interface Inspector extends View {
   /** Shows the blobs of one line instead of the event's; null goes back to the event. */
   select(line: string | null): void;
   /** Shows the breakpoints and watches that there are. */

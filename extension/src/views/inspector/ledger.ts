@@ -1,12 +1,12 @@
-// The inspector's Ledger tab: how much of a blob's gradient came from where.
+// The inspector's Ledger tab: how much of a blob's gradient came from where, and what a merge of a sparse gradient's rows changed.
 
-import { isAdded, ledgerAt } from "../../lesson/veil";
+import { isAdded, ledgerAt } from "../../lesson/lesson";
 import { placesOf } from "../../model/recording/places";
 import { loopAround, roundText, valueOf } from "../../model/recording/values";
-import type { Contribution, Ledger, Scalar, Trace, Value } from "../../model/schema";
+import type { Contribution, Ledger, Merge, Scalar, SliceName, Trace, Value } from "../../model/schema";
 import { describe, picture, NOT_YET, NOT_YET_IN_SHORT } from "../elements/array";
-import { element, leave, linkButton, quiet, version, type Child } from "../elements/dom";
-import { counted, percent, quantity, NOT_COMPUTED } from "../elements/numbers";
+import { type Child, element, leave, linkButton, quiet, version } from "../elements/dom";
+import { count, counted, percent, quantity, NOT_COMPUTED } from "../elements/numbers";
 import { columns } from "./rounds";
 
 /** A loop can have thousands of iterations: so many contributions are shown before the rest is asked for. */
@@ -144,4 +144,53 @@ function rounded(cosine: Scalar): Scalar {
 
 function cell(tag: "th" | "td", text: string, className = ""): HTMLElement {
   return element(tag, className ? { class: className } : {}, text);
+}
+
+/** The merge that goes with a position, or with the blobs of a line that was chosen. */
+export function mergeFor(merges: readonly Merge[], position: number, chosen: readonly string[] | null): Merge | undefined {
+  if (chosen === null) return merges.find((merge) => merge.at === position);
+  return merges.find((merge) => chosen.includes(merge.after.indices) || chosen.includes(merge.after.values));
+}
+
+export function mergeCard(trace: Trace, merge: Merge): HTMLElement {
+  const caption = element("caption", {}, "rows of the gradient of ", ...version(merge.blob));
+  const slices = [rowsOf("before", merge.before, merge.rows_before), rowsOf("after", merge.after, merge.rows_after)];
+  const table = element("table", { class: "gv-ledger" }, caption, element("tbody", {}, ...slices, ...repeats(merge)));
+  table.append(element("tfoot", {}, note(`Rows of equal index became their ${merge.aggregator}. ${change(merge)}`)));
+  return element("div", { class: "gv-card" }, table, ...pictures(trace, merge));
+}
+
+function rowsOf(when: string, slice: SliceName, rows: number | null): HTMLElement {
+  const name = element("td", {}, `${when} `, element("code", {}, ...version(slice.values)));
+  if (rows === null) return element("tr", {}, name, element("td", { class: "gv-not-computed" }, NOT_COMPUTED));
+  return element("tr", {}, name, element("td", { class: "gv-share" }, element("b", {}, counted(rows, "row"))));
+}
+
+function repeats(merge: Merge): HTMLElement[] {
+  const most = merge.most_repeated[0];
+  if (!most) return [];
+  const head = element("tr", {}, element("th", {}, "index"), element("th", {}, "times before"));
+  const rows = merge.most_repeated.map(({ index, times }) =>
+    element("tr", {}, element("td", {}, count(index)), element("td", { class: "gv-share" }, shareBar(times / most.times), count(times))),
+  );
+  const left = (merge.rows_after ?? 0) - rows.length;
+  return [head, ...rows, ...(left > 0 ? [note(`${count(left)} more, none more often`)] : [])];
+}
+
+/** What the merge did to the gradient as a dense array. */
+function change(merge: Merge): string {
+  if (merge.difference === null) return "Nothing was run, so its effect is not known.";
+  if (merge.difference === 0) return "As a dense array the gradient is the same.";
+  return `As dense arrays they differ by at most ${quantity(merge.difference)}.`;
+}
+
+function pictures(trace: Trace, merge: Merge): Child[] {
+  return [merge.before.values, merge.after.values].flatMap((blob) => {
+    const value = trace.values[blob];
+    return value ? [element("div", {}, element("code", {}, ...version(blob)), picture(blob, value))] : [];
+  });
+}
+
+function note(text: string): HTMLElement {
+  return element("tr", {}, element("td", { class: "gv-note", colspan: 2 }, text));
 }

@@ -1,6 +1,6 @@
 // The inspector's tabs Why, Versions, Check and State, and the paths of the Ledger tab: what Python answers.
 
-import { isMade, isSettled } from "../../lesson/veil";
+import { isMade, isSettled } from "../../lesson/lesson";
 import type { Question, Reply } from "../../model/answers/asking";
 import { currentEvent, forwardLine } from "../../model/recording/cursor";
 import { forwardOf, linesById, numberOf, subnetOf } from "../../model/recording/lines";

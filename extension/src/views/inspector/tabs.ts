@@ -5,7 +5,7 @@ import { button, element } from "../elements/dom";
 /** So many pixels beside the tab that is shown stay in sight: they tell that there are others. */
 const BESIDE = 24;
 
-export interface Tabs<Name extends string> {
+interface Tabs<Name extends string> {
   element: HTMLElement;
   /** Shows which tab is open. */
   show(name: Name): void;

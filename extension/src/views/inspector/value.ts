@@ -1,15 +1,15 @@
-// The inspector's Value tab: the blobs in focus, and what is known of the one that is chosen.
+// The inspector's Value tab: the blobs in focus, and what is known of the one that is chosen: numbers as a heat map or as a
+// table, or of a scope blob the workspaces on its stack.
 
-import { computedAt, isComputed, loopAround, makerOf, roundText, valueOf, type Place } from "../../model/recording/values";
+import type { Reply } from "../../model/answers/asking";
+import { blobsIn, computedAt, forwardIteration, isComputed, loopAround, makerOf, type Place, roundText, valueOf, workspacesOn } from "../../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../../model/schema";
 import { describe, histogram, note, picture, NOT_YET } from "../elements/array";
 import { createChoice } from "../elements/choice";
-import { element, version, type Child } from "../elements/dom";
-import { count, quantity, NOT_COMPUTED } from "../elements/numbers";
-import type { Asking } from "./answer";
+import { type Child, element, leave, linkButton, quiet, turnButton, version } from "../elements/dom";
+import { count, counted, quantity, NOT_COMPUTED } from "../elements/numbers";
+import { answerCard, type Asking, shownReply } from "./answer";
 import { asked } from "./questions";
-import { numbersTable, type Corner } from "./table";
-import { workspacesCard } from "./workspaces";
 
 /** The blobs to choose from; `choose` gets the one that is clicked. */
 export function blobChoice(blobs: readonly string[], chosen: string, choose: (blob: string) => void): HTMLElement {
@@ -114,4 +114,109 @@ function statistics(value: Value): HTMLElement {
     table.append(element("div", { role: "listitem", class: isBad ? "gv-bad" : false }, ...pair));
   }
   return table;
+}
+
+/** Rows and columns of a page, as the kernel cuts them. */
+const ROWS = 24;
+const COLUMNS = 16;
+
+/** Where a page begins. */
+export interface Corner {
+  row: number;
+  column: number;
+}
+
+/** The table of a blob; `corner` is null for what the document has of it, `turn` goes to another page. */
+function numbersTable(asking: Asking, blob: string, value: Value, corner: Corner | null, turn: (corner: Corner) => void): HTMLElement {
+  const isWhole = value.preview.length >= value.rows && (value.preview[0]?.length ?? 0) >= value.columns;
+  if (corner === null) {
+    const more = linkButton(() => turn({ row: 0, column: 0 }), `All ${count(value.rows)} × ${count(value.columns)} numbers`);
+    return element("div", { class: "gv-card" }, table(blob, value.preview, { row: 0, column: 0 }), ...(isWhole ? [] : [more]));
+  }
+  const { row, column } = corner;
+  const shown = (_: Asking, reply: Reply): HTMLElement[] => {
+    const numbers = "blocks" in reply ? (reply.data?.["numbers"] as Scalar[][] | undefined) : undefined;
+    return numbers ? [table(blob, numbers, corner)] : shownReply(asking, reply);
+  };
+  // A version has one value, whenever it is asked for.
+  const question = { question: "numbers" as const, arguments: [blob, row, column], position: asking.trace.events.length };
+  const rows = pager("rows", row, ROWS, value.rows, (to) => turn({ row: to, column }));
+  const columns = pager("columns", column, COLUMNS, value.columns, (to) => turn({ row, column: to }));
+  return element("div", { class: "gv-card" }, element("div", { class: "gv-pagers" }, rows, columns), answerCard(asking, question, shown));
+}
+
+/** "rows 24 to 47 of 64", and the ways to the pages before and behind. */
+function pager(what: string, start: number, size: number, all: number, go: (start: number) => void): HTMLElement {
+  const turn = (way: "before" | "behind"): HTMLElement => {
+    const to = way === "before" ? start - size : start + size;
+    return turnButton(`${what} ${way}`, way, to >= 0 && to < all ? () => go(to) : null);
+  };
+  const text = `${what} ${count(start)} to ${count(Math.min(all, start + size) - 1)} of ${count(all)}`;
+  return element("span", { class: "gv-pager" }, turn("before"), text, turn("behind"));
+}
+
+function table(blob: string, numbers: Scalar[][], { row, column }: Corner): HTMLElement {
+  const width = Math.max(0, ...numbers.map((one) => one.length));
+  const head = Array.from({ length: width }, (_, index) => element("th", { scope: "col" }, String(column + index)));
+  const body = numbers.map((one, index) => {
+    const cells = one.map((number) => element("td", typeof number === "number" ? {} : { class: "gv-bad" }, quantity(number)));
+    return element("tr", {}, element("th", { scope: "row" }, String(row + index)), ...cells);
+  });
+  const made = element("table", { class: "gv-numbers-table" }, element("thead", {}, element("tr", {}, element("td"), ...head)), element("tbody", {}, ...body));
+  return element("div", { class: "gv-wide", role: "region", tabindex: 0, "aria-label": `numbers of ${blob}` }, made);
+}
+
+/** More are shown when they are asked for. */
+const SHOWN = 12;
+
+function workspacesCard(trace: Trace, stack: number): HTMLElement {
+  const runs = workspacesOn(trace, stack);
+  const head = element("b", {}, `stack of ${counted(runs.length, "workspace")}`);
+  const card = element("div", { class: "gv-card gv-workspaces" }, head);
+  if (runs.length === 0) card.append(quiet("No workspace is left on it."));
+  let shown = 0;
+  const show = (): void => {
+    const some = runs.slice(shown, shown + SHOWN);
+    more.before(...some.map((frame, index) => workspace(trace, frame, shown + index === 0)));
+    shown += some.length;
+    more.textContent = `${counted(runs.length - shown, "workspace")} below`;
+    if (shown < runs.length) return;
+    leave(more);
+    more.hidden = true;
+  };
+  const more = linkButton(show);
+  card.append(more);
+  show();
+  return card;
+}
+
+function workspace(trace: Trace, frame: number | null, isTop: boolean): HTMLElement {
+  const title = frame === null ? "from before this recording" : titleOf(trace, frame);
+  const summary = element("summary", {}, title, element("span", { class: "gv-note" }, isTop ? " on top" : ""));
+  const item = element("details", {}, summary);
+  if (frame === null) return item;
+  item.addEventListener("toggle", () => {
+    if (item.open && item.childElementCount === 1) item.append(contents(trace, frame));
+  });
+  return item;
+}
+
+/** "iteration 3 of While #2", "Do #4". */
+function titleOf(trace: Trace, frame: number): string {
+  const round = loopAround(trace, frame);
+  if (round) return `iteration ${forwardIteration(round)} of While #${round.operator}`;
+  return `Do #${trace.frames[frame]?.operator ?? ""}`;
+}
+
+function contents(trace: Trace, frame: number): HTMLElement {
+  const blobs = blobsIn(trace, frame);
+  const shown = element("div", { class: "gv-card" });
+  const choose = (blob: string): void => {
+    choice.show(blob);
+    const value = valueOf(trace, frame, blob);
+    if (value) shown.replaceChildren(element("b", {}, describe(value)), picture(blob, value));
+  };
+  const choice = createChoice("gv-chips", "Blobs in this workspace", blobs, (blob) => ({ content: version(blob) }), choose);
+  if (blobs[0] !== undefined) choose(blobs[0]);
+  return element("div", { class: "gv-card" }, choice.element, shown);
 }

@@ -8,10 +8,10 @@ import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 import { isSum } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";
-import { nestedIn, titleKey, type Part } from "./nests";
+import { nestedIn, titleKey, type Part } from "./rows";
 import { createSection, type Section, type Shared } from "./section";
 
-export interface Program {
+interface Program {
   element: HTMLElement;
   /** `touched` holds the lines that can look different than before. */
   show(position: number, touched: ReadonlySet<string>): void;

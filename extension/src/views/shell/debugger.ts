@@ -19,12 +19,11 @@ import { createProgram } from "../program/program";
 import { createTimeline } from "../timeline/timeline";
 import { createCrumbs } from "./crumbs";
 import { createFormula } from "./formula";
-import { act, helpCard, type Keyboard } from "./keys";
+import { act, helpCard, keepShortcutsAway, type Keyboard } from "./keys";
 import { createNarration } from "./narration";
-import { keepShortcutsAway } from "./shortcuts";
 import { createToolbar } from "./toolbar";
 
-export interface Host {
+interface Host {
   /** The person moved to another position in this view. Not called for `setPosition`. */
   onPosition(position: number): void;
   /** The person changed breakpoints or watches in this view. Not called for `setMarks`. */

@@ -9,7 +9,7 @@ import { isSum, labelOf, look, mark } from "../elements/kinds";
 import type { View } from "../elements/navigation";
 import { counted } from "../elements/numbers";
 
-export interface Narration extends View {
+interface Narration extends View {
   /** Says what became of a run, until the next move. */
   say(text: string): void;
   dispose(): void;

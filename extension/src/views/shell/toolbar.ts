@@ -1,6 +1,6 @@
 // The toolbar: few, labelled buttons, "run to", and where we are.
 
-import { reason } from "../../model/recording/obstacle";
+import { reason } from "../../model/recording/lines";
 import type { Trace } from "../../model/schema";
 import { createChoice } from "../elements/choice";
 import { button, element, icon, type Child } from "../elements/dom";
@@ -10,7 +10,7 @@ import type { Navigation, View } from "../elements/navigation";
 /** More suggestions than this help nobody and slow the list down. */
 const SUGGESTIONS = 300;
 
-export interface Toolbar extends View {
+interface Toolbar extends View {
   /** Shows whether teaching mode is on. */
   teach(isOn: boolean): void;
   /** Shows whether the table stands in the place of the graph. */

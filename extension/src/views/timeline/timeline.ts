@@ -1,12 +1,15 @@
-// The timeline: every event as a mark, a playhead, and a slider that moves it.
+// The timeline: every event as a mark, a band wherever the recording is inside nested nets, a playhead, and a slider that
+// moves it.
 
 import { currentEvent } from "../../model/recording/cursor";
+import { linesById } from "../../model/recording/lines";
 import { behind } from "../../model/recording/lists";
+import { placesOf } from "../../model/recording/places";
 import type { Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
 import { labelOf, look, mark } from "../elements/kinds";
 import type { Navigation, View } from "../elements/navigation";
-import { createSpans } from "./spans";
+import { counted } from "../elements/numbers";
 
 /** Marks nearer than this many pixels would touch: then one mark stands for several events. */
 const SPACING = 9;
@@ -20,7 +23,7 @@ interface Bucket {
   from: number;
 }
 
-export interface Timeline extends View {
+interface Timeline extends View {
   dispose(): void;
 }
 
@@ -112,4 +115,58 @@ function followPointer(target: HTMLElement, track: HTMLElement, moved: (fraction
   target.addEventListener("pointermove", (event) => {
     if (target.hasPointerCapture(event.pointerId)) report(event);
   });
+}
+
+/** Iterations nearer than this many pixels are not told apart. */
+const ROUND_SPACING = 4;
+
+interface Span {
+  from: number;
+  to: number;
+  title: string;
+  /** The positions at which its iterations begin. */
+  rounds: number[];
+}
+
+function createSpans(trace: Trace): { element: HTMLElement; draw(width: number): void } {
+  const box = element("div", { class: "gv-spans", "aria-hidden": "true" });
+  const spans = findSpans(trace);
+  const length = Math.max(1, trace.events.length);
+  const percent = (positions: number): string => `${(100 * positions) / length}%`;
+
+  function draw(width: number): void {
+    box.replaceChildren(
+      ...spans.map(({ from, to, title, rounds }) => {
+        const band = element("span", { class: "gv-span", title });
+        band.style.left = percent(from);
+        band.style.width = percent(to - from);
+        const isRoomy = rounds.length > 1 && ((to - from) * width) / length / rounds.length >= ROUND_SPACING;
+        for (const round of isRoomy ? rounds : []) {
+          const tick = element("i");
+          tick.style.left = `${(100 * (round - from)) / (to - from)}%`;
+          band.append(tick);
+        }
+        return band;
+      }),
+    );
+  }
+
+  return { element: box, draw };
+}
+
+/** One for each operator of the outermost net, each time that it goes into nested nets. */
+function findSpans(trace: Trace): Span[] {
+  const { around, end } = placesOf(trace);
+  const spans = new Map<number, Span>();
+  trace.events.forEach((event, number) => {
+    if (event.kind !== "EnteredSubnet" || around[number] !== -1) return;
+    const span = spans.get(event.group) ?? { from: number, to: number, title: "", rounds: [] };
+    spans.set(event.group, span);
+    span.to = (end[number] ?? number) + 1;
+    const frame = event.frame === null ? undefined : trace.frames[event.frame];
+    if (event.detail["argument"] === "loop_net" && frame) span.rounds.push(number + 1);
+    const type = linesById(trace).get(event.lines[0] ?? "")?.type ?? "nested net";
+    span.title = span.rounds.length > 0 ? `${type}: ${counted(span.rounds.length, "iteration")}` : type;
+  });
+  return [...spans.values()];
 }

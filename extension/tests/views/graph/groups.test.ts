@@ -5,7 +5,7 @@ import { parseTrace } from "../../../src/model/document/parse";
 import { groupOfNode, groupsAround, groupsOf } from "../../../src/model/recording/groups";
 import type { NodeGroup, Trace } from "../../../src/model/schema";
 import { isBeside, lay, spoken, type Level } from "../../../src/views/graph/drawing/levels";
-import { neighbourhood } from "../../../src/views/graph/hops";
+import { neighbourhood } from "../../../src/views/graph/focus";
 import { matching } from "../../../src/views/graph/search";
 import { residualTrace } from "../../fixture";
 

@@ -31,7 +31,7 @@ export interface Drawing {
 }
 
 /** What the tool tip of a node says after its text, where the drawing brings none; "" for nothing. */
-export type NameOf = (node: string) => string;
+type NameOf = (node: string) => string;
 
 /** A drawing as it was read, of which pictures are made. */
 export interface Source {

@@ -8,8 +8,7 @@ import { svgElement } from "../../elements/dom";
 import { quantity, NOT_COMPUTED } from "../../elements/numbers";
 import { offset, type Box } from "../drawing/parts";
 import type { Drawing } from "../drawing/svg";
-import { place } from "./placing";
-import { edgeLabels, looseLabels, measured, GAP, type Extent, type Planned, type Scene } from "./spots";
+import { edgeLabels, type Extent, looseLabels, measured, place, type Planned, type Scene, GAP } from "./spots";
 
 /** So many labels have places; the others are shown only where the event is. */
 const MOST = 200;

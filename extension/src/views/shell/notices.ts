@@ -1,4 +1,4 @@
-// What the widget says when there is no kernel behind it any more.
+// What the widget says beside the debugger: that its kernel is gone, or what is being opened.
 
 import { element } from "../elements/dom";
 
@@ -40,4 +40,36 @@ export function createLostNotice(host: HTMLElement): LostNotice {
     whenLost: (listener) => void listeners.push(listener),
     dispose: () => host.removeEventListener(KERNEL_LOST, tell),
   };
+}
+
+/** Documents of more characters than this take a fifth of a second and more. */
+const LONG = 2_000_000;
+
+export interface Patience {
+  /** Shows a text, and returns when it can be seen; shows nothing of a document that is opened at once. */
+  say(text: string): Promise<void>;
+  /** Takes the text away. */
+  end(): void;
+}
+
+/** For a document of so many characters, above what `host` shows. */
+export function createPatience(host: HTMLElement, characters: number): Patience {
+  const notice = element("p", { class: "gradviz gv-opening", role: "status" });
+  return {
+    async say(text) {
+      if (characters < LONG) return;
+      notice.textContent = text;
+      if (!notice.isConnected) host.prepend(notice);
+      await painted();
+    },
+    end: () => notice.remove(),
+  };
+}
+
+/** A page that nobody sees has no frames, and nobody waits for it either. */
+function painted(): Promise<void> {
+  return new Promise((resolve) => {
+    if (document.hidden) setTimeout(resolve);
+    else requestAnimationFrame(() => setTimeout(resolve));
+  });
 }
