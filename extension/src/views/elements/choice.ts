@@ -2,12 +2,6 @@
 
 import { button, element, type Child } from "./dom";
 
-interface Choice<Name extends string> {
-  element: HTMLElement;
-  /** Shows which one holds. */
-  show(name: Name): void;
-}
-
 /** How a choice looks: joined like the parts of a switch, or each for itself. */
 type Shape = "gv-segments" | "gv-chips";
 
@@ -23,7 +17,7 @@ export function createChoice<Name extends string>(
   names: readonly Name[],
   face: (name: Name) => Face,
   choose: (name: Name) => void,
-): Choice<Name> {
+) {
   let shown: Name | null = null;
   const buttons = names.map((name) => {
     const { title, content = [name] } = face(name);
@@ -31,7 +25,8 @@ export function createChoice<Name extends string>(
   });
   return {
     element: element("div", { class: shape, role: "group", "aria-label": label }, ...buttons),
-    show(name) {
+    /** Shows which one holds. */
+    show(name: Name) {
       shown = name;
       buttons.forEach((one, index) => one.setAttribute("aria-pressed", String(names[index] === name)));
     },

@@ -5,14 +5,7 @@ import { element, leave, type Attributes } from "./dom";
 
 let forms = 0;
 
-/** Where a form says what is wrong with the text in a field of it. */
-interface Fault {
-  element: HTMLElement;
-  clear(): void;
-  complain(error: ConditionError): void;
-}
-
-export function createFault(input: HTMLInputElement): Fault {
+export function createFault(input: HTMLInputElement) {
   const id = `gv-fault-${++forms}`;
   const fault = element("div", { class: "gv-misread", id, role: "alert", hidden: true });
 

@@ -21,20 +21,8 @@ interface Source {
   estimate(index: number, width: number): number;
 }
 
-interface Windowed {
-  /** Shows so many rows of the source, all of which can be others than before. */
-  fill(count: number): void;
-  /** Measures the rows again, which may have become higher or lower. */
-  measure(): void;
-  /** Scrolls a row to the middle, if it is out of sight. */
-  reveal(index: number): void;
-  /** Has a row in the page wherever the window is, so that it keeps the focus. */
-  keep(index: number): void;
-  dispose(): void;
-}
-
 /** Fills `box`, which scrolls. */
-export function createWindowed(box: HTMLElement, source: Source): Windowed {
+export function createWindowed(box: HTMLElement, source: Source) {
   const sheet = element("div", { class: "gv-sheet" });
   const measured = new Map<string, number>();
   const rows = new Map<string, HTMLElement>();
@@ -119,6 +107,7 @@ export function createWindowed(box: HTMLElement, source: Source): Windowed {
     box.scrollTop = to;
   }
 
+  /** Scrolls a row to the middle, if it is out of sight. */
   function reveal(index: number): void {
     revealed = index;
     const isSeen = top(index) >= scrolled && top(index + 1) <= scrolled + height;
@@ -147,15 +136,18 @@ export function createWindowed(box: HTMLElement, source: Source): Windowed {
   resizes.observe(box);
 
   return {
-    fill(length) {
+    /** Shows so many rows of the source, all of which can be others than before. */
+    fill(length: number) {
       revealed = -1;
       tops = new Float64Array(length + 1);
       place();
       draw();
     },
+    /** Measures the rows again, which may have become higher or lower. */
     measure: draw,
     reveal,
-    keep(index) {
+    /** Has a row in the page wherever the window is, so that it keeps the focus. */
+    keep(index: number) {
       kept = index;
     },
     dispose: () => resizes.disconnect(),

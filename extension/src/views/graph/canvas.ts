@@ -11,30 +11,7 @@ import { clustersFrom, clustersOf, createOpening, dressToggles, type Toggles } f
 import type { Drawing, Source } from "./drawing/svg";
 import { labelled, type Labels } from "./labels/labels";
 import { createMarking, type Marking } from "./marking";
-import { createViewport, type Viewport } from "./viewport";
-
-export interface Canvas {
-  element: HTMLElement;
-  /** What is said of labels of wires that have no place. */
-  note: HTMLElement;
-  viewport: Viewport;
-  /** `touched` holds the lines that can look different than before. */
-  show(position: number, touched: Set<string>): void;
-  /** Outlines a line, or the closed group that it is in, and brings it into view; null outlines none. */
-  select(line: string | null): void;
-  /** Marks the groups in which breakpoints stand. */
-  mark(breakpoints: readonly BreakpointEntry[]): void;
-  /** Opens what a line lies in. */
-  reveal(line: string): void;
-  /** Outlines the lines that match a search, or the closed groups that hold some. */
-  match(lines: readonly string[]): void;
-  /** Shows these lines alone, and `still` in sight; null shows all. */
-  keep(lines: ReadonlySet<string> | null, still: string): void;
-  /** Shows what the wires carry, or takes it away. */
-  teach(isOn: boolean): void;
-  /** Opens the group or nested net that stands for a line, or closes the one that the line is in. */
-  toggle(line: string): void;
-}
+import { createViewport } from "./viewport";
 
 interface Picture extends Pick<Drawing, "svg" | "parts"> {
   marking: Marking;
@@ -43,7 +20,9 @@ interface Picture extends Pick<Drawing, "svg" | "parts"> {
   labels: Labels | null;
 }
 
-export function createCanvas(trace: Trace, source: Source, navigation: Navigation): Canvas {
+export type Canvas = ReturnType<typeof createCanvas>;
+
+export function createCanvas(trace: Trace, source: Source, navigation: Navigation) {
   const clusters = clustersOf(trace, source);
   const opening = createOpening(clusters);
   const everything = allLines(trace).map((line) => line.id);
@@ -55,6 +34,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
   let isTaught = false;
   let picture = draw();
   const scroller = element("div", { class: "gv-window" }, picture.svg);
+  /** What is said of labels of wires that have no place. */
   const note = element("div", { class: "gv-placeless gv-note", hidden: true });
   const viewport = createViewport(scroller, picture);
 
@@ -109,6 +89,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
     redraw([node]);
   }
 
+  /** `touched` holds the lines that can look different than before. */
   function show(position: number, touched: Set<string>): void {
     const before = opening.open;
     const event = currentEvent(trace, position);
@@ -126,6 +107,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
     return node;
   }
 
+  /** Outlines a line, or the closed group that it is in, and brings it into view; null outlines none. */
   function select(line: string | null): void {
     if (line === null && selected === null) return;
     if (selected !== null) picture.marking.seen(selected)?.removeAttribute("data-selected");
@@ -146,35 +128,41 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
     viewport,
     show,
     select,
-    mark(entries) {
+    /** Marks the groups in which breakpoints stand. */
+    mark(entries: readonly BreakpointEntry[]) {
       breakpoints = entries;
       picture.marking.mark(entries);
     },
-    reveal(line) {
+    /** Opens what a line lies in. */
+    reveal(line: string) {
       const cluster = clusters.holding(line);
       if (cluster === null || picture.marking.node(line)) return;
       opening.show(cluster);
       redraw([line]);
     },
-    match(lines) {
+    /** Outlines the lines that match a search, or the closed groups that hold some. */
+    match(lines: readonly string[]) {
       matches = lines;
       outlineMatches();
     },
-    keep(lines, still) {
+    /** Shows these lines alone, and `still` in sight; null shows all. */
+    keep(lines: ReadonlySet<string> | null, still: string) {
       kept = lines && withAround(trace, lines, (line) => clustersFrom(clusters, clusters.holding(line)));
       redraw([still]);
       if (!source.isFixed) viewport.begin();
       const node = picture.marking.seen(still);
       if (node) viewport.follow([node]);
     },
-    teach(isOn) {
+    /** Shows what the wires carry, or takes it away. */
+    teach(isOn: boolean) {
       if (isOn === isTaught) return;
       isTaught = isOn;
       const marked = redraw([]);
       viewport.begin();
       viewport.follow(marked);
     },
-    toggle(line) {
+    /** Opens the group or nested net that stands for a line, or closes the one that the line is in. */
+    toggle(line: string) {
       const closed = picture.marking.node(line) ? clusters.opened(line) : undefined;
       const cluster = closed ?? clustersFrom(clusters, clusters.holding(line)).reverse().find((one) => !opening.open.has(one)) ?? clusters.holding(line);
       if (cluster !== null) toggle(cluster, line);

@@ -81,17 +81,7 @@ export function clustersFrom(tree: Tree, cluster: string | null): string[] {
  * them, so that a loop does not open and close with each iteration. What a person opened stays open, and what a person
  * closed stays closed until the position comes back from outside.
  */
-interface Opening {
-  readonly open: ReadonlySet<string>;
-  /** The position is in this nested net now; null: in the outermost one. */
-  enter(net: string | null): void;
-  /** The person opens or closes a cluster. */
-  toggle(cluster: string): void;
-  /** The person wants to see what is in a cluster. */
-  show(cluster: string): void;
-}
-
-export function createOpening(tree: Tree): Opening {
+export function createOpening(tree: Tree) {
   const byHand = new Set<string>();
   const byPosition = new Set<string>();
   const closed = new Set<string>();
@@ -116,7 +106,8 @@ export function createOpening(tree: Tree): Opening {
     get open() {
       return open;
     },
-    enter(net) {
+    /** The position is in this nested net now; null: in the outermost one. */
+    enter(net: string | null) {
       here = clustersFrom(tree, net === null ? null : tree.showing(net));
       const outer = here[here.length - 1];
       for (const cluster of byPosition) if (outermost(cluster) !== outer) byPosition.delete(cluster);
@@ -124,7 +115,8 @@ export function createOpening(tree: Tree): Opening {
       for (const cluster of here) byPosition.add(cluster);
       settle();
     },
-    toggle(cluster) {
+    /** The person opens or closes a cluster. */
+    toggle(cluster: string) {
       if (open.has(cluster)) {
         byHand.delete(cluster);
         byPosition.delete(cluster);
@@ -132,7 +124,8 @@ export function createOpening(tree: Tree): Opening {
       } else openByHand(cluster);
       settle();
     },
-    show(cluster) {
+    /** The person wants to see what is in a cluster. */
+    show(cluster: string) {
       for (const one of clustersFrom(tree, cluster)) {
         closed.delete(one);
         byHand.add(one);
@@ -142,13 +135,7 @@ export function createOpening(tree: Tree): Opening {
   };
 }
 
-/** The marks of what can open, and the title bars of what is. */
-export interface Toggles {
-  /** The line or group whose mark has the focus, if any has. */
-  focused(): string | null;
-  focus(line: string | null): void;
-  readonly count: number;
-}
+export type Toggles = ReturnType<typeof dressToggles>;
 
 /**
  * Makes the marks of a drawing act. `opened` gives the cluster that a node opens, undefined for none; `toggle` gets the
@@ -159,7 +146,7 @@ export function dressToggles(
   opened: (node: string) => string | undefined,
   open: ReadonlySet<string>,
   toggle: (cluster: string, node: string) => void,
-): Toggles {
+) {
   const buttons = new Map<string, SVGElement>();
   for (const [id, group] of drawing.byId) {
     const mark = id.startsWith("node-") ? group.querySelector("polygon.mark") : null;
@@ -177,8 +164,9 @@ export function dressToggles(
     if (bar) press(bar, () => toggle(id.slice("cluster-".length), id.slice("cluster-".length)));
   }
   return {
+    /** The line or group whose mark has the focus, if any has. */
     focused: () => [...buttons].find(([, one]) => one === document.activeElement)?.[0] ?? null,
-    focus: (line) => (line === null ? undefined : buttons.get(line)?.focus({ preventScroll: true })),
+    focus: (line: string | null) => (line === null ? undefined : buttons.get(line)?.focus({ preventScroll: true })),
     count: buttons.size,
   };
 }

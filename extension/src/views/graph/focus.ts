@@ -9,16 +9,8 @@ import { counted } from "../elements/numbers";
 
 const MOST = 5;
 
-interface Focus {
-  element: HTMLElement;
-  readonly isOn: boolean;
-  /** Focuses on a line, or shows all again. */
-  toggle(line: string | undefined): void;
-  end(): void;
-}
-
 /** `keep` shows these lines alone, null all, and the second one where it was. */
-export function createFocus(trace: Trace, keep: (lines: ReadonlySet<string> | null, line: string) => void): Focus {
+export function createFocus(trace: Trace, keep: (lines: ReadonlySet<string> | null, line: string) => void) {
   let hops = 2;
   let centre: string | null = null;
   const words = element("span", { role: "status" });
@@ -55,7 +47,8 @@ export function createFocus(trace: Trace, keep: (lines: ReadonlySet<string> | nu
     get isOn() {
       return centre !== null;
     },
-    toggle(line) {
+    /** Focuses on a line, or shows all again. */
+    toggle(line: string | undefined) {
       if (centre !== null) end();
       else if (line !== undefined) show(line);
     },

@@ -11,30 +11,7 @@ import { createFocus } from "./focus";
 import { createOperators } from "./operators";
 import { createSearch } from "./search";
 
-interface GraphView {
-  element: HTMLElement;
-  /** `touched` holds the lines that can look different than before. */
-  show(position: number, touched: Set<string>): void;
-  select(line: string | null): void;
-  /** Marks the groups in which breakpoints stand. */
-  mark(breakpoints: readonly BreakpointEntry[]): void;
-  fit(): void;
-  /** Shows what the wires carry and veils what comes later, or takes it back. */
-  teach(isOn: boolean): void;
-  /** Shows the table of the operators, or the graph. */
-  table(isTable: boolean): void;
-  /** Puts the focus into the search field, and ends what hides the rest of the graph. */
-  find(): void;
-  /** Shows what lies near a line alone, or all again. */
-  toggleFocus(line: string | undefined): void;
-  /** Ends the focus; false: there was none. */
-  endFocus(): boolean;
-  /** Opens or closes the group around a line. */
-  toggleGroup(line: string | undefined): void;
-  dispose(): void;
-}
-
-export function createGraph(trace: Trace, navigation: Navigation): GraphView {
+export function createGraph(trace: Trace, navigation: Navigation) {
   const pane = element("div", { class: "gv-pane gv-graph", role: "region", "aria-label": "Graph" });
   const canvas = createDrawn(trace, navigation, pane);
   const operators = createOperators(trace, navigation);
@@ -64,37 +41,45 @@ export function createGraph(trace: Trace, navigation: Navigation): GraphView {
 
   return {
     element: pane,
-    show(position, touched) {
+    /** `touched` holds the lines that can look different than before. */
+    show(position: number, touched: Set<string>) {
       canvas?.show(position, touched);
       operators.show(position);
     },
-    select(line) {
+    select(line: string | null) {
       selected = line;
       canvas?.select(line);
       operators.select(line);
     },
-    mark: (breakpoints) => canvas?.mark(breakpoints),
+    /** Marks the groups in which breakpoints stand. */
+    mark: (breakpoints: readonly BreakpointEntry[]) => canvas?.mark(breakpoints),
     fit: () => canvas?.viewport.fit(),
-    teach(isOn) {
+    /** Shows what the wires carry and veils what comes later, or takes it back. */
+    teach(isOn: boolean) {
       canvas?.teach(isOn);
       operators.teach(isOn);
     },
-    table(isTable) {
+    /** Shows the table of the operators, or the graph. */
+    table(isTable: boolean) {
       pane.classList.toggle("gv-tabular", isTable);
       if (isTable) operators.open();
       else operators.element.hidden = true;
     },
+    /** Puts the focus into the search field, and ends what hides the rest of the graph. */
     find() {
       focus.end();
       search.focus();
     },
-    toggleFocus: (line) => canvas && focus.toggle(selected ?? line),
+    /** Shows what lies near a line alone, or all again. */
+    toggleFocus: (line: string | undefined) => canvas && focus.toggle(selected ?? line),
+    /** Ends the focus; false: there was none. */
     endFocus() {
       const wasOn = focus.isOn;
       focus.end();
       return wasOn;
     },
-    toggleGroup(line) {
+    /** Opens or closes the group around a line. */
+    toggleGroup(line: string | undefined) {
       const at = selected ?? line;
       if (at !== undefined) canvas?.toggle(at);
     },

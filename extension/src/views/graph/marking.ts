@@ -11,18 +11,6 @@ import { svgElement } from "../elements/dom";
 import { isSum } from "../elements/kinds";
 import type { Drawing } from "./drawing/svg";
 
-export interface Marking {
-  /** The lines that the drawing shows, by the elements of their nodes. */
-  byElement: Map<Element, string>;
-  /** Gives the lines the looks that they have at a position; returns what to look at: what is current or new, else where we are. */
-  show(position: number, touched: Iterable<string>): Element[];
-  node(line: string): SVGElement | undefined;
-  /** The node of a line or a group or, where that is in closed groups, of the innermost group that is drawn. */
-  seen(line: string): SVGElement | undefined;
-  /** Marks the groups in which lines have breakpoints. */
-  mark(breakpoints: readonly BreakpointEntry[]): void;
-}
-
 interface Drawn {
   element: SVGElement;
   classes: string;
@@ -40,12 +28,15 @@ interface DrawnEdge extends Drawn {
   drawn: string;
 }
 
-export function createMarking(trace: Trace, drawing: Drawing): Marking {
+export type Marking = ReturnType<typeof createMarking>;
+
+export function createMarking(trace: Trace, drawing: Drawing) {
   const nodes = findNodes(trace, drawing);
   const edges = findEdges(trace, drawing);
   const groups = createGroupMarking(trace, drawing);
   let here: Element | undefined;
 
+  /** Gives the lines the looks that they have at a position; returns what to look at: what is current or new, else where we are. */
   function show(position: number, touched: Iterable<string>): Element[] {
     const event = currentEvent(trace, position);
     const marked: Element[] = [];
@@ -76,10 +67,13 @@ export function createMarking(trace: Trace, drawing: Drawing): Marking {
   }
 
   return {
-    byElement: new Map([...nodes.values()].map((node) => [node.element, node.line.id])),
+    /** The lines that the drawing shows, by the elements of their nodes. */
+    byElement: new Map<Element, string>([...nodes.values()].map((node) => [node.element, node.line.id])),
     show,
-    node: (line) => nodes.get(line)?.element ?? groups.node(line),
-    seen: (line) => nodes.get(line)?.element ?? groups.node(line) ?? groupsAround(groupsOf(trace), line).map(({ id }) => groups.node(id)).find(Boolean),
+    node: (line: string) => nodes.get(line)?.element ?? groups.node(line),
+    /** The node of a line or a group or, where that is in closed groups, of the innermost group that is drawn. */
+    seen: (line: string) => nodes.get(line)?.element ?? groups.node(line) ?? groupsAround(groupsOf(trace), line).map(({ id }) => groups.node(id)).find(Boolean),
+    /** Marks the groups in which lines have breakpoints. */
     mark: groups.mark,
   };
 }
@@ -123,14 +117,6 @@ function served(drawing: Drawing, end: string): string {
   return [...node.classList].find((word) => word.startsWith("to-"))?.slice("to-".length) ?? end;
 }
 
-interface GroupMarking {
-  /** Gives the groups around the lines `touched` their looks; returns those in which we are, where the line itself is not among `drawn`. */
-  show(position: number, touched: Iterable<string>, drawn: ReadonlyMap<string, unknown>): Element[];
-  /** The forward node of a group, by the name of either of its nodes. */
-  node(node: string): SVGElement | undefined;
-  mark(breakpoints: readonly BreakpointEntry[]): void;
-}
-
 interface GroupNode {
   element: SVGElement;
   isForward: boolean;
@@ -140,7 +126,7 @@ interface GroupNode {
   classes: string;
 }
 
-function createGroupMarking(trace: Trace, drawing: Drawing): GroupMarking {
+function createGroupMarking(trace: Trace, drawing: Drawing) {
   const groups = groupsOf(trace);
   const nodes = new Map<string, GroupNode[]>();
   for (const id of groups.byId.keys()) {
@@ -150,6 +136,7 @@ function createGroupMarking(trace: Trace, drawing: Drawing): GroupMarking {
   }
   const obstacles = new Set((trace.obstacle?.lines ?? []).flatMap((line) => groupsAround(groups, line)));
 
+  /** Gives the groups around the lines `touched` their looks; returns those in which we are, where the line itself is not among `drawn`. */
   function show(position: number, touched: Iterable<string>, drawn: ReadonlyMap<string, unknown>): Element[] {
     if (nodes.size === 0) return [];
     const event = currentEvent(trace, position);
@@ -179,6 +166,7 @@ function createGroupMarking(trace: Trace, drawing: Drawing): GroupMarking {
     const text = !isNew && !isCurrent ? progress : node.isForward ? `here: #${/\d+$/.exec(lines.find(own) ?? visited ?? "")?.[0] ?? ""}` : `here · ${progress}`;
     if (classes !== node.classes) node.element.setAttribute("class", classes);
     if (node.detail && node.detail.textContent !== text) node.detail.textContent = text;
+    /** The forward node of a group, by the name of either of its nodes. */
     node.classes = classes;
   }
 
@@ -194,7 +182,9 @@ function createGroupMarking(trace: Trace, drawing: Drawing): GroupMarking {
     }
   }
 
-  return { show, node: (node) => (nodes.get(groupOfNode(groups, node)?.id ?? "") ?? [])[0]?.element, mark };
+  /** The forward node of a group, by the name of either of its nodes. */
+  const node = (name: string): SVGElement | undefined => (nodes.get(groupOfNode(groups, name)?.id ?? "") ?? [])[0]?.element;
+  return { show, node, mark };
 }
 
 function groupNode(element: SVGElement, isForward: boolean): GroupNode {

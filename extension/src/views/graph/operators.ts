@@ -14,16 +14,6 @@ import { createWindowed } from "../elements/windowed";
 /** Heights of a row, and the width from which on it is one line; pixels, as the style sheet has them. */
 const ROW = { wide: 26, narrow: 52, turn: 680 };
 
-interface Operators {
-  element: HTMLElement;
-  open(): void;
-  show(position: number): void;
-  select(line: string | null): void;
-  /** A lesson began or ended: in one, what comes later is not told. */
-  teach(isOn: boolean): void;
-  dispose(): void;
-}
-
 interface Entry {
   line: Line;
   /** "#3", in a nested net "s0 #3". */
@@ -46,7 +36,7 @@ const COLUMNS: [Column | null, string, string][] = [
   ["norm", "‖∂‖", "the norm of the gradient of what it writes"], ["made", "made", "when it was made"], ["ran", "ran", "when it ran"],
 ];
 
-export function createOperators(trace: Trace, navigation: Navigation): Operators {
+export function createOperators(trace: Trace, navigation: Navigation) {
   const entries = readEntries(trace);
   const built = new Map<string, Row>();
   let sorted = entries;
@@ -176,17 +166,18 @@ export function createOperators(trace: Trace, navigation: Navigation): Operators
       update();
       if (selected !== null) reveal(selected);
     },
-    show(at) {
+    show(at: number) {
       position = at;
       if (isMoving() && !pane.hidden) arrange();
       update();
     },
-    teach(isOn) {
+    /** A lesson began or ended: in one, what comes later is not told. */
+    teach(isOn: boolean) {
       isVeiled = isOn;
       if (!pane.hidden) arrange();
       update();
     },
-    select(line) {
+    select(line: string | null) {
       selected = line;
       if (line !== null) reveal(line);
       update();

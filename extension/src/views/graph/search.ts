@@ -7,13 +7,8 @@ import { textField } from "../elements/entry";
 
 const FOUND_BY = "Operators whose type, name or blobs have this in them, or #index; Enter goes to the next one, Escape ends the search (s)";
 
-interface Search {
-  element: HTMLElement;
-  focus(): void;
-}
-
 /** `match` gets what matches, and `lead` the one that the person goes to. */
-export function createSearch(trace: Trace, match: (lines: string[]) => void, lead: (line: string) => void): Search {
+export function createSearch(trace: Trace, match: (lines: string[]) => void, lead: (line: string) => void) {
   const input = textField({ "aria-label": "Search the graph", placeholder: "Find…  type, blob, #2", title: FOUND_BY });
   const count = element("span", { class: "gv-note", role: "status" });
   let found: string[] = [];

@@ -17,22 +17,12 @@ const NARROW = 0.4;
 const NATURAL = 1.15;
 const MARGIN = 8;
 
-export interface Viewport {
-  fit(): void;
-  /** As a drawing is shown at first: all of it, or, where that could not be read, the top of it. */
-  begin(): void;
-  zoom(factor: number): void;
-  /** Pans to have the elements in sight; not at all when they are. */
-  follow(elements: Element[]): void;
-  /** Shows another drawing at the same scale, its element `now` where `before` was; all of the drawing where it fits. */
-  replace(drawing: Pictured, before: Element | null, now: Element | null): void;
-  dispose(): void;
-}
-
 type Pictured = Pick<Drawing, "svg" | "parts">;
 
+export type Viewport = ReturnType<typeof createViewport>;
+
 /** `pane` is the window and scrolls; the drawing lies in it and has a viewBox. */
-export function createViewport(pane: HTMLElement, drawing: Pictured): Viewport {
+export function createViewport(pane: HTMLElement, drawing: Pictured) {
   let { svg } = drawing;
   let { y: upper, width, height } = svg.viewBox.baseVal;
   let scale = 0;
@@ -79,6 +69,7 @@ export function createViewport(pane: HTMLElement, drawing: Pictured): Viewport {
     untouched = true;
   }
 
+  /** As a drawing is shown at first: all of it, or, where that could not be read, the top of it. */
   function begin(): void {
     const { across, whole } = fittingScales();
     if (whole >= READABLE) fit();
@@ -96,6 +87,7 @@ export function createViewport(pane: HTMLElement, drawing: Pictured): Viewport {
     untouched = false;
   }
 
+  /** Pans to have the elements in sight; not at all when they are. */
   function follow(elements: Element[]): void {
     followed = elements;
     if (elements.length === 0 || pane.clientWidth === 0) return;
@@ -108,6 +100,7 @@ export function createViewport(pane: HTMLElement, drawing: Pictured): Viewport {
     if (down !== 0) pane.scrollTop += down;
   }
 
+  /** Shows another drawing at the same scale, its element `now` where `before` was; all of the drawing where it fits. */
   function replace(other: Pictured, before: Element | null, now: Element | null): void {
     const isSeen = pane.clientWidth > 0 && scale > 0;
     const outgoing = { svg, culling };
@@ -220,17 +213,8 @@ const TALL = 2000;
 /** What a part has beside its outline, its name above all, reaches no further. */
 const BESIDE = 40;
 
-interface Culling {
-  /** Renders parts, so that they can be measured. */
-  reveal(elements: Element[]): void;
-  /** Renders the parts near a stretch of the drawing's height, and only these. */
-  show(seen: Span): void;
-  /** The upper edge of a part, in units of the drawing; 0 for what is none. */
-  top(element: Element): number;
-}
-
 /** Nothing is rendered until `show` tells what is seen. */
-function createCulling(all: readonly Part[]): Culling {
+function createCulling(all: readonly Part[]) {
   const byElement = new Map<Element, Part>(all.map((part) => [part.element, part]));
   // The Tab key goes from toggle to toggle, wherever the window is.
   const culled = all.length < WORTHWHILE ? [] : all.filter(({ height, isToggle }) => !isToggle && height.to - height.from <= TALL);
@@ -252,19 +236,22 @@ function createCulling(all: readonly Part[]): Culling {
   }
 
   return {
-    reveal(elements) {
+    /** Renders parts, so that they can be measured. */
+    reveal(elements: Element[]) {
       for (const element of elements) {
         const part = byElement.get(element);
         if (part && !rendered.has(part)) render(part);
       }
     },
-    show({ from, to }) {
+    /** Renders the parts near a stretch of the drawing's height, and only these. */
+    show({ from, to }: Span) {
       const margin = to - from + BESIDE;
       const [first, last] = [behind(starts, from - margin - TALL), behind(starts, to + margin)];
       const near = new Set(culled.slice(first, last).filter(({ height }) => height.to >= from - margin));
       for (const part of culled) if (rendered.has(part) && !near.has(part)) hide(part);
       for (const part of near) if (!rendered.has(part)) render(part);
     },
-    top: (element) => byElement.get(element)?.height.from ?? 0,
+    /** The upper edge of a part, in units of the drawing; 0 for what is none. */
+    top: (element: Element) => byElement.get(element)?.height.from ?? 0,
   };
 }

@@ -41,18 +41,11 @@ export function createBreakpoints(trace: Trace, navigation: Navigation): (positi
   };
 }
 
-/** A breakpoint in the list. */
-interface Item {
-  element: HTMLElement;
-  /** All that the breakpoint is: another one has another row. */
-  key: string;
-  isUnfolded(): boolean;
-  tell(position: number, last: number): void;
-}
-
 const keyOf = (entry: BreakpointEntry): string => JSON.stringify(entry);
 
-function createItem(trace: Trace, entry: BreakpointEntry, isUnfolded: boolean, change: (other: BreakpointEntry) => void, drop: () => void): Item {
+type Item = ReturnType<typeof createItem>;
+
+function createItem(trace: Trace, entry: BreakpointEntry, isUnfolded: boolean, change: (other: BreakpointEntry) => void, drop: () => void) {
   const isWrong = meaningOf(trace, entry).problem !== null;
   const check = element("input", { type: "checkbox", "aria-label": `${entry.log === null ? "Stop" : "Log"} at ${entry.on}`, disabled: isWrong });
   check.checked = entry.enabled;
@@ -71,9 +64,10 @@ function createItem(trace: Trace, entry: BreakpointEntry, isUnfolded: boolean, c
   const row = element("div", { class: "gv-entry" }, check, text, count, ...(isWrong ? [] : [how]), remove);
   return {
     element: element("div", { role: "listitem", class: entry.enabled ? "" : "gv-off" }, row, form),
+    /** All that the breakpoint is: another one has another row. */
     key: keyOf(entry),
     isUnfolded: () => !form.hidden,
-    tell(position, last) {
+    tell(position: number, last: number) {
       remark.textContent = remarks(trace, entry, last);
       remark.hidden = remark.textContent === "";
       count.textContent = isWrong ? "" : hitText(hitsOf(trace, entry), position, last);
@@ -141,13 +135,10 @@ function howForm(trace: Trace, entry: BreakpointEntry, change: (other: Breakpoin
   return form;
 }
 
-interface Field {
-  element: HTMLElement;
-  input: HTMLInputElement;
-}
+type Field = ReturnType<typeof labelled>;
 
 /** A field behind its label; to a screen reader it says which breakpoint it is of, too. */
-function labelled(label: string, on: string, attributes: Attributes): Field {
+function labelled(label: string, on: string, attributes: Attributes) {
   const input = textField({ ...attributes, "aria-label": `${label}: ${on}` });
   return { element: element("label", {}, element("span", {}, label), input), input };
 }

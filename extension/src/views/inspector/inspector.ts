@@ -7,7 +7,7 @@ import { linesById, netOf, subnetOf } from "../../model/recording/lines";
 import { isComputed, roundsOf, type Place } from "../../model/recording/values";
 import type { Merge, Trace } from "../../model/schema";
 import { element, quiet, refill } from "../elements/dom";
-import type { Navigation, View } from "../elements/navigation";
+import type { Navigation } from "../elements/navigation";
 import { createBreakpoints } from "./breakpoints";
 import { ledgerCard, ledgerList, ledgersFor, mergeCard, mergeFor } from "./ledger";
 import { changesSince, checkCards, pathsCard, stateAnswer, versionsCards, whyCards } from "./questions";
@@ -23,22 +23,6 @@ type Tab = (typeof TABS)[number];
 /** The kinds of events that are about the state of a schedule. */
 const OF_STATE = ["Visited", "GradWritten"];
 
-interface Inspector extends View {
-  /** Shows the blobs of one line instead of the event's; null goes back to the event. */
-  select(line: string | null): void;
-  /** Shows the breakpoints and watches that there are. */
-  mark(): void;
-  /** Shows a tab, as if a person had chosen it. */
-  open(tab: Tab): void;
-  /** Shows numbers as a table or as a heat map, whichever they were not. */
-  toggleTable(): void;
-  /** A lesson began or ended. */
-  teach(): void;
-  /** The blob that is shown, or would be in the Value tab. */
-  blob(): string | undefined;
-  dispose(): void;
-}
-
 /** What the person chose of the inspector. */
 export interface Chosen {
   /** While there is none, the tab follows the event. */
@@ -47,9 +31,10 @@ export interface Chosen {
   areNumbersInTable: boolean;
 }
 
-export function createInspector(trace: Trace, navigation: Navigation, chosen: Chosen, answers: Answers, lesson: Lesson): Inspector {
+export function createInspector(trace: Trace, navigation: Navigation, chosen: Chosen, answers: Answers, lesson: Lesson) {
   const asking = { trace, answers, navigation, isVeiled: () => lesson.isOn };
   const panel = element("div", { class: "gv-inside", role: "tabpanel", tabindex: 0 });
+  /** Shows a tab, as if a person had chosen it. */
   const open = (tab: Tab): void => {
     chosen.tab = tab;
     draw();
@@ -156,6 +141,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     return blob !== null && found.includes(blob) ? blob : (found.find((one) => isOfNet(trace, where().subnet, one)) ?? found[0]);
   }
 
+  /** Shows the breakpoints and watches that there are. */
   function mark(): void {
     if (chosen.tab === "Breakpoints" || chosen.tab === "Watch") redraw();
   }
@@ -172,6 +158,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     };
   }
 
+  /** Shows numbers as a table or as a heat map, whichever they were not. */
   function toggleTable(): void {
     if ((chosen.tab ?? "Value") === "Value") chosen.areNumbersInTable = !chosen.areNumbersInTable;
     else chosen.tab = "Value";
@@ -209,16 +196,19 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     mark,
     open,
     toggleTable,
+    /** A lesson began or ended. */
     teach: draw,
+    /** The blob that is shown, or would be in the Value tab. */
     blob: () => inFocus(blobs()),
-    show(to) {
+    show(to: number) {
       position = to;
       blob = null;
       round = null;
       corner = null;
       draw();
     },
-    select(line) {
+    /** Shows the blobs of one line instead of the event's; null goes back to the event. */
+    select(line: string | null) {
       if (line === selected) return;
       selected = line;
       blob = null;

@@ -5,15 +5,8 @@ import { button, element } from "../elements/dom";
 /** So many pixels beside the tab that is shown stay in sight: they tell that there are others. */
 const BESIDE = 24;
 
-interface Tabs<Name extends string> {
-  element: HTMLElement;
-  /** Shows which tab is open. */
-  show(name: Name): void;
-  dispose(): void;
-}
-
 /** While a tab has the focus, the arrow keys move between them; `choose` gets the one that a person opens. */
-export function createTabs<Name extends string>(label: string, names: readonly Name[], choose: (name: Name) => void): Tabs<Name> {
+export function createTabs<Name extends string>(label: string, names: readonly Name[], choose: (name: Name) => void) {
   const buttons = names.map((name) => button(() => choose(name), { role: "tab", "data-name": name }, name));
   const row = element("div", { class: "gv-tabs", role: "tablist", "aria-label": label }, ...buttons);
   let shown: HTMLElement | undefined;
@@ -41,7 +34,8 @@ export function createTabs<Name extends string>(label: string, names: readonly N
   resizes.observe(row);
   return {
     element: row,
-    show(name) {
+    /** Shows which tab is open. */
+    show(name: Name) {
       const chosen = buttons[names.indexOf(name)];
       if (chosen === shown) return;
       shown = chosen;

@@ -10,17 +10,10 @@ import type { Trace, Value } from "../../model/schema";
 import { glance, DIGITS, NOT_YET } from "../elements/array";
 import { element, marked } from "../elements/dom";
 import { textField } from "../elements/entry";
-import type { Navigation, View } from "../elements/navigation";
+import type { Navigation } from "../elements/navigation";
 import { quantity } from "../elements/numbers";
 
-interface PredictView extends View {
-  /** Takes a key that is part of an answer: 1 to 4, or the beginning of a number; false where it means nothing. */
-  answer(key: string): boolean;
-  /** Whether a prediction waits to be revealed. */
-  isAnswered(): boolean;
-}
-
-export function createPredict(trace: Trace, navigation: Navigation, lesson: Lesson): PredictView {
+export function createPredict(trace: Trace, navigation: Navigation, lesson: Lesson) {
   const outcome = element("span", { class: "gv-predicted", role: "status" });
   const hint = element("span", { class: "gv-note" });
   const asked = element("div", { class: "gv-question", "aria-live": "polite" });
@@ -52,7 +45,7 @@ export function createPredict(trace: Trace, navigation: Navigation, lesson: Less
 
   return {
     element: panel,
-    show(position) {
+    show(position: number) {
       panel.hidden = !lesson.isOn;
       if (!lesson.isOn) return;
       at = position;
@@ -67,7 +60,8 @@ export function createPredict(trace: Trace, navigation: Navigation, lesson: Less
       const chain = chainRows(trace, position);
       panel.replaceChildren(predict, chain);
     },
-    answer(key) {
+    /** Takes a key that is part of an answer: 1 to 4, or the beginning of a number; false where it means nothing. */
+    answer(key: string) {
       const index = /^[1-9]$/.test(key) ? Number(key) - 1 : -1;
       if (buttons[index]) {
         choose(index);
@@ -79,6 +73,7 @@ export function createPredict(trace: Trace, navigation: Navigation, lesson: Less
       lesson.predict(at, key);
       return true;
     },
+    /** Whether a prediction waits to be revealed. */
     isAnswered: () => lesson.isOn && lesson.predictedAt(at) !== null,
   };
 }

@@ -11,18 +11,7 @@ import type { Navigation } from "../elements/navigation";
 import { nestedIn, titleKey, type Part } from "./rows";
 import { createSection, type Section, type Shared } from "./section";
 
-interface Program {
-  element: HTMLElement;
-  /** `touched` holds the lines that can look different than before. */
-  show(position: number, touched: ReadonlySet<string>): void;
-  /** Outlines one line and brings it into view; null outlines none. */
-  select(line: string | null): void;
-  /** Marks the lines at which breakpoints stand. */
-  mark(breakpoints: readonly BreakpointEntry[]): void;
-  dispose(): void;
-}
-
-export function createProgram(trace: Trace, navigation: Navigation): Program {
+export function createProgram(trace: Trace, navigation: Navigation) {
   const shared: Shared = { trace, position: 0, breakpoints: [], open: new Set(), rounds: new Map() };
   const { open } = shared;
   const sections = { forward: createSection("forward", shared), backward: createSection("backward", shared) };
@@ -99,6 +88,7 @@ export function createProgram(trace: Trace, navigation: Navigation): Program {
     if (isBackward !== false && net.backward_owner !== null) setOpen(net.backward_owner, true);
   }
 
+  /** `touched` holds the lines that can look different than before. */
   function show(position: number, touched: ReadonlySet<string>): void {
     const event = currentEvent(trace, position);
     shared.position = position;
@@ -108,6 +98,7 @@ export function createProgram(trace: Trace, navigation: Navigation): Program {
     for (const section of both) section.show(touched, about.filter((id) => section.has(id)).pop());
   }
 
+  /** Outlines one line and brings it into view; null outlines none. */
   function select(line: string | null): void {
     if (line === null && selected === null) return;
     selected = line;
@@ -124,6 +115,7 @@ export function createProgram(trace: Trace, navigation: Navigation): Program {
     setOpen(owner, true);
   }
 
+  /** Marks the lines at which breakpoints stand. */
   function mark(breakpoints: readonly BreakpointEntry[]): void {
     shared.breakpoints = breakpoints;
     for (const section of both) section.mark();

@@ -22,24 +22,9 @@ export interface Shared {
   rounds: Map<string, string>;
 }
 
-export interface Section {
-  head: HTMLElement;
-  body: HTMLElement;
-  has(line: string): boolean;
-  /** Shows the lines `touched` as they are at the position, and one line where it can be seen. */
-  show(touched: Iterable<string>, line: string | undefined): void;
-  /** Outlines a line where it can be seen; null outlines none. */
-  select(line: string | null): void;
-  mark(): void;
-  /** What is open is something else. */
-  fill(): void;
-  /** Moves the focus so many lines on; false: there are no more. */
-  walk(from: string, by: 1 | -1): boolean;
-  enter(at: "first" | "last"): void;
-  dispose(): void;
-}
+export type Section = ReturnType<typeof createSection>;
 
-export function createSection(part: Part, shared: Shared): Section {
+export function createSection(part: Part, shared: Shared) {
   const { trace } = shared;
   const title = part === "forward" ? "Forward" : "Backward";
   const count = element("span", { class: "gv-count" });
@@ -91,6 +76,7 @@ export function createSection(part: Part, shared: Shared): Section {
     return ROW.first + ROW.more * (Math.ceil(lengthOf(item.line) / columns) - 1);
   }
 
+  /** Shows the lines `touched` as they are at the position, and one line where it can be seen. */
   function show(touched: Iterable<string>, line: string | undefined): void {
     count.textContent = part === "forward" ? counted(made.all, "operator") : `${made.by(shared.position)} of ${made.all} made${trace.obstacle ? ", none run" : ""}`;
     let isOther = false;
@@ -108,12 +94,14 @@ export function createSection(part: Part, shared: Shared): Section {
     if (at !== undefined) list.reveal(at);
   }
 
+  /** Outlines a line where it can be seen; null outlines none. */
   function select(line: string | null): void {
     for (const one of [selected, line]) rows.get(one ?? "")?.element.classList.toggle("gv-selected", one === line);
     selected = line;
     if (line !== null) reveal(line);
   }
 
+  /** What is open is something else. */
   function fill(): void {
     const hadFocus = body.contains(document.activeElement);
     items = itemsOf(trace, part, shared.open);
@@ -158,18 +146,19 @@ export function createSection(part: Part, shared: Shared): Section {
   return {
     head,
     body,
-    has: (line) => places.has(line),
+    has: (line: string) => places.has(line),
     show,
     select,
     mark: () => rows.forEach((row) => markRow(row, shared.breakpoints)),
     fill,
-    walk(from, by) {
+    /** Moves the focus so many lines on; false: there are no more. */
+    walk(from: string, by: 1 | -1) {
       const to = next(places.get(from) ?? 0, by);
       if (!items[to]) return false;
       focus(to);
       return true;
     },
-    enter: (at) => focus(at === "first" ? 0 : next(items.length, -1)),
+    enter: (at: "first" | "last") => focus(at === "first" ? 0 : next(items.length, -1)),
     dispose: list.dispose,
   };
 }

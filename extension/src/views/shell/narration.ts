@@ -6,14 +6,7 @@ import { roundText } from "../../model/recording/values";
 import type { EventKind, Trace, TraceEvent } from "../../model/schema";
 import { code, element, marked, rewinding, svgElement, version, type Child } from "../elements/dom";
 import { isSum, labelOf, look, mark } from "../elements/kinds";
-import type { View } from "../elements/navigation";
 import { counted } from "../elements/numbers";
-
-interface Narration extends View {
-  /** Says what became of a run, until the next move. */
-  say(text: string): void;
-  dispose(): void;
-}
 
 /** Pixels of a line of text. */
 const LINE = 20;
@@ -22,7 +15,7 @@ const FEWEST_LINES = 2;
 /** So many of the longest narrations are laid out to see how many lines they take. */
 const CANDIDATES = 3;
 
-export function createNarration(trace: Trace): Narration {
+export function createNarration(trace: Trace) {
   const kind = element("b", { class: "gv-kind" });
   const sentence = element("span", { class: "gv-sentence" });
   const outcome = element("span", { class: "gv-outcome" });
@@ -48,7 +41,13 @@ export function createNarration(trace: Trace): Narration {
     next.replaceChildren(...(coming ? ["next: ", ...subject(trace, coming), " ", element("kbd", {}, "→")] : ["the end"]));
   }
 
-  return { element: bar, show, say: (text) => outcome.replaceChildren(text), dispose: () => resizes.disconnect() };
+  return {
+    element: bar,
+    show,
+    /** Says what became of a run, until the next move. */
+    say: (text: string) => outcome.replaceChildren(text),
+    dispose: () => resizes.disconnect(),
+  };
 }
 
 function tell(trace: Trace, position: number, kind: HTMLElement, sentence: HTMLElement): void {

@@ -7,23 +7,15 @@ export const KERNEL_LOST = "gradviz-kernel-lost";
 
 const WORDS = "The kernel behind this is gone. Stepping goes on, over what was recorded; code in cells does not follow.";
 
-export interface LostNotice {
-  /** An empty line of text until the kernel is lost. */
-  element: HTMLElement;
-  readonly isLost: boolean;
-  /** The kernel is lost. */
-  tell(): void;
-  /** Calls back when it is. */
-  whenLost(listener: () => void): void;
-  dispose(): void;
-}
+export type LostNotice = ReturnType<typeof createLostNotice>;
 
 /** A notice that speaks when `tell` is called, or the event happens inside of `host`. */
-export function createLostNotice(host: HTMLElement): LostNotice {
+export function createLostNotice(host: HTMLElement) {
   const notice = element("div", { class: "gv-lost", role: "status" });
   const listeners: (() => void)[] = [];
   let isLost = false;
 
+  /** The kernel is lost. */
   function tell(): void {
     isLost = true;
     notice.textContent = WORDS;
@@ -32,12 +24,14 @@ export function createLostNotice(host: HTMLElement): LostNotice {
 
   host.addEventListener(KERNEL_LOST, tell);
   return {
+    /** An empty line of text until the kernel is lost. */
     element: notice,
     get isLost() {
       return isLost;
     },
     tell,
-    whenLost: (listener) => void listeners.push(listener),
+    /** Calls back when it is. */
+    whenLost: (listener: () => void) => void listeners.push(listener),
     dispose: () => host.removeEventListener(KERNEL_LOST, tell),
   };
 }
@@ -45,23 +39,20 @@ export function createLostNotice(host: HTMLElement): LostNotice {
 /** Documents of more characters than this take a fifth of a second and more. */
 const LONG = 2_000_000;
 
-export interface Patience {
-  /** Shows a text, and returns when it can be seen; shows nothing of a document that is opened at once. */
-  say(text: string): Promise<void>;
-  /** Takes the text away. */
-  end(): void;
-}
+export type Patience = ReturnType<typeof createPatience>;
 
 /** For a document of so many characters, above what `host` shows. */
-export function createPatience(host: HTMLElement, characters: number): Patience {
+export function createPatience(host: HTMLElement, characters: number) {
   const notice = element("p", { class: "gradviz gv-opening", role: "status" });
   return {
-    async say(text) {
+    /** Shows a text, and returns when it can be seen; shows nothing of a document that is opened at once. */
+    async say(text: string) {
       if (characters < LONG) return;
       notice.textContent = text;
       if (!notice.isConnected) host.prepend(notice);
       await painted();
     },
+    /** Takes the text away. */
     end: () => notice.remove(),
   };
 }

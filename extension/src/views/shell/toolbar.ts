@@ -5,24 +5,14 @@ import type { Trace } from "../../model/schema";
 import { createChoice } from "../elements/choice";
 import { button, element, icon, type Child } from "../elements/dom";
 import { textField } from "../elements/entry";
-import type { Navigation, View } from "../elements/navigation";
+import type { Navigation } from "../elements/navigation";
 
 /** More suggestions than this help nobody and slow the list down. */
 const SUGGESTIONS = 300;
 
-interface Toolbar extends View {
-  /** Shows whether teaching mode is on. */
-  teach(isOn: boolean): void;
-  /** Shows whether the table stands in the place of the graph. */
-  table(isTable: boolean): void;
-  /** Puts the focus into the "run to" field. */
-  search(): void;
-  dispose(): void;
-}
-
 let toolbars = 0;
 
-export function createToolbar(trace: Trace, navigation: Navigation, help: { toggle: () => void; card: HTMLElement }): Toolbar {
+export function createToolbar(trace: Trace, navigation: Navigation, help: { toggle: () => void; card: HTMLElement }) {
   const restart = stepButton("Restart", "Restart (Home)", () => navigation.restart(), icon("M3 3v10M13 3 6 8l7 5z"));
   const back = stepButton("Back", "Back (←)", () => navigation.back(), icon("M12 3 4 8l8 5z"));
   const step = stepButton("Step", "Step (→)", () => navigation.step(), icon("M4 3l8 5-8 5z"), "Step");
@@ -65,11 +55,14 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   return {
     element: bar,
     show,
-    teach(isOn) {
+    /** Shows whether teaching mode is on. */
+    teach(isOn: boolean) {
       teach.setAttribute("aria-pressed", String(isOn));
       runTo.suggest(!isOn);
     },
-    table: (isTable) => picture.show(isTable ? "Table" : "Graph"),
+    /** Shows whether the table stands in the place of the graph. */
+    table: (isTable: boolean) => picture.show(isTable ? "Table" : "Graph"),
+    /** Puts the focus into the "run to" field. */
     search: runTo.focus,
     dispose: () => expansions.disconnect(),
   };

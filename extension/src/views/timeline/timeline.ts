@@ -8,7 +8,7 @@ import { placesOf } from "../../model/recording/places";
 import type { Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
 import { labelOf, look, mark } from "../elements/kinds";
-import type { Navigation, View } from "../elements/navigation";
+import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
 
 /** Marks nearer than this many pixels would touch: then one mark stands for several events. */
@@ -23,11 +23,7 @@ interface Bucket {
   from: number;
 }
 
-interface Timeline extends View {
-  dispose(): void;
-}
-
-export function createTimeline(trace: Trace, navigation: Navigation): Timeline {
+export function createTimeline(trace: Trace, navigation: Navigation) {
   const length = trace.events.length;
   const weights = Uint8Array.from(trace.events, ({ kind }) => look(kind).weight);
   const marks = svgElement("svg", { class: "gv-marks", "aria-hidden": "true" });

@@ -33,30 +33,20 @@ export interface Drawing {
 /** What the tool tip of a node says after its text, where the drawing brings none; "" for nothing. */
 type NameOf = (node: string) => string;
 
-/** A drawing as it was read, of which pictures are made. */
-export interface Source {
-  /** Nothing in it can open or close, so nothing ever moves. */
-  isFixed: boolean;
-  /** The drawing of a group, null for the outermost; null where there is none. */
-  level(group: string | null): Level | null;
-  /**
-   * The picture in which the clusters and groups `open` are open, as far as they lie in open ones. Where `kept` is given
-   * the nodes of other lines and groups are left out or, in a picture that nothing folds, paled.
-   */
-  draw(open: ReadonlySet<string>, kept: ReadonlySet<string> | null): Drawing;
-}
-
 /** What stands where the drawing of a group should be, in a damaged trace. */
 const UNREADABLE = `<svg xmlns="${SVG_NAMESPACE}"><rect class="level" fill="none" x="-120" y="0" width="240" height="28"/>
   <text class="title" text-anchor="middle" x="0" y="18">The drawing of this group cannot be read.</text></svg>`;
 
 let drawings = 0;
 
+export type Source = ReturnType<typeof read>;
+
 /** Throws an Error when the text of the outermost drawing is no SVG. */
-export function read(graph: Graph, nameOf: NameOf): Source {
+export function read(graph: Graph, nameOf: NameOf) {
   const outermost = readLevel(graph.svg ?? "", null);
   const places = new Map(graph.groups.map(({ id }, index) => [id, index]));
   const levels = new Map<string, Level>();
+  /** The drawing of a group, null for the outermost; null where there is none. */
   function level(group: string | null): Level | null {
     const place = group === null ? undefined : places.get(group);
     if (group === null || place === undefined) return group === null ? outermost : null;
@@ -64,11 +54,12 @@ export function read(graph: Graph, nameOf: NameOf): Source {
     levels.set(group, found);
     return found;
   }
+  /** Nothing in it can open or close, so nothing ever moves. */
   const isFixed = outermost.plan.clusters.size === 0 && graph.groups.length === 0;
   return {
     isFixed,
     level,
-    draw(open, kept) {
+    draw(open: ReadonlySet<string>, kept: ReadonlySet<string> | null) {
       if (!isFixed) return draw(lay(outermost, open, kept, level), nameOf, false);
       const drawing = draw(lay(outermost, open, null, level), nameOf, true);
       for (const [id, element] of kept ? drawing.byId : []) if (kept && isBeside(id, element, kept)) element.setAttribute("data-ghost", "");

@@ -21,20 +21,15 @@ const NESTED = 18;
 /** Characters by which a label of several grows longer, while not all of them are computed. */
 const COUNTING = 9;
 
-export interface Labels {
-  /** Tells what the wires carry; labels without a place of their own only where they touch one of the lines `near`. */
-  show(position: number, near: ReadonlySet<string>): void;
-  /** How many labels have no place. */
-  readonly placeless: number;
-}
-
 interface Drawn {
   group: SVGGElement;
   texts: { told: SVGTextElement; title: Element; name: Element; value: Element; shown: string }[];
 }
 
+export type Labels = ReturnType<typeof labelled>;
+
 /** Writes labels into a drawing, which becomes wider where it has to. */
-export function labelled(trace: Trace, { svg, byId }: Drawing): Labels {
+export function labelled(trace: Trace, { svg, byId }: Drawing) {
   const graph = svg.querySelector<SVGGElement>("g.graph") ?? svg;
   const scene = measured(byId);
   const extent = extentIn(trace);
@@ -55,7 +50,8 @@ export function labelled(trace: Trace, { svg, byId }: Drawing): Labels {
   }
 
   return {
-    show(position, near) {
+    /** Tells what the wires carry; labels without a place of their own only where they touch one of the lines `near`. */
+    show(position: number, near: ReadonlySet<string>) {
       const close = new Set(planned.filter(({ wires }) => wires.some(({ from, to }) => [from, ...to].some((line) => line !== null && near.has(line)))));
       choose([...close]);
       for (const label of planned) {
@@ -68,6 +64,7 @@ export function labelled(trace: Trace, { svg, byId }: Drawing): Labels {
         if (isShown) tell(trace, label, known, position);
       }
     },
+    /** How many labels have no place. */
     get placeless() {
       return planned.filter((label) => (chosen.get(label) ?? null) === null).length;
     },
