@@ -91,19 +91,17 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     if (marks) view?.setMarks(readMarks(marks));
   }
 
-  const showPosition = (): void => view?.setPosition(model.get("position"));
-  const onTrace = (): void => void showTrace();
-  model.on("change:trace", onTrace);
-  model.on("change:position", showPosition);
-  model.on("change:marks", showMarks);
-  model.on("msg:custom", line.hear);
-  onTrace();
+  const listeners = Object.entries({
+    "change:trace": () => void showTrace(),
+    "change:position": () => view?.setPosition(model.get("position")),
+    "change:marks": showMarks,
+    "msg:custom": line.hear,
+  });
+  for (const [name, listener] of listeners) model.on(name, listener);
+  void showTrace();
   return () => {
     turn++;
-    model.off("change:trace", onTrace);
-    model.off("change:position", showPosition);
-    model.off("change:marks", showMarks);
-    model.off("msg:custom", line.hear);
+    for (const [name, listener] of listeners) model.off(name, listener);
     report.cancel();
     lost.dispose();
     view?.dispose();

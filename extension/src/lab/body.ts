@@ -9,16 +9,14 @@ import { createDebugger, type DebuggerView } from "../views/shell/debugger";
 export class DebuggerBody extends Widget {
   private view: DebuggerView | null = null;
   private trace: Trace | null = null;
-  private readonly onPosition: (position: number) => void;
-  private readonly onMarks: (marks: Marks) => void;
-  private readonly ask: Ask | undefined;
 
   /** `onPosition` hears of every move that a person makes here, by hand or by command; `onMarks` of other marks; `ask` answers questions. */
-  constructor(onPosition: (position: number) => void = () => undefined, onMarks: (marks: Marks) => void = () => undefined, ask?: Ask) {
+  constructor(
+    private readonly onPosition: (position: number) => void = () => undefined,
+    private readonly onMarks: (marks: Marks) => void = () => undefined,
+    private readonly ask?: Ask,
+  ) {
     super();
-    this.onPosition = onPosition;
-    this.onMarks = onMarks;
-    this.ask = ask;
     this.addClass("gradviz-lab-Body");
   }
 

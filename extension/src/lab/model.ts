@@ -7,7 +7,7 @@ import type { ISessionContext } from "@jupyterlab/apputils";
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { JSONValue } from "@lumino/coreutils";
 import type { IDisposable } from "@lumino/disposable";
-import { Signal, type ISignal } from "@lumino/signaling";
+import { Signal } from "@lumino/signaling";
 
 import { createLine } from "../model/answers/asking";
 import { parseTrace } from "../model/document/parse";
@@ -38,37 +38,23 @@ export class SessionModel implements IDisposable {
   session: Session | null = null;
   /** Why the session that the kernel sent cannot be shown, empty if it can. */
   problem = "";
+  /** Another session, or none. */
+  readonly changed = new Signal<this, void>(this);
+  /** The kernel moved the session to a position. */
+  readonly moved = new Signal<this, number>(this);
+  /** Other things are marked in the session. */
+  readonly marked = new Signal<this, Marks>(this);
   /** Questions about the session go out here. */
   readonly line = createLine((question) => this.put(question));
 
-  private readonly context: ISessionContext;
   private kernel: Kernel.IKernelConnection | null = null;
   private comm: Kernel.IComm | null = null;
   private disposed = false;
-  private readonly _changed = new Signal<this, void>(this);
-  private readonly _moved = new Signal<this, number>(this);
-  private readonly _marked = new Signal<this, Marks>(this);
 
-  constructor(context: ISessionContext) {
-    this.context = context;
+  constructor(private readonly context: ISessionContext) {
     context.kernelChanged.connect(this.onKernelChanged, this);
     context.statusChanged.connect(this.onStatusChanged, this);
     this.attach(context.session?.kernel ?? null);
-  }
-
-  /** Another session, or none. */
-  get changed(): ISignal<this, void> {
-    return this._changed;
-  }
-
-  /** The kernel moved the session to a position. */
-  get moved(): ISignal<this, number> {
-    return this._moved;
-  }
-
-  /** Other things are marked in the session. */
-  get marked(): ISignal<this, Marks> {
-    return this._marked;
   }
 
   get isDisposed(): boolean {
@@ -166,19 +152,19 @@ export class SessionModel implements IDisposable {
   private follow(id: string, position: number): void {
     if (this.session?.id !== id) return;
     this.session.position = position;
-    this._moved.emit(position);
+    this.moved.emit(position);
   }
 
   private followMarks(said: Message & { type: "marks" }): void {
     if (this.session?.id !== said.id) return;
     this.session.marks = readMarks({ breakpoints: said.breakpoints, watches: said.watches });
-    this._marked.emit(this.session.marks);
+    this.marked.emit(this.session.marks);
   }
 
   private show(session: Session | null, problem = ""): void {
     const same = session === this.session && problem === this.problem;
     this.session = session;
     this.problem = problem;
-    if (!same) this._changed.emit();
+    if (!same) this.changed.emit();
   }
 }

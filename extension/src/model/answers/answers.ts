@@ -5,14 +5,7 @@
 
 import { inPython, KERNEL_GONE, type Ask, type Question, type Reply } from "./asking";
 
-export interface Answers {
-  /** Whether there is somebody who can be asked. */
-  canAsk: boolean;
-  /** What was answered before; undefined: it was not asked, or there was no answer. */
-  known(question: Question): Reply | undefined;
-  /** Calls `done` with the reply, as soon as it is there and if it `isWanted` then; once more with one that comes late. */
-  ask(question: Question, isWanted: () => boolean, done: (reply: Reply) => void): void;
-}
+export type Answers = ReturnType<typeof createAnswers>;
 
 interface Wish {
   question: Question;
@@ -21,7 +14,7 @@ interface Wish {
 }
 
 /** `put` asks; null: there is nobody to ask. */
-export function createAnswers(put: Ask | null): Answers {
+export function createAnswers(put: Ask | null) {
   const heard = new Map<string, Reply>();
   const key = ({ question, arguments: given, position }: Question): string => JSON.stringify([question, position, ...given]);
   let wishes: Wish[] = [];
@@ -49,9 +42,12 @@ export function createAnswers(put: Ask | null): Answers {
   }
 
   return {
+    /** Whether there is somebody who can be asked. */
     canAsk: put !== null,
-    known: (question) => heard.get(key(question)),
-    ask(question, isWanted, done) {
+    /** What was answered before; undefined: it was not asked, or there was no answer. */
+    known: (question: Question) => heard.get(key(question)),
+    /** Calls `done` with the reply, as soon as it is there and if it `isWanted` then; once more with one that comes late. */
+    ask(question: Question, isWanted: () => boolean, done: (reply: Reply) => void) {
       const known = heard.get(key(question));
       if (known) return done(known);
       if (put === null) return done(nobody(question));

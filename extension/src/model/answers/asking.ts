@@ -66,14 +66,6 @@ const reply: Reader<Reply> = (found, path) => {
   return { blocks: list(block)(entry["blocks"], `${path}.blocks`), data: optional(record)(entry["data"], `${path}.data`) };
 };
 
-/** A line to a kernel: what is asked goes out by `send`, and `hear` takes in what comes back. */
-interface Line {
-  ask: Ask;
-  hear(message: unknown): void;
-  /** Nobody answers any more. */
-  cut(): void;
-}
-
 export const KERNEL_GONE: Problem = {
   problem: "The kernel behind this is gone, so nobody can answer. What was recorded can still be stepped through.",
   waysOut: ["Start the kernel again and run the cell of the session."],
@@ -100,8 +92,8 @@ function patient(reply: Promise<Reply>): Promise<Reply> {
   });
 }
 
-/** `send` may throw where there is no kernel any more. */
-export function createLine(send: (message: Record<string, unknown>) => void): Line {
+/** A line to a kernel: what is asked goes out by `send`, which may throw where there is none any more, and `hear` takes in what comes back. */
+export function createLine(send: (message: Record<string, unknown>) => void) {
   // Several views may hear what is said to one of them: each knows its own questions by their ids.
   const name = `${++lines}.${Math.random().toString(36).slice(2)}`;
   const waiting = new Map<string, (reply: Reply) => void>();
@@ -133,6 +125,7 @@ export function createLine(send: (message: Record<string, unknown>) => void): Li
     }
   }
 
+  /** Nobody answers any more. */
   function cut(): void {
     for (const resolve of waiting.values()) resolve(KERNEL_GONE);
     waiting.clear();

@@ -1,4 +1,4 @@
-// The answers that a page brings with it; see gradviz/notebook/answered.py. Equal parts stand there once: others have their numbers.
+// The answers that a page brings with it; see gradviz/notebook/page_answers.py. Equal parts stand there once: others have their numbers.
 
 import { dictionary, list, optional, record, refuse, text, tuple, whole, type Reader } from "../schema/json";
 import { inPython, type Question } from "./asking";

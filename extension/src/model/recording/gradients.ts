@@ -16,21 +16,19 @@ export interface GradientSince {
   isSum: boolean;
 }
 
-interface Gradients {
-  /** The blob versions that a gradient version is of, the first one first. */
-  blobs: Map<string, string[]>;
-  /** The gradients of a blob version, as they came. */
-  since: Map<string, GradientSince[]>;
-  /** Behind the event that completes the pass of the outermost net; infinity where none does. */
-  complete: number;
-}
-
 const TELL = new Set<TraceEvent["kind"]>(["Seeded", "GeneratorAdded", "Accumulated"]);
 const keyOf = (subnet: string | null, version: string): string => `${subnet ?? ""} ${version}`;
 
-const gradientsIn = memoized((trace): Gradients => {
+const gradientsIn = memoized((trace) => {
   const completed = trace.events.findIndex(({ kind, subnet }) => kind === "Completed" && subnet === null);
-  const gradients: Gradients = { blobs: new Map(), since: new Map(), complete: completed < 0 ? Infinity : completed + 1 };
+  const gradients = {
+    /** The blob versions that a gradient version is of, the first one first. */
+    blobs: new Map<string, string[]>(),
+    /** The gradients of a blob version, as they came. */
+    since: new Map<string, GradientSince[]>(),
+    /** Behind the event that completes the pass of the outermost net; infinity where none does. */
+    complete: completed < 0 ? Infinity : completed + 1,
+  };
   trace.events.forEach((event, index) => {
     if (!TELL.has(event.kind)) return;
     const blob = `${String(event.detail["blob"] ?? event.detail["y"])}@${String(event.detail["version"])}`;

@@ -8,37 +8,28 @@ import { memoized } from "./memoized";
 
 const NOWHERE = -1;
 
-interface Places {
-  /** Event -> the event that ends what it begins. */
-  end: Int32Array;
-  /** The reverse. */
-  start: Int32Array;
-  /** Position -> the event that entered the innermost net that is open there. */
-  inside: Int32Array;
-  /** Event -> the event that entered the net which it is in; an EnteredSubnet is in the net around. */
-  around: Int32Array;
-  /** Group -> its first and its last event. */
-  first: Map<number, number>;
-  last: Map<number, number>;
-  /** Frame -> the event that entered it. */
-  entered: Int32Array;
-  subnets: Map<string, Subnet>;
-}
+type Places = ReturnType<typeof find>;
 
 /** The places of a trace. */
 export const placesOf = memoized(find);
 
-function find(trace: Trace): Places {
+function find(trace: Trace) {
   const count = trace.events.length;
-  const places: Places = {
+  const places = {
+    /** Event -> the event that ends what it begins. */
     end: Int32Array.from({ length: count }, (_, number) => number),
+    /** The reverse. */
     start: Int32Array.from({ length: count }, (_, number) => number),
+    /** Position -> the event that entered the innermost net that is open there. */
     inside: new Int32Array(count + 1).fill(NOWHERE),
+    /** Event -> the event that entered the net which it is in; an EnteredSubnet is in the net around. */
     around: new Int32Array(count).fill(NOWHERE),
-    first: new Map(),
-    last: new Map(),
+    /** Group -> its first and its last event. */
+    first: new Map<number, number>(),
+    last: new Map<number, number>(),
+    /** Frame -> the event that entered it. */
     entered: new Int32Array(trace.frames.length).fill(NOWHERE),
-    subnets: new Map(trace.subnets.map((net) => [net.id, net])),
+    subnets: new Map<string, Subnet>(trace.subnets.map((net) => [net.id, net])),
   };
   const open: number[] = [];
   trace.events.forEach(({ kind, group, frame }, number) => {

@@ -1,19 +1,12 @@
 // What the schedule of a define-by-run pass holds at a position: pure functions of a trace and a position.
 
-import type { Grad, Pool, Trace, Wait } from "../schema";
+import type { Trace, Wait } from "../schema";
 
-interface ScheduleState {
-  /** The functions that wait, the next one first. */
-  heap: Wait[];
-  /** The one that was taken out of the heap last. */
-  taken: Wait | null;
-  /** What `grad` is of every Variable that has, or has had, one. */
-  grads: Grad[];
-  pools: Pool[];
-}
-
-/** Null where the recording has no schedule. */
-export function scheduleAt({ schedule }: Trace, position: number): ScheduleState | null {
+/**
+ * The functions in the heap, the next one first; the one that was taken out of it last; what `grad` is of every Variable that
+ * has, or has had, one; the pools. Null where the recording has no schedule.
+ */
+export function scheduleAt({ schedule }: Trace, position: number) {
   if (!schedule) return null;
   const heap = schedule.waits.filter(({ since, until }) => since <= position && (until === null || until > position));
   heap.sort((a, b) => b.rank - a.rank || a.arrival - b.arrival);

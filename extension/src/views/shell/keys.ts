@@ -23,33 +23,39 @@ export interface Keyboard extends Navigation {
   escape(): void;
 }
 
-const HELP: [keys: string[], meaning: string][] = [
-  [["→"], "step"],
-  [["←"], "back"],
-  [["F10"], "over: to the end of this operator's events"],
-  [["⇧ F10"], "back over"],
-  [["Enter", "F11"], "into the next operator's nested net"],
-  [["⇧ F11"], "out of the nested net"],
-  [["[", "]"], "the same place an iteration before, or on"],
-  [["⇧ →", "⇧ ←"], "continue to the next breakpoint, or back to the last one"],
-  [["b"], "breakpoint at this line, on or off"],
-  [["w"], "watch the blob in focus"],
-  [["l"], "ledger of the blob in focus"],
-  [["n"], "numbers as a table or as a heat map"],
-  [["c"], "other clock: from where an operator was made to where it ran, and back"],
-  [["t"], "teaching: values and gradients at the wires, a question before each step"],
-  [["1", "4"], "predict what comes; → or Enter reveals it"],
-  [["Home"], "restart"],
-  [["End"], "finish"],
-  [["/"], "run to …"],
-  [["↑", "↓"], "walk through the lines; Enter runs to where one was made, + and − unfold it"],
-  [["Space"], "fit the graph"],
-  [["s"], "search the graph; Enter goes to the next match"],
-  [["f"], "focus on what is near the operator, or show all again"],
-  [["o"], "open or close the group around the operator"],
-  [["g"], "graph or table"],
-  [["?"], "these keys"],
+/** What a key can ask for: all that takes no argument. */
+type Command = { [Name in keyof Keyboard]: Keyboard[Name] extends () => void ? Name : never }[keyof Keyboard];
+
+/** The keys as the card lists them, what they do, and the commands of the keys that browsers name so. */
+const KEYS: [shown: string[], meaning: string, commands: Record<string, Command>][] = [
+  [["→"], "step", { ArrowRight: "step" }],
+  [["←"], "back", { ArrowLeft: "back" }],
+  [["F10"], "over: to the end of this operator's events", { F10: "over" }],
+  [["⇧ F10"], "back over", { "Shift+F10": "backOver" }],
+  [["Enter", "F11"], "into the next operator's nested net", { Enter: "into", F11: "into" }],
+  [["⇧ F11"], "out of the nested net", { "Shift+F11": "out" }],
+  [["[", "]"], "the same place an iteration before, or on", { "[": "previousIteration", "]": "nextIteration" }],
+  [["⇧ →", "⇧ ←"], "continue to the next breakpoint, or back to the last one", { "Shift+ArrowRight": "continue", "Shift+ArrowLeft": "reverseContinue" }],
+  [["b"], "breakpoint at this line, on or off", { b: "breakpoint" }],
+  [["w"], "watch the blob in focus", { w: "watch" }],
+  [["l"], "ledger of the blob in focus", { l: "ledger" }],
+  [["n"], "numbers as a table or as a heat map", { n: "numbers" }],
+  [["c"], "other clock: from where an operator was made to where it ran, and back", { c: "otherClock" }],
+  [["t"], "teaching: values and gradients at the wires, a question before each step", { t: "teach" }],
+  [["1", "4"], "predict what comes; → or Enter reveals it", {}],
+  [["Home"], "restart", { Home: "restart" }],
+  [["End"], "finish", { End: "finish" }],
+  [["/"], "run to …", { "/": "search" }],
+  [["↑", "↓"], "walk through the lines; Enter runs to where one was made, + and − unfold it", {}],
+  [["Space"], "fit the graph", { " ": "fit" }],
+  [["s"], "search the graph; Enter goes to the next match", { s: "find" }],
+  [["f"], "focus on what is near the operator, or show all again", { f: "focus", Escape: "escape" }],
+  [["o"], "open or close the group around the operator", { o: "group" }],
+  [["g"], "graph or table", { g: "table" }],
+  [["?"], "these keys", { "?": "toggleHelp" }],
 ];
+
+const COMMANDS = new Map(KEYS.flatMap(([, , commands]) => Object.entries(commands)));
 
 /** Acts on a key; false when it means nothing here and belongs to the page. */
 export function act(event: KeyboardEvent, keyboard: Keyboard): boolean {
@@ -60,48 +66,17 @@ export function act(event: KeyboardEvent, keyboard: Keyboard): boolean {
   return true;
 }
 
-/** What a key can ask for: all that takes no argument. */
-type Command = { [Name in keyof Keyboard]: Keyboard[Name] extends () => void ? Name : never }[keyof Keyboard];
-
-const COMMANDS = new Map<string, Command>([
-  ["ArrowRight", "step"],
-  ["ArrowLeft", "back"],
-  ["Enter", "into"],
-  ["[", "previousIteration"],
-  ["]", "nextIteration"],
-  ["Home", "restart"],
-  ["End", "finish"],
-  ["b", "breakpoint"],
-  ["w", "watch"],
-  ["l", "ledger"],
-  ["n", "numbers"],
-  ["c", "otherClock"],
-  ["t", "teach"],
-  [" ", "fit"],
-  ["/", "search"],
-  ["s", "find"],
-  ["f", "focus"],
-  ["g", "table"],
-  ["o", "group"],
-  ["?", "toggleHelp"],
-  ["Escape", "escape"],
-]);
-
 function commandOf(event: KeyboardEvent): Command | undefined {
-  if (event.key === "F10") return event.shiftKey ? "backOver" : "over";
-  if (event.key === "F11") return event.shiftKey ? "out" : "into";
   // Space and Enter press what has the focus and can be pressed.
   const isPress = event.key === " " || event.key === "Enter";
   if (isPress && event.target instanceof Element && event.target.matches("button, summary, [role=button]")) return undefined;
-  if (event.shiftKey && event.key === "ArrowRight") return "continue";
-  if (event.shiftKey && event.key === "ArrowLeft") return "reverseContinue";
   // On many keyboards "?" and "/" are typed with Shift.
-  if (event.shiftKey && event.key !== "?" && event.key !== "/") return undefined;
-  return COMMANDS.get(event.key);
+  const isShifted = event.shiftKey && event.key !== "?" && event.key !== "/";
+  return COMMANDS.get(isShifted ? `Shift+${event.key}` : event.key);
 }
 
 export function helpCard(): HTMLElement {
-  const rows = HELP.map(([keys, meaning]) =>
+  const rows = KEYS.map(([keys, meaning]) =>
     element("div", { role: "listitem" }, element("span", {}, ...keys.map((key) => element("kbd", {}, key))), " ", element("span", {}, meaning)),
   );
   return element("div", { class: "gv-help", role: "list", "aria-label": "Keys", tabindex: 0, hidden: true }, ...rows);

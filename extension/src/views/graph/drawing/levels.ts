@@ -3,7 +3,7 @@
 
 import { addTo } from "../../../model/recording/lists";
 import type { Graph } from "../../../model/schema";
-import { clusterAt, findPlan, fold, span, type Fold, type Plan, type Span } from "./folds";
+import { clusterAt, findPlan, fold, span, type Fold, type Span } from "./folds";
 
 /** Between the frame of what is open and the tracks of the drawing around it. */
 const BESIDE = 12;
@@ -26,20 +26,7 @@ interface GroupNode {
 }
 
 /** One drawing: the outermost, or that of a group. */
-export interface Level {
-  /** The group; null for the outermost. */
-  id: string | null;
-  root: Element;
-  plan: Plan;
-  /** Where the forward lane stands; 0 where there is nothing to be put in. */
-  axis: number;
-  /** From where to where its nodes reach; what lies beyond moves out. */
-  across: Span;
-  /** Of a group's: what the drawing around it has to make room for. */
-  down: Span;
-  frame: Span;
-  groups: Map<string, GroupNode>;
-}
+export type Level = ReturnType<typeof readLevel>;
 
 /** A drawing in which some clusters and groups are open. */
 export interface Laid {
@@ -53,19 +40,23 @@ export interface Laid {
 }
 
 /** Throws an Error when the text is no SVG. */
-export function readLevel(text: string, id: string | null): Level {
+export function readLevel(text: string, id: string | null) {
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
-  const root = parsed.documentElement;
+  const root: Element = parsed.documentElement;
   if (root.localName !== "svg" || parsed.querySelector("parsererror")) throw new Error("The graph in this trace is no readable SVG.");
   const room = root.querySelector("rect.level");
   const frame = root.querySelector("g.cluster > rect.frame");
   const none = { from: 0, to: 0 };
   return {
+    /** The group; null for the outermost. */
     id,
     root,
     plan: findPlan(root, id),
+    /** Where the forward lane stands; 0 where there is nothing to be put in. */
     axis: Number(root.querySelector("line.axis")?.getAttribute("x1")) || 0,
+    /** From where to where its nodes reach; what lies beyond moves out. */
     across: room ? span(room, "x", "width") : none,
+    /** Of a group's: what the drawing around it has to make room for. */
     down: room ? span(room, "y", "height") : none,
     frame: frame && id !== null ? span(frame, "x", "width") : none,
     groups: findGroups(root, id),
