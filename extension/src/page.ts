@@ -10,7 +10,7 @@ import widget, { SHOWN, type Model, type State } from "./widget";
 const UNPACKED = 7;
 
 /** A model without a kernel: nobody else moves it, and what is asked is answered from what the page holds. */
-function loneModel(state: State, answering: Answering): Model {
+function loneModel(state: State, answering: () => Promise<Answering>): Model {
   let hear: (message?: unknown) => void = () => undefined;
   return {
     get: (name) => state[name],
@@ -18,13 +18,13 @@ function loneModel(state: State, answering: Answering): Model {
     on: (name, listener) => void (name === "msg:custom" && (hear = listener)),
     off: () => undefined,
     save_changes: () => undefined,
-    send: (message) => queueMicrotask(() => hear({ id: message["id"], ...replyTo(answering, message as unknown as Question) })),
+    send: (message) => void answering().then((answer) => hear({ id: message["id"], ...replyTo(answer, message as unknown as Question) })),
   };
 }
 
-function replyTo(answering: Answering, question: Question): Record<string, unknown> {
+function replyTo(answer: Answering, question: Question): Record<string, unknown> {
   try {
-    return answering(question);
+    return answer(question);
   } catch (error) {
     return { problem: damaged(error), ways_out: [] };
   }
@@ -34,16 +34,13 @@ function damaged(error: unknown): string {
   return `The answers in this page are damaged: ${messageOf(error)}.`;
 }
 
-/** The answers of the page; where there are none, or they cannot be read, it says so when it is asked. */
-async function readAnswers(answers: HTMLElement | null): Promise<Answering> {
-  if (answers === null) return missing;
-  try {
-    return readPageAnswers(await unpack(answers.textContent ?? ""));
-  } catch (error) {
-    return () => ({ problem: damaged(error), ways_out: [] });
-  } finally {
-    answers.remove();
-  }
+/** The answers of the page, read with the first question; where there are none, or they cannot be read, it says so. */
+function answersOf(element: HTMLElement | null): () => Promise<Answering> {
+  const packed = element?.textContent;
+  element?.remove();
+  const read = (): Promise<Answering> => (packed == null ? Promise.resolve(missing) : unpack(packed).then(readPageAnswers));
+  let known: Promise<Answering> | null = null;
+  return () => (known ??= read().catch((error: unknown) => () => ({ problem: damaged(error), ways_out: [] })));
 }
 
 /** What the page holds as base64 of gzip. */
@@ -70,7 +67,7 @@ async function open(main: HTMLElement, recording: HTMLElement, answers: HTMLElem
     const trace = await unpack(packed);
     recording.remove();
     const state = { trace, position: Number(recording.dataset["position"]), marks: null };
-    widget.render({ model: loneModel(state, await readAnswers(answers)), el: main });
+    widget.render({ model: loneModel(state, answersOf(answers)), el: main });
   } catch (error) {
     const alert = document.createElement("p");
     alert.setAttribute("role", "alert");

@@ -14,7 +14,9 @@ import { createSearch } from "./search";
 export function createGraph(trace: Trace, navigation: Navigation) {
   const pane = element("div", { class: "gv-pane gv-graph", role: "region", "aria-label": "Graph" });
   const canvas = createDrawn(trace, navigation, pane);
-  const operators = createOperators(trace, navigation);
+  /** Most people never look at the table: it is made when somebody does. */
+  let operators: ReturnType<typeof createOperators> | null = null;
+  let [position, isTaught] = [0, false];
   const focus = createFocus(trace, (lines, line) => canvas?.keep(lines, line));
   const search = createSearch(trace, (lines) => canvas?.match(lines), lead);
   let selected: string | null = null;
@@ -31,7 +33,15 @@ export function createGraph(trace: Trace, navigation: Navigation) {
     // While the focus is on, what it says stands where the search was.
     pane.prepend(element("div", { class: "gv-strip" }, focus.element, search.element, tools));
   }
-  pane.append(operators.element);
+  function opened(): ReturnType<typeof createOperators> {
+    if (operators) return operators;
+    operators = createOperators(trace, navigation);
+    operators.teach(isTaught);
+    operators.show(position);
+    operators.select(selected);
+    pane.append(operators.element);
+    return operators;
+  }
 
   function lead(line: string): void {
     if (focus.isOn) focus.end();
@@ -42,28 +52,30 @@ export function createGraph(trace: Trace, navigation: Navigation) {
   return {
     element: pane,
     /** `touched` holds the lines that can look different than before. */
-    show(position: number, touched: Set<string>) {
-      canvas?.show(position, touched);
-      operators.show(position);
+    show(at: number, touched: Set<string>) {
+      position = at;
+      canvas?.show(at, touched);
+      operators?.show(at);
     },
     select(line: string | null) {
       selected = line;
       canvas?.select(line);
-      operators.select(line);
+      operators?.select(line);
     },
     /** Marks the groups in which breakpoints stand. */
     mark: (breakpoints: readonly BreakpointEntry[]) => canvas?.mark(breakpoints),
     fit: () => canvas?.viewport.fit(),
     /** Shows what the wires carry and veils what comes later, or takes it back. */
     teach(isOn: boolean) {
+      isTaught = isOn;
       canvas?.teach(isOn);
-      operators.teach(isOn);
+      operators?.teach(isOn);
     },
     /** Shows the table of the operators, or the graph. */
     table(isTable: boolean) {
       pane.classList.toggle("gv-tabular", isTable);
-      if (isTable) operators.open();
-      else operators.element.hidden = true;
+      if (isTable) opened().open();
+      else if (operators) operators.element.hidden = true;
     },
     /** Puts the focus into the search field, and ends what hides the rest of the graph. */
     find() {
