@@ -1,14 +1,20 @@
-// The commands of gradviz: moves over the debugger that is in use, for the palette, shortcuts and other extensions.
+// The commands of gradviz: moves over the debugger that is in use, for the palette, shortcuts and other extensions; and its
+// icon, a nabla.
 
 import type { JupyterFrontEnd } from "@jupyterlab/application";
-import { InputDialog, Notification, type ICommandPalette } from "@jupyterlab/apputils";
+import { type ICommandPalette, InputDialog, Notification } from "@jupyterlab/apputils";
+import { LabIcon } from "@jupyterlab/ui-components";
 
 import { runTo } from "../model/filters/occurrences";
 import { clamp } from "../model/recording/cursor";
 import { backOver, into, out, over } from "../model/recording/places";
 import type { Trace } from "../model/schema";
 import type { DebuggerBody } from "./body";
-import { gradvizIcon } from "./icon";
+
+export const gradvizIcon = new LabIcon({
+  name: "gradviz:nabla",
+  svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 16 16"><path class="jp-icon3" fill="#616161" fill-rule="evenodd" d="M1 2h14L8.9 14.5H7.1zm3.6 2L8.6 12.2 12.4 4z"/></svg>`,
+});
 
 const CATEGORY = "Gradients";
 

@@ -6,7 +6,7 @@ import { PanelLayout, Widget } from "@lumino/widgets";
 import { KERNEL_GONE, type Question, type Reply } from "../model/answers/asking";
 import type { Marks } from "../model/schema";
 import { DebuggerBody } from "./body";
-import { gradvizIcon } from "./icon";
+import { gradvizIcon } from "./commands";
 import { SessionModel, type Session } from "./model";
 
 const EXAMPLE = "session = gradviz.debug(net, ys, workspace=ws)";

@@ -6,7 +6,7 @@ import { ABCWidgetFactory, DocumentWidget, type DocumentRegistry } from "@jupyte
 import { parseTrace } from "../model/document/parse";
 import { messageOf } from "../model/schema/json";
 import { DebuggerBody } from "./body";
-import { gradvizIcon } from "./icon";
+import { gradvizIcon } from "./commands";
 
 const FILE_TYPE = "gradviz-trace";
 export const FACTORY = "Gradients";

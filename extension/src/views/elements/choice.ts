@@ -1,6 +1,6 @@
-// Buttons side by side of which one is pressed: what is shown, and what could be shown in its place.
+// Of several one that is shown: buttons side by side of which one is pressed, and tabs.
 
-import { button, element, type Child } from "./dom";
+import { button, type Child, element } from "./dom";
 
 /** How a choice looks: joined like the parts of a switch, or each for itself. */
 type Shape = "gv-segments" | "gv-chips";
@@ -30,5 +30,52 @@ export function createChoice<Name extends string>(
       shown = name;
       buttons.forEach((one, index) => one.setAttribute("aria-pressed", String(names[index] === name)));
     },
+  };
+}
+
+/** So many pixels beside the tab that is shown stay in sight: they tell that there are others. */
+const BESIDE = 24;
+
+/** While a tab has the focus, the arrow keys move between them; `choose` gets the one that a person opens. */
+export function createTabs<Name extends string>(label: string, names: readonly Name[], choose: (name: Name) => void) {
+  const buttons = names.map((name) => button(() => choose(name), { role: "tab", "data-name": name }, name));
+  const row = element("div", { class: "gv-tabs", role: "tablist", "aria-label": label }, ...buttons);
+  let shown: HTMLElement | undefined;
+  row.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    const step = event.key === "ArrowRight" ? 1 : -1;
+    const index = (buttons.findIndex((one) => one === document.activeElement) + step + names.length) % names.length;
+    event.preventDefault();
+    event.stopPropagation();
+    buttons[index]?.focus({ preventScroll: true });
+    const name = names[index];
+    if (name !== undefined) choose(name);
+  });
+
+  /** Scrolls the row alone, and no further than it takes. */
+  function keepInSight(): void {
+    if (!shown || row.clientWidth === 0) return;
+    const from = shown.offsetLeft - row.offsetLeft - BESIDE;
+    const to = from + shown.offsetWidth + 2 * BESIDE;
+    if (from < row.scrollLeft) row.scrollLeft = from;
+    else if (to > row.scrollLeft + row.clientWidth) row.scrollLeft = to - row.clientWidth;
+  }
+
+  const resizes = new ResizeObserver(keepInSight);
+  resizes.observe(row);
+  return {
+    element: row,
+    /** Shows which tab is open. */
+    show(name: Name) {
+      const chosen = buttons[names.indexOf(name)];
+      if (chosen === shown) return;
+      shown = chosen;
+      for (const one of buttons) {
+        one.setAttribute("aria-selected", String(one === chosen));
+        one.tabIndex = one === chosen ? 0 : -1;
+      }
+      keepInSight();
+    },
+    dispose: () => resizes.disconnect(),
   };
 }

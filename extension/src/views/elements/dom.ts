@@ -9,10 +9,7 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   attributes: Attributes = {},
   ...children: Child[]
 ): HTMLElementTagNameMap[K] {
-  const made = document.createElement(tag);
-  setAttributes(made, attributes);
-  made.append(...children);
-  return made;
+  return filled(document.createElement(tag), attributes, children);
 }
 
 export const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
@@ -23,10 +20,7 @@ export function svgElement<K extends keyof SVGElementTagNameMap>(
   attributes: Attributes = {},
   ...children: Child[]
 ): SVGElementTagNameMap[K] {
-  const made = document.createElementNS(SVG_NAMESPACE, tag);
-  setAttributes(made, attributes);
-  made.append(...children);
-  return made;
+  return filled(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 }
 
 /** Paths of icons that stand in more than one place. */
@@ -85,10 +79,12 @@ export function leave(going: Element): void {
   if (going.contains(document.activeElement)) going.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
 }
 
-function setAttributes(target: Element, attributes: Attributes): void {
+function filled<Made extends Element>(made: Made, attributes: Attributes, children: Child[]): Made {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== false) target.setAttribute(name, value === true ? "" : String(value));
+    if (value !== false) made.setAttribute(name, value === true ? "" : String(value));
   }
+  made.append(...children);
+  return made;
 }
 
 /** What the names of blobs inside a gradient Do say at length, and what is shown of it; the tool tip has the name. */

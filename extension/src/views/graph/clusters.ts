@@ -19,14 +19,7 @@ export interface Tree {
 }
 
 /** The clusters of a drawing, whichever of its parts have been read by now. */
-interface Clusters extends Tree {
-  /** The cluster that a node of the drawing opens, by its line or its group; undefined: it opens none. */
-  opened(node: string): string | undefined;
-  /** What has to be open for a line to be seen, and nothing else: the cluster that it lies in, null for none. */
-  holding(line: string): string | null;
-}
-
-export function clustersOf(trace: Trace, source: Source): Clusters {
+export function clustersOf(trace: Trace, source: Source) {
   const groups = groupsOf(trace);
   const lines = linesById(trace);
   const subnets = new Map(trace.subnets.map((net) => [net.id, net]));
@@ -55,11 +48,13 @@ export function clustersOf(trace: Trace, source: Source): Clusters {
     return group.around?.id ?? (net === null ? null : showing(net));
   }
 
+  /** What has to be open for a line to be seen, and nothing else: the cluster that it lies in, null for none. */
   function holding(line: string): string | null {
     const net = subnetOf(line);
     return groups.of.get(line)?.id ?? (net === null ? null : showing(net));
   }
 
+  /** The cluster that a node of the drawing opens, by its line or its group; undefined: it opens none. */
   function opened(node: string): string | undefined {
     const nets = Object.values(lines.get(node)?.subnets ?? {});
     return groupOfNode(groups, node)?.id ?? nets.map(showing).find((cluster) => cluster !== null) ?? undefined;

@@ -117,15 +117,6 @@ function served(drawing: Drawing, end: string): string {
   return [...node.classList].find((word) => word.startsWith("to-"))?.slice("to-".length) ?? end;
 }
 
-interface GroupNode {
-  element: SVGElement;
-  isForward: boolean;
-  detail: Element | null;
-  /** The second line as it is drawn. */
-  says: string;
-  classes: string;
-}
-
 function createGroupMarking(trace: Trace, drawing: Drawing) {
   const groups = groupsOf(trace);
   const nodes = new Map<string, GroupNode[]>();
@@ -187,7 +178,9 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
   return { show, node, mark };
 }
 
-function groupNode(element: SVGElement, isForward: boolean): GroupNode {
+type GroupNode = ReturnType<typeof groupNode>;
+
+function groupNode(element: SVGElement, isForward: boolean) {
   const detail = element.querySelector("text.detail");
   return { element, isForward, detail, says: detail?.textContent ?? "", classes: "" };
 }

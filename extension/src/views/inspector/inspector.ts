@@ -11,11 +11,11 @@ import type { Navigation } from "../elements/navigation";
 import { createBreakpoints } from "./breakpoints";
 import { ledgerCard, ledgerList, ledgersFor, mergeCard, mergeFor } from "./ledger";
 import { changesSince, checkCards, pathsCard, stateAnswer, versionsCards, whyCards } from "./questions";
-import { roundChoice } from "./rounds";
-import { stateCards } from "./state";
-import { blobChoice, type Corner, type Seen, valueCard } from "./value";
-import { createTabs } from "./tabs";
 import { watchCards, watchForm } from "./watch";
+import { stateCards } from "./state";
+import { roundChoice } from "./rounds";
+import { blobChoice, type Corner, type Seen, valueCard } from "./value";
+import { createTabs } from "../elements/choice";
 
 const TABS = ["Value", "Ledger", "Why", "Versions", "Check", "State", "Breakpoints", "Watch"] as const;
 type Tab = (typeof TABS)[number];
@@ -175,6 +175,12 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     (same ?? panel.querySelector<HTMLElement>("input") ?? panel).focus({ preventScroll: true });
   }
 
+  /** Shows other blobs: what a person chose of the last ones is nothing to them. */
+  function begin(): void {
+    [blob, round, corner] = [null, null, null];
+    draw();
+  }
+
   function look({ frame }: { frame: number }): void {
     round = frame;
     redraw();
@@ -202,19 +208,13 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     blob: () => inFocus(blobs()),
     show(to: number) {
       position = to;
-      blob = null;
-      round = null;
-      corner = null;
-      draw();
+      begin();
     },
     /** Shows the blobs of one line instead of the event's; null goes back to the event. */
     select(line: string | null) {
       if (line === selected) return;
       selected = line;
-      blob = null;
-      round = null;
-      corner = null;
-      draw();
+      begin();
     },
     dispose: tabs.dispose,
   };

@@ -18,9 +18,8 @@ import { createPredict } from "../lesson/predict";
 import { createProgram } from "../program/program";
 import { createTimeline } from "../timeline/timeline";
 import { createCrumbs } from "./crumbs";
-import { createFormula } from "./formula";
+import { createFormula, createNarration } from "./narration";
 import { act, helpCard, keepShortcutsAway, type Keyboard } from "./keys";
-import { createNarration } from "./narration";
 import { createToolbar } from "./toolbar";
 
 interface Host {
@@ -32,23 +31,10 @@ interface Host {
   ask?: Ask;
 }
 
-export interface DebuggerView {
-  /** Moves to a position, clamped to 0..number of events. */
-  setPosition(position: number): void;
-  /** Shows another trace, with the marks that it brings. */
-  setTrace(trace: Trace, position: number): void;
-  /** Shows other breakpoints and watches. */
-  setMarks(marks: Marks): void;
-  /** Runs to the next breakpoint, or back to the last one, as if the person had asked for it here. */
-  continue(): void;
-  reverseContinue(): void;
-  readonly position: number;
-  /** Empties the root and lets go of every listener. */
-  dispose(): void;
-}
+export type DebuggerView = ReturnType<typeof createDebugger>;
 
 /** Builds the debugger inside `root` (which gets the class `gradviz` and takes the keys while it has the focus). */
-export function createDebugger(root: HTMLElement, trace: Trace, position: number, host: Host): DebuggerView {
+export function createDebugger(root: HTMLElement, trace: Trace, position: number, host: Host) {
   const chosen: Chosen = { tab: null, areNumbersInTable: false, areOperatorsInTable: false };
   const lesson = new Lesson();
   let at = clamp(trace, position);
@@ -101,6 +87,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     runTo: (target) => runToTarget(trace, at, target, go),
     focus: () => panes.graph.toggleFocus(panes.line()),
     select: (line) => panes.select(line),
+    /** Runs to the next breakpoint, or back to the last one, as if the person had asked for it here. */
     continue: () => run(continueFrom(trace, marks.breakpoints, at)),
     reverseContinue: () => run(reverseContinueFrom(trace, marks.breakpoints, at)),
     otherClock: () => {
@@ -137,11 +124,14 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     get position() {
       return at;
     },
-    setPosition: (to) => move(to, false),
-    setMarks: (next) => setMarks(next, false),
+    /** Moves to a position, clamped to 0..number of events. */
+    setPosition: (to: number) => move(to, false),
+    /** Shows other breakpoints and watches. */
+    setMarks: (next: Marks) => setMarks(next, false),
     continue: () => navigation.continue(),
     reverseContinue: () => navigation.reverseContinue(),
-    setTrace(other, to) {
+    /** Shows another trace, with the marks that it brings. */
+    setTrace(other: Trace, to: number) {
       panes.dispose();
       trace = other;
       at = clamp(other, to);
@@ -149,6 +139,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       lesson.clear();
       build();
     },
+    /** Empties the root and lets go of every listener. */
     dispose() {
       release();
       panes.dispose();

@@ -1,11 +1,15 @@
-// The narration: what the current event is, in one sentence, and what comes next.
+// The narration: what the current event is, in one sentence, and what comes next; above it the formula of the step, with the
+// net's own blobs.
 
+import { mathElement } from "../../formula/mathml";
+import { stepFormula } from "../../formula/steps";
 import { currentEvent, forwardLine, nextEvent } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lines";
 import { roundText } from "../../model/recording/values";
 import type { EventKind, Trace, TraceEvent } from "../../model/schema";
-import { code, element, marked, rewinding, svgElement, version, type Child } from "../elements/dom";
+import { type Child, code, element, marked, rewinding, svgElement, version } from "../elements/dom";
 import { isSum, labelOf, look, mark } from "../elements/kinds";
+import type { View } from "../elements/navigation";
 import { counted } from "../elements/numbers";
 
 /** Pixels of a line of text. */
@@ -117,4 +121,21 @@ function passage(trace: Trace, event: TraceEvent): string {
   const name = String(event.detail["name"] ?? "");
   const round = event.kind === "EnteredSubnet" && event.frame !== null ? trace.frames[event.frame] : undefined;
   return event.detail["argument"] === "loop_net" && round ? roundText(trace, round).replace(/ of .*/, "") : name;
+}
+
+export function createFormula(trace: Trace): View {
+  const bar = element("div", { class: "gv-formula", role: "group", "aria-label": "Formula", "aria-live": "polite", tabindex: 0 });
+  const rewind = rewinding(bar);
+  let shown = "";
+  return {
+    element: bar,
+    show(position) {
+      rewind();
+      const formula = stepFormula(trace, position);
+      const key = JSON.stringify(formula);
+      if (key === shown) return;
+      shown = key;
+      bar.replaceChildren(...(formula ? [mathElement(formula)] : []));
+    },
+  };
 }
