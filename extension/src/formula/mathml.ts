@@ -1,6 +1,6 @@
 // A formula as MathML, which browsers draw without any library and screen readers read: a tree of elements, then a page's.
 
-import { isName, onTheLine, parse, type Part, tokensOf, FUNCTIONS } from "./parser";
+import { isName, onTheLine, parse, tokensOf, FUNCTIONS, type Part } from "./parser";
 
 export interface Markup {
   tag: string;

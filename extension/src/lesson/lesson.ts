@@ -4,7 +4,7 @@
 import { gradientsOf, isComplete } from "../model/recording/gradients";
 import { isComputed, type Place } from "../model/recording/values";
 import type { Contribution, Ledger, Trace } from "../model/schema";
-import { isRight, numbersIn, type Question, questionAt } from "./questions";
+import { isRight, numbersIn, questionAt, type Question } from "./questions";
 
 export interface Outcome {
   isRight: boolean;

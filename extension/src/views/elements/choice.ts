@@ -1,6 +1,6 @@
 // Of several one that is shown: buttons side by side of which one is pressed, and tabs.
 
-import { button, type Child, element } from "./dom";
+import { button, element, type Child } from "./dom";
 
 /** How a choice looks: joined like the parts of a switch, or each for itself. */
 type Shape = "gv-segments" | "gv-chips";

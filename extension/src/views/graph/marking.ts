@@ -3,7 +3,7 @@
 
 import { breakpointsAt } from "../../model/filters/marks";
 import { currentEvent, forwardLine, hasRun, lineState } from "../../model/recording/cursor";
-import { type Group, groupOfNode, groupsAround, groupsOf } from "../../model/recording/groups";
+import { groupOfNode, groupsAround, groupsOf, type Group } from "../../model/recording/groups";
 import { allLines, isObstacle, linesById } from "../../model/recording/lines";
 import { addTo, behind } from "../../model/recording/lists";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";

@@ -3,7 +3,7 @@
 import { hitsOf, logBy, meaningOf, remarks, withBreakpoint } from "../../model/filters/breakpoints";
 import { after, runTo } from "../../model/filters/occurrences";
 import type { BreakpointEntry, Trace } from "../../model/schema";
-import { type Attributes, element, iconButton, linkButton, quiet, refill, ICONS } from "../elements/dom";
+import { element, iconButton, linkButton, quiet, refill, ICONS, type Attributes } from "../elements/dom";
 import { createFault, entryForm, textField } from "../elements/entry";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";

@@ -5,7 +5,7 @@ import { placesOf } from "../../model/recording/places";
 import { loopAround, roundText, valueOf } from "../../model/recording/values";
 import type { Contribution, Ledger, Merge, Scalar, SliceName, Trace, Value } from "../../model/schema";
 import { describe, picture, NOT_YET, NOT_YET_IN_SHORT } from "../elements/array";
-import { type Child, element, leave, linkButton, quiet, version } from "../elements/dom";
+import { element, leave, linkButton, quiet, version, type Child } from "../elements/dom";
 import { count, counted, percent, quantity, NOT_COMPUTED } from "../elements/numbers";
 import { columns } from "./rounds";
 

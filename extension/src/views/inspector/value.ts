@@ -2,13 +2,13 @@
 // table, or of a scope blob the workspaces on its stack.
 
 import type { Reply } from "../../model/answers/asking";
-import { blobsIn, computedAt, forwardIteration, isComputed, loopAround, makerOf, type Place, roundText, valueOf, workspacesOn } from "../../model/recording/values";
+import { blobsIn, computedAt, forwardIteration, isComputed, loopAround, makerOf, roundText, valueOf, workspacesOn, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../../model/schema";
 import { describe, histogram, note, picture, NOT_YET } from "../elements/array";
 import { createChoice } from "../elements/choice";
-import { type Child, element, leave, linkButton, quiet, turnButton, version } from "../elements/dom";
+import { element, leave, linkButton, quiet, turnButton, version, type Child } from "../elements/dom";
 import { count, counted, quantity, NOT_COMPUTED } from "../elements/numbers";
-import { answerCard, type Asking, shownReply } from "./answer";
+import { answerCard, shownReply, type Asking } from "./answer";
 import { asked } from "./questions";
 
 /** The blobs to choose from; `choose` gets the one that is clicked. */

@@ -2,9 +2,9 @@
 
 import { joinedBy, markup, mathElement, named, noun, nounText, type Printed } from "../../formula/mathml";
 import { lineFormula } from "../../formula/steps";
-import { chainAt, type Link, type Sum, sumAt } from "../../lesson/chain";
+import { chainAt, sumAt, type Link, type Sum } from "../../lesson/chain";
 import type { Lesson, Outcome } from "../../lesson/lesson";
-import { type Question, questionAt } from "../../lesson/questions";
+import { questionAt, type Question } from "../../lesson/questions";
 import { numbersOf } from "../../model/recording/values";
 import type { Trace, Value } from "../../model/schema";
 import { glance, DIGITS, NOT_YET } from "../elements/array";

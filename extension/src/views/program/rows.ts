@@ -6,7 +6,7 @@ import { formAt, hasRun, lineState, type LineState } from "../../model/recording
 import { isObstacle, reason } from "../../model/recording/lines";
 import { placesOf } from "../../model/recording/places";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
-import { type Child, element, version } from "../elements/dom";
+import { element, version, type Child } from "../elements/dom";
 
 export type Part = "forward" | "backward";
 

@@ -6,7 +6,7 @@ import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 import { counted } from "../elements/numbers";
 import { createWindowed } from "../elements/windowed";
-import { createRow, createTitle, foldRow, type Item, itemsOf, lengthOf, type LineItem, markRow, type Part, type Row, updateRow } from "./rows";
+import { createRow, createTitle, foldRow, itemsOf, lengthOf, markRow, updateRow, type Item, type LineItem, type Part, type Row } from "./rows";
 
 /** Of a row of one line of text, in pixels, and of each line more; the width of a character, and of all beside the text. */
 const ROW = { first: 21.2, more: 19.2, character: 7.2, beside: 60, indent: 14 };

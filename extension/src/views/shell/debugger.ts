@@ -18,8 +18,8 @@ import { createPredict } from "../lesson/predict";
 import { createProgram } from "../program/program";
 import { createTimeline } from "../timeline/timeline";
 import { createCrumbs } from "./crumbs";
-import { createFormula, createNarration } from "./narration";
 import { act, helpCard, keepShortcutsAway, type Keyboard } from "./keys";
+import { createFormula, createNarration } from "./narration";
 import { createToolbar } from "./toolbar";
 
 interface Host {

@@ -7,7 +7,7 @@ import { currentEvent, forwardLine, nextEvent } from "../../model/recording/curs
 import { linesById } from "../../model/recording/lines";
 import { roundText } from "../../model/recording/values";
 import type { EventKind, Trace, TraceEvent } from "../../model/schema";
-import { type Child, code, element, marked, rewinding, svgElement, version } from "../elements/dom";
+import { code, element, marked, rewinding, svgElement, version, type Child } from "../elements/dom";
 import { isSum, labelOf, look, mark } from "../elements/kinds";
 import type { View } from "../elements/navigation";
 import { counted } from "../elements/numbers";

@@ -8,7 +8,7 @@ import { svgElement } from "../../elements/dom";
 import { quantity, NOT_COMPUTED } from "../../elements/numbers";
 import { offset, type Box } from "../drawing/parts";
 import type { Drawing } from "../drawing/svg";
-import { edgeLabels, type Extent, looseLabels, measured, place, type Planned, type Scene, GAP } from "./spots";
+import { edgeLabels, looseLabels, measured, place, GAP, type Extent, type Planned, type Scene } from "./spots";
 
 /** So many labels have places; the others are shown only where the event is. */
 const MOST = 200;

@@ -1,13 +1,13 @@
 // Where in a drawing the labels of wires can stand, so that nothing lies over anything: each takes the first of its spots
 // that is free.
 
-import { looseWires, type Wire, wiresBetween } from "../../../lesson/wires";
+import { looseWires, wiresBetween, type Wire } from "../../../lesson/wires";
 import { groupOfNode, groupsOf } from "../../../model/recording/groups";
 import { linesById, netOf, subnetOf } from "../../../model/recording/lines";
 import { addTo } from "../../../model/recording/lists";
 import type { Line, Trace } from "../../../model/schema";
 import { PORT } from "../drawing/levels";
-import { type Box, boxOf, pathOf, type Point } from "../drawing/parts";
+import { boxOf, pathOf, type Box, type Point } from "../drawing/parts";
 
 /** A spot for a label: whether its text ends at the wire, and what is drawn of the wire where the drawing has none. */
 interface Spot extends Box {
