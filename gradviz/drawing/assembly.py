@@ -48,6 +48,9 @@ SAYING = {"seed": "seed", "deduplication": "merges rows", "duplicate": "dedup {}
 Row = tuple[int, Sequence["Line"]]
 """The index of a forward operator, and the lines of a row that stands by it."""
 
+Anchor = tuple[float, ...]
+"""Sorts from top to bottom: the index of a forward operator, then what is above it (-) and below it (+)."""
+
 
 def view(trace: Trace, opened: Collection[str] = ()) -> View:
     """The nodes and edges of `trace` in its final state, in time proportional to its size.
@@ -300,10 +303,6 @@ def _range(group: Group) -> str:
 def _made(line: Line) -> int:
     """The net is there before anything happens to it."""
     return 0 if line.role == "forward" else line.made
-
-
-Anchor = tuple[float, ...]
-"""Sorts from top to bottom: the index of a forward operator, then what is above it (-) and below it (+)."""
 
 
 def rows(program: Program, flows: Sequence[Flow]) -> list[tuple[int, list[Line]]]:

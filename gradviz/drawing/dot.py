@@ -37,6 +37,12 @@ UPRIGHT = 1000
 Link = tuple[str, str, int]
 """Tail, head and weight of an invisible edge."""
 
+POINTS_PER_INCH = 72
+
+NODE_SEPARATION = 10.0
+
+Attributes = dict[str, str]
+
 
 @dataclass(frozen=True)
 class Scaffold:
@@ -96,11 +102,6 @@ def _column(drawn: View, lane: bool) -> list[tuple[int, str]]:
     return sorted(column.items())
 
 
-POINTS_PER_INCH = 72
-NODE_SEPARATION = 10.0
-Attributes = dict[str, str]
-
-
 def digraph(
     trace: Trace, position: int | None = None, theme: Theme = LIGHT, opened: Opened | None = None
 ) -> graphviz.Digraph:
@@ -152,9 +153,9 @@ def draw(drawn: View, state: State, theme: Theme) -> GradientGraph:
     graph.theme = theme
     for heading, attributes in _headings(drawn, theme):
         graph.node(heading, **attributes)
-    held = scaffold(drawn)
-    _Nets(state, theme, held).draw(graph, drawn)
-    for row in held.rows:
+    invisible = scaffold(drawn)
+    _Nets(state, theme, invisible).draw(graph, drawn)
+    for row in invisible.rows:
         graph.body.append(f"\t{{rank=same; {'; '.join(map(graphviz.quoting.quote, row))}}}\n")
     feet = drawn.feet()
     for edge in drawn.all_edges():
@@ -163,7 +164,7 @@ def draw(drawn: View, state: State, theme: Theme) -> GradientGraph:
             # The room that Graphviz keeps for labels beside clusters bends the lanes.
             attributes["xlabel"] = attributes.pop("label")
         graph.edge(tail, head, **_beyond(edge_defaults, attributes))
-    for tail, head, weight in held.links:
+    for tail, head, weight in invisible.links:
         graph.edge(tail, head, style="invis", weight=str(weight))
     return graph
 
@@ -174,7 +175,7 @@ class _Nets:
 
     state: State
     theme: Theme
-    held: Scaffold
+    invisible: Scaffold
 
     def draw(self, graph: graphviz.Digraph, drawn: View) -> None:
         """The nodes of a net, visible and not, in the cluster of what is open in their row."""
@@ -199,7 +200,7 @@ class _Nets:
         defaults, _ = _defaults(self.theme)
         for node in row:
             graph.node(node.id, **_beyond(defaults, _node(node, self.state, self.theme)))
-        for holder in self.held.holders.get(row[0].slot, ()):
+        for holder in self.invisible.holders.get(row[0].slot, ()):
             graph.node(holder, style="invis", label="", width="0.1")
 
     def _frame(self, title: str, style: str) -> Attributes:

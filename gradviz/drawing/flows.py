@@ -30,6 +30,16 @@ _NET = re.compile(r"s\d{1,9}")
 Flow = tuple[EdgeKind, str, str, str]
 """Kind, source, target, blob."""
 
+Lane = Literal["forward", "backward"]
+LANES: tuple[Lane, Lane] = ("forward", "backward")
+Way = Literal["in", "out"]
+TOP: dict[Lane, Way] = {"forward": "in", "backward": "out"}
+BOTTOM: dict[Lane, Way] = {"forward": "out", "backward": "in"}
+"""Where the ports are."""
+
+LOOPS = ("cond_net", "loop_net")
+"""The arguments whose nets run again and again."""
+
 
 class Program(msgspec.Struct, frozen=True):
     """One net of a trace, forward and backward.
@@ -85,35 +95,33 @@ class Flows(msgspec.Struct, frozen=True):
 
     Attributes:
         inside: from line to line.
-        forward_in, backward_in: line and blob, for what comes from around the net.
-        forward_made, backward_made: who makes a blob, by the blob.
+        entering: for each lane line and blob, for what comes from around the net.
+        makers: for each lane who makes a blob, by the blob.
     """
 
     inside: list[Flow]
-    forward_in: list[tuple[str, str]]
-    backward_in: list[tuple[str, str]]
-    forward_made: dict[str, str]
-    backward_made: dict[str, str]
+    entering: dict[Lane, list[tuple[str, str]]]
+    makers: dict[Lane, dict[str, str]]
 
 
 def flows(program: Program) -> Flows:
     """The readings of blobs in a net, in the order of its lines."""
-    found = Flows([], [], [], {blob: line.id for line in program.forward for blob in line.outputs}, {})
+    maker = {blob: line.id for line in program.forward for blob in line.outputs}
+    source_of = _GradientSources(program)
+    found = Flows([], {"forward": [], "backward": []}, {"forward": maker, "backward": source_of.made})
     for line in program.forward:
         for blob in line.inputs:
-            if blob in found.forward_made:
-                found.inside.append(("forward", found.forward_made[blob], line.id, blob))
+            if blob in maker:
+                found.inside.append(("forward", maker[blob], line.id, blob))
             else:
-                found.forward_in.append((line.id, blob))
+                found.entering["forward"].append((line.id, blob))
     saved = _saved(program)
-    source_of = _GradientSources(program)
-    found.backward_made.update(source_of.made)
     for line in program.backward:
         for blob, source in source_of(line):
             if source is not None:
                 found.inside.append(("backward", source, line.id, blob))
             elif blob not in saved:
-                found.backward_in.append((line.id, blob))
+                found.entering["backward"].append((line.id, blob))
             elif line.role in ("gradient", "duplicate") and line.of is not None:
                 found.inside.append(("saved", f"{program.prefix}f{line.of}", line.id, saved[blob]))
     return found
@@ -185,17 +193,6 @@ class _GradientSources:
         return sources
 
 
-Lane = Literal["forward", "backward"]
-LANES: tuple[Lane, Lane] = ("forward", "backward")
-Way = Literal["in", "out"]
-TOP: dict[Lane, Way] = {"forward": "in", "backward": "out"}
-BOTTOM: dict[Lane, Way] = {"forward": "out", "backward": "in"}
-"""Where the ports are."""
-
-LOOPS = ("cond_net", "loop_net")
-"""The arguments whose nets run again and again."""
-
-
 class Binding(msgspec.Struct, frozen=True):
     """What names in a nested net stand for: inner name -> the outer version that comes in, or the one that goes out."""
 
@@ -225,15 +222,13 @@ def binding(owner: Line | None) -> Binding:
 
 def crossings(subnet: Subnet, flows: Flows, bound: Mapping[Lane, Binding]) -> Iterator[Flow]:
     """What flows between the lines of a net and its ports, and from port to port where it is carried on."""
-    readers: dict[Lane, list[tuple[str, str]]] = {"forward": flows.forward_in, "backward": flows.backward_in}
-    makers: dict[Lane, dict[str, str]] = {"forward": flows.forward_made, "backward": flows.backward_made}
     for lane in LANES:
         enter, leave = port(subnet.id, lane, "in"), port(subnet.id, lane, "out")
         entered: set[str] = set()
-        for line, blob in readers[lane]:
+        for line, blob in flows.entering[lane]:
             entered.add(_name(blob))
             yield lane, enter, line, crossing(bound[lane].enters.get(_name(blob)), blob)
-        last = _last(makers[lane])
+        last = _last(flows.makers[lane])
         for inner, outer in bound[lane].leaves.items():
             if inner in last:
                 yield lane, last[inner][0], leave, crossing(last[inner][1], outer)

@@ -39,6 +39,12 @@ MAX_TITLE = 26
 
 Symbols = dict[object, int]
 
+Way = tuple[str, ...]
+"""The ids of the groups that hold something, the outermost first."""
+
+VALUES = "values"
+"""What is saved within a group for gradient operators in it."""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -219,19 +225,12 @@ def _counted(items: Sequence[_Item]) -> str:
 def _types(items: Sequence[_Item]) -> str:
     """As many of the titles as have room, each once."""
     names = [*dict.fromkeys(item.title for item in items)]
-    told = names[0]
+    title = names[0]
     for name in names[1:]:
-        if len(told) + len(name) > MAX_TITLE - 10:
-            return f"{told}, …"
-        told = f"{told}, {name}"
-    return told
-
-
-Way = tuple[str, ...]
-"""The ids of the groups that hold something, the outermost first."""
-
-VALUES = "values"
-"""What is saved within a group for gradient operators in it."""
+        if len(title) + len(name) > MAX_TITLE - 10:
+            return f"{title}, …"
+        title = f"{title}, {name}"
+    return title
 
 
 class Stretch(NamedTuple):

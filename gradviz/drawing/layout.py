@@ -87,7 +87,10 @@ class _Engine:
         alarm = threading.Timer(seconds, self.engine.increment_epoch)
         alarm.start()
         try:
-            return _Instance(store, self.module).draw(source)
+            linker = wasmtime.Linker(self.engine)
+            linker.define_wasi()
+            exports: Mapping[str, Any] = linker.instantiate(store, self.module).exports(store)
+            return _Instance(store, exports).draw(source)
         except (wasmtime.Trap, wasmtime.WasmtimeError) as trap:
             if isinstance(trap, wasmtime.Trap) and trap.trap_code == wasmtime.TrapCode.INTERRUPT:
                 raise DrawingError(
@@ -107,14 +110,10 @@ class _Engine:
 class _Instance:
     """One run of Graphviz: its memory and the functions that its module exports."""
 
-    def __init__(self, store: wasmtime.Store, module: wasmtime.Module) -> None:
-        import wasmtime
-
-        linker = wasmtime.Linker(store.engine)
-        linker.define_wasi()
+    def __init__(self, store: wasmtime.Store, exports: Mapping[str, Any]) -> None:
         self._store = store
-        self._exports: Mapping[str, Any] = linker.instantiate(store, module).exports(store)
-        self._memory: Any = self._exports["memory"]
+        self._exports = exports
+        self._memory = exports["memory"]
 
     def draw(self, source: str) -> str:
         length_at = self._call("malloc", 4)

@@ -14,6 +14,15 @@ from .words import MAX_TITLE, fit, label_width, title_width
 SUMS = ("Accumulated", "Deduplicated")
 """Kinds of events that bring gradients, or rows of one, together."""
 
+NODE_PADDING = 20.0
+
+DETAIL_PADDING = 8.0
+
+NOT_MADE = ", not made yet"
+
+FOLD_ROOM = 28.0
+"""For the mark of an operator that can open, and as much on the other side."""
+
 
 @dataclass(frozen=True)
 class State:
@@ -72,13 +81,6 @@ def state_at(trace: Trace, position: int | None) -> State:
     prefix = f"{event.subnet}." if event.subnet else ""
     current = None if event.forward is None else f"{prefix}f{event.forward}"
     return State(position, current, event.subnet, frozenset(event.lines), event.kind in SUMS, obstacles)
-
-
-NODE_PADDING = 20.0
-DETAIL_PADDING = 8.0
-NOT_MADE = ", not made yet"
-FOLD_ROOM = 28.0
-"""For the mark of an operator that can open, and as much on the other side."""
 
 
 @dataclass(frozen=True)

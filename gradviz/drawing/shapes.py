@@ -39,7 +39,7 @@ def abstract(drawn: View) -> tuple[View, list[str]]:
     Raises DrawingError, kind ``too_large``, where it says more than MOST_WORDS.
     """
     words = _Words(drawn)
-    return words.view(drawn), words.said
+    return words.view(drawn), words.texts
 
 
 class Shapes:
@@ -86,7 +86,7 @@ class _Words:
     """Replaces texts and ids by words."""
 
     def __init__(self, drawn: View) -> None:
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self._ids = {node.id: self._say(node.id) for node in drawn.all_nodes()}
         self._edges = 0
 
@@ -142,7 +142,7 @@ class _Words:
         return self._say(fitting).ljust(len(fitting), FILLER) if fitting else ""
 
     def _say(self, text: str) -> str:
-        if len(self.said) == MOST_WORDS:
+        if len(self.texts) == MOST_WORDS:
             raise DrawingError(f"A part of this graph says more than {MOST_WORDS} words.", kind="too_large")
-        self.said.append(text)
-        return chr(FIRST_WORD + len(self.said) - 1)
+        self.texts.append(text)
+        return chr(FIRST_WORD + len(self.texts) - 1)

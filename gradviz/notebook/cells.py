@@ -53,6 +53,8 @@ for name, recorded in gradients.items():
     np.testing.assert_allclose(computed, recorded, rtol=tolerance, atol=scale, err_msg=name)
 print(f"All {len(gradients)} are as recorded.")"""
 
+WIDTH = 110
+
 
 class NotebookError(GradvizError):
     """A session of which no notebook can be made: ``kind`` is ``no_values`` or ``bad_name``."""
@@ -115,14 +117,14 @@ class _Cells:
         self._trace = trace
         self._recording = recording
         self._file = file
-        self._told: set[int] = set()
+        self._narrated: set[int] = set()
 
     def made(self) -> list[Cell]:
         """Every cell, first to last."""
         fed = [f"ws.feed({quoted(name)}, {self._code_of(f'fed/{name}', array)})" for name, array in self._fed().items()]
-        told = [_text("## What it starts from"), _code(*fed, "ws"), *self._steps(), *self._end()]
+        story = [_text("## What it starts from"), _code(*fed, "ws"), *self._steps(), *self._end()]
         # Only now it is known what they need.
-        cells = [_text(*self._introduction()), _code(*self._preparation(told)), *told]
+        cells = [_text(*self._introduction()), _code(*self._preparation(story)), *story]
         return [{"id": f"cell-{number}", **cell} for number, cell in enumerate(cells)]
 
     def _introduction(self) -> Iterator[str]:
@@ -174,11 +176,11 @@ class _Cells:
 
     def _story(self, line: Line) -> Iterator[str]:
         """What the recording says of the making of a line; of several that one event made it is said once."""
-        if line.made in self._told:
+        if line.made in self._narrated:
             yield "Made by the same rule."
         else:
             yield self._trace.events[line.made - 1].narration
-        self._told.add(line.made)
+        self._narrated.add(line.made)
         if len(line.history) > 1:
             before = ", ".join(f"`{name}`" for name in line.history[0].outputs)
             yield f"It first wrote {before}: an accumulation gave it the names it has here."
@@ -279,9 +281,6 @@ def _on_cpu(array: Array | ScopeStack) -> Array:
             ways_out=["Record the operators that fill the stack too."],
         )
     return moved(array, CPU)
-
-
-WIDTH = 110
 
 
 def array_code(array: np.ndarray[Any, Any]) -> str:

@@ -66,7 +66,7 @@ class Channel:
         self._session: weakref.ref[Shown] | None = None
         self._ends: list[Callable[[], None]] = []
         self._sign: BaseComm | None = None
-        self._told: str | None = None
+        self._announced: str | None = None
         self._speaking: BaseComm | None = None
 
     def listen(self, shell: Any) -> None:
@@ -88,9 +88,9 @@ class Channel:
         """Tell all panels what the newest session is, unless they know."""
         session = self._current()
         known = session.id if session is not None else None
-        if known == self._told:
+        if known == self._announced:
             return
-        self._told = known
+        self._announced = known
         if self._panels:
             message = _introduction(session)
             for panel in self._panels.values():
@@ -142,7 +142,7 @@ class Channel:
         self._tell_others(session, {"type": "marks", "id": session.id, **session.marks.to_dict()})
 
     def _tell_others(self, session: Shown, message: dict[str, Any]) -> None:
-        if session.id != self._told:
+        if session.id != self._announced:
             return
         for panel in self._panels.values():
             # An echo would arrive late and take a panel that steps quickly back in time.

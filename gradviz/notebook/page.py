@@ -83,7 +83,7 @@ def page(
     pace.end(count)
     script, style = ((STATIC / name).read_text("utf-8") for name in ("page.js", "page.css"))
     name = escape(title if title is not None else trace.name or "A backward pass")
-    told = f"{count} events of a backward pass, recorded by {trace.producer[:MOST_PRODUCER]}."
+    subtitle = f"{count} events of a backward pass, recorded by {trace.producer[:MOST_PRODUCER]}."
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -98,7 +98,7 @@ def page(
 <body>
 <header>
 <h1>{name}</h1>
-<p>{escape(" ".join(filter(None, [told, left_out])))}</p>
+<p>{escape(" ".join(filter(None, [subtitle, left_out])))}</p>
 <button type="button" id="gv-colours" aria-pressed="false" hidden>Dark colours</button>
 </header>
 <main>

@@ -9,6 +9,9 @@ from html import escape
 from ..debugger.document import Line, Trace
 from ..debugger.telling import reminder
 
+MOST_ROWS = 200
+"""Longer programs are cut in an output; the widget and the trace have them whole."""
+
 
 def text(trace: Trace, position: int) -> str:
     """Where `trace` is at `position`, what just happened, and the program as it reads there."""
@@ -64,10 +67,6 @@ def _with_code(narration: str) -> str:
     """Narration as HTML: what stands between backticks is code."""
     words = narration.split("`")
     return "".join(f"<code>{escape(word)}</code>" if index % 2 else escape(word) for index, word in enumerate(words))
-
-
-MOST_ROWS = 200
-"""Longer programs are cut in an output; the widget and the trace have them whole."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,19 @@ FRAME_STEP = 12.0
 CORNER_ROOM = 10.0
 """Before a track: edges turn there."""
 
+HEADING = 26.0
+
+NODE_SEPARATION = 24.0
+
+FRAME_PADDING = 8.0
+"""Between the frame of a cluster and the row of its operator, above and below it."""
+
+STRIP = 20.0
+"""The height of a net's title."""
+
+NET_PADDING = 14.0
+"""Between a net's border and a row without ports, and between one net and the title of the next."""
+
 
 @dataclass(frozen=True)
 class Side:
@@ -88,16 +101,6 @@ def _label_room(laid: Sequence[Trunk], depth: int, beside: float, theme: Theme) 
     edges = (edge for trunk in laid if trunk.depth == depth for edge in trunk.edges)
     labels = max((label_width(label(edge.blobs), theme.label_size) + 18.0 for edge in edges), default=0.0)
     return float(ceil(max(labels, beside, FRAME_STEP if depth else 0.0)))
-
-
-HEADING = 26.0
-NODE_SEPARATION = 24.0
-FRAME_PADDING = 8.0
-"""Between the frame of a cluster and the row of its operator, above and below it."""
-STRIP = 20.0
-"""The height of a net's title."""
-NET_PADDING = 14.0
-"""Between a net's border and a row without ports, and between one net and the title of the next."""
 
 
 @dataclass

@@ -20,6 +20,20 @@ from ..words import label
 MOST_TRACKS = 40
 """Beyond it trunks share the outermost track: a net that tangled is not read by its lines any more."""
 
+TAP_STEP = 7.0
+
+LABEL_DISTANCE = 10.0
+"""Between a node and the label of an edge at its side; the arrow stands there."""
+
+OVER_LINE, UNDER_LINE = 4.0, 11.0
+"""From a line to the baseline of the text over it or under it."""
+
+FIRST_DETOUR = 18.0
+"""From a row to the nearest edge that passes nodes of it; saved values run nearer."""
+
+FIRST_BELOW = 5.0
+"""From the last port of an open operator to the label of the nearest edge there."""
+
 
 @dataclass
 class Trunk:
@@ -98,17 +112,6 @@ def _is_free(taken: list[tuple[int, int]], trunk: Trunk) -> bool:
     """Whether no stretch of a track touches the trunk's; the stretches are disjoint and sorted."""
     after = bisect_left(taken, (trunk.bottom, -1))
     return after == 0 or taken[after - 1][1] <= trunk.top
-
-
-TAP_STEP = 7.0
-LABEL_DISTANCE = 10.0
-"""Between a node and the label of an edge at its side; the arrow stands there."""
-OVER_LINE, UNDER_LINE = 4.0, 11.0
-"""From a line to the baseline of the text over it or under it."""
-FIRST_DETOUR = 18.0
-"""From a row to the nearest edge that passes nodes of it; saved values run nearer."""
-FIRST_BELOW = 5.0
-"""From the last port of an open operator to the label of the nearest edge there."""
 
 
 @dataclass(frozen=True)
