@@ -10,15 +10,17 @@ from weakref import WeakSet
 
 import numpy as np
 
+from ..gradient.rules import takes_slices
 from ..operators import ArraySpec, OperatorType, lookup, similar
 from ..operators.arguments import own_arguments
 from ..operators.randomness import draws_by_name
-from ..operators.registry import Array, Slots, when_registered
-from ..program import Device, GradientError, Operator, RunError
+from ..operators.registry import Array, Slots, gradient_name, when_registered
+from ..program import Device, GradientError, GradientSlice, Operator, RunError
+from ..program import Gradient as GradientName
 from ..runtime.devices import CPU, device_of, guarded, is_on_gpu, running_on
 from .faults import call_failed, called, common_device, data_replaced, rule_failed, wrong_results
 from .function import Function
-from .gradients import Gradient
+from .gradients import Absent, Gradient, Rows
 from .plan import Plan, make_plan
 from .variable import Operand, Variable, as_variables
 
@@ -39,9 +41,11 @@ class Signature:
         most: how many outputs the kernel may return, of which the last may not have been asked for.
         plans: how to run it backward, for each set of inputs that want a gradient; where it has several outputs, also
             for each set of those that have one.
+        tape_plans: the same on a tape, for the types of the gradients of its outputs; `other_plans`: for such as are
+            rows, or not there after all.
     """
 
-    __slots__ = ("device", "kernel", "most", "name", "op", "passes", "plans", "single")
+    __slots__ = ("device", "kernel", "most", "name", "op", "other_plans", "passes", "plans", "single", "tape_plans")
 
     def __init__(self, name: str, op: Operator, known: OperatorType, device: Device) -> None:
         assert known.kernel is not None
@@ -53,6 +57,8 @@ class Signature:
         self.most = len(op.outputs) if known.outputs is None else known.outputs.most or len(op.outputs)
         self.device = device
         self.plans: dict[Any, Plan] = {}
+        self.tape_plans: dict[Any, Plan | None] = {}
+        self.other_plans: dict[Any, Plan | None] = {}
 
     def called(self, arrays: Sequence[Array]) -> str:
         """How messages speak of a call on `arrays`."""
@@ -127,9 +133,28 @@ class OperatorFunction(Function):
         key = wanted if signature.single else (wanted, *[gy is not None for gy in gys])
         plan = signature.plans.get(key)
         if plan is None:
-            plan = make_plan(signature.op, [gy is not None for gy in gys], wanted, signature.device)
-            signature.plans[key] = plan
+            names = _gradient_names(signature.op, gys)
+            plan = signature.plans[key] = make_plan(signature.op, names, wanted, signature.device)
         return plan
+
+    def tape_plan(self, gys: Sequence[Any]) -> Plan | None:
+        """The same as the operator by which it is on a tape; None where its rule does not take rows as they are.
+
+        Raises:
+            GradvizError: as `make_plan`, said of this call.
+        """
+        signature = self.signature
+        key = (self.wanted, *map(type, gys))
+        plans = signature.tape_plans if {Rows, Absent}.isdisjoint(key) else signature.other_plans
+        if key not in plans:
+            op = self.as_operator(self.arrays, signature.op.inputs, signature.op.outputs)
+            names = _gradient_names(op, gys)
+            try:
+                is_taken = Rows not in key or takes_slices(op, 0, names)
+                plans[key] = make_plan(op, names, self.wanted, signature.device) if is_taken else None
+            except Exception as error:
+                raise self.explained(error) from error
+        return plans[key]
 
     def _run_on_variables(self, plan: Plan, gys: Sequence[Variable | None]) -> Sequence[Variable | None]:
         values: list[Any] = [*self.inputs, *map(self.output, range(self.count)), *gys]
@@ -139,11 +164,20 @@ class OperatorFunction(Function):
             values += call.several(*step.pick(values))
         return [at if at is None else _gradient(values, at, x) for at, x in zip(plan.answers, self.inputs, strict=True)]
 
-    def explained(self, error: Exception, op: Operator | None = None, index: int = 0) -> Exception:
-        call, own = self.signature.called(self.in_data), self.signature.op
+    def explained(self, error: Exception) -> Exception:
+        call = self.signature.called(self.in_data)
         if isinstance(error, GradientError):
-            return rule_failed(error, op or own, index, own, call)
+            return rule_failed(error, self.signature.op, call)
         return call_failed(error, f"The gradient of {call}")
+
+
+def _gradient_names(op: Operator, gys: Sequence[Any]) -> list[GradientName | None]:
+    """Names for the gradients of the outputs of `op`: one, two for rows, None where there is none."""
+    names = map(gradient_name, op.outputs)
+    return [
+        None if gy is None else GradientSlice(f"{name}_indices", f"{name}_values") if type(gy) is Rows else name
+        for name, gy in zip(names, gys, strict=True)
+    ]
 
 
 def _gradient(values: Sequence[Any], at: int | tuple[int, int], x: Variable) -> Variable:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ..operators.registry import Array
 from ..program import NetDef, NetError, Operator
@@ -22,21 +22,10 @@ Key = Any
 """What a name stands for: the number and place of an output, or a leaf and the array that was read from it."""
 
 
-class Naming(Protocol):
-    """Names for the blobs of an expression; no two of them alike."""
+class _Names:
+    """Names for the blobs of an expression, no two of them alike.
 
-    def of_leaf(self, x: Variable, requires_grad: bool) -> str:
-        """The name of a leaf; `requires_grad`: whether its gradient is wanted."""
-
-    def of_output(self, function: Function, place: int, x: Variable | None) -> str:
-        """The name of an output of `function`; x: a Variable that stands for it, where one is known."""
-
-    def of_operator(self, function: Function) -> str:
-        """The name of the operator that stands for `function`, after those of its outputs; it may be empty."""
-
-
-class Readable:
-    """A Variable's own name where it has a legal one that is unused, else one that tells what it is: x, c, mul, mul_1.
+    A Variable's own name where it has a legal one that is unused, else one that tells what it is: x, c, mul, mul_1.
 
     Args:
         own_names: id of a Variable -> its own name. A legal one is given to nothing else.
@@ -49,13 +38,12 @@ class Readable:
         self._numbers: defaultdict[str, int] = defaultdict(int)
 
     def of_leaf(self, x: Variable, requires_grad: bool) -> str:
+        """The name of a leaf; `requires_grad`: whether its gradient is wanted."""
         return self._own(x) or self._made("x" if requires_grad else "c")
 
-    def of_output(self, function: Function, place: int, x: Variable | None) -> str:
+    def of_output(self, function: Function, x: Variable | None) -> str:
+        """The name of an output of `function`; x: a Variable that stands for it, where one is known."""
         return (x is not None and self._own(x)) or self._made(_base_name(function.label))
-
-    def of_operator(self, function: Function) -> str:
-        return ""
 
     def _own(self, x: Variable) -> str | None:
         name = self._own_names.get(id(x))
@@ -176,23 +164,20 @@ def recall(functions: Sequence[Function], roots: Sequence[Variable]) -> Recalled
     return Recalled([(root, root._array) for root in roots], calls, creators, own_names, holding)
 
 
-def expression(roots: Sequence[Variable], naming: Naming | None = None) -> Expression:
+def expression(roots: Sequence[Variable]) -> Expression:
     """The program that computed `roots`.
 
     A Variable whose creator was cut off is a leaf; so is one that an input was not to send a gradient to.
 
-    Args:
-        naming: None: `Readable` names.
-
     Raises:
         GradientError: ``cycle``.
     """
-    return written(recall(recorded(roots), roots), naming)
+    return written(recall(recorded(roots), roots))
 
 
-def written(recalled: Recalled, naming: Naming | None = None) -> Expression:
+def written(recalled: Recalled) -> Expression:
     """The program that consists of the functions that are recalled."""
-    return _Writer(recalled, naming or Readable(recalled.own_names)).write()
+    return _Writer(recalled).write()
 
 
 def _is_legal(name: object) -> bool:
@@ -206,10 +191,10 @@ def _is_legal(name: object) -> bool:
 class _Writer:
     """Writes an expression function by function."""
 
-    def __init__(self, recalled: Recalled, naming: Naming) -> None:
+    def __init__(self, recalled: Recalled) -> None:
         self._recalled = recalled
         self._identity = recalled.identity
-        self._naming = naming
+        self._naming = _Names(recalled.own_names)
         self._names: dict[Key, str] = {}
         self._wanted: set[str] = set()
         self._made = Expression((), [], [], {}, {}, frozenset(), {}, {}, recalled)
@@ -233,10 +218,10 @@ class _Writer:
         for place, array in enumerate(arrays[len(read) :]):
             key = (function.uid, place)
             x = self._stand_for.get(key)
-            name = self._naming.of_output(function, place, x)
+            name = self._naming.of_output(function, x)
             self._hold(key, name, array, x)
             outputs.append(name)
-        self._made.operators.append(function.as_operator(arrays, inputs, outputs, self._naming.of_operator(function)))
+        self._made.operators.append(function.as_operator(arrays, inputs, outputs))
         self._made.functions.append(function)
 
     def _read(self, x: Variable, array: Array) -> str:

@@ -1,6 +1,5 @@
 """Why define-by-run code is refused: the errors, each with what was called on which arrays, and the ways out."""
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -138,28 +137,16 @@ def data_replaced(function: "Function", x: "Variable") -> GradientError:
     )
 
 
-def rule_failed(error: GradientError, op: Operator, index: int, own: Operator, call: str) -> GradientError:
-    """An error of the rules, which speak of operators of a net, said of `call`.
-
-    Args:
-        op, index: the operator that the error speaks of, and its number there.
-        own: the same operator, whose blobs have the names by which `call` speaks of them.
-    """
-    names = dict(zip([*op.inputs, *op.outputs], [*own.inputs, *own.outputs], strict=True))
-    any_name = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
-    in_error = re.compile(rf"(?<!\w)(?:{any_name})(?!\w)")
-
-    def said(text: str) -> str:
-        return in_error.sub(lambda name: names[name.group()], text) if op is not own else text
-
+def rule_failed(error: GradientError, op: Operator, call: str) -> GradientError:
+    """An error of the rules, which speak of operator #0 of a net, `op`, said of `call`."""
     ways_out = [
         f"Take it out of what is differentiated: functions.stop_gradient(...) around {call.partition('(')[0]}(...)."
         if way.startswith("Put StopGradient")
-        else said(way)
+        else way
         for way in error.ways_out
     ]
-    message = said(error.message.replace(describe(op, index), call))
-    return GradientError(message, kind=error.kind, blobs=list(map(said, error.blobs)), ways_out=ways_out)
+    message = error.message.replace(describe(op, 0), call)
+    return GradientError(message, kind=error.kind, blobs=error.blobs, ways_out=ways_out)
 
 
 def no_buffers(schedule: str) -> GradientError:

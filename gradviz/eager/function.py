@@ -199,12 +199,8 @@ class Function:
             for at, (x, gx) in enumerate(zip(self.inputs, made, strict=True))
         ]
 
-    def explained(self, error: Exception, op: Operator | None = None, index: int = 0) -> Exception:
-        """`error`, met on the way back, said of this call.
-
-        Args:
-            op, index: the operator that the error speaks of, as which this call is run; None: that of a single call.
-        """
+    def explained(self, error: Exception) -> Exception:
+        """`error`, met on the way back, said of this call."""
         return error
 
     def input_gradient_variables(self, gys: Sequence[Variable | None], wanted: int) -> Sequence[Variable | None]:

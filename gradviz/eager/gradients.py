@@ -35,6 +35,13 @@ Gradient = Array | Rows
 """A gradient during a pass."""
 
 
+class Absent:
+    """A gradient that a tape counts on and that is not there after all."""
+
+
+ABSENT = Absent()
+
+
 def add(one: Gradient, other: Gradient) -> Gradient:
     """The sum of two gradients of one array, a new one; that of two sparse ones stays sparse."""
     if type(one) is Rows or type(other) is Rows:

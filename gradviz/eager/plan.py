@@ -1,11 +1,13 @@
 """The gradient operators of a call, planned once for all calls alike: which kernel reads which array.
 
 A plan comes from one question to the rule of the operator type. It holds for every call of the same operator on arrays
-of the same shapes and dtypes, in which the same outputs have a gradient and the same inputs want one. Values are
-numbered: inputs, outputs, gradients of the outputs (None where there is none), then what the steps make.
+of the same shapes and dtypes, in which the same outputs have a gradient and the same inputs want one; whatever the
+order in which functions are run backward. Values are numbered: inputs, outputs, gradients of the outputs (None where
+there is none, two halves of a sparse one), then what the steps make.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import inf
 from operator import itemgetter
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -13,18 +15,18 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from ..gradient.refusals import missing_output_gradient, out_of_scope
 from ..gradient.rules import ask_rule
 from ..operators import lookup, similar
-from ..operators.registry import Array, gradient_name
-from ..program import Device, GradientError, GradientSlice, Operator, RunError
+from ..operators.registry import Array
+from ..program import Device, Gradient, Operator, RunError
+from ..program.operator import parts_of
 from ..runtime.devices import CPU, current, device_of, finish, is_on_gpu, running_on
-from .gradients import Gradient, Rows, flat_rows
+from . import gradients
+from .gradients import Rows, flat_rows
 
 Answer = int | tuple[int, int] | None
 """The number of a gradient, those of the two halves of a sparse one, or None where there is none."""
-
-Observer = Callable[[Sequence[Array], float], None]
-"""Is told what a step has made, and in how many seconds."""
 
 _ONLY_ARRAYS = {np.ndarray}
 
@@ -87,16 +89,23 @@ class Plan:
 
     Attributes:
         steps: the operators that the wanted gradients need, in order; each appends its outputs to the values.
+        places: which of the rule's operators they are.
         answers: the gradient of each input.
+        arrivals: the inputs that get a gradient, in the order in which the IR lets several of one blob arrive: those
+            that the rule's operators write, in their order, and then the others.
         casts: the inputs whose gradients come in another dtype than theirs; None: not run yet.
         calls: the steps as calls, for a run on Variables; None: not needed yet.
     """
 
-    __slots__ = ("_choose", "answers", "calls", "casts", "steps")
+    __slots__ = ("_choose", "answers", "arrivals", "calls", "casts", "places", "steps")
 
-    def __init__(self, steps: Sequence[Step], answers: Sequence[Answer]) -> None:
+    def __init__(
+        self, steps: Sequence[Step], places: Sequence[int], answers: Sequence[Answer], arrivals: Sequence[int]
+    ) -> None:
         self.steps = tuple(steps)
+        self.places = tuple(places)
         self.answers = tuple(answers)
+        self.arrivals = tuple(arrivals)
         self.casts: tuple[int, ...] | None = None
         self.calls: list[Any] | None = None
         self._choose = _chooser(answers)
@@ -106,7 +115,7 @@ class Plan:
         arrays: Sequence[Array],
         gys: Sequence[Array | None],
         run: Callable[[Sequence[Step], list[Any]], None] = run_steps,
-    ) -> Sequence[Gradient | None]:
+    ) -> Sequence[gradients.Gradient | None]:
         """The gradient of each input, from the arrays of inputs and outputs and the gradients of the outputs.
 
         Args:
@@ -118,21 +127,10 @@ class Plan:
         values: list[Any] = [*arrays, *gys]
         run(self.steps, values)
         values.append(None)
-        gradients = self._choose(values)
+        found = self._choose(values)
         if self.casts is None:
-            self.casts = _checked(gradients, arrays)
-        return _cast(gradients, arrays, self.casts) if self.casts else gradients
-
-
-def observed(step: Step, observe: Observer) -> Step:
-    """`step`, telling `observe` when it has run."""
-
-    def run(op: Operator, *arrays: Array) -> tuple[Array, ...]:
-        outputs, seconds = timed(step, arrays)
-        observe(outputs, seconds)
-        return tuple(outputs)
-
-    return step._replace(kernel=run)
+            self.casts = _checked(found, arrays)
+        return _cast(found, arrays, self.casts) if self.casts else found
 
 
 def _chooser(answers: Sequence[Answer]) -> Callable[[Sequence[Any]], Sequence[Any]]:
@@ -140,10 +138,10 @@ def _chooser(answers: Sequence[Answer]) -> Callable[[Sequence[Any]], Sequence[An
     dense = [-1 if at is None else at for at in answers if not isinstance(at, tuple)]
     if len(dense) == len(answers):
         return _picker(dense)
-    return lambda values: [None if at is None else chosen(values, at) for at in answers]
+    return lambda values: [None if at is None else _chosen(values, at) for at in answers]
 
 
-def chosen(values: Sequence[Any], at: int | tuple[int, int]) -> Any:
+def _chosen(values: Sequence[Any], at: int | tuple[int, int]) -> Any:
     """The value of number `at`; for two numbers the rows that they make."""
     return values[at] if type(at) is int else flat_rows(*[values[half] for half in at])  # type: ignore[union-attr]
 
@@ -166,102 +164,91 @@ def _checked(gradients: Sequence[Any], arrays: Sequence[Array]) -> tuple[int, ..
     return tuple(casts)
 
 
-def make_plan(op: Operator, given: Sequence[bool], wanted: int, device: Device) -> Plan:
+def make_plan(op: Operator, g_output: Sequence[Gradient | None], wanted: int, device: Device) -> Plan:
     """The plan for `op`, whose inputs and outputs all have names of their own.
 
     Args:
-        given: which outputs have a gradient.
-        wanted: which inputs want one: bit i stands for input i.
+        g_output: names for the gradients of its outputs, None for one that has none.
+        wanted: which inputs want a gradient: bit i stands for input i.
 
     Raises:
         GradientError: ``no_gradient_rule``, ``rule_failed``, ``missing_output_gradient``.
         RunError: ``unknown_operator``, a gradient operator has no kernel.
     """
-    g_output = [gradient_name(y) if is_given else None for y, is_given in zip(op.outputs, given, strict=True)]
     answer = ask_rule(op, 0, g_output)
-    names = [*op.inputs, *op.outputs, *g_output]
-    numbers = {name: number for number, name in enumerate(names) if name is not None}
-    steps = _numbered(op, answer.operators, numbers, len(names))
+    forward = [*op.inputs, *op.outputs]
+    given: list[Any] = forward + [name for gradient in g_output for name in parts_of(gradient) or (None,)]
+    numbers = {name: number for number, name in enumerate(given) if name is not None}
+
+    def number_of(name: str | None) -> int:
+        if name is None:
+            raise missing_output_gradient(op, 0, g_output)
+        if name not in numbers:
+            raise out_of_scope(op, 0, name)
+        return numbers[name]
+
+    steps: list[Numbered] = []
+    first: dict[str, int] = {}
+    for place, made in enumerate(answer.operators):
+        reads = tuple([number_of(name) for name in made.inputs])
+        start = steps[-1].writes.stop if steps else len(given)
+        writes = range(start, start + len(made.outputs))
+        numbers.update(zip(made.outputs, writes, strict=True))  # a name that is written again gets a new number
+        for name, number in zip(made.outputs, writes, strict=True):
+            first.setdefault(name, number)
+        steps.append(Numbered(place, made, reads, writes))
     answers: list[Answer] = []
+    arriving: dict[int, float] = {}
     for at, gradient in enumerate(answer.g_input):
-        if gradient is None or not wanted >> at & 1:
+        found = [number_of(name) for name in parts_of(gradient)]
+        if len(found) == 1 and found[0] < len(forward):
+            raise out_of_scope(op, 0, gradient)
+        if not found or not wanted >> at & 1:
             answers.append(None)
-        elif isinstance(gradient, GradientSlice):
-            answers.append((_find(op, gradient.indices, numbers), _find(op, gradient.values, numbers)))
-        else:
-            answers.append(_find(op, gradient, numbers))
-    return _only_needed(steps, answers, len(names), device)
+            continue
+        answers.append((found[0], found[1]) if len(found) == 2 else found[0])
+        arriving[at] = first.get(gradient, inf) if isinstance(gradient, str) else inf
+    return _only_needed(steps, answers, sorted(arriving, key=arriving.__getitem__), len(given), device)
 
 
 class Numbered(NamedTuple):
-    """A gradient operator with the numbers of the values that it reads and writes."""
+    """A gradient operator, its place among those of its rule, and the numbers of the values it reads and writes."""
 
+    place: int
     op: Operator
     reads: tuple[int, ...]
     writes: range
 
 
-def _numbered(op: Operator, made: Sequence[Operator], numbers: dict[str, int], first: int) -> list[Numbered]:
-    """The rule's operators with the numbers of their values; a name that is written again gets a new number."""
-    steps = []
-    for step in made:
-        reads = tuple([_find(op, name, numbers) for name in step.inputs])
-        writes = range(first, first + len(step.outputs))
-        numbers.update(zip(step.outputs, writes, strict=True))
-        steps.append(Numbered(step, reads, writes))
-        first = writes.stop
-    return steps
-
-
-def _find(op: Operator, name: str | None, numbers: dict[str, int]) -> int:
-    if name is None:
-        raise GradientError(
-            f"The gradient rule of {op.type} needs the gradient of an output that has none.",
-            kind="missing_output_gradient",
-            ways_out=["Use that output on the way to where the pass starts."],
-        )
-    if name not in numbers:
-        raise GradientError(
-            f"The gradient rule of {op.type} speaks of {name!r}, which is neither its operator's nor made before.",
-            kind="rule_failed",
-            ways_out=[
-                "A gradient operator may read inputs, outputs, output gradients, and what the same rule made before."
-            ],
-        )
-    return numbers[name]
-
-
-def _only_needed(steps: Sequence[Numbered], answers: Sequence[Answer], given: int, device: Device) -> Plan:
+def _only_needed(
+    steps: Sequence[Numbered], answers: Sequence[Answer], arrivals: Sequence[int], given: int, device: Device
+) -> Plan:
     """The plan of those steps, with those outputs, from which the answers come; the first `given` values are there."""
-    needed = {number for at in answers for number in halves(at)}
+    needed = {number for at in answers for number in _halves(at)}
     kept: list[Numbered] = []
     for step in reversed(steps):
         if not needed.isdisjoint(step.writes):
-            kept.append(trimmed(step, needed))
+            kept.append(_trimmed(step, needed))
             needed.update(step.reads)
     kept.reverse()
     values = [*range(given), *[number for step in kept for number in step.writes]]
     place = {number: at for at, number in enumerate(values)}
-    return Plan([ready(step, place, device) for step in kept], [_placed(at, place) for at in answers])
+    ready = [
+        Step(kernel_of(op, device), op, _picker([place[number] for number in reads]), len(op.outputs))
+        for _, op, reads, _ in kept
+    ]
+    placed: list[Answer] = []
+    for answer in answers:
+        found = [place[number] for number in _halves(answer)]
+        placed.append((found[0], found[1]) if len(found) == 2 else found[0] if found else None)
+    return Plan(ready, [step.place for step in kept], placed, arrivals)
 
 
-def ready(step: Numbered, place: Mapping[int, int], device: Device) -> Step:
-    """The step, ready to run on `device`, when the value of each number lies at its `place`."""
-    pick = _picker([place[number] for number in step.reads])
-    return Step(_kernel(step.op, device), step.op, pick, len(step.op.outputs))
-
-
-def _placed(at: Answer, place: dict[int, int]) -> Answer:
-    if at is None or isinstance(at, int):
-        return None if at is None else place[at]
-    return place[at[0]], place[at[1]]
-
-
-def halves(at: Answer) -> tuple[int, ...]:
+def _halves(at: Answer) -> tuple[int, ...]:
     return () if at is None else (at,) if isinstance(at, int) else at
 
 
-def trimmed(step: Numbered, needed: set[int]) -> Numbered:
+def _trimmed(step: Numbered, needed: set[int]) -> Numbered:
     """The step without its last outputs, as far as its type lets them be left out and nobody needs them."""
     known = lookup(step.op.type)
     if known is None or known.outputs is None or known.outputs.most is None:
@@ -269,10 +256,12 @@ def trimmed(step: Numbered, needed: set[int]) -> Numbered:
     count = len(step.writes)
     while count > known.outputs.least and step.writes[count - 1] not in needed:
         count -= 1
-    return Numbered(msgspec.structs.replace(step.op, outputs=step.op.outputs[:count]), step.reads, step.writes[:count])
+    op = msgspec.structs.replace(step.op, outputs=step.op.outputs[:count])
+    return step._replace(op=op, writes=step.writes[:count])
 
 
-def _kernel(op: Operator, device: Device) -> Callable[..., Any]:
+def kernel_of(op: Operator, device: Device) -> Callable[..., Any]:
+    """The kernel of a gradient operator. Raises RunError ``unknown_operator`` where there is none."""
     known = lookup(op.type)
     if known is None or known.kernel is None:
         raise RunError(

@@ -108,20 +108,23 @@ class Pass:
 
     def _watched(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
         """Run a function backward, on arrays or Variables, under the eyes of the hooks in force."""
-        run = function.input_gradient_variables if self._create_graph else function.input_gradients
         hooks, in_data = current_mode().hooks, function.in_data
         if not hooks:
-            return run(gys, wanted)
+            return self._input_gradients(function, gys, wanted)
         out_grad = shown(gys, function.out_data)
         for hook in hooks:
             hook.backward_preprocess(function, in_data, out_grad)
-        gxs = run(gys, wanted)
+        gxs = self._input_gradients(function, gys, wanted)
         in_grad = shown(gxs, in_data)
         for hook in hooks:
             hook.backward_result(function, in_data, in_grad)
         for hook in hooks:
             hook.backward_postprocess(function, in_data, out_grad)
         return gxs
+
+    def _input_gradients(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
+        run = function.input_gradient_variables if self._create_graph else function.input_gradients
+        return run(gys, wanted)
 
     def _receive(self, x: Variable, gradient: Any) -> None:
         """A gradient of x has arrived."""

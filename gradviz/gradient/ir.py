@@ -40,7 +40,7 @@ from .forward import ForwardProgram
 from .names import GradientNames
 from .nesting import Nesting, Surroundings
 from .refusals import out_of_scope, scope_as_y
-from .rules import OutputGradientRef, ask_rule, plain, plain_gradient
+from .rules import OutputGradientRef, ask_rule, plain, plain_gradient, takes_slices
 from .versions import Generator, Step, Tracked, steps_of, written
 from .ys import Ys, parse_ys
 
@@ -217,7 +217,7 @@ class IR(ForwardProgram):
         if told is not None:
             told.append(Visited(index, g_output, path=self.path))
         nesting = Nesting(self, index) if ssa.op.type in NETS else None
-        if GradientSlice in map(type, g_output) and (nesting or not self._reads_slices(index, g_output)):
+        if GradientSlice in map(type, g_output) and (nesting or not takes_slices(ssa.op, index, g_output)):
             g_output = self._densified(index, g_output)
         answer = ask_rule(ssa.op, index, g_output, nesting)
         operators, g_input = self.names.settle(ssa, answer)
@@ -334,16 +334,6 @@ class IR(ForwardProgram):
             halves.append(steps)
         how: How = "generated" if any(halves) else "passed"
         return Generator(GradientSlice(*names), how, fwd_op_idx, halves[1], device, index_steps=halves[0])
-
-    def _reads_slices(self, index: int, g_output: Sequence[Gradient | None]) -> bool:
-        """Whether the rule of operator `index` takes the sparse ones of `g_output` as they are: as two blobs each."""
-        try:
-            answer = ask_rule(self.ssa[index].op, index, g_output)
-        except GradientError as error:
-            if error.kind == "rule_failed":
-                return False
-            raise
-        return not any(isinstance(name, GradientSlice) for made in answer.operators for name in made.inputs)
 
     def _densified(self, index: int, g_output: Sequence[Gradient | None]) -> list[Gradient | None]:
         """`g_output` with the sparse ones made dense: scatter-added in the shape of the output."""

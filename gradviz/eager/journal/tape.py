@@ -1,9 +1,9 @@
-"""The tape schedule, watched: the IR's events, the run of the flow on the values that are there, and ``grad``.
+"""The tape schedule, watched: the IR's events, the run of its operators on what is there already, and ``grad``.
 
-The plan and its run are those of the schedule, with an eye on each step.
+The pass is that of the schedule, with an eye on each operator.
 """
 
-from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Container, Mapping, MutableMapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -12,17 +12,17 @@ import msgspec
 from ...gradient import IR
 from ...operators.registry import Array, gradient_name
 from ...program import GradvizError, Operator
-from ...program.events import Event, Played, Ran, RuleApplied, stopped
+from ...program.events import Accumulated, Event, Played, Ran, RuleApplied, Seeded, stopped
 from ...program.net_halves import Key, NetHalves, nets_of
-from ...runtime.devices import copied, device_of
+from ...runtime.devices import CPU, copied, device_of
 from ...runtime.shelf import feed, new_values
 from ...runtime.watched import Limits, interrupted
-from ..call import OperatorFunction
 from ..expression import Expression
 from ..function import Function
-from ..plan import Observer, observed
+from ..gradients import ABSENT
+from ..plan import Step, kernel_of, timed
 from ..rank import Arrived
-from ..tape import Segment, TapePlan, TapeRun, gradient_flow, plan_tape
+from ..tape import TapePass
 from ..variable import Variable
 from .functions import failed, is_python, known_before, shown, unwanted
 from .grads import Grads, NotedChange
@@ -139,57 +139,57 @@ class TapeLog:
         return event
 
 
-class WatchedTape(TapeRun):
-    """One run of a tape that tells `log` of each gradient operator.
+class WatchedTape(TapePass):
+    """A pass that tells `log` of each gradient operator that runs, under the position that the IR has given it."""
 
-    Args:
-        positions: of the gradient operators that the segments run, in order.
-    """
+    is_watched = True
 
-    def __init__(self, log: TapeLog, plan: TapePlan, positions: Sequence[int], *given: Any) -> None:
+    def __init__(self, log: TapeLog, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self._log = log
         self._net = log.net()
+        outermost = [event for event in log.events if not event.path]
+        self._starts = {event.index: event.position for event in outermost if isinstance(event, RuleApplied)}
+        sums = [event for event in outermost if isinstance(event, Accumulated)]
+        self._sums = iter([event.position + at for event in sums for at in range(len(event.operators))])
+        self._places: Sequence[int] = ()
+        self._values: list[Any] = []
         self._keys: dict[int, Key] = {}
-        self._places: dict[int, list[int]] = {}
-        places = iter(positions)
-        segments = []
-        for segment in plan.segments:
-            own = self._places[segment.end] = [next(places) for _ in segment.steps]
-            steps = [observed(step, self._noting(at)) for step, at in zip(segment.steps, own, strict=True)]
-            segments.append(segment._replace(steps=tuple(steps)))
-            self._number(segment, own)
         log.known(self._net)
-        super().__init__(TapePlan(segments, plan.leaves, plan.kept, plan.has_python), *given)
+        for event in outermost:
+            if isinstance(event, Seeded) and event.operator is not None and event.position is not None:
+                fill = Step(kernel_of(event.operator, CPU), event.operator, tuple, 1)
+                log.ran(self._net, event.position, *timed(fill, [log.values[event.y, 0]]))
 
-    def _number(self, segment: Segment, places: Sequence[int]) -> None:
-        """Note which blob version each value is that a segment makes."""
-        number = segment.end - sum(step.outputs for step in segment.steps)
-        for step, at in zip(segment.steps, places, strict=True):
-            for key in self._net.part(True).steps[at][3][: step.outputs]:
-                self._keys[number] = key
-                number += 1
-
-    def _noting(self, at: int) -> Observer:
-        return lambda outputs, seconds: self._log.ran(self._net, at, outputs, seconds)
-
-    def _run_segment(self, segment: Segment, function: Function | None) -> None:
-        self._log.running = segment.function
-        super()._run_segment(segment, function)
+    def _input_gradients(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
+        self._log.running = index = len(self._visits)
+        plan, first, start = self._plan(function, gys), self._starts[index], perf_counter()
+        self._places = [] if plan is None else [first + place for place in plan.places]
+        gxs = super()._input_gradients(function, gys, wanted)
+        if plan is None:
+            made = [plain_copy(gx) for at, gx in enumerate(gxs) if wanted >> at & 1]
+            self._log.ran(self._net, first, made, perf_counter() - start)
+        else:
+            for answer, gx in zip(plan.answers, gxs, strict=True):
+                if isinstance(answer, int) and answer in self._keys and gx is not self._values[answer]:  # it was cast
+                    self._log.values[self._keys[answer]] = gx
         self._log.running = None
+        return gxs
 
-    def _run_function(self, segment: Segment, function: Function) -> None:
-        start = perf_counter()
-        super()._run_function(segment, function)
-        if type(function) is OperatorFunction:
-            return
-        for step, at in zip(segment.steps, self._places[segment.end], strict=True):
-            made = [plain_copy(value) for value in self._values[segment.end - step.outputs : segment.end]]
-            self._log.ran(self._net, at, made, perf_counter() - start)
+    def _run_steps(self, steps: Sequence[Step], values: list[Any]) -> None:
+        self._values, self._keys = values, {}
+        for step, position in zip(steps, self._places, strict=True):
+            outputs, seconds = timed(step, step.pick(values))
+            self._keys.update(enumerate(self._net.part(True).steps[position][3][: step.outputs], len(values)))
+            values += outputs
+            self._log.ran(self._net, position, outputs, seconds)
 
-    def _cast(self, casts: Sequence[tuple[int, int]], function: Function) -> None:
-        super()._cast(casts, function)
-        for number, _ in casts:
-            self._log.values[self._keys[number]] = self._values[number]
+    def _made(self, op: Operator, arrays: Sequence[Any]) -> Any:
+        position, start = next(self._sums), perf_counter()
+        made = super()._made(op, arrays)
+        if made is not ABSENT:
+            self._log.ran(self._net, position, [made], perf_counter() - start)
+        return made
 
 
 def plain_copy(array: Array | None) -> Array | None:
@@ -211,31 +211,12 @@ def watched_tape(log: TapeLog, expression: Expression, given: set[Variable]) -> 
             for name in (expression.name_of(y) for y, _ in starts)
         }
         log.generate(ys)
-        kept = {f.uid for f in expression.functions if f is not None and (retain or id(f) in keep)}
-        seeded = [name for name in ys.values() if name is not None]
-        flow = gradient_flow(expression.operators, ys)
-        plan = plan_tape(expression, flow, seeded, lambda function: function.uid in kept)
         tape = WatchedTape(
-            log, plan, list(_positions(plan, flow.operators)), expression.functions,
-            [gradient for y, gradient in starts if y in given], create_graph, None,
+            log, [f for f in expression.functions if f is not None], starts,
+            create_graph=create_graph, retain=retain, keep=keep,
         )  # fmt: skip
-        tape.run()
-        leaves = {y: gradient for y, gradient in seeds if y.creator is None}
-        return tape.arrived(Arrived(leaves, {}, []), kept, retain)
+        arrived = tape.run()
+        arrived.leaves.update((y, gradient) for y, gradient in seeds if y.creator is None)
+        return arrived
 
     return run
-
-
-def _positions(plan: TapePlan, operators: Sequence[Operator]) -> Iterator[int]:
-    """The positions of the steps of a plan among the operators of its flow, of which it leaves some out."""
-    position = -1
-    for step in (step for segment in plan.segments for step in segment.steps):
-        position += 1
-        while not _is_of(step.op, operators[position]):
-            position += 1
-        yield position
-
-
-def _is_of(op: Operator, whole: Operator) -> bool:
-    """Whether `op` is `whole`, perhaps without its last outputs."""
-    return op.type == whole.type and op.inputs == whole.inputs and op.outputs == whole.outputs[: len(op.outputs)]

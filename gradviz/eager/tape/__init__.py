@@ -1,25 +1,20 @@
 """The tape: recorded functions as a program, its gradient flow, and the names that tensors and operators have in it.
 
-The "tape" schedule turns the functions, in the order of creation, into forward operators; the IR makes the gradient
-flow of them, and its operators run on the values that are there. See `gradviz.eager.tape.schedule`.
+The "tape" schedule runs functions backward in the order in which the IR visits operators, see `gradviz.eager.tape.run`;
+`run_gradient_flow` lets the IR make the operators of such a pass.
 """
 
-from .flow import gradient_flow, run_gradient_flow
-from .plan import Segment, TapePlan, plan_tape
+from .flow import run_gradient_flow
 from .pools import OperatorPool, TensorPool, register_buffers
-from .run import TapeRun
+from .run import TapePass
 from .schedule import run_by_tape
 from .sharing import Sharing
 
 __all__ = [
     "OperatorPool",
-    "Segment",
     "Sharing",
-    "TapePlan",
-    "TapeRun",
+    "TapePass",
     "TensorPool",
-    "gradient_flow",
-    "plan_tape",
     "register_buffers",
     "run_by_tape",
     "run_gradient_flow",

@@ -12,15 +12,16 @@ lead there any more: to read by it is an error, until the name is taken again. I
 back first is taken first.
 """
 
-from abc import ABC, abstractmethod
-from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
-from itertools import count
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count, islice
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 from weakref import finalize, ref
 
 from ...operators.registry import Array
 from ...program import RunError
+from ..function import Function
 from ..variable import Variable
 
 Scope = Literal["numpy", "leaf", "join", "detach"]
@@ -47,11 +48,15 @@ class _Scope:
         self._numbers = count()
         self.free: deque[str] = deque()
 
-    def take(self) -> str:
+    def take(self, count: int) -> list[str]:
+        """So many names."""
+        names = []
         try:
-            return self.free.popleft()
+            for _ in range(count):
+                names.append(self.free.popleft())
         except IndexError:
-            return f"{self._prefix}:{next(self._numbers)}"
+            names += [f"{self._prefix}:{number}" for number in islice(self._numbers, count - len(names))]
+        return names
 
 
 class _Holder(ref[Variable]):
@@ -62,16 +67,16 @@ class _Holder(ref[Variable]):
     key: int
 
 
-class _Pool(ABC):
+class _Pool:
     """Names in scopes, and who holds them."""
 
     what: ClassVar[str]
+    _suffix: ClassVar[str] = ""
     _current: ClassVar[Any]
 
     def __init__(self) -> None:
         self._scopes: dict[str, _Scope] = {}
         self._held: dict[str, Any] = {}
-        self._scope_of: dict[str, _Scope] = {}
 
     @classmethod
     def current(cls) -> Self:
@@ -79,23 +84,14 @@ class _Pool(ABC):
         pool: Self = cls._current
         return pool
 
-    def _scope(self, scope: str) -> _Scope:
-        known = self._scopes.get(scope)
-        return known if known is not None else self._scopes.setdefault(scope, _Scope(self._prefix(scope)))
+    def _scope_of(self, name: str) -> _Scope | None:
+        return self._scopes.get(name.rpartition(":")[0].removesuffix(self._suffix))
 
-    @abstractmethod
-    def _prefix(self, scope: str) -> str:
-        """What the names of a scope begin with."""
-
-    def take_for(self, scope: str, holders: Iterable[Any]) -> list[str]:
+    def take_for(self, scope: str, holders: Sequence[Any]) -> list[str]:
         """A name for each of `holders`."""
-        of = self._scope(scope)
-        names = []
-        for holder in holders:
-            name = of.take()
-            self._held[name] = holder
-            self._scope_of[name] = of
-            names.append(name)
+        of = self._scopes.get(scope) or self._scopes.setdefault(scope, _Scope(scope + self._suffix))
+        names = of.take(len(holders))
+        self._held.update(zip(names, holders, strict=True))
         return names
 
     def release(self, name: str) -> None:
@@ -107,27 +103,29 @@ class _Pool(ABC):
         if not self._give_back(name):
             raise self._not_in_use(name)
 
-    def release_all(self, names: Iterable[str]) -> None:
-        """Give back those of `names` that are in use still."""
-        for name in names:
-            self._give_back(name)
+    def release_all(self, names: Sequence[str]) -> None:
+        """Give back those of `names`, all of one scope, that are in use still."""
+        scope = self._scope_of(names[0]) if names else None
+        if scope is not None:
+            pop = self._held.pop
+            scope.free.extend([name for name in names if pop(name, self) is not self])
 
     def _give_back(self, name: str) -> bool:
         """Whether the name was in use; it is not any more."""
-        if self._held.pop(name, self) is self:
-            return False
-        self._scope_of[name].free.append(name)
-        return True
+        was_in_use = name in self._held
+        self.release_all([name])
+        return was_in_use
 
-    def _not_in_use(self, name: object) -> RunError:
-        if name in self._scope_of:
+    def _not_in_use(self, name: str) -> RunError:
+        scope = self._scope_of(name)
+        if scope is not None and name in scope.free:
             why = "it was released: after a backward pass, with what it stood for, or by hand"
         else:
             why = "it was never given to anything"
         return RunError(
             f"No {self.what} is called {name} now: {why}.",
             kind="undefined_blob",
-            blobs=[str(name)],
+            blobs=[name],
             ways_out=["Hold what you need itself, not its name.", "occupancy() tells how many names are in use."],
         )
 
@@ -144,9 +142,7 @@ class _Pool(ABC):
 
     def occupancy(self) -> dict[str, Occupancy]:
         """Scope -> how many of its names are in use and free, for the scopes of which any was ever taken."""
-        in_use: defaultdict[_Scope, int] = defaultdict(int)
-        for name in list(self._held):
-            in_use[self._scope_of[name]] += 1
+        in_use = Counter(map(self._scope_of, list(self._held)))
         return {name: Occupancy(in_use[scope], len(scope.free)) for name, scope in self._scopes.items()}
 
     def __repr__(self) -> str:
@@ -167,15 +163,13 @@ class TensorPool(_Pool):
     """
 
     what = "tensor"
+    _suffix = "/tensor"
 
     def __init__(self) -> None:
         super().__init__()
         self._names: dict[int, str] = {}
         self._named_outputs: set[str] = set()
         self._buffers: list[str] = []
-
-    def _prefix(self, scope: str) -> str:
-        return f"{scope}/tensor"
 
     def take(self, scope: Scope = "detach") -> str:
         """A name for a tensor that is still to come.
@@ -211,21 +205,25 @@ class TensorPool(_Pool):
         """The name of x if it has one."""
         return self._names.get(id(x))
 
-    @property
-    def has_named_outputs(self) -> bool:
-        """Whether any output on a tape has been asked for its name."""
-        return bool(self._named_outputs)
+    def names_of_outputs(self, variables: Iterable[Variable]) -> dict[tuple[int, int], str]:
+        """The uid and place of each output among `variables` that has been asked for its name -> that name."""
+        if not self._named_outputs:
+            return {}
+        found = [(x.creator, x.place, self.known_name(x)) for x in variables]
+        return {(creator.uid, place): name for creator, place, name in found if creator is not None and name}
 
     def _deleted(self, key: int, name: str) -> None:
         if self._names.get(key) == name:
             self._give_back(name)
 
-    def _give_back(self, name: str) -> bool:
-        holder = self._held.get(name)
-        if isinstance(holder, _Holder):
-            self._names.pop(holder.key, None)
-            self._named_outputs.discard(name)
-        return super()._give_back(name)
+    def release_all(self, names: Sequence[str]) -> None:
+        if self._names:
+            for name in names:
+                holder = self._held.get(name)
+                if isinstance(holder, _Holder):
+                    self._names.pop(holder.key, None)
+                    self._named_outputs.discard(name)
+        super().release_all(names)
 
     def __getitem__(self, name: str) -> Array:
         """The data of the tensor that is called `name` now.
@@ -262,9 +260,6 @@ class OperatorPool(_Pool):
     """
 
     what = "operator"
-
-    def _prefix(self, scope: str) -> str:
-        return scope
 
     def take(self, type: str) -> str:
         """A name for an operator."""
@@ -306,3 +301,44 @@ def scope_of(x: Variable) -> Scope:
     if x.creator is not None:
         return "join"
     return "numpy" if x.rank == 0 or x.requires_grad else "detach"
+
+
+@contextmanager
+def lent_to(functions: Sequence[Function], roots: Sequence[Variable], leaves: Iterable[Variable]) -> Iterator[None]:
+    """Names for the outputs of a tape of `functions` and for its operators, for as long as it is run backward.
+
+    An output that has a name already, since somebody has asked for it, keeps it until all are given back. Leaves keep
+    theirs until they are deleted.
+
+    Args:
+        roots: where the pass starts.
+        leaves: where it ends.
+    """
+    tensors, operators = TensorPool.current(), OperatorPool.current()
+    outputs: list[str] = []
+    anchors: list[list[str]] = []
+    try:
+        outputs += _output_names(tensors, functions, roots)
+        for x in leaves:
+            tensors.name(x)
+        of_type: defaultdict[str, list[Function]] = defaultdict(list)
+        for function in functions:
+            of_type[function.label].append(function)
+        anchors += [operators.take_for(label, alike) for label, alike in of_type.items()]
+        yield
+    finally:
+        tensors.release_all(outputs)
+        tensors.passed()
+        for names in anchors:
+            operators.release_all(names)
+
+
+def _output_names(pool: TensorPool, functions: Sequence[Function], roots: Sequence[Variable]) -> list[str]:
+    known = pool.names_of_outputs((*roots, *[x for function in functions for x in function.inputs]))
+    if not known:
+        return pool.take_for("join", [array for function in functions for array in function.out_data])
+    return [
+        known.get((function.uid, place)) or pool.take_for("join", [array])[0]
+        for function in functions
+        for place, array in enumerate(function.out_data)
+    ]

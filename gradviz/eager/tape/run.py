@@ -1,181 +1,249 @@
-"""One run of a tape: the segments of its plan, on the values that its functions have left."""
+"""The pass of the "tape" schedule: functions go backward in the reverse order of their creation.
 
-from collections.abc import Container, Sequence
+The functions are a program, in which each array that was read or returned is a blob. From the last to the first
+
+    the rule of f turns g(outputs of f) into one contribution to g(b) for each input b that wants one
+    g(b) is the sum of its contributions, formed at once when the first reader of b has been visited
+
+That is what the IR generates of the operators that stand for the functions, run without making names and events. A
+contribution that the IR counts on may lack after all, where the backward method of a function returns None: then it is
+`ABSENT`, takes no part in sums, and counts as zeros beside other gradients of its function.
+"""
+
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...operators.registry import Array
+from ...program import Operator
+from ...program.collection import uncollected
 from ...runtime.devices import current, device_of
-from .. import gradients
-from ..call import TO_DENSE, Call, OperatorFunction
-from ..faults import cannot_add, data_replaced
+from ..call import Call, OperatorFunction
+from ..faults import cannot_add
 from ..function import Function
-from ..gradients import Rows
+from ..gradients import ABSENT, Rows
 from ..mode import current_mode
-from ..plan import Answer, Step, as_outputs, chosen, halves, run_steps
-from ..rank import ADD, Arrived, dense_all, shown
-from ..variable import Variable, plain
-from .plan import Segment, TapePlan
-from .sharing import Buffers
+from ..plan import Answer, Plan, Step, as_outputs, kernel_of, run_steps
+from ..rank import Arrived, Pass
+from ..variable import Variable
 
-NOTHING: tuple[Any, ...] = (None,)
+SUM = Operator("Sum", ["x", "xs"], ["y"])
+JOIN = Operator("Concat", ["xs"], ["y"], {"axis": 0})
+TO_DENSE = Operator("SparseToDense", ["indices", "values", "x"], ["y"])
+"""What adds up gradients: arrays, the halves of rows, and rows beside arrays."""
+
+CALLS = {op.type: Call.of(op) for op in (SUM, JOIN, TO_DENSE)}
 
 
-class TapeRun:
-    """One run of a plan on the values of a tape.
+class Terms(list[Any]):
+    """Gradients of one blob in the order of their arrival, not added up yet."""
+
+
+class Blob:
+    """An array that functions have read or returned.
+
+    Attributes:
+        first: the first function that has read it and wants a gradient for it.
+        gradient: what has arrived, `Terms` where that is several.
+    """
+
+    __slots__ = ("array", "first", "gradient")
+
+    def __init__(self, array: Array | None) -> None:
+        self.array = array
+        self.first: Function | NewData | None = None
+        self.gradient: Any = None
+
+    def receive(self, gradient: Any) -> None:
+        """One more gradient has arrived."""
+        known = self.gradient
+        if known is None:
+            self.gradient = gradient
+        elif type(known) is Terms:
+            known.append(gradient)
+        else:
+            self.gradient = Terms((known, gradient))
+
+
+UNWANTED = Blob(None)
+"""What a function has read without wanting a gradient for it."""
+
+
+class NewData:
+    """What hands the gradient of new data on to the Variable as it was before."""
+
+
+class Program:
+    """Functions in the order of their creation, each with the blobs that it reads and writes.
+
+    A Variable that was given new data between two functions has a blob for each.
+
+    Attributes:
+        visits: each function, with what it reads and what it writes.
+        written: uid of a function -> the blobs of its outputs.
+        leaves: leaf -> the blob that was read from it first.
+    """
+
+    def __init__(self, functions: Iterable[Function]) -> None:
+        self.visits: list[tuple[Function | NewData, list[Blob], list[Blob]]] = []
+        self.written: dict[int, list[Blob]] = {}
+        self.leaves: dict[Variable, Blob] = {}
+        self._renewed: dict[tuple[Blob, int], Blob] = {}
+        for function in functions:
+            arrays, wanted = function.arrays, function.wanted
+            reads: list[Blob] = []
+            for x, array in zip(function.inputs, arrays, strict=False):
+                if wanted & 1:
+                    blob = self.blob(x, array)
+                    if blob.array is not array:
+                        blob = self._with_new_data(blob, array)
+                    if blob.first is None:
+                        blob.first = function
+                    reads.append(blob)
+                else:
+                    reads.append(UNWANTED)
+                wanted >>= 1
+            self.written[function.uid] = writes = [Blob(array) for array in arrays[len(reads) :]]
+            self.visits.append((function, reads, writes))
+
+    def blob(self, x: Variable, array: Array | None = None) -> Blob:
+        """The blob of x as it was first, for a leaf as it was read first, now as `array`."""
+        creator = x._creator
+        if creator is not None and creator.inputs is not None:  # not cut off
+            return self.written[creator.uid][x.place]
+        known = self.leaves.get(x)
+        if known is None:
+            known = self.leaves[x] = Blob(array)
+        return known
+
+    def _with_new_data(self, blob: Blob, array: Array) -> Blob:
+        known = self._renewed.get((blob, id(array)))
+        if known is None:
+            known = self._renewed[blob, id(array)] = Blob(array)
+            hand_on = NewData()
+            blob.first = blob.first or hand_on
+            self.visits.append((hand_on, [blob], [known]))
+        return known
+
+
+class TapePass(Pass):
+    """One pass backward from `seeds`, outputs of which none is there twice.
+
+    Attributes:
+        leaves: leaf -> its blob.
 
     Args:
-        seeds: the gradients that are given, in the order of the plan.
-        create_graph: whether values are Variables.
-        buffers: where the gradients on the way take turns; None: nobody wants to know.
+        functions: those recorded for the seeds.
+        create_graph, retain, keep: as for `Pass`.
     """
 
     def __init__(
         self,
-        plan: TapePlan,
-        functions: Sequence[Function | None],
-        seeds: Sequence[Any],
+        functions: Sequence[Function],
+        seeds: Sequence[tuple[Variable, Any]],
+        *,
         create_graph: bool,
-        buffers: Buffers | None,
+        retain: bool = False,
+        keep: Container[int] = (),
     ) -> None:
-        self._plan = plan
-        self._functions = functions
-        self._create_graph = create_graph
-        self._buffers = buffers
-        self._hooks = current_mode().hooks
-        self._values: list[Any] = []
-        for function in functions:
-            if function is not None and create_graph:
-                self._values += [*function.inputs, *map(function.output, range(function.count))]
-            elif function is not None:
-                self._values += function.arrays
-        self._values += seeds
-
-    def run(self) -> None:
-        """Run every segment."""
-        plan, values, functions = self._plan, self._values, self._functions
-        is_plain = not (self._create_graph or self._hooks or plan.has_python)
-        casts: dict[int, list[tuple[int, int]]] = {} if plan.casts is None else plan.casts
-        for at, segment in enumerate(plan.segments):
-            function = None if segment.function is None else functions[segment.function]
-            start = len(values)
-            if is_plain:
-                try:
-                    run_steps(segment.steps, values)
-                except Exception as error:
-                    raise _explained(error, function) from error
-            else:
-                self._run_segment(segment, function)
-            if function is not None and plan.casts is None:
-                self._find_casts(casts, at, segment, function)
-            if function is not None and at in casts:
-                self._cast(casts[at], function)
-            if self._buffers is not None:
-                self._share(self._buffers, segment, start)
-            for number in segment.spent:
-                values[number] = None
-        plan.casts = casts
-
-    def _run_segment(self, segment: Segment, function: Function | None) -> None:
-        """Run a segment in one of the ways that are not plain."""
-        if function is None:
-            self._run_steps(segment, None)
-        elif self._reached(segment, function):
-            self._watched(segment, function) if self._hooks else self._run_function(segment, function)
-        else:
-            self._values += NOTHING * (segment.end - len(self._values))
-
-    def _watched(self, segment: Segment, function: Function) -> None:
-        """Run a function backward under the eyes of the hooks in force."""
-        in_data = function.in_data
-        out_grad = shown(self._g_output(segment, function), function.out_data)
-        for hook in self._hooks:
-            hook.backward_preprocess(function, in_data, out_grad)
-        self._run_function(segment, function)
-        found = [
-            self._gradient(answer, x) if function.wanted >> at & 1 else None
-            for at, (answer, x) in enumerate(zip(segment.g_input, function.inputs, strict=True))
+        super().__init__((), create_graph=create_graph, retain=retain, keep=keep)
+        self._is_plain = not (self.is_watched or create_graph or retain or keep or current_mode().hooks)
+        with uncollected():
+            program = Program(functions)
+        self._visits, self.leaves = program.visits, program.leaves
+        for y, gradient in seeds:
+            program.blob(y).receive(gradient)
+        self._holding = [
+            (x, program.blob(x))
+            for function in functions
+            for x in function.inputs
+            if (retain or x._grad is not None) and x.creator is not None and x.creator.uid in program.written
         ]
-        in_grad = shown(found, in_data)
-        for hook in self._hooks:
-            hook.backward_result(function, in_data, in_grad)
-        for hook in self._hooks:
-            hook.backward_postprocess(function, in_data, out_grad)
 
-    def _run_function(self, segment: Segment, function: Function) -> None:
-        if type(function) is OperatorFunction:
-            if self._create_graph:
-                for x, array in zip(function.inputs, function.arrays, strict=False):
-                    if x.data is not array:
-                        raise data_replaced(function, x)
-            self._run_steps(segment, function)
+    def run(self) -> Arrived:
+        """Run every function that gradients reach backward."""
+        visits, visit = self._visits, self._visit
+        while visits:
+            function, reads, writes = visits.pop()
+            gys = [blob.gradient for blob in writes]
+            for gy in gys:
+                if gy is not None:
+                    visit(function, reads, gys)
+                    break
+            for blob in reads:
+                if blob.first is function and type(blob.gradient) is Terms:
+                    blob.gradient = self._total(blob.gradient, blob.array)
+        for x, blob in self.leaves.items():
+            if not (blob.gradient is None or _is_absent(blob.gradient)):
+                self._arrived.leaves[x] = blob.gradient
+        self._arrived.met.extend(x for x, blob in self._holding if blob.gradient is not None)
+        return self._arrived
+
+    def _visit(self, function: Function | NewData, reads: Sequence[Blob], gys: list[Any]) -> None:
+        """Send on what the gradients of the outputs make of those of the inputs."""
+        if isinstance(function, NewData):
+            reads[0].receive(gys[0])
             return
-        gys = dense_all(self._g_output(segment, function), function.out_data)
-        run = function.input_gradient_variables if self._create_graph else function.input_gradients
-        gxs = run(gys, function.wanted)
-        self._values += NOTHING * (segment.end - len(self._values))
-        for answer, gx in zip(segment.g_input, gxs, strict=True):
-            if answer in segment.own:
-                self._values[answer] = gx
+        plan = None
+        if self._is_plain and type(function) is OperatorFunction:
+            plan = function.signature.tape_plans.get((function.wanted, *map(type, gys)))
+        if plan is None:
+            arrivals, gxs = self._contributions(function, gys)
+        else:
+            arrivals = plan.arrivals
+            try:
+                gxs = plan.run(function.arrays, gys)
+            except Exception as error:
+                raise function.explained(error) from error
+        for at in arrivals:
+            blob = reads[at]
+            if blob.gradient is None:
+                blob.gradient = gxs[at]
+            else:
+                blob.receive(gxs[at])
 
-    def _run_steps(self, segment: Segment, function: Function | None) -> None:
+    def _contributions(self, function: Function, gys: list[Any]) -> tuple[Sequence[int], Sequence[Any]]:
+        """The inputs that get a gradient, in the order of arrival, and what each input gets."""
+        plan = self._plan(function, gys)
+        found = gys
+        if plan is None and Rows in map(type, gys):
+            pairs = zip(gys, function.out_data, strict=True)
+            found = [self._made(TO_DENSE, (*gy, y)) if type(gy) is Rows else gy for gy, y in pairs]
+            plan = self._plan(function, found)
+        places = range(len(function.inputs))
+        arrivals = [at for at in places if function.wanted >> at & 1] if plan is None else plan.arrivals
+        if any(map(_is_absent, found)):
+            if all(gy is None or _is_absent(gy) for gy in found):
+                return arrivals, [_absent(None if plan is None else plan.answers[at]) for at in places]
+            found = [
+                gy if not _is_absent(gy) else None if plan is None else self._zeros(function, at)
+                for at, gy in enumerate(found)
+            ]
+        if self._retain or id(function) in self._keep:
+            self._arrived.kept[id(function)] = [None if _is_absent(gy) else gy for gy in gys]
+        gxs = self._watched(function, found, function.wanted)
+        return arrivals, [ABSENT if gx is None else gx for gx in gxs]
+
+    def _plan(self, function: Function, gys: Sequence[Any]) -> Plan | None:
+        """How a function of the table is run backward; None for others, and where a rule does not take rows."""
+        if type(function) is not OperatorFunction:
+            return None
+        return function.plan(gys, function.wanted) if self._create_graph else function.tape_plan(gys)
+
+    def _input_gradients(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
+        plan = None if self._create_graph else self._plan(function, gys)
+        if plan is None:
+            return super()._input_gradients(function, gys, wanted)
         try:
-            if segment.function is None and [step.op.type for step in segment.steps] == ["Concat", "Concat"]:
-                self._join_rows(*segment.steps)
-                return
-            for step in segment.steps:
-                self._values += self._outputs(step, segment.like)
+            parts = [part for gy in gys for part in (gy if type(gy) is Rows else (gy,))]
+            return plan.run(function.arrays, parts, self._run_steps)
         except Exception as error:
-            raise _explained(error, function) from error
+            raise function.explained(error) from error
 
-    def _join_rows(self, of_indices: Step, of_values: Step) -> None:
-        """Join the rows of those sparse gradients that are there."""
-        halves = zip(of_indices.pick(self._values), of_values.pick(self._values), strict=True)
-        there = [(indices, values) for indices, values in halves if values is not None]
-        for step, reads in zip((of_indices, of_values), zip(*there, strict=True), strict=False):
-            self._values += self._made(step, reads)
-        if not there:
-            self._values += NOTHING * (of_indices.outputs + of_values.outputs)
-
-    def _outputs(self, step: Step, like: int | None) -> Sequence[Any]:
-        """What a step makes, without the gradients that are not there after all.
-
-        Args:
-            like: the number of a value that has the shape of what is added up.
-        """
-        reads = step.pick(self._values)
-        there = [value for value in reads if value is not None]
-        if len(there) < len(reads) and step.op.type == "SparseToDense":
-            rows = reads[1]
-            there = [] if rows is None or like is None else [reads[0], rows, self._values[like]]
-        return NOTHING * step.outputs if reads and not there else self._made(step, there)
-
-    def _made(self, step: Step, reads: Sequence[Any]) -> Sequence[Any]:
-        if self._create_graph:
-            return self._call(step).several(*reads)
-        return as_outputs(step.kernel(step.op, *reads), step.outputs)
-
-    def _call(self, step: Step) -> Call:
-        """A step as a call on Variables."""
-        calls = self._plan.calls
-        return calls.get(id(step)) or calls.setdefault(id(step), Call.of(step.op))
-
-    def _reached(self, segment: Segment, function: Function) -> bool:
-        """Whether a gradient has reached a function: the backward method of another may have returned None.
-
-        What lacks beside others is zeros then, for a rule counts on it.
-        """
-        if not self._plan.has_python:
-            return True
-        numbers = [(at, answer) for at, answer in enumerate(segment.g_output) if answer is not None]
-        lacking = [(at, n) for at, answer in numbers for n in halves(answer) if self._values[n] is None]
-        if len(lacking) == len(numbers):
-            return False
-        if type(function) is OperatorFunction:
-            for at, number in lacking:
-                self._values[number] = self._zeros(function, at)
-        return True
+    def _run_steps(self, steps: Sequence[Step], values: list[Any]) -> None:
+        """Run the operators of a rule."""
+        run_steps(steps, values)
 
     def _zeros(self, function: Function, place: int) -> Any:
         array = function.out_data[place]
@@ -183,92 +251,31 @@ class TapeRun:
             zeros = np.zeros_like(array)
         return Variable(zeros, requires_grad=False) if self._create_graph else zeros
 
-    def _g_output(self, segment: Segment, function: Function) -> list[Any]:
-        """The gradients of a function's outputs; a Variable is dense."""
-        outputs = map(function.output, range(function.count))
-        return [self._gradient(answer, y) for answer, y in zip(segment.g_output, outputs, strict=True)]
+    def _total(self, terms: Terms, like: Array) -> Any:
+        """The sum of the gradients of an array like `like`: one array, or rows where all are rows."""
+        dense = [term for term in terms if type(term) is not Rows]
+        rows = [term for term in terms if type(term) is Rows]
+        if not dense:
+            return Rows(*[self._made(JOIN, halves) for halves in zip(*rows, strict=True)])
+        return self._made(SUM, [*dense, *[self._made(TO_DENSE, (*term, like)) for term in rows]])
 
-    def _gradient(self, answer: Answer, x: Variable) -> Any:
-        """The gradient of number `answer`, which is that of x; a Variable is dense."""
-        found = [self._values[number] for number in halves(answer)]
-        if answer is None or any(value is None for value in found):
-            return None
-        if self._create_graph and len(found) == 2:
-            return TO_DENSE(*found, x)
-        return chosen(self._values, answer)
-
-    def _find_casts(
-        self, casts: dict[int, list[tuple[int, int]]], at: int, segment: Segment, function: Function
-    ) -> None:
-        """Note the gradients that come in another dtype than what they are the gradients of."""
-        for place, answer in enumerate(segment.g_input):
-            if answer not in segment.own or not function.wanted >> place & 1:
-                continue
-            gradient, array = plain(self._values[answer]), function.arrays[place]
-            if gradient is None:
-                continue
-            if gradient.shape != array.shape:
-                wrong = ValueError(f"the gradient of its input {place}, {array.shape}, is {gradient.shape}")
-                raise function.explained(wrong) from wrong
-            if gradient.dtype != array.dtype:
-                casts.setdefault(at, []).append((answer, place))
-
-    def _cast(self, casts: Sequence[tuple[int, int]], function: Function) -> None:
-        for number, place in casts:
-            self._values[number] = self._as(self._values[number], function.arrays[place])
-
-    def _as(self, gradient: Any, like: Array) -> Any:
-        """A gradient in the dtype of the array that it is the gradient of."""
-        if gradient is None or gradient.dtype == like.dtype:
-            return gradient
-        if self._create_graph:
-            return Call("cast", "Cast", {"to": like.dtype.name})(gradient)
-        with current(device_of(like)):
-            return gradient.astype(like.dtype)
-
-    def _share(self, buffers: Buffers, segment: Segment, start: int) -> None:
-        """Give buffers to what a segment has made from value `start` on; what is spent leaves its own."""
-        for number in range(start, len(self._values)):
-            if number not in self._plan.kept and self._values[number] is not None:
-                buffers.take(number, plain(self._values[number]).nbytes)
-        for number in segment.spent:
-            buffers.leave(number)
-
-    def arrived(self, arrived: Arrived, kept: Container[int], retain: bool) -> Arrived:
-        """`arrived`, and what the run has brought.
-
-        Args:
-            kept: the uids of the functions whose outputs keep their gradients.
-            retain: whether those of all functions do.
-        """
-        for index, place, answer in self._plan.leaves:
-            function = self._functions[index]
-            assert function is not None
-            x = function.inputs[place]
-            gradient = self._gradient(answer, x)
-            if gradient is not None and type(gradient) is not Rows and gradient.dtype != x.dtype:
-                gradient = self._as(gradient, function.arrays[place])
-            if gradient is not None:
-                known = arrived.leaves.get(x)
-                arrived.leaves[x] = gradient if known is None else self._sum(known, gradient)
-        reached: dict[int, tuple[Answer, ...]] = {}
-        for segment in self._plan.segments:
-            function = None if segment.function is None else self._functions[segment.function]
-            if function is not None:
-                reached[function.uid] = segment.g_output
-                if function.uid in kept:
-                    arrived.kept[id(function)] = self._g_output(segment, function)
-        for function in self._functions:
-            for x in () if function is None else function.inputs:
-                creator = x.creator if retain or x._grad is not None else None
-                if creator is not None and creator.uid in reached and reached[creator.uid][x.place] is not None:
-                    arrived.met.append(x)
-        return arrived
-
-    def _sum(self, one: Any, other: Any) -> Any:
-        return ADD(one, other) if self._create_graph else gradients.add(one, other)
+    def _made(self, op: Operator, arrays: Sequence[Any]) -> Any:
+        """What an operator that adds up gradients makes of those that are there."""
+        there = [array for array in arrays if array is not ABSENT]
+        if len(there) < len(arrays) and (op is TO_DENSE or not there):
+            return ABSENT
+        try:
+            if self._create_graph:
+                return CALLS[op.type](*there)
+            return as_outputs(kernel_of(op, device_of(there[0]))(op, *there), 1)[0]
+        except Exception as error:
+            raise cannot_add(error) from error
 
 
-def _explained(error: Exception, function: Function | None) -> Exception:
-    """`error`, said of the function that was run backward, or of the gradients that were added up."""
-    return cannot_add(error) if function is None else function.explained(error)
+def _is_absent(gradient: Any) -> bool:
+    return gradient is ABSENT or (type(gradient) is Rows and gradient.values is ABSENT)
+
+
+def _absent(answer: Answer) -> Any:
+    """The gradient of an input that is not there after all, in the form in which it would be."""
+    return Rows(ABSENT, ABSENT) if type(answer) is tuple else ABSENT

@@ -1,29 +1,19 @@
-"""The "tape" schedule: the recorded functions become a program, the IR differentiates it, and its operators are run.
-
-    functions in the order of creation -> forward operators -> the gradient flow -> run on the values that are there
-
-The forward operators are not run again: what functions read and returned is what the flow reads. All gradients of a
-Variable are kept until the last has come, and are then added up. What the flow needs no more is let go on the way.
-The plan of a flow is kept for the next tape of the same structure, so a training loop plans once.
-"""
+"""The "tape" schedule: a pass from the last function to the first, with names from the pools, and shared buffers."""
 
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
-from ...operators.registry import gradient_name
-from ...program import GradientError
-from ...program.collection import uncollected
+from ...operators.registry import Array
 from .. import gradients
-from ..expression import recall, recorded, written
+from ..expression import recorded
 from ..function import Function
+from ..gradients import ABSENT, Rows
+from ..plan import Step, run_steps
 from ..rank import ADD, Arrived
-from ..variable import Variable
-from .cache import PLANS, structure_of
-from .flow import gradient_flow
-from .names import Lent, lent_to
-from .plan import TapePlan, plan_tape
-from .run import TapeRun
-from .sharing import Buffers, Sharing
+from ..variable import Variable, plain
+from .pools import lent_to
+from .run import TapePass
+from .sharing import Sharing, take_turns
 
 
 def run_by_tape(
@@ -42,63 +32,76 @@ def run_by_tape(
         keep: ids of functions whose outputs keep their gradients in any case.
         tell_sharing: is told what gradients save that take turns in shared buffers; None: nobody asks.
     """
-    starts = _starts(seeds, ADD if create_graph else gradients.add)
-    roots = [y for y, _ in starts]
-    functions = recorded(roots)
-    arrived = Arrived({y: gradient for y, gradient in seeds if y.creator is None}, {}, [])
-    buffers = None if tell_sharing is None else Buffers()
-    if functions:
-        kept = {function.uid for function in functions if retain or id(function) in keep}
-        with lent_to(functions, roots) as names:
-            plan, on_tape = _planned(functions, roots, kept, names)
-            run = TapeRun(plan, on_tape, [gradient for _, gradient in starts], create_graph, buffers)
-            run.run()
-        arrived = run.arrived(arrived, kept, retain)
-    if tell_sharing is not None and buffers is not None:
-        tell_sharing(buffers.sharing())
-    return arrived
-
-
-def _starts(seeds: Sequence[tuple[Variable, Any]], add: Callable[[Any, Any], Any]) -> list[tuple[Variable, Any]]:
-    """The seeds of outputs, those of one output added up."""
+    add = ADD if create_graph else gradients.add
     starts: dict[tuple[int, int], tuple[Variable, Any]] = {}
+    leaves: dict[Variable, Any] = {}
     for y, gradient in seeds:
-        if y.creator is not None:
-            known = starts.setdefault(key := (y.creator.uid, y.place), (y, gradient))
-            if known[0] is not y:
-                starts[key] = known[0], add(known[1], gradient)
-    return list(starts.values())
+        if y.creator is None:
+            leaves[y] = gradient
+        else:
+            first, known = starts.get(key := (y.creator.uid, y.place), (y, None))
+            starts[key] = first, gradient if known is None else add(known, gradient)
+    roots = [y for y, _ in starts.values()]
+    functions = recorded(roots)
+    made = TapePass if tell_sharing is None else SharingPass
+    tape = made(functions, list(starts.values()), create_graph=create_graph, retain=retain, keep=keep)
+    with lent_to(functions, roots, tape.leaves):
+        arrived = tape.run()
+    for x, gradient in arrived.leaves.items():
+        leaves[x] = add(leaves[x], gradient) if x in leaves else gradient
+    if tell_sharing is not None and isinstance(tape, SharingPass):
+        tell_sharing(tape.sharing(arrived))
+    return arrived._replace(leaves=leaves)
 
 
-def _planned(
-    functions: list[Function], roots: list[Variable], kept: set[int], names: Lent
-) -> tuple[TapePlan, Sequence[Function | None]]:
-    """The plan of a tape, and its functions; None among them where a Variable was given new data."""
-    places = frozenset(place for place, function in enumerate(functions) if function.uid in kept)
-    structure = structure_of(functions, roots, places)
-    known = None if structure is None else PLANS.get(structure)
-    if known is not None:
-        return known, functions
-    with uncollected():
-        plan, on_tape = _plan(functions, roots, kept, names)
-    if structure is not None:
-        PLANS.put(structure, plan, len(functions))
-    return plan, on_tape
+class SharingPass(TapePass):
+    """A pass that finds out what gradients save that take turns in shared buffers."""
+
+    is_watched = True
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._turns: list[tuple[list[int], list[int]]] = []
+        self._sizes: list[int] = []
+        self._number_of: dict[int, int] = {}
+        self._inside: list[Array] = []
+
+    def _input_gradients(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
+        gxs = super()._input_gradients(function, gys, wanted)
+        inside, self._inside = self._inside, []
+        self._turn(gys, [*inside, *gxs])
+        return gxs
+
+    def _run_steps(self, steps: Sequence[Step], values: list[Any]) -> None:
+        given = len(values)
+        run_steps(steps, values)
+        self._inside = values[given:]
+
+    def _made(self, op: Any, arrays: Sequence[Any]) -> Any:
+        made = super()._made(op, arrays)
+        self._turn(arrays, [made])
+        return made
+
+    def _turn(self, reads: Sequence[Any], made: Sequence[Any]) -> None:
+        """Something has read gradients and made others, if they are not among those that it has read."""
+        known = self._numbers(reads)
+        ids = {id(part) for part in _parts(reads)}
+        new = {id(part): part for part in _parts(made) if id(part) not in ids}
+        for key, part in new.items():
+            self._number_of[key] = len(self._sizes)
+            self._sizes.append(plain(part).nbytes)
+        self._turns.append((known, [self._number_of[key] for key in new]))
+
+    def _numbers(self, values: Sequence[Any]) -> list[int]:
+        return [self._number_of[id(part)] for part in _parts(values) if id(part) in self._number_of]
+
+    def sharing(self, arrived: Arrived) -> Sharing:
+        """What is saved where the gradients that have arrived have places of their own."""
+        apart = [*arrived.leaves.values(), *[gy for gys in arrived.kept.values() for gy in gys]]
+        return take_turns(self._turns, self._numbers(apart), self._sizes.__getitem__)[1]
 
 
-def _plan(
-    functions: list[Function], roots: list[Variable], kept: set[int], names: Lent
-) -> tuple[TapePlan, Sequence[Function | None]]:
-    """The plan of a tape that was not met before, and its functions."""
-    expression = written(recall(functions, roots), names)
-    seeds = {root: gradient_name(root) for root in expression.roots}
-    try:
-        flow = gradient_flow(expression.operators, seeds)
-    except GradientError as error:
-        index = error.operator_index
-        function = None if index is None else expression.functions[index]
-        if function is None or index is None:
-            raise
-        raise function.explained(error, expression.operators[index], index) from error
-    plan = plan_tape(expression, flow, list(seeds.values()), lambda function: function.uid in kept)
-    return plan, expression.functions
+def _parts(values: Sequence[Any]) -> list[Any]:
+    """The arrays of which gradients consist, as far as they are there."""
+    parts = [part for value in values for part in (value if type(value) is Rows else (value,))]
+    return [part for part in parts if part is not None and part is not ABSENT]

@@ -5,9 +5,9 @@ gradient after the other has: what a gradient takes is free again when the last 
 time are more gradients there than there are buffers.
 """
 
-from collections import deque
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -15,6 +15,8 @@ from ...program import Operator
 from ...program.control_flow import NETS
 
 PREFIX = "share/buffer/grads"
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 class Sharing(NamedTuple):
@@ -39,37 +41,31 @@ class Sharing(NamedTuple):
         )
 
 
-class Buffers:
-    """Which buffer each gradient has; the one that was left first is taken first."""
+def take_turns(
+    turns: Sequence[tuple[Sequence[Key], Sequence[Key]]], apart: Collection[Key], size_of: Callable[[Key], int]
+) -> tuple[dict[Key, int], Sharing]:
+    """The buffer that each gradient has; the one that was left first is taken first.
 
-    def __init__(self) -> None:
-        self._sizes: list[int] = []
-        self._free: deque[int] = deque()
-        self._of: dict[int | str, int] = {}
-        self._gradients = self._apart = 0
-
-    def take(self, gradient: int | str, size: int = 0) -> int:
-        """A buffer for `gradient`, which takes `size` bytes."""
-        if self._free:
-            buffer = self._free.popleft()
-            self._sizes[buffer] = max(self._sizes[buffer], size)
-        else:
-            buffer = len(self._sizes)
-            self._sizes.append(size)
-        self._of[gradient] = buffer
-        self._gradients += 1
-        self._apart += size
-        return buffer
-
-    def leave(self, gradient: int | str) -> None:
-        """`gradient` is not needed any more, if it ever had a buffer."""
-        buffer = self._of.pop(gradient, None)
-        if buffer is not None:
-            self._free.append(buffer)
-
-    def sharing(self) -> Sharing:
-        """What was saved."""
-        return Sharing(len(self._sizes), self._gradients, sum(self._sizes), self._apart)
+    Args:
+        turns: in order what is read and what is written; each gradient is written once.
+        apart: what has a place of its own.
+        size_of: the size of a gradient in bytes.
+    """
+    met = [dict.fromkeys((*reads, *writes)) for reads, writes in turns]
+    last = {gradient: at for at, gradients in enumerate(met) for gradient in gradients}
+    buffer_of: dict[Key, int] = {}
+    sizes: list[int] = []
+    free: deque[int] = deque()
+    for at, (_, writes) in enumerate(turns):
+        for gradient in writes:
+            if gradient not in apart:
+                if not free:
+                    free.append(len(sizes))
+                    sizes.append(0)
+                buffer_of[gradient] = buffer = free.popleft()
+                sizes[buffer] = max(sizes[buffer], size_of(gradient))
+        free += [buffer_of[gradient] for gradient in met[at] if last[gradient] == at and gradient in buffer_of]
+    return buffer_of, Sharing(len(sizes), len(buffer_of), sum(sizes), sum(map(size_of, buffer_of)))
 
 
 def with_shared_buffers(operators: Sequence[Operator], apart: Collection[str]) -> list[Operator]:
@@ -78,27 +74,16 @@ def with_shared_buffers(operators: Sequence[Operator], apart: Collection[str]) -
     Args:
         apart: gradients that keep names of their own: they are wanted when the flow has run.
     """
-    written: dict[str, int] = {}
-    last: dict[str, int] = {}
-    for at, op in enumerate(operators):
-        for name in op.outputs:
-            written[name] = written.get(name, 0) + 1
-        last.update(dict.fromkeys((*op.inputs, *op.outputs), at))
+    written = Counter(name for op in operators for name in op.outputs)
     nested = {name for op in operators if op.type in NETS for name in (*op.inputs, *op.outputs)}
-    sharing = {name for name, times in written.items() if times == 1} - nested - {*apart}
-    names: dict[str, str] = {}
-    buffers = Buffers()
-    made = []
-    for at, op in enumerate(operators):
-        for name in op.outputs:
-            if name in sharing:
-                names[name] = f"{PREFIX}:{buffers.take(name)}"
-        made.append(msgspec.structs.replace(op, inputs=_called(op.inputs, names), outputs=_called(op.outputs, names)))
-        for name in dict.fromkeys((*op.inputs, *op.outputs)):
-            if name in names and last[name] == at:
-                buffers.leave(name)
-    return made
+    own = {*apart, *nested, *[name for name, times in written.items() if times > 1]}
+    buffer_of, _ = take_turns([(op.inputs, op.outputs) for op in operators], own, lambda name: 0)
+    names = {name: f"{PREFIX}:{buffer}" for name, buffer in buffer_of.items()}
+    return [
+        msgspec.structs.replace(op, inputs=_called(op.inputs, names), outputs=_called(op.outputs, names))
+        for op in operators
+    ]
 
 
-def _called(blobs: Iterable[str], names: dict[str, str]) -> list[str]:
+def _called(blobs: Iterable[str], names: Mapping[str, str]) -> list[str]:
     return [names.get(blob, blob) for blob in blobs]

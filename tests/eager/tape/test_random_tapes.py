@@ -1,4 +1,5 @@
-"""Random programs of everything that a tape can meet: both schedules give the same gradients, twice in a row.
+"""Random programs of everything that a tape can meet: both schedules give the same gradients, twice in a row, and a
+tape runs the operators that the IR makes.
 
 Functions of one's own that return None, data that are replaced, leaves that are frozen or cut off on the way, rows of
 tables, dtypes that meet, several outputs; and any function of each element. Some programs are the same every time, some
@@ -6,12 +7,28 @@ are drawn anew by each run, and a failure prints the seed, with which GRADVIZ_SE
 """
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gradviz import Function, GradvizError, OperatorPool, TensorPool, Variable, functions
+from gradviz import (
+    Function,
+    GradvizError,
+    Operator,
+    OperatorPool,
+    TensorPool,
+    Variable,
+    Workspace,
+    functions,
+    run_gradient_flow,
+)
+from gradviz.eager.expression import expression, recorded
+from gradviz.eager.gradients import Rows, dense
+from gradviz.eager.plan import Step
+from gradviz.eager.tape import TapePass
+from gradviz.program.operator import parts_of
 from tests.eager.differences import Array
 from tests.eager.functions.function_cases import POINTWISE
 from tests.fresh_seed import fresh_seed
@@ -35,12 +52,16 @@ class Scaled(Function):
 
 
 class Draft:
-    """A program that is written at random; the same seed gives the same one."""
+    """A program that is written at random; the same seed gives the same one.
 
-    def __init__(self, seed: int) -> None:
+    Args:
+        weights: how often leaves are of double and of single precision.
+    """
+
+    def __init__(self, seed: int, weights: Sequence[int] = (3, 1)) -> None:
         self.choose = random.Random(seed)
         self.numbers = np.random.default_rng(seed)
-        dtypes = self.choose.choices([np.float64, np.float32], [3, 1], k=3)
+        dtypes = self.choose.choices([np.float64, np.float32], weights, k=3)
         self.known = [Variable(self.array(dtype), self.choose.random() < 0.8) for dtype in dtypes]
         for _ in range(self.choose.randint(3, 14)):
             self.step()
@@ -124,6 +145,65 @@ def assert_the_same(seeds: range) -> None:
                 assert x.dtype == y.dtype, f"GRADVIZ_SEED={seed}"
                 tolerance = 1e-4 if x.dtype == np.float32 else 1e-9
                 np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance, err_msg=f"GRADVIZ_SEED={seed}")
+
+
+class Noted(TapePass):
+    """A pass that notes the types of the operators that it runs, and whether a gradient was not there after all."""
+
+    is_watched = True
+
+    def __init__(self, functions: Sequence[Function], seeds: Sequence[tuple[Variable, Any]]) -> None:
+        super().__init__(functions, seeds, create_graph=False)
+        self.types: list[str] = []
+        self.lacks = False
+
+    def _input_gradients(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
+        if isinstance(function, Scaled):
+            self.types.append("PythonFunctionGradient")
+        gxs = super()._input_gradients(function, gys, wanted)
+        self.lacks |= any(gx is None and wanted >> at & 1 for at, gx in enumerate(gxs))
+        return gxs
+
+    def _run_steps(self, steps: Sequence[Step], values: list[Any]) -> None:
+        self.types += [step.op.type for step in steps]
+        super()._run_steps(steps, values)
+
+    def _made(self, op: Operator, arrays: Sequence[Any]) -> Any:
+        self.types.append(op.type)
+        return super()._made(op, arrays)
+
+
+def assert_as_the_ir_makes_it(seed: int) -> None:
+    """A pass runs the operators that the IR makes of a program, in their order, and brings the same numbers."""
+    draft = Draft(seed, weights=(1, 0))  # operators do not mix precisions
+    seeds = [(draft.root, np.ones_like(draft.root.data))]
+    noted = Noted(recorded([draft.root]), seeds if draft.root.creator is not None else [])
+    leaves = noted.run().leaves
+    if noted.lacks or not leaves:
+        return  # an operator gives zeros where a backward method gives None, and goes on with them
+    made, workspace = expression([draft.root]), Workspace()
+    for name, value in {**made.values, "seed": np.ones_like(draft.root.data)}.items():
+        workspace.feed(name, value)
+    ignored = [f"{name}_grad" for name in made.leaves if name not in made.wanted]
+    operators, found = run_gradient_flow(made.operators, made.roots, {made.roots[0]: "seed"}, ignored, workspace)
+    assert noted.types == [op.type for op in operators], f"GRADVIZ_SEED={seed}"
+    assert {made.leaves[name] for name in found if name in made.leaves} == leaves.keys(), f"GRADVIZ_SEED={seed}"
+    for x, gradient in leaves.items():
+        parts = [workspace.fetch(name) for name in parts_of(found[str(made.name_of(x))])]
+        expected = dense(Rows(*parts) if len(parts) == 2 else parts[0], x.shape)
+        np.testing.assert_array_equal(dense(gradient, x.shape), expected, f"GRADVIZ_SEED={seed}")
+
+
+@pytest.mark.parametrize("first", ROWS)
+def test_a_pass_runs_what_the_ir_makes(first: int) -> None:
+    for seed in range(first, first + ROWS.step):
+        assert_as_the_ir_makes_it(seed)
+
+
+def test_a_pass_runs_what_the_ir_makes_of_programs_that_no_run_has_met_before() -> None:
+    first = fresh_seed()
+    for seed in range(first, first + 100):
+        assert_as_the_ir_makes_it(seed)
 
 
 @pytest.mark.filterwarnings("ignore:.*requires no gradient")

@@ -19,8 +19,7 @@ from gradviz import (
     register_gradient,
     register_kernel,
 )
-from gradviz.eager.tape import cache
-from gradviz.eager.tape.cache import PlanCache
+from gradviz.eager.call import Call
 from gradviz.eager.tape.schedule import run_by_tape
 from gradviz.eager.tape.sharing import Sharing
 from tests.eager.differences import Array, floats
@@ -118,31 +117,35 @@ def test_dtypes_that_meet_come_back_apart() -> None:
 
 
 class TestPlans:
-    """Plans that are kept for tapes of the same structure."""
+    """Rules are asked once for all tapes in which a function is called alike."""
 
     @pytest.fixture(autouse=True)
-    def plans(self, monkeypatch: pytest.MonkeyPatch) -> PlanCache:
-        """An empty cache."""
-        made = PlanCache()
-        monkeypatch.setattr("gradviz.eager.tape.schedule.PLANS", made)
-        return made
+    def asked(self) -> list[str]:
+        """The outputs of whose gradients the rule of the operator type Tripled has been asked."""
+        asked: list[str] = []
 
-    def test_a_training_loop_plans_once(self, plans: PlanCache) -> None:
+        def rule(op: Operator, g_output: Any) -> Any:
+            asked.append(str(g_output[0]))
+            return Operator("Scale", [g_output[0]], ["dx"], {"scale": 3.0}), ["dx"]
+
+        register_kernel("Tripled")(lambda op, x: x * 3)
+        register_gradient("Tripled")(rule)
+        return asked
+
+    def test_a_training_loop_asks_once(self, asked: list[str]) -> None:
+        tripled = Call("tripled", "Tripled")
         x, w = Variable(floats(4, 3)), Variable(floats(3, 2, seed=1))
         for step in range(5):
-            functions.tanh(x @ w).sum().backward(schedule="tape")
-            assert len(plans) == 1
-            np.testing.assert_allclose(w.grad, (step + 1) * grad(functions.tanh(x @ w).sum(), w))
+            functions.tanh(tripled(x) @ w).sum().backward(schedule="tape")
+            assert len(asked) == 1
+            np.testing.assert_allclose(w.grad, (step + 1) * grad(functions.tanh(tripled(x) @ w).sum(), w))
 
-    def test_dropout_with_ever_new_seeds_plans_once(self, plans: PlanCache) -> None:
+    def test_dropout_drops_anew_on_every_tape(self) -> None:
         for _ in range(3):
             x = Variable(floats(20))
             y = functions.dropout(x, 0.5)
             y.sum().backward(schedule="tape")
             np.testing.assert_array_equal(x.grad, 2.0 * (y.data != 0))
-        assert len(plans) == 1
-        functions.dropout(Variable(floats(20)), 0.25).sum().backward(schedule="tape")
-        assert len(plans) == 2
 
     def test_what_is_read_twice_in_one_program_and_once_in_another_is_told_apart(self) -> None:
         a, b = np.array([1.0, 2.0]), np.array([5.0, 7.0])
@@ -157,28 +160,25 @@ class TestPlans:
             program(x, one, other).backward(schedule="tape")
             np.testing.assert_array_equal(x.grad, expected.grad)
 
-    def test_other_shapes_wishes_and_roots_are_planned_anew(self, plans: PlanCache) -> None:
+    def test_other_shapes_wishes_and_roots_are_told_apart(self) -> None:
         def step(size: int, *, wants: bool = True, retain: bool = False) -> None:
             x, w = Variable(np.ones(size)), Variable(np.ones(size), requires_grad=wants)
             y = x * w
             y.sum().backward(schedule="tape", retain_grad=retain)
             assert (w.grad is not None, y.grad is not None) == (wants, retain)
 
-        for times in (1, 2):
+        for _ in range(2):
             step(2)
             step(3)
             step(2, wants=False)
             step(2, retain=True)
-            assert len(plans) == 4, times
 
-    def test_the_largest_number_of_functions_is_kept(self, monkeypatch: pytest.MonkeyPatch, plans: PlanCache) -> None:
-        monkeypatch.setattr(cache, "MOST_FUNCTIONS", 10)
-        for length in (6, 3, 5, 20):
-            y = Variable(1.0)
-            for _ in range(length):
-                y = -y
-            y.backward(schedule="tape")
-        assert len(plans) == 2
+    def test_a_rule_that_is_registered_anew_is_asked_anew(self, asked: list[str]) -> None:
+        tripled, x = Call("tripled", "Tripled"), Variable([1.0])
+        tripled(x).backward(schedule="tape")
+        register_gradient("Tripled")(lambda op, g: (Operator("Scale", [g[0]], ["dx"], {"scale": 30.0}), ["dx"]))
+        tripled(x).backward(schedule="tape")
+        np.testing.assert_array_equal(x.grad, [33.0])
 
 
 class TestSharing:
