@@ -91,13 +91,13 @@ class OperatorFunction(Function):
     def label(self) -> str:
         return self.signature.op.type
 
-    def as_operator(self, arrays: Sequence[Array], inputs: list[str], outputs: list[str], name: str = "") -> Operator:
+    def as_operator(self, arrays: Sequence[Array], inputs: list[str], outputs: list[str]) -> Operator:
         op, args = self.signature.op, self.signature.op.args
         if op.type == "Gather" and arrays[1].ndim != 1:  # the IR joins the rows of several uses by vectors alone
             args = {**args, "dense_gradient": 1}
         if draws_by_name(op):
             args = {**args, "drawn_for": op.outputs[0]}
-        return Operator(op.type, inputs, outputs, args, name=name)
+        return Operator(op.type, inputs, outputs, args)
 
     def run(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         signature = self.signature
@@ -138,22 +138,15 @@ class OperatorFunction(Function):
         return plan
 
     def tape_plan(self, gys: Sequence[Any]) -> Plan | None:
-        """The same as the operator by which it is on a tape; None where its rule does not take rows as they are.
-
-        Raises:
-            GradvizError: as `make_plan`, said of this call.
-        """
+        """The same for the operator that stands for it on a tape; None where its rule takes no rows as they are."""
         signature = self.signature
         key = (self.wanted, *map(type, gys))
         plans = signature.tape_plans if {Rows, Absent}.isdisjoint(key) else signature.other_plans
         if key not in plans:
             op = self.as_operator(self.arrays, signature.op.inputs, signature.op.outputs)
             names = _gradient_names(op, gys)
-            try:
-                is_taken = Rows not in key or takes_slices(op, 0, names)
-                plans[key] = make_plan(op, names, self.wanted, signature.device) if is_taken else None
-            except Exception as error:
-                raise self.explained(error) from error
+            is_taken = Rows not in key or takes_slices(op, 0, names)
+            plans[key] = make_plan(op, names, self.wanted, signature.device) if is_taken else None
         return plans[key]
 
     def _run_on_variables(self, plan: Plan, gys: Sequence[Variable | None]) -> Sequence[Variable | None]:

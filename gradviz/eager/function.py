@@ -157,9 +157,9 @@ class Function:
             y.requires_grad = False
         return y
 
-    def as_operator(self, arrays: Sequence[Array], inputs: list[str], outputs: list[str], name: str = "") -> Operator:
-        """This call, which read and returned `arrays`, as the operator `name` on blobs of these names."""
-        return python_operator(self, arrays, inputs, outputs, name)
+    def as_operator(self, arrays: Sequence[Array], inputs: list[str], outputs: list[str]) -> Operator:
+        """This call, which read and returned `arrays`, as an operator on blobs of these names."""
+        return python_operator(self, arrays, inputs, outputs)
 
     def run_again(self, arrays: tuple[Array, ...]) -> Self:
         """The same call on other arrays; no Variable knows of it."""

@@ -18,8 +18,8 @@ class Move(Function):
     def __init__(self, device: Device) -> None:
         self.device = device
 
-    def as_operator(self, arrays: Sequence[Array], inputs: list[str], outputs: list[str], name: str = "") -> Operator:
-        return Operator("Copy", inputs, outputs, {}, self.device, name)
+    def as_operator(self, arrays: Sequence[Array], inputs: list[str], outputs: list[str]) -> Operator:
+        return Operator("Copy", inputs, outputs, {}, self.device)
 
     def run(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         return (moved(arrays[0], self.device),)

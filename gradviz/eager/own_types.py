@@ -24,14 +24,12 @@ if TYPE_CHECKING:
 _functions: "WeakValueDictionary[int, Function]" = WeakValueDictionary()
 
 
-def python_operator(
-    function: "Function", arrays: Sequence[Array], inputs: list[str], outputs: list[str], name: str
-) -> Operator:
+def python_operator(function: "Function", arrays: Sequence[Array], inputs: list[str], outputs: list[str]) -> Operator:
     """The operator that stands for a function with methods in Python, which read and returned `arrays`."""
     _functions[function.uid] = function
     device = device_of(arrays[-1]) if outputs else CPU
     args = {"function": function.label, "uid": function.uid}
-    return Operator("PythonFunction", inputs, outputs, args, None if device == CPU else device, name)
+    return Operator("PythonFunction", inputs, outputs, args, None if device == CPU else device)
 
 
 def _function_of(op: Operator) -> "Function":

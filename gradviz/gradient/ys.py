@@ -2,12 +2,12 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence, Set
-from difflib import get_close_matches
 from typing import Any
 
 from ..program import Gradient, GradientError, GradientSlice, NetError
 from ..program.errors import shorten
 from ..program.operator import check_name, parts_of
+from ..program.spelling import get_close_matches
 
 Ys = list[str] | Mapping[str, Gradient | None]
 """Blobs to differentiate: a list (all seeded with ones), or a mapping to a gradient's name, a slice, or None (ones)."""

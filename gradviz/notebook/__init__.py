@@ -5,7 +5,6 @@ Importing this package is cheap and works anywhere: what needs Jupyter is import
 
 from __future__ import annotations
 
-import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from .session_protocol import Shown
 
 __all__ = ["ANSWERS", "BUDGET", "announce", "enable", "kernel_shell"]
-
-logger = logging.getLogger(__name__)
 
 BUDGET = 6_000_000
 """Bytes of JSON that the values in a page may take, before compression."""
@@ -40,7 +37,9 @@ def enable() -> None:
 
             kernel_channel().listen(shell)
     except Exception:
-        logger.warning("The side panel will not find the sessions of this kernel.", exc_info=True)
+        import logging  # takes its time to import
+
+        logging.getLogger(__name__).warning("The side panel will not find the sessions of this kernel.", exc_info=True)
 
 
 def announce(session: Shown) -> None:

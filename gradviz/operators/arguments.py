@@ -1,11 +1,11 @@
 """Arguments of operators: which ones a type takes, and of what type each must be, told by its default."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
 from ..program import GradvizError, Operator, RunError
+from ..program.spelling import get_close_matches
 
 HINTS = frozenset(
     (

@@ -17,13 +17,13 @@ that are called ..._spec are the inference of what follows them.
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..program import Gradient, Operator, RegistrationError
+from ..program.spelling import get_close_matches
 from .arguments import check_arguments
 from .own_results import with_own_results
 

@@ -1,6 +1,5 @@
 """NetDef: a named list of operators, its JSON form both ways, and its text in SSA."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -103,6 +102,8 @@ class NetDef:
             if document.version == VERSION:
                 return cls._of(document)
         # The slower way tells what is wrong, and reads NaN, which Python's JSON writes.
+        import json
+
         try:
             data = json.loads(text)
         except RecursionError as error:
@@ -121,6 +122,8 @@ class NetDef:
 
     def to_json(self) -> str:
         """The net as JSON text with the version of the format."""
+        import json  # takes its time to import
+
         return json.dumps({"version": VERSION, **self.to_dict()}, indent=1)
 
     @classmethod

@@ -1,13 +1,13 @@
 """Why operators cannot be run: the errors, each with operator, blobs, shapes and the ways out."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 
 from ..operators import ArraySpec, OperatorType, similar
 from ..operators.registry import Array
 from ..program import Operator, RunError
 from ..program.control_flow import local_to, scopes_of
 from ..program.errors import shorten
+from ..program.spelling import get_close_matches
 
 
 def no_kernel(op: Operator, index: int) -> RunError:

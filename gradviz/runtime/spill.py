@@ -10,7 +10,6 @@ import os
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
-from tempfile import gettempdir, mkstemp
 from weakref import finalize
 
 import numpy as np
@@ -60,6 +59,8 @@ class Spill:
         if not is_temporary and not isinstance(folder, str | os.PathLike):
             raise bad_spill(f"{folder!r} is no folder to write arrays to.", 'Write spill="folder", or leave it out.')
         try:
+            from tempfile import gettempdir  # takes its time to import
+
             place = Path(gettempdir() if is_temporary else folder)  # type: ignore[arg-type]
             place.mkdir(parents=True, exist_ok=True)
             _remove_left_over(place)
@@ -127,6 +128,8 @@ class Spill:
 def _new_file(folder: Path) -> tuple[Path, FileIO]:
     """A new file, which is locked where files can be."""
     while True:
+        from tempfile import mkstemp  # takes its time to import
+
         number, name = mkstemp(SUFFIX, PREFIX, folder)
         file = FileIO(number, "w")
         if fcntl is not None:

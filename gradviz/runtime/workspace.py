@@ -1,7 +1,6 @@
 """Workspace: named arrays, and running nets and operators on them."""
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from threading import Lock
 from typing import Any, Self
 from weakref import WeakKeyDictionary
@@ -13,6 +12,7 @@ from ..operators.registry import Array
 from ..program import Device, NetDef, Operator, RunError
 from ..program.errors import shorten
 from ..program.operator import check_name, check_operator
+from ..program.spelling import get_close_matches
 from .devices import CPU, available, copied, device_of, guarded, is_on_gpu, moved
 from .executor import execute
 from .planning import Plan, plan

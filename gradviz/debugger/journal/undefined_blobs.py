@@ -6,10 +6,10 @@ Planning stops at the first fault. Of such blobs all are named: they are mended 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 
 from ...program import GradvizError, Operator, RunError
 from ...program.errors import shorten
+from ...program.spelling import get_close_matches
 from ...program.wording import listed
 
 UNDEFINED = "undefined_blob"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .conditions import (
     And,
@@ -25,9 +24,12 @@ from .conditions import (
 )
 from .writings import Row, RowContext, Writings
 
-Mask = NDArray[np.bool_]
-Numbers = tuple[NDArray[np.float64], Mask]
-"""A number for each row, and whether it was computed."""
+if TYPE_CHECKING:  # numpy.typing takes its time to import
+    from numpy.typing import NDArray
+
+    Mask = NDArray[np.bool_]
+    Numbers = tuple[NDArray[np.float64], Mask]
+    """A number for each row, and whether it was computed."""
 
 ORDER: Mapping[str, Callable[[Any, Any], Mask]] = {
     "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal

@@ -1,10 +1,10 @@
 """What a cursor refuses: a place, a blob or a value that the recording does not have."""
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 from ...program import GradvizError
 from ...program.errors import shorten
+from ...program.spelling import get_close_matches
 from ..document import Obstacle
 
 MOST_KNOWN = 8

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 from functools import cached_property
 from html import escape
 from typing import Any, Literal
@@ -12,6 +11,7 @@ import msgspec
 
 from ...program.errors import shorten
 from ...program.events import Event
+from ...program.spelling import get_close_matches
 from ..document import BreakpointEntry, Marked, Trace
 from .breakpoints import Breakpoint, Breakpoints
 from .conditions import ConditionError

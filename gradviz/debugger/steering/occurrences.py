@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from typing import get_args
 
 import numpy as np
 
+from ...program.spelling import get_close_matches
 from ..document import Kind
 from .columns import Columns
 from .conditions import ConditionError, Field, Node, evaluate, is_blob, mentioned, parse, shown, truth

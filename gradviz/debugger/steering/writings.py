@@ -8,14 +8,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..document import Line, Revision, Trace, TraceEvent, Value
 from .conditions import BLOB_FIELDS, Result, bare, is_blob
 from .places import all_lines, path_of
+
+if TYPE_CHECKING:  # it takes its time to import
+    from numpy.typing import NDArray
 
 
 class Row(NamedTuple):

@@ -9,7 +9,6 @@ where x_grad_autosplit_k is what the k-th reader that the pass comes to sends ba
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -17,37 +16,10 @@ from ...gradient import IR
 from ...operators.registry import gradient_name
 from ...program import Gradient, GradientError, NetDef, Operator
 from ...program.control_flow import NETS
-from ...program.events import Accumulated, RuleApplied, Seeded, Visited
+from ...program.events import Accumulated, Event, RuleApplied
 from ...program.operator import as_names, parts_of
 from ...runtime import Workspace
 from .sharing import with_shared_buffers
-
-
-class Part(NamedTuple):
-    """The operators ``operators[start:stop]`` of a flow, which were made for one purpose.
-
-    Attributes:
-        forward: the forward operator whose rule made them; None for what adds up gradients and for seeds.
-        blob: what they add up the gradients of, or make one of; None where `forward` is told.
-        g_output: the gradients of its outputs.
-        g_input: those of its inputs, as the rule called them; `written` are its operators as it made them.
-    """
-
-    start: int
-    stop: int
-    forward: int | None = None
-    blob: str | None = None
-    g_output: Sequence[Gradient | None] = ()
-    g_input: Sequence[Gradient | None] = ()
-    written: Sequence[Operator] = ()
-
-
-class Flow(NamedTuple):
-    """Gradient operators in order, blob -> its gradient, and what each operator is there for."""
-
-    operators: list[Operator]
-    gradients: dict[str, Gradient]
-    parts: list[Part]
 
 
 def run_gradient_flow(
@@ -83,8 +55,10 @@ def run_gradient_flow(
         'x_grad'
     """
     forward_ops = list(forward_ops)
-    flow = gradient_flow(forward_ops, _with_given(as_names(targets), input_grads))
-    operators, gradients = without_ignored(flow, set(as_names(ignored_grads)))
+    ir = IR(forward_ops)
+    events = [event for event in ir.backward_events(_with_given(as_names(targets), input_grads)) if not event.path]
+    operators = _in_order_of_arrival(ir.gradient_ops, events, {*ir.blobs})
+    operators, gradients = _without_ignored(operators, ir.gradient_map, set(as_names(ignored_grads)))
     if share_grads:
         written = {name for op in forward_ops for name in op.outputs}
         gradients = {blob: gradient for blob, gradient in gradients.items() if blob not in written}
@@ -92,30 +66,6 @@ def run_gradient_flow(
     if workspace is not None:
         workspace.run(NetDef("gradient_flow", operators))
     return operators, gradients
-
-
-def gradient_flow(forward_ops: Iterable[Operator], targets: Mapping[str, str | None]) -> Flow:
-    """The flow of all gradients of `targets`: blob -> the name of a gradient that is given, or None for ones."""
-    ir = IR(forward_ops)
-    parts: list[Part] = []
-    sums: list[Accumulated] = []
-    g_output: Sequence[Gradient | None] = ()
-    for event in ir.backward_events(targets):
-        if event.path:  # within a nested net
-            continue
-        match event:
-            case Visited():
-                g_output = event.g_output
-            case RuleApplied(position=start, operators=made):
-                parts.append(Part(start, start + len(made), event.index, None, g_output, event.g_input, made))
-            case Accumulated(position=start):
-                parts.append(Part(start, start + len(event.operators), blob=event.blob))
-                sums.append(event)
-            case Seeded(position=int(start)):
-                parts.append(Part(start, start + 1, blob=event.y))
-    operators = ir.gradient_ops.copy()
-    _number(operators, sums, parts, {*ir.blobs})
-    return Flow(operators, ir.gradient_map, parts)
 
 
 def _with_given(targets: list[str], given: str | Iterable[str] | Mapping[str, str]) -> dict[str, str | None]:
@@ -134,26 +84,29 @@ def _with_given(targets: list[str], given: str | Iterable[str] | Mapping[str, st
     return {target: given.get(target) for target in targets}
 
 
-def _number(operators: list[Operator], sums: Iterable[Accumulated], parts: Iterable[Part], taken: set[str]) -> None:
-    """Give the dense gradients that are added up names that tell their order, in place."""
-    made_for = {part.forward: part for part in parts if part.forward is not None}
+def _in_order_of_arrival(operators: Sequence[Operator], events: Iterable[Event], taken: set[str]) -> list[Operator]:
+    """The operators with names for the dense gradients that are added up that tell their order."""
+    named, sums = list(operators), []
+    made_for: dict[int, range] = {}
+    for event in events:
+        if isinstance(event, RuleApplied):
+            made_for[event.index] = range(event.position, event.position + len(event.operators))
+        elif isinstance(event, Accumulated) and [op.type for op in event.operators] == ["Sum"]:
+            sums.append(event)
     taken.update(name for op in operators for name in (*op.inputs, *op.outputs))
     for event in sums:
-        if [op.type for op in event.operators] != ["Sum"]:
-            continue
         terms = []
         for number, term in enumerate(event.contributions):
             name = f"{gradient_name(event.blob)}_autosplit_{number}"
-            if term.position is None or name in taken or operators[term.position].type in NETS:
+            if term.position is None or name in taken or named[term.position].type in NETS:
                 terms.append(str(term.gradient))
                 continue
-            part = made_for[term.index] if term.index is not None else Part(term.position, term.position + 1)
-            for position in range(part.start, part.stop):
-                operators[position] = _renamed(operators[position], str(term.gradient), name)
+            for position in [term.position] if term.index is None else made_for[term.index]:
+                named[position] = _renamed(named[position], str(term.gradient), name)
             taken.add(name)
             terms.append(name)
-        total = operators[event.position]
-        operators[event.position] = msgspec.structs.replace(total, inputs=terms)
+        named[event.position] = msgspec.structs.replace(named[event.position], inputs=terms)
+    return named
 
 
 def _renamed(op: Operator, old: str, new: str) -> Operator:
@@ -163,14 +116,16 @@ def _renamed(op: Operator, old: str, new: str) -> Operator:
     return msgspec.structs.replace(op, inputs=inputs, outputs=[new if name == old else name for name in op.outputs])
 
 
-def without_ignored(flow: Flow, ignored: Collection[str]) -> tuple[list[Operator], dict[str, Gradient]]:
+def _without_ignored(
+    operators: list[Operator], whole: Mapping[str, Gradient], ignored: Collection[str]
+) -> tuple[list[Operator], dict[str, Gradient]]:
     """The operators and gradients of a flow without those gradients, and without what only they need."""
-    gradients = {blob: g for blob, g in flow.gradients.items() if gradient_name(blob) not in ignored}
-    if len(gradients) == len(flow.gradients):
-        return flow.operators, gradients
+    gradients = {blob: gradient for blob, gradient in whole.items() if gradient_name(blob) not in ignored}
+    if len(gradients) == len(whole):
+        return operators, gradients
     needed = {name for gradient in gradients.values() for name in parts_of(gradient)}
     kept = []
-    for op in reversed(flow.operators):
+    for op in reversed(operators):
         if op.type in NETS:
             needed.update(op.inputs)
         elif needed.isdisjoint(op.outputs):

@@ -334,7 +334,7 @@ def lent_to(functions: Sequence[Function], roots: Sequence[Variable], leaves: It
 
 
 def _output_names(pool: TensorPool, functions: Sequence[Function], roots: Sequence[Variable]) -> list[str]:
-    known = pool.names_of_outputs((*roots, *[x for function in functions for x in function.inputs]))
+    known = pool.names_of_outputs(x for inputs in (roots, *[f.inputs for f in functions]) for x in inputs)
     if not known:
         return pool.take_for("join", [array for function in functions for array in function.out_data])
     return [

@@ -24,7 +24,7 @@ from ..faults import cannot_add
 from ..function import Function
 from ..gradients import ABSENT, Rows
 from ..mode import current_mode
-from ..plan import Answer, Plan, Step, as_outputs, kernel_of, run_steps
+from ..plan import Plan, Step, as_outputs, kernel_of, run_steps
 from ..rank import Arrived, Pass
 from ..variable import Variable
 
@@ -34,6 +34,9 @@ TO_DENSE = Operator("SparseToDense", ["indices", "values", "x"], ["y"])
 """What adds up gradients: arrays, the halves of rows, and rows beside arrays."""
 
 CALLS = {op.type: Call.of(op) for op in (SUM, JOIN, TO_DENSE)}
+
+
+ABSENT_ROWS = Rows(ABSENT, ABSENT)
 
 
 class Terms(list[Any]):
@@ -95,7 +98,11 @@ class Program:
             reads: list[Blob] = []
             for x, array in zip(function.inputs, arrays, strict=False):
                 if wanted & 1:
-                    blob = self.blob(x, array)
+                    creator = x._creator
+                    if creator is None or creator.inputs is None:  # a leaf, or cut off
+                        blob = self.leaves.get(x) or self.leaves.setdefault(x, Blob(array))
+                    else:
+                        blob = self.written[creator.uid][x.place]
                     if blob.array is not array:
                         blob = self._with_new_data(blob, array)
                     if blob.first is None:
@@ -106,16 +113,6 @@ class Program:
                 wanted >>= 1
             self.written[function.uid] = writes = [Blob(array) for array in arrays[len(reads) :]]
             self.visits.append((function, reads, writes))
-
-    def blob(self, x: Variable, array: Array | None = None) -> Blob:
-        """The blob of x as it was first, for a leaf as it was read first, now as `array`."""
-        creator = x._creator
-        if creator is not None and creator.inputs is not None:  # not cut off
-            return self.written[creator.uid][x.place]
-        known = self.leaves.get(x)
-        if known is None:
-            known = self.leaves[x] = Blob(array)
-        return known
 
     def _with_new_data(self, blob: Blob, array: Array) -> Blob:
         known = self._renewed.get((blob, id(array)))
@@ -152,13 +149,14 @@ class TapePass(Pass):
         with uncollected():
             program = Program(functions)
         self._visits, self.leaves = program.visits, program.leaves
+        written = program.written
         for y, gradient in seeds:
-            program.blob(y).receive(gradient)
+            written[y._creator.uid][y.place].receive(gradient)  # type: ignore[union-attr]
         self._holding = [
-            (x, program.blob(x))
+            (x, written[x.creator.uid][x.place])
             for function in functions
             for x in function.inputs
-            if (retain or x._grad is not None) and x.creator is not None and x.creator.uid in program.written
+            if (retain or x._grad is not None) and x.creator is not None and x.creator.uid in written
         ]
 
     def run(self) -> Arrived:
@@ -215,7 +213,8 @@ class TapePass(Pass):
         arrivals = [at for at in places if function.wanted >> at & 1] if plan is None else plan.arrivals
         if any(map(_is_absent, found)):
             if all(gy is None or _is_absent(gy) for gy in found):
-                return arrivals, [_absent(None if plan is None else plan.answers[at]) for at in places]
+                is_rows = [plan is not None and type(plan.answers[at]) is tuple for at in places]
+                return arrivals, [ABSENT_ROWS if is_rows[at] and not self._create_graph else ABSENT for at in places]
             found = [
                 gy if not _is_absent(gy) else None if plan is None else self._zeros(function, at)
                 for at, gy in enumerate(found)
@@ -229,7 +228,10 @@ class TapePass(Pass):
         """How a function of the table is run backward; None for others, and where a rule does not take rows."""
         if type(function) is not OperatorFunction:
             return None
-        return function.plan(gys, function.wanted) if self._create_graph else function.tape_plan(gys)
+        try:
+            return function.plan(gys, function.wanted) if self._create_graph else function.tape_plan(gys)
+        except Exception as error:
+            raise function.explained(error) from error
 
     def _input_gradients(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
         plan = None if self._create_graph else self._plan(function, gys)
@@ -274,8 +276,3 @@ class TapePass(Pass):
 
 def _is_absent(gradient: Any) -> bool:
     return gradient is ABSENT or (type(gradient) is Rows and gradient.values is ABSENT)
-
-
-def _absent(answer: Answer) -> Any:
-    """The gradient of an input that is not there after all, in the form in which it would be."""
-    return Rows(ABSENT, ABSENT) if type(answer) is tuple else ABSENT

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 
+from ....program.spelling import get_close_matches
 from .faults import ConditionError
 from .names import FIELDS, FUNCTIONS, NAMES, STATISTICS, THINGS
 from .nodes import And, Arithmetic, Call, Comparison, Field, ListOf, Negative, Node, Not, Number, Or, Text, Type
