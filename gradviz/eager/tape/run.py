@@ -13,6 +13,7 @@ contribution that the IR counts on may lack after all, where the backward method
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ...operators.registry import Array
@@ -43,7 +44,7 @@ class Terms(list[Any]):
     """Gradients of one blob in the order of their arrival, not added up yet."""
 
 
-class Blob:
+class Blob(msgspec.Struct, eq=False, gc=False):
     """An array that functions have read or returned.
 
     Attributes:
@@ -51,12 +52,9 @@ class Blob:
         gradient: what has arrived, `Terms` where that is several.
     """
 
-    __slots__ = ("array", "first", "gradient")
-
-    def __init__(self, array: Array | None) -> None:
-        self.array = array
-        self.first: Function | NewData | None = None
-        self.gradient: Any = None
+    array: Array | None
+    first: "Function | NewData | None" = None
+    gradient: Any = None
 
     def receive(self, gradient: Any) -> None:
         """One more gradient has arrived."""
@@ -93,6 +91,7 @@ class Program:
         self.written: dict[int, list[Blob]] = {}
         self.leaves: dict[Variable, Blob] = {}
         self._renewed: dict[tuple[Blob, int], Blob] = {}
+        visits, written, leaves = self.visits, self.written, self.leaves
         for function in functions:
             arrays, wanted = function.arrays, function.wanted
             reads: list[Blob] = []
@@ -100,9 +99,9 @@ class Program:
                 if wanted & 1:
                     creator = x._creator
                     if creator is None or creator.inputs is None:  # a leaf, or cut off
-                        blob = self.leaves.get(x) or self.leaves.setdefault(x, Blob(array))
+                        blob = leaves.get(x) or leaves.setdefault(x, Blob(array))
                     else:
-                        blob = self.written[creator.uid][x.place]
+                        blob = written[creator.uid][x.place]
                     if blob.array is not array:
                         blob = self._with_new_data(blob, array)
                     if blob.first is None:
@@ -111,8 +110,8 @@ class Program:
                 else:
                     reads.append(UNWANTED)
                 wanted >>= 1
-            self.written[function.uid] = writes = [Blob(array) for array in arrays[len(reads) :]]
-            self.visits.append((function, reads, writes))
+            written[function.uid] = writes = [Blob(array) for array in arrays[len(reads) :]]
+            visits.append((function, reads, writes))
 
     def _with_new_data(self, blob: Blob, array: Array) -> Blob:
         known = self._renewed.get((blob, id(array)))
@@ -180,12 +179,12 @@ class TapePass(Pass):
 
     def _visit(self, function: Function | NewData, reads: Sequence[Blob], gys: list[Any]) -> None:
         """Send on what the gradients of the outputs make of those of the inputs."""
-        if isinstance(function, NewData):
-            reads[0].receive(gys[0])
-            return
         plan = None
         if self._is_plain and type(function) is OperatorFunction:
             plan = function.signature.tape_plans.get((function.wanted, *map(type, gys)))
+        elif isinstance(function, NewData):
+            reads[0].receive(gys[0])
+            return
         if plan is None:
             arrivals, gxs = self._contributions(function, gys)
         else:
