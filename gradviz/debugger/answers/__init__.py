@@ -3,9 +3,8 @@
 from .check import CheckView
 from .diff import DiffView
 from .forms import Answer, Block, Bullets, Grid, Paragraph
-from .ledger import LedgerView
-from .merge import MergeView
-from .net_view.wording import by_name
+from .ledger import LedgerView, MergeView
+from .net_view import by_name
 from .numbers import NumbersView
 from .paths import PathsView
 from .provenance import ProvenanceView

@@ -8,15 +8,12 @@ import numpy as np
 
 from ...operators.registry import Array
 from ...program import GradvizError
-from ..document import Line
+from ..journal import Statement, Writing
 from .comparison import MOST, SEED, Checked, Verdict, compared
+from .flow import array_of, arriving, gives, gradient_of, meant, seeds, sum_through
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
-from .net_view.finding import find, view_at, views
-from .net_view.flow import flow_of
-from .net_view.net_view import NetView
-from .net_view.recorded import Recorded
-from .net_view.rerun import NotCheckable, ProgramRun, as_double, check_repeats, operator_run, recorded_inputs
-from .net_view.wording import number, text_of
+from .net_view import NetView, text_of
+from .rerun import NotCheckable, ProgramRun, as_double, check_repeats, operator_run, recorded_inputs
 
 HEAD = ("gradient of", "verdict", "elements", "relative error", "at", "gradient", "difference", "method", "step")
 
@@ -55,44 +52,43 @@ class CheckView(Answer, frozen=True):
             yield Bullets(self.notes)
 
 
-def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> CheckView:
+def answer(here: NetView, word: str) -> CheckView:
     """Check the operator (``"#3"``) or blob that `word` means; raises CursorError ``not_found``, ``not_computed``."""
-    view, line = _operator(recorded, subnet, frame, word)
-    if line is not None:
-        return _check_operator(view, line)
-    view, blob = find(recorded, subnet, frame, word)
-    return _check_blob(view, blob)
+    view, statement = _operator(here, word)
+    if statement is not None:
+        return _check_operator(view, statement)
+    view, found = here.find(word)
+    return _check_blob(view, meant(found))
 
 
-def _operator(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> tuple[NetView, Line | None]:
-    """The view and the line that ``"#3"`` means, perhaps behind a path and a colon; None where it is no number."""
-    here = next(views(recorded, subnet, frame))
+def _operator(here: NetView, word: str) -> tuple[NetView, Statement | None]:
+    """The view and the operator that ``"#3"`` means, perhaps behind a path and a colon; None where it is no number."""
     if not isinstance(word, str):
         return here, None
     path, colon, last = word.rpartition(":")
-    inside = view_at(recorded, path) if colon else None
+    inside = here.at(path) if colon else None
     view, last = (inside, last) if inside is not None else (here, word)
-    return view, view.line(last) if last[:1] == "#" and last[1:].isdigit() else None
+    return view, view.statement(last) if last[:1] == "#" and last[1:].isdigit() else None
 
 
-def _check_operator(view: NetView, line: Line) -> CheckView:
-    flow, index = flow_of(view), number(line)
-    subject = view.named(f"#{index} {text_of(line)}")
-    asked, arriving = flow.asked.get(index), flow.arriving.get(index, [])
-    if asked is None or not any(asked.gives):
-        why = "The pass did not ask its rule" if asked is None else "Its rule gives no input a gradient"
+def _check_operator(view: NetView, statement: Statement) -> CheckView:
+    index = statement.number
+    subject = view.named(f"#{index} {text_of(statement)}")
+    given, arrived = gives(view, index), arriving(view, index)
+    if given is None or not any(given):
+        why = "The pass did not ask its rule" if given is None else "Its rule gives no input a gradient"
         return _not_checkable(subject, f"{why}, so there is nothing to check.")
-    slots = [slot for slot, parts in enumerate(arriving) if parts is not None]
-    weights = [as_double(flow.array(line.outputs[slot], arriving[slot] or ())) for slot in slots]
+    slots = [slot for slot, parts in enumerate(arrived) if parts is not None]
+    weights = [as_double(array_of(view, statement.outputs[slot], arrived[slot] or ())) for slot in slots]
     if not all(np.isfinite(weight).all() for weight in weights):
         return _not_checkable(subject, "The gradient that arrives is not finite: session.provenance says why.")
-    inputs = recorded_inputs(view, line)
-    checks, notes = [], _notes(line, inputs, asked.gives)
+    inputs = recorded_inputs(view, statement)
+    checks, notes = [], _notes(statement, inputs, given)
     try:
-        run = operator_run(view, line)
-        check_repeats(view, line, run)
-        for blob in dict.fromkeys(line.inputs):
-            places = [slot for slot, gives in enumerate(asked.gives) if gives and line.inputs[slot] == blob]
+        run = operator_run(view, statement)
+        check_repeats(view, statement, run)
+        for blob in dict.fromkeys(statement.inputs):
+            places = [slot for slot, gets in enumerate(given) if gets and statement.inputs[slot] is blob]
             if not places or inputs[places[0]].dtype.kind != "f":
                 continue
             if not np.isfinite(inputs[places[0]]).all():
@@ -103,9 +99,11 @@ def _check_operator(view: NetView, line: Line) -> CheckView:
                 outputs = run([x if slot in places else array for slot, array in enumerate(inputs)])
                 return [outputs[slot] for slot in slots]
 
-            gradient = flow.added(blob, index)
+            gradient = sum_through(view, blob, index)
             assert gradient is not None
-            checks.append(compared(blob, moved, inputs[places[0]], weights, gradient, is_analytic=not line.subnets))
+            checks.append(
+                compared(str(blob), moved, inputs[places[0]], weights, gradient, is_analytic=not statement.nets)
+            )
     except NotCheckable as reason:
         return _not_checkable(subject, str(reason), *notes)
     except GradvizError as error:
@@ -113,23 +111,23 @@ def _check_operator(view: NetView, line: Line) -> CheckView:
     return CheckView(subject, _overall(checks), checks, SEED, notes)
 
 
-def _check_blob(view: NetView, word: str) -> CheckView:
-    flow = flow_of(view)
-    blob = flow.meant(word)
-    subject = f"The gradient of {view.named(blob)}"
-    sent = flow.gradient(blob)
+def _check_blob(view: NetView, blob: Writing) -> CheckView:
+    named = view.named(blob)
+    subject = f"The gradient of {named}"
+    sent = gradient_of(view, blob)
     if sent is None:
-        return _not_checkable(subject, f'It has none: session.why_none("{view.named(blob)}") says why.')
-    gradient, x = flow.array(blob, sent.parts), as_double(view.needed(blob))
+        return _not_checkable(subject, f'It has none: session.why_none("{named}") says why.')
+    gradient, x = array_of(view, blob, sent.parts), as_double(view.needed(blob))
     if x.dtype.kind != "f":
         return _not_checkable(subject, f"It holds {x.dtype}, which has no differences.")
     if not np.isfinite(x).all():
-        return _not_checkable(subject, f'It is not finite: session.provenance("{view.named(blob)}") says why.')
+        return _not_checkable(subject, f'It is not finite: session.provenance("{named}") says why.')
     try:
-        program = ProgramRun(view, flow, blob)
-        ys = [y for y in flow.seeds if y in program.reached]
-        weights = [as_double(flow.array(y, flow.seeds[y].parts)) for y in ys]
-        checked = compared(blob, lambda x: program(x, ys), x, weights, gradient, is_analytic=False)
+        program = ProgramRun(view, blob)
+        starts = {y: start for y, start in seeds(view).items() if y in program.reached}
+        weights = [as_double(array_of(view, y, start.parts)) for y, start in starts.items()]
+        ys = list(starts)
+        checked = compared(str(blob), lambda x: program(x, ys), x, weights, gradient, is_analytic=False)
     except NotCheckable as reason:
         return _not_checkable(subject, str(reason))
     except GradvizError as error:
@@ -137,17 +135,17 @@ def _check_blob(view: NetView, word: str) -> CheckView:
     return CheckView(subject, checked.verdict, [checked], SEED, program.held)
 
 
-def _notes(line: Line, inputs: Sequence[Array], gives: Sequence[bool]) -> list[str]:
+def _notes(statement: Statement, inputs: Sequence[Array], given: Sequence[bool]) -> list[str]:
     """What is not checked of the inputs, and what chance does to them."""
     notes = []
-    pairs = list(zip(line.inputs, inputs, gives, strict=True))
-    given = {blob for blob, _, gets in pairs if gets}
-    without = list(dict.fromkeys(blob for blob, _, _ in pairs if blob not in given))
+    pairs = list(zip(statement.inputs, inputs, given, strict=True))
+    with_gradient = {blob for blob, _, gets in pairs if gets}
+    without = list(dict.fromkeys(str(blob) for blob, _, _ in pairs if blob not in with_gradient))
     if without:
         notes.append(f"Not checked, because the rule gives no gradient: {', '.join(without)}.")
     for blob in dict.fromkeys(blob for blob, array, gets in pairs if gets and array.dtype.kind != "f"):
         notes.append(f"Not checked, because it holds no floating-point numbers, which could be moved: {blob}.")
-    if line.type == "Dropout":
+    if statement.op.type == "Dropout":
         notes.append("What Dropout drops is drawn from its seed and name, the same at every run: it is held.")
     return notes
 

@@ -1,18 +1,145 @@
-"""Holding a gradient against differences: which elements differ, which lie on a kink."""
+"""Holding a gradient against differences: which elements differ, which lie on a kink.
+
+Differences are derivatives of a function of an array, one element at a time, without rules.
+
+    forward    (f(x + h) - f(x)) / h         backward    (f(x) - f(x - h)) / h         central    their mean
+    complex    Im f(x + ih) / h, exact to the last digits where f is analytic
+    source of the last: Squire, Trapp, Using complex variables to estimate derivatives of real functions (1998)
+
+Where f is smooth, forward and backward differ by h f'', which shrinks with h. Where they stay apart, x lies on a kink
+or a jump: there is no derivative, and no gradient is right or wrong.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
 from ...operators.registry import Array
-from ..document import Number
-from ..document import number as told
-from .differences import APART, Derivative, Differences, sampled
-from .net_view.rerun import NotCheckable, as_double
+from ..document import Number, number
+from .rerun import NotCheckable, as_double
+
+SMALLER = (1, 16, 256, 4096)
+"""By what the step is divided, the first time and where one-sided differences disagree."""
+
+APART = 1e-4
+"""How far one-sided differences may differ, as a part of themselves, before smaller steps are taken."""
+
+COMPLEX_STEP = 1e-30
+
+ROUNDINGS = 1_000
+"""Roundings of the largest number in a derivative that may add up in it."""
+
+Outputs = list[Array]
+Function = Callable[[Array], Outputs]
+
+
+class Derivative(NamedTuple):
+    """A derivative at one element.
+
+    Attributes:
+        value: it; at a kink the central difference, which means nothing there.
+        noise: how far rounding, and the terms that a difference cuts off, may have moved it.
+        step: the step used.
+        is_kink: whether one-sided differences stay apart.
+    """
+
+    value: float
+    noise: float
+    step: float
+    is_kink: bool
+
+
+class Differences:
+    """Derivatives of the sum of `weights` times the outputs of `function` at `x`.
+
+    Attributes:
+        dtypes: those of the outputs; where one holds no floating-point numbers, there is no derivative.
+        is_finite: whether the outputs are, at `x`.
+
+    Args:
+        function: from an array like `x` to float arrays like `weights`.
+        x: float64.
+    """
+
+    def __init__(self, function: Function, x: Array, weights: Sequence[Array]) -> None:
+        self._function = function
+        self._x = x
+        self._weights = weights
+        self._centre = function(x)
+        self.dtypes = [out.dtype for out in self._centre]
+        self.is_finite = all(bool(np.isfinite(out).all()) for out in self._centre)
+        self._precision = max((float(np.finfo(dtype).eps) for dtype in self.dtypes if dtype.kind == "f"), default=0.0)
+
+    @property
+    def floor(self) -> float:
+        """What rounding alone may make of a derivative that is zero."""
+        sizes = [
+            float((np.abs(weight) * np.maximum(np.abs(out), 1)).max(initial=0.0))
+            for weight, out in zip(self._weights, self._centre, strict=True)
+        ]
+        return ROUNDINGS * self._precision * max(sizes, default=0.0) / max(1.0, float(np.abs(self._x).max(initial=0.0)))
+
+    def at(self, place: int) -> Derivative:
+        """The derivative with respect to element number `place`."""
+        step = self._precision ** (1 / 3) * max(1.0, abs(float(self._x.flat[place])))
+        gap, derivative = self._with(place, step)
+        widest, cut_off = gap, 0.0
+        for divisor in SMALLER[1:]:
+            if gap <= APART * abs(derivative.value) + 10 * derivative.noise:
+                break
+            before = derivative.value
+            gap, derivative = self._with(place, step / divisor)
+            cut_off = abs(derivative.value - before) if np.isfinite(before) else cut_off
+        stays = gap == float("inf") or gap > max(0.25 * widest, APART * abs(derivative.value) + 10 * derivative.noise)
+        return derivative._replace(noise=derivative.noise + cut_off, is_kink=stays)
+
+    def _with(self, place: int, step: float) -> tuple[float, Derivative]:
+        """How far the one-sided differences are apart, and the central one."""
+        above, below = (self._function(self._moved(place, sign * step)) for sign in (1, -1))
+        forward = backward = noise = 0.0
+        size = abs(float(self._x.flat[place]))  # what the function computes on the way may be as large
+        with np.errstate(all="ignore"):
+            for weight, up, centre, down in zip(self._weights, above, self._centre, below, strict=True):
+                forward += float((weight * (up - centre)).sum()) / step
+                backward += float((weight * (centre - down)).sum()) / step
+                scale = np.abs(weight) * np.maximum(np.maximum(np.abs(up), np.abs(down)), size)
+                noise += self._precision * float(np.linalg.norm(scale)) / step
+            gap = abs(forward - backward)
+        value = (forward + backward) / 2
+        # On one side of it the function may not be defined.
+        return gap if np.isfinite(value) else float("inf"), Derivative(value, noise, step, False)
+
+    def _moved(self, place: int, by: complex) -> Array:
+        moved = self._x.astype(complex) if isinstance(by, complex) else self._x.copy()
+        moved.flat[place] += by
+        return moved
+
+    def complex_at(self, place: int) -> Derivative | None:
+        """The same by a complex step; None where the function does not take complex numbers."""
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("error", np.exceptions.ComplexWarning)
+                outputs = self._function(self._moved(place, complex(0, COMPLEX_STEP)))
+        except Exception:
+            return None
+        terms = [weight * np.imag(out) / COMPLEX_STEP for weight, out in zip(self._weights, outputs, strict=True)]
+        value = float(sum(term.sum() for term in terms))
+        noise = self._precision * float(sum(np.abs(term).sum() for term in terms))
+        return Derivative(value, noise, COMPLEX_STEP, False) if np.isfinite(value) else None
+
+
+def sampled(size: int, most: int, seed: int) -> Iterator[int]:
+    """At most so many of the places from 0 to `size`, drawn from `seed` where there are more."""
+    if size <= most:
+        yield from range(size)
+    else:
+        yield from sorted(int(place) for place in np.random.default_rng(seed).choice(size, most, replace=False))
+
 
 Verdict = Literal["agrees", "differs", "kink", "not checkable"]
 Method = Literal["central differences", "complex step"]
@@ -110,12 +237,12 @@ def compared(
         size=x.size,
         differing=differing,
         kinks=kinks,
-        error=told(error[1]) if is_any else None,
+        error=number(error[1]) if is_any else None,
         index=[int(axis) for axis in np.unravel_index(place, x.shape)] if is_any else [],
-        gradient=told(float(ours[place])) if is_any else None,
-        difference=told(measured[worst].value) if is_any else None,
+        gradient=number(float(ours[place])) if is_any else None,
+        difference=number(measured[worst].value) if is_any else None,
         method=method,
-        step=told(measured[worst].step) if measured else 0.0,
+        step=number(measured[worst].step) if measured else 0.0,
     )
 
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from ...program import Gradient
-from ...program.events import GeneratorAdded, Ran
-from ..document import Line, Number
+from ...program.events import Failed, GeneratorAdded, Ran
+from ..document import Number
+from ..journal import Statement
 from ..steering import bad_argument
 from ..telling import shape
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of
-from .net_view.engine_state import changes, shown, state_at
-from .net_view.net_view import NetView, view_of
-from .net_view.recorded import Recorded
-from .net_view.wording import revision, text_of, told
+from .ledger import entries, merges
+from .net_view import NetView, placed, text_of
+from .state import changes, shown, state_at
 
 SHOWN = 40
 """Rows of a list or table that a text or HTML shows."""
@@ -102,41 +102,35 @@ class DiffView(Answer, frozen=True):
         yield from (self.computed, self.stopped)
 
 
-def answer(recorded: Recorded, a: int, b: int | None) -> DiffView:
+def answer(here: NetView, a: int, b: int | None) -> DiffView:
     """What changed between positions `a` and `b`, in whichever order; raises CursorError ``bad_argument``."""
-    count = len(recorded.trace.events)
-    b = recorded.position if b is None else b
+    recorded = here.recorded
+    count = len(recorded.events)
+    b = here.position if b is None else b
     for name, value in (("a", a), ("b", b)):
         if type(value) is not int or not 0 <= value <= count:
             raise bad_argument(name, value, f"a position from 0 to {count}")
     first, last = min(a, b), max(a, b)
-    trace = recorded.trace
-    views = [view_of(recorded, None, None), *(view_of(recorded, net, None) for net in trace.subnets)]
-    outermost = views[0]
-    before, after = state_at(outermost, first), state_at(outermost, last)
-    events = list(enumerate(trace.events, 1))[first:last]
-    failed = [event.detail for _, event in events if event.kind == "Failed"]
+    text = recorded.text
+    views = {path: NetView(recorded, last, text.net(path)) for path in ((), *text.ids)}
+    before, after = state_at(views[()], first), state_at(views[()], last)
+    events = recorded.events[first:last]
+    arrived = [event for event in events if isinstance(event, GeneratorAdded)]
     names = dict.fromkeys([*before.gradients, *after.gradients])
+    made = [(view, one) for view in views.values() for one in _statements(view) if first < one.made <= last]
+    old = [(view, one) for view in views.values() for one in _statements(view) if one.made <= first]
+    texts = [(view.named(text_of(one, first)), view.named(text_of(one, last))) for view, one in old]
     return DiffView(
         first=first,
         last=last,
-        played=[view.named(told(line)) for view, line in _lines(views, first, last) if line.role == "forward"],
-        made=[
-            view.named(text_of(line, last))
-            for view, line in _lines(views, first, last)
-            if line.role != "forward" and line.kind == "operator"
-        ],
-        rewritten=[
-            Rewritten(view.named(text_of(line, first)), view.named(text_of(line, last)))
-            for view in views
-            for line in (*view.forward, *view.backward)
-            if line.made <= first and revision(line, first) != revision(line, last)
-        ],
+        played=[view.named(placed(one)) for view, one in made if one.role == "forward"],
+        made=[view.named(text_of(one, last)) for view, one in made if one.role not in ("forward", "passed")],
+        rewritten=[Rewritten(was, now) for was, now in texts if was != now],
         gradients=[
             (view.named(f"{event.blob}@{event.version}"), shown(event.gradient))
-            for view in views
-            for at, event in view.events
-            if first < at <= last and isinstance(event, GeneratorAdded)
+            for path, view in views.items()
+            for event in arrived
+            if event.path == path
         ],
         map=[
             Entry(name, _said(before.gradients.get(name)), _said(after.gradients.get(name)))
@@ -144,35 +138,28 @@ def answer(recorded: Recorded, a: int, b: int | None) -> DiffView:
             if before.gradients.get(name) != after.gradients.get(name)
         ],
         state=list(changes(before, after)),
-        ledgers=[(one.blob, one.total) for one in trace.ledgers if first < one.at <= last],
-        merged=[one.blob for one in trace.merges if first < one.at <= last],
-        computed=list(_computed(recorded, views, first, last)),
-        stopped=str(failed[0]["message"]) if failed else "",
+        ledgers=[(one.blob, one.total) for one in entries(recorded) if first < one.at <= last],
+        merged=[one.blob for one in merges(recorded) if first < one.at <= last],
+        computed=list(_computed(here, first, last)),
+        stopped=next((event.message for event in events if isinstance(event, Failed)), ""),
     )
 
 
-def _lines(views: Sequence[NetView], first: int, last: int) -> Iterator[tuple[NetView, Line]]:
-    """The lines that were made in between."""
-    for view in views:
-        for line in (*view.forward, *view.backward):
-            if first < line.made <= last:
-                yield view, line
+def _statements(view: NetView) -> list[Statement]:
+    return [*view.net.forward, *view.net.backward]
 
 
-def _computed(recorded: Recorded, views: Sequence[NetView], first: int, last: int) -> Iterator[Computed]:
+def _computed(here: NetView, first: int, last: int) -> Iterator[Computed]:
     """What operators that ran in between wrote, in the order of their running."""
-    trace = recorded.trace
-    lines = {line.id: line for view in views for line in (*view.forward, *view.backward)}
-    nets = {net.id: net for net in trace.subnets}
-    inside: dict[int, NetView] = {}
-    for event in trace.events[first:last]:
-        if event.kind != Ran.__name__:
+    recorded = here.recorded
+    views: dict[tuple[str, ...], NetView] = {(): NetView(recorded, last, recorded.text.outermost)}
+    for event in recorded.events[first:last]:
+        if not isinstance(event, Ran):
             continue
-        view = views[0]
-        if event.frame is not None:
-            net = nets[trace.frames[event.frame].subnet]
-            view = inside.setdefault(event.frame, view_of(recorded, net, event.frame))
-        for blob in (blob for id in event.lines for blob in lines[id].outputs):
+        if event.path not in views:
+            views[event.path] = here.of(recorded.by_path["/".join(event.path)])
+        view = views[event.path]
+        for blob in view.ran(event).outputs:
             if (value := view.value(blob)) is not None:
                 yield Computed(view.named(blob), shape(value), value.norm)
 

@@ -1,14 +1,20 @@
-"""Which ledger is meant, and what it looks like."""
+"""Which sum, or which merge of rows, is meant, and what it looks like."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import NamedTuple
 
 from ...program.errors import shorten
-from ..document import Contribution, Ledger, Number
-from ..steering import CursorError, find_ledger
+from ...program.events import Accumulated, Deduplicated
+from ..document import Contribution, Ledger, Merge, Number
+from ..journal import NetText
+from ..steering import CursorError
+from ..telling import LoopSum, frames_of, hops_of, ledger_of, loop_ledger, placed, sum_of, sums_of_loops
 from .forms import Answer, Block, Grid, digits, first_of, percent, way
-from .net_view.recorded import Recorded
+from .net_view import NetView
+from .recorded import Recorded
 
 SHOWN = 30
 """Contributions that a text or a table shows; a loop can have thousands."""
@@ -38,19 +44,174 @@ class LedgerView(Answer, frozen=True):
         )
 
 
-def answer(recorded: Recorded, subnet: str | None, frame: int | None, blob: str) -> LedgerView:
+class MergeView(Answer, frozen=True):
+    """How the rows of equal index in a sparse gradient were merged.
+
+    Attributes:
+        merge: the numbers, as in the trace document.
+    """
+
+    answer = "rows"
+    merge: Merge
+
+    def blocks(self) -> Iterator[Block]:
+        merge = self.merge
+        said = f"Rows of the gradient of {merge.blob}, equal indices merged by {merge.aggregator}"
+        left = 0 if merge.rows_after is None else merge.rows_after - len(merge.most_repeated)
+        more = f"{left} more indices, none more often. " if left > 0 else ""
+        yield Grid(
+            f"{said}: {digits(merge.rows_before)} before, {digits(merge.rows_after)} after",
+            ("index", "times"),
+            [(str(row.index), str(row.times)) for row in merge.most_repeated],
+            f"{more}{merge.before.values} → {merge.after.values}: {_difference(merge)}",
+        )
+
+
+class Entry(NamedTuple):
+    """A ledger that can be made.
+
+    Attributes:
+        blob, total, at, subnet, frame: those of the ledger.
+        ledger: makes it.
+    """
+
+    blob: str
+    total: str
+    at: int
+    subnet: str | None
+    frame: int | None
+    ledger: Callable[[], Ledger]
+
+    def is_about(self, word: str) -> bool:
+        """Whether a word names the blob, a version of it, or the sum."""
+        return word in (self.blob, self.blob.rpartition("@")[0], self.total)
+
+
+def entries(recorded: Recorded, word: str | None = None) -> list[Entry]:
+    """The ledgers that `word` is about, None: all; sums in their order, then those of runs, then those of loops."""
+    if recorded.is_saved and recorded.trace is not None:
+        found = [Entry(*_place(one), partial(_itself, one)) for one in recorded.trace.ledgers]
+    else:
+        sums = _every_sum(recorded) if word is None else _sums_about(recorded, word)
+        found = _of_sums(recorded, sums)
+        looped = sums_of_loops(recorded.recording, recorded.text, recorded.ran)
+        found += [_of_loop(recorded, one) for one in looped]
+    return [one for one in found if word is None or one.is_about(word)]
+
+
+def _place(one: Ledger) -> tuple[str, str, int, str | None, int | None]:
+    return one.blob, one.total, one.at, one.subnet, one.frame
+
+
+def _itself(one: Ledger) -> Ledger:
+    return one
+
+
+def _every_sum(recorded: Recorded) -> Iterator[tuple[int, Accumulated]]:
+    for at, event in enumerate(recorded.events, 1):
+        if isinstance(event, Accumulated) and recorded.story.is_sum(event):
+            yield at, event
+
+
+def _sums_about(recorded: Recorded, word: str) -> list[tuple[int, Accumulated]]:
+    """The accumulations in every net that concern a blob, a version of it, or that form it."""
+    text = recorded.text
+    positions = {at for path in ((), *text.ids) for at in _positions(text.net(path), word)}
+    found = ((at, recorded.events[at - 1]) for at in sorted(positions))
+    return [(at, event) for at, event in found if isinstance(event, Accumulated) and recorded.story.is_sum(event)]
+
+
+def _positions(net: NetText, word: str) -> Iterator[int]:
+    for writing in net.writings.get(word, ()):
+        yield from writing.arrivals
+    name, _, version = word.rpartition("@")
+    if name and version.isdigit():
+        writing = net.version(name, int(version))
+        yield from writing.arrivals
+        if writing.statement is not None:
+            yield writing.statement.made
+
+
+def _of_sums(recorded: Recorded, sums: Iterable[tuple[int, Accumulated]]) -> list[Entry]:
+    return [
+        Entry(
+            f"{event.blob}@{event.version}",
+            str(recorded.story.total(event, at)[-1]),
+            at,
+            recorded.text.of(event).id or None,
+            frame,
+            partial(_of_sum, recorded, event, at, frame),
+        )
+        for (at, event), frame in placed([(one, one[1].path) for one in sums], frames_of(recorded.recording))
+    ]
+
+
+def _of_sum(recorded: Recorded, event: Accumulated, at: int, frame: int | None) -> Ledger:
+    one = sum_of(recorded.story, event, at)
+    return ledger_of(one, hops_of(one.net), recorded.recording, frame)
+
+
+def _of_loop(recorded: Recorded, one: LoopSum) -> Entry:
+    make = partial(loop_ledger, recorded.recording, one)
+    return Entry(str(one.blob), str(one.total), one.at, one.subnet, one.frame, make)
+
+
+def answer(here: NetView, blob: str) -> LedgerView:
     """The ledger that `blob` means in a run of a nested net; raises CursorError ``not_found``."""
-    trace = recorded.trace
-    found = find_ledger(trace, str(blob), subnet, frame, recorded.position)
+    recorded, word = here.recorded, str(blob)
+    path, colon, name = word.rpartition(":")
+    run = recorded.by_path.get(path) if colon else None
+    if run is not None:
+        found = _latest([one for one in entries(recorded, name) if one.frame == run], here.position)
+    else:
+        about, subnet = entries(recorded, word), here.net.id or None
+        nearest = (
+            [one for one in about if (one.frame, one.subnet) == (here.run, subnet)],
+            [one for one in about if one.subnet == subnet],
+            [one for one in about if one.subnet is None],
+            about,
+        )
+        found = next((one for several in nearest if (one := _latest(several, here.position))), None)
     if found is None:
-        known = ", ".join(dict.fromkeys(ledger.blob for ledger in trace.ledgers[:8]))
+        known = ", ".join(dict.fromkeys(one.blob for one in entries(recorded)[:8]))
         raise CursorError(
-            f"No gradients of {shorten(str(blob))} were added up.",
+            f"No gradients of {shorten(word)} were added up.",
             kind="not_found",
-            blobs=[str(blob)],
+            blobs=[word],
             ways_out=[f"Blobs with a ledger: {known}."] if known else ["In this net no blob has several readers."],
         )
-    return LedgerView(found)
+    return LedgerView(found.ledger())
+
+
+def _latest(found: list[Entry], position: int) -> Entry | None:
+    """The last ledger made by a position; before any the first."""
+    made = [one for one in found if one.at <= position]
+    return made[-1] if made else found[0] if found else None
+
+
+def merges(recorded: Recorded) -> list[Merge]:
+    """What merging the rows of sparse gradients did, in their order."""
+    if recorded.is_saved and recorded.trace is not None:
+        return recorded.trace.merges
+    merged = [(at, event) for at, event in enumerate(recorded.events, 1) if isinstance(event, Deduplicated)]
+    return [recorded.story.merge(event, at) for at, event in merged]
+
+
+def rows(recorded: Recorded, blob: str) -> MergeView:
+    """The merge of the rows of `blob`; raises CursorError ``not_found``."""
+    found = merges(recorded)
+    for merge in found:
+        if blob in (merge.blob, merge.blob.rpartition("@")[0]):
+            return MergeView(merge)
+    known = ", ".join(merge.blob for merge in found[:8])
+    raise CursorError(
+        f"No rows in a gradient of {shorten(str(blob))} were merged.",
+        kind="not_found",
+        blobs=[str(blob)],
+        ways_out=[f"Blobs whose rows were: {known}."]
+        if known
+        else ['Record it so: gradviz.debug(net, ys, deduplicate="sum"); it merges sparse gradients of inputs.'],
+    )
 
 
 def _row(contribution: Contribution) -> tuple[str, ...]:
@@ -69,3 +230,12 @@ def _row(contribution: Contribution) -> tuple[str, ...]:
 def _absent(norm: Number | None) -> str:
     """What stands for a number that is not there: where the norm is known it does not exist, as the cosine of zeros."""
     return "not computed" if norm is None else "none"
+
+
+def _difference(merge: Merge) -> str:
+    """What the merge did to the gradient as a dense array."""
+    if merge.difference is None:
+        return "difference not computed"
+    if merge.difference == 0:
+        return "the same gradient as a dense array"
+    return f"as dense arrays they differ by at most {digits(merge.difference)}"

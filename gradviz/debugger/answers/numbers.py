@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...operators.scopes import ScopeStack
-from ...program.errors import shorten
 from ...runtime.devices import CPU, current, device_of, moved
 from ..document import Number, rows_and_columns
 from ..statistics import previews
-from ..steering import CursorError, bad_argument
+from ..steering import bad_argument
 from .forms import Answer, Block, Grid, digits
-from .net_view.finding import find
-from .net_view.recorded import Recorded
+from .net_view import NetView
+from .provenance import no_numbers
 
 ROWS, COLUMNS = 24, 16
 """A page."""
@@ -43,20 +42,13 @@ class NumbersView(Answer, frozen=True):
         yield Grid(f"{self.blob}, {self.rows} rows of {self.columns}", head, rows)
 
 
-def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str, row: int, column: int) -> NumbersView:
+def answer(here: NetView, word: str, row: int, column: int) -> NumbersView:
     """The page that begins at an element; raises CursorError ``not_found``, ``not_computed``, ``bad_argument``."""
-    view, blob = find(recorded, subnet, frame, word)
-    if blob in view.versions:
-        versions = [f"{blob}@{version}" for version in view.versions[blob]]
-        blob = next((one for one in reversed(versions) if view.array(one) is not None), versions[-1])
+    view, found = here.find(word)
+    blob = next((one for one in reversed(found) if view.array(one) is not None), found[-1])
     array = view.needed(blob)
     if isinstance(array, ScopeStack):
-        raise CursorError(
-            f"{shorten(blob)} holds workspaces, no numbers.",
-            kind="bad_argument",
-            blobs=[blob],
-            ways_out=["Ask for a blob in one of them: a path and a colon say which."],
-        )
+        raise no_numbers(blob)
     rows, columns = rows_and_columns(array.shape)
     for name, value, count in (("row", row, rows), ("column", column, columns)):
         if type(value) is not int or not 0 <= value < max(count, 1):

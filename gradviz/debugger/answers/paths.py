@@ -10,13 +10,12 @@ import msgspec
 from ...operators.registry import Array
 from ...runtime.devices import CPU, moved
 from ..document import Number, number
+from ..journal import Writing
 from ..statistics import Vector, compare, furthest, norm, vector
 from ..steering import bad_argument
+from .flow import Parts, array_of, gradient_of, meant, seeds
 from .forms import Answer, Block, Grid, Paragraph, digits, percent, way
-from .net_view.finding import find
-from .net_view.flow import Flow, flow_of
-from .net_view.net_view import NetView
-from .net_view.recorded import Recorded
+from .net_view import NetView
 from .ways import Part, Ways
 
 LONG = 13
@@ -118,75 +117,73 @@ class PathsView(Answer, frozen=True):
         return f"{said}. Not all were followed: it is not proven that these are the greatest."
 
 
-def answer(recorded: Recorded, subnet: str | None, frame: int | None, y: str | None, x: str, k: int) -> PathsView:
+def answer(here: NetView, y: str | None, x: str, k: int) -> PathsView:
     """The `k` greatest paths from `y`, or all ys, to `x`; raises CursorError ``not_found``, ``bad_argument``."""
     if type(k) is not int or k < 1:
         raise bad_argument("k", k, "a number of paths, 1 at least: paths(x, k=5)")
-    view, blob = find(recorded, subnet, frame, x)
-    flow = flow_of(view)
-    blob = flow.meant(blob)
-    starts = _starts(view, flow, y)
-    known = {start: None if parts is None else _array(view, flow, start, parts) for start, parts in starts.items()}
-    has_values = recorded.recording is not None and all(array is not None for array in known.values())
-    ways = Ways(view, flow, known if has_values else dict.fromkeys(known), blob)
-    found, is_proven = ways.greatest(k)
+    view, found = here.find(x)
+    blob = meant(found)
+    starts = _starts(view, y)
+    known = {start: None if parts is None else _array(view, start, parts) for start, parts in starts.items()}
+    has_values = not view.recorded.is_saved and all(array is not None for array in known.values())
+    ways = Ways(view, known if has_values else dict.fromkeys(known), blob)
+    greatest, is_proven = ways.greatest(k)
     whole = ways.whole() if has_values and ways.count else None
-    gradient = flow.gradient(blob) if starts.keys() == flow.seeds.keys() else None
-    arrived = None if gradient is None else _array(view, flow, blob, gradient.parts)
+    gradient = gradient_of(view, blob) if starts.keys() == seeds(view).keys() else None
+    arrived = None if gradient is None else _array(view, blob, gradient.parts)
     difference = None
     if whole is not None and arrived is not None:
         difference = furthest(moved(arrived, CPU), moved(whole, CPU))
     total = None if whole is None else vector(moved(whole, CPU))
     return PathsView(
         x=view.named(blob),
-        starts=[(start, ", ".join(parts) if parts else "none") for start, parts in starts.items()],
+        starts=[(str(start), ", ".join(map(str, parts)) if parts else "none") for start, parts in starts.items()],
         count=ways.count,
-        paths=[_path(view, part, total) for part in found],
-        is_complete=len(found) == ways.count,
+        paths=[_path(view, part, total) for part in greatest],
+        is_complete=len(greatest) == ways.count,
         is_proven=is_proven,
         norm=None if total is None else number(norm(total)),
         difference=None if difference is None else number(difference),
-        parts=tuple(part.array for part in found),
+        parts=tuple(part.array for part in greatest),
     )
 
 
-def _starts(view: NetView, flow: Flow, y: str | None) -> Mapping[str, tuple[str, ...] | None]:
+def _starts(view: NetView, y: str | None) -> Mapping[Writing, Parts | None]:
     """Where the paths start, each with its gradient: the seed of a y, else all of the gradient that arrives there."""
+    seeded = seeds(view)
     if y is None:
-        return {blob: sent.parts for blob, sent in flow.seeds.items()}
-    other, blob = find(view.recorded, view.id, view.frame, y)
+        return {blob: sent.parts for blob, sent in seeded.items()}
+    other, found = view.find(y)
     if other.where != view.where:
         raise bad_argument("y", y, "two blobs of one net; ask in the nested net for the paths there")
-    if blob in view.versions:
-        seeded = [seed for seed in flow.seeds if seed.rpartition("@")[0] == blob]
-        blob = seeded[0] if seeded else f"{blob}@{view.versions[blob][-1]}"
-    if blob in flow.seeds:
-        return {blob: flow.seeds[blob].parts}
-    sent = flow.gradient(blob)
+    blob = next((one for one in seeded if one in found), found[-1])
+    if blob in seeded:
+        return {blob: seeded[blob].parts}
+    sent = gradient_of(view, blob)
     return {blob: sent.parts if sent else None}
 
 
-def _array(view: NetView, flow: Flow, blob: str, parts: Sequence[str]) -> Array | None:
+def _array(view: NetView, blob: Writing, parts: Parts) -> Array | None:
     if any(view.array(part) is None for part in (blob, *parts)):
         return None
-    return flow.array(blob, tuple(parts))
+    return array_of(view, blob, parts)
 
 
 def _path(view: NetView, part: Part, total: Vector | None) -> Path:
     hops = part.hops[::-1]
-    blobs = [view.forward[hop.operator].inputs[hop.slot] for hop in hops]
+    forward = view.net.forward
+    blobs = [*(str(forward[hop.operator].inputs[hop.slot]) for hop in hops), str(part.start)]
     length = share = cosine = None
     if part.array is not None and total is not None:
         length, share, cosine = (
             None if one is None else number(one) for one in compare(vector(moved(part.array, CPU)), total)
         )
-    operators, slots = [hop.operator for hop in hops], [hop.slot for hop in hops]
-    steps = [blobs[0] if blobs else part.start]
-    for operator, slot, after in zip(operators, slots, [*blobs[1:], part.start], strict=False):
-        inputs = view.forward[operator].inputs
-        several = f" (input {slot})" if inputs.count(inputs[slot]) > 1 else ""
-        steps += [f"#{operator}{several}", after]
-    return Path([*blobs, part.start], operators, slots, steps, length, share, cosine)
+    steps = blobs[:1]
+    for hop, after in zip(hops, blobs[1:], strict=True):
+        inputs = forward[hop.operator].inputs
+        several = f" (input {hop.slot})" if inputs.count(inputs[hop.slot]) > 1 else ""
+        steps += [f"#{hop.operator}{several}", after]
+    return Path(blobs, [hop.operator for hop in hops], [hop.slot for hop in hops], steps, length, share, cosine)
 
 
 def _told_apart(paths: Sequence[Sequence[str]]) -> list[str]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from ...program.errors import shorten
-from ...program.wording import listed
+from ...program.wording import count_of, listed
 from ...runtime.devices import CPU, moved
+from ..document import Value
+from ..journal import Statement, Writing
 from ..statistics import WORKSPACES, absolute
 from ..steering import CursorError, bad_argument
-from .causes import cause
-from .fault_trail import HAS, Chain, FaultTrail, Link, What, finite, growth_of, inputs_of, link_of
+from .fault_trail import HAS, Chain, FaultTrail, Link, Producer, What, finite, growth_of, inputs_of, link_of
 from .forms import Answer, Block, Grid, Paragraph, digits
-from .net_view.finding import find
-from .net_view.net_view import NetView
-from .net_view.recorded import Recorded
-from .producer import Producer, Producers
+from .net_view import NetView
 
 NAMES: dict[What, str] = {"nan": "NaN", "inf": "Inf", "zero": "zero", "explosion": "explosion"}
 
@@ -114,9 +112,7 @@ class ProvenanceView(Answer, frozen=True):
         return f"Born{' as Inf' if is_inf else ''} in the {born.side} pass, in {born.by}: what went in was fine."
 
 
-def answer(
-    recorded: Recorded, subnet: str | None, frame: int | None, word: str, what: str | None, factor: float
-) -> ProvenanceView:
+def answer(here: NetView, word: str, what: str | None, factor: float) -> ProvenanceView:
     """Where what is wrong with the blob that `word` means was born.
 
     Raises CursorError ``not_found``, ``not_computed``, ``bad_argument``.
@@ -125,36 +121,36 @@ def answer(
         raise bad_argument("what", what, f"one of {', '.join(NAMES)}, or None for whatever is wrong")
     if isinstance(factor, bool) or not isinstance(factor, int | float) or not factor > 1:
         raise bad_argument("factor", factor, "a number above 1: by how much a norm must have grown")
-    view, blob = find(recorded, subnet, frame, word)
-    if blob in view.versions:
-        versions = [f"{blob}@{version}" for version in view.versions[blob]]
-        blob = next((one for one in reversed(versions) if view.value(one) is not None), versions[-1])
+    view, found = here.find(word)
+    blob = next((one for one in reversed(found) if view.value(one) is not None), found[-1])
     value = view.value(blob)
     if value is None:
         raise view.no_value(blob)
     if value.dtype == WORKSPACES:
-        raise CursorError(
-            f"{shorten(blob)} holds workspaces, no numbers.",
-            kind="bad_argument",
-            blobs=[blob],
-            ways_out=["Ask for a blob in one of them: a path and a colon say which."],
-        )
+        raise no_numbers(blob)
     asked: What | None = what
-    producers = Producers(recorded)
-    trail = FaultTrail(producers)
+    trail = FaultTrail()
     for fault in [asked] if asked else NAMES:
         if fault == "explosion":
             chain = trail.growing(view, blob)
             if growth_of(chain.links) > factor:
-                return _told(producers, view, blob, fault, asked, chain)
+                return _explained(view, blob, fault, asked, chain)
         elif HAS[fault](value):
-            return _told(producers, view, blob, fault, asked, trail.back(view, blob, fault))
+            return _explained(view, blob, fault, asked, trail.back(view, blob, fault))
     return ProvenanceView(view.named(blob), None, asked)
 
 
-def _told(
-    producers: Producers, view: NetView, blob: str, fault: What, asked: What | None, chain: Chain
-) -> ProvenanceView:
+def no_numbers(blob: Writing) -> CursorError:
+    """A blob holds workspaces."""
+    return CursorError(
+        f"{shorten(str(blob))} holds workspaces, no numbers.",
+        kind="bad_argument",
+        blobs=[str(blob)],
+        ways_out=["Ask for a blob in one of them: a path and a colon say which."],
+    )
+
+
+def _explained(view: NetView, blob: Writing, fault: What, asked: What | None, chain: Chain) -> ProvenanceView:
     links = chain.links
     place = len(links) - 1
     if fault == "explosion":
@@ -162,8 +158,8 @@ def _told(
     producer, born = chain.producers[place], links[place]
     inputs = inputs_of(producer)
     because = ""
-    if producer.line is not None and fault != "explosion":
-        because = cause(producer.line, [(one, producer.view.value(one)) for one in inputs])
+    if producer.statement is not None and fault != "explosion":
+        because = _cause(producer.statement, [(str(one), producer.view.value(one)) for one in inputs])
     count, first = _elements(view, blob, fault)
     return ProvenanceView(
         blob=view.named(blob),
@@ -174,15 +170,12 @@ def _told(
         chain=tuple(links),
         born=born,
         cause=because,
-        inputs=tuple(
-            link_of(went_in, producers.ran(went_in), None)
-            for went_in in (Producer(producer.view, one, producer.view.writers.get(one)) for one in inputs)
-        ),
+        inputs=tuple(link_of(Producer(producer.view, one, one.statement), None) for one in inputs),
         beside=tuple(dict.fromkeys(other for other in chain.beside if other not in chain.seen)),
     )
 
 
-def _elements(view: NetView, blob: str, fault: What) -> tuple[int, list[int] | None]:
+def _elements(view: NetView, blob: Writing, fault: What) -> tuple[int, list[int] | None]:
     """How many elements have the fault, and the index of the first one, where the array is there."""
     value, array = view.value(blob), view.array(blob)
     assert value is not None
@@ -201,3 +194,52 @@ def _row(link: Link, growth: bool) -> Sequence[str]:
     cells = (link.blob, link.by, digits(link.norm), digits(link.min, "none"), digits(link.max, "none"))
     counts = (str(link.nan), str(link.inf), str(link.zero))
     return (*cells, *counts, digits(link.growth, "none")) if growth else (*cells, *counts)
+
+
+Inputs = Sequence[tuple[str, Value | None]]
+"""The inputs of an operator and what is known of them."""
+
+
+def _cause(statement: Statement, inputs: Inputs) -> str:
+    """What in the inputs of an operator made its output zero or not finite; empty where statistics do not tell."""
+    if statement.role == "handover" and statement.op.type == "ConstantFill":
+        return "It stands for the gradient of what the branch that ran does not use."
+    tell = _CAUSES.get(statement.op.type)
+    known = [(blob, value) for blob, value in inputs if value is not None]
+    return tell(known) if tell is not None and len(known) == len(inputs) else ""
+
+
+def _dead(inputs: Sequence[tuple[str, Value]]) -> str:
+    blob, value = inputs[0]
+    if not isinstance(value.max, int | float) or value.max > 0:
+        return ""
+    return f"All {value.size} elements of {blob} are 0 or less, the greatest {digits(value.max)}: a dead Relu."
+
+
+def _negative(inputs: Sequence[tuple[str, Value]]) -> str:
+    blob, value = inputs[0]
+    if isinstance(value.min, int | float) and value.min < 0:
+        return f"{blob} has negative elements, down to {digits(value.min)}."
+    return f"{blob} has {count_of(value.zero, 'zero')}." if value.zero else ""
+
+
+def _zeros(place: int) -> Callable[[Sequence[tuple[str, Value]]], str]:
+    def tell(inputs: Sequence[tuple[str, Value]]) -> str:
+        blob, value = inputs[min(place, len(inputs) - 1)]
+        return f"{blob}, which it divides by, has {count_of(value.zero, 'zero')}." if value.zero else ""
+
+    return tell
+
+
+def _too_large(inputs: Sequence[tuple[str, Value]]) -> str:
+    blob, value = inputs[0]
+    return f"{blob} reaches up to {digits(value.max)}, too large for the exponential of {value.dtype}."
+
+
+_CAUSES: dict[str, Callable[[Sequence[tuple[str, Value]]], str]] = {
+    **dict.fromkeys(("Relu", "ReluN"), _dead),
+    **dict.fromkeys(("Log", "Sqrt", "Pow", "Logit", "LogGradient"), _negative),
+    **dict.fromkeys(("Div", "DivGradient"), _zeros(1)),
+    **dict.fromkeys(("Reciprocal", "Rsqrt", "SqrtGradient", "ReciprocalGradient", "RsqrtGradient"), _zeros(0)),
+    **dict.fromkeys(("Exp", "Expm1", "Sinh", "Cosh"), _too_large),
+}

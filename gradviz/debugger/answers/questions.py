@@ -10,15 +10,16 @@ import numpy as np
 
 from ..document import TraceError
 from ..steering import Placed, bad_argument
-from . import check, diff, ledger, merge, numbers, paths, provenance, state, store, versions, why_none
+from . import check, diff, ledger, numbers, paths, provenance, state, store, versions, why_none
 from .check import CheckView
 from .diff import DiffView
-from .ledger import LedgerView
-from .merge import MergeView
-from .net_view.recorded import Recorded
+from .ledger import LedgerView, MergeView
+from .net_view import NetView
 from .numbers import NumbersView
 from .paths import PathsView
 from .provenance import FACTOR, ProvenanceView
+from .recorded import Recorded
+from .saved import saved_recording
 from .state import StateView
 from .store import StoreView
 from .versions import VersionsView
@@ -39,7 +40,7 @@ def asked(question: Question) -> Question:
         try:
             with np.errstate(all="ignore"):
                 return question(questions, *args, **kwargs)
-        except (AssertionError, LookupError, TypeError, ValueError) as error:
+        except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
             if questions._recording is not None:
                 raise
             raise TraceError(
@@ -60,13 +61,12 @@ class Questions(Placed):
     """
 
     @cached_property
-    def _kept(self) -> Recorded:
-        return Recorded(self._trace, self._recording, self.events, self._position)
-
-    @property
     def _recorded(self) -> Recorded:
-        self._kept.position = self._position
-        return self._kept
+        recording = self._recording
+        if recording is None:
+            return Recorded(saved_recording(self._trace, self.events), self._trace, is_saved=True)
+        # Values within a budget may be gone by now, and what was measured of them is not.
+        return Recorded(recording, None if recording.store is None else self._trace, is_saved=False)
 
     def at(self, position: int) -> Questions:
         """The same questions, asked at another position: this cursor stays, and no observer is told of a move.
@@ -76,14 +76,14 @@ class Questions(Placed):
         """
         if type(position) is not int or not 0 <= position <= len(self):
             raise bad_argument("position", position, f"a position from 0 to {len(self)}")
-        elsewhere = Questions(self._trace, self._recording)
-        elsewhere._places, elsewhere._kept, elsewhere._position = self._places, self._kept, position
+        elsewhere = Questions.__new__(Questions)
+        elsewhere.__dict__.update(self.__dict__, _recorded=self._recorded, _position=position)
         return elsewhere
 
     @property
-    def _here(self) -> tuple[str | None, int | None]:
-        """The nested net that we are in, and the run of it."""
-        return self._places.subnet(self._position), self._places.frame(self._position)
+    def _here(self) -> NetView:
+        """The net that we are in, or the run of it."""
+        return NetView(self._recorded, self._position, *self._recorded.here(self._position))
 
     @asked
     def ledger(self, blob: str) -> LedgerView:
@@ -98,7 +98,7 @@ class Questions(Placed):
         Raises:
             CursorError: ``not_found`` when no gradients of this blob were added.
         """
-        return ledger.answer(self._recorded, *self._here, blob)
+        return ledger.answer(self._here, blob)
 
     @asked
     def rows(self, blob: str) -> MergeView:
@@ -110,7 +110,7 @@ class Questions(Placed):
         Raises:
             CursorError: ``not_found`` when no rows of a gradient of this blob were merged.
         """
-        return merge.answer(self._trace, blob)
+        return ledger.rows(self._recorded, blob)
 
     @asked
     def why_none(self, blob: str) -> WhyNoneView:
@@ -122,7 +122,7 @@ class Questions(Placed):
         Raises:
             CursorError: ``not_found`` when there is no such blob.
         """
-        return why_none.answer(self._recorded, *self._here, blob)
+        return why_none.answer(self._here, blob)
 
     @asked
     def paths(self, y: str, x: str | None = None, k: int = 5) -> PathsView:
@@ -140,7 +140,7 @@ class Questions(Placed):
             CursorError: ``not_found``, ``bad_argument``.
         """
         start, end = (None, y) if x is None else (y, x)
-        return paths.answer(self._recorded, *self._here, start, end, k)
+        return paths.answer(self._here, start, end, k)
 
     @asked
     def provenance(self, blob: str, what: str | None = None, *, factor: float = FACTOR) -> ProvenanceView:
@@ -155,7 +155,7 @@ class Questions(Placed):
         Raises:
             CursorError: ``not_found``, ``not_computed``, ``bad_argument``.
         """
-        return provenance.answer(self._recorded, *self._here, blob, what, factor)
+        return provenance.answer(self._here, blob, what, factor)
 
     @asked
     def check(self, op_or_blob: str) -> CheckView:
@@ -172,7 +172,7 @@ class Questions(Placed):
         Raises:
             CursorError: ``not_found``, ``not_computed``.
         """
-        return check.answer(self._recorded, *self._here, op_or_blob)
+        return check.answer(self._here, op_or_blob)
 
     @asked
     def versions(self, blob: str) -> VersionsView:
@@ -181,7 +181,7 @@ class Questions(Placed):
         Raises:
             CursorError: ``not_found`` when there is no such blob.
         """
-        return versions.answer(self._recorded, *self._here, blob)
+        return versions.answer(self._here, blob)
 
     @asked
     def numbers(self, blob: str, row: int = 0, column: int = 0) -> NumbersView:
@@ -194,7 +194,7 @@ class Questions(Placed):
         Raises:
             CursorError: ``not_found``, ``not_computed``, ``bad_argument``.
         """
-        return numbers.answer(self._recorded, *self._here, blob, row, column)
+        return numbers.answer(self._here, blob, row, column)
 
     @asked
     def diff(self, a: int, b: int | None = None) -> DiffView:
@@ -203,7 +203,7 @@ class Questions(Placed):
         Raises:
             CursorError: ``bad_argument`` when there is no such position.
         """
-        return diff.answer(self._recorded, a, b)
+        return diff.answer(self._here, a, b)
 
     @asked
     def store(self) -> StoreView:
@@ -217,4 +217,4 @@ class Questions(Placed):
     @asked
     def state(self) -> StateView:
         """The state of the engine here, in the nested net that we are in, and what the last event changed in it."""
-        return state.answer(self._recorded, *self._here)
+        return state.answer(self._here)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
 from ...program.control_flow import kept_name
-from ...program.events import Ran
 from ...program.ssa import BlobVersion
-from ..document import Line
+from ..journal import Statement, Writing
+from .flow import sent
 from .forms import Answer, Block, Bullets, Grid, Paragraph
-from .net_view.finding import find
-from .net_view.flow import Flow, flow_of
-from .net_view.net_view import NetView
-from .net_view.recorded import Recorded
-from .net_view.wording import name_of, revision, split
+from .net_view import NetView, name_of
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -100,78 +96,67 @@ class VersionsView(Answer, frozen=True):
             yield Paragraph("None of them is there yet.")
 
 
-def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> VersionsView:
+def answer(here: NetView, word: str) -> VersionsView:
     """The versions of the blob that `word` means; raises CursorError ``not_found``."""
-    view, blob = find(recorded, subnet, frame, word)
-    name = blob if blob in view.versions else split(blob)[0]
-    flow, lost = flow_of(view), _lost(view, name)
-    blobs = [f"{name}@{version}" for version in view.versions[name]]
-    is_running = view.recorded.first_run <= view.position
-    there = {blob for blob in blobs if _is_there(view, blob, is_running)}
-    current = [one for one in blobs if one in there][-1:]
-    versions = [_version(view, flow, one, there, current, one == lost) for one in blobs]
+    view, found = here.find(word)
+    name = found[0].name
+    blobs, lost = view.writings(name), _lost(view, name)
+    first_run = view.recorded.text.first_run
+    is_running = first_run is not None and first_run <= view.position
+    there = [blob for blob in blobs if _is_there(view, blob, is_running)]
+    versions = [
+        Version(
+            blob=str(blob),
+            writer=_named(blob.statement),
+            is_there=blob in there,
+            is_current=blob in there[-1:],
+            overwritten_by=_named(after.statement if after is not None else None),
+            readers=[name_of(one) for one in view.readers(blob) if one.role == "forward"],
+            gradient_readers=[name_of(one) for one in reading if one.made <= view.position],
+            needed_by=[name_of(one) for one in reading if not _has_run(view, one)],
+            is_kept=bool(keeping),
+            is_lost=str(blob) == lost,
+            gradients=[_then(view, part) for one in sent(view, blob) if one.at <= view.position for part in one.parts],
+        )
+        for blob, after in zip(blobs, [*blobs[1:], None], strict=True)
+        for keeping in [view.readers(view.net.version(kept_name(BlobVersion(name, blob.version)), 0))]
+        for reading in [[one for one in (*view.readers(blob), *keeping) if one.role != "forward"]]
+    ]
     return VersionsView(view.named(name), view.position, versions)
 
 
-def _version(view: NetView, flow: Flow, blob: str, there: set[str], current: Sequence[str], is_lost: bool) -> Version:
-    name, version = split(blob)
-    kept = f"{kept_name(BlobVersion(name, version))}@0"
-    readers = view.readers.get(blob, [])
-    keeping = view.readers.get(kept, [])
-    gradient_readers = [line for line in (*readers, *keeping) if line.role != "forward"]
-    after = view.writers.get(f"{name}@{version + 1}")
-    gradients = [*flow.sent.get(blob, ()), *flow.sums.get(blob, ())]
-    return Version(
-        blob=blob,
-        writer=_told(view.writers.get(blob)),
-        is_there=blob in there,
-        is_current=blob in current,
-        overwritten_by=_told(after),
-        readers=[name_of(line) for line in readers if line.role == "forward"],
-        gradient_readers=[name_of(line) for line in gradient_readers if line.made <= view.position],
-        needed_by=[name_of(line) for line in gradient_readers if not _has_run(view, line)],
-        is_kept=bool(keeping),
-        is_lost=is_lost,
-        gradients=[_then(view, part) for sent in sorted(gradients) if sent.at <= view.position for part in sent.parts],
-    )
-
-
-def _is_there(view: NetView, blob: str, is_running: bool) -> bool:
+def _is_there(view: NetView, blob: Writing, is_running: bool) -> bool:
     """Whether a version is there: once the program runs, if its operator has run, before that if it was played."""
-    line = view.writers.get(blob)
-    return line is None or (_has_run(view, line) if is_running else line.made <= view.position)
+    writer = blob.statement
+    return writer is None or (_has_run(view, writer) if is_running else writer.made <= view.position)
 
 
-def _has_run(view: NetView, line: Line) -> bool:
-    run = view.runs[line.role != "forward"]
-    if run is None:
-        return line.ran is not None and line.ran <= view.position
-    events = view.recorded.trace.events[: view.position]
-    return any(event.frame == run and event.kind == Ran.__name__ and line.id in event.lines for event in events)
+def _has_run(view: NetView, statement: Statement) -> bool:
+    ran = view.recorded.ran(statement, view.runs[statement.role != "forward"])
+    return ran is not None and ran <= view.position
 
 
 def _lost(view: NetView, name: str) -> str:
     """The version for want of which the pass has stopped by this position; empty: there is none."""
-    for at, event in view.failures:
-        is_it = event.error == "version_overwritten" and name in event.blobs
-        if is_it and at <= view.position and event.index is not None:
-            line = view.forward[event.index]
-            touched = [blob for blob in (*line.outputs, *line.inputs) if split(blob)[0] == name]
-            said = [blob for blob in touched if f"needs {blob}," in event.message]
-            return (said or touched or [""])[0]
-    return ""
+    event = view.failure
+    if event is None or event.error != "version_overwritten" or name not in event.blobs or event.index is None:
+        return ""
+    if view.position < len(view.recorded.events):
+        return ""
+    statement = view.net.forward[event.index]
+    touched = [str(blob) for blob in (*statement.outputs, *statement.inputs) if blob.name == name]
+    needed = [blob for blob in touched if f"needs {blob}," in event.message]
+    return (needed or touched or [""])[0]
 
 
-def _told(line: Line | None) -> str:
-    return "" if line is None else name_of(line)
+def _named(statement: Statement | None) -> str:
+    return "" if statement is None else name_of(statement)
 
 
-def _then(view: NetView, blob: str) -> str:
+def _then(view: NetView, gradient: Writing) -> str:
     """What a version of a gradient is called at this position."""
-    line = view.writers.get(blob)
-    if line is None or line.role == "forward":
-        return blob
-    return revision(line, view.position).outputs[line.outputs.index(blob)]
+    writer = gradient.statement
+    return str(gradient if writer is None else gradient.at(max(view.position, writer.made)))
 
 
 def _now(version: Version) -> str:

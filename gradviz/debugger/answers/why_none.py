@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from contextlib import suppress
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from ...gradient.ir import NO_OUTPUT_GRADIENT
 from ...gradient.why_none import Cut, Passed, cuts, headline
 from ...operators import lookup
-from ...program.events import Failed
+from ...program.events import Failed, Skipped
+from ..journal import Statement, Writing
+from ..steering import CursorError
+from .flow import Sent, gradient_of, meant, sent
 from .forms import Answer, Block, Bullets, Grid, Paragraph
-from .net_view.flow import Flow, Sent, flow_of
-from .net_view.gradient_names import meant
-from .net_view.net_view import NetView
-from .net_view.recorded import Recorded
-from .net_view.wording import name_of, number, split
+from .net_view import NetView, name_of
 
 Status = Literal["none", "not yet", "stopped", "has one"]
 
@@ -90,108 +91,222 @@ class WhyNoneView(Answer, frozen=True):
             yield Paragraph(self.reason)
 
 
-def answer(recorded: Recorded, subnet: str | None, frame: int | None, word: str) -> WhyNoneView:
+def answer(here: NetView, word: str) -> WhyNoneView:
     """Why the blob that `word` means, or whose gradient it means, has none; raises CursorError ``not_found``."""
-    view, blob, asked = meant(recorded, subnet, frame, word)
-    return msgspec.structs.replace(_proof(recorded, view, blob), asked=asked)
+    view, blob, asked = _asked(here, word)
+    return msgspec.structs.replace(_proof(view, blob), asked=asked)
 
 
-def _proof(recorded: Recorded, view: NetView, blob: str) -> WhyNoneView:
-    flow = flow_of(view)
-    blob = flow.meant(blob)
+def _proof(view: NetView, blob: Writing) -> WhyNoneView:
     named, position = view.named(blob), view.position
-    writer = view.writers.get(blob)
-    if writer is not None and writer.role != "forward":
-        return WhyNoneView(named, "none", position, [], [Cut("not_on_a_path", [blob], None, OF_THE_PASS)])
-    coming = flow.gradient(blob)
-    if coming is not None:
-        now = flow.gradient(blob, position)
-        known = [sent for sent in _gradients(flow, blob) if now is None or sent.at <= position]
-        status: Status = "not yet" if now is None else "has one"
-        arrived = [_arrived(view, sent) for sent in known]
-        return WhyNoneView(named, status, position, arrived, [], _without_value(view, known[-1]))
-    failed = next((event for _, event in view.failures), None)
-    if failed is not None and _could_arrive(view, flow, blob):
-        ways_out = tuple(line[4:] for line in failed.explanation.splitlines() if line.startswith("  - "))
-        return WhyNoneView(named, "stopped", position, [], [], failed.message, ways_out)
-    found = list(cuts(_PassedScene(view, flow), blob))
-    is_unwanted = recorded.trace.engine != "symbolic" and any(cut.reason == "no_gradient_for_input" for cut in found)
+    if blob.statement is not None and blob.statement.role != "forward":
+        return WhyNoneView(named, "none", position, [], [Cut("not_on_a_path", [str(blob)], None, OF_THE_PASS)])
+    coming = list(sent(view, blob))
+    if coming:
+        now = [one for one in coming if one.at <= position]
+        status: Status = "has one" if now else "not yet"
+        arrived = [_arrived(view, one) for one in now or coming]
+        return WhyNoneView(named, status, position, arrived, [], _without_value(view, (now or coming)[-1]))
+    failure = view.failure
+    if failure is not None and _could_arrive(view, blob):
+        ways_out = tuple(line[4:] for line in failure.explanation.splitlines() if line.startswith("  - "))
+        return WhyNoneView(named, "stopped", position, [], [], failure.message, ways_out)
+    found = list(cuts(_PassedNet(view), str(blob)))
+    is_unwanted = view.recorded.is_eager and any(cut.reason == "no_gradient_for_input" for cut in found)
     return WhyNoneView(named, "none", position, [], found, UNWANTED if is_unwanted else "")
 
 
-def _gradients(flow: Flow, blob: str) -> list[Sent]:
-    return sorted([*flow.sent.get(blob, ()), *flow.sums.get(blob, ())], key=lambda sent: sent.at)
-
-
-def _without_value(view: NetView, sent: Sent) -> str:
+def _without_value(view: NetView, one: Sent) -> str:
     """That a gradient was made and not computed, because the run stopped or never began; else empty."""
     last = view.recorded.events[-1]
-    if not isinstance(last, Failed) or last.path != view.path or view.value(sent.parts[-1]) is not None:
+    if not isinstance(last, Failed) or last.path != view.net.path or view.value(one.parts[-1]) is not None:
         return ""
-    why = "the run stopped" if view.recorded.trace.obstacle is None else "nothing was run"
+    why = "the run stopped" if view.recorded.recording.obstacle is None else "nothing was run"
     return f"Its value was not computed, because {why}: {last.message}"
 
 
-def _arrived(view: NetView, sent: Sent) -> Arrived:
+def _arrived(view: NetView, one: Sent) -> Arrived:
     """A gradient under its final name, and what brings it."""
-    line = view.writers.get(sent.parts[-1])
-    if sent.how in ("seed", "given"):
-        origin = "a y: a seed of ones" if sent.how == "seed" else "a y: it was given"
-    elif sent.how == "sum":
-        origin = f"{line.type if line else 'the sum'}, when all had come"
+    writer = one.parts[-1].statement
+    if one.how in ("seed", "given"):
+        origin = "a y: a seed of ones" if one.how == "seed" else "a y: it was given"
+    elif one.how == "sum":
+        origin = f"{writer.op.type if writer else 'the sum'}, when all had come"
     else:
-        through = name_of(view.forward[sent.through]) if sent.through is not None else ""
-        origin = f"passed through {through}" if sent.how == "passed" or line is None else f"{line.type} of {through}"
-    return Arrived(", ".join(sent.parts), sent.at, origin)
+        through = view.net.forward[one.through].name if one.through is not None else ""
+        origin = (
+            f"passed through {through}" if one.how == "passed" or writer is None else f"{writer.op.type} of {through}"
+        )
+    return Arrived(", ".join(map(str, one.parts)), one.at, origin)
 
 
-def _could_arrive(view: NetView, flow: Flow, start: str) -> bool:
+def _could_arrive(view: NetView, start: Writing) -> bool:
     """Whether a way from `start`, with nothing on it that stops gradients, leads to a gradient that was there."""
     queue, seen = [start], {start}
     for blob in queue:
-        if blob in flow.sent:
+        if blob.arrivals:
             return True
-        for line in view.readers.get(blob, ()):
-            known = lookup(line.type)
-            is_open = line.role == "forward" and number(line) >= view.recorded.trace.skip * (not view.path)
+        for statement in view.readers(blob):
+            known = lookup(statement.op.type)
+            is_open = statement.role == "forward" and statement.number >= view.skip
             if is_open and not (known is not None and known.constant):
-                queue += [output for output in line.outputs if output not in seen]
-                seen.update(line.outputs)
+                queue += [output for output in statement.outputs if output not in seen]
+                seen.update(statement.outputs)
     return False
 
 
-class _PassedScene:
+class _PassedNet:
     """The net of a view, for the proof."""
 
-    def __init__(self, view: NetView, flow: Flow) -> None:
+    def __init__(self, view: NetView) -> None:
         self._view = view
-        self._flow = flow
-        self.skip = 0 if view.path else view.recorded.trace.skip
+        self.skip = view.skip
+
+    def _writing(self, blob: str) -> Writing:
+        name, _, version = blob.rpartition("@")
+        return self._view.net.version(name, int(version))
 
     def readers(self, blob: str) -> Sequence[int]:
-        return [number(line) for line in self._view.readers.get(blob, ()) if line.role == "forward"]
+        return [one.number for one in self._view.readers(self._writing(blob)) if one.role == "forward"]
 
     def operator(self, index: int) -> tuple[str, Sequence[str]]:
-        line = self._view.forward[index]
-        return line.type, line.outputs
+        statement = self._view.net.forward[index]
+        return statement.op.type, list(map(str, statement.outputs))
 
     def has_gradient(self, blob: str) -> bool:
-        return blob in self._flow.sent
+        return bool(self._writing(blob).arrivals)
 
     def is_last(self, blob: str) -> bool:
-        name, version = split(blob)
-        return not any(f"{name}@{version + 1}" in line.outputs for line in self._view.forward)
+        name, _, version = blob.rpartition("@")
+        after = self._view.net.version(name, int(version) + 1).statement
+        return after is None or after.role != "forward"
 
     def leaves(self, blob: str) -> bool:
-        return split(blob)[0] in self._view.leaving
+        return self._view.leaves(blob.rpartition("@")[0])
 
     def inside(self, index: int, blob: str) -> Iterator[tuple[str, Passed, str]]:
-        line = self._view.forward[index]
-        for way, inside in self._view.inside(line):
-            inner = inside.bound.get(split(blob)[0], "")
-            if f"{inner}@0" in inside.from_outside:
-                yield way, _PassedScene(inside, flow_of(inside)), f"{inner}@0"
+        for way, inside in self._view.inside(self._view.net.forward[index]):
+            inner = inside.from_outside(inside.bound(blob.rpartition("@")[0]) or "")
+            if inner is not None:
+                yield way, _PassedNet(inside), str(inner)
 
     def reason(self, index: int) -> str:
-        reason = self._flow.passed_by.get(index, "")
-        return "" if reason == NO_OUTPUT_GRADIENT else reason
+        for at in self._view.net.forward[index].visits:
+            event = self._view.recorded.events[at - 1]
+            if isinstance(event, Skipped) and event.reason != NO_OUTPUT_GRADIENT:
+                return event.reason
+        return ""
+
+
+_OF_GRADIENT = re.compile(r"(?P<blob>.+?)(_grad|\.grad)(@\d+)?")
+
+_HELD = {
+    "held": "is what {} held in grad before the pass",
+    "dropped": "is what {} held in grad before the pass",
+    "new": "is what {} holds in grad after the pass",
+    "added": "is what {} holds in grad after the pass: what was there before, and the gradient of this pass",
+    "replaced": "is what {} holds in grad after the pass, in place of what was there before",
+}
+
+
+class Asked(NamedTuple):
+    """What a word in the question means.
+
+    Attributes:
+        view: where it was found.
+        blob: the blob asked about; of a gradient the blob whose gradient it is.
+        said: what the word itself stands for, if it is the name of a gradient or could be one; else empty.
+    """
+
+    view: NetView
+    blob: Writing
+    said: str
+
+
+def _asked(here: NetView, word: str) -> Asked:
+    """What `word` means, as in `NetView.find`; raises CursorError ``not_found``."""
+    try:
+        view, found = here.find(word)
+    except CursorError:
+        match = _OF_GRADIENT.fullmatch(word) if isinstance(word, str) else None
+        if match is not None:
+            with suppress(CursorError):
+                view, found = here.find(match["blob"])
+                return Asked(view, meant(found), _of_none(view, meant(found), word))
+        raise
+    if any(map(view.is_forward, found)):
+        return Asked(view, meant(found), "")
+    return _of_gradient(view, found) or _of_grad(view, found[-1]) or _on_the_way(view, found)
+
+
+def _of_none(view: NetView, blob: Writing, word: str) -> str:
+    """That nobody writes a blob of this name, which would be the gradient of `blob`."""
+    gradient = gradient_of(view, blob)
+    if gradient is None:
+        return f"There is no {word}: it would be the gradient of {view.named(blob)}."
+    *indices, values = gradient.parts
+    rows = f" in the rows {indices[0]}" if indices else ""
+    return f"There is no {word}: the gradient of {view.named(blob)} is {values}{rows}."
+
+
+def _of_gradient(view: NetView, found: Sequence[Writing]) -> Asked | None:
+    """A gradient that the pass has brought: the last of several, of the blob that it was made for."""
+    ys = [view.net.version(*key) for key in view.net.ys]
+    keys = [one.key for one in found]
+    of = [one.statement.of for one in found if one.statement is not None and one.statement.of is not None]
+    through = [view.net.forward[index] for index in of]
+    blobs = dict.fromkeys([*ys, *(blob for one in through for blob in (*one.inputs, *one.outputs))])
+    brought = [
+        (keys.index(part.key), one.how != "passed", _is_whole(view, part, blob), one.at, part, blob, one)
+        for blob in blobs
+        for one in sent(view, blob)
+        for part in one.parts
+        if part.key in keys
+    ]
+    if not brought:
+        return None
+    *_, part, blob, one = max(brought, key=lambda row: row[:4])
+    said = f"{view.named(part)} {_place(view, part, blob, one)} {view.named(blob)}"
+    return Asked(view, blob, f"{said}{_written(view, part.statement, one)}")
+
+
+def _is_whole(view: NetView, part: Writing, blob: Writing) -> bool:
+    """Whether it belongs to what the gradient of a blob is in the end."""
+    last = gradient_of(view, blob)
+    return last is not None and part.key in [one.key for one in last.parts]
+
+
+def _place(view: NetView, part: Writing, blob: Writing, one: Sent) -> str:
+    whole = "the gradient of" if _is_whole(view, part, blob) else "one of the terms in the gradient of"
+    if len(one.parts) == 1:
+        return f"is {whole}"
+    return f"holds the {'indices' if part is one.parts[0] else 'values'} of the rows in {whole}"
+
+
+def _written(view: NetView, writer: Statement | None, one: Sent) -> str:
+    """Who writes a gradient, and when."""
+    if writer is None:
+        return ", and was given." if one.how == "given" else "; no operator writes it."
+    made = f". {name_of(writer)}, made with event {writer.made}"
+    if view.net.path:
+        return f"{made}, writes it."
+    return f"{made} and {'not run' if writer.ran is None else f'run with event {writer.ran}'}, writes it."
+
+
+def _of_grad(view: NetView, blob: Writing) -> Asked | None:
+    """What a Variable holds in ``grad``."""
+    schedule = view.recorded.schedule
+    grads = [] if schedule is None else [one for one in schedule.grads if one.value == str(blob)]
+    if not grads:
+        return None
+    x = grads[-1].variable
+    return Asked(view, meant(view.find(x)[1]), f"{blob} {_HELD[grads[-1].how].format(x)}.")
+
+
+def _on_the_way(view: NetView, found: Sequence[Writing]) -> Asked:
+    """What the backward pass makes for its own use."""
+    blob = found[-1]
+    if blob.statement is None:
+        return Asked(view, blob, "")
+    said = f"{view.named(blob)} is the gradient of no blob: {name_of(blob.statement)} makes it for the backward pass."
+    return Asked(view, blob, said)

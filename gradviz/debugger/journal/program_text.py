@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...program.control_flow import NETS, take_apart
-from ...program.events import Accumulated, Deduplicated, Event, GeneratorAdded, Played, RuleApplied, Seeded
+from ...program.events import (
+    Accumulated,
+    Completed,
+    Deduplicated,
+    Event,
+    GeneratorAdded,
+    Played,
+    Ran,
+    RuleApplied,
+    Seeded,
+    Skipped,
+    Visited,
+)
 from ...program.net_halves import NetHalves
 from .text import NetText, Reading, Statement
 
@@ -21,12 +33,16 @@ class ProgramText:
         outermost: the statements around all nested nets.
         ids: path of a nested net -> its id, an outer one before those in it.
         owners: id of a nested net -> the statement that runs it, and the one that runs its backward pass.
+        whole: the position from which on the pass is whole; None: it has stopped before.
+        first_run: the position after the first operator that ran around all nested nets; None: none did.
     """
 
     def __init__(self, net: NetHalves, events: Iterable[Event]) -> None:
         self.outermost = NetText()
         self.ids = {inner.path: f"s{number}" for number, inner in enumerate(inner for inner in net if inner is not net)}
         self.owners: dict[str, tuple[Statement | None, Statement | None]] = {}
+        self.whole: int | None = None
+        self.first_run: int | None = None
         self._net = net
         self._halves = {inner.path: inner for inner in net}
         self._nets: dict[tuple[str, ...], NetText] = {(): self.outermost}
@@ -50,11 +66,17 @@ class ProgramText:
             # The forward operators of a nested net join with the one that runs them.
             if not event.path:
                 self._play(self._net, event.index, at)
+        elif type(event) is Ran:
+            if not event.path:
+                self._ran(event.position, at)
+        elif type(event) is Visited or type(event) is Skipped:
+            self._nets[event.path].forward[event.index].visits += (at,)
         elif type(event) is GeneratorAdded:
             self._nets[event.path].version(event.blob, event.version).arrivals.append(at)
         elif type(event) is RuleApplied:
             net = self._nets[event.path]
             statements = net.apply(event, at)
+            net.forward[event.index].visits += (at,)
             if self._net.inside:
                 halves = self._halves[event.path]
                 for position, statement in zip(range(event.position, len(net.operators)), statements, strict=False):
@@ -69,6 +91,15 @@ class ProgramText:
             net.version(event.y, event.version).arrivals.append(at)
         elif type(event) is Deduplicated:
             self.outermost.merge(event, at)
+        elif type(event) is Completed and not event.path:
+            self.whole = at
+
+    def _ran(self, position: int, at: int) -> None:
+        count = len(self._net.forward)
+        net = self.outermost
+        (net.forward[position] if position < count else net.operators[position - count]).ran = at
+        if self.first_run is None:
+            self.first_run = at
 
     def _play(self, net: NetHalves, index: int, at: int) -> None:
         op = net.forward[index]

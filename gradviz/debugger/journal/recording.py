@@ -12,6 +12,7 @@ from ...program.events import Aggregator, Completed, Deduplicated, Event, Ran
 from ...program.net_halves import Key, NetHalves
 from ...runtime.store import Store
 from ...runtime.watched import Journal, Lending, Run
+from .program_text import ProgramText
 
 
 class Recording:
@@ -116,6 +117,11 @@ class Recording:
     def left_by(self) -> Mapping[int, int]:
         """The identity of a workspace on a stack -> the number of the run that left it."""
         return {id(run.blobs): number for number, run in enumerate(self.runs) if run.net.argument == "net"}
+
+    @cached_property
+    def text(self) -> ProgramText:
+        """The statements of every net, and what each writing is called at each position."""
+        return ProgramText(self.nets, self.events)
 
     def run_at(self, path: str) -> Run | None:
         """The run at a path, ``"2.loop_net[3]/0.net"``; None: there was none."""

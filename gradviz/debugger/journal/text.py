@@ -85,9 +85,12 @@ class Statement:
         op, inputs, outputs: what it is in the end.
         former: what `op` and `inputs` were before: until which position, and they, the oldest first.
         nets: the nested nets that it runs, by the argument that holds them.
+        visits: of a forward operator the positions of the events in which the pass comes to it, asks its rule or goes
+            by.
+        ran: the position after its run; None: it was never run, or it is in a nested net, which may run often.
     """
 
-    __slots__ = ("former", "inputs", "made", "net", "nets", "number", "of", "op", "outputs", "role")
+    __slots__ = ("former", "inputs", "made", "net", "nets", "number", "of", "op", "outputs", "ran", "role", "visits")
 
     def __init__(self, net: NetText, number: int, role: Role, op: Operator, of: int | None, made: int) -> None:
         self.net = net
@@ -100,6 +103,8 @@ class Statement:
         self.outputs: list[Writing] = []
         self.former: tuple[tuple[int, Operator, list[Writing]], ...] = ()
         self.nets: dict[str, NetText] = {}
+        self.visits: tuple[int, ...] = ()
+        self.ran: int | None = None
 
     @property
     def id(self) -> str:
@@ -318,6 +323,15 @@ class NetText:
         """What is called so in the end; what nobody writes or reads is from outside."""
         writings = self.writings.get(name, ())
         return writings[version] if version < len(writings) else Writing(name, version, None)
+
+    def called(self, name: str, version: int, position: int) -> Writing | None:
+        """What is called so at a position, or else will be in the end; None: nothing that is written or read."""
+        for since, writing in self._called.get(name, ()):
+            then = writing.at(position)
+            if since <= position and (then.name, then.version) == (name, version):
+                return writing
+        writings = self.writings.get(name, ())
+        return writings[version] if version < len(writings) else None
 
     def _passed(self, index: int, passed: Sequence[tuple[Writing, Gradient]], at: int) -> Statement:
         statement = Statement(self, index, "passed", self.forward[index].op, index, at)

@@ -34,7 +34,9 @@ def unknown(what: str, word: object, known: Iterable[str], ways_out: Sequence[st
     )
 
 
-def no_value(blob: str, *, is_read: bool, has_stopped: bool = False, obstacle: Obstacle | None = None) -> CursorError:
+def no_value(
+    blob: str, *, is_read: bool, has_stopped: bool = False, obstacle: Obstacle | GradvizError | None = None
+) -> CursorError:
     """There is no array of `blob`.
 
     Args:

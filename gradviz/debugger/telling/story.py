@@ -111,6 +111,16 @@ class Story:
         """Whether an accumulation has a ledger: one that only makes a gradient dense when it runs has none."""
         return len(event.contributions) > 1 or not self._goes
 
+    def is_last(self, event: Accumulated, at: int) -> bool:
+        """Whether an accumulation is the last one of its blob."""
+        positions = reversed(self._text.of(event).version(event.blob, event.version).arrivals)
+        sums = (position for position in positions if isinstance(self._events[position - 1], Accumulated))
+        return next(sums, at) == at
+
+    def net(self, event: Event) -> NetText:
+        """The net in which an event of the pass happened."""
+        return self._text.of(event)
+
     def terms(self, event: Accumulated, at: int, *, is_whole: bool = False) -> list[Term]:
         """The gradients that an accumulation adds.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -11,7 +12,7 @@ from ...operators.registry import Array
 from ...program.events import Accumulated
 from ...runtime.devices import CPU, current, device_of, moved
 from ..document import Ledger
-from ..journal import Key, NetText, ProgramText, Recording, Statement, Writing, dense
+from ..journal import Key, NetText, Recording, Statement, Writing, dense
 from . import story
 from .ledger import Term, ledger
 
@@ -37,51 +38,65 @@ def ledgers(sums: Sequence[Sum], recording: Recording) -> list[Ledger]:
     A sum in a nested net is formed in each run of its backward pass: where there is one run, the ledger has its
     numbers, where there are more, a ledger without numbers is followed, at the end, by one for each run.
     """
-    runs: dict[tuple[str, ...], list[int]] = {}
+    frames = frames_of(recording)
+    ways = {one.event.path: hops_of(one.net) for one in {one.event.path: one for one in sums}.values()}
+    places = placed([(one, one.event.path) for one in sums], frames)
+    return [ledger_of(one, ways[one.event.path], recording, frame) for one, frame in places]
+
+
+T = TypeVar("T")
+Path = tuple[str, ...]
+
+
+def frames_of(recording: Recording) -> dict[Path, list[int]]:
+    """The runs of the backward pass of each nested net, as numbers among all runs."""
+    found: dict[Path, list[int]] = {}
     for number, run in enumerate(recording.runs):
         if run.is_backward:
-            runs.setdefault(run.net.path, []).append(number)
-    ways: dict[tuple[str, ...], Hops] = {}
-    first, more = [], []
-    for one in sums:
-        path = one.event.path
-        frames = runs.get(path, [])
-        if path not in ways:
-            ways[path] = _hops(one.net)
-        hops = ways[path]
-        if not path:
-            first.append(_ledger(one, hops, recording.values, None))
-        elif len(frames) == 1:
-            first.append(_ledger(one, hops, recording.runs[frames[0]].values, frames[0]))
-        else:
-            first.append(_ledger(one, hops, {}, None))
-            more += [_ledger(one, hops, recording.runs[frame].values, frame) for frame in frames]
+            found.setdefault(run.net.path, []).append(number)
+    return found
+
+
+def placed(sums: Sequence[tuple[T, Path]], frames: Mapping[Path, Sequence[int]]) -> list[tuple[T, int | None]]:
+    """Of sums in nets the ledgers that there are: each with the run that its numbers are of, None: there is no one."""
+    first: list[tuple[T, int | None]] = []
+    more: list[tuple[T, int | None]] = []
+    for one, path in sums:
+        runs = frames.get(path, ())
+        first.append((one, runs[0] if len(runs) == 1 else None))
+        more += [(one, run) for run in runs if len(runs) > 1]
     return first + more
 
 
-def sums_of(recording: Recording, text: ProgramText, telling: story.Story) -> list[Sum]:
-    """The accumulations of a recording that have ledgers, in their order; the last one of a blob has all its terms."""
+def sum_of(telling: story.Story, event: Accumulated, at: int) -> Sum:
+    """An accumulation with its terms; the last one of a blob has all of them."""
+    return Sum(
+        event,
+        at,
+        telling.total(event, at),
+        telling.terms(event, at, is_whole=telling.is_last(event, at)),
+        telling.net(event),
+    )
+
+
+def sums_of(recording: Recording, telling: story.Story) -> list[Sum]:
+    """The accumulations of a recording that have ledgers, in their order."""
     found = [(at, event) for at, event in enumerate(recording.events, 1) if isinstance(event, Accumulated)]
-    found = [(at, event) for at, event in found if telling.is_sum(event)]
-    last = {(event.path, event.blob, event.version): at for at, event in found}
-    return [
-        Sum(
-            event,
-            at,
-            telling.total(event, at),
-            telling.terms(event, at, is_whole=last[event.path, event.blob, event.version] == at),
-            text.of(event),
-        )
-        for at, event in found
-    ]
+    return [sum_of(telling, event, at) for at, event in found if telling.is_sum(event)]
 
 
 Hops = dict[int, tuple[str, int | None]]
 """Forward operator -> the blob and the operator that it reaches a y through, None when the blob is the y."""
 
 
-def _ledger(one: Sum, hops: Hops, values: Values, frame: int | None) -> Ledger:
+def ledger_of(one: Sum, hops: Hops, recording: Recording, frame: int | None) -> Ledger:
+    """The ledger of a sum, in a nested net with the numbers of a run, or without any."""
     event = one.event
+    values: Values = {}
+    if not event.path:
+        values = recording.values
+    elif frame is not None:
+        values = recording.runs[frame].values
     total = _dense(one.total, event, values)
     device = CPU if total is None else device_of(total)
     terms = []
@@ -115,7 +130,8 @@ def _path(index: int | None, blob: str, hops: Hops) -> list[str]:
     return path
 
 
-def _hops(net: NetText) -> Hops:
+def hops_of(net: NetText) -> Hops:
+    """The way from each forward operator towards a y."""
     hops: Hops = {}
     queue: deque[Statement] = deque()
     for y, _ in net.ys:

@@ -13,10 +13,10 @@ from ...program.collection import uncollected
 from ...program.events import Completed, Deduplicated, EnteredSubnet, Event, Failed, LeftSubnet, Played, Ran, to_dict
 from ...version import __version__
 from ..document import Formula, Kind, Line, Revision, Subnet, Trace, TraceEvent, json_safe
-from ..journal import Pace, ProgramText, Progress, Recording, Statement, arguments
+from ..journal import Pace, Progress, Recording, Statement, arguments
 from .event_groups import EventGroups
 from .execution import Execution
-from .loop_sums import loop_ledgers
+from .loop_sums import loop_ledger, sums_of_loops
 from .narration import stored
 from .obstacle import entry
 from .schedule import schedule_of
@@ -40,17 +40,17 @@ class _Document:
 
     def __init__(self, recording: Recording, pace: Pace) -> None:
         self._recording = recording
-        self._text = ProgramText(recording.nets, recording.events)
+        self._text = recording.text
         self._values = Values(recording, self._text.ids)
         self._story = Story(recording, self._text)
         self._execution = Execution(recording, self._text, self._values)
         self._groups = EventGroups()
         self._ran: dict[Statement, int] = {}
-        self._ended: dict[tuple[int | None, int], int] = {}
+        self._ended: dict[tuple[Statement, int | None], int] = {}
         self._frames: list[int] = []
         self._begun = 0
         self._alike: dict[object, TraceEvent] = {}
-        self._sums = sums_of(recording, self._text, self._story)
+        self._sums = sums_of(recording, self._story)
         self._ledgers = {one.at: number for number, one in enumerate(self._sums)}
         self._is_over = False
         self._events = [self._event(event, at) for at, event in enumerate(pace.over(recording.events), 1)]
@@ -61,6 +61,7 @@ class _Document:
         whole = [(at, event) for at, event in enumerate(recording.events, 1) if isinstance(event, Completed)]
         merged = [(at, event) for at, event in enumerate(recording.events, 1) if isinstance(event, Deduplicated)]
         merges = [self._story.merge(event, at) for at, event in merged]
+        looped = sums_of_loops(recording, text, lambda statement, frame: self._ended.get((statement, frame)))
         gradients = versions_of(whole[-1][1], text.outermost, whole[-1][0]) if whole and not whole[-1][1].path else {}
         return Trace(
             producer=f"gradviz {__version__}",
@@ -79,7 +80,7 @@ class _Document:
             values=values.outermost,
             arrays=values.arrays,
             stacks=values.stacks,
-            ledgers=[*ledgers(self._sums, recording), *loop_ledgers(recording, text, self._ended)],
+            ledgers=[*ledgers(self._sums, recording), *(loop_ledger(recording, one) for one in looped)],
             merges=merges,
             gradients=gradients | {one.blob.rpartition("@")[0]: one.after for one in merges},
             schedule=schedule_of(recording),
@@ -120,7 +121,7 @@ class _Document:
         statement = told.statements[0].statement
         self._ran.setdefault(statement, at)
         if statement.nets:
-            self._ended[self._frame, event.position] = at
+            self._ended[statement, self._frame] = at
         group = self._groups.of(event, is_over=self._is_over)
         return replace(self._again(event, told, alike, group, self._frame), seconds=event.seconds)
 

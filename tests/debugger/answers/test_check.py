@@ -5,7 +5,7 @@ import pytest
 
 from gradviz import Net, Operator, Workspace, debug, load, register_gradient, register_kernel
 from gradviz.debugger import CursorError
-from gradviz.debugger.answers.differences import Differences
+from gradviz.debugger.answers.comparison import Differences
 from gradviz.operators import registry
 from tests.debugger.answers.nets import dead, diamond, overwritten, random_programs, random_sessions, recorded
 from tests.debugger.conftest import fed_workspace, skip_net

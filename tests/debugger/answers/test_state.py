@@ -4,9 +4,7 @@ import msgspec
 import pytest
 
 from gradviz import IR, Net, debug, load
-from gradviz.debugger.answers.net_view.engine_state import state_at
-from gradviz.debugger.answers.net_view.net_view import NetView
-from gradviz.debugger.answers.net_view.recorded import Recorded
+from gradviz.debugger.answers.state import state_at
 from gradviz.gradient.versions import Generator
 from tests.debugger.answers.nets import random_programs, random_sessions, recorded
 from tests.debugger.conftest import skip_net
@@ -35,8 +33,7 @@ def of_engine(ir: IR) -> dict:
 
 def of_recording(session, position: int) -> dict:
     """The same as it is derived from the events up to a position."""
-    recorded_ = Recorded(session.trace(), None, session.events, position)
-    state = state_at(NetView(recorded_, None, None), position)
+    state = state_at(session.at(0)._here, position)
     played = [line for line in session.trace().forward if line.made <= position]
     return {
         "ssa": [f"{', '.join(line.outputs)}|{line.type}|{', '.join(line.inputs)}" for line in played],

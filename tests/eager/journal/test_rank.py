@@ -8,7 +8,6 @@ import pytest
 import gradviz
 from gradviz import Variable, debug, functions
 from gradviz.debugger import CursorError
-from gradviz.debugger.answers.state import schedule_at
 from gradviz.program.events import Accumulated, GeneratorAdded, GradWritten, Played, Ran, Seeded, Visited
 
 
@@ -27,12 +26,14 @@ def session():
     return debug(diamond()[2])
 
 
+def schedule_at(session, position):
+    """What the schedule holds at a position."""
+    return session.at(position).state().schedule
+
+
 def heaps(session):
     """The functions in the heap at each position, the next one first."""
-    trace = session.trace()
-    return [
-        [(one.function, one.rank) for one in schedule_at(trace, position).heap] for position in range(len(session) + 1)
-    ]
+    return [[(one.function, one.rank) for one in schedule_at(session, at).heap] for at in range(len(session) + 1)]
 
 
 def test_functions_come_in_the_order_of_their_calls_with_their_ranks(session):
@@ -83,7 +84,7 @@ def test_the_heap_told_is_that_of_a_heap_run_beside_it(session):
             assert heappop(heap)[2] == event.index
         elif isinstance(event, Seeded | GeneratorAdded) and event.queued is not None:
             heappush(heap, (-event.queued.rank, event.queued.arrival, event.queued.index))
-        told = schedule_at(session.trace(), position).heap
+        told = schedule_at(session, position).heap
         assert [(-one.rank, one.arrival, one.function) for one in told] == sorted(heap)
 
 
@@ -168,13 +169,12 @@ def test_grad_at_every_position():
     _, w, loss = diamond()
     w.grad = np.ones(2)
     session = debug(loss)
-    trace = session.trace()
-    first = schedule_at(trace, 0).grads
+    first = schedule_at(session, 0).grads
     assert [(one.variable, one.how, one.is_new) for one in first] == [("w", "held", False)]
-    last = schedule_at(trace, len(session)).grads
+    last = schedule_at(session, len(session)).grads
     assert {one.variable: one.how for one in last} == {"w": "added", "x": "new", "loss": "new"}
     session.run_to("w.grad")
-    (changed,) = [one for one in schedule_at(trace, session.position).grads if one.is_new]
+    (changed,) = [one for one in schedule_at(session, session.position).grads if one.is_new]
     assert changed.variable == "w"
     np.testing.assert_allclose(session.value(changed.value), 1 + session.value("w_grad"))
     assert "of an earlier pass" in session.narration

@@ -5,7 +5,6 @@ import pytest
 
 import gradviz
 from gradviz import Function, Variable, debug, functions
-from gradviz.debugger.answers.state import schedule_at
 from gradviz.eager.tape import OperatorPool, TensorPool
 from gradviz.program.events import Failed, GradWritten, Played, Ran
 from tests.eager.journal.passes import gradients
@@ -113,10 +112,9 @@ def test_a_rule_that_is_missing_stops_the_making():
 
 
 def test_what_the_pools_lend_and_get_back(session):
-    trace = session.trace()
-    start, end = schedule_at(trace, 0).pools, schedule_at(trace, len(session)).pools
+    start, end = (session.at(position).state().schedule.pools for position in (0, len(session)))
     session.run_to("Accumulated")
-    during = schedule_at(trace, session.position).pools
+    during = session.state().schedule.pools
     lent = {one.name: one.in_use - before.in_use for one, before in zip(during, start, strict=True)}
     assert lent == {"tensors: join": 6, "operators": 6}
     assert [one.in_use for one in end] == [one.in_use for one in start]
@@ -141,7 +139,7 @@ def test_the_pools_are_lent_as_told_and_a_recording_takes_nothing():
 
     watched = functions.sum(Watching()(functions.tanh(Variable([1.0]))))
     position = 1 + next(at for at, event in enumerate(debug(watched, schedule="tape").events) if event.kind == "Seeded")
-    told = schedule_at(debug(watched, schedule="tape").trace(), position).pools[0]
+    told = debug(watched, schedule="tape").at(position).state().schedule.pools[0]
     seen.clear()
     watched.backward(schedule="tape")
     assert (told.in_use, told.free) == tuple(seen[0])

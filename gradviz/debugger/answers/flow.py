@@ -1,0 +1,146 @@
+"""The flow of gradients through one net: which gradient each operator sent to which blob version, and when."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from ...operators.registry import Array
+from ...program import Gradient
+from ...program.events import Accumulated, Event, GeneratorAdded, How, RuleApplied, Seeded, Visited
+from ...program.operator import parts_of
+from ...runtime.devices import current, device_of, moved
+from ..journal import Statement, Writing, dense
+from .net_view import NetView
+
+Parts = tuple[Writing, ...]
+"""The blob versions that a gradient consists of: one, or indices and values."""
+
+E = TypeVar("E", bound=Event)
+
+
+class Sent(NamedTuple):
+    """A gradient of a blob version.
+
+    Attributes:
+        at: the position after the event that brought it.
+        parts: what it consists of.
+        how: how it came to be; "sum": an accumulation formed it.
+        through: the forward operator that it came through, or at whose visit it was added up; None for a seed.
+    """
+
+    at: int
+    parts: Parts
+    how: How | str
+    through: int | None
+
+
+def sent(view: NetView, blob: Writing) -> Iterator[Sent]:
+    """The gradients of a version and their sums, in the order of their coming; a seed is one."""
+    # An input that is read twice has two gradients, which one operator may write under one name.
+    alike: Counter[tuple[int, str]] = Counter()
+    for at in blob.arrivals:
+        event = view.recorded.events[at - 1]
+        if isinstance(event, Accumulated):
+            yield Sent(at, _parts(view, event.gradient, at), "sum", event.index)
+            continue
+        assert isinstance(event, Seeded | GeneratorAdded)
+        parts = _parts(view, event.gradient, at)
+        if event.position is not None:
+            name = parts_of(event.gradient)[-1]
+            outputs = view.net.operators[event.position].outputs
+            written = [one for one in outputs if one.at(at).name == name]
+            if written:
+                place = alike[event.position, name]
+                parts = (*parts[:-1], written[place if place < len(written) else 0])
+                alike[event.position, name] += 1
+        if isinstance(event, GeneratorAdded):
+            yield Sent(at, parts, event.how, event.index)
+        else:
+            yield Sent(at, parts, "given" if event.operator is None else "seed", None)
+
+
+def _parts(view: NetView, gradient: Gradient, at: int) -> Parts:
+    return tuple(view.net.latest(name, at) for name in parts_of(gradient))
+
+
+def gradient_of(view: NetView, blob: Writing, at: int | None = None) -> Sent | None:
+    """The gradient of a version as it is at position `at`, or in the end; None: there is none by then."""
+    last = None
+    for one in sent(view, blob):
+        if at is None or one.at <= at:
+            last = one
+    return last
+
+
+def meant(found: Sequence[Writing]) -> Writing:
+    """Of several versions the one whose gradient is meant: the earliest one that has any, else the first."""
+    return next((blob for blob in found if blob.arrivals), found[0])
+
+
+def seeds(view: NetView) -> dict[Writing, Sent]:
+    """What the pass started from at each y."""
+    ys = [(view.net.version(*key), at) for key, at in view.net.ys.items()]
+    return {y: one for y, at in ys for one in sent(view, y) if one.at == at}
+
+
+def _last(view: NetView, index: int, kind: type[E]) -> tuple[int, E] | None:
+    """The last event of a kind in which the pass was at a forward operator, and the position after it."""
+    for at in reversed(view.net.forward[index].visits):
+        event = view.recorded.events[at - 1]
+        if isinstance(event, kind):
+            return at, event
+    return None
+
+
+def arriving(view: NetView, index: int) -> list[Parts | None]:
+    """The gradient of each output of a forward operator when the pass came to it; None: it had none."""
+    visited = _last(view, index, Visited)
+    if visited is None:
+        return []
+    at, event = visited
+    return [None if gradient is None else _parts(view, gradient, at) for gradient in event.g_output]
+
+
+def gives(view: NetView, index: int) -> list[bool] | None:
+    """For each input of a forward operator whether its rule gave it a gradient; None: the rule was not asked."""
+    applied = _last(view, index, RuleApplied)
+    return None if applied is None else [gradient is not None for gradient in applied[1].g_input]
+
+
+def made_for(view: NetView, index: int) -> Sequence[Statement]:
+    """The gradient operators that the rule of a forward operator made."""
+    applied = _last(view, index, RuleApplied)
+    if applied is None:
+        return []
+    event = applied[1]
+    return view.net.operators[event.position : event.position + len(event.operators)]
+
+
+def array_of(view: NetView, blob: Writing, parts: Parts) -> Array:
+    """A gradient of `blob` as an array like it; raises CursorError ``not_computed``."""
+    values = view.needed(parts[-1])
+    if len(parts) == 1:
+        return values
+    whole = dense(view.needed(parts[0]), values, view.needed(blob))
+    if whole is None:  # rows that the blob does not have: the run stopped there
+        raise view.no_value(parts[-1])
+    return whole
+
+
+def sum_through(view: NetView, blob: Writing, index: int) -> Array | None:
+    """The sum of what forward operator `index` sent to `blob`; None: it sent nothing."""
+    whole = None
+    for one in sent(view, blob):
+        if one.through == index and one.how != "sum":
+            part = array_of(view, blob, one.parts)
+            whole = part if whole is None else added(whole, part)
+    return whole
+
+
+def added(first: Array, second: Array) -> Array:
+    """The sum of two arrays of one shape, where the first lies; of scalars too it is an array."""
+    device = device_of(first)
+    with current(device):
+        return (first.reshape(-1) + moved(second, device).reshape(-1)).reshape(first.shape)

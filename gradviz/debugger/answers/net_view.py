@@ -1,0 +1,314 @@
+"""Views of nets: one net of a recording, one run of it where it ran, and what a word in a question means there.
+
+Blob versions are writings; in answers they have the names of the end. What was called otherwise before an accumulation
+renamed it is found by the name that it has at the position of the question, too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import msgspec
+
+from ...operators.registry import Array
+from ...operators.scopes import ScopeStack
+from ...program import Operator
+from ...program.events import Failed, Ran
+from ..document import Value
+from ..journal import NetText, Statement, Writing
+from ..steering import CursorError, no_value, unknown
+from .recorded import Recorded
+
+FORMS = "A blob is asked for by its name (x), a version (x@1), or one of them in a run (2.loop_net[3]/0.net:x)."
+
+
+class NetView:
+    """One net, and one run of it, looked at from a position.
+
+    Attributes:
+        net: its text.
+        run: the run that was asked for, forward or backward, a number among all; None: no run, or the outermost net.
+    """
+
+    def __init__(self, recorded: Recorded, position: int, net: NetText, run: int | None = None) -> None:
+        self.recorded = recorded
+        self.position = position
+        self.net = net
+        self.run = run
+
+    @cached_property
+    def runs(self) -> tuple[int | None, int | None]:
+        """The run forward and the run of the backward pass that belong together; None: it did not run."""
+        if self.run is None:
+            return None, None
+        other = self.recorded.counterpart(self.run)
+        return (other, self.run) if self.recorded.runs[self.run].is_backward else (self.run, other)
+
+    @property
+    def where(self) -> str:
+        """The way to this run, or to the net, as it stands before a colon in a question; empty for the outermost."""
+        return "/".join(self.net.path if self.run is None else self.recorded.runs[self.run].path)
+
+    def named(self, blob: object) -> str:
+        """A blob of this net as it can be asked for from anywhere."""
+        return f"{self.where}:{blob}" if self.where else str(blob)
+
+    def of(self, run: int) -> NetView:
+        """The view of any run."""
+        net = self.recorded.text.net(self.recorded.runs[run].net.path)
+        return NetView(self.recorded, self.position, net, run)
+
+    def around(self) -> Iterator[NetView]:
+        """The views around this one, from the inside out."""
+        text, path, run = self.recorded.text, self.net.path, self.run
+        while path := path[:-1]:
+            run = None if run is None else self.recorded.runs[run].around
+            if path in text.ids:
+                yield NetView(self.recorded, self.position, text.net(path), run)
+        if self.net.path:
+            yield NetView(self.recorded, self.position, text.outermost)
+
+    def writings(self, name: str) -> list[Writing]:
+        """The versions of a name, oldest first; empty: there is no such blob."""
+        writings = self.net.writings.get(name)
+        if writings or self.net.path:
+            return writings or []
+        return [
+            self.net.version(name, version) for known, version in sorted(self.recorded.known(None)) if known == name
+        ]
+
+    def names(self) -> Iterator[str]:
+        """The names of all blobs."""
+        yield from (name for name, writings in self.net.writings.items() if writings)
+        if not self.net.path:
+            yield from (name for name, _ in self.recorded.known(None))
+
+    @property
+    def failure(self) -> Failed | None:
+        """With what generating its pass has stopped, as the last event of all."""
+        last = self.recorded.events[-1]
+        has_stopped = isinstance(last, Failed) and last.path == self.net.path and self.recorded.text.whole is None
+        return last if has_stopped and isinstance(last, Failed) else None
+
+    @property
+    def skip(self) -> int:
+        """How many leading operators the pass left out."""
+        return 0 if self.net.path else self.recorded.recording.skip
+
+    def readers(self, blob: Writing) -> list[Statement]:
+        """The operators that read a version, forward ones first, each once."""
+        found = [one for one in dict.fromkeys(blob.readers) if one.role != "passed" and blob in one.inputs]
+        return sorted(found, key=lambda one: (one.role != "forward", one.number))
+
+    def is_forward(self, blob: Writing) -> bool:
+        """Whether a version belongs to the forward program."""
+        return any(one.role == "forward" for one in (*([blob.statement] if blob.statement else []), *blob.readers))
+
+    @property
+    def owner(self) -> Statement | None:
+        """The forward operator of the net around that runs this net; None: there is none."""
+        return self.recorded.text.owners[self.net.id][0] if self.net.path else None
+
+    def bound(self, name: str) -> str | None:
+        """What a blob around this net is called in here."""
+        owner = self.owner
+        if owner is None:
+            return None
+        return bindings(owner).get(name) if owner.op.type == "Do" else name if name in blobs_of(owner) else None
+
+    def leaves(self, name: str) -> bool:
+        """Whether the net around can read a name in here."""
+        return self.owner is not None and name in (self.bound(output) for output in self.owner.op.outputs)
+
+    def from_outside(self, name: str) -> Writing | None:
+        """What is there of a name before the first operator, as far as operators read it."""
+        first = next(iter(self.net.writings.get(name, ())), None)
+        if first is None or first.statement is not None:
+            return None
+        is_initial = self.owner is not None and self.owner.op.type == "Do" and self.leaves(name)
+        return first if is_initial or any(one.role == "forward" for one in first.readers) else None
+
+    def inside(self, statement: Statement) -> Iterator[tuple[str, NetView]]:
+        """The nested nets of a forward operator that have a backward pass, each with the way there."""
+        for argument, net in statement.nets.items():
+            if argument == "cond_net":
+                continue
+            view = NetView(self.recorded, self.position, net)
+            body = net.forward[0] if argument == "loop_net" and len(net.forward) == 1 else None
+            if body is not None and body.op.type == "Do":
+                yield from ((f"{argument}/0.{way}", inner) for way, inner in view.inside(body))
+            else:
+                yield argument, view
+
+    def run_with(self, blob: Writing) -> int | None:
+        """Which of the two runs of a nested net knows a version; None: neither does."""
+        return next(
+            (one for one in self.runs if one is not None and self.recorded.identity(one, blob.key) is not None), None
+        )
+
+    def value(self, blob: Writing) -> Value | None:
+        """The statistics of a version; None: not computed."""
+        if not self.net.path:
+            return self.recorded.value(None, blob.key)
+        run = self.run_with(blob)
+        return None if run is None else self.recorded.value(run, blob.key)
+
+    def array(self, blob: Writing) -> Array | ScopeStack | None:
+        """The array of a version; None: not computed, or the recording was read from a file."""
+        if not self.net.path:
+            return self.recorded.recording.values.get(blob.key)
+        run = self.run_with(blob)
+        return None if run is None else self.recorded.runs[run].values.get(blob.key)
+
+    def needed(self, blob: Writing) -> Array:
+        """The array of a version; raises CursorError ``not_computed``."""
+        array = self.array(blob)
+        if array is None:
+            raise self.no_value(blob)
+        return array
+
+    def no_value(self, blob: Writing) -> CursorError:
+        """That a version was not computed, and why."""
+        return no_value(
+            self.named(blob),
+            is_read=self.recorded.is_saved and self.value(blob) is not None,
+            has_stopped=isinstance(self.recorded.events[-1], Failed),
+            obstacle=self.recorded.recording.obstacle,
+        )
+
+    def runs_of(self, statement: Statement) -> list[int]:
+        """The runs of the nested nets of an operator, in order."""
+        is_backward = statement.role != "forward"
+        place = statement.number + (len(self.net.forward) if is_backward and not self.net.path else 0)
+        paths = {net.path for net in statement.nets.values()}
+        runs = self.recorded.by_place.get((self.runs[is_backward], place, is_backward), ())
+        return [run for run in runs if self.recorded.runs[run].net.path in paths]
+
+    def at_place(self, number: int, *, is_backward: bool) -> Statement:
+        """An operator by its number while the program runs: in the whole program, or in the half of a nested net."""
+        if not self.net.path and is_backward:
+            number -= len(self.net.forward)
+        return (self.net.operators if is_backward else self.net.forward)[number]
+
+    def beginning(self, run: int) -> Statement:
+        """The operator of this net that has begun a run of a nested one."""
+        begun = self.recorded.runs[run]
+        return self.at_place(begun.operator, is_backward=begun.is_backward)
+
+    def ran(self, event: Ran) -> Statement:
+        """The operator that ran."""
+        if self.run is None:
+            return self.at_place(event.position, is_backward=event.position >= len(self.net.forward))
+        return self.at_place(event.position, is_backward=self.recorded.runs[self.run].is_backward)
+
+    def operator(self, statement: Statement) -> Operator:
+        """The operator of a statement, its nested nets included, with the names of the end."""
+        if statement.role == "forward":
+            return statement.op
+        if statement.nets:
+            net = next(net for net in self.recorded.recording.nets if net.path == self.net.path)
+            return net.backward[statement.number]
+        inputs, outputs = ([one.name for one in blobs] for blobs in (statement.inputs, statement.outputs))
+        return msgspec.structs.replace(statement.op, inputs=inputs, outputs=outputs)
+
+    def statement(self, word: str) -> Statement:
+        """The forward operator that ``"#3"`` names; raises CursorError."""
+        number = word[1:]
+        if number.isdigit() and int(number) < len(self.net.forward):
+            return self.net.forward[int(number)]
+        raise unknown("operator", word, [f"#{index}" for index in range(len(self.net.forward))])
+
+    def at(self, path: str) -> NetView | None:
+        """The view at ``"2.loop_net[3]/0.net"``; without saying in which run, at ``"2.loop_net/0.net"``; at ``""``."""
+        text = self.recorded.text
+        run = self.recorded.by_path.get(path) if path else None
+        if run is not None:
+            return self.of(run)
+        nets = {"": (), **{"/".join(known): known for known in text.ids}}
+        return NetView(self.recorded, self.position, text.net(nets[path])) if path in nets else None
+
+    def find(self, word: str) -> tuple[NetView, list[Writing]]:
+        """What a question means: the net, and a version, or of a name all of them, oldest first.
+
+        It is looked for here first, then around.
+
+        Args:
+            word: a name or a version, perhaps behind the path of a net or a run and a colon; a colon alone says the
+                outermost net.
+
+        Raises:
+            CursorError: ``not_found``.
+        """
+        if not isinstance(word, str):
+            raise unknown("blob", repr(word), (), [FORMS])
+        views = [self, *self.around()]
+        path, colon, blob = word.rpartition(":")
+        inside = self.at(path) if colon else None
+        if inside is not None:
+            views, word = [inside], blob
+        for view in views:
+            if found := view._meant(word):
+                return view, found
+        raise unknown("blob", word, [name for view in views for name in view.names()], [FORMS])
+
+    def _meant(self, word: str) -> list[Writing]:
+        writings = self.writings(word)
+        name, _, number = word.rpartition("@")
+        if writings or not name or not number.isdigit():
+            return writings
+        version = int(number)
+        found = self.net.called(name, version, self.position)
+        return [found] if found else [one for one in self.writings(name) if one.version == version]
+
+
+def blobs_of(statement: Statement) -> list[str]:
+    """The names that an operator reads and writes."""
+    return [*statement.op.inputs, *statement.op.outputs]
+
+
+def bindings(statement: Statement) -> dict[str, str]:
+    """The blobs around a Do, each with what its net calls it."""
+    op = statement.op
+    candidates = [*op.inputs[:-1], *op.outputs[:-1]]
+    places = zip(op.args["inner_blobs"], op.args["outer_blobs_idx"], strict=True)
+    return {candidates[place]: inner for inner, place in places}
+
+
+def text_of(statement: Statement, position: int | None = None) -> str:
+    """A statement as it reads at a position, or in the end: ``y@0 = Tanh(x@0)``; not there yet, as it will at first."""
+    read: Iterable[object] = statement.inputs
+    written: Iterable[object] = statement.outputs
+    if position is not None:
+        then = statement.at(max(position, statement.made))
+        read, written = then.inputs, then.outputs
+    inputs, outputs = ", ".join(map(str, read)), ", ".join(map(str, written))
+    if statement.role == "passed":
+        return f"{outputs} := {inputs}"
+    call = f"{statement.op.type}({inputs})"
+    return f"{outputs} = {call}" if outputs else call
+
+
+def name_of(statement: Statement) -> str:
+    """``FC #2`` for a forward operator, ``FCGradient of #2`` for a backward one."""
+    if statement.role == "forward":
+        return statement.name
+    return statement.op.type if statement.of is None else f"{statement.op.type} of #{statement.of}"
+
+
+def placed(statement: Statement) -> str:
+    """With its place: ``#2 y@0 = Tanh(x@0)`` or ``x_grad@0 = TanhGradient(y@0, y_grad@0), of #2``."""
+    text = text_of(statement)
+    if statement.role == "forward":
+        return f"#{statement.number} {text}"
+    return text if statement.of is None else f"{text}, of #{statement.of}"
+
+
+def by_name(blobs: Iterable[str]) -> dict[str, list[int]]:
+    """Versions by their names, in the order in which these come first; the numbers of each rise."""
+    found: dict[str, set[int]] = defaultdict(set)
+    for blob in blobs:
+        name, _, version = blob.rpartition("@")
+        found[name].add(int(version))
+    return {name: sorted(versions) for name, versions in found.items()}

@@ -1,0 +1,205 @@
+"""A recording as questions look at it: its events and texts, the runs of its nested nets, and what values are known."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from ...operators.registry import Array
+from ...operators.scopes import ScopeStack
+from ...program.events import EnteredSubnet, Ran
+from ...runtime.shelf import Shelf
+from ..document import Schedule, Trace, Value
+from ..journal import Key, NetText, Recording, Statement
+from ..statistics import of_stack, short_statistics, statistics
+from ..telling import Story, schedule_of
+
+Maker = tuple[int, Key]
+"""The run of a nested net in which a kernel made an array, and the version under which it did."""
+
+
+class Recorded:
+    """A recording, with what is looked up in it once and kept for the next question.
+
+    Attributes:
+        recording: it; of a session read from a file one without arrays.
+        text: the statements of every net.
+        trace: the document that has the statistics where there may be no arrays: of what was read from a file, and of
+            values within a budget; else None.
+        is_saved: whether it was read from a file.
+        story: tells its events.
+    """
+
+    def __init__(self, recording: Recording, trace: Trace | None, *, is_saved: bool) -> None:
+        self.recording = recording
+        self.text = recording.text
+        self.events = recording.events
+        self.runs = recording.runs
+        self.trace = trace
+        self.is_saved = is_saved
+        self.story = Story(recording, self.text)
+        self._measured: dict[tuple[int, bool], tuple[object, Value]] = {}
+
+    def here(self, position: int) -> tuple[NetText, int | None]:
+        """The net that we are in at a position, and the run of it."""
+        if not position:
+            return self.text.outermost, None
+        event = self.events[position - 1]
+        path = event.path
+        if isinstance(event, EnteredSubnet):
+            element = f"{event.index}.{event.argument}"
+            path = (*path, element if event.iteration is None else f"{element}[{event.iteration}]")
+        if self.text.whole is None or position <= self.text.whole:
+            return self.text.net(path), None
+        run = self.by_path.get("/".join(path))
+        return (self.text.outermost, None) if run is None else (self.text.net(self.runs[run].net.path), run)
+
+    @cached_property
+    def by_path(self) -> dict[str, int]:
+        """The number of each run of a nested net by its path, ``"2.loop_net[3]/0.net"``."""
+        return {"/".join(run.path): number for number, run in enumerate(self.runs)}
+
+    @cached_property
+    def by_place(self) -> dict[tuple[int | None, int, bool], list[int]]:
+        """The runs that operators have begun: by the run around, the operator, and whether it ran backward."""
+        found: dict[tuple[int | None, int, bool], list[int]] = defaultdict(list)
+        for number, run in enumerate(self.runs):
+            found[run.around, run.operator, run.is_backward].append(number)
+        return found
+
+    def counterpart(self, number: int) -> int | None:
+        """The run of the backward pass that belongs to a run forward, and the reverse; None: there is none.
+
+        The last iteration of a loop is the first that its backward pass goes through.
+        """
+        run = self.runs[number]
+        around = None if run.around is None else self.counterpart(run.around)
+        if run.around is not None and around is None:
+            return None
+        count = self.recording.rounds(run)
+        iteration = None if run.iteration is None or count is None else count - 1 - run.iteration
+        return self._by_net.get((run.net.path, around, iteration, not run.is_backward))
+
+    @cached_property
+    def _by_net(self) -> dict[tuple[tuple[str, ...], int | None, int | None, bool], int]:
+        return {
+            (run.net.path, run.around, run.iteration, run.is_backward): number for number, run in enumerate(self.runs)
+        }
+
+    def ran(self, statement: Statement, run: int | None) -> int | None:
+        """The position after a statement ran, in a run of its nested net, None: the first one; None: it never did."""
+        if not statement.net.path:
+            return statement.ran
+        is_backward = statement.role != "forward"
+        if run is None:
+            path = statement.net.path
+            halves = ((one.net.path, one.is_backward) for one in self.runs)
+            run = next((number for number, one in enumerate(halves) if one == (path, is_backward)), None)
+            if run is None:
+                return None
+        path = self.runs[run].path
+        for at in range(self._begun[run], len(self.events)):
+            event = self.events[at]
+            if event.path == path and type(event) is Ran and event.position == statement.number:
+                return at + 1
+            if len(event.path) < len(path):
+                break
+        return None
+
+    @cached_property
+    def _begun(self) -> Sequence[int]:
+        """The position at which each run of a nested net began."""
+        whole = self.text.whole or len(self.events)
+        return [at for at, event in enumerate(self.events, 1) if type(event) is EnteredSubnet and at > whole]
+
+    def value(self, run: int | None, key: Key) -> Value | None:
+        """The statistics of a version, in a run of a nested net or around all; None: it was not computed."""
+        if self.trace is not None:
+            return self._described(self.trace, run, key)
+        array = self._values(run).get(key)
+        if array is None:
+            return None
+        is_short = run is not None
+        found = self._measured.get((id(array), is_short))
+        if found is None:
+            # The array is kept with its statistics, so that its identity stays its own.
+            found = self._measured[id(array), is_short] = array, _measure(array, is_short=is_short)
+        return found[1]
+
+    def identity(self, run: int, key: Key) -> int | None:
+        """The same number for the same array, whatever it is called; None: it was not computed."""
+        if self.is_saved:
+            return self._number(run, key)
+        values = self.runs[run].values
+        array = values.entries.get(key) if isinstance(values, Shelf) else values.get(key)
+        return None if array is None else id(array)
+
+    def known(self, run: int | None) -> Iterator[Key]:
+        """The versions that were fed or computed around all nested nets, or in a run of one."""
+        if run is None and self.trace is not None:
+            return (_key(blob) for blob in self.trace.values)
+        return iter(self._values(run))
+
+    def _values(self, run: int | None) -> Mapping[Key, Array]:
+        return self.recording.values if run is None else self.runs[run].values
+
+    def _described(self, trace: Trace, run: int | None, key: Key) -> Value | None:
+        if run is None:
+            return trace.values.get(f"{key[0]}@{key[1]}")
+        number = self._number(run, key)
+        return None if number is None else trace.arrays[number]
+
+    def _number(self, run: int, key: Key) -> int | None:
+        """The number of an array among those of the document."""
+        assert self.trace is not None
+        frame = self.trace.frames[run]
+        slot = self._slots[frame.subnet].get(key)
+        return frame.values[slot] if slot is not None and slot < len(frame.values) else None
+
+    @cached_property
+    def _slots(self) -> dict[str, dict[Key, int]]:
+        subnets = self.trace.subnets if self.trace is not None else []
+        return {net.id: {_key(blob): slot for slot, blob in enumerate(net.blobs)} for net in subnets}
+
+    @cached_property
+    def makers(self) -> dict[int, Maker]:
+        """Which kernel in a nested net made each array, which may go from iteration to iteration under other names."""
+        found: dict[int, Maker] = {}
+        halves: dict[tuple[tuple[str, ...], bool], list[tuple[list[Key], list[Key]]]] = {}
+        for number, run in enumerate(self.runs):
+            half = run.net.path, run.is_backward
+            if half not in halves:
+                net = self.text.net(run.net.path)
+                kernels = [one for one in (net.operators if run.is_backward else net.forward) if not one.nets]
+                halves[half] = [([w.key for w in one.inputs], [w.key for w in one.outputs]) for one in kernels]
+            for read, wrote in halves[half]:
+                before = {self.identity(number, key) for key in read}
+                for key in wrote:
+                    array = self.identity(number, key)
+                    if array is not None and array not in before:
+                        found.setdefault(array, (number, key))
+        return found
+
+    @cached_property
+    def schedule(self) -> Schedule | None:
+        """What the schedule of a define-by-run pass held; None: the pass was not run by one."""
+        if self.trace is not None:
+            return self.trace.schedule
+        return schedule_of(self.recording)
+
+    @property
+    def is_eager(self) -> bool:
+        """Whether functions ran backward, and no rules were asked for a net."""
+        return self.recording.engine != "symbolic"
+
+
+def _measure(array: Array | ScopeStack, *, is_short: bool) -> Value:
+    if isinstance(array, ScopeStack):
+        return of_stack(0, len(array))
+    return short_statistics([array], (1, 1))[0] if is_short else statistics(array)
+
+
+def _key(blob: str) -> Key:
+    name, _, version = blob.rpartition("@")
+    return name, int(version)

@@ -1,0 +1,148 @@
+"""Running forward operators once more on the recorded values, some of them replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from ...operators import lookup
+from ...operators.registry import Array
+from ...operators.scopes import ScopeStack
+from ...program.control_flow import NETS
+from ...runtime.devices import CPU, moved
+from ...runtime.executor import execute
+from ...runtime.planning import plan
+from ..journal import Statement, Writing
+from .flow import gives, seeds
+from .net_view import NetView
+
+Rerun = Callable[[Sequence[Array]], list[Array]]
+"""From the inputs of an operator to its outputs."""
+
+
+ON_PURPOSE = ("NegateGradient", "ZeroGradient")
+"""Operators that are there to send back another gradient than that of their function."""
+
+
+class NotCheckable(Exception):
+    """Why something cannot be checked by running it again."""
+
+
+def as_double(array: Array) -> Array:
+    """On the CPU, floating-point numbers in double precision."""
+    if isinstance(array, ScopeStack):
+        return array
+    here = moved(array, CPU)
+    return here.astype(np.float64) if here.dtype.kind == "f" else here
+
+
+def operator_run(view: NetView, statement: Statement) -> Rerun:
+    """A function that runs the operator of a forward line; raises NotCheckable where it has no kernel."""
+    op, known, name = view.operator(statement), lookup(statement.op.type), statement.name
+    if known is None or (known.kernel is None and not known.runs_nets):
+        raise NotCheckable(f"{op.type} has no kernel here, so it cannot be run again.")
+    if op.type in ON_PURPOSE:
+        raise NotCheckable(f"{name} sends back another gradient than its function's, on purpose.")
+    if op.type in NETS:
+        stopped = next(_stops(view, statement), "")
+        if stopped:
+            raise NotCheckable(
+                f"In {stopped} a StopGradient holds a value back, which differences cannot know: ask in that net."
+            )
+    kernel = known.kernel
+
+    def run(inputs: Sequence[Array]) -> list[Array]:
+        if kernel is not None:
+            try:
+                with np.errstate(all="ignore"):
+                    result = kernel(op, *inputs)
+            except Exception as error:
+                raise NotCheckable(f"{name} cannot be run again: {error}") from error
+            return list(result) if isinstance(result, tuple) else [result]
+        values = {blob.name: array for blob, array in zip(statement.inputs, inputs, strict=True)}
+        execute(plan([op], values).steps, values)
+        return [values[blob.name] for blob in statement.outputs]
+
+    return run
+
+
+def _stops(view: NetView, statement: Statement) -> Iterator[str]:
+    """The nested nets of a line in which a StopGradient stands."""
+    for way, inside in view.inside(statement):
+        for nested in inside.net.forward:
+            if nested.op.type == "StopGradient":
+                yield f"{statement.number}.{way}"
+            yield from _stops(inside, nested)
+
+
+def recorded_inputs(view: NetView, statement: Statement) -> list[Array]:
+    """What an operator read, in double precision."""
+    return [as_double(view.needed(blob)) for blob in statement.inputs]
+
+
+def check_repeats(view: NetView, statement: Statement, run: Rerun) -> None:
+    """Raise NotCheckable unless an operator run on what it read gives what it gave."""
+    outputs = run([moved(view.needed(blob), CPU) for blob in statement.inputs])
+    for blob, again in zip(statement.outputs, outputs, strict=True):
+        was = view.needed(blob)
+        if isinstance(was, ScopeStack):
+            continue
+        here = moved(was, CPU)
+        is_same = here.shape == again.shape and np.allclose(here, again, rtol=1e-5, atol=1e-8, equal_nan=True)
+        if not is_same:
+            raise NotCheckable(f"{statement.name} is random: run again on the same inputs it gives another {blob}.")
+
+
+def _leading(view: NetView) -> set[Writing]:
+    """The blob versions from which some way leads to a y, whether gradients come back on it or not."""
+    leading = set(seeds(view))
+    for statement in reversed(view.net.forward):
+        if not leading.isdisjoint(statement.outputs):
+            leading.update(statement.inputs)
+    return leading
+
+
+class ProgramRun:
+    """The part of a net's forward program that carries gradients from `blob` to the ys, to be run again.
+
+    What gets no gradient on the way, such as labels or what a StopGradient lets through, stays as it was recorded.
+
+    Attributes:
+        held: where that happened to numbers that `blob` changes, in words.
+        reached: the blob versions that `blob` changes.
+    """
+
+    def __init__(self, view: NetView, blob: Writing) -> None:
+        self._blob = blob
+        self.held: list[str] = []
+        self._steps: list[tuple[Statement, Rerun, list[Array], list[bool]]] = []
+        self.reached = changed = {blob}
+        leading = _leading(view)
+        for statement in view.net.forward:
+            if changed.isdisjoint(statement.inputs):
+                continue
+            given = gives(view, statement.number) or [False] * len(statement.inputs)
+            takes = [gets and one in changed for gets, one in zip(given, statement.inputs, strict=True)]
+            if not leading.isdisjoint(statement.outputs):
+                held = [one for one, took in zip(statement.inputs, takes, strict=True) if one in changed and not took]
+                self.held += [
+                    f"{statement.name} sends no gradient to {one}, so what it makes of it was held."
+                    for one in dict.fromkeys(held)
+                ]
+            if any(takes):
+                run = operator_run(view, statement)
+                check_repeats(view, statement, run)
+                self._steps.append((statement, run, recorded_inputs(view, statement), takes))
+                changed.update(statement.outputs)
+
+    def __call__(self, array: Array, ys: Sequence[Writing]) -> list[Array]:
+        """The values of `ys`, which it reaches, with `array` in place of the blob."""
+        values: Mapping[Writing, Array] = {self._blob: array}
+        for statement, run, inputs, takes in self._steps:
+            replaced = [
+                values[blob] if takes_it else was
+                for blob, was, takes_it in zip(statement.inputs, inputs, takes, strict=True)
+            ]
+            values = {**values, **dict(zip(statement.outputs, run(replaced), strict=True))}
+        return [values[y] for y in ys]
