@@ -44,7 +44,7 @@ def record_engine(
     if error is not None and not rules.events:
         raise error
     if error is not None:
-        rules.events.append(Failed.of(error, error.operator_index))
+        rules.events.append(_failed(error))
     journal = _journal(rules, about, name)
     return Recording(lambda: journal)
 
@@ -169,6 +169,13 @@ def _fault(what: str, rule: str, blobs: Iterable[str]) -> GradientError:
         blobs=list(blobs),
         ways_out=["What was recorded before is here. Mend what the engine yields there, and record it again."],
     )
+
+
+def _failed(error: GradvizError) -> Failed:
+    """The last event; what the engine has said may hold characters that no file can."""
+    said = [error.kind, error.message, error.explain(), *map(str, error.blobs)]
+    kind, message, explanation, *blobs = [text.encode(errors="backslashreplace").decode() for text in said]
+    return Failed(kind, message, explanation, None, blobs)
 
 
 def _engine_failed(rules: EngineRules, error: Exception, engine: str) -> GradientError:

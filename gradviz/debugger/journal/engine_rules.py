@@ -44,6 +44,8 @@ from ...program.net_halves import Key
 from ...program.operator import Device, check_name, check_operator, parts_of
 from ...program.ssa import BlobVersion, Ssa, play
 from ...runtime.devices import copied, device_of, is_on_gpu
+from ..document import json_safe
+from .gradient_shapes import are_rows
 
 AFTER_THE_PASS = (Ran, GradWritten, Deduplicated, Failed)
 
@@ -133,6 +135,7 @@ class EngineRules:
         self._done: set[Key] = set()
         self._arrived: Counter[Key] = Counter()
         self._grads: Counter[str] = Counter()
+        self._totals: dict[int, tuple[Key, Gradient, range]] = {}
         self._visited: int | None = None
         self._is_over = False
 
@@ -231,7 +234,7 @@ class EngineRules:
                 self.program.names.add(name)
         else:
             self._join(event.position, [event.operator])
-            self._made_by([event.operator], event.gradient)
+            self._made_by([event.operator], event.gradient, (event.y, event.version))
         self.ys[event.y] = event.gradient if event.operator is None else None
         self._arrived[event.y, event.version] += 1
 
@@ -272,7 +275,7 @@ class EngineRules:
         if not event.operators or not event.contributions:
             _break("gradients are added up by operators", event.blob)
         self._join(event.position, event.operators)
-        self._made_by(event.operators, event.gradient)
+        self._made_by(event.operators, event.gradient, (event.blob, event.version))
         count = self._arrived[event.blob, event.version]
         if event.so_far is not None and not len(event.contributions) <= event.so_far == count:
             _break(f"{count} gradients of {event.blob}@{event.version} have arrived, not {event.so_far}", event.blob)
@@ -295,7 +298,7 @@ class EngineRules:
         if not self._is_over or len(event.operators) != 2:
             _break("rows are merged by two operators, once the pass is complete", event.blob)
         self._join(event.position, event.operators)
-        self._made_by(event.operators, event.after)
+        self._made_by(event.operators, event.after, (event.blob, event.version))
 
     def _run(self, event: Ran) -> None:
         operators = self.program.operators
@@ -317,6 +320,7 @@ class EngineRules:
         self._ran.add(event.position)
         for blob in ssa.writes:
             self._keep((blob.name, blob.version))
+        self._check_total(event.position)
 
     def _write(self, event: GradWritten) -> None:
         self._names(event.blob)
@@ -375,11 +379,29 @@ class EngineRules:
         for gradient in gradients:
             self._names(*parts_of(gradient))
 
-    def _made_by(self, operators: Sequence[Operator], gradient: Gradient) -> None:
+    def _made_by(self, operators: Sequence[Operator], gradient: Gradient, of: Key) -> None:
+        """The last of the program, `operators`, write a gradient of a blob version."""
         written = {name for op in operators for name in op.outputs}
         for name in parts_of(gradient):
             if name not in written:
                 _break(f"none of its operators writes the gradient {name}", name)
+        count = len(self.program.operators)
+        self._totals[count - 1] = of, gradient, range(count - len(operators), count)
+
+    def _check_total(self, position: int) -> None:
+        """The gradient that an operator has completed has the shape of its blob, or rows of it."""
+        of, gradient, places = self._totals.get(position, (("", 0), "", range(0)))
+        versions = {
+            blob.name: (blob.name, blob.version)
+            for ssa in map(self.program.numbered().__getitem__, places)
+            for blob in ssa.writes
+        }
+        halves = [self._value(versions.get(name, ("", 0))) for name in parts_of(gradient)]
+        found, like = [half for half in halves if half is not None], self._value(of)
+        if like is None or not found or len(found) < len(halves):
+            return
+        if not (are_rows(found[0], found[1], like) if len(found) == 2 else found[0].shape == like.shape):
+            _break(f"{gradient} {found[-1].shape} does not fit {of[0]}@{of[1]} {like.shape}", of[0])
 
 
 def _break(rule: str, *blobs: str) -> NoReturn:
@@ -390,7 +412,7 @@ def _well_formed(event: Event) -> Event:
     """The event with its fields as they must be, whatever they were given as."""
     try:
         data = to_dict(event)
-        msgspec.json.encode(data)
+        msgspec.json.encode(json_safe(data))
         return from_dict(data)
     except (TypeError, ValueError, OverflowError, RecursionError, GradvizError) as error:
         raise Broken(f"its fields must be those of {event.kind}: {error}") from None

@@ -221,6 +221,8 @@ def instead(place, *others):
         (instead(8, {"x_grad@1": np.ones(2)}), "x_grad@1 has a value"),
         ([*items(), {"x_grad@0": 1.0}], "twice"),
         (instead(11, {"x.grad@0": 0.5}), "does not fit x"),
+        (instead(4, {"y_grad@0": 1.0}), r"Event 4 of Given, Ran, .*y_grad \(\) does not fit y@0 \(2,\)"),
+        (instead(8, {"\ud800@0": 1.0}), r"\\ud800@0 has a value"),
     ],
 )
 def test_what_breaks_a_rule_ends_the_recording_and_is_named(broken, says, tmp_path):
