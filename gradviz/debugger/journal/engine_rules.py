@@ -44,8 +44,9 @@ from ...program.net_halves import Key
 from ...program.operator import Device, check_name, check_operator, parts_of
 from ...program.ssa import BlobVersion, Ssa, play
 from ...runtime.devices import copied, device_of, is_on_gpu
-from ..document import json_safe
 from .gradient_shapes import are_rows
+
+MOST_RANK = 10**9
 
 AFTER_THE_PASS = (Ran, GradWritten, Deduplicated, Failed)
 
@@ -412,10 +413,15 @@ def _well_formed(event: Event) -> Event:
     """The event with its fields as they must be, whatever they were given as."""
     try:
         data = to_dict(event)
-        msgspec.json.encode(json_safe(data))
-        return from_dict(data)
+        msgspec.json.encode(data)
+        well_formed = from_dict(data)
     except (TypeError, ValueError, OverflowError, RecursionError, GradvizError) as error:
         raise Broken(f"its fields must be those of {event.kind}: {error}") from None
+    waiting = [*getattr(event, "waiting", ()), *filter(None, [getattr(event, "queued", None)])]
+    for number in [getattr(event, "rank", 0), getattr(event, "waits", 0), *[one.rank for one in waiting]]:
+        if number is not None and not 0 <= number <= MOST_RANK:
+            _break(f"ranks count from 0, and {str(number)[:20]} is none")
+    return well_formed
 
 
 def _same_versions(event: Played | Ran, ssa: Ssa[BlobVersion]) -> None:
@@ -449,7 +455,7 @@ def _array(name: object, value: Any) -> Array:
         array = np.array(value)
     except (TypeError, ValueError) as error:
         raise Broken(f"the value of {name} is no array: {error}") from None
-    if array.dtype.kind not in "biufc":
-        _break(f"the value of {name} must consist of numbers, not of {array.dtype}")
+    if array.dtype.kind not in "biuf":
+        _break(f"the value of {name} must consist of real numbers, not of {array.dtype}")
     array.setflags(write=False)
     return array
