@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from typing import Any, NamedTuple
 
 from ...operators.registry import Array
+from ...program import Gradient
 from ...program.events import GradWritten, Writing
 from ...program.net_halves import Key
 from ...runtime.devices import copied, device_of
@@ -63,13 +64,15 @@ class Grads:
             if x in held and expression.name_of(x) == name
         }
 
-    def written(self, changes: Sequence[NotedChange]) -> Iterator[GradWritten]:
-        """What becomes of every ``grad``; by which gradient of the pass is not known here."""
+    def written(
+        self, changes: Sequence[NotedChange], gradient_of: Callable[[str], Gradient | None]
+    ) -> Iterator[GradWritten]:
+        """What becomes of every ``grad``, by the gradient that the pass has brought."""
         for x, how, after in changes:
             name = self._expression.name_of(x)
             if name is not None:
-                version = None if after is None else self._version(name, after)
-                yield GradWritten(name, how, None, self.held.get(name), version)
+                version, gradient = (None, None) if after is None else (self._version(name, after), gradient_of(name))
+                yield GradWritten(name, how, gradient, self.held.get(name), version)
 
     def _version(self, name: str, array: Array) -> str:
         """A new version of ``grad`` of a Variable."""

@@ -4,7 +4,6 @@ from bisect import insort
 from collections.abc import MutableMapping, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from ...operators import lookup
@@ -180,9 +179,7 @@ class RankLog:
             for index in reversed(range(self._forward)):
                 if index not in self._visited and self._expression.functions[index] is not None:
                     self.events.append(Skipped(index, "no gradient has reached what it returned"))
-        for event in self._grads.written(self._notes.changes):
-            gradient = None if event.after is None else self._gradient_of(event.blob)
-            self.events.append(msgspec.structs.replace(event, gradient=gradient))
+        self.events += self._grads.written(self._notes.changes, self._gradient_of)
         if error is None:
             self.events.append(Completed({blob: known.gradient for blob, known in self._gathered.items()}))
         else:

@@ -105,9 +105,7 @@ class TapeLog:
 
     def written(self, changes: Sequence[NotedChange]) -> None:
         """What becomes of every ``grad``."""
-        for event in self._grads.written(changes):
-            gradient = None if event.after is None else self._gradients.get(event.blob)
-            self.events.append(msgspec.structs.replace(event, gradient=gradient))
+        self.events += self._grads.written(changes, self._gradients.get)
 
     def failed(self, error: Exception) -> None:
         """The pass stops with an error."""
