@@ -6,6 +6,7 @@ from .event_details import described
 from .numbers import Contribution, Ledger, Merge, MergedRow, Number, Value, Workspaces, json_safe, number
 from .parts import (
     BreakpointEntry,
+    EventRow,
     Formula,
     Frame,
     Grad,
@@ -25,7 +26,7 @@ from .parts import (
     Wait,
 )
 from .rows import as_rows, rows_and_columns
-from .schema import Trace
+from .schema import Trace, all_lines
 
 __all__ = [
     "MERGED_ROWS",
@@ -33,6 +34,7 @@ __all__ = [
     "PREVIEW_ROWS",
     "BreakpointEntry",
     "Contribution",
+    "EventRow",
     "Formula",
     "Frame",
     "Grad",
@@ -58,6 +60,7 @@ __all__ = [
     "Value",
     "Wait",
     "Workspaces",
+    "all_lines",
     "as_rows",
     "decode",
     "decode_with_events",

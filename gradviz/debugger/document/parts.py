@@ -130,6 +130,22 @@ class Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     """For each of the subnet's blobs its value; None: not computed in this run."""
 
 
+class EventRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What conditions, breakpoints and watches ask about in an event, beside its other fields; in JSON a list.
+
+    It is about each blob that it writes, else about the first of its `blobs`.
+    """
+
+    operator: LineId | None = None
+    """Id of the line that it is about: the operator that ran, else the forward one, else the last one made."""
+    writes: list[BlobVersion] = []
+    """Final names."""
+    is_gradient: bool = False
+    """Whether these are gradients."""
+    added: tuple[Count, Count] | None = None
+    """Of an accumulation how many of the gradients that it adds are sparse, and how many dense."""
+
+
 class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One thing that happened."""
 
@@ -156,6 +172,7 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """How long an operator ran."""
     detail: dict[str, Any] = {}
     """The event's own fields, but for those that stand in others here: the seconds, the path of a frame."""
+    row: EventRow = EventRow()
 
 
 class Obstacle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

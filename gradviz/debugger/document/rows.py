@@ -75,6 +75,7 @@ def _without_row(event: TraceEvent) -> tuple[object, ...]:
     """What a row does not say."""
     return (
         event.kind, event.phase, event.subnet, event.forward, event.lines, event.blobs, event.ledger, event.targets,
+        event.row,
     )  # fmt: skip
 
 
@@ -139,6 +140,7 @@ def _event(known: TraceEvent, row: Again, narration: str) -> TraceEvent:
         targets=known.targets,
         seconds=row.seconds,
         detail=known.detail,
+        row=known.row,
     )
 
 

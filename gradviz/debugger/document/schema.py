@@ -7,6 +7,7 @@ exists once `events[4]` has happened. Blob versions are written `a@0`; in a nest
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
@@ -94,3 +95,12 @@ class WrittenTrace(Document[TraceEvent | Again, Arrays], frozen=True, kw_only=Tr
     """The document as JSON has it: what repeats itself stands there once."""
 
     arrays: Arrays = Arrays()
+
+
+def all_lines(trace: Trace) -> Iterator[Line]:
+    """Every line of the program, those of the outermost net first."""
+    yield from trace.forward
+    yield from trace.backward
+    for net in trace.subnets:
+        yield from net.forward
+        yield from net.backward

@@ -9,10 +9,12 @@ from .net_recorder import record
 from .program_text import ProgramText
 from .recording import Recording
 from .text import AT_THE_END, NetText, Reading, Statement, Writing, arguments
+from .timeline import NOWHERE, Timeline
 from .undefined_blobs import UNDEFINED
 
 __all__ = [
     "AT_THE_END",
+    "NOWHERE",
     "UNDEFINED",
     "Budget",
     "Folder",
@@ -28,6 +30,7 @@ __all__ = [
     "Run",
     "SoFar",
     "Statement",
+    "Timeline",
     "Work",
     "Writing",
     "arguments",

@@ -14,11 +14,10 @@ from html import escape
 from msgspec.structs import replace
 
 from ..document import BreakpointEntry
-from .conditions import ConditionError, Node, evaluate, shown
+from .conditions import Column, ConditionError, Node, evaluate, shown
 from .marked_list import MarkedList
 from .occurrences import Finder, Occurrences
 from .places import after, before
-from .writings import Row, RowContext
 
 
 class Message:
@@ -29,13 +28,16 @@ class Message:
     """
 
     def __init__(self, text: str, finder: Finder) -> None:
-        self._writings = finder.writings
+        self._rows = finder.rows
         self._parts = _parts(text, finder)
 
-    def at(self, row: Row) -> str:
-        """The message where an event writes, or is about, what `row` says."""
-        context = RowContext(self._writings, row)
-        return "".join(part if isinstance(part, str) else shown(evaluate(part, context)) for part in self._parts)
+    @cached_property
+    def _columns(self) -> list[str | Column]:
+        return [part if isinstance(part, str) else evaluate(part, self._rows) for part in self._parts]
+
+    def at(self, row: int) -> str:
+        """The message about what a row says."""
+        return "".join(part if isinstance(part, str) else shown(part.at(row)) for part in self._columns)
 
 
 def _parts(text: str, finder: Finder) -> list[str | Node]:

@@ -19,8 +19,8 @@ from .faults import CursorError, bad_argument
 from .occurrences import Finder, Occurrences
 from .places import other_clock
 from .position import Placed
+from .rows import Rows
 from .watches import Watch, Watches
-from .writings import Writings
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class Marks(Placed):
 
     @cached_property
     def _finder(self) -> Finder:
-        return Finder(Writings(self._trace), self._places)
+        return Finder(Rows(self._trace), self._places)
 
     @cached_property
     def breakpoints(self) -> Breakpoints:

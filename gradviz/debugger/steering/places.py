@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
-from ..document import Frame, Line, Trace, TraceEvent
-from .faults import CursorError
+import numpy as np
 
-NOWHERE = -1
+from ...program.events import EnteredSubnet, Event
+from ..document import Line, Trace, TraceEvent, all_lines
+from ..journal import NOWHERE, Timeline
+from .faults import CursorError
 
 
 def after(positions: Sequence[int], position: int) -> int | None:
@@ -33,94 +35,73 @@ def before(positions: Sequence[int], position: int) -> int | None:
 
 
 class Places:
-    """Where things begin and end in the events of a trace."""
+    """Where things begin and end in the events of a recording; the document is made for the words of `find` alone."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, events: Sequence[Event], trace: Callable[[], Trace]) -> None:
+        self._events = events
         self._trace = trace
-        self._events = trace.events
-        count = len(trace.events)
-        # Of each event that enters a nested net the one that leaves it, and the reverse; of others themselves.
-        self._end, self._start = list(range(count)), list(range(count))
-        # Of each position the event that entered the innermost net that is open there.
-        self._inside = [NOWHERE] * (count + 1)
-        # Of each group its first and its last event.
-        self._first: dict[int, int] = {}
-        self._last: dict[int, int] = {}
-        self._find_passages()
-        self._find_groups()
-
-    def _find_passages(self) -> None:
-        open_: list[int] = []
-        for number, event in enumerate(self._events):
-            if event.kind == "EnteredSubnet":
-                open_.append(number)
-                self._end[number] = len(self._events) - 1
-            elif event.kind == "LeftSubnet":
-                entered = open_.pop()
-                self._end[entered], self._start[number] = number, entered
-            self._inside[number + 1] = open_[-1] if open_ else NOWHERE
-
-    def _find_groups(self) -> None:
-        for number, event in enumerate(self._events):
-            self._first.setdefault(event.group, number)
-            self._last[event.group] = number
+        self._timeline = Timeline(event.kind for event in events)
 
     def over(self, position: int) -> int:
         """After what begins at `position`: an operator with all that it brings, a net that is entered, or one event."""
         if position == len(self._events):
             return position
-        event = self._events[position]
-        if self._first[event.group] < position:
-            if event.kind == "EnteredSubnet":
-                return self._end[position] + 1
-            if event.kind == "LeftSubnet":
+        timeline = self._timeline
+        if timeline.first[position] < position:
+            if timeline.enters(position):
+                return int(timeline.end[position]) + 1
+            if timeline.leaves(position):
                 return position + 1
-        return self._last[event.group] + 1
+        return int(timeline.last[position]) + 1
 
     def back_over(self, position: int) -> int:
         """Before what ends at `position`: the reverse of `over`."""
         if position == 0:
             return 0
-        event = self._events[position - 1]
-        if self._last[event.group] > position - 1:
-            if event.kind == "LeftSubnet":
-                return self._start[position - 1]
-            if event.kind == "EnteredSubnet":
-                return position - 1
-        return self._first[event.group]
+        timeline, event = self._timeline, position - 1
+        if timeline.last[event] > event:
+            if timeline.leaves(event):
+                return int(timeline.start[event])
+            if timeline.enters(event):
+                return event
+        return int(timeline.first[event])
 
     def into(self, position: int) -> int:
         """Inside the next nested net that the operator at `position` enters; a step where it enters none."""
         if position == len(self._events):
             return position
-        end = self._last[self._events[position].group] + 1
-        for number in range(position, end):
-            if self._events[number].kind == "EnteredSubnet":
-                return number + 1
-            if self._events[number].kind == "LeftSubnet":
-                break
+        timeline = self._timeline
+        ahead = timeline.passages[np.searchsorted(timeline.passages, position) :][:1]
+        if len(ahead) and ahead[0] <= timeline.last[position] and timeline.enters(ahead[0]):
+            return int(ahead[0]) + 1
         return position + 1
 
     def out(self, position: int) -> int:
         """After the innermost nested net that is open; in the outermost one, after what the operator brings."""
-        entered = self._inside[position]
+        entered = self._timeline.inside[position]
         if entered != NOWHERE:
-            return self._end[entered] + 1
-        end = self._last[self._events[position - 1].group] + 1 if position else 0
+            return int(self._timeline.end[entered]) + 1
+        end = int(self._timeline.last[position - 1]) + 1 if position else 0
         return end if end > position else self.over(position)
 
     def path(self, position: int) -> tuple[str, ...]:
         """The nested nets that are open, each as ``<operator>.<argument>``, in a loop with ``[<iteration>]``."""
-        entered = self._inside[position]
-        return () if entered == NOWHERE else self._path(self._events[entered])
+        entered = int(self._timeline.inside[position])
+        return () if entered == NOWHERE else self._entered(entered)
+
+    def _entered(self, number: int) -> tuple[str, ...]:
+        """The path of the net that an event enters."""
+        event = self._events[number]
+        assert isinstance(event, EnteredSubnet)
+        return (*event.path, element(event.index, event.argument, event.iteration))
 
     def frame(self, position: int) -> int | None:
         """The run of a nested net at `position`, None in the outermost net or while the pass is generated."""
-        return self._events[position - 1].frame if position else None
+        return self._trace().events[position - 1].frame if position else None
 
     def subnet(self, position: int) -> str | None:
         """The nested net at `position`, None for the outermost one."""
-        return self._events[position - 1].subnet if position else None
+        return self._trace().events[position - 1].subnet if position else None
 
     def find(self, target: str, position: int) -> int | None:
         """The first position behind `position` whose event is about `target`; None: there is none."""
@@ -134,49 +115,25 @@ class Places:
     def words(self) -> dict[str, list[int]]:
         """Every target and the positions whose events are about it."""
         found: defaultdict[str, list[int]] = defaultdict(list)
-        for position, event in enumerate(self._events, 1):
+        for position, event in enumerate(self._trace().events, 1):
             for word in event.targets:
                 found[word].append(position)
-        words = dict(found)
-        for word, positions in self._passages().items():
-            words[word] = sorted([*words.get(word, ()), *positions])
-        return words
-
-    def _passages(self) -> dict[str, list[int]]:
-        """The words by which the entering of nested nets is found, beside the events' own."""
-        words: dict[str, list[int]] = {}
-        for position, event in enumerate(self._events, 1):
             if event.kind == "EnteredSubnet":
-                for word in self._passage_words(event):
-                    words.setdefault(word, []).append(position)
-        return words
+                for word in self._passage_words(position - 1, is_run=event.frame is not None):
+                    found[word].append(position)
+        return dict(found)
 
-    def _passage_words(self, event: TraceEvent) -> Iterator[str]:
-        path = self._paths[event.frame] if event.frame is not None else self._path(event)
+    def _passage_words(self, number: int, *, is_run: bool) -> Iterator[str]:
+        """The words by which the entering of a nested net is found, beside the event's own."""
+        path = self._entered(number)
         yield path[-1]
         if len(path) > 1:
             yield "/".join(path)
-        if event.frame is not None and path[-1].endswith("]"):
-            name = path[-1].partition("[")[0]
+        if is_run and path[-1].endswith("]"):
+            name, _, iteration = path[-1].rstrip("]").partition("[")
             yield name
             if name.endswith(".loop_net"):
-                yield f"iteration {self._trace.frames[event.frame].iteration}"
-
-    @cached_property
-    def _paths(self) -> list[tuple[str, ...]]:
-        """The way to each frame."""
-        arguments = {net.id: net.argument for net in self._trace.subnets}
-        paths: list[tuple[str, ...]] = []
-        for run in self._trace.frames:
-            around = () if run.around is None else paths[run.around]
-            paths.append((*around, _element(run, arguments[run.subnet])))
-        return paths
-
-    def _path(self, event: TraceEvent) -> tuple[str, ...]:
-        """The path of the net that is entered by an event."""
-        if event.frame is not None:
-            return path_of(self._trace, event.frame)
-        return tuple(next(net.path for net in self._trace.subnets if net.id == event.subnet))
+                yield f"iteration {iteration}"
 
 
 def path_of(trace: Trace, frame: int) -> tuple[str, ...]:
@@ -186,23 +143,14 @@ def path_of(trace: Trace, frame: int) -> tuple[str, ...]:
     number: int | None = frame
     while number is not None:
         run = trace.frames[number]
-        path.append(_element(run, arguments[run.subnet]))
+        path.append(element(run.operator, arguments[run.subnet], run.iteration))
         number = run.around
     return tuple(reversed(path))
 
 
-def _element(run: Frame, argument: str) -> str:
-    element = f"{run.operator}.{argument}"
-    return element if run.iteration is None else f"{element}[{run.iteration}]"
-
-
-def all_lines(trace: Trace) -> Iterator[Line]:
-    """Every line of the program, those of the outermost net first."""
-    yield from trace.forward
-    yield from trace.backward
-    for net in trace.subnets:
-        yield from net.forward
-        yield from net.backward
+def element(operator: int, argument: str, iteration: int | None) -> str:
+    """A nested net in a path: ``2.loop_net[3]``."""
+    return f"{operator}.{argument}" if iteration is None else f"{operator}.{argument}[{iteration}]"
 
 
 def other_clock(trace: Trace, position: int) -> int:

@@ -56,7 +56,7 @@ class Placed:
 
     @cached_property
     def _places(self) -> Places:
-        return Places(self._trace)
+        return Places(self.events, lambda: self._trace)
 
     @property
     def name(self) -> str:

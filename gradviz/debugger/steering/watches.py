@@ -6,29 +6,18 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from html import escape
-from typing import NamedTuple
+
+import numpy as np
 
 from ..document import Value
-from .conditions import ConditionError, Field, Node, Result, evaluate, is_blob, mentioned, shown
+from .conditions import ConditionError, Field, Node, Result, evaluate, mentioned, shown
 from .marked_list import MarkedList
 from .occurrences import Finder
-from .writings import Writings, blob_field
+from .rows import RowsAt
 
 BARS = "▁▂▃▄▅▆▇█"
 LONGEST_LINE = 40
 """Bars of a sparkline; of more values each bar is the mean of several."""
-
-
-class BlobAt(NamedTuple):
-    """Where a watch looks: at blobs alone, at a position."""
-
-    writings: Writings
-    position: int
-
-    def field(self, thing: str, attribute: str) -> Result:
-        """A field of a blob, or its name."""
-        found = self.writings.latest(thing[1:], self.position) if is_blob(thing) else None
-        return None if found is None else blob_field(*found, attribute)
 
 
 class Watch:
@@ -44,7 +33,7 @@ class Watch:
     def __init__(self, on: str, finder: Finder, position: Callable[[], int], owner: Watches) -> None:
         self.on = on
         self.problem = ""
-        self._finder = finder
+        self._rows = finder.rows
         self._position = position
         self._owner = owner
         self._node: Node | None = None
@@ -60,25 +49,32 @@ class Watch:
 
     def at(self, position: int) -> Result:
         """What it is at a position; None: not computed by then."""
+        return self._at([position])[0]
+
+    def _at(self, positions: Sequence[int]) -> list[Result]:
+        """What it is at each of some positions."""
         if self._node is None:
-            return None
-        if self._node.type == "blob" and isinstance(self._node, Field):
-            found = self._finder.writings.latest(self._node.thing[1:], position)
-            return None if found is None else _number_of(found[1])
-        return evaluate(self._node, BlobAt(self._finder.writings, position))
+            return [None for _ in positions]
+        if (blob := self._blob) is not None:
+            latest = [self._rows.latest(blob, position) for position in positions]
+            return [None if found is None else _number_of(found[1]) for found in latest]
+        column = evaluate(self._node, RowsAt(self._rows, np.asarray(positions)))
+        return [column.at(number) for number in range(len(positions))]
+
+    @property
+    def _blob(self) -> str | None:
+        """The blob that is watched; None: it is an expression."""
+        return self._node.blob if isinstance(self._node, Field) and self._node.type == "blob" else None
 
     @cached_property
     def history(self) -> list[tuple[int, Result]]:
         """Each position at which a blob in it got another value, and what it was from there on; fed ones are at 0."""
         if self._node is None:
             return []
-        computed = self._finder.writings.computed
-        names = {field.thing[1:] for field in mentioned(self._node)}
-        positions = sorted({position for name in names for position in computed.get(name, ((), ()))[0]})
+        positions = self._rows.computed_at(field.blob for field in mentioned(self._node) if field.blob is not None)
         told: list[tuple[int, Result]] = []
-        for position in positions:
-            value = self.at(position)
-            if value is not None and not (told and told[-1][1] == value):
+        for position, value in zip(positions, self._at(positions), strict=True):
+            if value is not None and not (told and _is_same(told[-1][1], value)):
                 told.append((position, value))
         return told
 
@@ -94,10 +90,9 @@ class Watch:
         if self.problem:
             return self.problem
         known = shown(self.value)
-        if self._node is None or self._node.type != "blob" or self.value is None:
+        found = None if self._blob is None else self._rows.latest(self._blob, self._position())
+        if found is None:
             return known
-        found = self._finder.writings.latest(self._node.thing[1:], self._position())  # type: ignore[attr-defined]
-        assert found is not None
         version, value = found
         shape = "×".join(map(str, value.shape))
         return f"{known} ({version}, {value.dtype}{' ' + shape if shape else ''}{'' if value.size == 1 else ', norm'})"
@@ -150,6 +145,13 @@ class Watches(MarkedList[Watch, str]):
         rows = ((one.on, one.text, one.sparkline) for one in self)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         return f"<table><caption>Watches</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _is_same(a: Result, b: Result) -> bool:
+    """Whether two results are equal; NaN is not, in a list neither."""
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(one == other for one, other in zip(a, b, strict=True))
+    return a == b
 
 
 def _number_of(value: Value) -> Result:

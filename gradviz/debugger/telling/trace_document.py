@@ -12,9 +12,9 @@ from ...operators import lookup
 from ...program.collection import uncollected
 from ...program.events import Completed, Deduplicated, EnteredSubnet, Event, Failed, LeftSubnet, Played, Ran, to_dict
 from ...version import __version__
-from ..document import Formula, Kind, Line, Revision, Subnet, Trace, TraceEvent, json_safe
-from ..journal import Pace, Progress, Recording, Statement, arguments
-from .event_groups import EventGroups
+from ..document import Formula, Kind, Line, Revision, Subnet, Trace, TraceEvent, all_lines, json_safe
+from ..journal import Pace, Progress, Recording, Statement, Timeline, arguments
+from .event_rows import with_rows
 from .execution import Execution
 from .loop_sums import loop_ledger, sums_of_loops
 from .narration import stored
@@ -32,7 +32,7 @@ def document(recording: Recording, progress: Progress | None = None) -> Trace:
         trace = _Document(recording, pace).trace()
         pace.before = 0
         pace.end(len(trace.events))
-        return replace(trace, formulas=formulas_of(trace))
+        return replace(trace, formulas=formulas_of(trace), events=with_rows(trace))
 
 
 class _Document:
@@ -44,7 +44,7 @@ class _Document:
         self._values = Values(recording, self._text.ids)
         self._story = Story(recording, self._text)
         self._execution = Execution(recording, self._text, self._values)
-        self._groups = EventGroups()
+        self._groups = Timeline(event.kind for event in recording.events).group.tolist()
         self._ran: dict[Statement, int] = {}
         self._ended: dict[tuple[Statement, int | None], int] = {}
         self._frames: list[int] = []
@@ -89,15 +89,14 @@ class _Document:
     def _event(self, event: Event, at: int) -> TraceEvent:
         if type(event) is Ran:
             return self._ran_event(event, at)
+        group = self._groups[at - 1]
         if not self._is_over or isinstance(event, Deduplicated):
             self._is_over = self._is_over or (type(event) is Completed and not event.path)
             told = self._story.tell(event, at)
             subnet = self._text.of(event).id
             if isinstance(event, EnteredSubnet):
                 subnet = told.statements[0].nets[event.argument].id
-            group = self._groups.of(event, is_over=False)
             return replace(_whole(event, told, subnet, is_run=False), group=group, ledger=self._ledgers.get(at))
-        group = self._groups.of(event, is_over=True)
         if isinstance(event, EnteredSubnet):
             self._frames.append(self._begun)
             self._begun += 1
@@ -122,7 +121,7 @@ class _Document:
         self._ran.setdefault(statement, at)
         if statement.nets:
             self._ended[statement, self._frame] = at
-        group = self._groups.of(event, is_over=self._is_over)
+        group = self._groups[at - 1]
         return replace(self._again(event, told, alike, group, self._frame), seconds=event.seconds)
 
     def _again(self, event: Event, told: Told, alike: object, group: int, frame: int | None) -> TraceEvent:
@@ -214,8 +213,7 @@ def _detail(event: Event, *, is_run: bool) -> dict[str, Any]:
 
 def formulas_of(trace: Trace) -> dict[str, Formula]:
     """The formulas of the operator types that occur in `trace`, by type; types without one are left out."""
-    nested = (line for net in trace.subnets for line in (*net.forward, *net.backward))
-    types = dict.fromkeys(line.type for line in (*trace.forward, *trace.backward, *nested))
+    types = dict.fromkeys(line.type for line in all_lines(trace))
     return {type: found for type in types if (found := _formula_of(type)) is not None}
 
 

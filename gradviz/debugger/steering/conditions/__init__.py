@@ -1,7 +1,8 @@
 """Conditions: a small language of expressions about an event, its operator and a blob; nothing of Python runs in it.
 
 A condition is text that comes from a person or from a file. It is parsed into nodes with types, and evaluated by a
-walk over them: there are no assignments, no loops, no calls but those listed here, and no way out to the program.
+walk over them, in all rows of a recording at once: there are no assignments, no loops, no calls but those listed here,
+and no way out to the program.
 
 Grammar (spaces, tabs and ends of lines stand between tokens as one likes):
 
@@ -21,9 +22,9 @@ Grammar (spaces, tabs and ends of lines stand between tokens as one likes):
     name        = a letter of ASCII or "_", then letters of ASCII, digits, "_"
 
 Types are number, text, truth, list, and the things event, op, blob and inputs; they are checked when a text is parsed.
-`names.py` has the words. `x` is a blob that the event writes, or else the first one that it is about; of an event that
-writes several, a condition holds where it holds for one of them. `g` is x where that is a gradient. A name that is no
-word is a blob of the recording: the value of it that was written last, by then.
+`language.py` has the words. `x` is a blob that the event writes, or else the first one that it is about; of an event
+that writes several, a condition holds where it holds for one of them. `g` is x where that is a gradient. A name that is
+no word is a blob of the recording: the value of it that was written last, by then.
 
 Meaning:
 
@@ -40,30 +41,22 @@ Meaning:
 At most 500 characters, nested at most 32 deep.
 """
 
-from .evaluating import Context, Result, bare, evaluate
-from .faults import ConditionError
-from .formatting import shown
-from .names import BLOB_FIELDS, is_blob, mentioned
-from .nodes import And, Arithmetic, Comparison, Field, Negative, Node, Number, Or, Text
+from .columns import NOTHING, Column, Result, bare, column_of, evaluate, shown
+from .language import FIELDS, PHRASES, ConditionError, Field, Node, mentioned
 from .parser import parse, truth
 
 __all__ = [
-    "BLOB_FIELDS",
-    "And",
-    "Arithmetic",
-    "Comparison",
+    "FIELDS",
+    "NOTHING",
+    "PHRASES",
+    "Column",
     "ConditionError",
-    "Context",
     "Field",
-    "Negative",
     "Node",
-    "Number",
-    "Or",
     "Result",
-    "Text",
     "bare",
+    "column_of",
     "evaluate",
-    "is_blob",
     "mentioned",
     "parse",
     "shown",

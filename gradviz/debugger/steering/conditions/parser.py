@@ -1,22 +1,70 @@
-"""From the text of a condition to its nodes: one function for each rule of the grammar, types checked on the way."""
+"""From the text of a condition to its nodes: the levels of the grammar, types checked on the way."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ....program.spelling import get_close_matches
-from .faults import ConditionError
-from .names import FIELDS, FUNCTIONS, NAMES, STATISTICS, THINGS
-from .nodes import And, Arithmetic, Call, Comparison, Field, ListOf, Negative, Node, Not, Number, Or, Text, Type
-from .tokens import Token, tokens
+from .language import (
+    DEEPEST,
+    FIELDS,
+    FUNCTIONS,
+    LONGEST,
+    NAMES,
+    STATISTICS,
+    THINGS,
+    ConditionError,
+    Constant,
+    Field,
+    Node,
+    Operation,
+    Type,
+)
 
-DEEPEST = 32
-"""Nodes that may lie one inside the other."""
+Types = tuple[Type, ...]
 
-ORDER = ("<", "<=", ">", ">=")
-COMPARISONS = (*ORDER, "==", "!=", "in")
-NAMED: tuple[Type, ...] = ("event", "op", "blob")
-"""Things that stand for their names."""
+ORDER, ARITHMETIC = ("<", "<=", ">", ">="), ("+", "-", "*", "/", "%")
+LEVELS = (("or",), ("and",), ("not",), (*ORDER, "==", "!=", "in", "not in"), ("+", "-"), ("*", "/", "%"), ("-",))
+"""The signs from those that bind least; of `PREFIXES` the level has its signs before a value, others between two."""
+PREFIXES = {2: "not", 6: "negative"}
+COMPARISON = 3
+
+# Things stand for their names.
+_NAMED: Types = ("event", "op", "blob")
+_SIDE: Types = ("number", "text", "list", *_NAMED)
+_TAKES: dict[str, tuple[Types, Types]] = {
+    **dict.fromkeys((*ORDER, *ARITHMETIC, "negative"), (("number",), ("number",))),
+    **dict.fromkeys(("==", "!="), (_SIDE, _SIDE)),
+    **dict.fromkeys(("in", "not in"), (("number", "text", *_NAMED), ("list", "text", *_NAMED))),
+    **dict.fromkeys(("and", "or", "not"), (("truth",), ("truth",))),
+}
+
+_TOKEN = re.compile(
+    r"(?P<number>([0-9]+(\.[0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]+)?)"
+    r"|(?P<blob>[A-Za-z_][A-Za-z0-9_]*@[0-9]+|`[^`]+`)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<text>'(\\.|[^'\\])*'|\"(\\.|[^\"\\])*\")"
+    r"|(?P<sign><=|>=|==|!=|[<>+\-*/%().,\[\]])"
+    r"|(?P<space>[ \t\r\n]+)",
+    re.DOTALL,
+)
+WORDS = ("and", "or", "not", "in")
+
+
+class Token(NamedTuple):
+    """A piece of a condition.
+
+    Attributes:
+        kind: ``number``, ``text``, ``blob``, ``name``, ``end``; a sign or a word of the grammar is its own kind.
+        text: what it says, without what it stands between.
+        at: the position of its first character.
+    """
+
+    kind: str
+    text: str
+    at: int
 
 
 def parse(text: str, start: int = 0, *, is_blob: Callable[[str], bool] = lambda name: False) -> Node:
@@ -43,6 +91,42 @@ def truth(text: str, node: Node) -> Node:
     return node
 
 
+def tokens(text: str, start: int = 0) -> list[Token]:
+    """The tokens of `text` from character `start` on, ``end`` last.
+
+    Raises:
+        ConditionError: a character that is no part of the language, a text without an end, too long.
+    """
+    if len(text) > LONGEST:
+        raise ConditionError(text[:LONGEST], LONGEST, f"a condition has at most {LONGEST} characters")
+    found = []
+    at = start
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise _no_token(text, at)
+        if match.lastgroup != "space":
+            found.append(_token(str(match.lastgroup), match.group(), at))
+        at = match.end()
+    return [*found, Token("end", "", len(text))]
+
+
+def _token(kind: str, text: str, at: int) -> Token:
+    if kind == "text":
+        return Token(kind, re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL), at)
+    is_own = kind == "sign" or text in WORDS
+    return Token(text if is_own else kind, text.strip("`"), at)
+
+
+def _no_token(text: str, at: int) -> ConditionError:
+    if text.startswith("``", at):
+        return ConditionError(text, at, "a blob has a name")
+    if text[at] in "'\"`":
+        return ConditionError(text, at, f"what begins with {text[at]} has no end")
+    way_out = {"=": ["Compare with ==."], "!": ["Write not, or != between two values."]}.get(text[at], ())
+    return ConditionError(text, at, f"{text[at]!r} is no part of a condition", ways_out=way_out)
+
+
 class _Parser:
     def __init__(self, text: str, start: int, is_blob: Callable[[str], bool]) -> None:
         self._text = text
@@ -52,7 +136,7 @@ class _Parser:
         self._open = 0
 
     def whole(self) -> Node:
-        node = self._or()
+        node = self._inside()
         if self._token.kind != "end":
             raise self._unexpected()
         return node
@@ -69,124 +153,81 @@ class _Parser:
         self._next += 1
         return token
 
-    def _demand(self, kind: str) -> Token:
-        token = self._take(kind)
-        if token is None:
+    def _demand(self, kind: str) -> None:
+        if self._take(kind) is None:
             raise self._unexpected(f"{kind} is missing")
-        return token
 
     def _unexpected(self, wanted: str = "") -> ConditionError:
         token = self._token
-        if token.kind == "end":
-            return self._wrong(token.at, wanted or "the condition stops too early")
-        return self._wrong(token.at, wanted or f"{token.text!r} makes no sense here")
+        is_end = token.kind == "end"
+        return self._wrong(
+            token.at, wanted or ("the condition stops too early" if is_end else f"{token.text!r} makes no sense here")
+        )
 
     def _wrong(self, at: int, problem: str, ways_out: Sequence[str] = ()) -> ConditionError:
         return ConditionError(self._text, at, problem, ways_out=ways_out)
 
-    def _above(self, at: int, *inside: Node) -> int:
-        """The depth of a node over others."""
-        depth = 1 + max(node.depth for node in inside)
+    def _bounded(self, depth: int, at: int) -> int:
         if depth > DEEPEST:
             raise self._wrong(at, f"this is nested more than {DEEPEST} deep")
         return depth
 
-    def _enter(self, at: int) -> None:
-        self._open += 1
-        if self._open > DEEPEST:
-            raise self._wrong(at, f"this is nested more than {DEEPEST} deep")
+    def _operation(self, sign: str, at: int, type: Type, *parts: Node) -> Node:
+        """A node over others."""
+        depth = 1 + max((part.depth for part in parts), default=0)
+        return Operation(at, type, self._bounded(depth, at), sign, parts)
 
-    def _or(self) -> Node:
-        self._enter(self._token.at)
-        parts = [self._and()]
-        while self._take("or"):
-            parts.append(self._and())
+    def _inside(self, level: int = 0, at: int | None = None) -> Node:
+        """What a level reads inside of something that was opened."""
+        self._open = self._bounded(self._open + 1, self._token.at if at is None else at)
+        node = self._level(level)
         self._open -= 1
-        return self._joined(Or, parts, "or")
+        return node
 
-    def _and(self) -> Node:
-        parts = [self._not()]
-        while self._take("and"):
-            parts.append(self._not())
-        return self._joined(And, parts, "and")
+    def _level(self, level: int) -> Node:
+        """What the signs of a level, and those that bind more, join."""
+        if level == len(LEVELS):
+            return self._attribute()
+        if level in PREFIXES:
+            token = self._take(*LEVELS[level])
+            return self._level(level + 1) if token is None else self._prefixed(level, token)
+        parts = [self._level(level + 1)]
+        pairs: list[Node] = []
+        at = parts[0].at
+        while sign := self._sign(level):
+            parts.append(self._level(level + 1))
+            if level >= COMPARISON:
+                left, right = parts[-2:]
+                self._check(sign, left, right)
+                pairs.append(self._operation(sign, at, "number" if sign in ARITHMETIC else "truth", left, right))
+            if level > COMPARISON:
+                parts = [pairs[-1]]
+        if level < COMPARISON and len(parts) > 1:
+            word = LEVELS[level][0]
+            for part in parts:
+                self._want(part, ("truth",), word)
+            return self._operation(word, at, "truth", *parts)
+        # a < b < c is a < b and b < c.
+        if len(pairs) > 1 and level == COMPARISON:
+            return Operation(at, "truth", max(pair.depth for pair in pairs), "and", tuple(pairs))
+        return pairs[-1] if pairs else parts[0]
 
-    def _joined(self, kind: type[And] | type[Or], parts: list[Node], word: str) -> Node:
-        if len(parts) == 1:
-            return parts[0]
-        for part in parts:
-            self._want(part, ("truth",), word)
-        return kind(parts[0].at, "truth", self._above(parts[0].at, *parts), tuple(parts))
+    def _prefixed(self, level: int, token: Token) -> Node:
+        of = self._inside(level, token.at)
+        self._want(of, _TAKES[PREFIXES[level]][0], token.text)
+        return self._operation(PREFIXES[level], token.at, of.type, of)
 
-    def _not(self) -> Node:
-        token = self._take("not")
-        if token is None:
-            return self._comparison()
-        self._enter(token.at)
-        of = self._not()
-        self._open -= 1
-        self._want(of, ("truth",), "not")
-        return Not(token.at, "truth", self._above(token.at, of), of)
-
-    def _comparison(self) -> Node:
-        first = self._sum()
-        rest: list[tuple[str, Node]] = []
-        left = first
-        while sign := self._sign():
-            right = self._sum()
-            self._check_sides(sign, left, right)
-            rest.append((sign, right))
-            left = right
-        if not rest:
-            return first
-        return Comparison(
-            first.at, "truth", self._above(first.at, first, *(one for _, one in rest)), first, tuple(rest)
-        )
-
-    def _sign(self) -> str:
-        if token := self._take(*COMPARISONS):
+    def _sign(self, level: int) -> str:
+        if token := self._take(*LEVELS[level]):
             return token.kind
-        if self._token.kind == "not" and self._tokens[self._next + 1].kind == "in":
+        if level == COMPARISON and [token.kind for token in self._tokens[self._next : self._next + 2]] == ["not", "in"]:
             self._next += 2
             return "not in"
         return ""
 
-    def _check_sides(self, sign: str, left: Node, right: Node) -> None:
-        if sign in ORDER:
-            self._want(left, ("number",), sign)
-            self._want(right, ("number",), sign)
-        elif sign in ("in", "not in"):
-            self._want(left, ("number", "text", *NAMED), sign)
-            self._want(right, ("list", "text", *NAMED), sign)
-        else:
-            for side in (left, right):
-                self._want(side, ("number", "text", "list", *NAMED), sign)
-
-    def _sum(self) -> Node:
-        node = self._product()
-        while sign := self._take("+", "-"):
-            node = self._arithmetic(sign, node, self._product())
-        return node
-
-    def _product(self) -> Node:
-        node = self._unary()
-        while sign := self._take("*", "/", "%"):
-            node = self._arithmetic(sign, node, self._unary())
-        return node
-
-    def _arithmetic(self, sign: Token, left: Node, right: Node) -> Node:
-        self._want(left, ("number",), sign.kind)
-        self._want(right, ("number",), sign.kind)
-        return Arithmetic(left.at, "number", self._above(left.at, left, right), sign.kind, left, right)
-
-    def _unary(self) -> Node:
-        token = self._take("-")
-        if token is None:
-            return self._attribute()
-        self._enter(token.at)
-        of = self._unary()
-        self._open -= 1
-        self._want(of, ("number",), "-")
-        return Negative(token.at, "number", self._above(token.at, of), of)
+    def _check(self, sign: str, *sides: Node) -> None:
+        for side, types in zip(sides, _TAKES[sign], strict=True):
+            self._want(side, types, sign)
 
     def _attribute(self) -> Node:
         node = self._primary()
@@ -206,28 +247,26 @@ class _Parser:
         return Field(node.at, known[name.text], 1, node.thing, name.text)
 
     def _primary(self) -> Node:
-        token = self._token
-        self._next += 1
+        token = self._take("number", "text", "blob", "name", "(", "[")
+        if token is None:
+            raise self._unexpected()
         match token.kind:
             case "number":
-                return Number(token.at, "number", 1, float(token.text))
+                return Constant(token.at, "number", 1, float(token.text))
             case "text":
-                return Text(token.at, "text", 1, token.text)
-            case "blob":
-                return Field(token.at, "blob", 1, f":{token.text}", "")
-            case "name":
-                return self._call(token) if self._token.kind == "(" else self._name(token)
+                return Constant(token.at, "text", 1, token.text)
+            case "name" if self._token.kind == "(":
+                return self._call(token)
             case "(":
-                inside = self._or()
+                node = self._inside()
                 self._demand(")")
-                return inside
+                return node
             case "[":
                 return self._list(token)
-        self._next -= 1
-        raise self._unexpected()
+        return self._name(token)
 
     def _name(self, token: Token) -> Node:
-        if token.text not in NAMES or self._is_blob(token.text):
+        if token.kind == "blob" or token.text not in NAMES or self._is_blob(token.text):
             return Field(token.at, "blob", 1, f":{token.text}", "")
         thing, attribute = NAMES[token.text]
         kind = THINGS[thing]
@@ -235,7 +274,7 @@ class _Parser:
 
     def _call(self, token: Token) -> Node:
         self._demand("(")
-        argument = self._or()
+        argument = self._inside()
         self._demand(")")
         name = token.text
         if name in STATISTICS:
@@ -248,19 +287,17 @@ class _Parser:
             raise self._wrong(token.at, f"there is no function {name!r}", [f"There are {', '.join(near or known)}."])
         takes, gives = FUNCTIONS[name]
         self._want(argument, takes, name)
-        return Call(token.at, gives, self._above(token.at, argument), name, argument)
+        return self._operation(name, token.at, gives, argument)
 
     def _list(self, token: Token) -> Node:
         items: list[Node] = []
         while self._token.kind != "]":
-            item = self._or()
-            self._want(item, ("number", "text"), "a list")
-            items.append(item)
+            items.append(self._inside())
+            self._want(items[-1], ("number", "text"), "a list")
             if not self._take(","):
                 break
         self._demand("]")
-        depth = self._above(token.at, *items) if items else 1
-        return ListOf(token.at, "list", depth, tuple(items))
+        return self._operation("[", token.at, "list", *items)
 
     def _want(self, node: Node, types: Sequence[Type], what: str) -> None:
         if node.type not in types:

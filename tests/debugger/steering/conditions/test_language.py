@@ -6,8 +6,7 @@ import pytest
 
 from gradviz import GradvizError
 from gradviz.debugger.steering import ConditionError
-from gradviz.debugger.steering.conditions import evaluate, parse, shown, truth
-from gradviz.debugger.steering.occurrences import PHRASES
+from gradviz.debugger.steering.conditions import PHRASES, column_of, evaluate, parse, shown, truth
 from tests.debugger.steering.conditions.cases import TABLE
 
 WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -23,10 +22,10 @@ def read(value):
 
 
 class Known:
-    """The things of the table."""
+    """The things of the table: one row."""
 
-    def field(self, thing, attribute):
-        return read(TABLE["context"].get(thing, {}).get(attribute))
+    def column(self, thing, attribute):
+        return column_of([read(TABLE["context"].get(thing, {}).get(attribute))])
 
 
 def label(case):
@@ -35,7 +34,7 @@ def label(case):
 
 @pytest.mark.parametrize("case", TABLE["conditions"], ids=label)
 def test_a_condition_means_what_the_table_says(case):
-    found = evaluate(parse(case["text"]), Known())
+    found = evaluate(parse(case["text"]), Known()).at(0)
     assert found == read(case["result"])
     assert type(found) is type(read(case["result"]))
 

@@ -1,0 +1,91 @@
+"""Nested nets and groups of events, worked out all at once, are those that one finds event by event."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gradviz import debug
+from gradviz.debugger.journal import NOWHERE, Timeline
+from tests.debugger.loops import fed, gated
+
+BROUGHT = ("RuleApplied", "InputChecked", "GeneratorAdded", "Accumulated")
+OTHERS = ("Played", "Seeded", "Visited", "Skipped", "GradWritten", "Deduplicated", "Ran", "Failed", "Completed")
+
+
+@st.composite
+def recordings(draw):
+    """Kinds of events among which each nested net that is left was entered before; the last may stay open."""
+    kinds, depth = [], 0
+    for kind in draw(st.lists(st.sampled_from([*BROUGHT, *OTHERS, *["EnteredSubnet", "LeftSubnet"] * 4]), max_size=60)):
+        if kind != "LeftSubnet" or depth:
+            kinds.append(kind)
+            depth += (kind == "EnteredSubnet") - (kind == "LeftSubnet")
+    return kinds
+
+
+def passages(kinds):
+    """For each event the one that entered the net around it, and the other end of the net that it enters or leaves."""
+    open_, around, other = [NOWHERE], [], list(range(len(kinds)))
+    for number, kind in enumerate(kinds):
+        if kind == "LeftSubnet":
+            entered = open_.pop()
+            other[entered], other[number] = number, entered
+        around.append(open_[-1])
+        if kind == "EnteredSubnet":
+            other[number] = len(kinds) - 1
+            open_.append(number)
+    return around, other
+
+
+def groups(kinds):
+    """The number of each event's group; of each net that is open: its group, and the kind of its last event."""
+    found, count, is_run = [], -1, False
+    open_ = [[None, ""]]
+    for kind in kinds:
+        if kind == "LeftSubnet":
+            open_.pop()
+        group, last = open_[-1]
+        goes_on = kind in (*BROUGHT, "LeftSubnet")
+        if kind in ("Ran", "EnteredSubnet"):
+            goes_on = not is_run or last == "LeftSubnet"
+        if group is None or not goes_on:
+            count += 1
+            group = count
+        open_[-1] = [group, kind]
+        found.append(group)
+        is_run |= kind == "Completed" and len(open_) == 1
+        if kind == "EnteredSubnet":
+            open_.append([None, ""])
+    return found
+
+
+@given(recordings())
+def test_nested_nets_begin_and_end_where_one_finds_them_event_by_event(kinds):
+    timeline, (around, other) = Timeline(kinds), passages(kinds)
+    numbers = list(range(len(kinds)))
+    assert timeline.around.tolist() == around
+    assert timeline.start.tolist() == [other[one] if kinds[one] == "LeftSubnet" else one for one in numbers]
+    assert timeline.end.tolist() == [other[one] if kinds[one] == "EnteredSubnet" else one for one in numbers]
+    inside = [one if kinds[one] == "EnteredSubnet" else around[one] for one in numbers]
+    assert timeline.inside.tolist() == [NOWHERE, *inside]
+    assert timeline.passages.tolist() == [one for one in numbers if kinds[one].endswith("Subnet")]
+
+
+@given(recordings())
+def test_groups_are_those_that_one_finds_event_by_event(kinds):
+    timeline, found = Timeline(kinds), groups(kinds)
+    assert timeline.group.tolist() == found
+    assert timeline.first.tolist() == [found.index(group) for group in found]
+    assert timeline.last.tolist() == [len(found) - 1 - found[::-1].index(group) for group in found]
+
+
+def test_a_document_numbers_its_groups_in_the_same_way():
+    session = debug(gated(), ["loss"], workspace=fed(2))
+    kinds = [event.kind for event in session.events]
+    assert [event.group for event in session.trace().events] == groups(kinds)
+
+
+def test_no_events_have_no_groups():
+    timeline = Timeline([])
+    assert timeline.inside.tolist() == [NOWHERE]
+    assert not np.size(timeline.group)
