@@ -44,6 +44,16 @@ export const matrix = (overrides: Partial<Value> = {}): Value => ({
 const scalar = (number: number): Value =>
   matrix({ shape: [], size: 1, min: number, max: number, mean: number, mean_abs: number, norm: number, zero: 0, preview: [[number]], rows: 1, columns: 1 });
 
+export const NO_ROW: TraceEvent["row"] = { operator: null, writes: [], is_gradient: false, added: null };
+
+/** The row that Python makes of an event, when lines have their final names. */
+function rowOf({ kind, forward, lines: ids }: TraceEvent, position: number, lines: Line[]): TraceEvent["row"] {
+  const writing = lines.filter((line) => ids.includes(line.id) && line.kind === "operator" && (kind === "Ran" || line.made === position));
+  const operator = kind !== "Ran" && forward !== null ? `f${forward}` : (ids[ids.length - 1] ?? null);
+  const isGradient = writing.some(({ role }) => role !== "forward");
+  return { operator, writes: writing.flatMap(({ outputs }) => outputs), is_gradient: isGradient, added: kind === "Accumulated" ? [0, 2] : null };
+}
+
 /** Collects events; a line that is made gets its position and its first form. */
 class Recorder {
   readonly events: TraceEvent[] = [];
@@ -57,7 +67,7 @@ class Recorder {
     const forward = more.forward ?? null;
     const named = forward === null ? [] : [FORWARD[forward]?.[0] ?? "", `#${forward}`];
     const blobs = (more.blobs ?? []).flatMap((version) => [version, version.split("@")[0] ?? ""]);
-    const event = { group: this.group, forward, lines: [], blobs: [], ledger: null, subnet: null, frame: null, seconds: null, detail: {}, ...more };
+    const event = { group: this.group, forward, lines: [], blobs: [], ledger: null, subnet: null, frame: null, seconds: null, detail: {}, row: NO_ROW, ...more };
     this.events.push({ kind, phase, narration, targets: [kind, ...named, ...blobs], ...event });
     return this.events.length;
   }
@@ -124,6 +134,12 @@ function execute(recorder: Recorder, lines: Line[], values: Record<string, Value
 /** The graph that the fixture carries: what the renderer writes is none of the tests' business. */
 const GRAPH = { svg: null, dot: null, omitted: "drawn elsewhere", groups: [], shapes: [], phrases: [] };
 
+/** A trace as JSON has it: rows are lists, arrays stand behind their kinds. */
+export function written(trace: Trace): Record<string, any> {
+  const events = trace.events.map(({ row, ...event }) => ({ ...event, row: [row.operator, row.writes, row.is_gradient, row.added] }));
+  return JSON.parse(JSON.stringify({ ...trace, events, arrays: { kinds: [], rows: [] } })) as Record<string, any>;
+}
+
 export function residualTrace(options: { execute: boolean } = { execute: true }): Trace {
   const recorder = new Recorder();
   const forward = FORWARD.map((operator, index) => operatorLine(`f${index}`, operator, "forward", index));
@@ -135,10 +151,11 @@ export function residualTrace(options: { execute: boolean } = { execute: true })
   const ledgers = generate(recorder, backward);
   const values: Record<string, Value> = { "x@0": matrix(), "w1@0": matrix({ shape: [32, 32], size: 1024, rows: 32 }), "label@0": matrix({ shape: [64], dtype: "int32", size: 64, rows: 1, columns: 64, preview: [PREVIEW[0] ?? []] }) };
   if (options.execute) execute(recorder, [...forward, ...backward], values);
+  const events = recorder.events.map((event, index) => ({ ...event, row: rowOf(event, index + 1, [...forward, ...backward]) }));
   const net = { name: "residual", ops: FORWARD.map(([type, inputs, outputs]) => ({ type, inputs, outputs })) };
   return {
     format: "gradviz-trace", version: 1, producer: "gradviz 0.1.0", engine: "symbolic", name: "residual", summary: "A net of 7 operators.", obstacle: null, net,
-    ys: ["loss"], skip: 0, forward, backward, subnets: [], events: recorder.events, frames: [], values, arrays: [], stacks: [], ledgers, merges: [],
+    ys: ["loss"], skip: 0, forward, backward, subnets: [], events, frames: [], values, arrays: [], stacks: [], ledgers, merges: [],
     gradients: { x: "x_grad@0", a: "a_grad@0", w1: "w1_grad@0" }, graph: GRAPH, schedule: null, formulas: {}, breakpoints: [], watches: [],
   };
 }

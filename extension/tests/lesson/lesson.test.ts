@@ -11,7 +11,7 @@ import { linesById } from "../../src/model/recording/lines";
 import { forwardRun, numbersOf } from "../../src/model/recording/values";
 import type { Ledger, Line, Trace, TraceEvent, Value } from "../../src/model/schema";
 import { overlaps, place, pointsOf } from "../../src/views/graph/labels/spots";
-import { matrix, residualTrace } from "../fixture";
+import { matrix, NO_ROW, residualTrace } from "../fixture";
 import { loopTrace } from "../loop";
 
 const position = (trace: Trace, kind: TraceEvent["kind"], nth = 0): number =>
@@ -34,7 +34,7 @@ function recorded(): Trace {
     line.outputs.map((gradient): TraceEvent => {
       const blob = gradient.replace(/^_|_grad.*/g, "");
       const detail = { blob, version: 0, gradient: gradient.replace("@0", "") };
-      return { kind: "GeneratorAdded", narration: "", group: 1000, phase: "generate", subnet: null, frame: null, forward: line.of, lines: [line.id], blobs: [gradient, `${blob}@0`], ledger: null, targets: [], seconds: null, detail };
+      return { kind: "GeneratorAdded", narration: "", group: 1000, phase: "generate", subnet: null, frame: null, forward: line.of, lines: [line.id], blobs: [gradient, `${blob}@0`], ledger: null, targets: [], seconds: null, detail, row: NO_ROW };
     }),
   );
   const sum = trace.events.findIndex(({ kind }) => kind === "Accumulated");

@@ -57,7 +57,7 @@ def test_rows_are_saved(session):
 def test_rows_that_refer_to_nothing_are_refused(session, written, damaged):
     document = encode(session.trace())
     assert written in document
-    with pytest.raises(TraceError, match="row|blobs"):
+    with pytest.raises(TraceError, match=r"row|blobs"):
         decode(document.replace(written, damaged))
 
 

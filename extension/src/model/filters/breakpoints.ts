@@ -5,11 +5,9 @@
 
 import type { BreakpointEntry, Trace } from "../schema";
 import { evaluate, shown } from "./conditions/evaluate";
-import type { Node } from "./conditions/nodes";
-import { parse } from "./conditions/parser";
-import { ConditionError } from "./conditions/tokens";
+import { ConditionError, parse, type Node } from "./conditions/parser";
 import { after, before, neverComputed, occurrencesOf, told, type Occurrences } from "./occurrences";
-import { rowContext, writingsOf } from "./writings";
+import { rowContext, rowsOf } from "./rows";
 
 /** What a text of a breakpoint means, or why it means nothing. */
 export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
@@ -66,11 +64,10 @@ export function logBy(trace: Trace, entries: readonly BreakpointEntry[], positio
 }
 
 function messageAt(trace: Trace, message: (string | Node)[], { rows }: Occurrences, position: number): string {
-  const writings = writingsOf(trace);
-  const row = rows.get(position) ?? writings.rows[writings.first[position] ?? 0];
-  if (!row) return "";
-  const context = rowContext(writings, row);
-  return message.map((part) => (typeof part === "string" ? part : shown(evaluate(part, context)))).join("");
+  const all = rowsOf(trace);
+  const row = rows.get(position) ?? all.rows[all.first[position] ?? 0];
+  const context = row && rowContext(all, row);
+  return message.map((part) => (typeof part === "string" ? part : shown(context ? evaluate(part, context) : null))).join("");
 }
 
 /** The text of a message between the expressions that stand between braces, and these; a brace itself is written twice. */

@@ -6,23 +6,9 @@ import { memoizedByText } from "../recording/memoized";
 import { occursAt } from "../recording/places";
 import { KINDS, type Trace } from "../schema";
 import { evaluate, shown } from "./conditions/evaluate";
-import { isBlob, mentioned, type Node } from "./conditions/nodes";
-import { parse, truth } from "./conditions/parser";
-import { ConditionError } from "./conditions/tokens";
-import { rowContext, writingsOf, type Row, type Writings } from "./writings";
-
-/** What stands for a condition. */
-export const PHRASES = new Map<string, string>([
-  ["accumulation", "n > 1"],
-  ["sparse meets dense", "sparse > 0 and dense > 0"],
-  ["device change", "devices > 1"],
-  ["NaN", "nan > 0"],
-  ["NaN appears", "nan > 0 and inputs.nan == 0"],
-  ["Inf", "inf > 0"],
-  ["Inf appears", "inf > 0 and inputs.inf == 0"],
-  ["subnormal", "subnormal > 0"],
-  ["subnormal appears", "subnormal > 0 and inputs.subnormal == 0"],
-]);
+import { PHRASES } from "./conditions/language.gen";
+import { blobOf, ConditionError, mentioned, nameOf, parse, truth, type Field, type Node } from "./conditions/parser";
+import { computedAt, rowContext, rowsOf, type Row, type Rows } from "./rows";
 
 export interface Occurrences {
   /** Null where a target alone is meant. */
@@ -40,61 +26,56 @@ function read(trace: Trace, text: string): Occurrences {
   if (target) return target;
   const head = /^(.*?)\s+if\s/s.exec(text);
   const around = head ? named(trace, (head[1] ?? "").trim()) : null;
-  return happening(trace, parseCondition(trace, text, around && head ? head[0].length : 0), around?.positions ?? null);
+  const node = checked(trace, text, parse(text, around && head ? head[0].length : 0));
+  return happening(trace, truth(text, node), around?.positions ?? null);
 }
 
 /** The occurrences of a target or a phrase; null: it is neither. */
 function named(trace: Trace, word: string): Occurrences | null {
-  const writings = writingsOf(trace);
+  const targets = (positions: number[]): Occurrences => ({ condition: null, positions, rows: new Map() });
   if (/^[^:]+@[0-9]+$/.test(word)) {
-    const positions = new Set(writings.rows.filter((row) => row.isWritten && row.blob === word).map((row) => row.position));
-    if (positions.size > 0) return { condition: null, positions: [...positions], rows: new Map() };
+    const written = trace.events.flatMap(({ row }, index) => (row.writes.includes(word) ? [index + 1] : []));
+    if (written.length > 0) return targets(written);
   }
   const positions = occursAt(trace, word);
-  if (positions.length > 0 || (KINDS as readonly string[]).includes(word)) return { condition: null, positions, rows: new Map() };
-  const phrase = PHRASES.get(word);
-  return phrase === undefined ? null : happening(trace, parse(phrase), null);
-}
-
-function parseCondition(trace: Trace, text: string, start: number): Node {
-  return truth(text, checked(trace, text, parse(text, start)));
+  if (positions.length > 0 || (KINDS as readonly string[]).includes(word)) return targets(positions);
+  return Object.hasOwn(PHRASES, word) ? happening(trace, parse(PHRASES[word] ?? ""), null) : null;
 }
 
 /** What a watch shows: about blobs alone, so every word that names a blob of the recording is that blob. */
 export function parseWatch(trace: Trace, text: string): Node {
-  const { blobs } = writingsOf(trace);
-  const node = checked(trace, text, parse(text, 0, (name) => blobs.has(name)));
-  const wrong = mentioned(node).find(({ thing }) => !isBlob(thing));
-  if (wrong) throw new ConditionError(text, wrong.at, `a watch is about blobs, and ${nameOf(wrong.thing, wrong.attribute)} is about an event`);
+  const { names } = rowsOf(trace);
+  const node = checked(trace, text, parse(text, 0, (name) => names.has(name)));
+  const wrong = mentioned(node).find(({ thing }) => blobOf(thing) === null);
+  if (wrong) throw new ConditionError(text, wrong.at, `a watch is about blobs, and ${nameOf(wrong)} is about an event`);
   return node;
 }
 
 function checked(trace: Trace, text: string, node: Node): Node {
-  const { blobs } = writingsOf(trace);
-  const unknown = mentioned(node).find(({ thing }) => isBlob(thing) && !blobs.has(thing.slice(1)));
-  if (unknown) throw new ConditionError(text, unknown.at, `the recording has nothing that is called “${unknown.thing.slice(1)}”`);
+  const { names } = rowsOf(trace);
+  const unknown = mentioned(node).find(({ thing }) => !names.has(blobOf(thing) ?? thing) && blobOf(thing) !== null);
+  if (unknown) throw new ConditionError(text, unknown.at, `the recording has nothing that is called “${blobOf(unknown.thing)}”`);
   return node;
 }
 
 function happening(trace: Trace, condition: Node, positions: number[] | null): Occurrences {
-  const writings = writingsOf(trace);
+  const all = rowsOf(trace);
   const rows = new Map<number, Row>();
-  const among = positions ?? askedIn(writings, condition);
+  const among = positions ?? askedIn(all, condition);
   const look = (row: Row): void => {
-    if (!rows.has(row.position) && evaluate(condition, rowContext(writings, row)) === true) rows.set(row.position, row);
+    if (!rows.has(row.position) && evaluate(condition, rowContext(all, row)) === true) rows.set(row.position, row);
   };
-  if (among === null) writings.rows.forEach(look);
-  else for (const position of among) writings.rows.slice(writings.first[position], writings.first[position + 1]).forEach(look);
+  if (among === null) all.rows.forEach(look);
+  else for (const position of among) all.rows.slice(all.first[position], all.first[position + 1]).forEach(look);
   return { condition, positions: [...rows.keys()], rows };
 }
 
 /** Where a condition names blobs, and not x, it is about the positions at which they are computed; null: about all. */
-function askedIn(writings: Writings, condition: Node): number[] | null {
-  const fields = mentioned(condition);
-  const names = fields.filter(({ thing }) => isBlob(thing)).map(({ thing }) => thing.slice(1));
-  if (names.length === 0 || fields.some(({ thing }) => ["x", "g", "inputs"].includes(thing))) return null;
-  const positions = new Set(names.flatMap((name) => writings.computed.get(name)?.positions ?? []));
-  return [...positions].filter((position) => position > 0).sort((a, b) => a - b);
+function askedIn(rows: Rows, condition: Node): number[] | null {
+  const things = mentioned(condition).map(({ thing }) => thing);
+  const names = things.map(blobOf).filter((blob) => blob !== null);
+  if (names.length === 0 || things.some((thing) => ["x", "g", "inputs"].includes(thing))) return null;
+  return computedAt(rows, names).filter((position) => position > 0);
 }
 
 /** The first position behind `position`, null if there is none. */
@@ -111,35 +92,26 @@ export function before(positions: readonly number[], position: number): number |
 export function told(trace: Trace, { condition, rows }: Occurrences, position: number): string {
   const row = rows.get(position);
   if (!condition || !row) return "";
-  const context = rowContext(writingsOf(trace), row);
-  const fields = new Map(mentioned(condition).map(({ thing, attribute }) => [`${thing}.${attribute}`, { thing, attribute }]));
-  const tell = ({ thing, attribute }: { thing: string; attribute: string }): string => {
-    const name = thing === "inputs" ? thing : shown(context.field(thing, ""));
-    return attribute === "" ? name : `${attribute} of ${name} = ${shown(context.field(thing, attribute))}`;
+  const { field } = rowContext(rowsOf(trace), row);
+  const tell = ({ thing, attribute }: Field): string => {
+    const name = thing === "inputs" ? thing : shown(field(thing, ""));
+    return attribute === "" ? name : `${attribute} of ${name} = ${shown(field(thing, attribute))}`;
   };
-  return [...fields.values()].map(tell).join(", ");
+  return [...new Map(mentioned(condition).map((one) => [nameOf(one) + one.thing, one])).values()].map(tell).join(", ");
 }
 
 /** What a condition asks about and nothing in the recording has. */
 export function neverComputed(trace: Trace, { condition }: Occurrences): string[] {
   if (!condition) return [];
-  const { rows, computed } = writingsOf(trace);
-  const values = rows.map((row) => row.value).filter((value) => value !== undefined);
-  const isThere = (thing: string, attribute: string): boolean => {
-    if (isBlob(thing)) return computed.has(thing.slice(1));
-    return thing === "x" ? values.some((value) => (value as object as Record<string, unknown>)[attribute] != null) : values.length > 0;
+  const all = rowsOf(trace);
+  const computed = all.rows.filter(({ value }) => value);
+  const isMissing = ({ thing, attribute }: Field): boolean => {
+    const blob = blobOf(thing);
+    if (blob !== null) return !all.computed.has(blob);
+    if (["event", "op"].includes(thing) || ["", "name", "version"].includes(attribute)) return false;
+    return !computed.some((row) => thing !== "x" || rowContext(all, row).field(thing, attribute) !== null);
   };
-  const asked = mentioned(condition).filter(({ thing, attribute }) => {
-    if (thing === "event" || thing === "op") return false;
-    return isBlob(thing) || !["", "name", "version"].includes(attribute);
-  });
-  return [...new Set(asked.filter(({ thing, attribute }) => !isThere(thing, attribute)).map(({ thing, attribute }) => nameOf(thing, attribute)))];
-}
-
-/** A field as one writes it. */
-function nameOf(thing: string, attribute: string): string {
-  const name = isBlob(thing) ? thing.slice(1) : thing;
-  return attribute === "" ? name : `${name}.${attribute}`;
+  return [...new Set(mentioned(condition).filter(isMissing).map(nameOf))];
 }
 
 /** The next position that a target of "run to" names, or the last one before; null: there is none, or it says nothing. */

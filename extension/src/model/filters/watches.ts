@@ -2,11 +2,10 @@
 
 import { memoizedByText } from "../recording/memoized";
 import type { Trace, Value } from "../schema";
-import { evaluate, shown, type Context, type Result } from "./conditions/evaluate";
-import { isBlob, mentioned, type Node } from "./conditions/nodes";
-import { ConditionError } from "./conditions/tokens";
+import { evaluate, shown, type Result } from "./conditions/evaluate";
+import { blobOf, ConditionError, mentioned, type Node } from "./conditions/parser";
 import { parseWatch } from "./occurrences";
-import { blobField, latest, writingsOf, WORDS, type Writings } from "./writings";
+import { computedAt, latest, namedField, rowsOf, WORDS, type Rows } from "./rows";
 
 export interface Watched {
   /** Why it shows nothing; null where it does. */
@@ -24,53 +23,37 @@ export const watched = memoizedByText(read);
 
 function read(trace: Trace, on: string): Watched {
   try {
-    return watching(writingsOf(trace), parseWatch(trace, on));
+    return watching(rowsOf(trace), parseWatch(trace, on));
   } catch (error) {
     if (!(error instanceof ConditionError)) throw error;
     return { problem: error, at: () => null, text: () => error.message, history: [] };
   }
 }
 
-function watching(writings: Writings, node: Node): Watched {
-  const blob = node.kind === "field" && node.type === "blob" ? node.thing.slice(1) : null;
+function watching(rows: Rows, node: Node): Watched {
+  const blob = node.kind === "field" && node.type === "blob" ? (blobOf(node.thing) ?? "") : null;
   const at = (position: number): Result => {
-    if (blob === null) return evaluate(node, blobsAt(writings, position));
-    const found = latest(writings, blob, position);
-    return found ? numberOf(found[1]) : null;
+    if (blob === null) return evaluate(node, { field: (thing, attribute) => namedField(rows, thing.slice(1), position, attribute) });
+    const found = latest(rows, blob, position);
+    return found ? numberOf(found.value) : null;
   };
   const text = (position: number): string => {
     const value = shown(at(position));
-    const found = blob === null ? undefined : latest(writings, blob, position);
+    const found = blob === null ? undefined : latest(rows, blob, position);
     if (!found) return value;
-    const [version, { dtype, shape, size }] = found;
-    return `${value} (${version}, ${[dtype, shape.join("×")].filter(Boolean).join(" ")}${size === 1 ? "" : ", norm"})`;
+    const { dtype, shape, size } = found.value;
+    return `${value} (${found.blob}, ${[dtype, shape.join("×")].filter(Boolean).join(" ")}${size === 1 ? "" : ", norm"})`;
   };
-  return { problem: null, at, text, history: historyOf(writings, node, at) };
-}
-
-function historyOf(writings: Writings, node: Node, at: (position: number) => Result): Watched["history"] {
-  const names = mentioned(node).map(({ thing }) => thing.slice(1));
-  const positions = new Set(names.flatMap((name) => writings.computed.get(name)?.positions ?? []));
   const history: Watched["history"] = [];
-  for (const position of [...positions].sort((a, b) => a - b)) {
+  for (const position of computedAt(rows, mentioned(node).map(({ thing }) => thing.slice(1)))) {
     const value = at(position);
     if (value !== null && !isSame(value, history[history.length - 1]?.value)) history.push({ position, value });
   }
-  return history;
+  return { problem: null, at, text, history };
 }
 
 function isSame(a: Result, b: Result | undefined): boolean {
   return Array.isArray(a) && Array.isArray(b) ? a.length === b.length && a.every((one, index) => one === b[index]) : a === b;
-}
-
-/** Where a watch looks: at blobs alone. */
-function blobsAt(writings: Writings, position: number): Context {
-  return {
-    field(thing, attribute) {
-      const found = isBlob(thing) ? latest(writings, thing.slice(1), position) : undefined;
-      return found ? blobField(found[0], found[1], attribute) : null;
-    },
-  };
 }
 
 /** A single number by itself, else the norm. */

@@ -1,11 +1,13 @@
 // Sorted numbers to look things up in, and lists by keys.
 
-/** The index behind the last of sorted numbers that are at most `limit`. */
-export function behind(sorted: ArrayLike<number>, limit: number): number {
+/** The index behind the last of sorted numbers, or of items sorted by a number, that are at most `limit`. */
+export function behind(sorted: ArrayLike<number>, limit: number): number;
+export function behind<Item>(sorted: ArrayLike<Item>, limit: number, number: (item: Item) => number): number;
+export function behind<Item>(sorted: ArrayLike<Item>, limit: number, number = (item: Item) => item as number): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((sorted[middle] ?? 0) <= limit) low = middle + 1;
+    if (number(sorted[middle] as Item) <= limit) low = middle + 1;
     else high = middle;
   }
   return low;

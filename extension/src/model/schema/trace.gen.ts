@@ -87,6 +87,22 @@ export interface Subnet {
   blobs: string[];
 }
 
+/**
+ * What conditions, breakpoints and watches ask about in an event, beside its other fields; in JSON a list.
+ *
+ * It is about each blob that it writes, else about the first of its `blobs`.
+ */
+export interface EventRow {
+  /** Id of the line that it is about: the operator that ran, else the forward one, else the last one made. */
+  operator: string | null;
+  /** Final names. */
+  writes: string[];
+  /** Whether these are gradients. */
+  is_gradient: boolean;
+  /** Of an accumulation how many of the gradients that it adds are sparse, and how many dense. */
+  added: [number, number] | null;
+}
+
 /** One thing that happened. */
 export interface TraceEvent {
   kind: Kind;
@@ -112,6 +128,7 @@ export interface TraceEvent {
   seconds: number | null;
   /** The event's own fields, but for those that stand in others here: the seconds, the path of a frame. */
   detail: Record<string, unknown>;
+  row: EventRow;
 }
 
 /**
@@ -540,6 +557,14 @@ export const TABLE = {
       blobs: [{ list: "text versions" }, []],
     },
   },
+  EventRow: { isRow: true,
+    fields: {
+      operator: ["?text lines", null],
+      writes: [{ list: "text versions" }, []],
+      is_gradient: ["flag", false],
+      added: [{ either: { list: { row: ["whole count", "whole count"] }, null: "null" } }, null],
+    },
+  },
   TraceEvent: {
     fields: {
       kind: "Kind",
@@ -555,6 +580,7 @@ export const TABLE = {
       targets: [{ list: "text" }, []],
       seconds: ["?real", null],
       detail: [{ map: "any" }, {}],
+      row: ["EventRow", [null,[],false,null]],
     },
   },
   Again: { isRow: true,

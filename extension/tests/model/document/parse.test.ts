@@ -5,13 +5,13 @@ import { parseTrace } from "../../../src/model/document/parse";
 import { isObstacle, reason } from "../../../src/model/recording/lines";
 import type { TraceEvent } from "../../../src/model/schema";
 import { labelOf } from "../../../src/views/elements/kinds";
-import { residualTrace } from "../../fixture";
+import { residualTrace, written } from "../../fixture";
 
 type Document = Record<string, any>;
 
 /** The fixture as a document that a test may damage. */
 function document(damage: (document: Document) => void = () => undefined): string {
-  const copy = { ...JSON.parse(JSON.stringify(residualTrace())), arrays: { kinds: [], rows: [] } } as Document;
+  const copy = written(residualTrace());
   damage(copy);
   return JSON.stringify(copy);
 }

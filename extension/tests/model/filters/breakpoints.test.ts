@@ -10,7 +10,7 @@ import { watched } from "../../../src/model/filters/watches";
 import { otherClock } from "../../../src/model/recording/cursor";
 import type { BreakpointEntry, Trace } from "../../../src/model/schema";
 import { readMarks } from "../../../src/model/schema/reader";
-import { matrix, residualTrace } from "../../fixture";
+import { matrix, residualTrace, written } from "../../fixture";
 
 const trace = residualTrace();
 const end = trace.events.length;
@@ -88,7 +88,7 @@ test("a text that says nothing has no hits, and says where", () => {
 });
 
 test("run to goes both ways and takes phrases and conditions", () => {
-  assert.equal(runTo(trace, 0, "next accumulation"), null);
+  assert.equal(runTo(trace, 0, "next accumulation"), accumulated);
   assert.equal(runTo(trace, 0, "Accumulated"), accumulated);
   assert.equal(runTo(trace, end, "Accumulated", true), accumulated);
   assert.equal(runTo(trace, 0, "norm > 2"), hits("norm > 2")[0]);
@@ -125,7 +125,7 @@ test("the two clocks lead to each other", () => {
 });
 
 test("breakpoints are read with what a document leaves out", () => {
-  const document = { ...residualTrace(), arrays: { kinds: [], rows: [] }, breakpoints: [{ id: 1, on: "FC" }], watches: ["h"] };
+  const document = { ...written(residualTrace()), breakpoints: [{ id: 1, on: "FC" }], watches: ["h"] };
   const read = parseTrace(JSON.stringify(document));
   assert.deepEqual([read.breakpoints, read.watches], [[entry("FC")], ["h"]]);
   assert.throws(() => parseTrace(JSON.stringify({ ...document, breakpoints: [{ id: 1, on: "FC", every: 0 }] })), {

@@ -169,6 +169,8 @@ test("what contradicts itself is refused", () => {
   refusal((d) => (d.stacks[0].below = 0), /stacks\[0\]\.below is no stack before it/);
   refusal((d) => (d.arrays.rows[0] = [9, [[1]]]), /arrays\.rows\[0\]\[0\] is no kind/);
   refusal((d) => (d.arrays.rows[0] = [0, []]), /has neither statistics nor a number/);
+  refusal((d) => (d.events[0].row = ["f9", [], false, null]), /events\[0\]\.row\[0\] is "f9"/);
+  refusal((d) => (d.events[0].row = [null, [], false, [1]]), /events\[0\]\.row\[3\]/);
   refusal((d) => (d.events[0].subnet = "s9"), /events\[0\]\.subnet is "s9", and there is no such nested net/);
   refusal((d) => (d.events[0].kind = "LeftSubnet"), /leaves a nested net that was not entered/);
   refusal((d) => (d.values["W@1"].stack = 9), /values\["W@1"\]\.stack is 9, and there are \d+ stacks/);

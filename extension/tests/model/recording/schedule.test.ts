@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { parseTrace } from "../../../src/model/document/parse";
 import { isNew, scheduleAt } from "../../../src/model/recording/schedule";
 import type { Schedule, Trace } from "../../../src/model/schema";
-import { residualTrace } from "../../fixture";
+import { residualTrace, written } from "../../fixture";
 
 /** FC #5 reaches Relu #3 and Relu #1, which have one rank, and later FC #2. */
 const SCHEDULE: Schedule = {
@@ -31,7 +31,7 @@ const traced = (): Trace => ({ ...residualTrace(), engine: "rank", schedule: SCH
 
 /** The document as Python writes it: stays and gradients as rows. */
 function document(schedule: unknown, engine: unknown = "rank"): string {
-  return JSON.stringify({ ...residualTrace(), arrays: { kinds: [], rows: [] }, engine, schedule });
+  return JSON.stringify({ ...written(residualTrace()), engine, schedule });
 }
 
 const ROWS = {

@@ -7,7 +7,7 @@ import type { NodeGroup, Trace } from "../../../src/model/schema";
 import { isBeside, lay, spoken, type Level } from "../../../src/views/graph/drawing/levels";
 import { neighbourhood } from "../../../src/views/graph/focus";
 import { matching } from "../../../src/views/graph/search";
-import { residualTrace } from "../../fixture";
+import { residualTrace, written } from "../../fixture";
 
 const group = (id: string, around: string | null, lines: string[], more: Partial<NodeGroup> = {}): NodeGroup => ({ id, around, lines, shape: 0, words: [], ...more });
 
@@ -16,12 +16,12 @@ function grouped(groups: NodeGroup[] = [group("g0", null, ["f0", "f1", "b6", "b7
   return { ...residualTrace(), graph: { svg: "<svg/>", dot: "", omitted: null, groups, shapes: ["<svg/>"], phrases: [] } };
 }
 
-const read = (trace: Trace): Trace => parseTrace(JSON.stringify({ ...trace, arrays: { kinds: [], rows: [] } }));
+const read = (trace: Trace): Trace => parseTrace(JSON.stringify(written(trace)));
 
 test("groups are read with their document, and older documents have none", () => {
   const { graph } = read(grouped());
   assert.deepEqual(graph, grouped().graph);
-  const old = JSON.parse(JSON.stringify({ ...grouped(), arrays: { kinds: [], rows: [] } })) as { graph: Record<string, unknown> };
+  const old = written(grouped()) as { graph: Record<string, unknown> };
   delete old.graph["groups"];
   delete old.graph["shapes"];
   delete old.graph["phrases"];

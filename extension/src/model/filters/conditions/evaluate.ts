@@ -1,7 +1,7 @@
 // What a condition gives in a context: a walk over its nodes, and what it gives as text.
 
 import { bare } from "../../recording/lines";
-import type { Field, Node } from "./nodes";
+import type { Node } from "./parser";
 
 /** Null: not computed; of a truth: unknown. */
 export type Result = number | string | boolean | (number | string)[] | null;
@@ -13,37 +13,18 @@ export interface Context {
 
 /** What a condition gives; it never throws. */
 export function evaluate(node: Node, context: Context): Result {
-  switch (node.kind) {
-    case "number":
-    case "text":
-      return node.value;
-    case "field":
-      return context.field(node.thing, node.attribute);
-    case "list": {
-      const items = node.items.map((item) => evaluate(item, context));
-      return items.includes(null) ? null : (items as (number | string)[]);
-    }
-    case "negative": {
-      const value = evaluate(node.of, context);
-      return value === null ? null : -Number(value);
-    }
-    case "arithmetic": {
-      const [left, right] = [evaluate(node.left, context), evaluate(node.right, context)];
-      return left === null || right === null ? null : arithmetic(node.sign, Number(left), Number(right));
-    }
-    case "comparison":
-      return chain(node.first, node.rest, context);
-    case "not": {
-      const value = evaluate(node.of, context);
-      return value === null ? null : !value;
-    }
-    case "and":
-      return joined(node.parts, context, false);
-    case "or":
-      return joined(node.parts, context, true);
-    case "call":
-      return call(node.name, node.argument, context);
+  if (node.kind === "constant") return node.value;
+  if (node.kind === "field") return context.field(node.thing, node.attribute);
+  const { sign, parts } = node;
+  if (sign === "and" || sign === "or") return joined(parts, context, sign === "or");
+  const [first] = parts;
+  if (first?.kind === "field" && first.type === "blob" && sign.startsWith("is")) {
+    // isnan and isinf of a blob ask for its elements.
+    const count = context.field(first.thing, sign.slice(2));
+    return count === null ? null : Number(count) > 0;
   }
+  const values = parts.map((part) => evaluate(part, context));
+  return values.includes(null) ? null : (OPERATIONS[sign]?.(...values) ?? null);
 }
 
 /** `decides` where one part gives that; else unknown where one is; else the opposite. */
@@ -57,80 +38,49 @@ function joined(parts: Node[], context: Context, decides: boolean): boolean | nu
   return result;
 }
 
-function chain(first: Node, rest: [string, Node][], context: Context): boolean | null {
-  let left = evaluate(first, context);
-  let result: boolean | null = true;
-  for (const [sign, node] of rest) {
-    const right = evaluate(node, context);
-    if (left === null || right === null) result = null;
-    else if (!compare(sign, left, right)) return false;
-    left = right;
-  }
-  return result;
-}
+type Operation = (...values: Result[]) => Result;
 
-function call(name: string, argument: Node, context: Context): Result {
-  if (argument.type === "blob") {
-    // isnan and isinf of a blob ask for its elements.
-    const count = context.field((argument as Field).thing, name.slice(2));
-    return count === null ? null : Number(count) > 0;
-  }
-  const value = evaluate(argument, context);
-  if (value === null) return null;
-  if (name === "len") return typeof value === "string" ? [...value].length : Array.isArray(value) ? value.length : null;
-  const number = Number(value);
-  if (name === "abs") return Math.abs(number);
-  if (name === "log10") return Math.log10(number);
-  return name === "isnan" ? Number.isNaN(number) : Math.abs(number) === Infinity;
-}
+const numeric = (of: (...numbers: number[]) => number | boolean): Operation => (...values) => of(...(values as number[]));
 
-function arithmetic(sign: string, a: number, b: number): number {
-  if (sign === "+") return a + b;
-  if (sign === "-") return a - b;
-  if (sign === "*") return a * b;
-  const quotient = a / b;
-  if (sign === "/") return quotient;
-  return Number.isFinite(quotient) ? a - b * Math.floor(quotient) : NaN;
-}
-
-function compare(sign: string, a: Result, b: Result): boolean {
-  switch (sign) {
-    case "<":
-      return Number(a) < Number(b);
-    case "<=":
-      return Number(a) <= Number(b);
-    case ">":
-      return Number(a) > Number(b);
-    case ">=":
-      return Number(a) >= Number(b);
-    case "==":
-      return equal(a, b);
-    case "!=":
-      return !equal(a, b);
-    case "in":
-      return within(a, b);
-    default:
-      return !within(a, b);
-  }
-}
+const OPERATIONS: Record<string, Operation> = {
+  not: (value) => !value,
+  negative: numeric((a) => -a),
+  "+": numeric((a, b) => a + b),
+  "-": numeric((a, b) => a - b),
+  "*": numeric((a, b) => a * b),
+  "/": numeric((a, b) => a / b),
+  "%": numeric((a, b) => (Number.isFinite(a / b) ? a - b * Math.floor(a / b) : NaN)),
+  "<": numeric((a, b) => a < b),
+  "<=": numeric((a, b) => a <= b),
+  ">": numeric((a, b) => a > b),
+  ">=": numeric((a, b) => a >= b),
+  "==": (a, b) => equal(a, b),
+  "!=": (a, b) => !equal(a, b),
+  in: (a, b) => within(a, b),
+  "not in": (a, b) => !within(a, b),
+  abs: numeric(Math.abs),
+  log10: numeric(Math.log10),
+  len: (value) => (typeof value === "string" ? [...value] : (value as unknown[])).length,
+  isnan: numeric(Number.isNaN),
+  isinf: numeric((a) => Math.abs(a) === Infinity),
+  "[": (...items) => items as (number | string)[],
+};
 
 /** A text "a@1" also equals "a": a name without a version means each. */
-function equal(a: Result, b: Result): boolean {
+function equal(a: Result | undefined, b: Result | undefined): boolean {
   if (typeof a === "string" && typeof b === "string") return a === b || bare(a) === b || a === bare(b);
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, index) => equal(one, b[index] ?? null));
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, index) => equal(one, b[index]));
   return a === b;
 }
 
-function within(a: Result, b: Result): boolean {
+function within(a: Result | undefined, b: Result | undefined): boolean {
   if (Array.isArray(b)) return b.some((item) => equal(a, item));
   return typeof a === "string" && typeof b === "string" && b.includes(a);
 }
 
-export const NOT_COMPUTED = "not computed";
-
 /** A result as a person reads it, the same in every language: "12.5", "1.2e-7", "not computed". */
 export function shown(value: Result): string {
-  if (value === null) return NOT_COMPUTED;
+  if (value === null) return "not computed";
   if (Array.isArray(value)) return `[${value.map(shown).join(", ")}]`;
   return typeof value === "number" ? number(value) : String(value);
 }

@@ -1,14 +1,102 @@
-// From the text of a condition to its nodes: one function for each rule of the grammar, types checked on the way.
+// From the text of a condition, a small language about an event, its operator and a blob, to its nodes. Its grammar and its
+// meaning stand in gradviz/debugger/steering/conditions/__init__.py; tests/debugger/steering/conditions/table.json holds both
+// readers to them.
 
-import { FIELDS, FUNCTIONS, NAMES, STATISTICS, THINGS, type Field, type Node, type Type } from "./nodes";
-import { ConditionError, tokens, type Token } from "./tokens";
+import { DEEPEST, FIELDS, FUNCTIONS, LONGEST, NAMES, STATISTICS, THINGS, type Type } from "./language.gen";
 
-/** Nodes that may lie one inside the other. */
-const DEEPEST = 32;
+export type Node = { at: number; type: Type; depth: number } & (
+  | { kind: "constant"; value: number | string }
+  /** What is known of a thing: "event", "op", "x", "g", "inputs", or a blob behind a colon; without an attribute it is the thing itself. */
+  | { kind: "field"; thing: string; attribute: string }
+  /** A sign, a word or a function as written; "[" a list, "negative" a minus alone. */
+  | { kind: "operation"; sign: string; parts: Node[] }
+);
+export type Field = Extract<Node, { kind: "field" }>;
+
+/** A text that says nothing, and the character where it stops making sense. */
+export class ConditionError extends Error {
+  constructor(
+    readonly text: string,
+    readonly position: number,
+    readonly problem: string,
+  ) {
+    super(`${problem.slice(0, 1).toUpperCase()}${problem.slice(1)}, at character ${position + 1}.`);
+  }
+}
+
+/** The blob of the recording that a condition names; null: the thing is another one. */
+export const blobOf = (thing: string): string | null => (thing.startsWith(":") ? thing.slice(1) : null);
+
+/** A field as one writes it. */
+export const nameOf = ({ thing, attribute }: Pick<Field, "thing" | "attribute">): string => `${blobOf(thing) ?? thing}${attribute && `.${attribute}`}`;
+
+/** Each thing and field that a condition asks for. */
+export function mentioned(node: Node): Field[] {
+  return node.kind === "field" ? [node] : node.kind === "operation" ? node.parts.flatMap(mentioned) : [];
+}
+
 const ORDER = ["<", "<=", ">", ">="];
-const COMPARISONS = [...ORDER, "==", "!=", "in"];
+/** The signs from those that bind least; of the prefixes the level has its signs before a value, others between two. */
+const LEVELS = [["or"], ["and"], ["not"], [...ORDER, "==", "!=", "in"], ["+", "-"], ["*", "/", "%"], ["-"]];
+const PREFIXES: Record<number, string> = { 2: "not", 6: "negative" };
+const COMPARISON = 3;
+
 /** Things that stand for their names. */
 const NAMED: Type[] = ["event", "op", "blob"];
+
+/** The types of what stands to the left and to the right of a sign. */
+function takes(sign: string): readonly [Type[], Type[]] {
+  if (sign.endsWith("in")) return [["number", "text", ...NAMED], ["list", "text", ...NAMED]];
+  const types: Type[] = sign === "==" || sign === "!=" ? ["number", "text", "list", ...NAMED] : ["number"];
+  return [types, types];
+}
+
+const TOKEN = new RegExp(
+  [
+    "(?<number>([0-9]+(\\.[0-9]+)?|\\.[0-9]+)([eE][+-]?[0-9]+)?)",
+    "(?<blob>[A-Za-z_][A-Za-z0-9_]*@[0-9]+|`[^`]+`)",
+    "(?<name>[A-Za-z_][A-Za-z0-9_]*)",
+    `(?<text>'(\\\\.|[^'\\\\])*'|"(\\\\.|[^"\\\\])*")`,
+    "(?<sign><=|>=|==|!=|[<>+\\-*/%().,[\\]])",
+    "(?<space>[ \\t\\r\\n]+)",
+  ].join("|"),
+  "usy",
+);
+
+interface Token {
+  /** "number", "text", "blob", "name", "end"; a sign or a word of the grammar is its own kind. */
+  kind: string;
+  text: string;
+  /** The position of its first character. Characters are those of Unicode, not the halves of them that strings have. */
+  at: number;
+}
+
+/** The tokens of a text from a place in the string on, the end last. */
+function tokens(text: string, start: number): Token[] {
+  if ([...text].length > LONGEST) throw new ConditionError(text, LONGEST, `a condition has at most ${LONGEST} characters`);
+  const characters = (place: number): number => [...text.slice(0, place)].length;
+  const found: Token[] = [];
+  for (let at = start; at < text.length; at = TOKEN.lastIndex) {
+    TOKEN.lastIndex = at;
+    const match = TOKEN.exec(text);
+    if (!match) throw new ConditionError(text, characters(at), noToken(text, at));
+    const [kind = ""] = Object.entries(match.groups ?? {}).find(([, said]) => said !== undefined) ?? [];
+    if (kind !== "space") found.push(token(kind, match[0], characters(at)));
+  }
+  return [...found, { kind: "end", text: "", at: characters(text.length) }];
+}
+
+function token(kind: string, said: string, at: number): Token {
+  if (kind === "text") return { kind, text: said.slice(1, -1).replace(/\\(.)/gsu, "$1"), at };
+  const isOwn = kind === "sign" || ["and", "or", "not", "in"].includes(said);
+  return { kind: isOwn ? said : kind, text: said.replace(/`/g, ""), at };
+}
+
+function noToken(text: string, at: number): string {
+  const first = String.fromCodePoint(text.codePointAt(at) ?? 0);
+  if (text.startsWith("``", at)) return "a blob has a name";
+  return "'\"`".includes(first) ? `what begins with ${first} has no end` : `“${first}” is no part of a condition`;
+}
 
 /**
  * The nodes of the expression that a text has from a place in the string on, of any type. `namesBlob` says whether a word
@@ -38,13 +126,13 @@ class Parser {
   }
 
   whole(): Node {
-    const node = this.or();
+    const node = this.inside();
     if (this.token.kind !== "end") throw this.unexpected();
     return node;
   }
 
   private get token(): Token {
-    return this.found[this.next] ?? { kind: "end", text: "", at: this.text.length };
+    return this.found[this.next] as Token;
   }
 
   private take(...kinds: string[]): Token | undefined {
@@ -67,107 +155,67 @@ class Parser {
     return new ConditionError(this.text, at, problem);
   }
 
-  /** The depth of a node over others. */
-  private above(at: number, ...inside: Node[]): number {
-    const depth = 1 + Math.max(...inside.map((node) => node.depth));
+  private bounded(depth: number, at: number): number {
     if (depth > DEEPEST) throw this.wrong(at, `this is nested more than ${DEEPEST} deep`);
     return depth;
   }
 
-  private within<T>(at: number, read: () => T): T {
-    this.open++;
-    if (this.open > DEEPEST) throw this.wrong(at, `this is nested more than ${DEEPEST} deep`);
-    const result = read();
+  /** A node over others. */
+  private operation(sign: string, at: number, type: Type, ...parts: Node[]): Node {
+    const depth = this.bounded(1 + Math.max(0, ...parts.map((part) => part.depth)), at);
+    return { kind: "operation", at, type, depth, sign, parts };
+  }
+
+  /** What a level reads inside of something that was opened. */
+  private inside(level = 0, at = this.token.at): Node {
+    this.open = this.bounded(this.open + 1, at);
+    const node = this.level(level);
     this.open--;
-    return result;
+    return node;
   }
 
-  private or(): Node {
-    const parts = this.within(this.token.at, () => {
-      const some = [this.and()];
-      while (this.take("or")) some.push(this.and());
-      return some;
-    });
-    return this.joined("or", parts);
-  }
-
-  private and(): Node {
-    const parts = [this.not()];
-    while (this.take("and")) parts.push(this.not());
-    return this.joined("and", parts);
-  }
-
-  private joined(kind: "and" | "or", parts: Node[]): Node {
-    const [first] = parts;
-    if (!first || parts.length === 1) return first as Node;
-    for (const part of parts) this.want(part, ["truth"], kind);
-    return { kind, at: first.at, type: "truth", depth: this.above(first.at, ...parts), parts };
-  }
-
-  private not(): Node {
-    const token = this.take("not");
-    if (!token) return this.comparison();
-    const of = this.within(token.at, () => this.not());
-    this.want(of, ["truth"], "not");
-    return { kind: "not", at: token.at, type: "truth", depth: this.above(token.at, of), of };
-  }
-
-  private comparison(): Node {
-    const first = this.sum();
-    const rest: [string, Node][] = [];
-    let left = first;
-    for (let sign = this.sign(); sign !== ""; sign = this.sign()) {
-      const right = this.sum();
-      this.checkSides(sign, left, right);
-      rest.push([sign, right]);
-      left = right;
+  /** What the signs of a level, and those that bind more, join. */
+  private level(level: number): Node {
+    const signs = LEVELS[level];
+    if (!signs) return this.attribute();
+    const prefix = PREFIXES[level];
+    if (prefix !== undefined) {
+      const token = this.take(...signs);
+      return token ? this.prefixed(prefix, level, token) : this.level(level + 1);
     }
-    if (rest.length === 0) return first;
-    return { kind: "comparison", at: first.at, type: "truth", depth: this.above(first.at, first, ...rest.map(([, one]) => one)), first, rest };
+    let left = this.level(level + 1);
+    const parts = [left];
+    const { at } = left;
+    for (let sign = this.sign(level); sign !== ""; sign = this.sign(level)) {
+      const right = this.level(level + 1);
+      if (level < COMPARISON) parts.push(right);
+      else {
+        takes(sign).forEach((types, side) => this.want(side === 0 ? left : right, types, sign));
+        const pair = this.operation(sign, at, level === COMPARISON ? "truth" : "number", left, right);
+        // a < b < c is a < b and b < c.
+        if (level > COMPARISON || parts[0] === left) parts[0] = pair;
+        else parts.push(pair);
+        left = level > COMPARISON ? pair : right;
+      }
+    }
+    if (parts.length === 1) return parts[0] as Node;
+    if (level === COMPARISON) return { kind: "operation", at, type: "truth", depth: Math.max(...parts.map(({ depth }) => depth)), sign: "and", parts };
+    for (const part of parts) this.want(part, ["truth"], signs[0] ?? "");
+    return this.operation(signs[0] ?? "", at, "truth", ...parts);
   }
 
-  private sign(): string {
-    const token = this.take(...COMPARISONS);
+  private prefixed(sign: string, level: number, { at, text }: Token): Node {
+    const of = this.inside(level, at);
+    this.want(of, [sign === "not" ? "truth" : "number"], text);
+    return this.operation(sign, at, of.type, of);
+  }
+
+  private sign(level: number): string {
+    const token = this.take(...(LEVELS[level] ?? []));
     if (token) return token.kind;
-    if (this.token.kind !== "not" || this.found[this.next + 1]?.kind !== "in") return "";
+    if (level !== COMPARISON || this.token.kind !== "not" || this.found[this.next + 1]?.kind !== "in") return "";
     this.next += 2;
     return "not in";
-  }
-
-  private checkSides(sign: string, left: Node, right: Node): void {
-    if (ORDER.includes(sign)) {
-      this.want(left, ["number"], sign);
-      this.want(right, ["number"], sign);
-    } else if (sign.endsWith("in")) {
-      this.want(left, ["number", "text", ...NAMED], sign);
-      this.want(right, ["list", "text", ...NAMED], sign);
-    } else for (const side of [left, right]) this.want(side, ["number", "text", "list", ...NAMED], sign);
-  }
-
-  private sum(): Node {
-    let node = this.product();
-    for (let sign = this.take("+", "-"); sign; sign = this.take("+", "-")) node = this.arithmetic(sign.kind, node, this.product());
-    return node;
-  }
-
-  private product(): Node {
-    let node = this.unary();
-    for (let sign = this.take("*", "/", "%"); sign; sign = this.take("*", "/", "%")) node = this.arithmetic(sign.kind, node, this.unary());
-    return node;
-  }
-
-  private arithmetic(sign: string, left: Node, right: Node): Node {
-    this.want(left, ["number"], sign);
-    this.want(right, ["number"], sign);
-    return { kind: "arithmetic", at: left.at, type: "number", depth: this.above(left.at, left, right), sign, left, right };
-  }
-
-  private unary(): Node {
-    const token = this.take("-");
-    if (!token) return this.attribute();
-    const of = this.within(token.at, () => this.unary());
-    this.want(of, ["number"], "-");
-    return { kind: "negative", at: token.at, type: "number", depth: this.above(token.at, of), of };
   }
 
   private attribute(): Node {
@@ -176,87 +224,69 @@ class Parser {
       const name = this.token;
       if (name.kind !== "name") throw this.unexpected("behind a point stands the name of a field");
       this.next++;
-      node = this.field(node, name);
+      const type = node.kind === "field" ? own(own(FIELDS, node.type) ?? {}, name.text) : undefined;
+      if (node.kind !== "field" || !type) throw this.wrong(name.at, `${a(node.type)} has no “${name.text}”`);
+      node = { ...node, type, attribute: name.text };
     }
     return node;
   }
 
-  private field(node: Node, name: Token): Node {
-    const fields = node.kind === "field" ? FIELDS[node.type] : undefined;
-    const type = fields && Object.hasOwn(fields, name.text) ? fields[name.text] : undefined;
-    if (node.kind !== "field" || !type) throw this.wrong(name.at, `${a(node.type)} has no “${name.text}”`);
-    return { ...node, type, attribute: name.text };
-  }
-
   private primary(): Node {
-    const { token } = this;
-    const { at, text } = token;
-    this.next++;
-    switch (token.kind) {
-      case "number":
-        return { kind: "number", at, type: "number", depth: 1, value: Number(text) };
-      case "text":
-        return { kind: "text", at, type: "text", depth: 1, value: text };
-      case "blob":
-        return this.thing(at, `:${text}`);
-      case "name":
-        return this.token.kind === "(" ? this.call(token) : this.name(token);
-      case "(": {
-        const inside = this.or();
-        this.demand(")");
-        return inside;
-      }
-      case "[":
-        return this.list(at);
-      default:
-        this.next--;
-        throw this.unexpected();
-    }
+    const token = this.take("number", "text", "blob", "name", "(", "[");
+    if (!token) throw this.unexpected();
+    const { kind, at, text } = token;
+    if (kind === "number") return { kind: "constant", at, type: kind, depth: 1, value: Number(text) };
+    if (kind === "text") return { kind: "constant", at, type: kind, depth: 1, value: text };
+    if (kind === "[") return this.list(at);
+    if (kind === "name" && this.token.kind === "(") return this.call(token);
+    if (kind !== "(") return this.name(token);
+    const inside = this.inside();
+    this.demand(")");
+    return inside;
   }
 
-  private thing(at: number, thing: string, attribute = "", type: Type = "blob"): Field {
-    return { kind: "field", at, type, depth: 1, thing, attribute };
-  }
-
-  private name({ at, text }: Token): Node {
-    const word = NAMES.get(text);
-    if (!word || this.namesBlob(text)) return this.thing(at, `:${text}`);
-    const [thing, attribute] = word;
-    const type = THINGS[thing] ?? "blob";
-    return this.thing(at, thing, attribute, attribute === "" ? type : FIELDS[type]?.[attribute]);
+  private name({ kind, at, text }: Token): Node {
+    const word = kind === "blob" || this.namesBlob(text) ? undefined : own(NAMES, text);
+    const [thing, attribute] = word ?? [`:${text}`, ""];
+    const type = own(THINGS, thing) ?? "blob";
+    return { kind: "field", at, type: FIELDS[type]?.[attribute] ?? type, depth: 1, thing, attribute };
   }
 
   private call({ at, text: name }: Token): Node {
     this.demand("(");
-    const argument = this.or();
+    const argument = this.inside();
     this.demand(")");
-    if ((STATISTICS as readonly string[]).includes(name)) {
+    if (STATISTICS.includes(name)) {
       this.want(argument, ["blob"], name);
-      return this.thing(at, (argument as Field).thing, name, "number");
+      return { ...(argument as Field), at, type: "number", attribute: name };
     }
-    const known = FUNCTIONS.get(name);
+    const known = own(FUNCTIONS, name);
     if (!known) throw this.wrong(at, `there is no function “${name}”`);
-    const [takes, type] = known;
-    this.want(argument, takes, name);
-    return { kind: "call", at, type, depth: this.above(at, argument), name, argument };
+    this.want(argument, known[0], name);
+    return this.operation(name, at, known[1], argument);
   }
 
   private list(at: number): Node {
     const items: Node[] = [];
     while (this.token.kind !== "]") {
-      const item = this.or();
+      const item = this.inside();
       this.want(item, ["number", "text"], "a list");
       items.push(item);
       if (!this.take(",")) break;
     }
     this.demand("]");
-    return { kind: "list", at, type: "list", depth: items.length > 0 ? this.above(at, ...items) : 1, items };
+    return this.operation("[", at, "list", ...items);
   }
 
   private want(node: Node, types: readonly Type[], what: string): void {
     if (types.includes(node.type)) return;
     throw this.wrong(node.at, `${what} takes ${types.map(a).join(" or ")}, and this is ${a(node.type)}`);
   }
+}
+
+/** An entry of a table, and not what every object has: a blob may be called "constructor". */
+function own<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
 /** The type with its article. */
