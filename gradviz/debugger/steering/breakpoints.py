@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from html import escape
 
 from msgspec.structs import replace
 
@@ -17,7 +16,6 @@ from ..document import BreakpointEntry
 from .conditions import Column, ConditionError, Node, evaluate, shown
 from .marked_list import MarkedList
 from .occurrences import Finder, Occurrences
-from .places import after, before
 
 
 class Message:
@@ -118,14 +116,6 @@ class Breakpoint:
         found = () if self._occurrences is None else self._occurrences.positions
         return tuple(found)[self.entry.ignore :][self.entry.every - 1 :: self.entry.every]
 
-    def after(self, position: int) -> int | None:
-        """Its next hit behind `position`."""
-        return after(self.hits, position)
-
-    def before(self, position: int) -> int | None:
-        """Its last hit before `position`."""
-        return before(self.hits, position)
-
     def told(self, position: int) -> str:
         """What its condition asks about, as it is at a hit; empty where it has none."""
         return "" if self._occurrences is None else self._occurrences.told(position)
@@ -166,6 +156,10 @@ class Breakpoint:
 class Breakpoints(MarkedList[Breakpoint, BreakpointEntry]):
     """The breakpoints of a session, in the order in which they were set."""
 
+    CAPTION = "Breakpoints"
+    COLUMNS = ("", "breakpoint", "hits", "first", "state")
+    EMPTY = "No breakpoints. session.break_on(...) sets one."
+
     def __init__(self, finder: Callable[[], Finder], entries: Iterable[BreakpointEntry] = ()) -> None:
         super().__init__(entries)
         self._finder = finder
@@ -186,9 +180,10 @@ class Breakpoints(MarkedList[Breakpoint, BreakpointEntry]):
         """The breakpoint that an entry describes."""
         return Breakpoint(entry, self._finder(), self)
 
-    def entry_of(self, mark: Breakpoint) -> BreakpointEntry:
-        """The entry that describes a breakpoint."""
-        return mark.entry
+    def cells(self, mark: Breakpoint) -> tuple[str, ...]:
+        """Its number, what it does, how many hits, the first of them, and whether it is enabled."""
+        state = mark.problem or ("enabled" if mark.enabled else "disabled")
+        return str(mark.id), mark.description, str(len(mark.hits)), str(next(iter(mark.hits), "none")), state
 
     def kept(self, entry: BreakpointEntry) -> Breakpoint | None:
         """The breakpoint of the same id and texts; it is enabled where the entry is."""
@@ -197,20 +192,3 @@ class Breakpoints(MarkedList[Breakpoint, BreakpointEntry]):
             return None
         known.entry = entry
         return known
-
-    def __repr__(self) -> str:
-        return "\n".join(map(repr, self)) or "No breakpoints. session.break_on(...) sets one."
-
-    def _repr_html_(self) -> str:
-        if not len(self):
-            return f"<p>{escape(repr(self))}</p>"
-        head = "".join(f'<th scope="col">{word}</th>' for word in ("", "breakpoint", "hits", "first", "state"))
-        body = "".join(map(_row, self))
-        return f"<table><caption>Breakpoints</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _row(breakpoint: Breakpoint) -> str:
-    hits = breakpoint.hits
-    state = breakpoint.problem or ("enabled" if breakpoint.enabled else "disabled")
-    cells = (str(breakpoint.id), breakpoint.description, str(len(hits)), str(hits[0]) if hits else "none", state)
-    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from html import escape
 from typing import Any, Literal
 
 import msgspec
@@ -16,8 +15,9 @@ from ..document import BreakpointEntry, Marked, Trace
 from .breakpoints import Breakpoint, Breakpoints
 from .conditions import ConditionError
 from .faults import CursorError, bad_argument
+from .marked_list import table
 from .occurrences import Finder, Occurrences
-from .places import other_clock
+from .places import after, before, other_clock
 from .position import Placed
 from .rows import Rows
 from .watches import Watch, Watches
@@ -51,8 +51,7 @@ class Log(list[tuple[int, str]]):
         return "\n".join(f"event {position}: {message}" for position, message in self) or "No message yet."
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><td>{position}</td><td>{escape(message)}</td></tr>" for position, message in self)
-        return f"<table><caption>Messages</caption><tbody>{rows}</tbody></table>" if rows else f"<p>{self!r}</p>"
+        return table("Messages", (), ((str(at), message) for at, message in self)) if self else f"<p>{self!r}</p>"
 
 
 class Marks(Placed):
@@ -139,12 +138,12 @@ class Marks(Placed):
 
     def continue_(self) -> Event | None:
         """Move forward to the next breakpoint, else to the end; `stopped` says why."""
-        found = [position for one in self._stopping if (position := one.after(self._position)) is not None]
+        found = [position for one in self._stopping if (position := after(one.hits, self._position)) is not None]
         return self.move_to(min(found, default=len(self)))
 
     def reverse_continue(self) -> Event | None:
         """Move back to the last breakpoint before this position, else to the start; `stopped` says why."""
-        found = [position for one in self._stopping if (position := one.before(self._position)) is not None]
+        found = [position for one in self._stopping if (position := before(one.hits, self._position)) is not None]
         return self.move_to(max(found, default=0))
 
     @property
@@ -156,7 +155,7 @@ class Marks(Placed):
         """Why `continue_` or `reverse_continue` ends at this position; None: it would not."""
         position = self._position
         for one in self._stopping:
-            if one.after(position - 1) == position:
+            if after(one.hits, position - 1) == position:
                 return Stop(position, "breakpoint", one, one.told(position))
         if position in (0, len(self)):
             return Stop(position, "start" if position == 0 else "end")
@@ -183,7 +182,9 @@ class Marks(Placed):
         """
         if isinstance(target, int):
             return self._go_to(target)
-        position = self._places.find(target, self._position) or self._occurrences(target).after(self._position)
+        position = self._places.find(target, self._position) or after(
+            self._occurrences(target).positions, self._position
+        )
         if position is None:
             raise self._not_found(target)
         return self.move_to(position)
@@ -196,8 +197,8 @@ class Marks(Placed):
         """
         if isinstance(target, int):
             return self._go_to(target)
-        found = self._places.find_back(target, self._position) or self._occurrences(target, is_back=True).before(
-            self._position
+        found = self._places.find_back(target, self._position) or before(
+            self._occurrences(target, is_back=True).positions, self._position
         )
         if found is None:
             raise self._not_found(target, is_back=True)

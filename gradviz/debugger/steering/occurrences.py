@@ -16,7 +16,7 @@ import numpy as np
 from ...program.spelling import get_close_matches
 from ..document import Kind
 from .conditions import PHRASES, ConditionError, Field, Node, evaluate, mentioned, parse, shown, truth
-from .places import Places, after, before
+from .places import Places
 from .rows import Rows
 
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -73,14 +73,6 @@ class Occurrences:
     def row_at(self, position: int) -> int:
         """The row of an event that an occurrence is about, else its first one."""
         return self._row_at.get(position, int(np.searchsorted(self._rows.positions, position)))
-
-    def after(self, position: int) -> int | None:
-        """The first position behind `position`; None: there is none."""
-        return after(self.positions, position)
-
-    def before(self, position: int) -> int | None:
-        """The last position before `position`; None: there is none."""
-        return before(self.positions, position)
 
     @cached_property
     def never_computed(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from ...program.events import EnteredSubnet, Event
-from ..document import Line, Trace, TraceEvent, all_lines
+from ..document import Trace, all_lines
 from ..journal import NOWHERE, Timeline
 from .faults import CursorError
 
@@ -163,29 +163,19 @@ def other_clock(trace: Trace, position: int) -> int:
     """
     lines = {line.id: line for line in all_lines(trace)}
     event = trace.events[position - 1] if position else None
-    about = [line for id in _about(event) if (line := lines[id]).kind == "operator"]
-    if not about:
+    ids = [] if event is None else event.lines or [id for id in (event.row.operator,) if id is not None]
+    about = [lines[id] for id in ids if lines[id].kind == "operator"]
+    if event is None or not about:
         raise CursorError(
             f"The event at position {position} is about no operator.",
             kind="not_found",
             ways_out=["Move to one that makes or runs an operator: Played, RuleApplied, Accumulated, Ran."],
         )
-    return _other(position, event, about)
-
-
-def _about(event: TraceEvent | None) -> list[str]:
-    """The operators of an event: those that it makes or runs, else the forward operator."""
-    if event is None:
-        return []
-    if event.lines or event.forward is None:
-        # Of an accumulation the last line is the sum; the others were only renamed.
-        return list(reversed(event.lines)) if event.kind == "Accumulated" else event.lines
-    return [f"{event.subnet}.f{event.forward}" if event.subnet else f"f{event.forward}"]
-
-
-def _other(position: int, event: TraceEvent | None, about: list[Line]) -> int:
-    if event is not None and event.kind == "Ran":
+    if event.kind == "Ran":
         return about[0].made
+    if event.kind == "Accumulated":
+        # The last line is the sum; the others were only renamed.
+        about.reverse()
     ran = next((line.ran for line in about if line.ran is not None), None)
     if ran is None:
         raise CursorError(

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any
+from operator import eq
+from typing import Any, overload
 
-from ...program.events import Event
-from ..document import Trace
+from msgspec.structs import replace
+
+from ...program.events import Event, from_dict
+from ..document import Trace, described
 from ..journal import Progress, Recording
 from ..telling import document
-from .places import Places
-from .saved_events import SavedEvents
+from .places import Places, path_of
 
 
 class Placed:
@@ -96,3 +98,58 @@ class Placed:
         """Call `observer(self)` after each move; the function returned ends that."""
         self._observers.append(observer)
         return lambda: self._observers.remove(observer)
+
+
+class SavedEvents(Sequence[Event]):
+    """Every event of `trace`, first to last. `told`: those that its details describe, where they have been read."""
+
+    def __init__(self, trace: Trace, told: Sequence[Event] | None = None) -> None:
+        self._trace = trace
+        self._told = told
+        self._made: dict[int, Event] = {}
+
+    def __len__(self) -> int:
+        return len(self._trace.events)
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Event, ...]: ...
+    def __getitem__(self, index: int | slice) -> Event | tuple[Event, ...]:
+        if isinstance(index, slice):
+            return tuple(self[number] for number in range(*index.indices(len(self))))
+        number = range(len(self))[index]
+        if number not in self._made:
+            self._made[number] = self._read(number)
+        return self._made[number]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    def _read(self, number: int) -> Event:
+        """The event as it was recorded: what the document says once for all iterations of a loop is put back."""
+        event = self._trace.events[number]
+        told = from_dict(described(event)) if self._told is None else self._told[number]
+        back: dict[str, Any] = {}
+        if event.phase == "run" and event.kind != "Failed":
+            back["path"] = self._path(number)
+        if event.kind == "Ran":
+            back["seconds"] = event.seconds
+        if event.phase == "run" and event.kind in ("EnteredSubnet", "LeftSubnet"):
+            back["iteration"] = self._trace.frames[self._passed(number)].iteration
+        return replace(told, **back) if back else told
+
+    def _passed(self, number: int) -> int:
+        """The frame that an event enters or leaves."""
+        event = self._trace.events[number]
+        frame = event.frame if event.kind == "EnteredSubnet" else self._trace.events[number - 1].frame
+        assert frame is not None
+        return frame
+
+    def _path(self, number: int) -> tuple[str, ...]:
+        """The path of the net in which an event happened; that of an entered net is one step on."""
+        event = self._trace.events[number]
+        frame = event.frame
+        if event.kind == "EnteredSubnet" and frame is not None:
+            frame = self._trace.frames[frame].around
+        return () if frame is None else path_of(self._trace, frame)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from html import escape
 
 import numpy as np
 
@@ -41,6 +40,11 @@ class Watch:
             self._node = finder.watched(on)
         except ConditionError as error:
             self.problem = str(error)
+
+    @property
+    def entry(self) -> str:
+        """The watch as a document has it."""
+        return self.on
 
     @property
     def value(self) -> Result:
@@ -109,6 +113,10 @@ class Watch:
 class Watches(MarkedList[Watch, str]):
     """The watches of a session, in the order in which they were set."""
 
+    CAPTION = "Watches"
+    COLUMNS = ("watch", "value", "so far")
+    EMPTY = "Nothing is watched. session.watch(...) watches."
+
     def __init__(self, finder: Callable[[], Finder], position: Callable[[], int], watched: Iterable[str] = ()) -> None:
         super().__init__(watched)
         self._finder = finder
@@ -127,24 +135,9 @@ class Watches(MarkedList[Watch, str]):
         """The watch of an expression."""
         return Watch(entry, self._finder(), self._position, self)
 
-    def entry_of(self, mark: Watch) -> str:
-        """The expression of a watch."""
-        return mark.on
-
-    def kept(self, entry: str) -> Watch | None:
-        """The watch that is there for an expression."""
-        return next((one for one in self if one.on == entry), None)
-
-    def __repr__(self) -> str:
-        return "\n".join(map(repr, self)) or "Nothing is watched. session.watch(...) watches."
-
-    def _repr_html_(self) -> str:
-        if not len(self):
-            return f"<p>{escape(repr(self))}</p>"
-        head = "".join(f'<th scope="col">{word}</th>' for word in ("watch", "value", "so far"))
-        rows = ((one.on, one.text, one.sparkline) for one in self)
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        return f"<table><caption>Watches</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    def cells(self, mark: Watch) -> tuple[str, ...]:
+        """The expression, what it is, and what it was."""
+        return mark.on, mark.text, mark.sparkline
 
 
 def _is_same(a: Result, b: Result) -> bool:

@@ -17,18 +17,19 @@ def generated():
         return f"\n/** {about} */\nexport const {name}{': ' if type_ else ''}{type_} = {text};\n"
 
     types = " | ".join(map(json.dumps, get_args(language.Type)))
-    texts, fields = "readonly string[]", "Readonly<Record<string, Readonly<Record<string, Type>>>>"
+    table = "Readonly<Record<string, {}>>".format
+    takes = "readonly [takes: readonly Type[], gives: Type]"
     return "".join([
-        "// The words of conditions, made of gradviz/debugger/steering/conditions/language.py by the test that compares them.\n",
+        "// The words of conditions, made of those in gradviz/debugger/steering/conditions/language.py.\n",
         f"\nexport type Type = {types};\n",
         constant("Characters of a condition.", "LONGEST", "", language.LONGEST),
         constant("Nodes that may lie one inside the other.", "DEEPEST", "", language.DEEPEST),
-        constant("Numbers that are known of a blob, each a function of a blob, too.", "STATISTICS", texts, language.STATISTICS),
-        constant("What is known of the things of a type.", "FIELDS", fields, language.FIELDS),
-        constant("The types of things.", "THINGS", "Readonly<Record<string, Type>>", language.THINGS),
-        constant("What a word means: a thing, or a field of one.", "NAMES", "Readonly<Record<string, readonly [thing: string, attribute: string]>>", language.NAMES),
-        constant("The types that a function takes, and the one it gives.", "FUNCTIONS", "Readonly<Record<string, readonly [takes: readonly Type[], gives: Type]>>", language.FUNCTIONS),
-        constant("What stands for a condition.", "PHRASES", "Readonly<Record<string, string>>", language.PHRASES),
+        constant("Numbers that are known of a blob.", "STATISTICS", "readonly string[]", language.STATISTICS),
+        constant("What is known of things.", "FIELDS", table(table("Type")), language.FIELDS),
+        constant("The types of things.", "THINGS", table("Type"), language.THINGS),
+        constant("What a word means.", "NAMES", table("readonly [string, string]"), language.NAMES),
+        constant("What a function takes and gives.", "FUNCTIONS", table(takes), language.FUNCTIONS),
+        constant("What stands for a condition.", "PHRASES", table("string"), language.PHRASES),
     ])  # fmt: skip
 
 
