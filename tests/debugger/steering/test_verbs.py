@@ -201,3 +201,11 @@ def test_a_long_loop_is_left_in_one_move():
     session.out()
     session.out()
     assert session.path == ()
+
+
+def test_verbs_need_events_and_no_document():
+    session = debug(gated(), ["loss"], workspace=fed(ROUNDS))
+    for verb in (session.over, session.into, session.out, session.back_over, session.finish, session.back):
+        verb()
+        assert len(session.path) < 4
+    assert "_trace" not in vars(session)

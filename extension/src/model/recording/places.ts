@@ -24,17 +24,18 @@ function find(trace: Trace) {
     inside: new Int32Array(count + 1).fill(NOWHERE),
     /** Event -> the event that entered the net which it is in; an EnteredSubnet is in the net around. */
     around: new Int32Array(count).fill(NOWHERE),
-    /** Group -> its first and its last event. */
-    first: new Map<number, number>(),
-    last: new Map<number, number>(),
+    /** Event -> the first and the last event of its group. */
+    first: [] as number[],
+    last: [] as number[],
     /** Frame -> the event that entered it. */
     entered: new Int32Array(trace.frames.length).fill(NOWHERE),
     subnets: new Map<string, Subnet>(trace.subnets.map((net) => [net.id, net])),
   };
   const open: number[] = [];
+  const [first, last] = [new Map<number, number>(), new Map<number, number>()];
   trace.events.forEach(({ kind, group, frame }, number) => {
-    if (!places.first.has(group)) places.first.set(group, number);
-    places.last.set(group, number);
+    if (!first.has(group)) first.set(group, number);
+    last.set(group, number);
     if (kind === "LeftSubnet") {
       const entered = open.pop() ?? number;
       places.end[entered] = number;
@@ -48,57 +49,52 @@ function find(trace: Trace) {
     }
     places.inside[number + 1] = open[open.length - 1] ?? NOWHERE;
   });
+  places.first = trace.events.map(({ group }) => first.get(group) ?? 0);
+  places.last = trace.events.map(({ group }) => last.get(group) ?? 0);
   return places;
 }
 
-const first = (places: Places, event: TraceEvent): number => places.first.get(event.group) ?? 0;
-const last = (places: Places, event: TraceEvent): number => places.last.get(event.group) ?? 0;
+/** The number that an array has for an event that there is. */
+const of = (numbers: ArrayLike<number>, event: number): number => numbers[event] ?? 0;
 
 /** After what begins at the position: an operator with all that it brings, a net that is entered, or one event. */
 export function over(trace: Trace, position: number): number {
-  const places = placesOf(trace);
-  const event = trace.events[position];
-  if (!event) return position;
-  if (first(places, event) < position) {
-    if (event.kind === "EnteredSubnet") return (places.end[position] ?? position) + 1;
-    if (event.kind === "LeftSubnet") return position + 1;
-  }
-  return last(places, event) + 1;
+  const { first, last, end } = placesOf(trace);
+  const kind = trace.events[position]?.kind;
+  if (!kind) return position;
+  const isInside = of(first, position) < position;
+  if (isInside && kind === "EnteredSubnet") return of(end, position) + 1;
+  return isInside && kind === "LeftSubnet" ? position + 1 : of(last, position) + 1;
 }
 
 /** Before what ends at the position: the reverse of `over`. */
 export function backOver(trace: Trace, position: number): number {
-  const places = placesOf(trace);
-  const event = trace.events[position - 1];
-  if (!event) return position;
-  if (last(places, event) > position - 1) {
-    if (event.kind === "LeftSubnet") return places.start[position - 1] ?? position;
-    if (event.kind === "EnteredSubnet") return position - 1;
-  }
-  return first(places, event);
+  const { first, last, start } = placesOf(trace);
+  const kind = trace.events[position - 1]?.kind;
+  if (!kind) return position;
+  const isInside = of(last, position - 1) > position - 1;
+  if (isInside && kind === "LeftSubnet") return of(start, position - 1);
+  return isInside && kind === "EnteredSubnet" ? position - 1 : of(first, position - 1);
 }
 
 /** Inside the next nested net that the operator at the position enters; a step where it enters none. */
 export function into(trace: Trace, position: number): number {
-  const event = trace.events[position];
-  if (!event) return position;
-  const end = last(placesOf(trace), event);
+  const end = of(placesOf(trace).last, position);
   for (let number = position; number <= end; number++) {
     const kind = trace.events[number]?.kind;
     if (kind === "EnteredSubnet") return number + 1;
     if (kind === "LeftSubnet") break;
   }
-  return position + 1;
+  return Math.min(position + 1, trace.events.length);
 }
 
 /** After the innermost nested net that is open; in the outermost one, after what the operator brings. */
 export function out(trace: Trace, position: number): number {
-  const places = placesOf(trace);
-  const entered = places.inside[position] ?? NOWHERE;
-  if (entered !== NOWHERE) return (places.end[entered] ?? position) + 1;
-  const event = trace.events[position - 1];
-  const end = event ? last(places, event) + 1 : 0;
-  return end > position ? end : over(trace, position);
+  const { inside, end, last } = placesOf(trace);
+  const entered = of(inside, position);
+  if (entered !== NOWHERE) return of(end, entered) + 1;
+  const behind = position > 0 ? of(last, position - 1) + 1 : 0;
+  return behind > position ? behind : over(trace, position);
 }
 
 /** One of the nested nets that are open at a position. */
