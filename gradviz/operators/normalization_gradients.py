@@ -35,7 +35,7 @@ from .inference import described, misfit, need_floats, result_dtype
 from .matrices import as_matrix
 from .normalization import TINY, standardized
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, register_gradient
-from .steps import Steps
+from .steps import Steps, arriving
 
 Gather = Callable[[Array], Array]
 """The mean or sum over the elements that share a statistic, which stays with size 1."""
@@ -100,10 +100,19 @@ def layer_norm_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, 
     return like(0, 3, 4)(op, *specs) if has_scale else like(0, 3)(op, *specs)
 
 
+def layer_norm_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """With a scale it reads what arrives at dscale and dbias, also where the operator has left out these outputs."""
+    do, (dy, _, mean, std, x, *scale) = Steps(op), op.inputs
+    arrived = do.or_zeros(arriving(g_output, 1 + 2 * len(scale)), [x, *scale * 2])
+    made = do.several(2 + len(scale), "LayerNormGradientGradient", dy, mean, std, x, *scale, *arrived, **op.args)
+    return do.answer(made[0], None, None, None, *made[1:])
+
+
 @gradient_of(
     "LayerNormGradient",
     "dy, mean, std, x, scale?, ∂dx, ∂dscale?, ∂dbias? -> ∂dy, ∂x, ∂scale?",
     infer=layer_norm_second_spec,
+    rule=layer_norm_gradient_rule,
 )
 def layer_norm_gradient_gradient(
     op: Operator, dy: Array, mean: Array, std: Array, x: Array, *rest: Array
