@@ -8,7 +8,6 @@ import { memoized } from "./memoized";
 
 const NOWHERE = -1;
 
-type Places = ReturnType<typeof find>;
 
 /** The places of a trace. */
 export const placesOf = memoized(find);
