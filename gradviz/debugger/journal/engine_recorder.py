@@ -16,11 +16,13 @@ import numpy as np
 
 from ...program import GradientError, GradvizError, NetDef
 from ...program.events import About, Accumulated, Event, Failed, GradWritten, Ran, Seeded
+from ...program.net_halves import nets_of
 from ...program.wording import code, count_of, listed
 from ...runtime.watched import Journal, Limits, Progress, interrupted
 from .engine_rules import Broken, EngineRules
 from .gradient_shapes import Fit
 from .limits import agreed
+from .program_text import ProgramText
 from .recording import Recording
 
 BAD_EVENT = "bad_event"
@@ -106,7 +108,9 @@ def _kept(rules: EngineRules, count: int) -> EngineRules:
 
 def _fitting(rules: EngineRules, error: GradvizError | None, engine: str) -> tuple[EngineRules, GradvizError | None]:
     """The events up to the first that brings a gradient that does not fit its blob."""
-    fit = Fit(rules.events, rules.program.numbered())
+    operators = rules.program.operators
+    nets = nets_of(operators[: rules.forward], operators[rules.forward :], rules.events)
+    fit = Fit(rules.events, ProgramText(nets, rules.events), rules.program.numbered())
     for number, event in enumerate(rules.events):
         position = event.position if isinstance(event, Ran) else -1 if isinstance(event, Seeded) else None
         if position is not None:

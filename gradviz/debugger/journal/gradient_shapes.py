@@ -11,8 +11,8 @@ gradient that was given, is named here, before a later operator stumbles over wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,16 +22,31 @@ from ...operators.indexing import first_outside
 from ...operators.inference import described
 from ...operators.registry import Array
 from ...program import GradientError, GradvizError, RunError
-from ...program.events import Event, Played, RuleApplied, Seeded
+from ...program.events import Event, RuleApplied, Seeded, Visited
 from ...program.net_halves import Key
+from ...program.operator import parts_of
 from ...program.ssa import BlobVersion, Ssa
 from ...runtime.devices import current, device_of, moved
 from ...runtime.planning import infer, spec_of
 from ...runtime.shelf import Shelf
-from .expected_gradients import ExpectedGradient, expected_gradients
+from .program_text import ProgramText
+from .text import Writing
 
 Known = Mapping[Key, Array | ArraySpec | None]
 """Blob versions as far as they are known: arrays, or their shapes and dtypes."""
+
+
+class ExpectedGradient(NamedTuple):
+    """What a rule, or a gradient that was given, says is the gradient of `blob`.
+
+    Attributes:
+        parts: what it consists of: one writing, or indices and values.
+        at: the position after the event that says so.
+    """
+
+    blob: Writing
+    parts: Sequence[Writing]
+    at: int
 
 
 class Fit:
@@ -39,16 +54,40 @@ class Fit:
 
     Args:
         events: the events of the pass.
+        text: their statements.
         program: the forward operators, then the gradient operators, as they read at the end.
     """
 
-    def __init__(self, events: Sequence[Event], program: Sequence[Ssa[BlobVersion]]) -> None:
+    def __init__(self, events: Sequence[Event], text: ProgramText, program: Sequence[Ssa[BlobVersion]]) -> None:
+        self._events = events
+        self._text = text.outermost
         self._program = program
-        self._forward = sum(isinstance(event, Played) and not event.path for event in events)
-        self._rules = [event for event in events if isinstance(event, RuleApplied) and not event.path]
+        self._forward = len(self._text.forward)
+        # The operator after which all of a gradient is known -> what is expected then; -1: before the first.
         self._due: dict[int, list[ExpectedGradient]] = {}
-        for expected in expected_gradients(events, program):
-            self._due.setdefault(expected.due, []).append(expected)
+        for expected in self._expected():
+            due = max([self._writer(writing) for writing in (expected.blob, *expected.parts)])
+            self._due.setdefault(due, []).append(expected)
+
+    def _expected(self) -> Iterator[ExpectedGradient]:
+        for statement in self._text.forward:
+            for blob, parts in zip(statement.inputs, statement.sends, strict=False):
+                if parts is not None:
+                    yield ExpectedGradient(blob, parts, statement.visits[-1])
+        for (y, version), at in self._text.ys.items():
+            event = self._events[at - 1]
+            if isinstance(event, Seeded) and event.operator is None:
+                parts = [self._text.latest(name, at) for name in parts_of(event.gradient)]
+                # What an operator of the pass writes under the name of a given gradient is none that was given.
+                if all(part.statement is None or part.statement.role == "forward" for part in parts):
+                    yield ExpectedGradient(self._text.version(y, version), parts, at)
+
+    def _writer(self, writing: Writing) -> int:
+        """The operator that makes a writing; -1: it is there from outside."""
+        statement = writing.statement
+        if statement is None:
+            return -1
+        return statement.number if statement.role == "forward" else self._forward + statement.number
 
     def check(self, position: int, values: Mapping[Key, Array]) -> None:
         """Check the gradients that are known once operator `position` has run; -1: before the first.
@@ -60,9 +99,9 @@ class Fit:
         known: Known = values.entries if isinstance(values, Shelf) else values
         for expected in self._due.get(position, ()):
             self._check_shapes(expected, known)
-            blob = known.get(expected.blob)
-            if len(expected.parts) == 2 and blob is not None and expected.parts[0] in values:
-                outside = first_outside(values[expected.parts[0]], blob.shape[0])
+            blob = known.get(expected.blob.key)
+            if len(expected.parts) == 2 and blob is not None and expected.parts[0].key in values:
+                outside = first_outside(values[expected.parts[0].key], blob.shape[0])
                 if outside:
                     raise self._misfit(expected, known, f"index {outside}")
 
@@ -86,24 +125,25 @@ class Fit:
         position = error.operator_index
         if position is None or not isinstance(error, RunError):
             return error
-        for event in self._rules:
-            if 0 <= position - self._forward - event.position < len(event.operators):
-                return RunError(
-                    f"{error.message} This operator was made by {self._rule(event)}.",
-                    kind=error.kind,
-                    operator_index=position,
-                    blobs=error.blobs,
-                    ways_out=error.ways_out,
-                )
-        return error
+        place = position - self._forward
+        event = self._events[self._text.operators[place].made - 1] if 0 <= place < len(self._text.operators) else None
+        if not isinstance(event, RuleApplied):
+            return error
+        return RunError(
+            f"{error.message} This operator was made by {self._rule(event)}.",
+            kind=error.kind,
+            operator_index=position,
+            blobs=error.blobs,
+            ways_out=error.ways_out,
+        )
 
     def _check_shapes(self, expected: ExpectedGradient, known: Known) -> None:
-        blob, gradient = known.get(expected.blob), known.get(expected.parts[-1])
+        blob, gradient = known.get(expected.blob.key), known.get(expected.parts[-1].key)
         if blob is None or gradient is None:
             return
         wanted, it = blob.shape, "it"
         if len(expected.parts) == 2:
-            indices = known.get(expected.parts[0])
+            indices = known.get(expected.parts[0].key)
             if indices is None:
                 return
             if not blob.shape or indices.dtype.kind not in "iu":
@@ -118,34 +158,45 @@ class Fit:
         """Whether a gradient may have `dtype` although its blob has another: floating-point types may meet."""
         if dtype.kind != "f":
             return False
-        if isinstance(expected.event, Seeded):
-            blob = known.get(expected.blob)
+        event = self._events[expected.at - 1]
+        if isinstance(event, Seeded):
+            blob = known.get(expected.blob.key)
             return blob is not None and blob.dtype.kind == "f"
-        ssa = self._program[expected.event.index]
-        met = [*((blob.name, blob.version) for blob in (*ssa.reads, *ssa.writes)), *expected.arrived]
+        assert isinstance(event, RuleApplied)
+        ssa = self._program[event.index]
+        met = [*((blob.name, blob.version) for blob in (*ssa.reads, *ssa.writes)), *self._arrived(event.index)]
         return any(other is not None and other.dtype == dtype for other in map(known.get, met))
 
+    def _arrived(self, index: int) -> Iterator[Key]:
+        """What the gradients consist of that the rule of a forward operator was given."""
+        for at in self._text.forward[index].visits:
+            event = self._events[at - 1]
+            if isinstance(event, Visited):
+                names = (name for gradient in event.g_output for name in parts_of(gradient))
+                yield from (self._text.latest(name, at).key for name in names)
+
     def _misfit(self, expected: ExpectedGradient, known: Known, why: str) -> GradvizError:
-        blob = _shown(expected.blob, known)
-        gradient = " at rows ".join(_shown(part, known) for part in reversed(expected.parts))
-        event = expected.event
+        blob = _shown(expected.blob.key, known)
+        gradient = " at rows ".join(_shown(part.key, known) for part in reversed(expected.parts))
+        event = self._events[expected.at - 1]
         if not isinstance(event, RuleApplied):
+            y = expected.blob.name
             return RunError(
                 f"The gradient {gradient} that was given for {blob} does not fit: {why}.",
                 kind="shape_mismatch",
-                blobs=[*(name for name, _ in reversed(expected.parts)), event.y],
+                blobs=[*(part.name for part in reversed(expected.parts)), y],
                 ways_out=[
                     "Feed it again as it must be: one element for each of its blob, or one row for each index.",
-                    f"Give None for {event.y} to start from ones.",
+                    f"Give None for {y} to start from ones.",
                 ],
             )
         position = self._writer(expected.parts[-1])
-        made = "" if position is None else f" Operator #{position} {self._program[position]} wrote it."
+        wrote = "" if position < 0 else f" Operator #{position} {self._program[position]} wrote it."
         return GradientError(
-            f"The gradient {gradient} that {self._rule(event)} gives {blob} does not fit: {why}.{made}",
+            f"The gradient {gradient} that {self._rule(event)} gives {blob} does not fit: {why}.{wrote}",
             kind="rule_failed",
             operator_index=event.index,
-            blobs=[expected.parts[-1][0], expected.blob[0]],
+            blobs=[expected.parts[-1].name, expected.blob.name],
             ways_out=[
                 "Let the rule give each input a gradient of its shape and dtype, or a GradientSlice of its rows.",
                 "Where a kernel stretched an input, its gradient is summed over what was stretched.",
@@ -154,15 +205,6 @@ class Fit:
 
     def _rule(self, event: RuleApplied) -> str:
         return f"the gradient rule ({event.rule}) of {describe(self._program[event.index].op, event.index)}"
-
-    def _writer(self, key: Key) -> int | None:
-        """The operator that writes a version, None where it was fed."""
-        writers = (
-            position
-            for position, ssa in enumerate(self._program)
-            if any((blob.name, blob.version) == key for blob in ssa.writes)
-        )
-        return next(writers, None)
 
 
 def are_rows(indices: Array, values: Array, blob: Array) -> bool:

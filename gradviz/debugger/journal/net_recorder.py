@@ -29,6 +29,7 @@ from ...runtime.watched import (
 )
 from .gradient_shapes import Fit
 from .limits import Budget, Folder, agreed
+from .program_text import ProgramText
 from .recording import Recording
 from .undefined_blobs import complete
 
@@ -75,7 +76,7 @@ def record(
     _check_arguments(net, ys, workspace)
     if deduplicate is not None:
         check_aggregator(deduplicate)
-    with agreed(budget, spill, progress) as limits:
+    with agreed(budget, spill, progress) as limits, uncollected():
         return _recorded(net.copy(), ys, workspace, skip, deduplicate, limits)
 
 
@@ -90,8 +91,7 @@ def _recorded(
     ir = IR(net.ops, skip)
     events: list[Event] = []
     try:
-        with uncollected():
-            _generate(ir.backward_events(ys), events, limits)
+        _generate(ir.backward_events(ys), events, limits)
     except GradvizError as error:
         if not events:
             raise
@@ -104,7 +104,7 @@ def _recorded(
         merges = list(deduplication_events(outermost, operators, deduplicate))
         events += merges
         operators += [op for merge in merges for op in merge.operators]
-    obstacle = None
+    obstacle = text = None
     if workspace is None or isinstance(events[-1], Failed):
         if workspace is not None and not limits.interrupts.is_asked:
             obstacle = _obstacle_ahead(net.ops, workspace)
@@ -113,12 +113,13 @@ def _recorded(
         limits.pace.before = len(events)
         nets = nets_of(net.ops, operators[len(net.ops) :], events)
         execution = WatchedExecution(nets, limits)
-        obstacle = _run(execution, operators, workspace, events)
+        text = ProgramText(nets, events)
+        obstacle = _run(execution, operators, workspace, events, text)
         happened = (*events, *execution.events)
         journal = Journal("symbolic", net, ys, tuple(operators), happened, execution.values, _summary, lambda _: nets)
         journal = journal._replace(runs=execution.runs)
     journal = journal._replace(skip=skip, deduplicate=deduplicate, obstacle=obstacle)
-    return Recording(lambda: journal, limits.store)
+    return Recording(lambda: journal, limits.store, text)
 
 
 def _generate(generator: Iterator[Event], events: list[Event], limits: Limits) -> None:
@@ -153,15 +154,19 @@ def _check_arguments(net: object, ys: object, workspace: object) -> None:
 
 
 def _run(
-    execution: WatchedExecution, operators: list[Operator], workspace: Workspace, generation: Sequence[Event]
+    execution: WatchedExecution,
+    operators: list[Operator],
+    workspace: Workspace,
+    generation: Sequence[Event],
+    text: ProgramText,
 ) -> GradvizError | None:
-    """Run `operators`, all of the net of `execution`, on the blobs of `workspace`.
+    """Run `operators`, all of the net of `execution`, on the blobs of `workspace`; `text` is that of their generation.
 
     Each gradient is held against its blob when it is there. Returns what keeps them from being run at all, if anything
     does.
     """
     blobs = _blobs(workspace)
-    fit = Fit(generation, execution.net.program)
+    fit = Fit(generation, text, execution.net.program)
     try:
         ready = _planned(operators, blobs, workspace.device, fit)
         started = execution.start({name: blobs[name] for name in (*ready.external, *_given(generation, operators))})

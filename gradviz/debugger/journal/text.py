@@ -87,10 +87,13 @@ class Statement:
         nets: the nested nets that it runs, by the argument that holds them.
         visits: of a forward operator the positions of the events in which the pass comes to it, asks its rule or goes
             by.
+        sends: of a forward operator what the gradient of each input consists of that its rule gave; None: it gave none.
         ran: the position after its run; None: it was never run, or it is in a nested net, which may run often.
     """
 
-    __slots__ = ("former", "inputs", "made", "net", "nets", "number", "of", "op", "outputs", "ran", "role", "visits")
+    __slots__ = (
+        "former", "inputs", "made", "net", "nets", "number", "of", "op", "outputs", "ran", "role", "sends", "visits",
+    )  # fmt: skip
 
     def __init__(self, net: NetText, number: int, role: Role, op: Operator, of: int | None, made: int) -> None:
         self.net = net
@@ -104,6 +107,7 @@ class Statement:
         self.former: tuple[tuple[int, Operator, list[Writing]], ...] = ()
         self.nets: dict[str, NetText] = {}
         self.visits: tuple[int, ...] = ()
+        self.sends: Sequence[Sequence[Writing] | None] = ()
         self.ran: int | None = None
 
     @property
@@ -244,11 +248,13 @@ class NetText:
         """The operators of a rule, and one statement for the gradients that pass through."""
         forward = self.forward[event.index]
         statements = [self._backward(_role_of_rule(op, forward.op), op, event.index, at) for op in event.operators]
+        forward.visits += (at,)
+        forward.sends = [None if gradient is None else self.now(gradient) for gradient in event.g_input]
         written = {name for op in event.operators for name in op.outputs}
         passed = [
-            (blob, gradient)
-            for blob, gradient in zip(forward.inputs, event.g_input, strict=False)
-            if gradient is not None and written.isdisjoint(parts_of(gradient))
+            (blob, parts)
+            for blob, parts in zip(forward.inputs, forward.sends, strict=False)
+            if parts is not None and written.isdisjoint([part.name for part in parts])
         ]
         if passed:
             statements.append(self._passed(event.index, passed, at))
@@ -319,6 +325,13 @@ class NetText:
         place = bisect_right(writings, position, key=_written) if called is None else 0
         return writings[place - 1] if place else Writing(name, 0, None)
 
+    def now(self, gradient: Gradient) -> list[Writing]:
+        """The writings that a gradient consists of, as far as the text has been followed."""
+        return [
+            self.writings[name][-1] if self.writings.get(name) else Writing(name, 0, None)
+            for name in parts_of(gradient)
+        ]
+
     def version(self, name: str, version: int) -> Writing:
         """What is called so in the end; what nobody writes or reads is from outside."""
         writings = self.writings.get(name, ())
@@ -333,11 +346,10 @@ class NetText:
         writings = self.writings.get(name, ())
         return writings[version] if version < len(writings) else None
 
-    def _passed(self, index: int, passed: Sequence[tuple[Writing, Gradient]], at: int) -> Statement:
+    def _passed(self, index: int, passed: Sequence[tuple[Writing, Sequence[Writing]]], at: int) -> Statement:
         statement = Statement(self, index, "passed", self.forward[index].op, index, at)
         statement.outputs = list(dict.fromkeys(blob for blob, _ in passed))
-        names = dict.fromkeys(name for _, gradient in passed for name in parts_of(gradient))
-        statement.inputs = [self.latest(name) for name in names]
+        statement.inputs = list({part.name: part for _, parts in passed for part in parts}.values())
         for gradient in statement.inputs:
             gradient.readers.append(statement)
         self.backward.append(statement)
