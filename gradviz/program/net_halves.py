@@ -6,6 +6,7 @@ The backward pass of a nested net goes on counting the versions of its forward n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from .control_flow import NETS, kept_inputs, nested_nets, take_apart
 from .events import Event, RuleApplied
@@ -28,7 +29,6 @@ class Part:
     """The forward or the backward half of a net, ready to be followed while it runs.
 
     Attributes:
-        reads: the versions that it finds when it begins.
         steps: its operators with their versions.
     """
 
@@ -37,15 +37,18 @@ class Part:
             (ssa.op, ssa.in_versions, ssa.out_versions, [(blob.name, blob.version) for blob in ssa.writes])
             for ssa in program
         ]
-        written: dict[str, int] = {}
-        reads: dict[Key, None] = {(name, 0): None for name in initial}
-        for ssa in program:
-            kept = [(name, 0) for name in kept_inputs(ssa.op)]
-            for name, version in [*((blob.name, blob.version) for blob in ssa.reads), *kept]:
-                if name not in written:
-                    reads[name, version] = None
-            written |= {blob.name: blob.version for blob in ssa.writes}
-        self.reads = list(reads)
+        self._initial = initial
+
+    @cached_property
+    def reads(self) -> list[Key]:
+        """The versions that it finds when it begins."""
+        written: set[str] = set()
+        reads: dict[Key, None] = {(name, 0): None for name in self._initial}
+        for op, versions, _, writes in self.steps:
+            found = [*zip(op.inputs, versions, strict=True), *((name, 0) for name in kept_inputs(op))]
+            reads.update(dict.fromkeys([key for key in found if key[0] not in written]))
+            written.update(name for name, _ in writes)
+        return list(reads)
 
 
 class NetHalves:
@@ -103,15 +106,16 @@ def nets_of(forward: Sequence[Operator], backward: Sequence[Operator], events: I
         forward, backward: the forward operators, and the gradient operators as they read at the end.
         events: those of the pass.
     """
-    makers = {
-        (event.path, position): event.index
-        for event in events
-        if type(event) is RuleApplied
-        for position, op in enumerate(event.operators, event.position)
-        if op.type in NETS
-    }
     outermost = NetHalves((), "", "", forward, backward)
-    _fill(outermost, makers, len(forward), ())
+    if any(op.type in NETS for op in (*forward, *backward)):
+        makers = {
+            (event.path, position): event.index
+            for event in events
+            if type(event) is RuleApplied
+            for position, op in enumerate(event.operators, event.position)
+            if op.type in NETS
+        }
+        _fill(outermost, makers, len(forward), ())
     return outermost
 
 

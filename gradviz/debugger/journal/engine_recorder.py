@@ -22,7 +22,6 @@ from ...runtime.watched import Journal, Limits, Progress, interrupted
 from .engine_rules import Broken, EngineRules
 from .gradient_shapes import Fit
 from .limits import agreed
-from .program_text import ProgramText
 from .recording import Recording
 
 BAD_EVENT = "bad_event"
@@ -110,7 +109,7 @@ def _fitting(rules: EngineRules, error: GradvizError | None, engine: str) -> tup
     """The events up to the first that brings a gradient that does not fit its blob."""
     operators = rules.program.operators
     nets = nets_of(operators[: rules.forward], operators[rules.forward :], rules.events)
-    fit = Fit(rules.events, ProgramText(nets, rules.events), rules.program.numbered())
+    fit = Fit(rules.events, nets, is_table=False)
     for number, event in enumerate(rules.events):
         position = event.position if isinstance(event, Ran) else -1 if isinstance(event, Seeded) else None
         if position is not None:

@@ -12,6 +12,7 @@ gradient that was given, is named here, before a later operator stumbles over wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,14 +24,14 @@ from ...operators.inference import described
 from ...operators.registry import Array
 from ...program import GradientError, GradvizError, RunError
 from ...program.events import Event, RuleApplied, Seeded, Visited
-from ...program.net_halves import Key
+from ...program.net_halves import Key, NetHalves
 from ...program.operator import parts_of
 from ...program.ssa import BlobVersion, Ssa
 from ...runtime.devices import current, device_of, moved
 from ...runtime.planning import infer, spec_of
 from ...runtime.shelf import Shelf
 from .program_text import ProgramText
-from .text import Writing
+from .text import NetText, Writing
 
 Known = Mapping[Key, Array | ArraySpec | None]
 """Blob versions as far as they are known: arrays, or their shapes and dtypes."""
@@ -54,26 +55,40 @@ class Fit:
 
     Args:
         events: the events of the pass.
-        text: their statements.
-        program: the forward operators, then the gradient operators, as they read at the end.
+        nets: the operators as they read at the end.
+        is_table: whether the rules are those of the operator table. What those of this package give is not checked:
+            tests hold that it fits.
     """
 
-    def __init__(self, events: Sequence[Event], text: ProgramText, program: Sequence[Ssa[BlobVersion]]) -> None:
+    def __init__(self, events: Sequence[Event], nets: NetHalves, *, is_table: bool = True) -> None:
         self._events = events
-        self._text = text.outermost
-        self._program = program
-        self._forward = len(self._text.forward)
+        self._nets = nets
+        self._program = nets.program
+        self._forward = len(nets.forward)
         # The operator after which all of a gradient is known -> what is expected then; -1: before the first.
         self._due: dict[int, list[ExpectedGradient]] = {}
-        for expected in self._expected():
-            due = max([self._writer(writing) for writing in (expected.blob, *expected.parts)])
-            self._due.setdefault(due, []).append(expected)
+        types = {op.type for op in nets.forward}
+        self._checked = {type for type in types if not is_table or not _is_ours(type)}
+        if self._checked or any(isinstance(event, Seeded) and event.operator is None for event in events):
+            for expected in self._expected():
+                due = max([self._writer(writing) for writing in (expected.blob, *expected.parts)])
+                self._due.setdefault(due, []).append(expected)
+
+    @cached_property
+    def text(self) -> ProgramText:
+        """The statements of the pass."""
+        return ProgramText(self._nets, self._events)
+
+    @property
+    def _text(self) -> NetText:
+        return self.text.outermost
 
     def _expected(self) -> Iterator[ExpectedGradient]:
         for statement in self._text.forward:
-            for blob, parts in zip(statement.inputs, statement.sends, strict=False):
-                if parts is not None:
-                    yield ExpectedGradient(blob, parts, statement.visits[-1])
+            if statement.op.type in self._checked:
+                for blob, parts in zip(statement.inputs, statement.sends, strict=False):
+                    if parts is not None:
+                        yield ExpectedGradient(blob, parts, statement.visits[-1])
         for (y, version), at in self._text.ys.items():
             event = self._events[at - 1]
             if isinstance(event, Seeded) and event.operator is None:
@@ -205,6 +220,11 @@ class Fit:
 
     def _rule(self, event: RuleApplied) -> str:
         return f"the gradient rule ({event.rule}) of {describe(self._program[event.index].op, event.index)}"
+
+
+def _is_ours(type: str) -> bool:
+    known = lookup(type)
+    return known is not None and known.is_rule_ours
 
 
 def are_rows(indices: Array, values: Array, blob: Array) -> bool:

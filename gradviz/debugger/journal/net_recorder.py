@@ -29,7 +29,6 @@ from ...runtime.watched import (
 )
 from .gradient_shapes import Fit
 from .limits import Budget, Folder, agreed
-from .program_text import ProgramText
 from .recording import Recording
 from .undefined_blobs import complete
 
@@ -104,7 +103,7 @@ def _recorded(
         merges = list(deduplication_events(outermost, operators, deduplicate))
         events += merges
         operators += [op for merge in merges for op in merge.operators]
-    obstacle = text = None
+    obstacle = None
     if workspace is None or isinstance(events[-1], Failed):
         if workspace is not None and not limits.interrupts.is_asked:
             obstacle = _obstacle_ahead(net.ops, workspace)
@@ -113,13 +112,12 @@ def _recorded(
         limits.pace.before = len(events)
         nets = nets_of(net.ops, operators[len(net.ops) :], events)
         execution = WatchedExecution(nets, limits)
-        text = ProgramText(nets, events)
-        obstacle = _run(execution, operators, workspace, events, text)
+        obstacle = _run(execution, operators, workspace, events)
         happened = (*events, *execution.events)
         journal = Journal("symbolic", net, ys, tuple(operators), happened, execution.values, _summary, lambda _: nets)
         journal = journal._replace(runs=execution.runs)
     journal = journal._replace(skip=skip, deduplicate=deduplicate, obstacle=obstacle)
-    return Recording(lambda: journal, limits.store, text)
+    return Recording(lambda: journal, limits.store)
 
 
 def _generate(generator: Iterator[Event], events: list[Event], limits: Limits) -> None:
@@ -154,19 +152,15 @@ def _check_arguments(net: object, ys: object, workspace: object) -> None:
 
 
 def _run(
-    execution: WatchedExecution,
-    operators: list[Operator],
-    workspace: Workspace,
-    generation: Sequence[Event],
-    text: ProgramText,
+    execution: WatchedExecution, operators: list[Operator], workspace: Workspace, generation: Sequence[Event]
 ) -> GradvizError | None:
-    """Run `operators`, all of the net of `execution`, on the blobs of `workspace`; `text` is that of their generation.
+    """Run `operators`, all of the net of `execution`, on the blobs of `workspace`.
 
     Each gradient is held against its blob when it is there. Returns what keeps them from being run at all, if anything
     does.
     """
     blobs = _blobs(workspace)
-    fit = Fit(generation, text, execution.net.program)
+    fit = Fit(generation, execution.net)
     try:
         ready = _planned(operators, blobs, workspace.device, fit)
         started = execution.start({name: blobs[name] for name in (*ready.external, *_given(generation, operators))})

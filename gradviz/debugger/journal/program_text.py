@@ -46,20 +46,8 @@ class ProgramText:
         self._net = net
         self._halves = {inner.path: inner for inner in net}
         self._nets: dict[tuple[str, ...], NetText] = {(): self.outermost}
-        self._position = 0
-        self.follow(events)
-
-    def follow(self, events: Iterable[Event]) -> None:
-        """Take in what happened next."""
-        at = self._position
-        for at, event in enumerate(events, self._position + 1):
+        for at, event in enumerate(events, 1):
             self._add(event, at)
-        self._position = at
-
-    @property
-    def position(self) -> int:
-        """How many events have been taken in."""
-        return self._position
 
     def net(self, path: tuple[str, ...]) -> NetText:
         """The statements of the net at a path, without iterations."""

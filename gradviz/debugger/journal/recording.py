@@ -25,15 +25,11 @@ class Recording:
 
     Args:
         journal: gives what the engine hands on, when it is first looked at.
-        text: the text of the program, as far as it has been followed already.
     """
 
-    def __init__(
-        self, journal: Callable[[], Journal], store: Store | None = None, text: ProgramText | None = None
-    ) -> None:
+    def __init__(self, journal: Callable[[], Journal], store: Store | None = None) -> None:
         self.store = store
         self._read = journal
-        self._text = text
 
     @cached_property
     def _journal(self) -> Journal:
@@ -126,10 +122,7 @@ class Recording:
     def text(self) -> ProgramText:
         """The statements of every net, and what each writing is called at each position."""
         with uncollected():
-            if self._text is None:
-                return ProgramText(self.nets, self.events)
-            self._text.follow(self.events[self._text.position :])
-            return self._text
+            return ProgramText(self.nets, self.events)
 
     def run_at(self, path: str) -> Run | None:
         """The run at a path, ``"2.loop_net[3]/0.net"``; None: there was none."""
