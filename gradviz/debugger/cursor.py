@@ -1,11 +1,16 @@
 """The cursor: a position in a recording, the verbs that move it, and questions about what is there."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program.events import Event, Failed
 from ..runtime.devices import guarded
 from .answers import Questions
-from .steering import Marks, find_value, no_value
+from .journal import Key
+from .steering import Marks, no_value
 from .telling import reminder
 
 
@@ -77,14 +82,36 @@ class Cursor(Questions, Marks):
         Raises:
             CursorError: ``not_computed`` when it was never fed or executed, or the recording was read from a file.
         """
-        frame = self._places.frame(self._position)
-        found = None if self._recording is None else find_value(self._recording, blob, frame)
+        found = next((one for values, name in self._values(blob) if (one := _value(values, name)) is not None), None)
         if found is None:
             has_stopped = isinstance(self.events[-1], Failed)
             obstacle = self._trace.obstacle
             raise no_value(blob, is_read=self._recording is None, has_stopped=has_stopped, obstacle=obstacle)
         return guarded(found)
 
+    def _values(self, blob: str) -> Iterator[tuple[Mapping[Key, Array], str]]:
+        """The values among which a blob is looked for, the nearest first, and what it is called there."""
+        recording = self._recording
+        if recording is None:
+            return
+        path, colon, name = blob.rpartition(":")
+        if colon and (run := recording.run_at(path)) is not None:
+            yield run.values, name
+            return
+        frame = self._here.run
+        while frame is not None:
+            yield recording.runs[frame].values, blob
+            frame = recording.runs[frame].around
+        yield recording.values, blob
+
     def __repr__(self) -> str:
         where = f"<{type(self).__name__} {self.name!r} at event {self._position} / {len(self)}>"
         return "\n".join(filter(None, [where, self.narration, reminder(self._trace, self._position)]))
+
+
+def _value(values: Mapping[Key, Array], blob: str) -> Array | ScopeStack | None:
+    """The value of a version, of a name that of its last one; None: it was not computed."""
+    name, _, version = blob.rpartition("@")
+    if not name:
+        name, version = blob, str(max((number for known, number in values if known == blob), default=0))
+    return values.get((name, int(version))) if version.isdigit() else None

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from ..document import TraceError
-from ..steering import Placed, bad_argument
+from ..steering import Placed, bad_argument, saved_recording
 from . import check, diff, ledger, numbers, paths, provenance, state, store, versions, why_none
 from .check import CheckView
 from .diff import DiffView
@@ -19,7 +19,6 @@ from .numbers import NumbersView
 from .paths import PathsView
 from .provenance import FACTOR, ProvenanceView
 from .recorded import Recorded
-from .saved import saved_recording
 from .state import StateView
 from .store import StoreView
 from .versions import VersionsView

@@ -3,10 +3,9 @@
 from .breakpoints import Breakpoint
 from .conditions import ConditionError
 from .faults import CursorError, bad_argument, no_value, unknown
-from .marks import Marks, Stop
 from .places import path_of
-from .position import Placed
-from .scopes import find_ledger, find_value
+from .position import Marks, Placed, Stop
+from .saved import saved_recording
 from .watches import Watch
 
 __all__ = [
@@ -18,9 +17,8 @@ __all__ = [
     "Stop",
     "Watch",
     "bad_argument",
-    "find_ledger",
-    "find_value",
     "no_value",
     "path_of",
+    "saved_recording",
     "unknown",
 ]

@@ -7,7 +7,7 @@ first `ignore` occurrences do not count; of the others each `every`-th is a hit.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 from msgspec.structs import replace
@@ -159,10 +159,6 @@ class Breakpoints(MarkedList[Breakpoint, BreakpointEntry]):
     CAPTION = "Breakpoints"
     COLUMNS = ("", "breakpoint", "hits", "first", "state")
     EMPTY = "No breakpoints. session.break_on(...) sets one."
-
-    def __init__(self, finder: Callable[[], Finder], entries: Iterable[BreakpointEntry] = ()) -> None:
-        super().__init__(entries)
-        self._finder = finder
 
     def add(self, entry: BreakpointEntry) -> Breakpoint:
         """Set a breakpoint; its id is given here.

@@ -1,12 +1,13 @@
-"""A list of what a person marked in a recording: made when it is looked at, and observed."""
+"""A list of what a person marked in a recording, which says when it changes."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from html import escape
 from typing import ClassVar, Generic, Protocol, TypeVar, overload
+
+from .occurrences import Finder
 
 
 class Mark(Protocol):
@@ -21,20 +22,24 @@ class Mark(Protocol):
 E = TypeVar("E")
 M = TypeVar("M", bound=Mark)
 
-Observer = Callable[[], None]
-
 
 class MarkedList(Sequence[M], Generic[M, E]):
-    """Marks in the order in which they were set, each made of an entry as a document has it."""
+    """Marks in the order in which they were set, each made of an entry as a document has it.
+
+    Args:
+        finder: reads the texts of marks; to make one takes a while, which a list without marks does without.
+        changed: is called after each change.
+    """
 
     CAPTION: ClassVar[str]
     COLUMNS: ClassVar[tuple[str, ...]]
     EMPTY: ClassVar[str]
     """What is said where there are none."""
 
-    def __init__(self, entries: Iterable[E]) -> None:
-        self._entries = list(entries)
-        self._observers: list[Observer] = []
+    def __init__(self, finder: Callable[[], Finder], changed: Callable[[], None], entries: Iterable[E] = ()) -> None:
+        self._finder = finder
+        self.changed = changed
+        self._list = [self.made(entry) for entry in entries]
 
     @abstractmethod
     def made(self, entry: E) -> M:
@@ -48,15 +53,10 @@ class MarkedList(Sequence[M], Generic[M, E]):
         """The mark of the list that goes on under `entry`; None: there is none."""
         return next((one for one in self if one.entry == entry), None)
 
-    @cached_property
-    def _list(self) -> list[M]:
-        return [self.made(entry) for entry in self._entries]
-
     @property
     def entries(self) -> list[E]:
         """All as a document has them; set, they are those that are there, and marks that go on stay the same."""
-        # To look at a recording takes a while: marks that nobody asked for are not made.
-        return [one.entry for one in self._list] if "_list" in self.__dict__ else list(self._entries)  # type: ignore[misc]
+        return [one.entry for one in self._list]  # type: ignore[misc]
 
     @entries.setter
     def entries(self, entries: Sequence[E]) -> None:
@@ -80,16 +80,6 @@ class MarkedList(Sequence[M], Generic[M, E]):
     def clear(self) -> None:
         """Take all out."""
         self.entries = []
-
-    def observe(self, observer: Observer) -> Callable[[], None]:
-        """Call `observer()` after each change; the function returned ends that."""
-        self._observers.append(observer)
-        return lambda: self._observers.remove(observer)
-
-    def changed(self) -> None:
-        """Tell the observers."""
-        for observer in tuple(self._observers):
-            observer()
 
     @overload
     def __getitem__(self, index: int) -> M: ...

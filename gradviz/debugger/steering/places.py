@@ -95,14 +95,6 @@ class Places:
         assert isinstance(event, EnteredSubnet)
         return (*event.path, element(event.index, event.argument, event.iteration))
 
-    def frame(self, position: int) -> int | None:
-        """The run of a nested net at `position`, None in the outermost net or while the pass is generated."""
-        return self._trace().events[position - 1].frame if position else None
-
-    def subnet(self, position: int) -> str | None:
-        """The nested net at `position`, None for the outermost one."""
-        return self._trace().events[position - 1].subnet if position else None
-
     def find(self, target: str, position: int) -> int | None:
         """The first position behind `position` whose event is about `target`; None: there is none."""
         return after(self.words.get(target, ()), position)

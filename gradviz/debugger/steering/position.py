@@ -1,4 +1,4 @@
-"""A position in a recording: what verbs, questions and breakpoints stand on.
+"""A position in a recording, what a person marks there, and the moves to what is marked or named.
 
 Position p means that p events have happened; the current event is the p-th, and at 0 nothing has happened yet.
 Moving never runs anything again.
@@ -6,19 +6,28 @@ Moving never runs anything again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from operator import eq
-from typing import Any, overload
+from typing import Any, Literal
 
-from msgspec.structs import replace
+import msgspec
 
-from ...program.events import Event, from_dict
-from ..document import Trace, described
+from ...program.errors import shorten
+from ...program.events import Event
+from ...program.spelling import get_close_matches
+from ..document import BreakpointEntry, Marked, Trace
 from ..journal import Progress, Recording
 from ..telling import document
-from .places import Places, path_of
+from .breakpoints import Breakpoint, Breakpoints
+from .conditions import ConditionError
+from .faults import CursorError, bad_argument
+from .marked_list import table
+from .occurrences import Finder, Occurrences
+from .places import Places, after, before, other_clock
+from .rows import Rows
+from .saved import SavedEvents
+from .watches import Watch, Watches
 
 
 class Placed:
@@ -100,56 +109,224 @@ class Placed:
         return lambda: self._observers.remove(observer)
 
 
-class SavedEvents(Sequence[Event]):
-    """Every event of `trace`, first to last. `told`: those that its details describe, where they have been read."""
+class Stop(msgspec.Struct, frozen=True):
+    """Why a run ends at a position.
 
-    def __init__(self, trace: Trace, told: Sequence[Event] | None = None) -> None:
-        self._trace = trace
-        self._told = told
-        self._made: dict[int, Event] = {}
+    Attributes:
+        reason: ``breakpoint``, or ``end`` and ``start`` of the recording.
+        breakpoint: the first that stops there.
+        value: what its condition asks about: ``norm of h_grad@0 = 12.5``; empty where it has none.
+    """
 
-    def __len__(self) -> int:
-        return len(self._trace.events)
+    position: int
+    reason: Literal["breakpoint", "end", "start"]
+    breakpoint: Breakpoint | None = None
+    value: str = ""
 
-    @overload
-    def __getitem__(self, index: int) -> Event: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Event, ...]: ...
-    def __getitem__(self, index: int | slice) -> Event | tuple[Event, ...]:
-        if isinstance(index, slice):
-            return tuple(self[number] for number in range(*index.indices(len(self))))
-        number = range(len(self))[index]
-        if number not in self._made:
-            self._made[number] = self._read(number)
-        return self._made[number]
+    def __repr__(self) -> str:
+        if self.breakpoint is None:
+            return f"the {self.reason} of the recording"
+        value = f", {self.value}" if self.value else ""
+        return f"breakpoint {self.breakpoint.id} at event {self.position}: {self.breakpoint.on}{value}"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
 
-    def _read(self, number: int) -> Event:
-        """The event as it was recorded: what the document says once for all iterations of a loop is put back."""
-        event = self._trace.events[number]
-        told = from_dict(described(event)) if self._told is None else self._told[number]
-        back: dict[str, Any] = {}
-        if event.phase == "run" and event.kind != "Failed":
-            back["path"] = self._path(number)
-        if event.kind == "Ran":
-            back["seconds"] = event.seconds
-        if event.phase == "run" and event.kind in ("EnteredSubnet", "LeftSubnet"):
-            back["iteration"] = self._trace.frames[self._passed(number)].iteration
-        return replace(told, **back) if back else told
+class Log(list[tuple[int, str]]):
+    """What log points have said by now: positions and messages."""
 
-    def _passed(self, number: int) -> int:
-        """The frame that an event enters or leaves."""
-        event = self._trace.events[number]
-        frame = event.frame if event.kind == "EnteredSubnet" else self._trace.events[number - 1].frame
-        assert frame is not None
-        return frame
+    def __repr__(self) -> str:
+        return "\n".join(f"event {position}: {message}" for position, message in self) or "No message yet."
 
-    def _path(self, number: int) -> tuple[str, ...]:
-        """The path of the net in which an event happened; that of an entered net is one step on."""
-        event = self._trace.events[number]
-        frame = event.frame
-        if event.kind == "EnteredSubnet" and frame is not None:
-            frame = self._trace.frames[frame].around
-        return () if frame is None else path_of(self._trace, frame)
+    def _repr_html_(self) -> str:
+        return table("Messages", (), ((str(at), message) for at, message in self)) if self else f"<p>{self!r}</p>"
+
+
+class Marks(Placed):
+    """Breakpoints, watches and the verbs that move to what they or a text mean."""
+
+    @cached_property
+    def _finder(self) -> Finder:
+        return Finder(Rows(self._trace), self._places)
+
+    @cached_property
+    def breakpoints(self) -> Breakpoints:
+        """The breakpoints, in the order in which they were set."""
+        return Breakpoints(lambda: self._finder, self._changed, self._saved_marks.breakpoints)
+
+    @cached_property
+    def watches(self) -> Watches:
+        """What is watched, in the order in which it was asked for."""
+        return Watches(lambda: self._finder, self._changed, self._saved_marks.watches, lambda: self._position)
+
+    @property
+    def _saved_marks(self) -> Marked:
+        """The marks that a document brings: that of a recording has none, and need not be made to know that."""
+        if self._recording is not None:
+            return Marked()
+        return Marked(breakpoints=self._trace.breakpoints, watches=self._trace.watches)
+
+    @property
+    def marks(self) -> Marked:
+        """All breakpoints and watches as a document has them; may be set."""
+        if self.__dict__.keys().isdisjoint(("breakpoints", "watches")):
+            return self._saved_marks  # nobody has looked at them
+        return Marked(breakpoints=self.breakpoints.entries, watches=self.watches.entries)
+
+    @marks.setter
+    def marks(self, marks: Marked) -> None:
+        self.breakpoints.entries = marks.breakpoints
+        self.watches.entries = marks.watches
+
+    def observe_marks(self, observer: Callable[[Any], None]) -> Callable[[], None]:
+        """Call `observer(self)` after each change of breakpoints or watches; the function returned ends that."""
+        self._mark_observers.append(observer)
+        return lambda: self._mark_observers.remove(observer)
+
+    @cached_property
+    def _mark_observers(self) -> list[Callable[[Any], None]]:
+        return []
+
+    def _changed(self) -> None:
+        for observer in tuple(self._mark_observers):
+            observer(self)
+
+    def break_on(
+        self, on: str, *, when: str | None = None, log: str | None = None, ignore: int = 0, every: int = 1
+    ) -> Breakpoint:
+        """Set a breakpoint: `continue_` and `reverse_continue` stop where it happens.
+
+        Args:
+            on: a target of `run_to`: an operator (``"#3"``) or its type (``"FC"``), a blob (``"x"``), an event
+                (``"Accumulated"``), a nested net or an iteration; a version (``"x@1"``), where it is written;
+                ``"accumulation"``, ``"sparse meets dense"``, ``"device change"``, ``"NaN"``, ``"Inf"``,
+                ``"subnormal"``, or one of these three with ``"appears"`` behind: in what an operator writes, and in
+                nothing that it reads; a condition: ``"norm > 10"``, ``"h_grad.max > 1"``, ``"n >= 3"``, ``"op in
+                ['FC', 'Conv'] and nan > 0"``; or a target, ``if`` and a condition.
+            when: a condition that has to hold too; the same as ``if`` in `on`.
+            log: a message with conditions between braces, ``"norm {norm}"``. It is added to `log` and nothing stops.
+            ignore: so many of the first occurrences do not count.
+            every: of those that count, each so many-th.
+
+        Raises:
+            ConditionError: `on`, `when` or `log` is malformed; the error shows where.
+            CursorError: ``bad_argument``.
+        """
+        if not isinstance(on, str):
+            raise bad_argument("on", on, "a target or a condition, as text")
+        if not isinstance(ignore, int) or ignore < 0:
+            raise bad_argument("ignore", ignore, "how many of the first occurrences do not count, 0 or more")
+        if not isinstance(every, int) or every < 1:
+            raise bad_argument("every", every, "a number from 1 on: every so many-th occurrence counts")
+        text = on if when is None else f"{on} if {when}"
+        return self.breakpoints.add(BreakpointEntry(id=1, on=text, log=log, ignore=ignore, every=every))
+
+    def watch(self, on: str) -> Watch:
+        """Watch an expression about blobs: a version (``"x@1"``), a blob (``"x"``), ``"norm(x)"``, ``"h.max / 2"``.
+
+        Raises:
+            ConditionError: it is malformed; the error shows where.
+        """
+        if not isinstance(on, str):
+            raise bad_argument("on", on, "a blob or an expression, as text")
+        return self.watches.add(on)
+
+    def continue_(self) -> Event | None:
+        """Move forward to the next breakpoint, else to the end; `stopped` says why."""
+        found = [position for one in self._stopping if (position := after(one.hits, self._position)) is not None]
+        return self.move_to(min(found, default=len(self)))
+
+    def reverse_continue(self) -> Event | None:
+        """Move back to the last breakpoint before this position, else to the start; `stopped` says why."""
+        found = [position for one in self._stopping if (position := before(one.hits, self._position)) is not None]
+        return self.move_to(max(found, default=0))
+
+    @property
+    def _stopping(self) -> Iterator[Breakpoint]:
+        return (one for one in self.breakpoints if one.stops)
+
+    @property
+    def stopped(self) -> Stop | None:
+        """Why `continue_` or `reverse_continue` ends at this position; None: it would not."""
+        position = self._position
+        for one in self._stopping:
+            if after(one.hits, position - 1) == position:
+                return Stop(position, "breakpoint", one, one.told(position))
+        if position in (0, len(self)):
+            return Stop(position, "start" if position == 0 else "end")
+        return None
+
+    @property
+    def log(self) -> Log:
+        """What log points have said up to this position, in the order of events."""
+        points = [one for one in self.breakpoints if one.enabled]
+        return Log(sorted(message for one in points for message in one.messages(self._position)))
+
+    def run_to(self, target: str | int) -> Event | None:
+        """Move forward to the next event that `target` names.
+
+        Args:
+            target: an operator (``"#3"``) or operator type, a blob (``"x"``) or version (``"x@1"``), an event's name
+                (``"Accumulated"``), ``"NaN"`` or ``"Inf"`` where an operator ran; a nested net (``"2.loop_net"``), a
+                run of it (``"2.loop_net[3]"``, ``"2.loop_net[3]/0.net"``) or an ``"iteration 3"``; any other text
+                that `break_on` takes, as ``"next accumulation"`` or ``"norm > 10"``; or a position. Blobs of nested
+                nets are found by their names there.
+
+        Raises:
+            CursorError: ``not_found``; the position stays. ConditionError: a condition is malformed.
+        """
+        if isinstance(target, int):
+            return self._go_to(target)
+        position = self._places.find(target, self._position) or after(
+            self._occurrences(target).positions, self._position
+        )
+        if position is None:
+            raise self._not_found(target)
+        return self.move_to(position)
+
+    def run_back_to(self, target: str | int) -> Event | None:
+        """Move back to the last event before this position that `target` names, as in `run_to`.
+
+        Raises:
+            CursorError: ``not_found``; the position stays.
+        """
+        if isinstance(target, int):
+            return self._go_to(target)
+        found = self._places.find_back(target, self._position) or before(
+            self._occurrences(target, is_back=True).positions, self._position
+        )
+        if found is None:
+            raise self._not_found(target, is_back=True)
+        return self.move_to(found)
+
+    def _go_to(self, position: int) -> Event | None:
+        if not 0 <= position <= len(self):
+            raise CursorError(
+                f"There is no position {position}.", kind="not_found", ways_out=[f"Positions go from 0 to {len(self)}."]
+            )
+        return self.move_to(position)
+
+    def _occurrences(self, target: str, *, is_back: bool = False) -> Occurrences:
+        try:
+            return self._finder.find(target)
+        except ConditionError as error:
+            if any(sign in target for sign in "<>="):
+                raise
+            raise self._not_found(target, is_back=is_back) from error
+
+    def other_clock(self) -> Event | None:
+        """From the event that made an operator to the one that ran it, and from there back.
+
+        Raises:
+            CursorError: ``not_found`` where the event is about no operator; ``not_computed`` where it was never run.
+        """
+        return self.move_to(other_clock(self._trace, self._position))
+
+    def _not_found(self, target: object, *, is_back: bool = False) -> CursorError:
+        text = str(target)
+        known = self._places.words
+        ways_out = ["Targets: an operator (#3) or type (FC), a blob (x) or version (x@1), an event (Accumulated)."]
+        if text in known:
+            ways_out.insert(0, "It lies ahead: run_to." if is_back else "It lies behind: restart() first.")
+        elif near := get_close_matches(text, known, n=3):
+            ways_out.insert(0, f"Did you mean {' or '.join(near)}?")
+        where = f"{'before' if is_back else 'after'} position {self._position}"
+        return CursorError(f"No event {where} is about {shorten(text)}.", kind="not_found", ways_out=ways_out)

@@ -117,10 +117,15 @@ class Watches(MarkedList[Watch, str]):
     COLUMNS = ("watch", "value", "so far")
     EMPTY = "Nothing is watched. session.watch(...) watches."
 
-    def __init__(self, finder: Callable[[], Finder], position: Callable[[], int], watched: Iterable[str] = ()) -> None:
-        super().__init__(watched)
-        self._finder = finder
+    def __init__(
+        self,
+        finder: Callable[[], Finder],
+        changed: Callable[[], None],
+        entries: Iterable[str],
+        position: Callable[[], int],
+    ) -> None:
         self._position = position
+        super().__init__(finder, changed, entries)
 
     def add(self, on: str) -> Watch:
         """Watch an expression; one that is watched already is given again.

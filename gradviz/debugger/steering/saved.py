@@ -1,0 +1,105 @@
+"""What a document that was read from a file says of a recording: all but the arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import eq
+from typing import Any, overload
+
+from msgspec.structs import replace
+
+from ...program import NetDef, Operator
+from ...program.events import Accumulated, Deduplicated, Event, Played, RuleApplied, Seeded, from_dict
+from ...program.net_halves import nets_of
+from ...runtime.watched import Journal
+from ..document import Trace, described
+from ..journal import Recording, Run
+from .places import path_of
+
+
+class SavedEvents(Sequence[Event]):
+    """Every event of `trace`, first to last. `told`: those that its details describe, where they have been read."""
+
+    def __init__(self, trace: Trace, told: Sequence[Event] | None = None) -> None:
+        self._trace = trace
+        self._told = told
+        self._made: dict[int, Event] = {}
+
+    def __len__(self) -> int:
+        return len(self._trace.events)
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Event, ...]: ...
+    def __getitem__(self, index: int | slice) -> Event | tuple[Event, ...]:
+        if isinstance(index, slice):
+            return tuple(self[number] for number in range(*index.indices(len(self))))
+        number = range(len(self))[index]
+        if number not in self._made:
+            self._made[number] = self._read(number)
+        return self._made[number]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    def _read(self, number: int) -> Event:
+        """The event as it was recorded: what the document says once for all iterations of a loop is put back."""
+        event = self._trace.events[number]
+        told = from_dict(described(event)) if self._told is None else self._told[number]
+        back: dict[str, Any] = {}
+        if event.phase == "run" and event.kind != "Failed":
+            back["path"] = self._path(number)
+        if event.kind == "Ran":
+            back["seconds"] = event.seconds
+        if event.phase == "run" and event.kind in ("EnteredSubnet", "LeftSubnet"):
+            back["iteration"] = self._trace.frames[self._passed(number)].iteration
+        return replace(told, **back) if back else told
+
+    def _passed(self, number: int) -> int:
+        """The frame that an event enters or leaves."""
+        event = self._trace.events[number]
+        frame = event.frame if event.kind == "EnteredSubnet" else self._trace.events[number - 1].frame
+        assert frame is not None
+        return frame
+
+    def _path(self, number: int) -> tuple[str, ...]:
+        """The path of the net in which an event happened; that of an entered net is one step on."""
+        event = self._trace.events[number]
+        frame = event.frame
+        if event.kind == "EnteredSubnet" and frame is not None:
+            frame = self._trace.frames[frame].around
+        return () if frame is None else path_of(self._trace, frame)
+
+
+def saved_recording(trace: Trace, events: Sequence[Event]) -> Recording:
+    """The recording that a document tells of, without values."""
+    outermost = [event for event in events if not event.path]
+    forward = [event.op for event in outermost if isinstance(event, Played)]
+    backward = [op for event in outermost for op in _operators(event)]
+    nets = nets_of(forward, backward, events)
+    nested = {f"s{number}": net for number, net in enumerate(net for net in nets if net is not nets)}
+    runs = [
+        Run(nested[one.subnet], one.around, one.operator, one.iteration, one.is_backward, path_of(trace, number), {})
+        for number, one in enumerate(trace.frames)
+    ]
+    journal = Journal(
+        trace.engine,
+        NetDef.from_dict(trace.net),
+        trace.ys,
+        (*forward, *backward),
+        tuple(events),
+        {},
+        lambda _: trace.summary,
+        lambda _: nets,
+        skip=trace.skip,
+        runs=runs,
+    )
+    return Recording(lambda: journal)
+
+
+def _operators(event: Event) -> Sequence[Operator]:
+    """The gradient operators that come with an event."""
+    if isinstance(event, Seeded):
+        return [] if event.operator is None else [event.operator]
+    return event.operators if isinstance(event, RuleApplied | Accumulated | Deduplicated) else []
