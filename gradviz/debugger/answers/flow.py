@@ -103,19 +103,22 @@ def arriving(view: NetView, index: int) -> list[Parts | None]:
     return [None if gradient is None else _parts(view, gradient, at) for gradient in event.g_output]
 
 
+def applied(view: NetView, index: int) -> RuleApplied | None:
+    """What the rule of a forward operator answered; None: it was not asked."""
+    found = _last(view, index, RuleApplied)
+    return None if found is None else found[1]
+
+
 def gives(view: NetView, index: int) -> list[bool] | None:
     """For each input of a forward operator whether its rule gave it a gradient; None: the rule was not asked."""
-    applied = _last(view, index, RuleApplied)
-    return None if applied is None else [gradient is not None for gradient in applied[1].g_input]
+    event = applied(view, index)
+    return None if event is None else [gradient is not None for gradient in event.g_input]
 
 
 def made_for(view: NetView, index: int) -> Sequence[Statement]:
     """The gradient operators that the rule of a forward operator made."""
-    applied = _last(view, index, RuleApplied)
-    if applied is None:
-        return []
-    event = applied[1]
-    return view.net.operators[event.position : event.position + len(event.operators)]
+    event = applied(view, index)
+    return [] if event is None else view.net.operators[event.position : event.position + len(event.operators)]
 
 
 def array_of(view: NetView, blob: Writing, parts: Parts) -> Array:

@@ -119,6 +119,11 @@ def percent(value: Number | None, absent: str = "not computed") -> str:
     return digits(value, absent) if value is None or isinstance(value, str) else f"{100 * value:.1f} %"
 
 
+def absent(norm: Number | None) -> str:
+    """What stands for a number that is not there: where the norm is known it does not exist, as the cosine of zeros."""
+    return "not computed" if norm is None else "none"
+
+
 def way(steps: Sequence[str], most: int = 12) -> str:
     """Steps with arrows between them, cut in the middle where there are many."""
     half = most // 2

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from ...program.errors import shorten
 from ...program.events import Accumulated, Deduplicated
-from ..document import Contribution, Ledger, Merge, Number
+from ..document import Contribution, Ledger, Merge
 from ..journal import NetText
 from ..steering import CursorError
 from ..telling import LoopSum, frames_of, hops_of, ledger_of, loop_ledger, placed, sum_of, sums_of_loops
-from .forms import Answer, Block, Grid, digits, first_of, percent, way
+from .forms import Answer, Block, Grid, absent, digits, first_of, percent, way
 from .net_view import NetView
 from .recorded import Recorded
 
@@ -35,7 +35,7 @@ class LedgerView(Answer, frozen=True):
     def blocks(self) -> Iterator[Block]:
         ledger = self.ledger
         rows = first_of([_row(one) for one in ledger.contributions], SHOWN)
-        cancellation = percent(ledger.cancellation, _absent(ledger.norm))
+        cancellation = percent(ledger.cancellation, absent(ledger.norm))
         yield Grid(
             f"Gradient of {ledger.blob} = sum of {len(ledger.contributions)} contributions",
             HEAD,
@@ -221,15 +221,10 @@ def _row(contribution: Contribution) -> tuple[str, ...]:
         contribution.gradient,
         f"{contribution.producer}{passed}",
         digits(norm),
-        percent(contribution.share, _absent(norm)),
-        digits(contribution.cosine, _absent(norm)),
+        percent(contribution.share, absent(norm)),
+        digits(contribution.cosine, absent(norm)),
         way(contribution.path),
     )
-
-
-def _absent(norm: Number | None) -> str:
-    """What stands for a number that is not there: where the norm is known it does not exist, as the cosine of zeros."""
-    return "not computed" if norm is None else "none"
 
 
 def _difference(merge: Merge) -> str:

@@ -1,25 +1,51 @@
-"""Which paths a gradient takes from the ys to a blob, and how much flows along each."""
+"""The paths of gradients from where they start to one blob: how many there are, what flows along each, and in all.
+
+A path goes from a y through an operator to each input that its rule gives a gradient, and so on. With c(b) the number
+of paths from blob version b to x,
+
+    c(x) = 1,    c(output of f) = sum over the inputs i of f that get a gradient: c(i)
+
+Along one path flows the product of the Jacobians on it applied to what it starts from. The sum over all paths is the
+gradient of x.
+
+A gradient operator is linear in the gradients of the outputs. With the gradient of one output, or one part of it, and
+zeros for the others it gives the part of each input's gradient that comes from there.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from ...operators.registry import Array
-from ...runtime.devices import CPU, moved
+from ...runtime.devices import CPU, device_of, moved
 from ..document import Number, number
-from ..journal import Writing
-from ..statistics import Vector, compare, furthest, norm, vector
+from ..journal import Statement, Writing
+from ..statistics import Vector, as_vector, compare, furthest, norm, vector
 from ..steering import bad_argument
-from .flow import Parts, array_of, gradient_of, meant, seeds
-from .forms import Answer, Block, Grid, Paragraph, digits, percent, way
+from .flow import Parts, added, array_of, arriving, gives, gradient_of, meant, seeds
+from .forms import Answer, Block, Grid, Paragraph, absent, digits, percent, way
 from .net_view import NetView
-from .ways import Part, Ways
+from .rerun import BackwardRun
 
 LONG = 13
 """Blobs and operators of a path that are shown before it is shortened."""
+
+RUNS = 20_000
+"""How often backward operators may run for one answer."""
+
+ELEMENTS = 1 << 24
+"""How many elements all parts that are followed may have together."""
+
+LEAST = 16
+"""How many parts are followed on from each blob however large they are."""
+
+ROWS = 2_000
+"""Runs that may be spent on proving that no path left aside is greater."""
 
 
 class Path(msgspec.Struct, frozen=True):
@@ -85,7 +111,7 @@ class PathsView(Answer, frozen=True):
             return
         paths = "1 path" if self.count == 1 else f"{self.count:,} paths"
         rows = [
-            (text, digits(path.norm), percent(path.share, _absent(path)), digits(path.cosine, _absent(path)))
+            (text, digits(path.norm), percent(path.share, absent(path.norm)), digits(path.cosine, absent(path.norm)))
             for text, path in zip(_told_apart([path.steps for path in self.paths]), self.paths, strict=True)
         ]
         yield Grid(
@@ -126,9 +152,9 @@ def answer(here: NetView, y: str | None, x: str, k: int) -> PathsView:
     starts = _starts(view, y)
     known = {start: None if parts is None else _array(view, start, parts) for start, parts in starts.items()}
     has_values = not view.recorded.is_saved and all(array is not None for array in known.values())
-    ways = Ways(view, known if has_values else dict.fromkeys(known), blob)
-    greatest, is_proven = ways.greatest(k)
-    whole = ways.whole() if has_values and ways.count else None
+    flowing = Paths(view, known if has_values else dict.fromkeys(known), blob)
+    greatest, is_proven = flowing.greatest(k)
+    whole = flowing.whole() if has_values and flowing.count else None
     gradient = gradient_of(view, blob) if starts.keys() == seeds(view).keys() else None
     arrived = None if gradient is None else _array(view, blob, gradient.parts)
     difference = None
@@ -138,9 +164,9 @@ def answer(here: NetView, y: str | None, x: str, k: int) -> PathsView:
     return PathsView(
         x=view.named(blob),
         starts=[(str(start), ", ".join(map(str, parts)) if parts else "none") for start, parts in starts.items()],
-        count=ways.count,
+        count=flowing.count,
         paths=[_path(view, part, total) for part in greatest],
-        is_complete=len(greatest) == ways.count,
+        is_complete=len(greatest) == flowing.count,
         is_proven=is_proven,
         norm=None if total is None else number(norm(total)),
         difference=None if difference is None else number(difference),
@@ -204,5 +230,167 @@ def _differing(path: Sequence[str], common: set[str]) -> Iterator[str]:
             yield step
 
 
-def _absent(path: Path) -> str:
-    return "not computed" if path.norm is None else "none"
+class Hop(NamedTuple):
+    """One step of a path: from an output of a forward operator to its input `slot`."""
+
+    operator: int
+    slot: int
+
+
+class Passed(NamedTuple):
+    """An operator that paths pass, with the output and the input slots that they pass."""
+
+    statement: Statement
+    outputs: list[int]
+    inputs: list[int]
+
+
+class Part(NamedTuple):
+    """What has flown along one path so far; `array` None: values are not known.
+
+    `hops` go from the start on.
+    """
+
+    start: Writing
+    hops: tuple[Hop, ...]
+    array: Array | None
+    norm: float
+
+    @property
+    def rank(self) -> tuple[float, int]:
+        """Greatest first, the shorter path first among equals."""
+        return -self.norm, len(self.hops)
+
+
+class Paths:
+    """The paths from blob versions `starts`, each with what flows from there, to `x`.
+
+    Attributes:
+        count: how many there are.
+    """
+
+    def __init__(self, view: NetView, starts: Mapping[Writing, Array | None], x: Writing) -> None:
+        self._view = view
+        self._starts = starts
+        self._x = x
+        self._backward_run = BackwardRun(view)
+        self._passed: list[Passed] = []
+        self._counts = counts = {x: 1}
+        for index, statement in enumerate(view.net.forward):
+            read, wrote = statement.inputs, statement.outputs
+            inputs = [slot for slot, gets in enumerate(gives(view, index) or ()) if gets and read[slot] in counts]
+            came = [slot for slot, parts in enumerate(arriving(view, index)) if parts is not None]
+            outputs = [slot for slot in came if wrote[slot] is not x]
+            if inputs and outputs:
+                self._passed.append(Passed(statement, outputs, inputs))
+                counts |= dict.fromkeys([wrote[slot] for slot in outputs], sum(counts[read[slot]] for slot in inputs))
+        self._passed.reverse()
+        self.count = sum(counts.get(blob, 0) for blob in starts)
+
+    def whole(self) -> Array | None:
+        """What flows along all paths together."""
+        arriving: dict[Writing, Array] = {}
+        for blob, array in self._starts.items():
+            if array is not None:
+                _add(arriving, blob, array)
+        for statement, outputs, inputs in self._passed:
+            given = {
+                slot: arriving.pop(statement.outputs[slot]) for slot in outputs if statement.outputs[slot] in arriving
+            }
+            if given:
+                reached = self._backward_run(statement.number, given)
+                for slot in inputs:
+                    if (array := reached[slot]) is not None:
+                        _add(arriving, statement.inputs[slot], array)
+        return arriving.get(self._x)
+
+    def greatest(self, most: int) -> tuple[list[Part], bool]:
+        """The `most` paths along which the most flows, greatest first, and whether they are proven to be these.
+
+        All paths are followed where they are not too many. Else at each blob those of least norm are left aside. A path
+        that is left aside carries no more than its norm so far times the greatest singular values of the Jacobians
+        still to come; where these are cheap to compute, the greatest paths can be proven to be so all the same.
+        """
+        kept = self._kept(most)
+        waiting: dict[Writing, list[Part]] = defaultdict(list)
+        for blob, array in self._starts.items():
+            if blob in self._counts:
+                waiting[blob].append(Part(blob, (), array, _norm(array)))
+        aside: list[tuple[Writing, float]] = []
+        for statement, outputs, inputs in self._passed:
+            for output in outputs:
+                parts = sorted(waiting.pop(statement.outputs[output], ()), key=lambda part: part.rank)
+                aside += [(statement.outputs[output], part.norm) for part in parts[kept : kept + 1]]
+                for part in parts[:kept]:
+                    for slot, onward in self._followed(part, statement.number, output, inputs):
+                        waiting[statement.inputs[slot]].append(onward)
+        found = sorted(waiting[self._x], key=lambda part: part.rank)
+        return found[:most], not aside or self._is_proven(found[:most], aside)
+
+    def _outputs(self) -> list[Writing]:
+        return [statement.outputs[slot] for statement, outputs, _ in self._passed for slot in outputs]
+
+    def _kept(self, most: int) -> int:
+        """How many parts may be followed on from each blob."""
+        sizes = [value.size for blob in self._outputs() if (value := self._view.value(blob)) is not None]
+        return max(min(RUNS // max(1, len(self._passed)), ELEMENTS // max(1, sum(sizes))), 4 * most, LEAST)
+
+    def _followed(self, part: Part, index: int, output: int, inputs: list[int]) -> Iterator[tuple[int, Part]]:
+        """What becomes of a part on its way through an operator, for each input."""
+        reached = [] if part.array is None else self._backward_run(index, {output: part.array})
+        for slot in inputs:
+            array = reached[slot] if reached else None
+            yield slot, Part(part.start, (*part.hops, Hop(index, slot)), array, _norm(array))
+
+    def _is_proven(self, found: list[Part], aside: list[tuple[Writing, float]]) -> bool:
+        """Whether no path that was left aside can carry more than the least of those found."""
+        if any(part.array is None for part in found):
+            return True  # by length alone, which never falls
+        gains = self._gains()
+        return gains is not None and all(norm * gains[blob] <= found[-1].norm for blob, norm in aside)
+
+    def _gains(self) -> dict[Writing, float] | None:
+        """For each blob the most by which a path from there to x can multiply a norm.
+
+        None: too dear to compute, or complex, where a Jacobian need not be linear.
+        """
+        outs = list(map(self._view.needed, self._outputs()))
+        if sum(out.size for out in outs) > ROWS or any(out.dtype.kind == "c" for out in outs):
+            return None
+        gains = {self._x: 1.0}
+        for statement, outputs, inputs in reversed(self._passed):
+            for output in outputs:
+                norms = self._jacobian_norms(statement, output, inputs)
+                gains[statement.outputs[output]] = max(norms[slot] * gains[statement.inputs[slot]] for slot in inputs)
+        return gains
+
+    def _jacobian_norms(self, statement: Statement, output: int, inputs: list[int]) -> dict[int, float]:
+        """The greatest singular value of the transposed Jacobian of one output with respect to each input."""
+        like = self._view.needed(statement.outputs[output])
+        rows: dict[int, list[Array]] = {slot: [] for slot in inputs}
+        for place in range(like.size):
+            unit = np.zeros(like.size, dtype=like.dtype)
+            unit[place] = 1
+            given = {output: moved(unit.reshape(like.shape), device_of(like))}
+            reached = self._backward_run(statement.number, given)
+            for slot in inputs:
+                array = reached[slot]
+                rows[slot].append(np.zeros(0) if array is None else as_vector(moved(array, CPU)))
+        return {slot: _greatest_singular_value(np.array(found)) for slot, found in rows.items()}
+
+
+def _greatest_singular_value(matrix: Array) -> float:
+    if not matrix.size:
+        return 0.0
+    return float(np.linalg.norm(matrix, 2)) if np.isfinite(matrix).all() else float("inf")
+
+
+def _norm(array: Array | None) -> float:
+    """The norm; of what holds a NaN it is infinite, so that it is seen first."""
+    length = 0.0 if array is None else norm(vector(moved(array, CPU)))
+    return float("inf") if np.isnan(length) else length
+
+
+def _add(arriving: dict[Writing, Array], blob: Writing, array: Array) -> None:
+    known = arriving.get(blob)
+    arriving[blob] = array if known is None else added(known, array)

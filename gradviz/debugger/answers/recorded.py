@@ -188,11 +188,6 @@ class Recorded:
             return self.trace.schedule
         return schedule_of(self.recording)
 
-    @property
-    def is_eager(self) -> bool:
-        """Whether functions ran backward, and no rules were asked for a net."""
-        return self.recording.engine != "symbolic"
-
 
 def _measure(array: Array | ScopeStack, *, is_short: bool) -> Value:
     if isinstance(array, ScopeStack):

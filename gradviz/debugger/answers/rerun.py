@@ -1,20 +1,26 @@
-"""Running forward operators once more on the recorded values, some of them replaced."""
+"""Running operators once more on the recorded values, some of them replaced: forward ones, or those of their rules."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
+from ...gradient.rules import ask_rule
 from ...operators import lookup
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
+from ...program import Operator
 from ...program.control_flow import NETS
-from ...runtime.devices import CPU, moved
+from ...program.operator import numbered_name, parts_of
+from ...runtime.devices import CPU, current, device_of, moved
 from ...runtime.executor import execute
 from ...runtime.planning import plan
-from ..journal import Statement, Writing
-from .flow import gives, seeds
+from ...runtime.step import Step
+from ..journal import Statement, Writing, dense
+from .flow import arriving, gives, made_for, seeds, sent
 from .net_view import NetView
 
 Rerun = Callable[[Sequence[Array]], list[Array]]
@@ -146,3 +152,115 @@ class ProgramRun:
             ]
             values = {**values, **dict(zip(statement.outputs, run(replaced), strict=True))}
         return [values[y] for y in ys]
+
+
+class BackwardRun:
+    """The backward operators of a net on the recorded values of a run, one forward operator at a time."""
+
+    def __init__(self, view: NetView) -> None:
+        self._view = view
+        self._ready: dict[int, _Ready] = {}
+
+    def __call__(self, index: int, arriving: Mapping[int, Array]) -> list[Array | None]:
+        """What reaches each input of forward operator `index`, where `arriving` is the gradient of each output slot.
+
+        An output that is not among them has zeros for its gradient, or none where it had none.
+
+        Raises:
+            CursorError: ``not_computed``. GradvizError: a rule or an operator that fails.
+        """
+        if index not in self._ready:
+            is_nested = self._view.net.forward[index].op.type in NETS
+            self._ready[index] = self._recorded(index) if is_nested else self._asked(index)
+        return self._ready[index].run(arriving)
+
+    def _asked(self, index: int) -> _Ready:
+        """The operators that the rule makes for an operator whose inputs and outputs all have names of their own."""
+        statement = self._view.net.forward[index]
+        values: dict[str, Array] = {}
+        slots = []
+        for blob in (*statement.inputs, *statement.outputs):
+            name = _free(blob.name, values)
+            values[name] = self._view.needed(blob)
+            slots.append(name)
+        inputs, outputs = slots[: len(statement.inputs)], slots[len(statement.inputs) :]
+        op = msgspec.structs.replace(statement.op, inputs=inputs, outputs=outputs)
+        names: list[str | None] = []
+        for slot, parts in enumerate(arriving(self._view, index)):
+            names.append(None if parts is None else _free(f"{outputs[slot]}_grad", values))
+            if (gradient := names[-1]) is not None:
+                values[gradient] = _zeros_like(values[outputs[slot]])
+        answer = ask_rule(op, index, names)
+        results = [tuple(map(str, parts_of(gradient))) for gradient in answer.g_input]
+        return _Ready(plan(answer.operators, values).steps, values, names, results, inputs)
+
+    def _recorded(self, index: int) -> _Ready:
+        """The recorded operators of a control operator, which run nested nets."""
+        view = self._view
+        statement = view.net.forward[index]
+        names: list[str | None] = [None] * len(statement.outputs)
+        is_gradient: dict[Writing, int] = {}
+        values = {blob.name: view.needed(blob) for blob in statement.inputs}
+        for slot, parts in enumerate(arriving(view, index)):
+            if parts is not None:
+                sums = [one.parts[-1] for one in sent(view, statement.outputs[slot]) if one.how == "sum"]
+                is_gradient |= dict.fromkeys([parts[-1], *sums], slot)
+                names[slot] = parts[-1].name
+                values[parts[-1].name] = _zeros_like(view.needed(parts[-1]))
+        operators: list[Operator] = []
+        written: set[str] = set()
+        for made in made_for(view, index):
+            operators.append(view.operator(made))
+            for blob in made.inputs:
+                if blob in is_gradient:
+                    names[is_gradient[blob]] = blob.name
+                    values[blob.name] = _zeros_like(view.needed(blob))
+                elif blob.name not in written and (array := view.array(blob)) is not None:
+                    values[blob.name] = array
+            written.update(blob.name for blob in made.outputs)
+        results = []
+        for blob in statement.inputs:
+            through = [one for one in sent(view, blob) if one.through == index and one.how != "sum"]
+            results.append(tuple(part.name for part in through[-1].parts) if through else ())
+        return _Ready(plan(operators, values).steps, values, names, results, [blob.name for blob in statement.inputs])
+
+
+class _Ready(NamedTuple):
+    """Backward operators ready to run.
+
+    Attributes:
+        values: what they read, zeros for the gradients of outputs.
+        gradients: the name of each output's gradient.
+        results: for each input the blobs that its gradient consists of; none where it has none.
+        inputs: the names of the inputs.
+    """
+
+    steps: Sequence[Step]
+    values: dict[str, Array]
+    gradients: list[str | None]
+    results: list[tuple[str, ...]]
+    inputs: list[str]
+
+    def run(self, arriving: Mapping[int, Array]) -> list[Array | None]:
+        values = self.values.copy()
+        for slot, array in arriving.items():
+            name = self.gradients[slot]
+            assert name is not None
+            values[name] = array
+        execute(self.steps, values)
+        return [self._result(values, slot) for slot in range(len(self.results))]
+
+    def _result(self, values: Mapping[str, Array], slot: int) -> Array | None:
+        parts = self.results[slot]
+        if len(parts) < 2:
+            return values[parts[0]] if parts else None
+        return dense(values[parts[0]], values[parts[1]], self.values[self.inputs[slot]])
+
+
+def _free(name: str, taken: Mapping[str, Array]) -> str:
+    return numbered_name(name, taken.__contains__) if name in taken else name
+
+
+def _zeros_like(array: Array) -> Array:
+    with current(device_of(array)):
+        return np.zeros_like(array)

@@ -15,7 +15,7 @@ from ...operators import lookup
 from ...program.events import Failed, Skipped
 from ..journal import Statement, Writing
 from ..steering import CursorError
-from .flow import Sent, gradient_of, meant, sent
+from .flow import Sent, applied, gradient_of, meant, sent
 from .forms import Answer, Block, Bullets, Grid, Paragraph
 from .net_view import NetView, name_of
 
@@ -112,7 +112,8 @@ def _proof(view: NetView, blob: Writing) -> WhyNoneView:
         ways_out = tuple(line[4:] for line in failure.explanation.splitlines() if line.startswith("  - "))
         return WhyNoneView(named, "stopped", position, [], [], failure.message, ways_out)
     found = list(cuts(_PassedNet(view), str(blob)))
-    is_unwanted = view.recorded.is_eager and any(cut.reason == "no_gradient_for_input" for cut in found)
+    rules = [applied(view, cut.index) for cut in found if cut.index is not None]
+    is_unwanted = any(rule is not None and rule.unwanted for rule in rules)
     return WhyNoneView(named, "none", position, [], found, UNWANTED if is_unwanted else "")
 
 
