@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
+import msgspec
 import numpy as np
 
 from ...program.errors import shorten
 from ...program.wording import count_of, listed
 from ...runtime.devices import CPU, moved
-from ..document import Value
+from ..document import Number, Value, number
 from ..journal import Statement, Writing
 from ..statistics import WORKSPACES, absolute
 from ..steering import CursorError, bad_argument
-from .fault_trail import HAS, Chain, FaultTrail, Link, Producer, What, finite, growth_of, inputs_of, link_of
 from .forms import Answer, Block, Grid, Paragraph, digits
-from .net_view import NetView
+from .net_view import NetView, bindings, placed
+
+What = Literal["nan", "inf", "zero", "explosion"]
+Side = Literal["forward", "backward", "fed"]
+
 
 NAMES: dict[What, str] = {"nan": "NaN", "inf": "Inf", "zero": "zero", "explosion": "explosion"}
 
@@ -32,6 +37,32 @@ FACTOR = 1e3
 
 SHOWN = 20
 """Operators of a chain that a text or a table shows."""
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A blob version on the way back to where the fault was born, and who computed it.
+
+    Attributes:
+        blob: in a nested net behind the path to it.
+        by: the operator as text; where nobody computed it, how it came.
+        side: whether a forward or a backward operator computed it, or it was fed.
+        at: the position after that; None: before the start.
+        norm, min, max, nan, inf, zero, size: its statistics.
+        growth: its norm as a multiple of the greatest norm that went into it; None: not asked for, or there is none.
+    """
+
+    blob: str
+    by: str
+    side: Side
+    at: int | None
+    norm: Number | None
+    min: Number | None
+    max: Number | None
+    nan: int
+    inf: int
+    zero: int
+    size: int
+    growth: Number | None = None
 
 
 class ProvenanceView(Answer, frozen=True):
@@ -129,14 +160,13 @@ def answer(here: NetView, word: str, what: str | None, factor: float) -> Provena
     if value.dtype == WORKSPACES:
         raise no_numbers(blob)
     asked: What | None = what
-    trail = FaultTrail()
     for fault in [asked] if asked else NAMES:
         if fault == "explosion":
-            chain = trail.growing(view, blob)
+            chain = _growing(view, blob)
             if growth_of(chain.links) > factor:
                 return _explained(view, blob, fault, asked, chain)
         elif HAS[fault](value):
-            return _explained(view, blob, fault, asked, trail.back(view, blob, fault))
+            return _explained(view, blob, fault, asked, _back(view, blob, fault))
     return ProvenanceView(view.named(blob), None, asked)
 
 
@@ -155,11 +185,8 @@ def _explained(view: NetView, blob: Writing, fault: What, asked: What | None, ch
     place = len(links) - 1
     if fault == "explosion":
         place = max(range(len(links)), key=lambda at: finite(links[at].growth))
-    producer, born = chain.producers[place], links[place]
-    inputs = inputs_of(producer)
-    because = ""
-    if producer.statement is not None and fault != "explosion":
-        because = _cause(producer.statement, [(str(one), producer.view.value(one)) for one in inputs])
+    producer = chain.producers[place]
+    inputs = producer.inputs
     count, first = _elements(view, blob, fault)
     return ProvenanceView(
         blob=view.named(blob),
@@ -168,9 +195,9 @@ def _explained(view: NetView, blob: Writing, fault: What, asked: What | None, ch
         count=count,
         first=first,
         chain=tuple(links),
-        born=born,
-        cause=because,
-        inputs=tuple(link_of(Producer(producer.view, one, one.statement), None) for one in inputs),
+        born=links[place],
+        cause="" if fault == "explosion" else _cause(producer.statement, inputs),
+        inputs=tuple(Producer(producer.view, one, one.statement).link(None) for one, _ in inputs),
         beside=tuple(dict.fromkeys(other for other in chain.beside if other not in chain.seen)),
     )
 
@@ -196,47 +223,223 @@ def _row(link: Link, growth: bool) -> Sequence[str]:
     return (*cells, *counts, digits(link.growth, "none")) if growth else (*cells, *counts)
 
 
-Inputs = Sequence[tuple[str, Value | None]]
+class Chain:
+    """The way back, as producers and as links; `beside` are the inputs with the same fault that were not followed."""
+
+    def __init__(self) -> None:
+        self.producers: list[Producer] = []
+        self.links: list[Link] = []
+        self.beside: list[str] = []
+        self.seen: set[str] = set()
+
+    def add(self, producer: Producer, growth: float | None) -> bool:
+        """One more link; False where it was there already."""
+        link = producer.link(growth)
+        if link.blob in self.seen:
+            return False
+        self.seen.add(link.blob)
+        self.producers.append(producer)
+        self.links.append(link)
+        return True
+
+
+def _back(view: NetView, blob: Writing, fault: What) -> Chain:
+    """Along inputs that have the fault, until there is none."""
+    is_bad = HAS["zero"] if fault == "zero" else _is_not_finite
+    chain = Chain()
+    while chain.add(producer := producer_of(view, blob), None):
+        view = producer.view
+        bad = [one for one, value in producer.inputs if is_bad(value)]
+        if not bad:
+            break
+        same = [one for one, value in producer.inputs if HAS[fault](value)]
+        is_sum = producer.statement is not None and producer.statement.role == "accumulation"
+        blob = (same or bad)[-1 if is_sum else 0]
+        came_from = [producer_of(view, one) for one in bad if one is not blob]
+        chain.beside += [other.view.named(other.blob) for other in came_from]
+    return chain
+
+
+def _growing(view: NetView, blob: Writing) -> Chain:
+    """Along the inputs of greatest norm, of a backward operator those that are gradients."""
+    chain = Chain()
+    while True:
+        producer = producer_of(view, blob)
+        known = [(finite(value.norm), str(one), one) for one, value in _flowing(producer)]
+        norm, _, came_from = max(known, default=(0.0, "", blob), key=lambda one: one[:2])
+        growth = finite(producer.value.norm) / norm if norm > 0 else None
+        if not chain.add(producer, growth) or growth is None:
+            return chain
+        view, blob = producer.view, came_from
+
+
+def _flowing(producer: Producer) -> Inputs:
+    view, statement = producer.view, producer.statement
+    if statement is None or statement.role == "forward":
+        return producer.inputs
+    return [
+        (one, value)
+        for one, value in producer.inputs
+        if _is_made(one) or not any(map(view.is_forward, view.writings(one.name)))
+    ]
+
+
+def _is_made(blob: Writing) -> bool:
+    """Whether a gradient operator makes it."""
+    return blob.statement is not None and blob.statement.role != "forward"
+
+
+Inputs = Sequence[tuple[Writing, Value]]
 """The inputs of an operator and what is known of them."""
 
 
-def _cause(statement: Statement, inputs: Inputs) -> str:
+class Producer(NamedTuple):
+    """A blob version that has a value, and the operator that computed it; None: it was there before the program ran."""
+
+    view: NetView
+    blob: Writing
+    statement: Statement | None
+
+    @property
+    def value(self) -> Value:
+        """The statistics of the version."""
+        value = self.view.value(self.blob)
+        assert value is not None
+        return value
+
+    @property
+    def inputs(self) -> Inputs:
+        """The blob versions of numbers that went into it, each once."""
+        blobs = [] if self.statement is None else dict.fromkeys(self.statement.inputs)
+        known = ((one, self.view.value(one)) for one in blobs)
+        return [(one, value) for one, value in known if value is not None and value.dtype != WORKSPACES]
+
+    def link(self, growth: float | None) -> Link:
+        """It in a chain."""
+        (view, blob, statement), value = self, self.value
+        return Link(
+            blob=view.named(blob),
+            by=placed(statement) if statement is not None else "came from outside" if view.net.path else "was fed",
+            side="fed" if statement is None else "forward" if statement.role == "forward" else "backward",
+            at=None if statement is None else view.recorded.ran(statement, view.runs[_is_made(blob)]),
+            norm=value.norm,
+            min=value.min,
+            max=value.max,
+            nan=value.nan,
+            inf=value.inf,
+            zero=value.zero,
+            size=value.size,
+            growth=None if growth is None else number(growth),
+        )
+
+
+def producer_of(view: NetView, blob: Writing) -> Producer:
+    """Who computed a version: the operator, in the run of the innermost net, whose kernel made the array.
+
+    An array that goes from one iteration of a loop to the next, or into a nested net, is the same array; so the first
+    kernel that made it is found by it, whatever it is called on the way.
+    """
+    statement = blob.statement
+    if statement is not None and statement.nets:
+        return _inside(view, statement, blob) or Producer(view, blob, statement)
+    run = view.run_with(blob) if statement is None and view.net.path else None
+    if run is None:
+        return Producer(view, blob, statement)
+    array = view.recorded.identity(run, blob.key)
+    maker = None if array is None else view.recorded.makers.get(array)
+    if maker is not None:
+        inside = view.of(maker[0])
+        made = inside.net.version(*maker[1])
+        return Producer(inside, made, made.statement)
+    return _around(view, run, blob) or Producer(view, blob, None)
+
+
+def _around(view: NetView, run: int, blob: Writing) -> Producer | None:
+    """Who computed the same version in the net around; None: it has none there."""
+    outer = view.recorded.runs[run].around
+    around = next(reversed(list(view.around()))) if outer is None else view.of(outer)
+    statement = around.beginning(run)
+    names = {inner: name for name, inner in bindings(statement).items()} if statement.op.type == "Do" else None
+    name = blob.name if names is None else names.get(blob.name)
+    found = next((one for one in statement.inputs if one.name == name), None)
+    return None if found is None else producer_of(around, found)
+
+
+def _inside(view: NetView, statement: Statement, blob: Writing) -> Producer | None:
+    """Who computed an output of an operator with nested nets; None: none of its runs wrote it."""
+    inner = bindings(statement).get(blob.name, "") if statement.op.type == "Do" else blob.name
+    for run in reversed(view.runs_of(statement)):
+        inside = view.of(run)
+        is_backward = view.recorded.runs[run].is_backward
+        for made in reversed(inside.writings(inner)):
+            is_written = made.statement is not None and _is_made(made) == is_backward
+            if is_written and inside.value(made) is not None:
+                return producer_of(inside, made)
+    return None
+
+
+HAS: dict[What, Callable[[Value], bool]] = {
+    "nan": lambda value: value.nan > 0,
+    "inf": lambda value: value.inf > 0,
+    "zero": lambda value: value.size > 0 and value.zero == value.size,
+}
+
+
+def _is_not_finite(value: Value) -> bool:
+    return value.nan > 0 or value.inf > 0
+
+
+def finite(value: Number | None) -> float:
+    """A number, 0 where there is none; infinities as they are, NaN as an infinity."""
+    if value is None:
+        return 0.0
+    return float("inf") if isinstance(value, str) else float(value)
+
+
+def growth_of(links: Sequence[Link]) -> float:
+    """By how much the norm has grown from the end of a chain to its start."""
+    start = finite(links[-1].norm)
+    return finite(links[0].norm) / start if start > 0 else 0.0
+
+
+def _cause(statement: Statement | None, inputs: Inputs) -> str:
     """What in the inputs of an operator made its output zero or not finite; empty where statistics do not tell."""
+    if statement is None:
+        return ""
     if statement.role == "handover" and statement.op.type == "ConstantFill":
         return "It stands for the gradient of what the branch that ran does not use."
     tell = _CAUSES.get(statement.op.type)
-    known = [(blob, value) for blob, value in inputs if value is not None]
-    return tell(known) if tell is not None and len(known) == len(inputs) else ""
+    return tell(inputs) if tell is not None and inputs else ""
 
 
-def _dead(inputs: Sequence[tuple[str, Value]]) -> str:
+def _dead(inputs: Inputs) -> str:
     blob, value = inputs[0]
     if not isinstance(value.max, int | float) or value.max > 0:
         return ""
     return f"All {value.size} elements of {blob} are 0 or less, the greatest {digits(value.max)}: a dead Relu."
 
 
-def _negative(inputs: Sequence[tuple[str, Value]]) -> str:
+def _negative(inputs: Inputs) -> str:
     blob, value = inputs[0]
     if isinstance(value.min, int | float) and value.min < 0:
         return f"{blob} has negative elements, down to {digits(value.min)}."
     return f"{blob} has {count_of(value.zero, 'zero')}." if value.zero else ""
 
 
-def _zeros(place: int) -> Callable[[Sequence[tuple[str, Value]]], str]:
-    def tell(inputs: Sequence[tuple[str, Value]]) -> str:
+def _zeros(place: int) -> Callable[[Inputs], str]:
+    def tell(inputs: Inputs) -> str:
         blob, value = inputs[min(place, len(inputs) - 1)]
         return f"{blob}, which it divides by, has {count_of(value.zero, 'zero')}." if value.zero else ""
 
     return tell
 
 
-def _too_large(inputs: Sequence[tuple[str, Value]]) -> str:
+def _too_large(inputs: Inputs) -> str:
     blob, value = inputs[0]
     return f"{blob} reaches up to {digits(value.max)}, too large for the exponential of {value.dtype}."
 
 
-_CAUSES: dict[str, Callable[[Sequence[tuple[str, Value]]], str]] = {
+_CAUSES: dict[str, Callable[[Inputs], str]] = {
     **dict.fromkeys(("Relu", "ReluN"), _dead),
     **dict.fromkeys(("Log", "Sqrt", "Pow", "Logit", "LogGradient"), _negative),
     **dict.fromkeys(("Div", "DivGradient"), _zeros(1)),
