@@ -15,7 +15,7 @@ from .program.events import Aggregator
 from .program.net import with_nets
 from .program.operator import as_names, check_operator
 from .program.single_assignment import without_overwriting
-from .runtime.faults import check_arity
+from .runtime.executor import check_arity
 
 
 class Net(BlockNet):

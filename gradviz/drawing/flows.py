@@ -19,7 +19,7 @@ import msgspec
 from ..debugger.document import Ledger, Line, Merge, Subnet, Trace, TraceError
 from ..program.control_flow import INNER_RESULT, kept_name
 from ..program.errors import shorten
-from ..program.ssa import BlobVersion
+from ..program.operator import BlobVersion
 from .words import in_one_line, short
 
 EdgeKind = Literal["forward", "backward", "saved"]

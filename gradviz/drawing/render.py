@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..debugger.document import Graph, Line, NodeGroup, Trace
 from ..debugger.journal import Progress
-from ..program.collection import uncollected
+from ..runtime.watched import uncollected
 from .assembly import view, views
 from .dot import draw
 from .flows import programs

@@ -1,8 +1,8 @@
 """Symbolic gradients: the IR that turns a forward program into the program of its gradients."""
 
 from . import control_flow, why_none
+from .forward import Ys
 from .ir import IR
-from .ys import Ys
 
 __all__ = ["IR", "Ys", "control_flow"]
 

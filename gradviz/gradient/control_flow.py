@@ -33,10 +33,19 @@ from ..program.control_flow import (
     within,
 )
 from .accumulation import densified
-from .handover import as_dense, assigned, dedupe_g_output, gradient_at_start, zeros_like
 from .ir import IR, alone
 from .nesting import Attempt, Nesting
-from .workspaces import attempt_do, check_reuse, forward_do, gradient_do
+from .workspaces import (
+    as_dense,
+    assigned,
+    attempt_do,
+    check_reuse,
+    dedupe_g_output,
+    forward_do,
+    gradient_at_start,
+    gradient_do,
+    zeros_like,
+)
 
 __all__ = ["RUNNING_SUM", "dedupe_g_output", "do_gradient", "if_gradient", "passes_inside", "while_gradient"]
 

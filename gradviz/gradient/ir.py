@@ -19,7 +19,6 @@ import msgspec
 
 from ..operators import is_constant
 from ..program import Gradient, GradientError, GradientSlice, Operator
-from ..program.collection import uncollected
 from ..program.control_flow import NETS, local_to, renamed, scopes_of
 from ..program.events import (
     Accumulated,
@@ -33,16 +32,14 @@ from ..program.events import (
     Skipped,
     Visited,
 )
-from ..program.operator import parts_of
-from ..program.ssa import Ssa
-from .accumulation import Total, add_up, common_device, densified
-from .forward import ForwardProgram
-from .names import GradientNames
+from ..program.operator import Ssa, parts_of
+from ..runtime.watched import uncollected
+from .accumulation import GradientNames, Total, add_up, common_device, densified
+from .forward import ForwardProgram, Ys, parse_ys
 from .nesting import Nesting, Surroundings
 from .refusals import out_of_scope, scope_as_y
 from .rules import OutputGradientRef, ask_rule, plain, plain_gradient, takes_slices
 from .versions import Generator, Step, Tracked, steps_of, written
-from .ys import Ys, parse_ys
 
 if TYPE_CHECKING:
     from .why_none import WhyNone

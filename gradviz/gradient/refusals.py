@@ -6,7 +6,7 @@ from typing import Any
 from ..operators import lookup
 from ..program import Gradient, GradientError, Operator
 from ..program.control_flow import takes_workspaces
-from ..program.ssa import BlobVersion, Ssa
+from ..program.operator import BlobVersion, Ssa
 from .rules import describe
 from .versions import Tracked
 

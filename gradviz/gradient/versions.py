@@ -6,7 +6,7 @@ import msgspec
 
 from ..program import Device, Gradient, Operator
 from ..program.events import Contribution, GeneratorAdded, How
-from ..program.ssa import BlobVersion
+from ..program.operator import BlobVersion
 
 
 class Step(msgspec.Struct, frozen=True, gc=False):

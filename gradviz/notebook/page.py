@@ -21,7 +21,7 @@ from ..debugger.answers import Questions
 from ..debugger.document import Number, Trace, Value, as_rows, encode
 from ..debugger.journal import Pace, Progress
 from ..debugger.telling import PREVIEWS
-from ..program.collection import uncollected
+from ..runtime.watched import uncollected
 from ..version import __version__
 from . import ANSWERS, BUDGET, still
 from .files import FileError

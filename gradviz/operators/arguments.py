@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from ..program import GradvizError, Operator, RunError
-from ..program.spelling import get_close_matches
+from ..program.errors import get_close_matches
 
 HINTS = frozenset(
     (

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..program import Gradient, Operator, RegistrationError
-from ..program.spelling import get_close_matches
+from ..program.errors import get_close_matches
 from .arguments import check_arguments
 from .own_results import with_own_results
 

@@ -17,8 +17,7 @@ import msgspec
 
 from .errors import GradvizError, NetError
 from .net import NetDef
-from .operator import Operator
-from .ssa import BlobVersion
+from .operator import BlobVersion, Operator
 
 INNER_GRADIENT = "/_DO_OPERATOR_INNER_GRAD_"
 """Ends the name of an incoming gradient in the net of a Do's backward pass, after the name of the inner blob."""

@@ -1,6 +1,9 @@
-"""Errors that explain themselves: what was wanted, where, why not, and the ways out."""
+"""Errors that explain themselves: what was wanted, where, why not, and the ways out.
 
-from collections.abc import Sequence
+Below them stand the words that sentences are put together from.
+"""
+
+from collections.abc import Iterable, Sequence
 
 
 class GradvizError(Exception):
@@ -81,3 +84,25 @@ def shorten(text: str, limit: int = 60) -> str:
         half = limit // 2 - 2
         text = f"{text[:half]}...{text[-half:]} ({len(text)} characters)"
     return text if text.isprintable() and " " not in text else repr(text)
+
+
+def code(text: object) -> str:
+    """`text` between backticks."""
+    return f"`{text}`"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def count_of(count: int, noun: str) -> str:
+    """``1 operator``, ``2 operators``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def get_close_matches(word: str, possibilities: Iterable[str], n: int = 3, cutoff: float = 0.6) -> list[str]:
+    """As `difflib.get_close_matches`; difflib, which takes its time to import, is there when a name is wrong."""
+    from difflib import get_close_matches
+
+    return get_close_matches(word, list(possibilities), n, cutoff)

@@ -1,6 +1,5 @@
 """Running programs: workspaces of named arrays and the executor that checks before it runs."""
 
-from .immediate import immediate, immediate_workspace
-from .workspace import Workspace
+from .workspace import Workspace, immediate, immediate_workspace
 
 __all__ = ["Workspace", "immediate", "immediate_workspace"]

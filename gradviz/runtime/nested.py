@@ -1,14 +1,34 @@
-"""Running nested nets: Do in workspaces of its own, If and While on the blobs around them."""
+"""Steps: operators ready to run. Of those with nested nets, Do runs in workspaces of its own, If and While outside."""
 
 from collections.abc import Callable, MutableMapping, Sequence
 from itertools import count
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
-from ..program import Operator, RunError
-from .shelf import beside, share
-from .step import Step
+from ..program import Device, Operator, RunError
+from .store import beside, share
+
+
+class Step(NamedTuple):
+    """One operator ready to run: a kernel, or nested nets (then `kernel` is None).
+
+    `inputs` holds the names of one or two inputs when it takes so many, writes one output, and needs nothing else:
+    then `execute` calls its kernel without a detour. `late`: its shapes are checked when its inputs exist. `kernel`
+    brings its inputs to `device` where that is needed. `keeps`: names that it overwrites, each with the name under
+    which the old value is kept.
+    """
+
+    kernel: Any
+    op: Operator
+    position: int
+    inputs: tuple[str, ...]
+    output: str
+    late: bool
+    device: Device
+    nested: "Nested | None"
+    keeps: tuple[tuple[str, str], ...]
+
 
 Values = MutableMapping[str, Array]
 """Blobs by name; scopes among them are `ScopeStack`."""

@@ -30,18 +30,14 @@ from ..program.control_flow import (
     within,
 )
 from ..program.net import check_depth
-from ..program.numbering import number
-from ..program.ssa import BlobVersion, Ssa
+from ..program.net_halves import number
+from ..program.operator import BlobVersion, Ssa
 from .devices import CPU, device_of, place, running_on
-from .faults import check_arity, located, no_kernel, undefined
-from .nested import Branch, Loop, Nested, Scoped, no_stack
-from .step import Step
+from .executor import UNKNOWN, check_arity, infer, located, no_kernel, spec_of, undefined
+from .nested import Branch, Loop, Nested, Scoped, Step, no_stack
 
 External = tuple[tuple[int, ...], np.dtype[Any], type[Any]]
 """Shape, dtype and type, numpy's array or CuPy's, of an array that operators read from outside."""
-
-UNKNOWN = None
-"""What is known of a blob whose shape only running tells."""
 
 
 class Plan(NamedTuple):
@@ -71,11 +67,6 @@ class Plan(NamedTuple):
         return all(device_of(values[name]) == device for name, device in self.on_gpus.items())
 
 
-def spec_of(value: Array) -> ArraySpec:
-    """Shape and dtype of an array."""
-    return ArraySpec(value.shape, value.dtype)
-
-
 def plan(operators: Sequence[Operator], values: Mapping[str, Array], device: Device = CPU) -> Plan:
     """Check that `operators` can run one after the other on `values`, and make them ready.
 
@@ -99,24 +90,6 @@ def _nets_in(operators: Iterable[Operator]) -> Iterator[tuple[NetDef, list[Opera
         for net in nested_nets(op).values():
             yield net, net.ops.copy()
             yield from _nets_in(net.ops)
-
-
-def infer(
-    op: Operator, index: int, known: OperatorType, specs: Sequence[ArraySpec | None]
-) -> Sequence[ArraySpec | None]:
-    """Shapes and dtypes of the outputs of `op`, None where unknown; raises RunError where the inputs do not fit."""
-    unknown: list[ArraySpec | None] = [UNKNOWN] * len(op.outputs)
-    if known.infer is None or any(spec is None for spec in specs):
-        return unknown
-    try:
-        outputs = known.infer(op, *specs)
-    except RunError as error:
-        raise located(error, op, index, specs) from None
-    if outputs is None:
-        return unknown
-    if isinstance(outputs, ArraySpec):
-        outputs = (outputs,)
-    return (list(outputs) + unknown)[: len(op.outputs)]
 
 
 class Known:

@@ -1,6 +1,8 @@
 """Workspace: named arrays, and running nets and operators on them."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
 from typing import Any, Self
 from weakref import WeakKeyDictionary
@@ -10,9 +12,8 @@ import numpy as np
 from ..operators.own_results import NUMERIC
 from ..operators.registry import Array
 from ..program import Device, NetDef, Operator, RunError
-from ..program.errors import shorten
+from ..program.errors import get_close_matches, shorten
 from ..program.operator import check_name, check_operator
-from ..program.spelling import get_close_matches
 from .devices import CPU, available, copied, device_of, guarded, is_on_gpu, moved
 from .executor import execute
 from .planning import Plan, plan
@@ -177,3 +178,29 @@ def _not_numeric(name: str, why: str) -> RunError:
         blobs=[name],
         ways_out=["Feed numbers or booleans: an array, a list of equal rows, a scalar."],
     )
+
+
+_current: ContextVar[Workspace | None] = ContextVar("gradviz_immediate", default=None)
+
+
+@contextmanager
+def immediate(workspace: Workspace) -> Iterator[Workspace]:
+    """Run every operator that is added to a net inside this block on `workspace`, as it is added.
+
+    An operator that fails to run is not added.
+
+    Example:
+        >>> with immediate(ws):
+        ...     y = net.Tanh("x", "y")
+        >>> ws["y"]
+    """
+    token = _current.set(workspace)
+    try:
+        yield workspace
+    finally:
+        _current.reset(token)
+
+
+def immediate_workspace() -> Workspace | None:
+    """The workspace of the innermost `immediate` block, None outside of one."""
+    return _current.get()

@@ -8,7 +8,7 @@ import gradviz
 from gradviz import GradientError, GradvizError, Net, RunError, Workspace, debug, load
 from gradviz.debugger import CursorError
 from gradviz.program.events import Accumulated, Completed, Failed, Played, Ran
-from gradviz.program.numbering import number
+from gradviz.program.net_halves import number
 from tests.debugger.conftest import fed_workspace, skip_net
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradviz.runtime.shelf import Shelf
 from gradviz.runtime.spill import Spill
-from gradviz.runtime.store import Store, StoredArray, written
+from gradviz.runtime.store import Shelf, Store, StoredArray, written
 
 ARRAY = 80
 Made = Callable[[int], Store]

@@ -8,8 +8,7 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from ...program.errors import shorten
-from ...program.wording import count_of, listed
+from ...program.errors import count_of, listed, shorten
 from ...runtime.devices import CPU, moved
 from ..document import Number, Value, number
 from ..journal import Statement, Writing

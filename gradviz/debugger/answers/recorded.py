@@ -9,7 +9,7 @@ from functools import cached_property
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program.events import EnteredSubnet, Ran
-from ...runtime.shelf import Shelf
+from ...runtime.store import Shelf
 from ..document import Schedule, Trace, Value
 from ..journal import Key, NetText, Recording, Statement
 from ..statistics import of_stack, short_statistics, statistics

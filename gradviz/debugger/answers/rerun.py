@@ -17,8 +17,8 @@ from ...program.control_flow import NETS
 from ...program.operator import numbered_name, parts_of
 from ...runtime.devices import CPU, current, device_of, moved
 from ...runtime.executor import execute
+from ...runtime.nested import Step
 from ...runtime.planning import plan
-from ...runtime.step import Step
 from ..journal import Statement, Writing, dense
 from .flow import arriving, gives, made_for, seeds, sent
 from .net_view import NetView

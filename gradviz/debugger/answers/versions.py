@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ...program.control_flow import kept_name
-from ...program.ssa import BlobVersion
+from ...program.operator import BlobVersion
 from ..journal import Statement, Writing
 from .flow import sent
 from .forms import Answer, Block, Bullets, Grid, Paragraph

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ...program.collection import uncollected
 from ...program.events import Event
+from ...runtime.watched import uncollected
 from .bounds import TraceError, too_deep
 from .check import check
 from .event_details import told

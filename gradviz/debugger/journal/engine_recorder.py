@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 
 from ...program import GradientError, GradvizError, NetDef
+from ...program.errors import code, count_of, listed
 from ...program.events import About, Accumulated, Event, Failed, GradWritten, Ran, Seeded
 from ...program.net_halves import nets_of
-from ...program.wording import code, count_of, listed
 from ...runtime.watched import Journal, Limits, Progress, interrupted
 from .engine_rules import Broken, EngineRules
 from .gradient_shapes import Fit

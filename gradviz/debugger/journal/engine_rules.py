@@ -41,8 +41,7 @@ from ...program.events import (
     to_dict,
 )
 from ...program.net_halves import Key
-from ...program.operator import Device, check_name, check_operator, parts_of
-from ...program.ssa import BlobVersion, Ssa, play
+from ...program.operator import BlobVersion, Device, Ssa, check_name, check_operator, parts_of, play
 from ...runtime.devices import copied, device_of, is_on_gpu
 from .gradient_shapes import are_rows
 

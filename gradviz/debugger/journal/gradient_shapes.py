@@ -25,11 +25,10 @@ from ...operators.registry import Array
 from ...program import GradientError, GradvizError, RunError
 from ...program.events import Event, RuleApplied, Seeded, Visited
 from ...program.net_halves import Key, NetHalves
-from ...program.operator import parts_of
-from ...program.ssa import BlobVersion, Ssa
+from ...program.operator import BlobVersion, Ssa, parts_of
 from ...runtime.devices import current, device_of, moved
-from ...runtime.planning import infer, spec_of
-from ...runtime.shelf import Shelf
+from ...runtime.executor import infer, spec_of
+from ...runtime.store import Shelf
 from .program_text import ProgramText
 from .text import NetText, Writing
 

@@ -11,12 +11,11 @@ from ...gradient import IR, Ys
 from ...gradient.deduplication import check_aggregator, deduplication_events
 from ...operators.registry import Array
 from ...program import Device, GradientError, GradvizError, NetDef, NetError, Operator, RunError
-from ...program.collection import uncollected
 from ...program.control_flow import NETS
+from ...program.errors import code, count_of, listed
 from ...program.events import Accumulated, Aggregator, Completed, Deduplicated, Event, Failed, Seeded, stopped
 from ...program.net_halves import nets_of
 from ...program.operator import parts_of
-from ...program.wording import code, count_of, listed
 from ...runtime import Workspace
 from ...runtime.planning import Plan, plan
 from ...runtime.watched import (
@@ -26,6 +25,7 @@ from ...runtime.watched import (
     Progress,
     WatchedExecution,
     interrupted,
+    uncollected,
 )
 from .gradient_shapes import Fit
 from .limits import Budget, Folder, agreed

@@ -7,11 +7,10 @@ from functools import cached_property
 from ...gradient import Ys
 from ...operators.registry import Array
 from ...program import GradvizError, NetDef, Operator
-from ...program.collection import uncollected
 from ...program.events import Aggregator, Completed, Deduplicated, Event, Ran
 from ...program.net_halves import Key, NetHalves
 from ...runtime.store import Store
-from ...runtime.watched import Journal, Lending, Run
+from ...runtime.watched import Journal, Lending, Run, uncollected
 from .program_text import ProgramText
 
 

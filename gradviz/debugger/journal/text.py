@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from ...program import Gradient, Operator
 from ...program.control_flow import NETS, RUNNING_SUM, kept_inputs, nested_nets, renamed
 from ...program.events import Accumulated, Deduplicated, RuleApplied, Seeded
-from ...program.operator import parts_of
-from ...program.ssa import BlobVersion
+from ...program.operator import BlobVersion, parts_of
 from ..document import Role
 
 DUPLICATE = "_DEDUP"

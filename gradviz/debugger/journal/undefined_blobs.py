@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...program import GradvizError, Operator, RunError
-from ...program.errors import shorten
-from ...program.spelling import get_close_matches
-from ...program.wording import listed
+from ...program.errors import get_close_matches, listed, shorten
 
 UNDEFINED = "undefined_blob"
 

@@ -11,8 +11,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from ...operators.registry import Array
-from ...program.collection import uncollected
 from ...runtime.devices import CPU, current, device_of, moved
+from ...runtime.watched import uncollected
 from ..document import PREVIEW_COLUMNS, PREVIEW_ROWS, Number, Value, number, rows_and_columns
 from .distribution import Moments, histograms, moments
 from .vectors import absolute

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from ...program import GradvizError
-from ...program.errors import shorten
-from ...program.spelling import get_close_matches
+from ...program.errors import get_close_matches, shorten
 from ..document import Obstacle
 
 MOST_KNOWN = 8

@@ -13,7 +13,7 @@ from typing import get_args
 
 import numpy as np
 
-from ...program.spelling import get_close_matches
+from ...program.errors import get_close_matches
 from ..document import Kind
 from .conditions import PHRASES, ConditionError, Field, Node, evaluate, mentioned, parse, shown, truth
 from .places import Places

@@ -13,9 +13,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from ...program.errors import shorten
+from ...program.errors import get_close_matches, shorten
 from ...program.events import Event
-from ...program.spelling import get_close_matches
 from ..document import BreakpointEntry, Marked, Trace
 from ..journal import Progress, Recording
 from ..telling import document

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from ...program.control_flow import RUNNING_SUM, nested_nets, scopes_of, take_apart
+from ...program.errors import code, count_of, listed
 from ...program.events import Completed, EnteredSubnet, LeftSubnet
-from ...program.wording import code, count_of, listed
 from ..journal import Reading
 from .narration import shortened
 

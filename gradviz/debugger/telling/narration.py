@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from ...operators import lookup
 from ...program import GradientSlice, GradvizError
 from ...program.control_flow import nested_nets
+from ...program.errors import code, count_of, listed
 from ...program.events import (
     Accumulated,
     Checked,
@@ -26,9 +27,7 @@ from ...program.events import (
     Visited,
     Waiting,
 )
-from ...program.operator import parts_of
-from ...program.ssa import BlobVersion
-from ...program.wording import code, count_of, listed
+from ...program.operator import BlobVersion, parts_of
 from ...runtime.store import written as written_bytes
 from ..document import Merge, Value
 from ..journal import NetText, Reading, Recording, Writing

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program.control_flow import take_apart
-from ...program.wording import code, count_of
+from ...program.errors import code, count_of
 from ..journal import Reading, Recording, Run
 from .control_narration import bindings
 from .narration import shortened

@@ -9,8 +9,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from ...operators import lookup
-from ...program.collection import uncollected
 from ...program.events import Completed, Deduplicated, EnteredSubnet, Event, Failed, LeftSubnet, Played, Ran, to_dict
+from ...runtime.watched import uncollected
 from ...version import __version__
 from ..document import Formula, Kind, Line, Revision, Subnet, Trace, TraceEvent, all_lines, json_safe
 from ..journal import Pace, Progress, Recording, Statement, Timeline, arguments

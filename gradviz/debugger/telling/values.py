@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program.events import Ran
-from ...runtime.shelf import Shelf
-from ...runtime.store import StoredArray
+from ...runtime.store import Shelf, StoredArray
 from ..document import Frame, Value, Workspaces
 from ..journal import Key, NetHalves, Recording
 from ..statistics import FULL_PREVIEW, all_statistics, of_stack, short_statistics

@@ -26,8 +26,7 @@ from ...program.events import (
 )
 from ...program.net_halves import Key
 from ...runtime.devices import device_of
-from ...runtime.shelf import feed, new_values
-from ...runtime.store import Store
+from ...runtime.store import Store, feed, new_values
 from ..expression import Expression
 from ..function import Function
 from .functions import failed, is_python, known_before, shown, unwanted

@@ -6,12 +6,11 @@ from typing import Any
 
 from ...operators.registry import gradient_name
 from ...program import GradientError, NetDef
-from ...program.collection import uncollected
+from ...program.errors import code, count_of, listed
 from ...program.events import Accumulated, Failed, Played
 from ...program.net_halves import NetHalves, nets_of
-from ...program.wording import code, count_of, listed
 from ...runtime.devices import copied, device_of
-from ...runtime.watched import Journal, Limits
+from ...runtime.watched import Journal, Limits, uncollected
 from ..expression import Expression, Recalled, recall, recorded, written
 from ..faults import bad_schedule, named
 from ..mode import current_mode, mode

@@ -15,7 +15,7 @@ from ...program import GradvizError, Operator
 from ...program.events import Accumulated, Event, Played, Ran, RuleApplied, Seeded, stopped
 from ...program.net_halves import Key, NetHalves, nets_of
 from ...runtime.devices import CPU, copied, device_of
-from ...runtime.shelf import feed, new_values
+from ...runtime.store import feed, new_values
 from ...runtime.watched import Limits, interrupted
 from ..expression import Expression
 from ..function import Function

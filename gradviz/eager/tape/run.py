@@ -18,8 +18,8 @@ import numpy as np
 
 from ...operators.registry import Array
 from ...program import Operator
-from ...program.collection import uncollected
 from ...runtime.devices import current, device_of
+from ...runtime.watched import uncollected
 from ..call import Call, OperatorFunction
 from ..faults import cannot_add
 from ..function import Function

@@ -1,9 +1,7 @@
 """Running under watch: the executor with an event for each operator, within limits, and what engines hand on."""
 
-from .execution import Run, WatchedExecution
-from .journal import Journal, Lending
-from .limits import INTERRUPTED, Interrupts, Limits, interrupted
-from .progress import Pace, Progress, SoFar, Work
+from .execution import Journal, Lending, Run, WatchedExecution
+from .limits import INTERRUPTED, Interrupts, Limits, Pace, Progress, SoFar, Work, interrupted, uncollected
 
 __all__ = [
     "INTERRUPTED",
@@ -18,4 +16,5 @@ __all__ = [
     "WatchedExecution",
     "Work",
     "interrupted",
+    "uncollected",
 ]

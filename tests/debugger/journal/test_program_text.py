@@ -7,8 +7,7 @@ import pytest
 from gradviz import IR, GradvizError, Net
 from gradviz.debugger.journal import ProgramText
 from gradviz.program.events import Completed, Visited
-from gradviz.program.net_halves import nets_of
-from gradviz.program.numbering import number
+from gradviz.program.net_halves import nets_of, number
 from tests.fresh_seed import fresh_seed
 from tests.gradient.nets.strategy import MOST_OPERATORS, SEED_BYTES, decoded
 from tests.gradient.nets.themes import THEMES

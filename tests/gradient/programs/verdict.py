@@ -7,8 +7,8 @@ import numpy as np
 from gradviz import IR, GradientError, GradientSlice, Net, Workspace
 from gradviz.program import Gradient
 from gradviz.program.control_flow import NETS
-from gradviz.program.numbering import number
-from gradviz.program.ssa import BlobVersion
+from gradviz.program.net_halves import number
+from gradviz.program.operator import BlobVersion
 
 from .lowering import Lowered
 from .reference import Reference

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ....program.spelling import get_close_matches
+from ....program.errors import get_close_matches
 from .language import (
     DEEPEST,
     FIELDS,
