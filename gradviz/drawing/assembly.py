@@ -30,17 +30,18 @@ from .flows import (
     Flow,
     Lane,
     Program,
+    Stretch,
     Way,
     binding,
     crossings,
     flows,
+    gradients,
+    levels,
     port,
 )
-from .groups import Group, Stretch, gradients, levels, ways
-from .limits import Clock
-from .nesting import Nesting
+from .nesting import Group, Nesting, ways
+from .theme import CROSS, Clock
 from .view import Cluster, Edge, Fold, Node, Section, View
-from .words import CROSS
 
 SAYING = {"seed": "seed", "deduplication": "merges rows", "duplicate": "dedup {}", "handover": "hands over"}
 """What the second line says of a role; {}: the operator that it came from."""

@@ -18,14 +18,10 @@ import graphviz
 
 from ..debugger.document import Trace
 from .assembly import view
-from .layout import layout
-from .limits import DrawingError
-from .look import State, edge_look, node_look, node_size, node_text, state_at
 from .nesting import Nesting, Opened
-from .picture import dressed
-from .theme import LIGHT, Theme
-from .view import Edge, Node, View, edge_class, node_class
-from .words import MAX_TITLE, fit, label
+from .picture import dressed, layout
+from .theme import LIGHT, MAX_TITLE, DrawingError, Theme, fit, label
+from .view import Edge, Node, State, View, edge_class, edge_look, node_class, node_look, node_size, node_text, state_at
 
 FORWARD, BACKWARD = True, False
 LANE_ID = {FORWARD: "lane-forward", BACKWARD: "lane-backward"}

@@ -6,13 +6,17 @@ the node that says so, although the document names the same blob before and behi
 A cluster has a port for each way across the border of its net: forward data goes in at its top and out at its bottom,
 gradients go in at its bottom and out at its top. What leaves a loop's net and enters it again with the next iteration
 is carried.
+
+What flows from one group into another is an edge between the two where both are shown side by side; within each it goes
+on from the port at its border to the line that reads it, or to the group that this line is in.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -20,7 +24,7 @@ from ..debugger.document import Ledger, Line, Merge, Subnet, Trace, TraceError
 from ..program.control_flow import INNER_RESULT, kept_name
 from ..program.errors import shorten
 from ..program.operator import BlobVersion
-from .words import in_one_line, short
+from .theme import in_one_line, short
 
 EdgeKind = Literal["forward", "backward", "saved"]
 
@@ -36,6 +40,12 @@ Way = Literal["in", "out"]
 TOP: dict[Lane, Way] = {"forward": "in", "backward": "out"}
 BOTTOM: dict[Lane, Way] = {"forward": "out", "backward": "in"}
 """Where the ports are."""
+
+Holders = tuple[str, ...]
+"""The ids of the groups that hold something, the outermost first."""
+
+VALUES = "values"
+"""What is saved within a group for gradient operators in it."""
 
 LOOPS = ("cond_net", "loop_net")
 """The arguments whose nets run again and again."""
@@ -263,3 +273,69 @@ def _last(makers: Mapping[str, str]) -> dict[str, tuple[str, str]]:
 def _name(blob: str) -> str:
     """``x`` of ``x@1``."""
     return blob.rpartition("@")[0] or blob
+
+
+class Stretch(NamedTuple):
+    """A part of a flow, on one level: between lines, groups and ports that stand there.
+
+    Attributes:
+        begin, end: the lines, or ports of the net, between which it flows in the end.
+    """
+
+    kind: EdgeKind
+    source: str
+    target: str
+    blob: str
+    begin: str
+    end: str
+
+
+def gradients(group: str) -> str:
+    """The id of a group's node in the backward lane."""
+    return f"{group}.backward"
+
+
+def levels(flowing: Sequence[Flow], holders: Mapping[str, Holders]) -> dict[str, list[Stretch]]:
+    """What flows on each level, by the id of its group; on that of the net itself by "". `holders` goes by line id."""
+    found: dict[str, list[Stretch]] = {"": []}
+    if not holders:
+        found[""] = [Stretch(*flow, flow[1], flow[2]) for flow in flowing]
+        return found
+    saving: dict[str, tuple[str, Stretch]] = {}
+    for kind, begin, end, blob in flowing:
+        a, b = holders.get(begin, ()), holders.get(end, ())
+        shared = _shared(a, b)
+        lane: Lane = "backward" if kind == "backward" else "forward"
+        at, to = _end(begin, a, shared, lane), _end(end, b, shared, lane)
+        _level(found, a, shared).append(Stretch(kind, at, to, blob, begin, end))
+        for depth in range(shared + 1, len(a) + 1):
+            inner = _end(begin, a, depth, lane)
+            _level(found, a, depth).append(Stretch(kind, inner, port(a[depth - 1], lane, "out"), blob, begin, end))
+        for depth in range(shared + 1, len(b) + 1):
+            inner = _end(end, b, depth, lane)
+            _level(found, b, depth).append(Stretch(kind, port(b[depth - 1], lane, "in"), inner, blob, begin, end))
+        if kind == "saved":
+            for depth, group in enumerate(a[:shared]):
+                around = a[depth - 1] if depth else ""
+                saving.setdefault(group, (around, Stretch(kind, group, gradients(group), VALUES, begin, end)))
+    for around, stretch in saving.values():
+        found.setdefault(around, []).append(stretch)
+    return found
+
+
+def _shared(a: Holders, b: Holders) -> int:
+    """How many of the groups hold both."""
+    if a == b:
+        return len(a)
+    return next(depth for depth, pair in enumerate(zip_longest(a, b)) if pair[0] != pair[1])
+
+
+def _level(found: dict[str, list[Stretch]], held_in: Holders, depth: int) -> list[Stretch]:
+    return found.setdefault(held_in[depth - 1] if depth else "", [])
+
+
+def _end(line: str, held_in: Holders, depth: int, lane: Lane) -> str:
+    """What stands for a line on a level: itself, or the group that holds it."""
+    if depth >= len(held_in):
+        return line
+    return gradients(held_in[depth]) if lane == "backward" else held_in[depth]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element, fromstring
 
 from gradviz.drawing import LIGHT
-from gradviz.drawing.words import label_width
+from gradviz.drawing.theme import label_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 Rectangle = tuple[float, float, float, float]

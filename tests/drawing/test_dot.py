@@ -6,7 +6,7 @@ import graphviz
 import pytest
 
 from gradviz.drawing import DARK, LIGHT, digraph
-from gradviz.drawing.layout import layout
+from gradviz.drawing.picture import layout
 from tests.drawing.examples import SKIP_CONNECTION, chain, trace
 
 

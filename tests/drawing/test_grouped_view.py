@@ -24,14 +24,12 @@ from gradviz.debugger.journal import SoFar
 from gradviz.drawing import LIGHT, DrawingError, digraph, render, svg
 from gradviz.drawing.assembly import Content, view, views
 from gradviz.drawing.flows import flows, programs
-from gradviz.drawing.groups import GROUPED
 from gradviz.drawing.lanes import inside, lanes
-from gradviz.drawing.lanes.place import halves
-from gradviz.drawing.limits import Clock
-from gradviz.drawing.look import State, state_at
-from gradviz.drawing.nesting import Nesting
-from gradviz.drawing.shapes import abstract, spoken
-from gradviz.drawing.view import View
+from gradviz.drawing.nesting import GROUPED, Nesting
+from gradviz.drawing.place import halves
+from gradviz.drawing.render import abstract, spoken
+from gradviz.drawing.theme import Clock
+from gradviz.drawing.view import State, View, state_at
 from gradviz.notebook.progress import words
 from tests.drawing.examples import Operator, chain, residual, trace
 from tests.drawing.nested import loop

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gradviz.debugger.document import Trace
 from gradviz.drawing.flows import programs
-from gradviz.drawing.groups import GROUPED, MOST_CHILDREN, MOST_SCOPES, Group, groups, holding
+from gradviz.drawing.nesting import GROUPED, MOST_CHILDREN, MOST_SCOPES, Group, groups, holding
 from tests.drawing.examples import Operator, chain, residual, trace
 
 

@@ -7,9 +7,8 @@ import pytest
 
 from gradviz.debugger.document import Trace
 from gradviz.drawing import LIGHT, DrawingError, digraph
-from gradviz.drawing.layout import layout
 from gradviz.drawing.nesting import Nesting
-from gradviz.drawing.picture import dressed
+from gradviz.drawing.picture import dressed, layout
 from tests.drawing.nested import NETS, all_lines, loop, three_deep, trace, two_branches
 from tests.drawing.shapes import SVG, Rectangle, box, groups, overlap
 

@@ -13,10 +13,9 @@ from gradviz.debugger.document import Trace
 from gradviz.drawing import DARK, LIGHT, render, svg
 from gradviz.drawing.assembly import view
 from gradviz.drawing.lanes import lanes
-from gradviz.drawing.limits import Clock
-from gradviz.drawing.look import State
 from gradviz.drawing.nesting import Nesting
-from gradviz.drawing.view import View
+from gradviz.drawing.theme import Clock
+from gradviz.drawing.view import State, View
 from tests.drawing.nested import NETS, all_lines, loop, three_deep, trace, two_branches
 from tests.drawing.shapes import SVG, Rectangle, box, groups, line_of, overlap, points, rectangle, text_boxes, within
 

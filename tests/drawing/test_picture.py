@@ -12,12 +12,11 @@ from gradviz.drawing import DARK, LIGHT, DrawingError, render, svg
 from gradviz.drawing.assembly import view
 from gradviz.drawing.dot import draw
 from gradviz.drawing.lanes import lanes
-from gradviz.drawing.layout import layout
-from gradviz.drawing.limits import Clock
-from gradviz.drawing.look import State
 from gradviz.drawing.nesting import Nesting
-from gradviz.drawing.picture import clean, dressed
+from gradviz.drawing.picture import clean, dressed, layout
 from gradviz.drawing.render import suits_graphviz
+from gradviz.drawing.theme import Clock
+from gradviz.drawing.view import State
 from tests.drawing.examples import (
     DIAMOND,
     PRODUCTS,

@@ -12,10 +12,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from math import ceil
 
-from ..look import node_size
-from ..theme import Theme
-from ..view import Cluster, Node, Section, View
-from ..words import label, label_width
+from .theme import Theme, label, label_width
 from .tracks import (
     LABEL_DISTANCE,
     Box,
@@ -31,6 +28,7 @@ from .tracks import (
     side_taps,
     trunks,
 )
+from .view import Cluster, Node, Section, View, node_size
 
 MARGIN = 12.0
 TRACK_STEP = 14.0

@@ -12,10 +12,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..flows import EdgeKind
-from ..theme import Theme
-from ..view import Edge, Node, View
-from ..words import label
+from .flows import EdgeKind
+from .theme import Theme, label
+from .view import Edge, Node, View
 
 MOST_TRACKS = 40
 """Beyond it trunks share the outermost track: a net that tangled is not read by its lines any more."""
