@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..operators.own_results import NUMERIC
-from ..operators.registry import Array
+from ..operators.registry import NUMERIC, Array
 from ..program import Operator
 from ..runtime.devices import copied, device_of, is_on_gpu
 from .faults import called, common_device, differentiable_once, wrong_count, wrong_results

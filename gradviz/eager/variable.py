@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..operators.own_results import NUMERIC
-from ..operators.registry import Array
+from ..operators.registry import NUMERIC, Array
 from ..program import Device, RunError
 from ..runtime.devices import CPU, copied, current, device_of, guarded, is_guarded, is_on_gpu, moved
 from . import gradients

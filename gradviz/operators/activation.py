@@ -6,8 +6,7 @@ import numpy as np
 
 from ..program import Operator
 from .gradients import gradient_of, second_derivative, straight_pieces
-from .inference import elementwise
-from .matrices import as_matrix, canonical_axis
+from .inference import as_matrix, canonical_axis, elementwise
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .steps import Steps
 

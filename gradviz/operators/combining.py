@@ -7,8 +7,7 @@ import numpy as np
 
 from ..program import Operator
 from .gradients import gradient_of
-from .inference import described, elementwise, misfit, need_floats, result_dtype, same_shape
-from .matrices import as_matrix, matrix_shape
+from .inference import as_matrix, described, elementwise, matrix_shape, misfit, need_floats, result_dtype, same_shape
 from .registry import (
     Array,
     ArraySpec,

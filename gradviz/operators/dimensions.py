@@ -9,8 +9,7 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
-from .inference import misfit
-from .matrices import matrix_shape
+from .inference import matrix_shape, misfit
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 
 INT64 = np.dtype(np.int64)

@@ -13,8 +13,7 @@ import numpy as np
 from ..program import GradientSlice, Operator
 from .gradients import gradient_of
 from .indexing import check_indices, need_rows
-from .inference import misfit, need_floats, need_integers, need_shape
-from .matrices import canonical_axis
+from .inference import canonical_axis, misfit, need_floats, need_integers, need_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps
 

@@ -7,8 +7,7 @@ import numpy as np
 from ..program import Operator
 from .arguments import bad_argument
 from .gradients import gradient_of
-from .inference import misfit
-from .matrices import canonical_axis
+from .inference import canonical_axis, misfit
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps
 

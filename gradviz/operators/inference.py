@@ -1,12 +1,13 @@
-"""Shape inference that several families share, and the errors it raises."""
+"""Shape inference that several families share, arrays seen as matrices, and the errors that both raise."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..program import Operator, RunError
-from .registry import ArraySpec, lookup
+from .registry import Array, ArraySpec, lookup
 
 AS_FLOAT = "Convert it before feeding: array.astype(np.float32)."
 
@@ -91,3 +92,31 @@ def slot(op: Operator, position: int) -> str:
 def described(spec: ArraySpec) -> str:
     """``float32 (3, 4)``."""
     return f"{spec.dtype} {spec.shape}"
+
+
+def canonical_axis(axis: int, shape: tuple[int, ...]) -> int:
+    """`axis` counted from the front; a negative one counts from the end.
+
+    Raises:
+        RunError: ``shape_mismatch``, an array of `shape` has no such axis.
+    """
+    ndim = len(shape)
+    if not -ndim <= axis < ndim:
+        raise misfit(
+            f"axis {axis} does not exist in an array of shape {shape}.",
+            f"Give an axis from {-ndim} to {ndim - 1}." if ndim else "Give an array with at least one dimension.",
+        )
+    return axis + ndim if axis < 0 else axis
+
+
+def matrix_shape(shape: tuple[int, ...], axis: int) -> tuple[int, int]:
+    """(rows, columns) of an array of `shape` as a matrix: its rows are the axes before `axis`."""
+    axis = canonical_axis(axis, shape)
+    return prod(shape[:axis]), prod(shape[axis:])
+
+
+def as_matrix(array: Array, axis: int = 1) -> Array:
+    """`array` as a matrix of shape `matrix_shape`; a view where its memory allows."""
+    if axis == 1 and array.ndim == 2:
+        return array
+    return array.reshape(matrix_shape(array.shape, axis))

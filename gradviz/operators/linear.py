@@ -7,8 +7,7 @@ import numpy as np
 from ..program import Gradient, Operator
 from .broadcasting import product_gradient_rule, sum_to
 from .gradients import gradient_of
-from .inference import misfit, need_floats, need_shape, result_dtype, slot
-from .matrices import as_matrix, canonical_axis, matrix_shape
+from .inference import as_matrix, canonical_axis, matrix_shape, misfit, need_floats, need_shape, result_dtype, slot
 from .registry import (
     Array,
     ArraySpec,

@@ -6,8 +6,7 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .gradients import gradient_of
-from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype, same_shape
-from .matrices import matrix_shape
+from .inference import described, matrix_shape, misfit, need_floats, need_integers, need_shape, result_dtype, same_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .steps import Steps
 

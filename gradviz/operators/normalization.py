@@ -14,8 +14,18 @@ import numpy as np
 
 from ..program import Gradient, GradientError, Operator
 from .gradients import gradient_of
-from .inference import described, elementwise, misfit, need_floats, need_shape, result_dtype, slot
-from .matrices import as_matrix, canonical_axis, matrix_shape
+from .inference import (
+    as_matrix,
+    canonical_axis,
+    described,
+    elementwise,
+    matrix_shape,
+    misfit,
+    need_floats,
+    need_shape,
+    result_dtype,
+    slot,
+)
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, gradient_name, gradient_operator, op_gradient, operator
 
 ARGS: dict[str, Any] = {"axis": 1, "epsilon": 1e-5, "elementwise_affine": 0}

@@ -31,8 +31,7 @@ from .channel_norm import (
     ungrouped,
 )
 from .gradients import gradient_of
-from .inference import described, misfit, need_floats, result_dtype
-from .matrices import as_matrix
+from .inference import as_matrix, described, misfit, need_floats, result_dtype
 from .normalization import TINY, standardized
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, register_gradient
 from .steps import Steps, arriving

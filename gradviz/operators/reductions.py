@@ -9,8 +9,7 @@ import numpy as np
 
 from ..program import Operator
 from .gradients import gradient_of
-from .inference import misfit, need_floats, need_shape, result_dtype, slot
-from .matrices import canonical_axis
+from .inference import canonical_axis, misfit, need_floats, need_shape, result_dtype, slot
 from .registry import (
     Array,
     ArraySpec,

@@ -14,18 +14,23 @@ that are called ..._spec are the inference of what follows them.
         return dy * (1 - y * y)
 """
 
+from __future__ import annotations
+
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..program import Gradient, Operator, RegistrationError
+from ..program import Gradient, Operator, RegistrationError, RunError
 from ..program.errors import get_close_matches
 from .arguments import check_arguments
-from .own_results import with_own_results
+
+NUMERIC = "biufc"
+"""numpy's kinds of dtype that a blob may have: bool, integers, floats, complex."""
 
 Array = Any
 """A numpy or cupy array. Kernels use numpy's functions, which cupy arrays answer to."""
@@ -44,16 +49,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 Rule = Callable[[Operator, Gradients], RuleAnswer]
 """``rule(op, g_output)``: how gradients of the outputs become gradients of the inputs."""
 
+Inference = Callable[..., "ArraySpec | tuple[ArraySpec | None, ...] | None"]
+"""``infer(op, *specs)``: the specs of the outputs, None where only the data can tell. Raises RunError on a misfit."""
+
 
 class ArraySpec(NamedTuple):
     """Shape and dtype of an array that need not exist yet."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-
-
-Inference = Callable[..., "ArraySpec | tuple[ArraySpec | None, ...] | None"]
-"""``infer(op, *specs)``: the specs of the outputs, None where only the data can tell. Raises RunError on a misfit."""
 
 
 class Slots(NamedTuple):
@@ -68,7 +72,7 @@ class Slots(NamedTuple):
     most: int | None
 
     @classmethod
-    def parse(cls, text: str) -> "Slots":
+    def parse(cls, text: str) -> Slots:
         names = [name.strip() for name in text.split(",") if name.strip()]
         least = sum(not name.endswith(("?", "...")) for name in names)
         endless = any(name.endswith("...") for name in names)
@@ -210,7 +214,7 @@ def structure(type: str, signature: str, *, formula: str, derivative: str, args:
 def register_kernel(type: str) -> Callable[[Kernel], Kernel]:
     """Give the operator type `type` a kernel of your own; a later registration replaces an earlier one.
 
-    What it returns is kept, and nobody may write into it any more; see `gradviz.operators.own_results`.
+    What it returns is kept, and nobody may write into it any more; see `with_own_results`.
 
     Example:
         >>> @register_kernel("Cosine")
@@ -343,7 +347,7 @@ def _with_checked_arguments(infer: Inference, defaults: Mapping[str, Any] | None
     if not defaults:
         return infer
 
-    def check_and_infer(op: Operator, *specs: ArraySpec) -> "ArraySpec | tuple[ArraySpec | None, ...] | None":
+    def check_and_infer(op: Operator, *specs: ArraySpec) -> ArraySpec | tuple[ArraySpec | None, ...] | None:
         if op.args:
             check_arguments(op, defaults)
         return infer(op, *specs)
@@ -360,6 +364,40 @@ def source_of(function: Callable[..., Any]) -> str:
     package = Path(__file__).parents[2]
     shown = path.relative_to(package).as_posix() if path.is_relative_to(package) else path.name
     return f"{shown}:{code.co_firstlineno}"
+
+
+def with_own_results(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """`kernel`, of whose results those are copied that lie in memory that others can write into.
+
+    The result itself becomes read-only, but a kernel that returns a view of an array that it fills at every call would
+    change what it returned before.
+
+    Raises:
+        RunError: ``kernel_failed``, the kernel returned an array of something else than numbers and truth values.
+    """
+
+    @wraps(kernel)
+    def run(*given: Any) -> Any:
+        made = kernel(*given)
+        return tuple(map(_own, made)) if type(made) is tuple else _own(made)
+
+    return run
+
+
+def _own(value: Any) -> Any:
+    if not isinstance(value, np.ndarray | np.generic):
+        return value
+    if value.dtype.kind not in NUMERIC:
+        raise RunError(
+            f"its kernel returned an array of dtype {value.dtype}.",
+            kind="kernel_failed",
+            ways_out=["Return numbers or truth values: booleans, integers, floats or complex numbers."],
+        )
+    owner = value
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    is_view = owner is not value or owner.base is not None
+    return np.array(value, order="K") if is_view and owner.flags.writeable else value
 
 
 def _check_type(type: object) -> None:

@@ -7,8 +7,7 @@ import numpy as np
 from ..program import Operator
 from .broadcasting import sum_to
 from .gradients import gradient_of
-from .inference import described, misfit, need_floats, need_integers, need_shape
-from .matrices import canonical_axis
+from .inference import canonical_axis, described, misfit, need_floats, need_integers, need_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps
 

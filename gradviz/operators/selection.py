@@ -9,8 +9,7 @@ from ..program import Operator, RunError
 from .arguments import bad_argument
 from .gradients import gradient_of
 from .indexing import check_indices
-from .inference import described, misfit, need_floats, need_integers
-from .matrices import canonical_axis
+from .inference import canonical_axis, described, misfit, need_floats, need_integers
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
 from .steps import Steps
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator, RunError
-from .inference import described, like_first, misfit, need_integers, result_dtype
-from .matrices import canonical_axis
+from .inference import canonical_axis, described, like_first, misfit, need_integers, result_dtype
 from .registry import (
     Array,
     ArraySpec,

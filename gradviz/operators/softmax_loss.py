@@ -6,9 +6,18 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .gradients import gradient_of
-from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype
+from .inference import (
+    as_matrix,
+    canonical_axis,
+    described,
+    matrix_shape,
+    misfit,
+    need_floats,
+    need_integers,
+    need_shape,
+    result_dtype,
+)
 from .loss import check_labels, each_row, weighed
-from .matrices import as_matrix, canonical_axis, matrix_shape
 from .registry import (
     Array,
     ArraySpec,

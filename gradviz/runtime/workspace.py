@@ -9,8 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..operators.own_results import NUMERIC
-from ..operators.registry import Array
+from ..operators.registry import NUMERIC, Array
 from ..program import Device, NetDef, Operator, RunError
 from ..program.errors import get_close_matches, shorten
 from ..program.operator import check_name, check_operator

@@ -7,7 +7,7 @@ import pytest
 
 import gradviz
 from gradviz import Net, Operator, RunError, Variable, Workspace
-from gradviz.operators.own_results import with_own_results
+from gradviz.operators.registry import with_own_results
 
 ROOM = np.zeros(4)
 

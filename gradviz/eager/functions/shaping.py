@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...operators.inference import misfit
-from ...operators.matrices import canonical_axis
+from ...operators.inference import canonical_axis, misfit
 from ...program import RunError
 from ...runtime.devices import moved
 from ..call import Call
