@@ -19,7 +19,6 @@ const FLOORS = [
   ["lesson"],
   ["views/elements"],
   ["views/graph/drawing"],
-  ["views/graph/labels"],
   ["views/program", "views/timeline", "views/graph", "views/inspector", "views/lesson"],
   ["views/shell"],
   ["lab", "widget.ts"],

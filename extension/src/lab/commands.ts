@@ -6,8 +6,7 @@ import { type ICommandPalette, InputDialog, Notification } from "@jupyterlab/app
 import { LabIcon } from "@jupyterlab/ui-components";
 
 import { runTo } from "../model/filters/occurrences";
-import { clamp } from "../model/recording/cursor";
-import { backOver, into, out, over } from "../model/recording/places";
+import { backOver, clamp, into, out, over } from "../model/recording/cursor";
 import type { Trace } from "../model/schema";
 import type { DebuggerBody } from "./body";
 

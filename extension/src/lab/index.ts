@@ -2,14 +2,66 @@
 
 import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette, WidgetTracker } from "@jupyterlab/apputils";
+import { ABCWidgetFactory, DocumentWidget, type DocumentRegistry } from "@jupyterlab/docregistry";
 import { INotebookTracker, type NotebookPanel } from "@jupyterlab/notebook";
 import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 
-import type { DebuggerBody } from "./body";
-import { addCommands } from "./commands";
+import { parseTrace } from "../model/document/parse";
+import { messageOf } from "../model/schema/json";
+import { DebuggerBody } from "./body";
+import { addCommands, gradvizIcon } from "./commands";
 import { renderSessions } from "./output";
 import { DebuggerPanel } from "./panel";
-import { FACTORY, openRecordings, type RecordingDocument } from "./recording";
+
+const FILE_TYPE = "gradviz-trace";
+export const FACTORY = "Gradients";
+
+export type RecordingDocument = DocumentWidget<DebuggerBody>;
+
+class RecordingFactory extends ABCWidgetFactory<RecordingDocument> {
+  protected override createNewWidget(context: DocumentRegistry.Context): RecordingDocument {
+    const content = new DebuggerBody();
+    const show = (): void => {
+      try {
+        content.debug(parseTrace(context.model.toString()), 0);
+      } catch (error) {
+        content.complain(`${context.path} cannot be shown: ${messageOf(error)}.`);
+      }
+    };
+    void context.ready.then(() => {
+      if (content.isDisposed) return;
+      show();
+      context.model.contentChanged.connect(show);
+      content.disposed.connect(() => context.model.contentChanged.disconnect(show));
+    });
+    return new DocumentWidget({ content, context });
+  }
+}
+
+/** Makes the debugger what opens a recording by a double click; `opened` hears of each one. */
+export function openRecordings(app: JupyterFrontEnd, opened: (document: RecordingDocument) => void): void {
+  app.docRegistry.addFileType({
+    name: FILE_TYPE,
+    displayName: "Gradient Recording",
+    extensions: [".gradviz.json"],
+    mimeTypes: ["application/json"],
+    fileFormat: "text",
+    contentType: "file",
+    icon: gradvizIcon,
+  });
+  const factory = new RecordingFactory({
+    name: FACTORY,
+    modelName: "text",
+    fileTypes: [FILE_TYPE],
+    defaultFor: [FILE_TYPE],
+    readOnly: true,
+  });
+  factory.widgetCreated.connect((_, document) => {
+    document.title.icon = gradvizIcon;
+    opened(document);
+  });
+  app.docRegistry.addWidgetFactory(factory);
+}
 
 const debuggers: JupyterFrontEndPlugin<void> = {
   id: "gradviz:debugger",

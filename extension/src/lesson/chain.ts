@@ -1,7 +1,7 @@
 // The chain rule at a gradient operator: local derivative · gradient that arrives = gradient that it gives.
 
 import type { Noun } from "../formula/mathml";
-import { namesIn, nounOf, shortName, slots } from "../formula/naming";
+import { namesIn, nounOf, shortName, slots } from "../formula/steps";
 import { parse, FUNCTIONS, type Part } from "../formula/parser";
 import { currentEvent } from "../model/recording/cursor";
 import { forwardOf, linesNamed } from "../model/recording/lines";

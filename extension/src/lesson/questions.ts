@@ -1,6 +1,6 @@
 // What a class is asked before each step. Question, answer and alternatives are made from the recording by rule.
 
-import { shortName } from "../formula/naming";
+import { shortName } from "../formula/steps";
 import { forwardLine, nextEvent } from "../model/recording/cursor";
 import { gradientsOf } from "../model/recording/gradients";
 import { linesById, linesNamed, netOf, original, subnetOf } from "../model/recording/lines";

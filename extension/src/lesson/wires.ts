@@ -1,9 +1,9 @@
 // What the wires of a graph carry at a position: a value one way, its gradient the other.
 
-import { shortName } from "../formula/naming";
+import { shortName } from "../formula/steps";
 import { blobOf, gradientsOf, isComplete, type GradientSince } from "../model/recording/gradients";
 import { forwardOf, linesNamed, subnetOf } from "../model/recording/lines";
-import { addTo } from "../model/recording/lists";
+import { addTo } from "../model/recording/lookup";
 import { forwardRun, valueAt } from "../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../model/schema";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { slots } from "../../src/formula/naming";
+import { slots } from "../../src/formula/steps";
 import { chainAt } from "../../src/lesson/chain";
 import { ledgerAt, Lesson } from "../../src/lesson/lesson";
 import { isRight, numbersIn, questionAt, type Question } from "../../src/lesson/questions";
@@ -10,7 +10,7 @@ import { gradientsOf } from "../../src/model/recording/gradients";
 import { linesById } from "../../src/model/recording/lines";
 import { forwardRun, numbersOf } from "../../src/model/recording/values";
 import type { Ledger, Line, Trace, TraceEvent, Value } from "../../src/model/schema";
-import { overlaps, place, pointsOf } from "../../src/views/graph/labels/spots";
+import { overlaps, place, pointsOf } from "../../src/views/graph/labels";
 import { matrix, NO_ROW, residualTrace } from "../fixture";
 import { loopTrace } from "../loop";
 

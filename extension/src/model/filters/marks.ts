@@ -1,7 +1,173 @@
-// What a person marks in a recording: breakpoints and watches; and what a line of the program has to do with them.
+// What a person marks in a recording, and what a line of the program has to do with that: breakpoints, where it is to stop or
+// to leave a message, in both directions of time, and watches, which show what an expression about blobs is and was.
+//
+// A recording does not change, so the hits of a breakpoint are a list of positions. The first `ignore` occurrences do not
+// count; of the others each `every`-th is a hit.
 
-import { KINDS, type BreakpointEntry, type Line, type Marks, type Trace } from "../schema";
-import { withBreakpoint } from "./breakpoints";
+import { memoizedByText } from "../recording/lookup";
+import { KINDS, type BreakpointEntry, type Line, type Marks, type Trace, type Value } from "../schema";
+import { blobOf, ConditionError, evaluate, mentioned, parse, shown, type Node, type Result } from "./conditions/conditions";
+import { after, before, neverComputed, occurrencesOf, parseWatch, told, type Occurrences } from "./occurrences";
+import { computedAt, latest, namedField, rowContext, rowsOf, WORDS, type Rows } from "./rows";
+
+/** What a text of a breakpoint means, or why it means nothing. */
+export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
+
+/** What the texts of a breakpoint mean in a recording. */
+export function meaningOf(trace: Trace, { on, log }: Pick<BreakpointEntry, "on" | "log">): Meaning {
+  try {
+    return { occurrences: occurrencesOf(trace, on), message: log === null ? null : messageParts(log), problem: null };
+  } catch (error) {
+    if (error instanceof ConditionError) return { problem: error };
+    throw error;
+  }
+}
+
+/** Every position at which a breakpoint stops, or logs, while it is enabled. */
+export function hitsOf(trace: Trace, entry: BreakpointEntry): readonly number[] {
+  const meaning = meaningOf(trace, entry);
+  if (meaning.problem) return [];
+  const { positions } = meaning.occurrences;
+  if (entry.ignore === 0 && entry.every === 1) return positions;
+  return positions.slice(entry.ignore).filter((_, index) => (index + 1) % entry.every === 0);
+}
+
+const stops = ({ enabled, log }: BreakpointEntry): boolean => enabled && log === null;
+
+/** The next position at which one of the breakpoints stops, else the end. */
+export function continueFrom(trace: Trace, entries: readonly BreakpointEntry[], position: number): number {
+  const found = entries.filter(stops).map((entry) => after(hitsOf(trace, entry), position));
+  return Math.min(trace.events.length, ...found.filter((one) => one !== null));
+}
+
+/** The last position before this one at which a breakpoint stops, else the start. */
+export function reverseContinueFrom(trace: Trace, entries: readonly BreakpointEntry[], position: number): number {
+  const found = entries.filter(stops).map((entry) => before(hitsOf(trace, entry), position));
+  return Math.max(0, ...found.filter((one) => one !== null));
+}
+
+/** The first breakpoint that stops at a position, and what its condition asks about; null: none does. */
+export function stopAt(trace: Trace, entries: readonly BreakpointEntry[], position: number): { entry: BreakpointEntry; value: string } | null {
+  const entry = entries.find((one) => stops(one) && after(hitsOf(trace, one), position - 1) === position);
+  return entry ? { entry, value: told(trace, occurrencesOf(trace, entry.on), position) } : null;
+}
+
+/** What log points have said by a position, in the order of events. */
+export function logBy(trace: Trace, entries: readonly BreakpointEntry[], position: number): { position: number; message: string }[] {
+  const said = entries.flatMap((entry) => {
+    const meaning = meaningOf(trace, entry);
+    if (!entry.enabled || meaning.problem || meaning.message === null) return [];
+    const { message, occurrences } = meaning;
+    const by = hitsOf(trace, entry).filter((hit) => hit <= position);
+    return by.map((hit) => ({ position: hit, message: messageAt(trace, message, occurrences, hit) }));
+  });
+  return said.sort((a, b) => a.position - b.position);
+}
+
+function messageAt(trace: Trace, message: (string | Node)[], { rows }: Occurrences, position: number): string {
+  const all = rowsOf(trace);
+  const row = rows.get(position) ?? all.rows[all.first[position] ?? 0];
+  const context = row && rowContext(all, row);
+  return message.map((part) => (typeof part === "string" ? part : shown(context ? evaluate(part, context) : null))).join("");
+}
+
+/** The text of a message between the expressions that stand between braces, and these; a brace itself is written twice. */
+function messageParts(text: string): (string | Node)[] {
+  const parts: (string | Node)[] = [];
+  for (let at = 0; at < text.length; ) {
+    const two = text.slice(at, at + 2);
+    const character = text[at] ?? "";
+    if (two === "{{" || two === "}}") {
+      parts.push(character);
+      at += 2;
+    } else if (character === "{") {
+      const end = text.indexOf("}", at);
+      if (end < 0) throw new ConditionError(text, at, "this brace is never closed");
+      parts.push(parse(text.slice(0, end), at + 1));
+      at = end + 1;
+    } else if (character === "}") throw new ConditionError(text, at, "this brace closes nothing");
+    else {
+      parts.push(character);
+      at++;
+    }
+  }
+  return parts;
+}
+
+/** What a breakpoint does beside stopping where its text says, in words; empty where there is nothing to say. `last`: what comes behind it is not told. */
+export function remarks(trace: Trace, entry: BreakpointEntry, last = Infinity): string {
+  const meaning = meaningOf(trace, entry);
+  if (meaning.problem) return meaning.problem.message;
+  const missing = last < trace.events.length ? [] : neverComputed(trace, meaning.occurrences);
+  return [
+    entry.log === null ? "" : `logs “${entry.log}”`,
+    entry.ignore > 0 ? `ignores the first ${entry.ignore}` : "",
+    entry.every > 1 ? `one in ${entry.every}` : "",
+    missing.length > 0 ? `${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} never computed` : "",
+  ].filter(Boolean).join(", ");
+}
+
+/** The entries with a breakpoint more. */
+export function withBreakpoint(entries: readonly BreakpointEntry[], on: string): BreakpointEntry[] {
+  const id = 1 + Math.max(0, ...entries.map((one) => one.id));
+  return [...entries, { id, on, log: null, ignore: 0, every: 1, enabled: true }];
+}
+
+export interface Watched {
+  /** Why it shows nothing; null where it does. */
+  problem: ConditionError | null;
+  /** What it is at a position; null: not computed by then. */
+  at(position: number): Result;
+  /** The same as a person reads it; of a blob its shape and dtype too. */
+  text(position: number): string;
+  /** Each position at which a blob in it got another value, and what it was from there on; fed ones are at 0. */
+  history: { position: number; value: Result }[];
+}
+
+/** What a watch shows. */
+export const watched = memoizedByText(read);
+
+function read(trace: Trace, on: string): Watched {
+  try {
+    return watching(rowsOf(trace), parseWatch(trace, on));
+  } catch (error) {
+    if (!(error instanceof ConditionError)) throw error;
+    return { problem: error, at: () => null, text: () => error.message, history: [] };
+  }
+}
+
+function watching(rows: Rows, node: Node): Watched {
+  const blob = node.kind === "field" && node.type === "blob" ? (blobOf(node.thing) ?? "") : null;
+  const at = (position: number): Result => {
+    if (blob === null) return evaluate(node, { field: (thing, attribute) => namedField(rows, thing.slice(1), position, attribute) });
+    const found = latest(rows, blob, position);
+    return found ? numberOf(found.value) : null;
+  };
+  const text = (position: number): string => {
+    const value = shown(at(position));
+    const found = blob === null ? undefined : latest(rows, blob, position);
+    if (!found) return value;
+    const { dtype, shape, size } = found.value;
+    return `${value} (${found.blob}, ${[dtype, shape.join("×")].filter(Boolean).join(" ")}${size === 1 ? "" : ", norm"})`;
+  };
+  const history: Watched["history"] = [];
+  for (const position of computedAt(rows, mentioned(node).map(({ thing }) => thing.slice(1)))) {
+    const value = at(position);
+    if (value !== null && !isSame(value, history[history.length - 1]?.value)) history.push({ position, value });
+  }
+  return { problem: null, at, text, history };
+}
+
+function isSame(a: Result, b: Result | undefined): boolean {
+  return Array.isArray(a) && Array.isArray(b) ? a.length === b.length && a.every((one, index) => one === b[index]) : a === b;
+}
+
+/** A single number by itself, else the norm. */
+function numberOf(value: Value): Result {
+  // The preview is rounded, but alone says which of NaN and the infinities it is.
+  const one = value.size === 1 ? (value.max ?? value.preview[0]?.[0] ?? null) : value.norm;
+  return typeof one === "string" ? (WORDS[one] ?? null) : one;
+}
 
 /** Those that the document brings. */
 export function marksOf({ breakpoints, watches }: Trace): Marks {

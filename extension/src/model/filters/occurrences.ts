@@ -1,13 +1,11 @@
 // What a text names, and where in a recording it happens: what "run to" and breakpoints look for. A text is a target of
 // "run to", one of the phrases below, a condition, or a target or phrase with a condition behind "if".
 
-import { behind } from "../recording/lists";
-import { memoizedByText } from "../recording/memoized";
-import { occursAt } from "../recording/places";
+import { behind, memoizedByText } from "../recording/lookup";
+import { occursAt } from "../recording/cursor";
 import { KINDS, type Trace } from "../schema";
-import { evaluate, shown } from "./conditions/evaluate";
+import { blobOf, ConditionError, evaluate, mentioned, nameOf, parse, shown, truth, type Field, type Node } from "./conditions/conditions";
 import { PHRASES } from "./conditions/language.gen";
-import { blobOf, ConditionError, mentioned, nameOf, parse, truth, type Field, type Node } from "./conditions/parser";
 import { computedAt, rowContext, rowsOf, type Row, type Rows } from "./rows";
 
 export interface Occurrences {

@@ -1,13 +1,11 @@
 // The rows of a recording: what each event writes, or else is about, and what conditions find in them.
 
 import { allLines, bare, linesById } from "../recording/lines";
-import { addTo, behind } from "../recording/lists";
-import { memoized } from "../recording/memoized";
-import { pathOf } from "../recording/places";
+import { addTo, behind, memoized } from "../recording/lookup";
+import { pathOf } from "../recording/cursor";
 import { loopAround, valueOf } from "../recording/values";
 import type { Trace, TraceEvent, Value } from "../schema";
-import type { Context, Result } from "./conditions/evaluate";
-import { blobOf } from "./conditions/parser";
+import { blobOf, type Context, type Result } from "./conditions/conditions";
 
 /** A blob that an event writes; of one that writes none the first that it is about. */
 export interface Row {

@@ -1,10 +1,203 @@
-// Moving over a trace: pure functions of a trace and a position.
+// Moving over a trace: where operators and nested nets begin and end, where each verb leads, and how lines are then.
 //
-// At position p, p events have happened and the current one is events[p - 1]; at 0 nothing has.
+// Position p stands between event p - 1, the current one, and event p, the next one: p events have happened. An
+// EnteredSubnet opens a nested net that its LeftSubnet closes; a net in which the recording stops stays open.
 
-import type { Line, Names, Trace, TraceEvent } from "../schema";
+import type { Frame, Line, Names, Subnet, Trace, TraceEvent } from "../schema";
 import { allLines, forwardId, linesNamed } from "./lines";
-import { behind } from "./lists";
+import { behind, memoized } from "./lookup";
+
+const NOWHERE = -1;
+
+
+/** The places of a trace. */
+export const placesOf = memoized(find);
+
+function find(trace: Trace) {
+  const count = trace.events.length;
+  const places = {
+    /** Event -> the event that ends what it begins. */
+    end: Int32Array.from({ length: count }, (_, number) => number),
+    /** The reverse. */
+    start: Int32Array.from({ length: count }, (_, number) => number),
+    /** Position -> the event that entered the innermost net that is open there. */
+    inside: new Int32Array(count + 1).fill(NOWHERE),
+    /** Event -> the event that entered the net which it is in; an EnteredSubnet is in the net around. */
+    around: new Int32Array(count).fill(NOWHERE),
+    /** Event -> the first and the last event of its group. */
+    first: [] as number[],
+    last: [] as number[],
+    /** Frame -> the event that entered it. */
+    entered: new Int32Array(trace.frames.length).fill(NOWHERE),
+    subnets: new Map<string, Subnet>(trace.subnets.map((net) => [net.id, net])),
+  };
+  const open: number[] = [];
+  const [first, last] = [new Map<number, number>(), new Map<number, number>()];
+  trace.events.forEach(({ kind, group, frame }, number) => {
+    if (!first.has(group)) first.set(group, number);
+    last.set(group, number);
+    if (kind === "LeftSubnet") {
+      const entered = open.pop() ?? number;
+      places.end[entered] = number;
+      places.start[number] = entered;
+    }
+    places.around[number] = open[open.length - 1] ?? NOWHERE;
+    if (kind === "EnteredSubnet") {
+      open.push(number);
+      places.end[number] = count - 1;
+      if (frame !== null) places.entered[frame] = number;
+    }
+    places.inside[number + 1] = open[open.length - 1] ?? NOWHERE;
+  });
+  places.first = trace.events.map(({ group }) => first.get(group) ?? 0);
+  places.last = trace.events.map(({ group }) => last.get(group) ?? 0);
+  return places;
+}
+
+/** The number that an array has for an event that there is. */
+const of = (numbers: ArrayLike<number>, event: number): number => numbers[event] ?? 0;
+
+/** After what begins at the position: an operator with all that it brings, a net that is entered, or one event. */
+export function over(trace: Trace, position: number): number {
+  const { first, last, end } = placesOf(trace);
+  const kind = trace.events[position]?.kind;
+  if (!kind) return position;
+  const isInside = of(first, position) < position;
+  if (isInside && kind === "EnteredSubnet") return of(end, position) + 1;
+  return isInside && kind === "LeftSubnet" ? position + 1 : of(last, position) + 1;
+}
+
+/** Before what ends at the position: the reverse of `over`. */
+export function backOver(trace: Trace, position: number): number {
+  const { first, last, start } = placesOf(trace);
+  const kind = trace.events[position - 1]?.kind;
+  if (!kind) return position;
+  const isInside = of(last, position - 1) > position - 1;
+  if (isInside && kind === "LeftSubnet") return of(start, position - 1);
+  return isInside && kind === "EnteredSubnet" ? position - 1 : of(first, position - 1);
+}
+
+/** Inside the next nested net that the operator at the position enters; a step where it enters none. */
+export function into(trace: Trace, position: number): number {
+  const end = of(placesOf(trace).last, position);
+  for (let number = position; number <= end; number++) {
+    const kind = trace.events[number]?.kind;
+    if (kind === "EnteredSubnet") return number + 1;
+    if (kind === "LeftSubnet") break;
+  }
+  return Math.min(position + 1, trace.events.length);
+}
+
+/** After the innermost nested net that is open; in the outermost one, after what the operator brings. */
+export function out(trace: Trace, position: number): number {
+  const { inside, end, last } = placesOf(trace);
+  const entered = of(inside, position);
+  if (entered !== NOWHERE) return of(end, entered) + 1;
+  const behind = position > 0 ? of(last, position - 1) + 1 : 0;
+  return behind > position ? behind : over(trace, position);
+}
+
+/** One of the nested nets that are open at a position. */
+export interface Crumb {
+  subnet: Subnet;
+  /** The run of it; null while the pass is generated. */
+  frame: number | null;
+  /** The event that entered it. */
+  entered: number;
+}
+
+/** The nested nets that are open at a position, from the outside in. */
+export function crumbs(trace: Trace, position: number): Crumb[] {
+  const places = placesOf(trace);
+  const found: Crumb[] = [];
+  for (let entered = places.inside[position] ?? NOWHERE; entered !== NOWHERE; entered = places.around[entered] ?? NOWHERE) {
+    const event = trace.events[entered];
+    const subnet = event?.subnet ? places.subnets.get(event.subnet) : undefined;
+    if (event && subnet) found.push({ subnet, frame: event.frame, entered });
+  }
+  return found.reverse();
+}
+
+/** "2.loop_net[3]/0.net" for the nested net of an event, or one that it enters; without a run "2.loop_net/0.net". */
+export function pathOf(trace: Trace, event: Pick<TraceEvent, "subnet" | "frame">): string {
+  const { subnets } = placesOf(trace);
+  if (event.frame === null) return (event.subnet ? subnets.get(event.subnet)?.path : undefined)?.join("/") ?? "";
+  return runsAround(trace, event.frame).map((frame) => elementOf(trace, frame)).reverse().join("/");
+}
+
+/** A run of a nested net and those that it is part of, from the innermost. */
+export function runsAround(trace: Trace, frame: number): Frame[] {
+  const runs: Frame[] = [];
+  for (let run = trace.frames[frame]; run; run = run.around === null ? undefined : trace.frames[run.around]) runs.push(run);
+  return runs;
+}
+
+function elementOf(trace: Trace, frame: Frame): string {
+  const element = `${frame.operator}.${placesOf(trace).subnets.get(frame.subnet)?.argument ?? ""}`;
+  return frame.iteration === null ? element : `${element}[${frame.iteration}]`;
+}
+
+/** Every position whose event matches a target. */
+export function occursAt(trace: Trace, target: string): number[] {
+  const isPassage = /^\d+\.\w+(\[\d+\])?|^iteration \d+$/.test(target);
+  // Events of a loop share their lists of targets, which are looked through once.
+  const seen = new Map<string[], boolean>();
+  const isNamed = ({ targets }: TraceEvent): boolean => {
+    const known = seen.get(targets) ?? targets.includes(target);
+    seen.set(targets, known);
+    return known;
+  };
+  const positions: number[] = [];
+  trace.events.forEach((event, number) => {
+    if (isNamed(event) || (isPassage && passes(trace, event, target))) positions.push(number + 1);
+  });
+  return positions;
+}
+
+/** Whether an event enters the nested net, the run or the iteration that a target names. */
+function passes(trace: Trace, event: TraceEvent, target: string): boolean {
+  if (event.kind !== "EnteredSubnet") return false;
+  const frame = event.frame === null ? undefined : trace.frames[event.frame];
+  if (!frame) {
+    const path = pathOf(trace, event);
+    return path === target || path.endsWith(`/${target}`);
+  }
+  const element = elementOf(trace, frame);
+  if (element === target || element.replace(/\[\d+\]$/, "") === target) return true;
+  if (target.startsWith("iteration ")) return element.includes(".loop_net[") && target === `iteration ${frame.iteration}`;
+  return target.includes("/") && pathOf(trace, event) === target;
+}
+
+/**
+ * The same place in another iteration of the innermost loop that is open: the next event, forward or back in time, that
+ * is about the same lines in the iteration `by` further on, else the beginning of that iteration. Null: there is none.
+ */
+export function otherIteration(trace: Trace, position: number, by: 1 | -1): number | null {
+  const open = crumbs(trace, position);
+  const round = open.reverse().find(({ frame }) => frame !== null && trace.frames[frame]?.iteration !== null);
+  const event = trace.events[position - 1];
+  if (!round || round.frame === null || !event) return null;
+  const entered = sibling(trace, round, by);
+  if (entered === null) return null;
+  const end = placesOf(trace).end[entered] ?? entered;
+  for (let number = entered; number <= end; number++) {
+    const other = trace.events[number];
+    if (other && other.lines[0] === event.lines[0] && other.kind === event.kind && other.subnet === event.subnet) return number + 1;
+  }
+  return entered + 1;
+}
+
+/** The event that enters the same net in the iteration `by` further on. */
+function sibling(trace: Trace, round: Crumb, by: 1 | -1): number | null {
+  const frame = trace.frames[round.frame ?? -1];
+  for (let number = round.entered + by; frame && number >= 0 && number < trace.events.length; number += by) {
+    const event = trace.events[number];
+    const other = event?.kind === "EnteredSubnet" && event.frame !== null ? trace.frames[event.frame] : undefined;
+    if (!other || other.subnet !== frame.subnet || other.around !== frame.around || other.operator !== frame.operator) continue;
+    return other.iteration === (frame.iteration ?? 0) + by ? number : null;
+  }
+  return null;
+}
 
 /** future: not made yet (a forward operator never is: the net is there before anything happens); current: the forward operator being visited; new: made, changed or run by the current event. */
 export type LineState = "future" | "past" | "current" | "new";

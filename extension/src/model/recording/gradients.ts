@@ -2,8 +2,7 @@
 
 import type { Trace, TraceEvent } from "../schema";
 import { bare } from "./lines";
-import { addTo } from "./lists";
-import { memoized } from "./memoized";
+import { addTo, memoized } from "./lookup";
 
 /** A gradient that a blob version has from one position on. */
 export interface GradientSince {

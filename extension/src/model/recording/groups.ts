@@ -2,7 +2,7 @@
 
 import type { Line } from "../schema";
 import { allLines, linesById } from "./lines";
-import { memoized } from "./memoized";
+import { memoized } from "./lookup";
 
 export interface Group {
   id: string;

@@ -1,7 +1,7 @@
 // The lines of a recording, what their ids and the names of blob versions say, and which keep the program from being run.
 
 import type { Line, Obstacle, Subnet, Trace } from "../schema";
-import { memoized } from "./memoized";
+import { memoized } from "./lookup";
 
 /** Every line: the outermost net's, then those of each nested net, forward before backward. */
 export function allLines(trace: Trace): Line[] {

@@ -3,9 +3,8 @@
 
 import type { Frame, Line, Scalar, Trace, Value } from "../schema";
 import { bare } from "./lines";
-import { addTo } from "./lists";
-import { memoized } from "./memoized";
-import { placesOf, runsAround } from "./places";
+import { addTo, memoized } from "./lookup";
+import { placesOf, runsAround } from "./cursor";
 
 /** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
 export interface Place {

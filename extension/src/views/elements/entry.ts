@@ -1,6 +1,6 @@
 // A field that adds a text to a list, and says where a text that means nothing is at fault.
 
-import type { ConditionError } from "../../model/filters/conditions/parser";
+import type { ConditionError } from "../../model/filters/conditions/conditions";
 import { element, leave, type Attributes } from "./dom";
 
 let forms = 0;

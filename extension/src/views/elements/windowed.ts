@@ -1,7 +1,7 @@
 // A list of which only the rows in and around its window are in the page: however long it is, it costs the same. Rows can
 // be of any height. One that was in the page is as high as it was then; of the others the height is estimated.
 
-import { behind } from "../../model/recording/lists";
+import { behind } from "../../model/recording/lookup";
 import { element } from "./dom";
 
 /** So many pixels above and below the window there are rows too: scrolling is ahead of what is drawn. */

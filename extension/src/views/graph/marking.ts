@@ -5,7 +5,7 @@ import { breakpointsAt } from "../../model/filters/marks";
 import { currentEvent, forwardLine, hasRun, lineState } from "../../model/recording/cursor";
 import { groupOfNode, groupsAround, groupsOf, type Group } from "../../model/recording/groups";
 import { allLines, isObstacle, linesById } from "../../model/recording/lines";
-import { addTo, behind } from "../../model/recording/lists";
+import { addTo, behind } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import { isSum } from "../elements/kinds";

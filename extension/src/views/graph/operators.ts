@@ -3,7 +3,7 @@
 import { isMade, lastTold } from "../../lesson/lesson";
 import { hasRun } from "../../model/recording/cursor";
 import { bare, subnetOf } from "../../model/recording/lines";
-import { addTo } from "../../model/recording/lists";
+import { addTo } from "../../model/recording/lookup";
 import type { GradientName, Line, Scalar, Trace } from "../../model/schema";
 import { NOT_YET_IN_SHORT } from "../elements/array";
 import { button, element, version, type Child } from "../elements/dom";

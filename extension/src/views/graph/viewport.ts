@@ -2,7 +2,7 @@
 // nothing out anew, which matters where the drawing has thousands of nodes. Of a large one only what is near the window is
 // rendered: else a step in a net of a thousand operators would paint all of them again.
 
-import { behind } from "../../model/recording/lists";
+import { behind } from "../../model/recording/lookup";
 import type { Span } from "./drawing/folds";
 import type { Part } from "./drawing/parts";
 import type { Drawing } from "./drawing/svg";

@@ -1,7 +1,7 @@
 // The inspector: what is known of the blobs in focus, in tabs.
 
 import { lastTold, type Lesson } from "../../lesson/lesson";
-import type { Answers } from "../../model/answers/answers";
+import type { Answers } from "../../model/answers/asking";
 import { currentEvent, lineState, namesAt } from "../../model/recording/cursor";
 import { linesById, netOf, subnetOf } from "../../model/recording/lines";
 import { isComputed, roundsOf, type Place } from "../../model/recording/values";
@@ -9,13 +9,12 @@ import type { Merge, Trace } from "../../model/schema";
 import { createTabs } from "../elements/choice";
 import { element, quiet, refill } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
-import { createBreakpoints } from "./breakpoints";
+import { createBreakpoints, watchCards, watchForm } from "./marks";
 import { ledgerCard, ledgerList, ledgersFor, mergeCard, mergeFor } from "./ledger";
 import { changesSince, checkCards, pathsCard, stateAnswer, versionsCards, whyCards } from "./questions";
 import { roundChoice } from "./rounds";
 import { stateCards } from "./state";
 import { blobChoice, valueCard, type Corner, type Seen } from "./value";
-import { watchCards, watchForm } from "./watch";
 
 const TABS = ["Value", "Ledger", "Why", "Versions", "Check", "State", "Breakpoints", "Watch"] as const;
 type Tab = (typeof TABS)[number];

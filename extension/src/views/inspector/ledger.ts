@@ -1,7 +1,7 @@
 // The inspector's Ledger tab: how much of a blob's gradient came from where, and what a merge of a sparse gradient's rows changed.
 
 import { isAdded, ledgerAt } from "../../lesson/lesson";
-import { placesOf } from "../../model/recording/places";
+import { placesOf } from "../../model/recording/cursor";
 import { loopAround, roundText, valueOf } from "../../model/recording/values";
 import type { Contribution, Ledger, Merge, Scalar, SliceName, Trace, Value } from "../../model/schema";
 import { describe, picture, NOT_YET, NOT_YET_IN_SHORT } from "../elements/array";

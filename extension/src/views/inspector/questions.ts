@@ -1,16 +1,158 @@
+// An answer as its blocks: paragraphs, lists and tables, in which names lead to what they name.
 // The inspector's tabs Why, Versions, Check and State, and the paths of the Ledger tab: what Python answers.
 
 import { isMade, isSettled } from "../../lesson/lesson";
-import type { Question, Reply } from "../../model/answers/asking";
-import { currentEvent, forwardLine } from "../../model/recording/cursor";
+import type { Answers, Block, Question, Reply } from "../../model/answers/asking";
+import { currentEvent, forwardLine, pathOf } from "../../model/recording/cursor";
 import { forwardOf, linesById, numberOf, subnetOf } from "../../model/recording/lines";
-import { pathOf } from "../../model/recording/places";
+import { memoized } from "../../model/recording/lookup";
 import { valueAt, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
-import { element, quiet } from "../elements/dom";
+import { button, element, linkButton, quiet, type Child } from "../elements/dom";
 import { keepKeys } from "../elements/entry";
+import type { Navigation } from "../elements/navigation";
 import { quantity } from "../elements/numbers";
-import { answerCard, onDemand, shownBlock, shownReply, type Asking } from "./answer";
+
+/** A table of more columns than these is read better row by row, if it has not more rows than these. */
+const WIDE = 5;
+const FEW = 6;
+
+/** What a view of answers is about. */
+export interface Asking {
+  trace: Trace;
+  answers: Answers;
+  navigation: Navigation;
+  /** Whether nothing may be told that comes later than the position: a lesson is on. */
+  isVeiled(): boolean;
+}
+
+/** A place for an answer: it says that it is on its way until it is there. Late, for another position, it is nowhere. */
+export function answerCard(asking: Asking, question: Question, show = shownReply): HTMLElement {
+  const card = element("div", { class: "gv-card gv-answer" });
+  const known = asking.answers.known(question);
+  if (known) {
+    card.append(...show(asking, known));
+    return card;
+  }
+  let isAnswered = false;
+
+  /** What had the focus may be gone; the focus stays in the card. */
+  function fill(...content: HTMLElement[]): void {
+    const hadFocus = card.contains(document.activeElement);
+    card.replaceChildren(...content);
+    if (hadFocus) focusCard(card);
+  }
+
+  function ask(): void {
+    card.setAttribute("aria-busy", "true");
+    const words = quiet("asking the kernel…");
+    words.classList.add("gv-asking");
+    fill(words);
+    const isWanted = (): boolean => card.isConnected && !isAnswered;
+    // The card is on the page once the tab is drawn.
+    queueMicrotask(() => asking.answers.ask(question, isWanted, tell));
+  }
+
+  function tell(reply: Reply): void {
+    const isSilent = "late" in reply;
+    isAnswered = !isSilent;
+    card.removeAttribute("aria-busy");
+    fill(...show(asking, reply), ...(isSilent ? [linkButton(ask, "Ask again")] : []));
+  }
+
+  ask();
+  return card;
+}
+
+function focusCard(card: HTMLElement): void {
+  card.tabIndex = -1;
+  card.focus({ preventScroll: true });
+}
+
+/** A button that asks, and the answer in its place; at once where it is known. */
+export function onDemand(asking: Asking, label: string, question: Question, show = shownReply): HTMLElement {
+  if (asking.answers.known(question)) return answerCard(asking, question, show);
+  const ask = (): void => {
+    const hadFocus = place.contains(document.activeElement);
+    const card = answerCard(asking, question, show);
+    place.replaceChildren(card);
+    if (hadFocus) focusCard(card);
+  };
+  const place = element("div", { class: "gv-card", "aria-live": "polite" }, linkButton(ask, label));
+  return place;
+}
+
+/** The reply as elements: an answer's blocks, or why there is none. */
+export function shownReply(asking: Asking, reply: Reply): HTMLElement[] {
+  if ("blocks" in reply) return reply.blocks.map((block) => shownBlock(asking, block));
+  const ways = reply.waysOut.length > 0 ? [element("ul", {}, ...reply.waysOut.map((way) => element("li", {}, way)))] : [];
+  return [element("p", { class: "gv-misread" }, reply.problem), ...ways];
+}
+
+export function shownBlock(asking: Asking, block: Block): HTMLElement {
+  const linked = (text: string): Child[] => withLinks(asking, text);
+  if (block.kind === "paragraph") return element("p", {}, ...(block.isTitle ? [element("b", {}, ...linked(block.text))] : linked(block.text)));
+  if (block.kind === "bullets") return element("ul", {}, ...block.items.map((item) => element("li", {}, ...linked(item))));
+  const isCards = block.head.length > WIDE && block.rows.length <= FEW;
+  return isCards ? cards(block, linked) : table(block, linked);
+}
+
+type Grid = Block & { kind: "grid" };
+
+function table({ title, head, rows, foot }: Grid, linked: (text: string) => Child[]): HTMLElement {
+  const made = element("table", { class: "gv-ledger" }, element("caption", {}, ...linked(title)));
+  if (rows.length > 0) {
+    // A row may be named by its first cell, and then the column needs no name.
+    const titles = head.map((name) => (name === "" ? element("td") : element("th", { scope: "col" }, name)));
+    const body = rows.map((row) => element("tr", {}, ...row.map((cell) => element("td", {}, ...linked(cell)))));
+    made.append(element("thead", {}, element("tr", {}, ...titles)), element("tbody", {}, ...body));
+  }
+  if (foot) made.append(element("tfoot", {}, element("tr", {}, element("td", { class: "gv-note", colspan: head.length }, ...linked(foot)))));
+  return element("div", { class: "gv-wide", role: "region", tabindex: 0, "aria-label": title }, made);
+}
+
+/** Each row of a wide table as its first cell with the others below, each behind the name of its column. */
+function cards({ title, head, rows, foot }: Grid, linked: (text: string) => Child[]): HTMLElement {
+  const made = rows.map((row) => {
+    const [first = "", ...rest] = row;
+    const pairs = rest.flatMap((cell, index) => [element("dt", {}, head[index + 1] ?? ""), element("dd", {}, ...linked(cell))]);
+    return element("div", { class: "gv-row" }, element("code", {}, ...linked(first)), element("dl", {}, ...pairs));
+  });
+  const last = foot ? [element("p", { class: "gv-note" }, ...linked(foot))] : [];
+  return element("div", { class: "gv-card" }, element("b", {}, ...linked(title)), ...made, ...last);
+}
+
+const NAMED = /event (\d+)|#(\d+)|[^\s,;:()"]+@\d+/g;
+
+/** A text in which events, operators and blob versions of the outermost net lead there. */
+function withLinks({ trace, navigation }: Asking, text: string): Child[] {
+  const children: Child[] = [];
+  let done = 0;
+  for (const match of text.matchAll(NAMED)) {
+    const [found, event, operator] = match;
+    const link = linkTo(trace, navigation, found, event, operator, text[match.index - 1] === ":");
+    if (link === null) continue;
+    const end = match.index + found.length;
+    const [sign = ""] = /^[.,;:)]*/.exec(text.slice(end)) ?? [];
+    children.push(text.slice(done, match.index), sign === "" ? link : element("span", { class: "gv-closed" }, link, sign));
+    done = end + sign.length;
+  }
+  return [...children, text.slice(done)].filter((child) => child !== "");
+}
+
+function linkTo(trace: Trace, navigation: Navigation, found: string, event: string | undefined, operator: string | undefined, isInside: boolean): HTMLElement | null {
+  const link = (title: string, act: () => void): HTMLElement => button(act, { class: "gv-name", title }, found);
+  if (event !== undefined) return Number(event) <= trace.events.length ? link("Go to this event", () => navigation.go(Number(event))) : null;
+  if (isInside) return null;
+  const line = operator !== undefined ? linesById(trace).get(`f${operator}`)?.id : writersOf(trace).get(found);
+  return line === undefined ? null : link("Show it in the program and the graph", () => navigation.select(line));
+}
+
+/** Blob version -> the line of the outermost net that writes it. */
+const writersOf = memoized(({ forward, backward }) => {
+  const operators = [...forward, ...backward].filter(({ kind }) => kind === "operator");
+  return new Map(operators.flatMap(({ id, outputs }) => outputs.map((one) => [one, id] as const)));
+});
 
 /** A blob of a net, or of a run of it, as it is asked for from anywhere. */
 export function asked(trace: Trace, { blob, subnet, frame }: Place): string {

@@ -8,8 +8,7 @@ import { describe, histogram, note, picture, NOT_YET } from "../elements/array";
 import { createChoice } from "../elements/choice";
 import { element, leave, linkButton, quiet, turnButton, version, type Child } from "../elements/dom";
 import { count, counted, quantity, NOT_COMPUTED } from "../elements/numbers";
-import { answerCard, shownReply, type Asking } from "./answer";
-import { asked } from "./questions";
+import { answerCard, asked, shownReply, type Asking } from "./questions";
 
 /** The blobs to choose from; `choose` gets the one that is clicked. */
 export function blobChoice(blobs: readonly string[], chosen: string, choose: (blob: string) => void): HTMLElement {

@@ -2,9 +2,8 @@
 // position.
 
 import { breakpointsAt } from "../../model/filters/marks";
-import { formAt, hasRun, lineState, type LineState } from "../../model/recording/cursor";
+import { formAt, hasRun, lineState, placesOf, type LineState } from "../../model/recording/cursor";
 import { isObstacle, reason } from "../../model/recording/lines";
-import { placesOf } from "../../model/recording/places";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
 import { element, version, type Child } from "../elements/dom";
 

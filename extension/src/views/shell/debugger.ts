@@ -1,25 +1,21 @@
 // The debugger: all views of one trace around one position.
 
 import { Lesson } from "../../lesson/lesson";
-import { createAnswers, type Answers } from "../../model/answers/answers";
-import type { Ask } from "../../model/answers/asking";
-import { continueFrom, reverseContinueFrom, stopAt } from "../../model/filters/breakpoints";
-import { marksOf, sameMarks, toggledAt } from "../../model/filters/marks";
-import { clamp, currentEvent, forwardLine, otherClock, touchedLines } from "../../model/recording/cursor";
+import { createAnswers, type Answers, type Ask } from "../../model/answers/asking";
+import { continueFrom, marksOf, reverseContinueFrom, sameMarks, stopAt, toggledAt } from "../../model/filters/marks";
+import { backOver, clamp, currentEvent, forwardLine, into, otherClock, otherIteration, out, over, touchedLines } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lines";
-import { backOver, into, otherIteration, out, over } from "../../model/recording/places";
 import type { Marks, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { createGraph } from "../graph/graph";
-import { runToTarget } from "../inspector/breakpoints";
+import { runToTarget } from "../inspector/marks";
 import { createInspector, type Chosen as ChosenOfInspector } from "../inspector/inspector";
 import { createPredict } from "../lesson/predict";
 import { createProgram } from "../program/program";
 import { createTimeline } from "../timeline/timeline";
-import { createCrumbs } from "./crumbs";
+import { createCrumbs, createFormula, createNarration } from "./narration";
 import { act, helpCard, keepShortcutsAway, type Keyboard } from "./keys";
-import { createFormula, createNarration } from "./narration";
 import { createToolbar } from "./toolbar";
 
 interface Host {

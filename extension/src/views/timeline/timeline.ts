@@ -1,10 +1,9 @@
 // The timeline: every event as a mark, a band wherever the recording is inside nested nets, a playhead, and a slider that
 // moves it.
 
-import { currentEvent } from "../../model/recording/cursor";
+import { currentEvent, placesOf } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lines";
-import { behind } from "../../model/recording/lists";
-import { placesOf } from "../../model/recording/places";
+import { behind } from "../../model/recording/lookup";
 import type { Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
 import { labelOf, look, mark } from "../elements/kinds";

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { createAnswers } from "../../../src/model/answers/answers";
-import { createLine, inPython, KERNEL_GONE, PATIENCE, type Question, type Reply } from "../../../src/model/answers/asking";
+import { createAnswers, createLine, inPython, KERNEL_GONE, PATIENCE, type Question, type Reply } from "../../../src/model/answers/asking";
 
 const QUESTION: Question = { question: "why_none", arguments: ["x@0"], position: 3 };
 const answer = (text: string): Reply => ({ blocks: [{ kind: "paragraph", text, isTitle: false }], data: null });

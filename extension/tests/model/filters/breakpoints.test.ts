@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { parseTrace } from "../../../src/model/document/parse";
-import { continueFrom, hitsOf, logBy, meaningOf, remarks, reverseContinueFrom, stopAt, withBreakpoint } from "../../../src/model/filters/breakpoints";
-import { shown } from "../../../src/model/filters/conditions/evaluate";
-import { breakpointsAt, sameMarks, toggledAt } from "../../../src/model/filters/marks";
+import { breakpointsAt, continueFrom, hitsOf, logBy, meaningOf, remarks, reverseContinueFrom, sameMarks, stopAt, toggledAt, watched, withBreakpoint } from "../../../src/model/filters/marks";
+import { shown } from "../../../src/model/filters/conditions/conditions";
 import { runTo } from "../../../src/model/filters/occurrences";
-import { watched } from "../../../src/model/filters/watches";
 import { otherClock } from "../../../src/model/recording/cursor";
 import type { BreakpointEntry, Trace } from "../../../src/model/schema";
 import { readMarks } from "../../../src/model/schema/reader";

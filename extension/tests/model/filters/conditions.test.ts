@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import table from "../../../../tests/debugger/steering/conditions/table.json";
-import { evaluate, shown, type Result } from "../../../src/model/filters/conditions/evaluate";
+import { ConditionError, evaluate, parse, shown, truth, type Result } from "../../../src/model/filters/conditions/conditions";
 import { PHRASES } from "../../../src/model/filters/conditions/language.gen";
-import { ConditionError, parse, truth } from "../../../src/model/filters/conditions/parser";
 
 type Cell = number | string | boolean | null | Cell[];
 const WORDS = new Map<Cell, number>([["nan", NaN], ["inf", Infinity], ["-inf", -Infinity]]);

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { runTo } from "../../../src/model/filters/occurrences";
-import { clamp, currentEvent, formAt, hasRun, linesMade, lineState, namesAt, nextEvent, touchedLines } from "../../../src/model/recording/cursor";
-import { backOver, over } from "../../../src/model/recording/places";
+import { backOver, clamp, currentEvent, formAt, hasRun, linesMade, lineState, namesAt, nextEvent, over, touchedLines } from "../../../src/model/recording/cursor";
 import type { Line } from "../../../src/model/schema";
 import { residualTrace } from "../../fixture";
 

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { parseTrace } from "../../../src/model/document/parse";
-import { MOST_TOLD } from "../../../src/model/document/rows";
+import { MOST_TOLD, parseTrace } from "../../../src/model/document/parse";
 import { runTo } from "../../../src/model/filters/occurrences";
-import { currentEvent, forwardLine, lineState, touchedLines } from "../../../src/model/recording/cursor";
+import { backOver, crumbs, currentEvent, forwardLine, into, lineState, otherIteration, out, over, pathOf, touchedLines } from "../../../src/model/recording/cursor";
 import { allLines, linesById, subnetOf } from "../../../src/model/recording/lines";
-import { backOver, crumbs, into, otherIteration, out, over, pathOf } from "../../../src/model/recording/places";
 import { blobsIn, computedAt, forwardIteration, loopAround, roundsOf, roundText, valueOf, workspacesOn } from "../../../src/model/recording/values";
 import { loopDocument, loopTrace, ROUNDS } from "../../loop";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { parseTrace } from "../../../src/model/document/parse";
-import { isNew, scheduleAt } from "../../../src/model/recording/schedule";
+import { isNew, scheduleAt } from "../../../src/views/inspector/state";
 import type { Schedule, Trace } from "../../../src/model/schema";
 import { residualTrace, written } from "../../fixture";
 

@@ -5,8 +5,7 @@ import { parseTrace } from "../../../src/model/document/parse";
 import { groupOfNode, groupsAround, groupsOf } from "../../../src/model/recording/groups";
 import type { NodeGroup, Trace } from "../../../src/model/schema";
 import { isBeside, lay, spoken, type Level } from "../../../src/views/graph/drawing/levels";
-import { neighbourhood } from "../../../src/views/graph/focus";
-import { matching } from "../../../src/views/graph/search";
+import { matching, neighbourhood } from "../../../src/views/graph/graph";
 import { residualTrace, written } from "../../fixture";
 
 const group = (id: string, around: string | null, lines: string[], more: Partial<NodeGroup> = {}): NodeGroup => ({ id, around, lines, shape: 0, words: [], ...more });

@@ -1,7 +1,7 @@
 // Drawings in drawings: what a group of a large net shows when it opens is a drawing of its own. It is put below the
 // node of its group in the drawing around it, where what lies below moves down, and what lies beside moves out.
 
-import { addTo } from "../../../model/recording/lists";
+import { addTo } from "../../../model/recording/lookup";
 import type { Graph } from "../../../model/schema";
 import { clusterAt, findPlan, fold, span, type Fold, type Span } from "./folds";
 

@@ -1,0 +1,45 @@
+// What is worked out of a trace, which does not change: once, and for as long as the trace is there. Sorted numbers to look
+// things up in, and lists by keys.
+
+import type { Trace } from "../schema";
+
+/** The same function, which reads each trace once. */
+export function memoized<T>(read: (trace: Trace) => T): (trace: Trace) => T {
+  const known = new WeakMap<Trace, T>();
+  return (trace) => {
+    const found = known.get(trace) ?? read(trace);
+    known.set(trace, found);
+    return found;
+  };
+}
+
+/** The same of texts about a trace: each is read once. */
+export function memoizedByText<T>(read: (trace: Trace, text: string) => T): (trace: Trace, text: string) => T {
+  const byText = memoized(() => new Map<string, T>());
+  return (trace, text) => {
+    const known = byText(trace);
+    const found = known.get(text) ?? read(trace, text);
+    known.set(text, found);
+    return found;
+  };
+}
+
+/** The index behind the last of sorted numbers, or of items sorted by a number, that are at most `limit`. */
+export function behind(sorted: ArrayLike<number>, limit: number): number;
+export function behind<Item>(sorted: ArrayLike<Item>, limit: number, number: (item: Item) => number): number;
+export function behind<Item>(sorted: ArrayLike<Item>, limit: number, number = (item: Item) => item as number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (number(sorted[middle] as Item) <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Puts an item behind those that its key has. */
+export function addTo<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
+}
