@@ -11,6 +11,7 @@ from ...program.events import Aggregator, Completed, Deduplicated, Event, Ran
 from ...program.net_halves import Key, NetHalves
 from ...runtime.store import Store
 from ...runtime.watched import Journal, Lending, Run, uncollected
+from ..document import Trace
 from .program_text import ProgramText
 
 
@@ -19,6 +20,8 @@ class Recording:
 
     Attributes:
         store: keeps the values within a budget; None: they are kept by references.
+        saved: what a file that it was read from has of it beside its events: numbers, but no arrays; None: it was not
+            read from a file.
 
     The others are those of `Journal`.
 
@@ -26,8 +29,9 @@ class Recording:
         journal: gives what the engine hands on, when it is first looked at.
     """
 
-    def __init__(self, journal: Callable[[], Journal], store: Store | None = None) -> None:
+    def __init__(self, journal: Callable[[], Journal], store: Store | None = None, saved: Trace | None = None) -> None:
         self.store = store
+        self.saved = saved
         self._read = journal
 
     @cached_property

@@ -20,19 +20,28 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..document import Kind
+from ...program.events import (
+    Accumulated,
+    AnyEvent,
+    Completed,
+    EnteredSubnet,
+    Event,
+    GeneratorAdded,
+    InputChecked,
+    LeftSubnet,
+    Ran,
+    RuleApplied,
+)
 
 NOWHERE = -1
 
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-_CODES = {kind: code for code, kind in enumerate(get_args(Kind))}
-_ENTERED, _LEFT, _RAN, _COMPLETED = (_CODES[kind] for kind in ("EnteredSubnet", "LeftSubnet", "Ran", "Completed"))
+_CODES: dict[type, int] = {kind: code for code, kind in enumerate(get_args(AnyEvent))}
+_ENTERED, _LEFT, _RAN, _COMPLETED = (_CODES[kind] for kind in (EnteredSubnet, LeftSubnet, Ran, Completed))
 _GOES_ON = np.zeros(len(_CODES), bool)
-_GOES_ON[[_CODES[kind] for kind in ("RuleApplied", "InputChecked", "GeneratorAdded", "Accumulated", "LeftSubnet")]] = (
-    True
-)
+_GOES_ON[[_CODES[kind] for kind in (RuleApplied, InputChecked, GeneratorAdded, Accumulated, LeftSubnet)]] = True
 
 
 class Timeline:
@@ -48,7 +57,7 @@ class Timeline:
         last: the last event of its group.
     """
 
-    def __init__(self, kinds: Iterable[str]) -> None:
+    def __init__(self, kinds: Iterable[type[Event]]) -> None:
         self._codes = codes = np.fromiter(map(_CODES.__getitem__, kinds), np.uint8)
         self._entered = codes == _ENTERED
         numbers = np.arange(len(codes))

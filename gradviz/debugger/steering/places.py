@@ -40,7 +40,7 @@ class Places:
     def __init__(self, events: Sequence[Event], trace: Callable[[], Trace]) -> None:
         self._events = events
         self._trace = trace
-        self._timeline = Timeline(event.kind for event in events)
+        self._timeline = Timeline(map(type, events))
 
     def over(self, position: int) -> int:
         """After what begins at `position`: an operator with all that it brings, a net that is entered, or one event."""

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from ...program.events import EnteredSubnet, Failed, LeftSubnet, Ran
 from ..document import Value
-from ..journal import AT_THE_END, Key, NetHalves, NetText, ProgramText, Reading, Recording, Run
+from ..journal import AT_THE_END, Key, NetHalves, NetText, ProgramText, Reading, Recording, Run, Statement
 from . import narration
 from .run_narration import Passage, entered, left
 from .story import Told
-from .values import Values
+from .values import SavedValues
 
 MOST_BLOBS = 12
 """Blob versions in focus on entering a net."""
@@ -25,7 +25,7 @@ class Execution:
     Where it happened is a run of a nested net, a number among the frames, or None for the outermost net.
     """
 
-    def __init__(self, recording: Recording, text: ProgramText, values: Values) -> None:
+    def __init__(self, recording: Recording, text: ProgramText, values: SavedValues) -> None:
         self._recording = recording
         self._text = text
         self._values = values
@@ -78,15 +78,18 @@ class Execution:
         text = narration.failed(event) if obstacle is None else narration.not_run(obstacle)
         return Told(text, forward, [] if line is None or line.role == "forward" else [line], [], [event.error])
 
+    def statement(self, frame: int | None, position: int) -> Statement:
+        """The operator at a position of the net that runs."""
+        text = self.net(frame)
+        if frame is not None:
+            return (text.operators if self._recording.runs[frame].is_backward else text.forward)[position]
+        count = len(text.forward)
+        return text.forward[position] if position < count else text.operators[position - count]
+
     def _place(self, frame: int | None, position: int) -> tuple[NetHalves, Reading]:
         """The net that runs, and the operator at a position of it."""
-        text = self.net(frame)
-        if frame is None:
-            count = len(text.forward)
-            statement = text.forward[position] if position < count else text.operators[position - count]
-            return self._recording.nets, statement.at(AT_THE_END)
-        run = self._recording.runs[frame]
-        return run.net, (text.operators if run.is_backward else text.forward)[position].at(AT_THE_END)
+        net = self._recording.nets if frame is None else self._recording.runs[frame].net
+        return net, self.statement(frame, position).at(AT_THE_END)
 
     def _passage(self, run: Run) -> Passage:
         around = None if run.around is None else self._recording.runs[run.around]

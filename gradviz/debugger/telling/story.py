@@ -172,6 +172,8 @@ class Story:
 
     def merge(self, event: Deduplicated, at: int) -> Merge:
         """What merging the rows of a gradient did."""
+        if self._recording.saved is not None:
+            return next(one for one in self._recording.saved.merges if one.at == at)
         lines = self._since(event, at)
         net, values = self._text.outermost, self._recording.values
         was = gradient_of(net, event.before, [w for line in lines for w in line.statement.inputs], at)

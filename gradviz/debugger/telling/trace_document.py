@@ -22,46 +22,53 @@ from .obstacle import entry
 from .schedule import schedule_of
 from .story import Story, Told, versions_of
 from .sums import ledgers, sums_of
-from .values import Values
+from .values import SavedValues, Values
 
 
 def document(recording: Recording, progress: Progress | None = None) -> Trace:
     """The trace document of `recording`, its graph not drawn yet. `progress` is told how far it is if it takes long."""
     with uncollected(), np.errstate(all="ignore"):
         pace = Pace(progress, "describe")
-        trace = _Document(recording, pace).trace()
+        trace = _Document(recording).whole(pace)
         pace.before = 0
         pace.end(len(trace.events))
         return replace(trace, formulas=formulas_of(trace), events=with_rows(trace))
 
 
+def outline(recording: Recording) -> Trace:
+    """What a document has that does not follow from the events: values, ledgers, and what the pass is about."""
+    with uncollected(), np.errstate(all="ignore"):
+        return _Document(recording).outline()
+
+
 class _Document:
     """A document while it is written."""
 
-    def __init__(self, recording: Recording, pace: Pace) -> None:
+    def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._text = recording.text
-        self._values = Values(recording, self._text.ids)
+        self._values = Values(recording, self._text.ids) if recording.saved is None else SavedValues(recording.saved)
         self._story = Story(recording, self._text)
         self._execution = Execution(recording, self._text, self._values)
-        self._groups = Timeline(event.kind for event in recording.events).group.tolist()
+        self._sums = sums_of(recording, self._story)
+        self._ledgers = {one.at: number for number, one in enumerate(self._sums)}
+        self._groups: list[int] = []
         self._ran: dict[Statement, int] = {}
-        self._ended: dict[tuple[Statement, int | None], int] = {}
         self._frames: list[int] = []
         self._begun = 0
         self._alike: dict[object, TraceEvent] = {}
-        self._sums = sums_of(recording, self._story)
-        self._ledgers = {one.at: number for number, one in enumerate(self._sums)}
         self._is_over = False
-        self._events = [self._event(event, at) for at, event in enumerate(pace.over(recording.events), 1)]
 
-    def trace(self) -> Trace:
-        """All of it."""
+    def outline(self) -> Trace:
+        """All but events and lines."""
         recording, text, values = self._recording, self._text, self._values
+        if recording.saved is not None:
+            return recording.saved
         whole = [(at, event) for at, event in enumerate(recording.events, 1) if isinstance(event, Completed)]
         merged = [(at, event) for at, event in enumerate(recording.events, 1) if isinstance(event, Deduplicated)]
         merges = [self._story.merge(event, at) for at, event in merged]
-        looped = sums_of_loops(recording, text, lambda statement, frame: self._ended.get((statement, frame)))
+        ends = self._ends()
+        looped = sums_of_loops(recording, text, lambda statement, frame: ends.get((statement, frame)))
         gradients = versions_of(whole[-1][1], text.outermost, whole[-1][0]) if whole and not whole[-1][1].path else {}
         return Trace(
             producer=f"gradviz {__version__}",
@@ -72,10 +79,10 @@ class _Document:
             net=json_safe(recording.net.to_dict()),
             ys=dict(recording.ys) if isinstance(recording.ys, Mapping) else list(recording.ys),
             skip=recording.skip,
-            forward=list(map(self._line, text.outermost.forward)),
-            backward=list(map(self._line, text.outermost.backward)),
+            forward=[],
+            backward=[],
             subnets=list(self._subnets()),
-            events=self._events,
+            events=[],
             frames=values.frames,
             values=values.outermost,
             arrays=values.arrays,
@@ -85,6 +92,48 @@ class _Document:
             gradients=gradients | {one.blob.rpartition("@")[0]: one.after for one in merges},
             schedule=schedule_of(recording),
         )
+
+    def whole(self, pace: Pace) -> Trace:
+        """All of it."""
+        recording, text = self._recording, self._text
+        self._groups = Timeline(map(type, recording.events)).group.tolist()
+        events = [self._event(event, at) for at, event in enumerate(pace.over(recording.events), 1)]
+        outline = self.outline()
+        nets = {id: text.net(path) for path, id in text.ids.items()}
+        return replace(
+            outline,
+            events=events,
+            forward=list(map(self._line, text.outermost.forward)),
+            backward=list(map(self._line, text.outermost.backward)),
+            subnets=[
+                replace(
+                    subnet,
+                    forward=list(map(self._line, nets[subnet.id].forward)),
+                    backward=list(map(self._line, nets[subnet.id].backward)),
+                )
+                for subnet in outline.subnets
+            ],
+        )
+
+    def _ends(self) -> dict[tuple[Statement, int | None], int]:
+        """The positions after operators that run nested nets, by the operator and the run around it."""
+        found: dict[tuple[Statement, int | None], int] = {}
+        frames: list[int] = []
+        whole, begun = self._text.whole, 0
+        if whole is None or not self._recording.runs:
+            return found
+        for at, event in enumerate(self._recording.events[whole:], whole + 1):
+            if isinstance(event, EnteredSubnet):
+                frames.append(begun)
+                begun += 1
+            elif isinstance(event, LeftSubnet):
+                frames.pop()
+            elif isinstance(event, Ran):
+                frame = frames[-1] if frames else None
+                statement = self._execution.statement(frame, event.position)
+                if statement.nets:
+                    found[statement, frame] = at
+        return found
 
     def _event(self, event: Event, at: int) -> TraceEvent:
         if type(event) is Ran:
@@ -119,8 +168,6 @@ class _Document:
         told, alike = self._execution.ran(event, at, self._frame)
         statement = told.statements[0].statement
         self._ran.setdefault(statement, at)
-        if statement.nets:
-            self._ended[statement, self._frame] = at
         group = self._groups[at - 1]
         return replace(self._again(event, told, alike, group, self._frame), seconds=event.seconds)
 
@@ -163,7 +210,7 @@ class _Document:
     def _subnets(self) -> Iterator[Subnet]:
         arguments_of = {net.path: (net.argument, net.name) for net in self._recording.nets}
         for path, id in self._text.ids.items():
-            net, (owner, backward_owner) = self._text.net(path), self._text.owners[id]
+            owner, backward_owner = self._text.owners[id]
             argument, name = arguments_of[path]
             yield Subnet(
                 id=id,
@@ -172,8 +219,8 @@ class _Document:
                 argument=argument,
                 name=name,
                 path=list(path),
-                forward=list(map(self._line, net.forward)),
-                backward=list(map(self._line, net.backward)),
+                forward=[],
+                backward=[],
                 blobs=[f"{name}@{version}" for name, version in self._values.blobs[path]],
             )
 

@@ -10,7 +10,7 @@ from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program.events import Ran
 from ...runtime.store import Shelf, StoredArray
-from ..document import Frame, Value, Workspaces
+from ..document import Frame, Trace, Value, Workspaces
 from ..journal import Key, NetHalves, Recording
 from ..statistics import FULL_PREVIEW, all_statistics, of_stack, short_statistics
 
@@ -29,7 +29,30 @@ PREVIEWED = 400_000
 PREVIEWS = (FULL_PREVIEW, (6, 8), (4, 8), (4, 4), (2, 4))
 
 
-class Values:
+class SavedValues:
+    """The values of a document that was read from a file; attributes as those of `Values`."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.outermost, self.frames, self.arrays, self.stacks = trace.values, trace.frames, trace.arrays, trace.stacks
+        self.blobs = {
+            tuple(net.path): {key_of(blob): slot for slot, blob in enumerate(net.blobs)} for net in trace.subnets
+        }
+
+    def of(self, frame: int, net: NetHalves, key: Key) -> Value | None:
+        """What is known of a blob version in a run of `net`; None: not computed."""
+        slot = self.blobs[net.path].get(key)
+        numbers = self.frames[frame].values
+        number = numbers[slot] if slot is not None and slot < len(numbers) else None
+        return None if number is None else self.arrays[number]
+
+
+def key_of(blob: str) -> Key:
+    """A blob version as name and number."""
+    name, _, version = blob.rpartition("@")
+    return name, int(version)
+
+
+class Values(SavedValues):
     """Everything that was fed or computed, measured.
 
     Attributes:
@@ -50,13 +73,6 @@ class Values:
         self.blobs = {net.path: _blobs(net) for net in recording.nets}
         self.frames = list(self._frames(recording, ids))
         self.arrays = self._measured()
-
-    def of(self, frame: int, net: NetHalves, key: Key) -> Value | None:
-        """What is known of a blob version in a run of `net`; None: not computed."""
-        slot = self.blobs[net.path].get(key)
-        numbers = self.frames[frame].values
-        number = numbers[slot] if slot is not None and slot < len(numbers) else None
-        return None if number is None else self.arrays[number]
 
     def _outermost(self, recording: Recording) -> dict[str, Value]:
         seconds = {

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from gradviz import debug
 from gradviz.debugger.journal import NOWHERE, Timeline
+from gradviz.program import events
 from tests.debugger.loops import fed, gated
 
 BROUGHT = ("RuleApplied", "InputChecked", "GeneratorAdded", "Accumulated")
@@ -61,7 +62,7 @@ def groups(kinds):
 
 @given(recordings())
 def test_nested_nets_begin_and_end_where_one_finds_them_event_by_event(kinds):
-    timeline, (around, other) = Timeline(kinds), passages(kinds)
+    timeline, (around, other) = Timeline(getattr(events, kind) for kind in kinds), passages(kinds)
     numbers = list(range(len(kinds)))
     assert timeline.around.tolist() == around
     assert timeline.start.tolist() == [other[one] if kinds[one] == "LeftSubnet" else one for one in numbers]
@@ -73,7 +74,7 @@ def test_nested_nets_begin_and_end_where_one_finds_them_event_by_event(kinds):
 
 @given(recordings())
 def test_groups_are_those_that_one_finds_event_by_event(kinds):
-    timeline, found = Timeline(kinds), groups(kinds)
+    timeline, found = Timeline(getattr(events, kind) for kind in kinds), groups(kinds)
     assert timeline.group.tolist() == found
     assert timeline.first.tolist() == [found.index(group) for group in found]
     assert timeline.last.tolist() == [len(found) - 1 - found[::-1].index(group) for group in found]
