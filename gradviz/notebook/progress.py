@@ -11,14 +11,21 @@ from typing import Any
 from ..debugger.journal import Progress, SoFar, Work
 from . import kernel_shell
 
-NAMES: dict[Work, str] = {"record": "Recording", "describe": "Document", "draw": "Drawing", "write": "Page"}
+NAMES: dict[Work, str] = {
+    "record": "Recording",
+    "describe": "Document",
+    "draw": "Drawing",
+    "write": "Page",
+    "answer": "Answer",
+}
 DONE: dict[Work, str] = {
     "record": "Recorded",
     "describe": "Described",
     "draw": "Laid out",
     "write": "Wrote a page with",
+    "answer": "Looked through",
 }
-ENDS: dict[Work, str] = {"record": "here and keep what is recorded", "describe": "it", "draw": "it", "write": "it"}
+ENDS: dict[Work, str] = {"record": "here and keep what is recorded", **dict.fromkeys(NAMES.keys() - {"record"}, "it")}
 """What an interrupt leaves."""
 
 

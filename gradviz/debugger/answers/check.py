@@ -8,7 +8,7 @@ import numpy as np
 
 from ...operators.registry import Array
 from ...program import GradvizError
-from ..journal import Statement, Writing
+from ..journal import Pace, Statement, Writing
 from .comparison import MOST, SEED, Checked, Verdict, compared
 from .flow import array_of, arriving, gives, gradient_of, meant, seeds, sum_through
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
@@ -52,13 +52,13 @@ class CheckView(Answer, frozen=True):
             yield Bullets(self.notes)
 
 
-def answer(here: NetView, word: str) -> CheckView:
+def answer(here: NetView, word: str, pace: Pace) -> CheckView:
     """Check the operator (``"#3"``) or blob that `word` means; raises CursorError ``not_found``, ``not_computed``."""
     view, statement = _operator(here, word)
     if statement is not None:
         return _check_operator(view, statement)
     view, found = here.find(word)
-    return _check_blob(view, meant(found))
+    return _check_blob(view, meant(found), pace)
 
 
 def _operator(here: NetView, word: str) -> tuple[NetView, Statement | None]:
@@ -111,7 +111,7 @@ def _check_operator(view: NetView, statement: Statement) -> CheckView:
     return CheckView(subject, _overall(checks), checks, SEED, notes)
 
 
-def _check_blob(view: NetView, blob: Writing) -> CheckView:
+def _check_blob(view: NetView, blob: Writing, pace: Pace) -> CheckView:
     named = view.named(blob)
     subject = f"The gradient of {named}"
     sent = gradient_of(view, blob)
@@ -123,7 +123,7 @@ def _check_blob(view: NetView, blob: Writing) -> CheckView:
     if not np.isfinite(x).all():
         return _not_checkable(subject, f'It is not finite: session.provenance("{named}") says why.')
     try:
-        program = ProgramRun(view, blob)
+        program = ProgramRun(view, blob, pace)
         starts = {y: start for y, start in seeds(view).items() if y in program.reached}
         weights = [as_double(array_of(view, y, start.parts)) for y, start in starts.items()]
         ys = list(starts)

@@ -9,7 +9,7 @@ import msgspec
 from ...program import Gradient
 from ...program.events import Failed, GeneratorAdded, Ran
 from ..document import Number
-from ..journal import Statement
+from ..journal import Pace, Statement
 from ..steering import bad_argument
 from ..telling import shape
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of
@@ -102,7 +102,7 @@ class DiffView(Answer, frozen=True):
         yield from (self.computed, self.stopped)
 
 
-def answer(here: NetView, a: int, b: int | None) -> DiffView:
+def answer(here: NetView, a: int, b: int | None, pace: Pace) -> DiffView:
     """What changed between positions `a` and `b`, in whichever order; raises CursorError ``bad_argument``."""
     recorded = here.recorded
     count = len(recorded.events)
@@ -113,7 +113,7 @@ def answer(here: NetView, a: int, b: int | None) -> DiffView:
     first, last = min(a, b), max(a, b)
     text = recorded.text
     views = {path: NetView(recorded, last, text.net(path)) for path in ((), *text.ids)}
-    before, after = state_at(views[()], first), state_at(views[()], last)
+    before, after = (state_at(views[()], position, pace) for position in (first, last))
     events = recorded.events[first:last]
     arrived = [event for event in events if isinstance(event, GeneratorAdded)]
     names = dict.fromkeys([*before.gradients, *after.gradients])
@@ -140,7 +140,7 @@ def answer(here: NetView, a: int, b: int | None) -> DiffView:
         state=list(changes(before, after)),
         ledgers=[(one.blob, one.total) for one in entries(recorded) if first < one.at <= last],
         merged=[one.blob for one in merges(recorded) if first < one.at <= last],
-        computed=list(_computed(here, first, last)),
+        computed=list(_computed(here, first, last, pace)),
         stopped=next((event.message for event in events if isinstance(event, Failed)), ""),
     )
 
@@ -149,11 +149,11 @@ def _statements(view: NetView) -> list[Statement]:
     return [*view.net.forward, *view.net.backward]
 
 
-def _computed(here: NetView, first: int, last: int) -> Iterator[Computed]:
+def _computed(here: NetView, first: int, last: int, pace: Pace) -> Iterator[Computed]:
     """What operators that ran in between wrote, in the order of their running."""
     recorded = here.recorded
     views: dict[tuple[str, ...], NetView] = {(): NetView(recorded, last, recorded.text.outermost)}
-    for event in recorded.events[first:last]:
+    for event in pace.over(recorded.events[first:last]):
         if not isinstance(event, Ran):
             continue
         if event.path not in views:

@@ -67,11 +67,11 @@ def _parts(view: NetView, gradient: Gradient, at: int) -> Parts:
 
 def gradient_of(view: NetView, blob: Writing, at: int | None = None) -> Sent | None:
     """The gradient of a version as it is at position `at`, or in the end; None: there is none by then."""
-    last = None
-    for one in sent(view, blob):
-        if at is None or one.at <= at:
-            last = one
-    return last
+    by_then = blob.arrivals if at is None else [one for one in blob.arrivals if one <= at]
+    last = view.recorded.events[by_then[-1] - 1] if by_then else None
+    if isinstance(last, Accumulated):  # the sum of all before, which need no look
+        return Sent(by_then[-1], _parts(view, last.gradient, by_then[-1]), "sum", last.index)
+    return next((one for one in sent(view, blob) if one.at == by_then[-1]), None) if by_then else None
 
 
 def meant(found: Sequence[Writing]) -> Writing:

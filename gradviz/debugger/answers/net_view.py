@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from math import inf, isnan
 
 import msgspec
 
@@ -80,7 +81,9 @@ class NetView:
         ]
 
     def names(self) -> Iterator[str]:
-        """The names of all blobs."""
+        """The names of all blobs, as they come in the program."""
+        for statement in (*self.net.forward, *self.net.backward):
+            yield from (blob.name for blob in (*statement.inputs, *statement.outputs))
         yield from (name for name, writings in self.net.writings.items() if writings)
         if not self.net.path:
             yield from (name for name, _ in self.recorded.known(None))
@@ -154,6 +157,12 @@ class NetView:
             return self.recorded.value(None, blob.key)
         run = self.run_with(blob)
         return None if run is None else self.recorded.value(run, blob.key)
+
+    def norm(self, blob: Writing) -> float | None:
+        """The norm of a version, an infinity where it is NaN; None: not computed, or it holds no numbers."""
+        run = self.run_with(blob) if self.net.path else None
+        length = None if self.net.path and run is None else self.recorded.norm(run, blob.key)
+        return inf if length is not None and isnan(length) else length
 
     def array(self, blob: Writing) -> Array | ScopeStack | None:
         """The array of a version; None: not computed, or the recording was read from a file."""

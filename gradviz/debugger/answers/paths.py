@@ -24,7 +24,7 @@ import numpy as np
 from ...operators.registry import Array
 from ...runtime.devices import CPU, device_of, moved
 from ..document import Number, number
-from ..journal import Statement, Writing
+from ..journal import Pace, Statement, Writing
 from ..statistics import Vector, as_vector, compare, furthest, norm, vector
 from ..steering import bad_argument
 from .flow import Parts, added, array_of, arriving, gives, gradient_of, meant, seeds
@@ -143,7 +143,7 @@ class PathsView(Answer, frozen=True):
         return f"{said}. Not all were followed: it is not proven that these are the greatest."
 
 
-def answer(here: NetView, y: str | None, x: str, k: int) -> PathsView:
+def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsView:
     """The `k` greatest paths from `y`, or all ys, to `x`; raises CursorError ``not_found``, ``bad_argument``."""
     if type(k) is not int or k < 1:
         raise bad_argument("k", k, "a number of paths, 1 at least: paths(x, k=5)")
@@ -152,7 +152,7 @@ def answer(here: NetView, y: str | None, x: str, k: int) -> PathsView:
     starts = _starts(view, y)
     known = {start: None if parts is None else _array(view, start, parts) for start, parts in starts.items()}
     has_values = not view.recorded.is_saved and all(array is not None for array in known.values())
-    flowing = Paths(view, known if has_values else dict.fromkeys(known), blob)
+    flowing = Paths(view, known if has_values else dict.fromkeys(known), blob, pace)
     greatest, is_proven = flowing.greatest(k)
     whole = flowing.whole() if has_values and flowing.count else None
     gradient = gradient_of(view, blob) if starts.keys() == seeds(view).keys() else None
@@ -269,14 +269,16 @@ class Paths:
         count: how many there are.
     """
 
-    def __init__(self, view: NetView, starts: Mapping[Writing, Array | None], x: Writing) -> None:
+    def __init__(self, view: NetView, starts: Mapping[Writing, Array | None], x: Writing, pace: Pace) -> None:
         self._view = view
         self._starts = starts
+        self._pace = pace
         self._x = x
         self._backward_run = BackwardRun(view)
         self._passed: list[Passed] = []
         self._counts = counts = {x: 1}
         for index, statement in enumerate(view.net.forward):
+            pace.reached(None, index, len(view.net.forward))
             read, wrote = statement.inputs, statement.outputs
             inputs = [slot for slot, gets in enumerate(gives(view, index) or ()) if gets and read[slot] in counts]
             came = [slot for slot, parts in enumerate(arriving(view, index)) if parts is not None]
@@ -293,7 +295,8 @@ class Paths:
         for blob, array in self._starts.items():
             if array is not None:
                 _add(arriving, blob, array)
-        for statement, outputs, inputs in self._passed:
+        for place, (statement, outputs, inputs) in enumerate(self._passed):
+            self._pace.reached(None, place, len(self._passed))
             given = {
                 slot: arriving.pop(statement.outputs[slot]) for slot in outputs if statement.outputs[slot] in arriving
             }
@@ -317,7 +320,8 @@ class Paths:
             if blob in self._counts:
                 waiting[blob].append(Part(blob, (), array, _norm(array)))
         aside: list[tuple[Writing, float]] = []
-        for statement, outputs, inputs in self._passed:
+        for place, (statement, outputs, inputs) in enumerate(self._passed):
+            self._pace.reached(None, place, len(self._passed))
             for output in outputs:
                 parts = sorted(waiting.pop(statement.outputs[output], ()), key=lambda part: part.rank)
                 aside += [(statement.outputs[output], part.norm) for part in parts[kept : kept + 1]]

@@ -161,8 +161,8 @@ def answer(here: NetView, word: str, what: str | None, factor: float) -> Provena
     asked: What | None = what
     for fault in [asked] if asked else NAMES:
         if fault == "explosion":
-            chain = _growing(view, blob)
-            if growth_of(chain.links) > factor:
+            chain = _growing(view, blob, factor)
+            if chain is not None:
                 return _explained(view, blob, fault, asked, chain)
         elif HAS[fault](value):
             return _explained(view, blob, fault, asked, _back(view, blob, fault))
@@ -259,28 +259,37 @@ def _back(view: NetView, blob: Writing, fault: What) -> Chain:
     return chain
 
 
-def _growing(view: NetView, blob: Writing) -> Chain:
-    """Along the inputs of greatest norm, of a backward operator those that are gradients."""
+def _growing(view: NetView, blob: Writing, factor: float) -> Chain | None:
+    """Along the inputs of greatest norm, of a backward operator those that are gradients.
+
+    None: from the end of the way to its start the norm has not grown more than so many times.
+    """
+    # A way may be long: by norms alone it is known whether the rest needs to be measured.
+    steps: dict[str, tuple[Producer, float, float]] = {}
+    while (named := (producer := producer_of(view, blob)).view.named(producer.blob)) not in steps:
+        view = producer.view
+        read = [(view.norm(one), one) for one in _flowing(producer)]
+        norms = [(norm, str(one), one) for norm, one in read if norm is not None]
+        before, _, blob = max(norms, default=(0.0, "", blob), key=lambda one: one[:2])
+        steps[named] = producer, view.norm(producer.blob) or 0.0, before
+        if not before > 0:
+            break
+    way = list(steps.values())
+    start, end = way[-1][1], way[0][1]
+    if not start > 0 or not end / start > factor:
+        return None
     chain = Chain()
-    while True:
-        producer = producer_of(view, blob)
-        known = [(finite(value.norm), str(one), one) for one, value in _flowing(producer)]
-        norm, _, came_from = max(known, default=(0.0, "", blob), key=lambda one: one[:2])
-        growth = finite(producer.value.norm) / norm if norm > 0 else None
-        if not chain.add(producer, growth) or growth is None:
-            return chain
-        view, blob = producer.view, came_from
+    for producer, norm, before in way:
+        chain.add(producer, norm / before if before > 0 else None)
+    return chain
 
 
-def _flowing(producer: Producer) -> Inputs:
+def _flowing(producer: Producer) -> list[Writing]:
     view, statement = producer.view, producer.statement
+    inputs = [] if statement is None else list(dict.fromkeys(statement.inputs))
     if statement is None or statement.role == "forward":
-        return producer.inputs
-    return [
-        (one, value)
-        for one, value in producer.inputs
-        if _is_made(one) or not any(map(view.is_forward, view.writings(one.name)))
-    ]
+        return inputs
+    return [one for one in inputs if _is_made(one) or not any(map(view.is_forward, view.writings(one.name)))]
 
 
 def _is_made(blob: Writing) -> bool:
@@ -372,7 +381,7 @@ def _inside(view: NetView, statement: Statement, blob: Writing) -> Producer | No
         is_backward = view.recorded.runs[run].is_backward
         for made in reversed(inside.writings(inner)):
             is_written = made.statement is not None and _is_made(made) == is_backward
-            if is_written and inside.value(made) is not None:
+            if is_written and inside.run_with(made) is not None:
                 return producer_of(inside, made)
     return None
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from ..document import TraceError
+from ..journal import Pace
 from ..steering import Placed, bad_argument, saved_recording
 from . import check, diff, ledger, numbers, paths, provenance, state, store, versions, why_none
 from .check import CheckView
@@ -67,6 +69,7 @@ class Questions(Placed):
         # Values within a budget may be gone by now, and what was measured of them is not.
         return Recorded(recording, None if recording.store is None else self._trace, is_saved=False)
 
+    @asked
     def at(self, position: int) -> Questions:
         """The same questions, asked at another position: this cursor stays, and no observer is told of a move.
 
@@ -83,6 +86,12 @@ class Questions(Placed):
     def _here(self) -> NetView:
         """The net that we are in, or the run of it."""
         return NetView(self._recorded, self._position, *self._recorded.here(self._position))
+
+    @contextmanager
+    def _pace(self) -> Iterator[Pace]:
+        """For a question that looks through everything, which may take long: tells how far it is."""
+        with self._waiting() as progress:
+            yield Pace(progress, "answer")
 
     @asked
     def ledger(self, blob: str) -> LedgerView:
@@ -139,7 +148,8 @@ class Questions(Placed):
             CursorError: ``not_found``, ``bad_argument``.
         """
         start, end = (None, y) if x is None else (y, x)
-        return paths.answer(self._here, start, end, k)
+        with self._pace() as pace:
+            return paths.answer(self._here, start, end, k, pace)
 
     @asked
     def provenance(self, blob: str, what: str | None = None, *, factor: float = FACTOR) -> ProvenanceView:
@@ -171,7 +181,8 @@ class Questions(Placed):
         Raises:
             CursorError: ``not_found``, ``not_computed``.
         """
-        return check.answer(self._here, op_or_blob)
+        with self._pace() as pace:
+            return check.answer(self._here, op_or_blob, pace)
 
     @asked
     def versions(self, blob: str) -> VersionsView:
@@ -202,7 +213,8 @@ class Questions(Placed):
         Raises:
             CursorError: ``bad_argument`` when there is no such position.
         """
-        return diff.answer(self._here, a, b)
+        with self._pace() as pace:
+            return diff.answer(self._here, a, b, pace)
 
     @asked
     def store(self) -> StoreView:
@@ -216,4 +228,5 @@ class Questions(Placed):
     @asked
     def state(self) -> StateView:
         """The state of the engine here, in the nested net that we are in, and what the last event changed in it."""
-        return state.answer(self._here)
+        with self._pace() as pace:
+            return state.answer(self._here, pace)

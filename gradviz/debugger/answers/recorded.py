@@ -9,10 +9,11 @@ from functools import cached_property
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program.events import EnteredSubnet, Ran
+from ...runtime.devices import CPU, moved
 from ...runtime.store import Shelf
 from ..document import Schedule, Trace, Value
 from ..journal import Key, NetText, Recording, Statement
-from ..statistics import of_stack, short_statistics, statistics
+from ..statistics import WORKSPACES, norm, of_stack, short_statistics, statistics, vector
 from ..telling import Story, schedule_of
 
 Maker = tuple[int, Key]
@@ -126,6 +127,16 @@ class Recorded:
             # The array is kept with its statistics, so that its identity stays its own.
             found = self._measured[id(array), is_short] = array, _measure(array, is_short=is_short)
         return found[1]
+
+    def norm(self, run: int | None, key: Key) -> float | None:
+        """The norm of a version, of which no more is measured; None: it was not computed, or holds no numbers."""
+        array = None if self.trace is not None else self._values(run).get(key)
+        if isinstance(array, ScopeStack):
+            return None
+        if array is not None:
+            return norm(vector(moved(array, CPU)))
+        value = self.value(run, key)
+        return None if value is None or value.dtype == WORKSPACES else float(value.norm or 0)
 
     def identity(self, run: int, key: Key) -> int | None:
         """The same number for the same array, whatever it is called; None: it was not computed."""

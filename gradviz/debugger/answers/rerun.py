@@ -19,7 +19,7 @@ from ...runtime.devices import CPU, current, device_of, moved
 from ...runtime.executor import execute
 from ...runtime.nested import Step
 from ...runtime.planning import plan
-from ..journal import Statement, Writing, dense
+from ..journal import Pace, Statement, Writing, dense
 from .flow import arriving, gives, made_for, seeds, sent
 from .net_view import NetView
 
@@ -119,12 +119,13 @@ class ProgramRun:
         reached: the blob versions that `blob` changes.
     """
 
-    def __init__(self, view: NetView, blob: Writing) -> None:
+    def __init__(self, view: NetView, blob: Writing, pace: Pace) -> None:
         self._blob = blob
         self.held: list[str] = []
         self._steps: list[tuple[Statement, Rerun, list[Array], list[bool]]] = []
         self.reached = changed = {blob}
         leading = _leading(view)
+        self._pace = pace
         for statement in view.net.forward:
             if changed.isdisjoint(statement.inputs):
                 continue
@@ -145,7 +146,8 @@ class ProgramRun:
     def __call__(self, array: Array, ys: Sequence[Writing]) -> list[Array]:
         """The values of `ys`, which it reaches, with `array` in place of the blob."""
         values: Mapping[Writing, Array] = {self._blob: array}
-        for statement, run, inputs, takes in self._steps:
+        for place, (statement, run, inputs, takes) in enumerate(self._steps):
+            self._pace.reached(None, place, len(self._steps))
             replaced = [
                 values[blob] if takes_it else was
                 for blob, was, takes_it in zip(statement.inputs, inputs, takes, strict=True)

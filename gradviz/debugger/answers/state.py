@@ -13,7 +13,7 @@ from ...program.events import Accumulated, Deduplicated, Event, GeneratorAdded, 
 from ...program.events import How as HowSent
 from ...program.operator import parts_of
 from ..document import How
-from ..journal import NetText
+from ..journal import NetText, Pace
 from .flow import gives
 from .forms import Answer, Block, Bullets, Grid, Paragraph, first_of
 from .net_view import NetView, text_of
@@ -183,11 +183,11 @@ def schedule_blocks(schedule: ScheduleState) -> Iterator[Block]:
         yield Grid("Pools of names", ("pool", "in use", "free"), pools)
 
 
-def answer(here: NetView) -> StateView:
+def answer(here: NetView, pace: Pace) -> StateView:
     """The state of the net that we are in."""
     position = here.position
-    state = state_at(here, position)
-    before = state_at(here, position - 1) if position else None
+    state = state_at(here, position, pace)
+    before = state_at(here, position - 1, pace) if position else None
     return StateView(
         position=position,
         net="/".join(here.net.path),
@@ -317,13 +317,13 @@ class State:
         self._set(event.blob, event.version, event.gradient)
 
 
-def state_at(view: NetView, position: int) -> State:
+def state_at(view: NetView, position: int, pace: Pace) -> State:
     """The state of the pass over a net at a position."""
     owner = view.owner
     is_do = owner is not None and owner.op.type == "Do"
     initial = sorted(name for name in view.net.writings if view.leaves(name)) if is_do else ()
     state = State(view.net, view.skip, initial, set(_unused(view)))
-    for at, event in enumerate(view.recorded.events[:position], 1):
+    for at, event in enumerate(pace.over(view.recorded.events[:position]), 1):
         if event.path == view.net.path:
             state.add(event, at)
     state.position = position

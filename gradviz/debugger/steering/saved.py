@@ -9,6 +9,7 @@ from typing import Any, overload
 from msgspec.structs import replace
 
 from ...program import NetDef, Operator
+from ...program.control_flow import NETS
 from ...program.events import Accumulated, Deduplicated, Event, Played, RuleApplied, Seeded, from_dict
 from ...program.net_halves import nets_of
 from ...runtime.watched import Journal
@@ -75,7 +76,10 @@ class SavedEvents(Sequence[Event]):
 def saved_recording(trace: Trace, events: Sequence[Event]) -> Recording:
     """The recording that a document tells of, without values."""
     outermost = [event for event in events if not event.path]
-    forward = [event.op for event in outermost if isinstance(event, Played)]
+    net = NetDef.from_dict(trace.net)
+    # Of an operator with nested nets, its event also lists what it may leave as it was.
+    played = {event.index: event.op for event in outermost if isinstance(event, Played) and event.op.type not in NETS}
+    forward = [played.get(index, op) for index, op in enumerate(net.ops)]
     backward = [op for event in outermost for op in _operators(event)]
     nets = nets_of(forward, backward, events)
     nested = {f"s{number}": net for number, net in enumerate(net for net in nets if net is not nets)}
@@ -85,7 +89,7 @@ def saved_recording(trace: Trace, events: Sequence[Event]) -> Recording:
     ]
     journal = Journal(
         trace.engine,
-        NetDef.from_dict(trace.net),
+        net,
         trace.ys,
         (*forward, *backward),
         tuple(events),

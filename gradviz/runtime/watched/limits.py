@@ -27,8 +27,8 @@ PAUSE = 0.25
 """Seconds between one telling and the next."""
 
 
-Work = Literal["record", "describe", "draw", "write"]
-"""What takes long: a recording, its trace document, the drawing of that, a page with it."""
+Work = Literal["record", "describe", "draw", "write", "answer"]
+"""What takes long: a recording, its trace document, the drawing of that, a page with it, an answer from all of it."""
 
 
 class SoFar(NamedTuple):

@@ -5,6 +5,7 @@ import pytest
 
 from gradviz import IR, Net, debug, load
 from gradviz.debugger.answers.state import state_at
+from gradviz.debugger.journal import Pace
 from gradviz.gradient.versions import Generator
 from tests.debugger.answers.nets import random_programs, random_sessions, recorded
 from tests.debugger.conftest import skip_net
@@ -33,7 +34,7 @@ def of_engine(ir: IR) -> dict:
 
 def of_recording(session, position: int) -> dict:
     """The same as it is derived from the events up to a position."""
-    state = state_at(session.at(0)._here, position)
+    state = state_at(session.at(0)._here, position, Pace(None))
     played = [line for line in session.trace().forward if line.made <= position]
     return {
         "ssa": [f"{', '.join(line.outputs)}|{line.type}|{', '.join(line.inputs)}" for line in played],
@@ -145,6 +146,23 @@ def test_it_answers_from_a_file(tmp_path, session):
         session.move_to(position)
         again.move_to(position)
         assert again.state() == session.state()
+
+
+def test_programs_with_nested_nets_answer_from_a_file(tmp_path):
+    pytest.importorskip("torch", reason="random programs are compared with PyTorch")
+    for _, _, session in random_programs(6, seed=4):
+        session.save(tmp_path / "s.gradviz.json")
+        again = load(tmp_path / "s.gradviz.json")
+        for position in (0, len(session) // 2, len(session)):
+            assert again.at(position).state() == session.at(position).state()
+
+
+def test_a_look_through_everything_tells_how_far_it_is(session):
+    heard = []
+    pace = Pace(heard.append, "answer")
+    pace.due = 0
+    state_at(session.at(0)._here, len(session), pace)
+    assert (heard[0].events, heard[0].work) == (0, "answer")
 
 
 def test_there_is_a_place_for_a_schedule(session):
