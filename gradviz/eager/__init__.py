@@ -2,10 +2,9 @@
 
 from . import functions, methods
 from .comparison import compare
-from .function import Function
+from .function import Function, no_grad
 from .hooks import FunctionHook, NaNGuard, PrintHook, TimerHook
 from .layer import Layer, Linear
-from .mode import no_grad
 from .passes import grad
 from .tape import OperatorPool, TensorPool, register_buffers, run_gradient_flow
 from .variable import Parameter, Variable

@@ -1,23 +1,75 @@
-"""Function: what a Variable was made by, and the class to write functions of one's own."""
+"""Function: what a Variable was made by, and the class to write functions of one's own.
 
-from collections.abc import Sequence
+`mode` says how functions are applied at the moment. Two operator types stand for what the table has no type for:
+
+PythonFunction: a call of a `Function` with methods in Python. An argument cannot hold the function, for operators are
+written to JSON; it holds the function's number, by which the function is found as long as anybody holds it.
+
+NewData: a Variable whose data was replaced after something had read it. Its value is the new data; the gradient goes to
+what the Variable was before, as it does when functions run backward one by one.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy
 from itertools import count
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ..operators.registry import NUMERIC, Array
-from ..program import Operator
-from ..runtime.devices import copied, device_of, is_on_gpu
+from ..operators import register_gradient, register_kernel
+from ..operators.registry import NUMERIC, Array, Gradients, RuleAnswer, gradient_name
+from ..program import Operator, RunError
+from ..runtime.devices import CPU, copied, current, device_of, is_on_gpu
 from .faults import called, common_device, differentiable_once, wrong_count, wrong_results
 from .gradients import Gradient, checked_array, read_only
-from .mode import current_mode
-from .own_types import python_operator
 from .variable import Variable, as_variables
 
 if TYPE_CHECKING:
+    from .hooks import FunctionHook
     from .variable import Operand
+
+
+class Mode(NamedTuple):
+    """Whether functions are recorded, and the hooks in force, the outermost first."""
+
+    records: bool = True
+    hooks: tuple["FunctionHook", ...] = ()
+
+
+DEFAULT = Mode()
+mode: ContextVar[Mode] = ContextVar("gradviz_eager_mode", default=DEFAULT)
+"""The mode of this thread, or of this asynchronous task."""
+
+current_mode = mode.get
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """While it lasts, what functions return requires no gradient and remembers nothing. Also a decorator.
+
+    Example:
+        >>> with no_grad():
+        ...     accuracy = evaluate(model, images)
+    """
+    token = mode.set(current_mode()._replace(records=False))
+    try:
+        yield
+    finally:
+        mode.reset(token)
+
+
+@contextmanager
+def recorded() -> Iterator[None]:
+    """While it lasts, functions are recorded, also inside `no_grad`."""
+    token = mode.set(current_mode()._replace(records=True))
+    try:
+        yield
+    finally:
+        mode.reset(token)
+
 
 _new = object.__new__
 _uids = count()
@@ -243,3 +295,80 @@ CUT.cut()
 
 def _numbers(arrays: Sequence[Array]) -> list[str]:
     return [f"input {at}" for at in range(len(arrays))]
+
+
+if TYPE_CHECKING:
+    from .function import Function
+
+_functions: "WeakValueDictionary[int, Function]" = WeakValueDictionary()
+
+
+def python_operator(function: "Function", arrays: Sequence[Array], inputs: list[str], outputs: list[str]) -> Operator:
+    """The operator that stands for a function with methods in Python, which read and returned `arrays`."""
+    _functions[function.uid] = function
+    device = device_of(arrays[-1]) if outputs else CPU
+    args = {"function": function.label, "uid": function.uid}
+    return Operator("PythonFunction", inputs, outputs, args, None if device == CPU else device)
+
+
+def _function_of(op: Operator) -> "Function":
+    function = _functions.get(op.arg("uid"))
+    if function is None:
+        raise RunError(
+            f"The call of {op.arg('function')} that {op} stands for is gone.",
+            kind="bad_value",
+            ways_out=["Keep what it returned, or the expression that the operator comes from, while operators run."],
+        )
+    return function
+
+
+@register_kernel("PythonFunction")
+def python_function(op: Operator, *xs: Array) -> tuple[Array, ...]:
+    """What the function's forward method returns."""
+    return _function_of(op).run_again(xs).out_data
+
+
+@register_gradient("PythonFunction")
+def python_function_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    function = _function_of(op)
+    wanted = [at for at in range(len(op.inputs)) if function.wanted >> at & 1]
+    given = [at for at, gradient in enumerate(g_output) if gradient is not None]
+    g_input: Gradients = [gradient_name(x) if at in wanted else None for at, x in enumerate(op.inputs)]
+    reads: list[Any] = [*op.inputs, *[g_output[at] for at in given]]
+    writes = [gradient_name(op.inputs[at]) for at in wanted]
+    args = {**op.args, "wanted": wanted, "given": given}
+    device = device_of(function.arrays[0]) if function.inputs else CPU
+    return Operator(
+        "PythonFunctionGradient", reads, writes, args, None if device == CPU else device, is_gradient=True
+    ), g_input
+
+
+@register_kernel("PythonFunctionGradient")
+def python_function_gradient(op: Operator, *reads: Array) -> tuple[Array, ...]:
+    """What the function's backward method returns; zeros where that is None."""
+    function = _function_of(op)
+    given, wanted = op.arg("given"), op.arg("wanted")
+    xs = reads[: len(reads) - len(given)]
+    if any(x is not own for x, own in zip(xs, function.in_data, strict=True)):
+        function = function.run_again(xs)
+    gys: list[Array | None] = [None] * function.count
+    for at, gy in zip(given, reads[len(xs) :], strict=True):
+        gys[at] = gy
+    gxs: Sequence[Any] = function.input_gradients(gys, function.wanted)
+    return tuple([_zeros_like(xs[at]) if gxs[at] is None else gxs[at] for at in wanted])
+
+
+def _zeros_like(x: Array) -> Array:
+    with current(device_of(x)):
+        return np.zeros_like(x)
+
+
+@register_kernel("NewData")
+def new_data(op: Operator, x: Array, data: Array) -> Array:
+    """The data that x was given."""
+    return data
+
+
+@register_gradient("NewData")
+def new_data_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return [], [g_output[0], None]

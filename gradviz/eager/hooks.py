@@ -12,8 +12,7 @@ from ..operators.registry import Array
 from ..program import RunError
 from ..runtime.devices import device_of, finish
 from .faults import described
-from .function import Function
-from .mode import Mode, current_mode, mode
+from .function import Function, Mode, current_mode, mode
 
 
 class FunctionHook:

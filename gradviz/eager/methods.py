@@ -3,13 +3,15 @@
 Functions make Variables, so `variable` cannot import them: it declares them for type checkers, and `install` adds them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..program import Device
-from ..runtime.devices import CPU, available
-from . import functions, moving, passes
-from .function import CUT
+from ..operators.registry import Array
+from ..program import Device, Operator
+from ..runtime.devices import CPU, available, device_of, moved
+from . import functions, passes
+from .function import CUT, Function
+from .gradients import Gradient
 from .tape import Sharing
 from .variable import Operand, Variable
 
@@ -55,9 +57,39 @@ def unchain_backward(self: Variable) -> None:
     passes.cut(self)
 
 
+class Move(Function):
+    """The same array on another device."""
+
+    __slots__ = ("device",)
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+
+    def as_operator(self, arrays: Sequence[Array], inputs: list[str], outputs: list[str]) -> Operator:
+        return Operator("Copy", inputs, outputs, {}, self.device)
+
+    def run(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
+        return (moved(arrays[0], self.device),)
+
+    def input_gradients(self, gys: Sequence[Array | None], wanted: int) -> Sequence[Gradient | None]:
+        return [moved(gys[0], device_of(self.arrays[0]))]
+
+    def input_gradient_variables(self, gys: Sequence[Variable | None], wanted: int) -> Sequence[Variable | None]:
+        return [to_device(gy, device_of(self.arrays[0])) if gy is not None else None for gy in gys]
+
+
+def to_device(x: Variable, device: Device) -> Variable:
+    """x itself where it lies on `device`, else a copy there."""
+    if x.device == device:
+        return x
+    move = Move(device)
+    move.apply((x,), (x.data,))
+    return move.output(0)
+
+
 def to_cpu(self: Variable) -> Variable:
     """This Variable where it lies on the CPU, else a copy there; gradients come back to where this one lies."""
-    return moving.to_device(self, CPU)
+    return to_device(self, CPU)
 
 
 def to_gpu(self: Variable, id: int = 0) -> Variable:
@@ -66,7 +98,7 @@ def to_gpu(self: Variable, id: int = 0) -> Variable:
     Raises:
         RunError: ``bad_device``, with what is missing.
     """
-    return moving.to_device(self, available(Device("cuda", id)))
+    return to_device(self, available(Device("cuda", id)))
 
 
 def clip(self: Variable, least: float | None = None, most: float | None = None) -> Variable:

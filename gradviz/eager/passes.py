@@ -12,9 +12,8 @@ from ..program import GradientError
 from ..runtime.devices import current
 from . import gradients
 from .faults import bad_gradient, bad_schedule, described, named, no_buffers, no_seed
-from .function import Function
+from .function import Function, current_mode, recorded
 from .gradients import HandedOut, dense
-from .mode import current_mode, recorded
 from .rank import ADD, Arrived, run_by_rank
 from .tape import Sharing, run_by_tape
 from .variable import Variable, checked_gradient, plain

@@ -19,9 +19,8 @@ from ..operators.registry import Array
 from . import gradients
 from .call import Call
 from .faults import cycle
-from .function import Function
+from .function import Function, current_mode
 from .gradients import Rows
-from .mode import current_mode
 from .variable import Variable, plain
 
 DONE: list[Any] = []

@@ -1,17 +1,30 @@
-"""The engines that can be recorded, by the types of what they take."""
+"""The engines that can be recorded, by the types of what they take.
+
+Of what a foreign engine yields, the net and its gradient operators are those of its events. What breaks a rule ends the
+recording: the last event says which event it was and which rule, and what was recorded before stays.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
+from time import perf_counter
 from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
 
 from ...eager import Variable
 from ...eager.journal import watch_backward
-from ...program import GradientError, NetDef, RegistrationError
-from ...runtime.watched import Progress
-from .engine_recorder import record_engine
+from ...program import GradientError, GradvizError, NetDef, RegistrationError
+from ...program.errors import code, count_of, listed
+from ...program.events import About, Accumulated, Event, Failed, GradWritten, Ran, Seeded
+from ...program.net_halves import nets_of
+from ...runtime.watched import Journal, Limits, Progress, interrupted
+from .engine_rules import Broken, EngineRules
+from .gradient_shapes import Fit
 from .limits import Budget, Folder, agreed
 from .net_recorder import record
 from .recording import Recording
@@ -131,3 +144,172 @@ def _bad_option(engine: Engine, options: Sequence[str], wrong: Sequence[str]) ->
         kind="bad_argument",
         ways_out=[*ways_out, *[f"It belongs to {call}." for call in others]],
     )
+
+
+BAD_EVENT = "bad_event"
+
+END = object()
+"""What is yielded last of all."""
+
+
+def record_engine(
+    record: Callable[..., Iterable[Any]], name: str, given: Any, *, progress: Progress | None = None, **options: Any
+) -> Recording:
+    """Record what ``record(given, **options)`` yields, which `name` is said of unless it says more.
+
+    Raises:
+        GradientError: ``bad_event``, ``engine_failed``: not even the first event can be recorded. A later fault is the
+            last event, `Failed`.
+    """
+    with agreed(None, None, progress) as limits, np.errstate(all="ignore"):
+        about, rules, error = _read(lambda: record(given, **options), name, limits)
+        rules, error = _fitting(rules, error, about.engine or name)
+    if error is not None and not rules.events:
+        raise error
+    if error is not None:
+        rules.events.append(_failed(error))
+    journal = _journal(rules, about, name)
+    return Recording(lambda: journal)
+
+
+def _read(
+    record: Callable[[], Iterable[Any]], name: str, limits: Limits
+) -> tuple[About, EngineRules, GradvizError | None]:
+    """What is yielded, up to its end or to what ends it."""
+    about, rules, item = About(), EngineRules(), END
+    try:
+        for number, item in enumerate(_items(record)):
+            if isinstance(item, About) and not number:
+                about = _about(item)
+            elif isinstance(item, Mapping):
+                rules.take_values(item)
+            elif isinstance(item, Event):
+                rules.take(item)
+            else:
+                raise Broken("engines yield events of gradviz.events, and mappings from blob versions to values")
+            if limits.interrupts.is_asked:
+                raise interrupted(f"after event {len(rules.events)}")
+            if (now := perf_counter()) > limits.pace.due:
+                limits.pace.tell(now, len(rules.events))
+        item = END
+        rules.end()
+    except Broken as broken:
+        return about, _kept(rules, len(rules.events)), _bad_event(rules, item, broken, about.engine or name)
+    except GradvizError as error:
+        return about, _kept(rules, len(rules.events)), error
+    except Exception as error:
+        return about, _kept(rules, len(rules.events)), _engine_failed(rules, error, about.engine or name)
+    return about, rules, None
+
+
+def _items(record: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+    yielded = record()
+    if not isinstance(yielded, Iterable):
+        raise Broken(f"events must be yielded; what it returned is {type(yielded).__name__}")
+    return iter(yielded)
+
+
+def _about(item: About) -> About:
+    try:
+        return msgspec.json.decode(msgspec.json.encode(item), type=About)
+    except (TypeError, ValueError) as error:
+        raise Broken(f"its fields must be those of About: {error}") from None
+
+
+def _kept(rules: EngineRules, count: int) -> EngineRules:
+    """The first `count` events of `rules`, and the values that belong to them."""
+    values = {key: (array, 0) for key, array in rules.values.items()}
+    kept = EngineRules({**values, **rules.given})
+    with suppress(Broken):  # by a value that came late
+        for event in rules.events[:count]:
+            kept.take(event)
+    kept.settle()
+    return kept
+
+
+def _fitting(rules: EngineRules, error: GradvizError | None, engine: str) -> tuple[EngineRules, GradvizError | None]:
+    """The events up to the first that brings a gradient that does not fit its blob."""
+    operators = rules.program.operators
+    nets = nets_of(operators[: rules.forward], operators[rules.forward :], rules.events)
+    fit = Fit(rules.events, nets, is_table=False)
+    for number, event in enumerate(rules.events):
+        position = event.position if isinstance(event, Ran) else -1 if isinstance(event, Seeded) else None
+        if position is not None:
+            try:
+                fit.check(position, rules.values)
+            except GradvizError as misfit:
+                what = f"Event {number + 1} of {engine}, {event.kind}, breaks"
+                return _kept(rules, number), _fault(what, misfit.message, misfit.blobs)
+    return rules, error
+
+
+def _journal(rules: EngineRules, about: About, name: str) -> Journal:
+    operators, ys = rules.program.operators, rules.ys
+    net = NetDef(about.name or f"{name}.backward()", operators[: rules.forward])
+    return Journal(
+        about.engine or name,
+        net,
+        dict(ys) if any(ys.values()) else list(ys),
+        tuple(operators),
+        tuple(rules.events),
+        rules.values,
+        (lambda _: about.summary) if about.summary else _summary,
+        held={
+            event.blob: event.before
+            for event in reversed(rules.events)
+            if isinstance(event, GradWritten) and event.before is not None
+        },
+    )
+
+
+def _summary(journal: Journal) -> str:
+    """What a recording is about, where its engine does not say so."""
+    forward, events = len(journal.net.ops), journal.events
+    said = f"{count_of(forward, 'operator')} of {journal.engine}"
+    if journal.ys:
+        said += f", differentiated from {listed(list(map(code, journal.ys)))}"
+    if isinstance(last := events[-1], Failed):
+        return f"{said}. It stops at the last event: {last.message}"
+    sums = sum(isinstance(event, Accumulated) for event in events)
+    said += f": {count_of(len(journal.operators) - forward, 'gradient operator')}"
+    return f"{said}, with {count_of(sums, 'accumulation')}. Step to see how they come about."
+
+
+def _bad_event(rules: EngineRules, item: Any, broken: Broken, engine: str) -> GradientError:
+    """What `item` breaks."""
+    count = len(rules.events) if broken.before is None else broken.before
+    if isinstance(item, Mapping) or broken.before is not None:
+        what = f"The values before event {count + 1} of {engine} break"
+    elif item is END:
+        what = f"The end of {engine}, after event {count}, breaks"
+    else:
+        what = f"Event {count + 1} of {engine}, {type(item).__name__}, breaks"
+    return _fault(what, broken.rule, broken.blobs)
+
+
+def _fault(what: str, rule: str, blobs: Iterable[str]) -> GradientError:
+    return GradientError(
+        f"{what} a rule: {rule.rstrip('.')}.",
+        kind=BAD_EVENT,
+        blobs=list(blobs),
+        ways_out=["What was recorded before is here. Mend what the engine yields there, and record it again."],
+    )
+
+
+def _failed(error: GradvizError) -> Failed:
+    """The last event; what the engine has said may hold characters that no file can."""
+    said = [error.kind, error.message, error.explain(), *map(str, error.blobs)]
+    kind, message, explanation, *blobs = [text.encode(errors="backslashreplace").decode() for text in said]
+    return Failed(kind, message, explanation, None, blobs)
+
+
+def _engine_failed(rules: EngineRules, error: Exception, engine: str) -> GradientError:
+    last = f"event {len(rules.events)}, {rules.events[-1].kind}" if rules.events else "its first event"
+    where = f"after {last}" if rules.events else f"before {last}"
+    failed = GradientError(
+        f"{engine} raised {type(error).__name__} {where}: {error}.",
+        kind="engine_failed",
+        ways_out=["What was recorded before is here."],
+    )
+    failed.__cause__ = error
+    return failed

@@ -1,12 +1,19 @@
-"""How functions reach the table: a function names an operator type and its arguments."""
+"""How functions reach the table: a function names an operator type and its arguments.
+
+`apply` does that for any type, also those that a user has registered; `cast` and `stop_gradient` give the same numbers.
+"""
 
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from ...operators import lookup
 from ..call import Call
-from ..variable import Operand, Variable, placed
+from ..variable import Operand, Variable, as_variables, placed
+
+__all__ = ["apply", "cast", "stop_gradient"]
 
 MOST_CALLS = 512
 """Calls are kept for the next time, so many of them: arguments may be numbers of any value."""
@@ -35,3 +42,42 @@ def unary(name: str, type: str) -> Callable[[Operand], Variable]:
 def variable(x: Operand, like: Variable | None = None) -> Variable:
     """x itself, or a constant made of it, where `like` lies unless it is an array."""
     return x if isinstance(x, Variable) else placed(x, like)
+
+
+def apply(type: str, *inputs: Operand, outputs: int = 1, **args: Any) -> Variable | tuple[Variable, ...]:
+    """Apply operator type `type`, of which a kernel must be known, with arguments `args`.
+
+    Args:
+        outputs: how many outputs the operator has.
+
+    Returns:
+        A Variable, or a tuple of them where there are several outputs.
+
+    Example:
+        >>> @register_kernel("Cosine")
+        ... def cosine(op, x):
+        ...     return numpy.cos(x)
+        >>> y = functions.apply("Cosine", x)
+    """
+    made = Call(type, type, args, outputs).several(*inputs)
+    return made if outputs > 1 else made[0]
+
+
+def stop_gradient(x: Operand) -> Variable:
+    """x, through which no gradient passes."""
+    return variable(x).detach()
+
+
+def cast(x: Operand, dtype: Any) -> Variable:
+    """x in another dtype, numpy's or its name; gradients come back in the dtype of x. x itself where it has it."""
+    old, wanted = variable(x), np.dtype(dtype)
+    return old if old.dtype == wanted else call("cast", "Cast", to=wanted.name)(old)
+
+
+def floating(x: Operand, y: Operand) -> tuple[Variable, ...]:
+    """x and y; integers as the floating-point numbers that numpy makes of them beside the other."""
+    if isinstance(x, Variable) and isinstance(y, Variable) and x.dtype == y.dtype:
+        return x, y
+    variables = as_variables((x, y))
+    dtype = np.result_type(*[v.dtype for v in variables])
+    return tuple([v if v.dtype.kind == "f" or dtype.kind != "f" else cast(v, dtype) for v in variables])

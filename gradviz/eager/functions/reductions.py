@@ -1,13 +1,39 @@
-"""Reductions: one number from many, along axes or of the whole array. ``axis=None`` means all dimensions."""
+"""Reductions: one number from many, along axes or of the whole array. ``axis=None`` means all dimensions.
+
+Losses are among them: how far a model's outputs are from what they should be, or from each other.
+"""
 
 import builtins
 from collections.abc import Iterable, Sequence
 from operator import index as as_index
+from typing import Any
 
+from ..call import Call
 from ..variable import Operand, Variable
-from .arithmetic import scale, sub
-from .calling import call, variable
-from .shaping import expand_dims, flatten, sizes, squeeze
+from .calling import call, cast, variable
+from .elementwise import abs, clip, scale, sub
+from .shaping import expand_dims, flatten, moveaxis, sizes, squeeze
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "cosine_similarity",
+    "cumsum",
+    "huber_loss",
+    "logsumexp",
+    "max",
+    "mean",
+    "mean_absolute_error",
+    "mean_squared_error",
+    "min",
+    "norm",
+    "prod",
+    "sigmoid_cross_entropy",
+    "softmax_cross_entropy",
+    "std",
+    "sum",
+    "var",
+]
 
 Axis = int | Sequence[int] | None
 
@@ -98,3 +124,55 @@ def _place(name: str, type: str, x: Operand, axis: int | None) -> Variable:
     if axis is None:
         return _place(name, type, flatten(x), 0)
     return call(name, type, axis=as_index(axis), keepdims=0)(x)
+
+
+_cosine = Call("cosine_similarity", "CosineSimilarity")
+_mean_of_squares = Call("mean_squared_error", "SumSqrElements", {"average": 1})
+_sigmoid_cross_entropy = Call("sigmoid_cross_entropy", "SigmoidCrossEntropyWithLogits")
+
+
+def softmax_cross_entropy(x: Operand, labels: Operand) -> Variable:
+    """Mean of -ln softmax x at the labels. x: (n, classes, ...) with classes along axis 1, labels: integers (n, ...).
+
+    Labels that are floating-point are probabilities, in the shape of x (n, classes).
+    """
+    x, args = variable(x), dict[str, Any]()
+    labels = variable(labels, x)
+    if labels.dtype.kind == "f":
+        labels, args["label_prob"] = cast(labels.detach(), x.dtype), 1
+    if x.ndim > 2:
+        x, args["axis"] = moveaxis(x, 1, -1), x.ndim - 1
+    elif x.ndim == 1:
+        args["axis"] = 0
+    return call("softmax_cross_entropy", "SoftmaxWithLoss", 2, (1,), **args)(x, labels)
+
+
+def sigmoid_cross_entropy(x: Operand, targets: Operand) -> Variable:
+    """Mean of -t ln σ(x) - (1 - t) ln σ(-x). x, targets t: one shape; targets are constants."""
+    x = variable(x)
+    return mean(_sigmoid_cross_entropy(x, cast(variable(targets, x).detach(), x.dtype)))
+
+
+def mean_squared_error(x: Operand, y: Operand) -> Variable:
+    """Mean of (x - y)² over all elements."""
+    return _mean_of_squares(variable(x) - y)
+
+
+def mean_absolute_error(x: Operand, y: Operand) -> Variable:
+    """Mean of |x - y| over all elements."""
+    return mean(abs(variable(x) - y))
+
+
+def huber_loss(x: Operand, y: Operand, delta: float = 1.0) -> Variable:
+    """Mean of (x - y)² / 2 where |x - y| is at most delta, of delta (|x - y| - delta / 2) elsewhere.
+
+    Source: Huber, Robust estimation of a location parameter (1964).
+    """
+    off = variable(x) - y
+    near = clip(off, -delta, delta)
+    return mean(near * (off - scale(near, 0.5)))
+
+
+def cosine_similarity(x: Operand, y: Operand) -> Variable:
+    """Cosine of the angle between each row of x and that of y. x, y: (n, ...) -> (n,)."""
+    return _cosine(x, y)

@@ -13,7 +13,7 @@ from ...runtime.devices import copied, device_of
 from ...runtime.watched import Journal, Limits, uncollected
 from ..expression import Expression, Recalled, recall, recorded, written
 from ..faults import bad_schedule, named
-from ..mode import current_mode, mode
+from ..function import current_mode, mode
 from ..passes import changes
 from ..rank import Arrived
 from ..variable import Variable

@@ -4,11 +4,9 @@ The "tape" schedule runs functions backward in the order in which the IR visits 
 `run_gradient_flow` lets the IR make the operators of such a pass.
 """
 
-from .flow import run_gradient_flow
+from .flow import Sharing, run_gradient_flow
 from .pools import OperatorPool, TensorPool, register_buffers
-from .run import TapePass
-from .schedule import run_by_tape
-from .sharing import Sharing
+from .run import TapePass, run_by_tape
 
 __all__ = [
     "OperatorPool",

@@ -20,8 +20,8 @@ from gradviz import (
     register_kernel,
 )
 from gradviz.eager.call import Call
-from gradviz.eager.tape.schedule import run_by_tape
-from gradviz.eager.tape.sharing import Sharing
+from gradviz.eager.tape.flow import Sharing
+from gradviz.eager.tape.run import run_by_tape
 from tests.eager.differences import Array, floats
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gradviz import Function, GradientError, Parameter, Variable, compare, functions
-from gradviz.eager.comparison.live_bytes import LiveBytes
+from gradviz.eager.comparison import LiveBytes
 from tests.eager.differences import Array, floats
 
 

@@ -1,27 +1,138 @@
-"""One program, differentiated in three ways: as a net with the IR, function by function by rank, and as a tape."""
+"""One program, differentiated in three ways, side by side: as a net with the IR, by rank, and as a tape."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from html import escape
 from time import perf_counter
-from typing import Any
+from types import FrameType
+from typing import Any, NamedTuple, Self
+from weakref import ref
 
+import msgspec
 import numpy as np
 
-from ...gradient import IR
-from ...operators.registry import Array, gradient_name
-from ...program import Gradient, GradientError, NetDef
-from ...program.events import Visited
-from ...program.operator import numbered_name, parts_of
-from ...runtime import Workspace
-from ...runtime.devices import CPU, moved
-from ..expression import Expression, expression
-from ..function import Function
-from ..gradients import dense, flat_rows
-from ..hooks import FunctionHook
-from ..passes import QUIET, SCHEDULES, seed_of
-from ..rank import Arrived
-from ..variable import Operand, Variable
-from .live_bytes import LiveBytes
-from .report import Comparison, Difference, Way
+from ..gradient import IR
+from ..operators.registry import Array, gradient_name
+from ..program import Gradient, GradientError, NetDef
+from ..program.events import Visited
+from ..program.operator import numbered_name, parts_of
+from ..runtime import Workspace
+from ..runtime.devices import CPU, moved
+from ..runtime.store import owner_of
+from .expression import Expression, expression
+from .function import Function
+from .gradients import dense, flat_rows
+from .hooks import FunctionHook
+from .passes import QUIET, SCHEDULES, seed_of
+from .rank import Arrived
+from .variable import Operand, Variable
+
+MOST_STEPS = 60
+"""So many functions are listed in their order."""
+
+STYLE = "text-align:left;padding:0.1em 0.8em;border-bottom:1px solid currentColor;font-weight:inherit"
+"""No colours: those of the page around it are right in light and dark."""
+
+
+class Way(NamedTuple):
+    """One way to differentiate a program.
+
+    Attributes:
+        name: ``"symbolic"``, ``"rank"`` or ``"tape"``.
+        order: the functions in the order in which they are run backward: their numbers in the program and their types.
+        gradients: leaf -> its gradient, None where it has none.
+        first_seconds: of the first backward pass, in which what can be kept for later ones is planned.
+        seconds: of the fastest of the later ones.
+        peak_bytes: of the arrays that the backward pass made and that were there at the same time, at most.
+    """
+
+    name: str
+    order: tuple[str, ...]
+    gradients: Mapping[str, Array | None]
+    first_seconds: float
+    seconds: float
+    peak_bytes: int
+
+
+class Difference(NamedTuple):
+    """A gradient that two ways do not agree on. `largest`: by how much an element differs; infinite: another shape."""
+
+    leaf: str
+    one: str
+    other: str
+    largest: float
+
+    def __str__(self) -> str:
+        return f"The gradient of {self.leaf} differs by {self.largest:.3g} between {self.one} and {self.other}."
+
+
+class Comparison(msgspec.Struct, frozen=True, eq=False):
+    """Ways to differentiate one program, side by side.
+
+    Attributes:
+        ways: way by name.
+        differences: where their gradients differ by more than rounding.
+    """
+
+    ways: Mapping[str, Way]
+    differences: tuple[Difference, ...]
+
+    @property
+    def agree(self) -> bool:
+        """Whether all ways give the same gradients."""
+        return not self.differences
+
+    @property
+    def verdict(self) -> str:
+        """Whether the ways agree, in words."""
+        if self.differences:
+            return " ".join(map(str, self.differences))
+        return f"All {len(self.ways)} ways give the same gradients."
+
+    def __getitem__(self, way: str) -> Way:
+        return self.ways[way]
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        """What is told of each way, the order of functions at the end."""
+        ways = self.ways.values()
+        yield ("", *self.ways)
+        yield ("functions run backward", *[str(len(way.order)) for way in ways])
+        yield ("peak of gradient arrays", *[f"{way.peak_bytes:,} bytes" for way in ways])
+        yield ("first pass", *[f"{way.first_seconds * 1e3:.3f} ms" for way in ways])
+        yield ("later passes", *[f"{way.seconds * 1e3:.3f} ms" for way in ways])
+        for leaf in next(iter(ways)).gradients:
+            yield (f"norm of the gradient of {leaf}", *[_norm(way.gradients.get(leaf)) for way in ways])
+        steps = max(len(way.order) for way in ways)
+        for step in range(min(steps, MOST_STEPS)):
+            label = "order" if step == 0 else ""
+            yield (label, *[way.order[step] if step < len(way.order) else "" for way in ways])
+        if steps > MOST_STEPS:
+            yield ("", *[f"and {len(way.order) - MOST_STEPS} more" for way in ways])
+
+    def __str__(self) -> str:
+        rows = list(self._rows())
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([self.verdict, "", *lines])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *rows = [[escape(cell) for cell in row] for row in self._rows()]
+        cells = "".join(f"<th style='{STYLE}'>{cell}</th>" for cell in head)
+        body = "".join(
+            f"<tr><th style='{STYLE}'>{label}</th>{''.join(f'<td style={STYLE!r}>{cell}</td>' for cell in row)}</tr>"
+            for label, *row in rows
+        )
+        return (
+            f"<p>{escape(self.verdict)}</p><table style='border-collapse:collapse'>"
+            f"<thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+
+def _norm(gradient: Array | None) -> str:
+    return "none" if gradient is None else f"{float(np.linalg.norm(gradient.reshape(-1).astype(np.float64))):.6g}"
+
 
 RUNS = 3
 """How often each way is timed, after a first time, in which it makes its plans."""
@@ -196,3 +307,49 @@ def _differences(names: Sequence[str], ways: Sequence[Way]) -> Iterator[Differen
             if not np.allclose(a, b, rtol=0, atol=tolerance, equal_nan=True):
                 gap = np.abs(a.astype(np.float64) - b)
                 yield Difference(name, first.name, way.name, float(np.max(gap, initial=0.0)))
+
+
+class LiveBytes:
+    """Counts the arrays that Python functions return inside its ``with`` block, as long as anybody holds them.
+
+    Views count as what they are views of, once. Kernels are Python functions, so what operators write is counted; what
+    only numpy's own functions see while they run is not.
+
+    Attributes:
+        now, peak: bytes.
+
+    Args:
+        known: arrays that are not counted, nor are views of them.
+    """
+
+    def __init__(self, known: Iterable[Array]) -> None:
+        self.now = self.peak = 0
+        self._known = {id(owner): owner for owner in map(owner_of, known)}
+        self._alive: dict[int, ref[Any]] = {}
+        self._before: Callable[..., Any] | None = None
+
+    def __enter__(self) -> Self:
+        self._before = sys.getprofile()
+        sys.setprofile(self._look)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(self._before)
+
+    def _look(self, frame: FrameType, event: str, value: Any) -> None:
+        if event == "return":
+            for array in value if type(value) in (tuple, list) else (value,):
+                if isinstance(array, np.ndarray):
+                    self._count(owner_of(array))
+
+    def _count(self, array: Array) -> None:
+        key = id(array)
+        if key not in self._known and key not in self._alive:
+            size = array.nbytes
+            self._alive[key] = ref(array, lambda _: self._gone(key, size))
+            self.now += size
+            self.peak = max(self.peak, self.now)
+
+    def _gone(self, key: int, size: int) -> None:
+        if self._alive.pop(key, None) is not None:
+            self.now -= size
