@@ -17,7 +17,7 @@ from ..function import Function
 from ..plan import Plan, Step, timed
 from ..rank import Pass
 from ..variable import Variable
-from .grads import NotedChange
+from .log import NotedChange
 
 
 class Visit:

@@ -1,7 +1,7 @@
 """From the notes of a pass by the rank schedule to its events: who is who, and what each gradient is called."""
 
 from bisect import insort
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,6 @@ from ...program.events import (
     Accumulated,
     Completed,
     Contribution,
-    Event,
     GeneratorAdded,
     How,
     Played,
@@ -24,14 +23,12 @@ from ...program.events import (
     Visited,
     Waiting,
 )
-from ...program.net_halves import Key
 from ...runtime.devices import device_of
-from ...runtime.store import Store, feed, new_values
+from ...runtime.store import Store
 from ..expression import Expression
 from ..function import Function
-from .functions import failed, is_python, known_before, shown, unwanted
-from .grads import Grads
-from .naming import Named, Outcome, RankNames, added_up, conversions, densifying, named_answer, own_answer
+from .log import Log, failed, is_python, shown, unwanted
+from .naming import Named, Outcome, added_up, conversions, densifying, named_answer, own_answer
 from .notes import Notes, Visit
 
 MOST_CONTRIBUTIONS = 8
@@ -116,25 +113,12 @@ class Heap:
         return Waiting(self.indices[function.uid], function.rank, arrival)
 
 
-class RankLog:
-    """Says what happened, one visit after the other.
-
-    Attributes:
-        events: what has happened.
-        operators: the gradient operators run, each executable on blobs of these names.
-        values: blob version -> array.
-        held: the Variables that held a gradient before the pass -> its version.
-    """
+class RankLog(Log):
+    """Says what happened, one visit after the other."""
 
     def __init__(self, expression: Expression, notes: Notes, store: Store | None) -> None:
-        self.events: list[Event] = []
-        self.operators: list[Operator] = []
-        self.values: MutableMapping[Key, Array] = new_values(store)
-        self._expression = expression
+        super().__init__(expression, notes.held, store)
         self._notes = notes
-        self._names = RankNames(expression.values)
-        self._grads = Grads(expression, notes.held, self._names.fresh, self.values)
-        self.held = self._grads.held
         self._heap = Heap(expression)
         self._forward = len(expression.operators)
         self._read_again = {op.outputs[0]: op.inputs[0] for op in expression.operators if op.type == "NewData"}
@@ -144,11 +128,10 @@ class RankLog:
         self._running: int | None = None
         self._sums = iter(notes.sums)
         self._has_begun = self._is_broken = False
-        feed(self.values, {(name, 0): array for name, array in expression.values.items()})
         for index, (op, function) in enumerate(zip(expression.operators, expression.functions, strict=True)):
             op, ins, outs = shown(op), (0,) * len(op.inputs), (0,) * len(op.outputs)
             self.events.append(Played(index, op, ins, outs, None if function is None else function.rank))
-            self.events.append(known_before(expression, index, op, ins, outs))
+            self._known(index, op, ins, outs)
 
     def tell(self, visit: Visit) -> None:
         """Say what happened at a visit, of which all is known by now."""
@@ -178,7 +161,7 @@ class RankLog:
             for index in reversed(range(self._forward)):
                 if index not in self._visited and self._expression.functions[index] is not None:
                     self.events.append(Skipped(index, "no gradient has reached what it returned"))
-        self.events += self._grads.written(self._notes.changes, self._gradient_of)
+        self._write_grads(self._notes.changes, self._gradient_of)
         if error is None:
             self.events.append(Completed({blob: known.gradient for blob, known in self._gathered.items()}))
         else:

@@ -17,8 +17,7 @@ from ..function import current_mode, mode
 from ..passes import changes
 from ..rank import Arrived
 from ..variable import Variable
-from .functions import lendings, shown
-from .grads import copies, noted
+from .log import Log, copies, lendings, noted, shown
 from .notes import Notes, Seed, WatchedPass
 from .rank import RankLog, ToldAtOnce
 from .tape import TapeLog, watched_tape
@@ -132,7 +131,7 @@ def _by_tape(
     return lambda: _journal("tape", made, log.ys, log)._replace(pools=pools)
 
 
-def _journal(engine: str, expression: Expression, ys: Mapping[str, str | None], log: RankLog | TapeLog) -> Journal:
+def _journal(engine: str, expression: Expression, ys: Mapping[str, str | None], log: Log) -> Journal:
     roots = expression.roots
     name = " + ".join(roots[:2]) + (" + …" if len(roots) > 2 else "")
     net = NetDef(f"{name}.backward()", external_inputs=expression.leaves, external_outputs=roots)

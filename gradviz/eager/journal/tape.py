@@ -3,7 +3,7 @@
 The pass is that of the schedule, with an eye on each operator.
 """
 
-from collections.abc import Callable, Container, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -15,7 +15,6 @@ from ...program import GradvizError, Operator
 from ...program.events import Accumulated, Event, Played, Ran, RuleApplied, Seeded, stopped
 from ...program.net_halves import Key, NetHalves, nets_of
 from ...runtime.devices import CPU, copied, device_of
-from ...runtime.store import feed, new_values
 from ...runtime.watched import Limits, interrupted
 from ..expression import Expression
 from ..function import Function
@@ -24,41 +23,29 @@ from ..plan import Step, kernel_of, timed
 from ..rank import Arrived
 from ..tape import TapePass
 from ..variable import Variable
-from .functions import failed, is_python, known_before, shown, unwanted
-from .grads import Grads, NotedChange
-from .naming import RankNames
+from .log import Log, NotedChange, failed, is_python, shown, unwanted
 
 Ys = dict[str, str | None]
 """The roots by name -> the name of the gradient that is given, None for ones."""
 
 
-class TapeLog:
-    """Grows while a tape is differentiated and run.
+class TapeLog(Log):
+    """Grows while a tape is differentiated and run: the events of the IR, then those of the run, in which no forward
+    operator runs again.
 
     Attributes:
-        events: those of the IR, then those of the run, in which no forward operator runs again.
-        operators: the gradient operators.
-        values: blob version -> array.
-        held: the Variables that held a gradient before the pass -> its version.
         ys: what the pass started from.
         has_begun: whether the pass has started.
         running: the function that goes backward on its own, by its index; None: none, or all are of the table.
     """
 
     def __init__(self, expression: Expression, held: Mapping[Variable, Array], limits: Limits) -> None:
-        self.events: list[Event] = []
-        self.operators: list[Operator] = []
-        self.values: MutableMapping[Key, Array] = new_values(limits.store)
-        feed(self.values, {(name, 0): array for name, array in expression.values.items()})
-        self._names = RankNames(expression.values)
-        self._grads = Grads(expression, held, self._names.fresh, self.values)
-        self.held = self._grads.held
+        super().__init__(expression, held, limits.store)
         self.ys: Ys = {}
         self.has_begun = False
         self.running: int | None = None
         self._gradients: Mapping[str, Any] = {}
         self._runs = False
-        self._expression = expression
         self._limits = limits
 
     def generate(self, ys: Ys) -> None:
@@ -86,7 +73,7 @@ class TapeLog:
         """What the forward operators have returned is known."""
         self._runs = True
         for index, (op, ins, outs, _) in enumerate(net.part(False).steps):
-            self.events.append(known_before(self._expression, index, shown(op), ins, outs))
+            self._known(index, shown(op), ins, outs)
 
     def ran(self, net: NetHalves, position: int, outputs: Sequence[Array | None], seconds: float) -> None:
         """Gradient operator `position` has run."""
@@ -105,7 +92,7 @@ class TapeLog:
 
     def written(self, changes: Sequence[NotedChange]) -> None:
         """What becomes of every ``grad``."""
-        self.events += self._grads.written(changes, self._gradients.get)
+        self._write_grads(changes, self._gradients.get)
 
     def failed(self, error: Exception) -> None:
         """The pass stops with an error."""

@@ -1,0 +1,230 @@
+"""What the logs of every schedule have in common: names, what events say of functions, and every ``grad``.
+
+A ``grad`` is a blob x.grad: version 0 is what it held, the next one what the pass has written.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ...operators import lookup
+from ...operators.registry import Array, gradient_name
+from ...program import Gradient, GradientError, GradientSlice, GradvizError, NetError, Operator
+from ...program.events import Event, Failed, GradWritten, Ran, Writing
+from ...program.net_halves import Key
+from ...program.operator import check_name, numbered_name
+from ...runtime.devices import copied, device_of
+from ...runtime.store import Store, feed, new_values
+from ...runtime.watched import Lending
+from ..expression import Expression
+from ..function import Function
+from ..passes import Change
+from ..tape import OperatorPool, TensorPool
+from ..variable import Variable, plain
+
+PYTHON = "PythonFunction"
+
+
+def is_python(op: Operator) -> bool:
+    """Whether `op` stands for a function with methods in Python, or for its gradient."""
+    return op.type.startswith(PYTHON)
+
+
+def shown(op: Operator) -> Operator:
+    """`op` as a person reads it: ``CubeGradient(x, y_grad)`` for the backward method of a class Cube.
+
+    Arguments that are what they would be anyway are left out: functions give them all.
+    """
+    if not op.args:
+        return op
+    if not is_python(op):
+        known = lookup(op.type)
+        usual = {} if known is None or known.args is None else known.args
+        args = {name: value for name, value in op.args.items() if name not in usual or usual[name] != value}
+        return op if len(args) == len(op.args) else msgspec.structs.replace(op, args=args)
+    return msgspec.structs.replace(op, type=f"{_label(str(op.arg('function')))}{op.type.removeprefix(PYTHON)}", args={})
+
+
+def _label(name: str) -> str:
+    """The name of a class, as no other operator type is called."""
+    try:
+        check_name(name, "function")
+    except NetError:
+        return PYTHON
+    return name if lookup(name) is None else f"Python.{name}"
+
+
+def unwanted(function: Function | None, count: int) -> tuple[int, ...]:
+    """Which of its `count` inputs require no gradient."""
+    if function is None or function.wanted + 1 == 1 << count:
+        return ()
+    return tuple([slot for slot in range(count) if not function.wanted >> slot & 1])
+
+
+def failed(error: Exception, expression: Expression, running: int | None) -> Failed:
+    """The end of a pass with an error, while function `running` went backward; None: while none did."""
+    if not isinstance(error, GradvizError):
+        op = None if running is None else shown(expression.operators[running])
+        who = "The pass" if op is None else f"The backward method of {op.type} #{running}"
+        error = GradientError(f"{who} raised {type(error).__name__}: {error}.", kind="rule_failed")
+    return Failed.of(error, running)
+
+
+def lendings(expression: Expression) -> Sequence[Lending]:
+    """What a tape takes from the pools of names while it is run backward: a recording takes none itself.
+
+    A name for each output and each operator; those given back first are taken first.
+    """
+    functions = [function for function in expression.functions if function is not None]
+    joined = TensorPool.current().occupancy().get("join", (0, 0))
+    types = {function.label for function in functions}
+    known = [found for type, found in OperatorPool.current().occupancy().items() if type in types]
+    in_use, free = (sum(found[at] for found in known) for at in (0, 1))
+    return [
+        Lending("tensors: join", *joined, sum(function.count for function in functions)),
+        Lending("operators", in_use, free, len(functions)),
+    ]
+
+
+class NotedChange(NamedTuple):
+    """What a pass makes of ``grad`` of x, kept as it was; `after`: the gradient, None for none."""
+
+    x: Variable
+    how: Writing
+    after: Array | None
+
+
+def copies(holding: Iterable[Variable]) -> dict[Variable, Array]:
+    """What Variables hold for a gradient, as it is now."""
+    return {x: _copy(x.grad) for x in dict.fromkeys(holding)}
+
+
+def noted(changes: Iterable[Change]) -> list[NotedChange]:
+    """What becomes of every ``grad`` that is something before or after."""
+    return [
+        NotedChange(change.x, _writing(change), None if change.gradient is None else _copy(change.gradient))
+        for change in changes
+        if change.x.grad is not None or change.gradient is not None
+    ]
+
+
+class RankNames:
+    """Gives names that are not in use.
+
+    Args:
+        taken: names in use.
+    """
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        self._base: dict[str, str] = {}
+        self._joined: dict[str, GradientSlice] = {}
+        self._numbers: defaultdict[str, int] = defaultdict(int)
+
+    def fresh(self, name: str) -> str:
+        """`name`, with a number where it is in use."""
+        if name in self._taken:
+            name = numbered_name(name, self._taken.__contains__)
+        self._taken.add(name)
+        return name
+
+    def written(self, blob: str) -> str:
+        """The name of a gradient that an operator writes for `blob`."""
+        base = self._base.get(blob)
+        return self.total(blob) if base is None else self._split(base)
+
+    def written_slice(self, blob: str) -> GradientSlice:
+        """The names of a sparse one."""
+        base = self._base.get(blob)
+        if base is None:
+            base = self.total(blob)
+            return GradientSlice(self.fresh(f"{base}_indices"), self.fresh(f"{base}_values"))
+        return GradientSlice(self._split(f"{base}_indices"), self._split(f"{base}_values"))
+
+    def total(self, blob: str) -> str:
+        """The name of the sum of the gradients of `blob`."""
+        base = self._base.get(blob)
+        if base is None:
+            base = self._base[blob] = self.fresh(gradient_name(blob))
+        return base
+
+    def joined(self, blob: str) -> GradientSlice:
+        """The names of the rows of all sparse gradients of `blob`, one after the other."""
+        if blob not in self._joined:
+            base = self.total(blob)
+            halves = [self.fresh(f"{base}_{half}_concat") for half in ("indices", "values")]
+            self._joined[blob] = GradientSlice(*halves)
+        return self._joined[blob]
+
+    def _split(self, base: str) -> str:
+        number = self._numbers[base]
+        self._numbers[base] += 1
+        return self.fresh(f"_{base}_autosplit_{number}")
+
+
+class Log:
+    """What happens in a pass, growing with it.
+
+    Attributes:
+        events: what has happened.
+        operators: the gradient operators, each executable on blobs of these names.
+        values: blob version -> array.
+        held: the Variables that held a gradient before the pass, by name -> its version.
+
+    Args:
+        held: what Variables hold before it.
+        store: keeps the values; None: they are kept by references.
+    """
+
+    def __init__(self, expression: Expression, held: Mapping[Variable, Array], store: Store | None) -> None:
+        self.events: list[Event] = []
+        self.operators: list[Operator] = []
+        self.values: MutableMapping[Key, Array] = new_values(store)
+        self._expression = expression
+        self._names = RankNames(expression.values)
+        self._grads: dict[str, str] = {}
+        self.held = {
+            name: self._grad(name, held[x])
+            for name, x in expression.variables.items()
+            if x in held and expression.name_of(x) == name
+        }
+        feed(self.values, {(name, 0): array for name, array in expression.values.items()})
+
+    def _known(self, index: int, op: Operator, ins: tuple[int, ...], outs: tuple[int, ...]) -> None:
+        """Function `index`, shown as `op`, has run when it was called."""
+        outputs = self._expression.operators[index].outputs
+        device = str(device_of(self._expression.values[outputs[0]])) if outputs else "cpu"
+        self.events.append(Ran(index, op, ins, outs, device, None))
+
+    def _write_grads(self, changes: Sequence[NotedChange], gradient_of: Callable[[str], Gradient | None]) -> None:
+        """What becomes of every ``grad``, by the gradient that the pass has brought."""
+        for x, how, after in changes:
+            name = self._expression.name_of(x)
+            if name is not None:
+                version, gradient = (None, None) if after is None else (self._grad(name, after), gradient_of(name))
+                self.events.append(GradWritten(name, how, gradient, self.held.get(name), version))
+
+    def _grad(self, name: str, array: Array) -> str:
+        """A new version of ``grad`` of a Variable."""
+        number = 0
+        if name in self._grads:
+            number = 1
+        else:
+            self._grads[name] = self._names.fresh(f"{name}.grad")
+        self.values[self._grads[name], number] = array
+        return f"{self._grads[name]}@{number}"
+
+
+def _copy(gradient: Any) -> Array:
+    array = plain(gradient)
+    return copied(array, device_of(array))
+
+
+def _writing(change: Change) -> Writing:
+    if change.gradient is None:
+        return "dropped"
+    if change.x.grad is None:
+        return "new"
+    return "added" if change.x.creator is None else "replaced"
