@@ -2,7 +2,7 @@
 
 import type { Question } from "./model/answers/asking";
 import { missing, readPageAnswers, type Answering } from "./model/answers/page_answers";
-import { messageOf } from "./model/schema/json";
+import { messageOf } from "./model/schema/reader";
 import { createPatience } from "./views/shell/notices";
 import widget, { SHOWN, type Model, type State } from "./widget";
 

@@ -1,7 +1,7 @@
 // The formula of each step, with the net's own blobs in it: of Tanh "y" is a, and "dx" of TanhGradient the gradient of h.
 
 import { currentEvent, forwardLine, namesAt } from "../model/recording/cursor";
-import { blobOf } from "../model/recording/gradients";
+import { blobOf } from "../model/recording/values";
 import { allLines, bare, forwardOf, linesById, linesNamed, original, subnetOf } from "../model/recording/lines";
 import { memoized } from "../model/recording/lookup";
 import type { Contribution, Formula, Ledger, Line, Names, Trace, TraceEvent } from "../model/schema";

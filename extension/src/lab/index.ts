@@ -7,7 +7,7 @@ import { INotebookTracker, type NotebookPanel } from "@jupyterlab/notebook";
 import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 
 import { parseTrace } from "../model/document/parse";
-import { messageOf } from "../model/schema/json";
+import { messageOf } from "../model/schema/reader";
 import { DebuggerBody } from "./body";
 import { addCommands, gradvizIcon } from "./commands";
 import { renderSessions } from "./output";

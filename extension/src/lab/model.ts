@@ -13,8 +13,7 @@ import { createLine } from "../model/answers/asking";
 import { parseTrace } from "../model/document/parse";
 import { marksOf } from "../model/filters/marks";
 import type { Marks, Trace } from "../model/schema";
-import { messageOf } from "../model/schema/json";
-import { readMarks } from "../model/schema/reader";
+import { messageOf, readMarks } from "../model/schema/reader";
 
 const TARGET = "gradviz";
 

@@ -1,10 +1,181 @@
 // A lesson: what was predicted, what came, how often it was right, and what is held back: nothing may tell what comes after
 // the position, since that is to be predicted.
+//
+// What a class is asked before each step. Question, answer and alternatives are made from the recording by rule.
 
-import { gradientsOf, isComplete } from "../model/recording/gradients";
-import { isComputed, type Place } from "../model/recording/values";
-import type { Contribution, Ledger, Trace } from "../model/schema";
-import { isRight, numbersIn, questionAt, type Question } from "./questions";
+import { shortName } from "../formula/steps";
+import { forwardLine, nextEvent } from "../model/recording/cursor";
+import { linesById, linesNamed, netOf, original, subnetOf } from "../model/recording/lines";
+import { gradientsOf, isComplete, isComputed, numbersOf, valueOf, type Place } from "../model/recording/values";
+import type { Contribution, Ledger, Line, Trace, TraceEvent } from "../model/schema";
+
+/** A question about the event that comes next; code stands between backticks. */
+export type Question = { ask: string; line: Line | null } & ({ kind: "choice"; choices: string[]; right: number } | { kind: "numbers"; right: number[] });
+
+/** More alternatives would be a search, not a prediction. */
+const CHOICES = 4;
+/** Share by which an entered number may differ: what is calculated in the head is right. */
+const TOLERANCE = 0.02;
+
+/** The question before the step that leads on from a position; null: there is nothing to predict. */
+export function questionAt(trace: Trace, position: number): Question | null {
+  const event = nextEvent(trace, position);
+  return event ? (ASK[event.kind]?.(trace, event, position) ?? null) : null;
+}
+
+type Ask = (trace: Trace, event: TraceEvent, position: number) => Question | null;
+
+const ASK: Partial<Record<TraceEvent["kind"], Ask>> = {
+  Seeded: askSeed,
+  Visited: askVisit,
+  RuleApplied: askRule,
+  InputChecked: askVersions,
+  GeneratorAdded: askComplete,
+  Failed: askVersions,
+  Accumulated: askTerms,
+  GradWritten: askWritten,
+  Deduplicated: askRows,
+  EnteredSubnet: askNet,
+  Ran: askResult,
+};
+
+/** A choice between different texts in their order; null where there is only one. */
+function choice(ask: string, right: string, others: readonly string[], line: Line | null, sort?: (a: string, b: string) => number): Question | null {
+  const among = [...new Set([right, ...others])].slice(0, CHOICES);
+  if (among.length < 2) return null;
+  const choices = among.sort(sort);
+  return { kind: "choice", ask, line, choices, right: choices.indexOf(right) };
+}
+
+function lineOf(trace: Trace, event: TraceEvent): Line | undefined {
+  return linesById(trace).get(event.lines[event.lines.length - 1] ?? "");
+}
+
+function askSeed(trace: Trace, event: TraceEvent): Question | null {
+  const line = lineOf(trace, event);
+  // A gradient that somebody gave cannot be known before.
+  if (!line || (line.args["value"] ?? 1) !== 1) return null;
+  const y = shortName(trace, event.blobs[1] ?? "");
+  return { kind: "numbers", ask: `How much does \`${y}\` change when \`${y}\` changes by a little, per change? ∂${y}/∂${y} is the number that the pass starts with.`, line: null, right: [1] };
+}
+
+/** The operators that lie nearest. */
+function askVisit(trace: Trace, event: TraceEvent): Question | null {
+  const lines = netOf(trace, event.subnet)?.forward ?? [];
+  const right = event.forward ?? -1;
+  const told = (line: Line | undefined, index: number): string => `${line?.type ?? ""} #${index}`;
+  const near = lines.map((_, index) => index).filter((index) => index !== right).sort((a, b) => Math.abs(a - right) - Math.abs(b - right) || a - b);
+  const byNumber = (a: string, b: string): number => Number(a.split("#")[1]) - Number(b.split("#")[1]);
+  const others = near.slice(0, CHOICES - 1).map((index) => told(lines[index], index));
+  return choice("Which operator comes next on the way back?", told(lines[right], right), others, null, byNumber);
+}
+
+const PASSES = "there is no operator: the gradient passes through unchanged";
+/** Names of blobs before sentences. */
+const wordsLast = (a: string, b: string): number => Number(b.startsWith("`")) - Number(a.startsWith("`")) || (a < b ? -1 : 1);
+
+function askRule(trace: Trace, event: TraceEvent): Question | null {
+  const forward = linesById(trace).get(forwardLine(event) ?? "");
+  if (!forward) return null;
+  const made = linesNamed(trace, event.lines);
+  const operators = made.filter((line) => line.kind === "operator");
+  const [only] = operators;
+  if (only && operators.length === 1) return askSaved(only, forward);
+  const right = only ? operators.map(({ type }) => type).join(" and ") : PASSES;
+  const types = trace.backward.filter(({ role }) => role === "gradient").map(({ type }) => type);
+  return choice(`Which operator does the rule of ${forward.type} #${event.forward} make?`, right, [`${forward.type}Gradient`, PASSES, ...types], null, wordsLast);
+}
+
+/** What of the forward pass a gradient operator reads: inputs, outputs, or nothing. */
+function askSaved(line: Line, forward: Line): Question | null {
+  const told = (blobs: string[]): string => (blobs.length > 0 ? blobs.map((blob) => `\`${blob}\``).join(", ") : "an operator that reads nothing else");
+  const [inputs, outputs] = [[...new Set(forward.inputs)], forward.outputs];
+  const read = new Set(line.inputs.map(original));
+  const right = [...inputs, ...outputs].filter((blob) => read.has(blob));
+  const others = [inputs, outputs, []].map(told);
+  const ask = `The rule of ${forward.type} is asked. What does the operator that it makes read, besides the gradient that arrives?`;
+  return choice(ask, told(right), [...others, PASSES], null, wordsLast);
+}
+
+const UNCHANGED = "no: it reads what the forward pass saw";
+const OVERWRITTEN = "yes: it would read another version";
+
+/** What is checked of the versions that a gradient reads, and what a pass can end with. */
+function askVersions(trace: Trace, event: TraceEvent): Question | null {
+  const forward = linesById(trace).get(forwardLine(event) ?? "");
+  const hasFailed = event.kind === "Failed";
+  if (!forward || (hasFailed ? event.detail["error"] !== "version_overwritten" : lineOf(trace, event)?.kind !== "operator")) return null;
+  const ask = `Has anything that the gradient of ${forward.type} #${event.forward} reads been overwritten since?`;
+  return choice(ask, hasFailed ? OVERWRITTEN : UNCHANGED, [UNCHANGED, OVERWRITTEN], null);
+}
+
+const WHOLE = "it is complete";
+const PART = "it is one of several, which are added";
+
+function askComplete(trace: Trace, event: TraceEvent): Question | null {
+  const blob = event.blobs[event.blobs.length - 1] ?? "";
+  const all = gradientsOf(trace, event.subnet, blob);
+  if (all.length === 0) return null;
+  return choice(`A gradient of \`${blob}\` arrives. Is that all of it?`, all.length > 1 ? PART : WHOLE, [WHOLE, PART], null, (a) => (a === WHOLE ? -1 : 1));
+}
+
+function askTerms(trace: Trace, event: TraceEvent): Question | null {
+  const terms = event.ledger === null ? undefined : trace.ledgers[event.ledger]?.contributions.length;
+  if (terms === undefined) return null;
+  const others = [terms + 1, terms - 1, terms + 2].filter((count) => count > 0).map(String);
+  return choice(`How many gradients of \`${event.blobs[1] ?? event.blobs[0] ?? ""}\` are added here?`, String(terms), others, null, (a, b) => Number(a) - Number(b));
+}
+
+const WRITTEN: Record<string, string> = { new: "it becomes this gradient", added: "this gradient is added to it", dropped: "it is let go, to save memory" };
+
+function askWritten(_: Trace, event: TraceEvent): Question | null {
+  const right = WRITTEN[String(event.detail["how"])];
+  return right === undefined ? null : choice(`What happens to the \`grad\` of \`${String(event.detail["blob"])}\`?`, right, Object.values(WRITTEN), null);
+}
+
+function askRows(trace: Trace, _: TraceEvent, position: number): Question | null {
+  const merge = trace.merges.find(({ at }) => at === position + 1);
+  if (!merge || merge.rows_after === null || merge.rows_before === null) return null;
+  return { kind: "numbers", ask: `The sparse gradient of \`${merge.blob}\` has ${merge.rows_before} rows. How many are left when rows of equal index are one?`, line: null, right: [merge.rows_after] };
+}
+
+function askNet(trace: Trace, event: TraceEvent): Question | null {
+  const right = trace.subnets.find(({ id }) => id === event.subnet);
+  if (!right) return null;
+  const siblings = trace.subnets.filter((net) => net.owner === right.owner || net.path.length === right.path.length);
+  return choice("Which nested net is entered?", nameOf(right), siblings.map(nameOf), null);
+}
+
+const nameOf = ({ argument, path }: { argument: string; path: string[] }): string => `${argument} of #${(path[path.length - 1] ?? "").split(".")[0]}`;
+
+/** Its numbers where they are few, else its shape. */
+function askResult(trace: Trace, event: TraceEvent): Question | null {
+  const line = lineOf(trace, event);
+  const blob = line?.outputs[0];
+  const value = blob === undefined ? undefined : valueOf(trace, event.frame, blob);
+  if (!line || blob === undefined || !value || value.stack !== null) return null;
+  const numbers = numbersOf(value);
+  if (numbers) return { kind: "numbers", ask: `\`${line.type}\` runs. What is \`${blob}\`?`, line: line.role === "seed" ? null : line, right: numbers };
+  const shapes = [...line.inputs, ...line.outputs].map((one) => valueOf(trace, event.frame, one)?.shape).filter((shape) => shape !== undefined);
+  const told = (shape: number[]): string => shape.join(" × ") || "a single number";
+  const others = [[...value.shape].reverse(), ...shapes, []].map(told);
+  return choice(`\`${line.type}\` runs. Which shape does \`${blob}\` have?`, told(value.shape), others, subnetOf(line.id) === null ? line : null);
+}
+
+/** Whether entered numbers are the right ones. */
+export function isRight(right: readonly number[], entered: readonly number[]): boolean {
+  return right.length === entered.length && right.every((one, index) => Math.abs(one - (entered[index] ?? NaN)) <= TOLERANCE * Math.abs(one) + 1e-12);
+}
+
+/** The numbers in a text, "[1, −2]", "0.5; 1/3"; null where something else is in it. */
+export function numbersIn(text: string): number[] | null {
+  const parts = text.replace(/[[\]]/g, " ").replace(/−/g, "-").split(/[\s,;]+/).filter((part) => part !== "");
+  const numbers = parts.map((part) => {
+    const [top = "", bottom = "1", ...more] = part.split("/");
+    return more.length > 0 || top === "" || bottom === "" ? NaN : Number(top) / Number(bottom);
+  });
+  return numbers.length > 0 && numbers.every(Number.isFinite) ? numbers : null;
+}
 
 export interface Outcome {
   isRight: boolean;

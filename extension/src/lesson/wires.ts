@@ -1,10 +1,9 @@
 // What the wires of a graph carry at a position: a value one way, its gradient the other.
 
 import { shortName } from "../formula/steps";
-import { blobOf, gradientsOf, isComplete, type GradientSince } from "../model/recording/gradients";
+import { blobOf, forwardRun, gradientsOf, isComplete, valueAt, type GradientSince } from "../model/recording/values";
 import { forwardOf, linesNamed, subnetOf } from "../model/recording/lines";
 import { addTo } from "../model/recording/lookup";
-import { forwardRun, valueAt } from "../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../model/schema";
 
 /** A blob on its way from a line to those that read it; null: it comes from around the net; none: nobody reads it. */

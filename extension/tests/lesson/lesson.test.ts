@@ -3,12 +3,10 @@ import { test } from "node:test";
 
 import { slots } from "../../src/formula/steps";
 import { chainAt } from "../../src/lesson/chain";
-import { ledgerAt, Lesson } from "../../src/lesson/lesson";
-import { isRight, numbersIn, questionAt, type Question } from "../../src/lesson/questions";
+import { isRight, ledgerAt, Lesson, numbersIn, questionAt, type Question } from "../../src/lesson/lesson";
 import { looseWires, severalAt, toldAt, wiresBetween, type Wire } from "../../src/lesson/wires";
-import { gradientsOf } from "../../src/model/recording/gradients";
+import { forwardRun, gradientsOf, numbersOf } from "../../src/model/recording/values";
 import { linesById } from "../../src/model/recording/lines";
-import { forwardRun, numbersOf } from "../../src/model/recording/values";
 import type { Ledger, Line, Trace, TraceEvent, Value } from "../../src/model/schema";
 import { overlaps, place, pointsOf } from "../../src/views/graph/labels";
 import { matrix, NO_ROW, residualTrace } from "../fixture";

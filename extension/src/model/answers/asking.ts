@@ -3,7 +3,7 @@
 // Stepping goes on while a question is on its way. Of what was asked meanwhile, only what somebody still waits for is
 // asked then, the newest first: a kernel that was busy for a minute is not asked about each step of that minute.
 
-import { list, messageOf, optional, record, refuse, text, type Reader } from "../schema/json";
+import { list, messageOf, optional, record, refuse, text, type Reader } from "../schema/reader";
 
 type Name = "why_none" | "provenance" | "versions" | "check" | "state" | "paths" | "diff" | "numbers";
 

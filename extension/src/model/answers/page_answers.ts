@@ -1,6 +1,6 @@
 // The answers that a page brings with it; see gradviz/notebook/page_answers.py. Equal parts stand there once: others have their numbers.
 
-import { dictionary, list, optional, record, refuse, text, tuple, whole, type Reader } from "../schema/json";
+import { dictionary, list, optional, record, refuse, text, tuple, whole, type Reader } from "../schema/reader";
 import { inPython, type Question } from "./asking";
 
 /** From a position on, the number of the reply; null: the page has none. */

@@ -3,8 +3,7 @@
 
 import { allLines, subnetOf } from "../recording/lines";
 import type { Graph, Line, Trace, TraceEvent, Value } from "../schema";
-import { messageOf, refuse, text, whole, type Reader } from "../schema/json";
-import { readTrace, type Parts } from "../schema/reader";
+import { messageOf, readTrace, refuse, text, whole, type Parts, type Reader } from "../schema/reader";
 import type { Again, Arrays } from "../schema/trace.gen";
 
 /** Characters that the narrations of all rows may have together. A row is short, and what it repeats need not be. */

@@ -7,8 +7,7 @@
 import { memoizedByText } from "../recording/lookup";
 import { KINDS, type BreakpointEntry, type Line, type Marks, type Trace, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, parse, shown, type Node, type Result } from "./conditions/conditions";
-import { after, before, neverComputed, occurrencesOf, parseWatch, told, type Occurrences } from "./occurrences";
-import { computedAt, latest, namedField, rowContext, rowsOf, WORDS, type Rows } from "./rows";
+import { after, before, computedAt, latest, namedField, neverComputed, occurrencesOf, parseWatch, rowContext, rowsOf, told, WORDS, type Occurrences, type Rows } from "./occurrences";
 
 /** What a text of a breakpoint means, or why it means nothing. */
 export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };

@@ -1,6 +1,8 @@
-// Numbers as people read them: four significant digits, real minus signs, words for what is no number.
+// How numbers and arrays are shown: in a few characters, in words, as a heat map, as a histogram.
 
-import type { Scalar } from "../../model/schema";
+import { elementsOf } from "../../model/recording/values";
+import type { Scalar, Value } from "../../model/schema";
+import { element } from "./dom";
 
 export const NOT_COMPUTED = "not computed";
 
@@ -49,4 +51,145 @@ export function shapeText(shape: readonly number[]): string {
 
 function minus(text: string): string {
   return text.replace(/^-/, "−");
+}
+
+/** Significant digits where there is little room. */
+export const DIGITS = 3;
+
+export const NOT_YET = `${NOT_COMPUTED} yet`;
+/** The same where there is little room. */
+export const NOT_YET_IN_SHORT = "not yet";
+
+/** A number, a tiny array in full, else its shape and its norm. */
+export function glance(value: Value): string {
+  const elements = elementsOf(value);
+  if (!elements) return [value.shape.join("×"), sizeInWords(value)].join(" ");
+  const shown = elements.map((element) => quantity(element, DIGITS));
+  return value.size === 1 ? (shown[0] ?? "") : `[${shown.join(", ")}]`;
+}
+
+function sizeInWords(value: Value): string {
+  if (value.nan > 0) return `${value.nan} NaN`;
+  if (value.inf > 0) return `${value.inf} infinite`;
+  return value.norm === null || !value.dtype.startsWith("float") ? value.dtype : `‖·‖ ${quantity(value.norm, DIGITS)}`;
+}
+
+/** Its kind in words. */
+export function describe(value: Value): string {
+  return `${shapeText(value.shape)} · ${value.dtype} · ${value.device}`;
+}
+
+export function note(text: string): HTMLElement {
+  return element("div", { class: "gv-note" }, text);
+}
+
+/** One number in full size, more as a heat map, none in words. */
+export function picture(blob: string, value: Value): HTMLElement {
+  const first = value.preview[0]?.[0];
+  if (first === undefined) return note(value.size === 0 ? "It has no elements." : "Its elements were left out to keep this recording small.");
+  if (value.size === 1) return element("div", { class: "gv-single" }, quantity(first));
+  return element("div", { class: "gv-picture" }, note(extent(value)), heatmap(blob, value), scale());
+}
+
+function scale(): HTMLElement {
+  return element("div", { class: "gv-scale", "aria-hidden": "true" }, element("span", {}, "below 0"), element("i"), element("span", {}, "above 0"));
+}
+
+/** Of a heat map. */
+const ROWS = 6;
+const COLUMNS = 16;
+/** Fewer columns than this would make the cells large for what they tell. */
+const NARROWEST = 8;
+const LARGEST_CELL = 26;
+
+/** The corner of an array: orange above zero, blue below, hatched where there is no number. */
+function heatmap(name: string, value: Value): HTMLElement {
+  const rows = value.preview.slice(0, ROWS).map((row) => row.slice(0, COLUMNS));
+  const finite = rows.flat().filter((one): one is number => typeof one === "number" && Number.isFinite(one));
+  const largest = finite.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
+  const columns = Math.max(NARROWEST, ...rows.map((row) => row.length));
+  const map = element("div", { class: "gv-heat", role: "img", "aria-label": `heat map of ${name}, ${extent(value)}` });
+  map.style.gridTemplateColumns = `repeat(${columns}, 1fr)`;
+  map.style.maxWidth = `${columns * LARGEST_CELL}px`;
+  rows.forEach((row, i) => {
+    for (let j = 0; j < columns; j++) {
+      const cell = row[j];
+      map.append(cell === undefined ? element("i", { class: "gv-gap" }) : heatCell(cell, largest, `[${i}, ${j}]`));
+    }
+  });
+  return map;
+}
+
+function heatCell(cell: Value["preview"][number][number], largest: number, where: string): HTMLElement {
+  const finite = typeof cell === "number" && Number.isFinite(cell);
+  const made = element("i", { class: finite ? (cell < 0 ? "gv-below" : "gv-above") : "gv-no-number", title: `${where} ${quantity(cell)}` });
+  if (finite && largest > 0) made.style.setProperty("--gv-strength", `${Math.round(100 * (Math.abs(cell) / largest))}%`);
+  return made;
+}
+
+/** "first 6 of 64 rows, 16 of 32 columns"; "all 3 rows" where it is whole. */
+function extent(value: Value): string {
+  const shownRows = Math.min(value.preview.length, ROWS);
+  const shownColumns = Math.min(value.preview[0]?.length ?? 0, COLUMNS);
+  const part = (shown: number, all: number, noun: string): string => (shown < all ? `${shown} of ` : "") + counted(all, noun);
+  const cut = shownRows < value.rows || shownColumns < value.columns;
+  return `${cut ? "first " : ""}${part(shownRows, value.rows, "row")}, ${part(shownColumns, value.columns, "column")}`;
+}
+
+const BINS = 20;
+/** A histogram of fewer elements says nothing that the picture beside it does not say. */
+const WORTHWHILE = 8;
+
+/** How many elements lie where between the least and the greatest: bars and what they stand for; nothing where there is nothing to see. */
+export function histogram(value: Value): HTMLElement[] {
+  const { min, max } = value;
+  const bins = value.histogram.length > 0 ? value.histogram : binsOf(value);
+  if (typeof min !== "number" || typeof max !== "number" || bins.length === 0) return [];
+  const most = Math.max(...bins);
+  const at = (number: number): number => Math.min(bins.length - 1, Math.floor(((number - min) / (max - min)) * bins.length));
+  const zeros = min <= 0 && max >= 0 ? at(0) : -1;
+  const bars = element("div", { class: "gv-bars", role: "img", "aria-label": described(bins, min, max, value) });
+  bins.forEach((size, bin) => {
+    const low = min + (max - min) * (bin / bins.length);
+    const bar = element("i", { title: `${quantity(low)} to ${quantity(low + (max - min) / bins.length)}: ${count(size)}` });
+    bar.style.height = `${(100 * size) / most}%`;
+    if (bin === zeros && value.zero > 0) {
+      const part = element("b");
+      part.style.height = `${(100 * value.zero) / size}%`;
+      bar.append(part);
+    }
+    bars.append(element("span", bin === zeros ? { class: "gv-zero" } : {}, bar));
+  });
+  const axis = element("div", { class: "gv-axis", "aria-hidden": "true" }, element("span", {}, quantity(min)), element("span", {}, counts(value)), element("span", {}, quantity(max)));
+  return [element("div", { class: "gv-histogram" }, bars, axis)];
+}
+
+/** What is no bar, or only part of one. */
+function counts({ zero, nan, inf }: Value): string {
+  const parts = [zero > 0 ? counted(zero, "zero") : "", nan > 0 ? `${count(nan)} NaN` : "", inf > 0 ? `${count(inf)} infinite` : ""];
+  return parts.filter(Boolean).join(", ");
+}
+
+function described(bins: number[], min: number, max: number, value: Value): string {
+  const peak = bins.indexOf(Math.max(...bins));
+  const low = min + (max - min) * (peak / bins.length);
+  const rest = counts(value);
+  return `histogram from ${quantity(min)} to ${quantity(max)}, most from ${quantity(low)} to ${quantity(low + (max - min) / bins.length)}${rest && `; ${rest}`}`;
+}
+
+/** The counts of an array that the preview shows whole. */
+function binsOf({ preview, size, min, max }: Value): number[] {
+  const numbers = preview.flat();
+  if (numbers.length !== size || size < WORTHWHILE || !isSpan(min, max)) return [];
+  const bins = new Array<number>(BINS).fill(0);
+  for (const one of numbers) {
+    if (typeof one !== "number") continue;
+    const bin = Math.max(0, Math.min(BINS - 1, Math.floor(((one - (min as number)) / ((max as number) - (min as number))) * BINS)));
+    bins[bin] = (bins[bin] ?? 0) + 1;
+  }
+  return bins;
+}
+
+function isSpan(min: Scalar | null, max: Scalar | null): boolean {
+  return typeof min === "number" && typeof max === "number" && max > min && Number.isFinite(max - min);
 }

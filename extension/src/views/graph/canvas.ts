@@ -2,8 +2,7 @@
 // same drawing in another way. Clusters open in it: operators that run nested nets, and groups.
 
 import { currentEvent, forwardLine } from "../../model/recording/cursor";
-import { groupOfNode, groupsOf } from "../../model/recording/groups";
-import { allLines, linesById, subnetOf } from "../../model/recording/lines";
+import { allLines, groupOfNode, groupsOf, linesById, subnetOf } from "../../model/recording/lines";
 import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";

@@ -3,9 +3,9 @@
 import { allLines, linesById, netOf, numberOf, subnetOf } from "../../model/recording/lines";
 import { addTo } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
-import { messageOf } from "../../model/schema/json";
+import { messageOf } from "../../model/schema/reader";
 import { element, iconButton, ICONS, leave } from "../elements/dom";
-import { textField } from "../elements/entry";
+import { textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
 import { createCanvas, type Canvas } from "./canvas";

@@ -4,17 +4,14 @@
 // that is free.
 
 import { isSeveral, looseWires, severalAt, toldAt, wiresBetween, type Several, type Told, type Wire } from "../../lesson/wires";
-import { groupOfNode, groupsOf } from "../../model/recording/groups";
-import { linesById, netOf, subnetOf } from "../../model/recording/lines";
+import { groupOfNode, groupsOf, linesById, netOf, subnetOf } from "../../model/recording/lines";
 import { addTo } from "../../model/recording/lookup";
 import { elementsOf } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
-import { DIGITS, glance, NOT_YET, NOT_YET_IN_SHORT } from "../elements/array";
+import { DIGITS, glance, NOT_COMPUTED, NOT_YET, NOT_YET_IN_SHORT, quantity } from "../elements/numbers";
 import { svgElement } from "../elements/dom";
-import { NOT_COMPUTED, quantity } from "../elements/numbers";
 import { PORT } from "./drawing/levels";
-import { boxOf, offset, pathOf, type Box, type Point } from "./drawing/parts";
-import type { Drawing } from "./drawing/svg";
+import { boxOf, offset, pathOf, type Box, type Drawing, type Point } from "./drawing/svg";
 
 /** A spot for a label: whether its text ends at the wire, and what is drawn of the wire where the drawing has none. */
 interface Spot extends Box {

@@ -3,8 +3,7 @@
 
 import { breakpointsAt } from "../../model/filters/marks";
 import { currentEvent, forwardLine, hasRun, lineState } from "../../model/recording/cursor";
-import { groupOfNode, groupsAround, groupsOf, type Group } from "../../model/recording/groups";
-import { allLines, isObstacle, linesById } from "../../model/recording/lines";
+import { allLines, groupOfNode, groupsAround, groupsOf, isObstacle, linesById, type Group } from "../../model/recording/lines";
 import { addTo, behind } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";

@@ -5,10 +5,9 @@ import { hasRun } from "../../model/recording/cursor";
 import { bare, subnetOf } from "../../model/recording/lines";
 import { addTo } from "../../model/recording/lookup";
 import type { GradientName, Line, Scalar, Trace } from "../../model/schema";
-import { NOT_YET_IN_SHORT } from "../elements/array";
+import { NOT_COMPUTED, NOT_YET_IN_SHORT, quantity } from "../elements/numbers";
 import { button, element, version, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
-import { quantity, NOT_COMPUTED } from "../elements/numbers";
 import { createWindowed } from "../elements/windowed";
 
 /** Heights of a row, and the width from which on it is one line; pixels, as the style sheet has them. */

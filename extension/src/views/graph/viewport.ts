@@ -4,8 +4,7 @@
 
 import { behind } from "../../model/recording/lookup";
 import type { Span } from "./drawing/folds";
-import type { Part } from "./drawing/parts";
-import type { Drawing } from "./drawing/svg";
+import type { Drawing, Part } from "./drawing/svg";
 
 const LARGEST = 4;
 const SMALLEST = 0.02;

@@ -6,7 +6,7 @@ import { currentEvent, lineState, namesAt } from "../../model/recording/cursor";
 import { linesById, netOf, subnetOf } from "../../model/recording/lines";
 import { isComputed, roundsOf, type Place } from "../../model/recording/values";
 import type { Merge, Trace } from "../../model/schema";
-import { createTabs } from "../elements/choice";
+import { createTabs } from "../elements/controls";
 import { element, quiet, refill } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { createBreakpoints, watchCards, watchForm } from "./marks";

@@ -4,9 +4,8 @@ import { isAdded, ledgerAt } from "../../lesson/lesson";
 import { placesOf } from "../../model/recording/cursor";
 import { loopAround, roundText, valueOf } from "../../model/recording/values";
 import type { Contribution, Ledger, Merge, Scalar, SliceName, Trace, Value } from "../../model/schema";
-import { describe, picture, NOT_YET, NOT_YET_IN_SHORT } from "../elements/array";
+import { count, counted, describe, NOT_COMPUTED, NOT_YET, NOT_YET_IN_SHORT, percent, picture, quantity } from "../elements/numbers";
 import { element, leave, linkButton, quiet, version, type Child } from "../elements/dom";
-import { count, counted, percent, quantity, NOT_COMPUTED } from "../elements/numbers";
 import { columns } from "./rounds";
 
 /** A loop can have thousands of iterations: so many contributions are shown before the rest is asked for. */

@@ -7,7 +7,7 @@ import { after, runTo } from "../../model/filters/occurrences";
 import { behind } from "../../model/recording/lookup";
 import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element, iconButton, ICONS, linkButton, quiet, refill, type Attributes } from "../elements/dom";
-import { createFault, entryForm, textField } from "../elements/entry";
+import { createFault, entryForm, textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
 import { columns } from "./rounds";

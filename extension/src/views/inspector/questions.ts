@@ -9,7 +9,7 @@ import { memoized } from "../../model/recording/lookup";
 import { valueAt, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { button, element, linkButton, quiet, type Child } from "../elements/dom";
-import { keepKeys } from "../elements/entry";
+import { keepKeys } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
 import { quantity } from "../elements/numbers";
 

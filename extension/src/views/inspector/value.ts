@@ -4,10 +4,9 @@
 import type { Reply } from "../../model/answers/asking";
 import { blobsIn, computedAt, forwardIteration, isComputed, loopAround, makerOf, roundText, valueOf, workspacesOn, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../../model/schema";
-import { describe, histogram, note, picture, NOT_YET } from "../elements/array";
-import { createChoice } from "../elements/choice";
+import { count, counted, describe, histogram, NOT_COMPUTED, NOT_YET, note, picture, quantity } from "../elements/numbers";
+import { createChoice } from "../elements/controls";
 import { element, leave, linkButton, quiet, turnButton, version, type Child } from "../elements/dom";
-import { count, counted, quantity, NOT_COMPUTED } from "../elements/numbers";
 import { answerCard, asked, shownReply, type Asking } from "./questions";
 
 /** The blobs to choose from; `choose` gets the one that is clicked. */

@@ -3,15 +3,13 @@
 import { joinedBy, markup, mathElement, named, noun, nounText, type Printed } from "../../formula/mathml";
 import { lineFormula } from "../../formula/steps";
 import { chainAt, sumAt, type Link, type Sum } from "../../lesson/chain";
-import type { Lesson, Outcome } from "../../lesson/lesson";
-import { questionAt, type Question } from "../../lesson/questions";
+import { questionAt, type Lesson, type Outcome, type Question } from "../../lesson/lesson";
 import { numbersOf } from "../../model/recording/values";
 import type { Trace, Value } from "../../model/schema";
-import { glance, DIGITS, NOT_YET } from "../elements/array";
+import { DIGITS, glance, NOT_YET, quantity } from "../elements/numbers";
 import { element, marked } from "../elements/dom";
-import { textField } from "../elements/entry";
+import { textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
-import { quantity } from "../elements/numbers";
 
 export function createPredict(trace: Trace, navigation: Navigation, lesson: Lesson) {
   const outcome = element("span", { class: "gv-predicted", role: "status" });

@@ -2,9 +2,8 @@
 
 import { reason } from "../../model/recording/lines";
 import type { Trace } from "../../model/schema";
-import { createChoice } from "../elements/choice";
+import { createChoice, textField } from "../elements/controls";
 import { button, element, icon, type Child } from "../elements/dom";
-import { textField } from "../elements/entry";
 import type { Navigation } from "../elements/navigation";
 
 /** More suggestions than this help nobody and slow the list down. */

@@ -1,6 +1,8 @@
-// Of several one that is shown: buttons side by side of which one is pressed, and tabs.
+// Controls: of several one that is shown, by buttons side by side or tabs; a field that adds a text to a list, and says where a
+// text that means nothing is at fault.
 
-import { button, element, type Child } from "./dom";
+import type { ConditionError } from "../../model/filters/conditions/conditions";
+import { button, element, leave, type Attributes, type Child } from "./dom";
 
 /** How a choice looks: joined like the parts of a switch, or each for itself. */
 type Shape = "gv-segments" | "gv-chips";
@@ -78,4 +80,63 @@ export function createTabs<Name extends string>(label: string, names: readonly N
     },
     dispose: () => resizes.disconnect(),
   };
+}
+
+let forms = 0;
+
+export function createFault(input: HTMLInputElement) {
+  const id = `gv-fault-${++forms}`;
+  const fault = element("div", { class: "gv-misread", id, role: "alert", hidden: true });
+
+  function clear(): void {
+    input.removeAttribute("aria-invalid");
+    input.removeAttribute("aria-describedby");
+    fault.replaceChildren();
+    fault.hidden = true;
+  }
+
+  function complain(error: ConditionError): void {
+    input.setAttribute("aria-invalid", "true");
+    input.setAttribute("aria-describedby", id);
+    const line = element("pre", { "aria-hidden": "true" }, `${error.text.replace(/\s/g, " ")}\n${" ".repeat(error.position)}^`);
+    fault.replaceChildren(line, error.message);
+    fault.hidden = false;
+  }
+
+  input.addEventListener("input", clear);
+  return { element: fault, clear, complain };
+}
+
+/** Lets a field have the keys that are typed in it; Escape leads back to the debugger. */
+export function keepKeys(input: HTMLInputElement): void {
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") leave(input);
+    // What is typed belongs to the field, but for the keys that mean nothing in it.
+    if (event.key !== "F10" && event.key !== "F11") event.stopPropagation();
+  });
+}
+
+/** A field for a line of text, or with another `type` for what fits that. */
+export function textField(attributes: Attributes): HTMLInputElement {
+  const input = element("input", { type: "text", spellcheck: "false", autocomplete: "off", ...attributes });
+  keepKeys(input);
+  return input;
+}
+
+/** `add` gives what is wrong with the text, null when it was added; until then the field keeps it. */
+export function entryForm(label: string, placeholder: string, add: (text: string) => ConditionError | null): HTMLElement {
+  const input = textField({ "aria-label": label, placeholder });
+  const submit = element("button", { type: "submit", class: "gv-link" }, "Add");
+  const fault = createFault(input);
+  const form = element("form", { class: "gv-add" }, element("span", { class: "gv-field" }, input, submit), fault.element);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const text = input.value.trim();
+    if (text === "") return;
+    fault.clear();
+    const error = add(text);
+    if (error) fault.complain(error);
+    else input.value = "";
+  });
+  return form;
 }
