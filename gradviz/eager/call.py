@@ -13,8 +13,9 @@ import numpy as np
 from ..gradient.rules import takes_slices
 from ..operators import ArraySpec, OperatorType, lookup, similar
 from ..operators.arguments import own_arguments
+from ..operators.gradients import gradient_name
 from ..operators.randomness import draws_by_name
-from ..operators.registry import Array, Slots, gradient_name, when_registered
+from ..operators.registry import Array, Slots, when_registered
 from ..program import Device, GradientError, GradientSlice, Operator, RunError
 from ..program import Gradient as GradientName
 from ..runtime.devices import CPU, device_of, guarded, is_on_gpu, running_on

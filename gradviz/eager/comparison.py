@@ -12,7 +12,8 @@ import msgspec
 import numpy as np
 
 from ..gradient import IR
-from ..operators.registry import Array, gradient_name
+from ..operators.gradients import gradient_name
+from ..operators.registry import Array
 from ..program import Gradient, GradientError, NetDef
 from ..program.events import Visited
 from ..program.operator import numbered_name, parts_of

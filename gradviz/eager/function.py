@@ -20,7 +20,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ..operators import register_gradient, register_kernel
-from ..operators.registry import NUMERIC, Array, Gradients, RuleAnswer, gradient_name
+from ..operators.gradients import gradient_name
+from ..operators.registry import NUMERIC, Array, Gradients, RuleAnswer
 from ..program import Operator, RunError
 from ..runtime.devices import CPU, copied, current, device_of, is_on_gpu
 from .faults import called, common_device, differentiable_once, wrong_count, wrong_results

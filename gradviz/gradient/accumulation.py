@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from ..operators.registry import gradient_name
+from ..operators.gradients import gradient_name
 from ..program import Device, Gradient, GradientError, GradientSlice, Operator
 from ..program.control_flow import NETS, renamed, scopes_of
 from ..program.events import Rename

@@ -18,7 +18,8 @@ takes the workspace that one of the loop has left. Of the carried blobs those co
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 
-from ..operators.registry import Gradients, RuleAnswer, gradient_name, register_gradient
+from ..operators.gradients import gradient_name
+from ..operators.registry import Gradients, RuleAnswer, register_gradient
 from ..program import Gradient, GradientError, NetDef, Operator
 from ..program.control_flow import (
     INNER_GRADIENT,

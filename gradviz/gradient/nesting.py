@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from ..operators.registry import gradient_name
+from ..operators.gradients import gradient_name
 from ..program import GradientError, Operator
 from ..program.control_flow import kept_name, nested_nets, outside, within
 from ..program.events import EnteredSubnet, Event, LeftSubnet, Source

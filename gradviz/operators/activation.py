@@ -5,10 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..program import Operator
-from .gradients import gradient_of, second_derivative, straight_pieces
+from .gradients import Steps, gradient_of, second_derivative, straight_pieces
 from .inference import as_matrix, canonical_axis, elementwise
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
-from .steps import Steps
 
 
 @operator("Relu", "x -> y", formula="y = max(x, 0)", derivative="dx = dy where y > 0, else 0", infer=elementwise)

@@ -8,20 +8,17 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import gradient_of, second_derivative, straight_pieces
-from .inference import elementwise, like_first, misfit, need_integers, same_shape
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
+from .gradients import (
+    Steps,
     gradient_name,
+    gradient_of,
     gradient_operator,
     op_gradient,
-    operator,
-    register_gradient,
+    second_derivative,
+    straight_pieces,
 )
-from .steps import Steps
+from .inference import elementwise, like_first, misfit, need_integers, same_shape
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 
 @operator("Sum", "x, xs... -> y", formula="y = Σᵢ xᵢ", derivative="dxᵢ = dy, passed through", infer=same_shape)

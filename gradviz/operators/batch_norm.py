@@ -17,10 +17,10 @@ import numpy as np
 
 from ..program import Operator
 from .channel_norm import affine, batch_axes, by_channel, moments, need_channels
-from .gradients import gradient_of
+from .gradients import gradient_name, gradient_of, gradient_operator, op_gradient
 from .inference import described, misfit, need_floats, need_shape, result_dtype
 from .normalization import only_through_first, second_formula, through_standardization
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, gradient_name, gradient_operator, op_gradient, operator
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator
 
 BATCH_ARGS: dict[str, Any] = {"is_test": 0, "epsilon": 1e-5, "momentum": 0.9, "order": "NCHW", "num_batches": 1}
 

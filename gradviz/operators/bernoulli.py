@@ -6,11 +6,10 @@ Targets are constants for the gradient.
 import numpy as np
 
 from ..program import Operator
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of
 from .inference import described, elementwise, misfit, need_floats
 from .loss import FLOOR
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
-from .steps import Steps
 
 
 def entropy(p: Array) -> Array:

@@ -10,20 +10,9 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of, op_gradient, shape_source
 from .inference import broadcast, misfit, need_floats, need_shape, result_dtype, slot
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    Inference,
-    RuleAnswer,
-    op_gradient,
-    operator,
-    register_gradient,
-    shape_source,
-)
-from .steps import Steps
+from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
 
 ARGS: dict[str, Any] = {"broadcast": 0, "axis": -1, "axis_str": "", "order": "NCHW"}
 

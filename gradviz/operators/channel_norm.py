@@ -10,10 +10,10 @@ from math import prod
 import numpy as np
 
 from ..program import Operator
-from .gradients import gradient_of
+from .gradients import gradient_of, op_gradient
 from .inference import described, elementwise, misfit, need_floats, need_shape, result_dtype, slot
 from .normalization import only_through_first, second_formula, through_standardization
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator
 
 CHANNEL_SECOND = second_formula("r = inv_std, x̂ = r (x - mean)")
 LRN_SCALE = "scale = bias + alpha / size · Σ x², Σ over the size channels around each"

@@ -6,21 +6,9 @@ from operator import add
 import numpy as np
 
 from ..program import Operator
-from .gradients import gradient_of
+from .gradients import Steps, arriving, gradient_name, gradient_of, gradient_operator, op_gradient
 from .inference import as_matrix, described, elementwise, matrix_shape, misfit, need_floats, result_dtype, same_shape
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    each_of,
-    gradient_name,
-    gradient_operator,
-    op_gradient,
-    operator,
-    register_gradient,
-)
-from .steps import Steps, arriving
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
 
 SHARED = "where xᵢ = y, shared evenly between those that are; else 0"
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from ..program import Operator
 from .broadcasting import ARGS, pair, y_along
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of
 from .inference import described, misfit, result_dtype, same_shape, slot
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
-from .steps import Steps
 
 BOOL = np.dtype(np.bool_)
 

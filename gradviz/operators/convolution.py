@@ -16,10 +16,9 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import gradient_of
+from .gradients import Steps, arriving, gradient_of, op_gradient
 from .inference import described, misfit, need_floats, need_shape, result_dtype
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, op_gradient, operator, register_gradient
-from .steps import Steps, arriving
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
 from .windows import (
     DIMENSIONS,
     WINDOW_ARGS,

@@ -6,12 +6,11 @@ Labels, targets and weights are constants for the gradient.
 import numpy as np
 
 from ..program import Operator, RunError
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of
 from .inference import described, elementwise, misfit, need_floats, need_shape, result_dtype
 from .loss import FLOOR, rows_and_classes, weighed
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .smooth_activations import logistic
-from .steps import Steps
 
 
 def soft_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:

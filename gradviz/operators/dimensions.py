@@ -9,8 +9,9 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
+from .gradients import op_gradient
 from .inference import matrix_shape, misfit
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 INT64 = np.dtype(np.int64)
 DIMS_ARGS: dict[str, Any] = {"dims": ()}

@@ -7,10 +7,10 @@ import numpy as np
 from ..program import Operator, RunError
 from .arguments import bad_argument
 from .comparing import BOOL
+from .gradients import Steps, op_gradient
 from .inference import described, misfit, need_floats
 from .randomness import SEED_ARGS, uniform
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
-from .steps import Steps
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 DROPOUT_ARGS: dict[str, Any] = {"ratio": 0.5, "is_test": 0, **SEED_ARGS}
 

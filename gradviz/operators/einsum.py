@@ -9,19 +9,9 @@ import numpy as np
 from ..program import Operator, RunError
 from .arguments import bad_argument
 from .broadcasting import sum_to
-from .gradients import gradient_of
+from .gradients import Steps, gradient_name, gradient_of, gradient_operator
 from .inference import misfit, need_floats, need_shape, result_dtype
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    operator,
-    register_gradient,
-)
-from .steps import Steps
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 _TERM = re.compile(r"[A-Za-z]*(?:\.\.\.)?[A-Za-z]*")
 

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..program import GradientSlice, Operator
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of, op_gradient
 from .indexing import check_indices, need_rows
 from .inference import canonical_axis, misfit, need_floats, need_integers, need_shape
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
-from .steps import Steps
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 BATCH_ARGS: dict[str, Any] = {"axis": 1, "match_outer": 0}
 PICKED = "yᵢⱼ = xᵢₖ, k = indicesⱼ; with match_outer k = indicesᵢⱼ"

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
-from .gradients import gradient_of
+from .gradients import gradient_of, op_gradient
 from .inference import misfit, need_floats, need_integers, need_shape
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 _INTEGER = re.compile(r"-?\d+")
 _SLICE = re.compile(r"(-?\d+)?:(-?\d+)?(?::(-?\d+)?)?")

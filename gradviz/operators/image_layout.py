@@ -6,10 +6,9 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of, op_gradient
 from .inference import canonical_axis, misfit
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
-from .steps import Steps
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 BLOCK_ARGS: dict[str, Any] = {
     "block_size": 2,

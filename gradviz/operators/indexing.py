@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from ..program import GradientSlice, Operator, RunError
+from .gradients import op_gradient, shape_source
 from .inference import described, like_first, misfit, need_integers, slot
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient, shape_source
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 
 def check_indices(op: Operator, position: int, indices: Array, rows: int, what: str = "index") -> None:

@@ -11,11 +11,10 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of
 from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
 from .reductions import filled, shared
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, each_of, operator, register_gradient
-from .steps import Steps
 
 ARGS: dict[str, Any] = {"num_reduce_dim": 1}
 SIDES = "Front", "Back"

@@ -6,20 +6,9 @@ import numpy as np
 
 from ..program import Gradient, Operator
 from .broadcasting import product_gradient_rule, sum_to
-from .gradients import gradient_of
+from .gradients import Steps, arriving, gradient_name, gradient_of, gradient_operator, op_gradient
 from .inference import as_matrix, canonical_axis, matrix_shape, misfit, need_floats, need_shape, result_dtype, slot
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    op_gradient,
-    operator,
-    register_gradient,
-)
-from .steps import Steps, arriving
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 FC_ARGS = {"axis": 1, "axis_w": 1}
 

@@ -5,10 +5,9 @@ from math import prod
 import numpy as np
 
 from ..program import Operator, RunError
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of
 from .inference import described, matrix_shape, misfit, need_floats, need_integers, need_shape, result_dtype, same_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
-from .steps import Steps
 
 FLOOR = 1e-20
 """Probabilities below this count as this much, so that their logarithm is finite."""

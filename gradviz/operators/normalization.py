@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Gradient, GradientError, Operator
-from .gradients import gradient_of
+from .gradients import gradient_name, gradient_of, gradient_operator, op_gradient
 from .inference import (
     as_matrix,
     canonical_axis,
@@ -26,7 +26,7 @@ from .inference import (
     result_dtype,
     slot,
 )
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, gradient_name, gradient_operator, op_gradient, operator
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator
 
 ARGS: dict[str, Any] = {"axis": 1, "epsilon": 1e-5, "elementwise_affine": 0}
 TINY = 1e-12

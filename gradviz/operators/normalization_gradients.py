@@ -30,11 +30,10 @@ from .channel_norm import (
     spatial_axes,
     ungrouped,
 )
-from .gradients import gradient_of
+from .gradients import Steps, arriving, gradient_of
 from .inference import as_matrix, described, misfit, need_floats, result_dtype
 from .normalization import TINY, standardized
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, register_gradient
-from .steps import Steps, arriving
 
 Gather = Callable[[Array], Array]
 """The mean or sum over the elements that share a statistic, which stays with size 1."""

@@ -7,10 +7,9 @@ import numpy as np
 from ..program import Operator, RunError
 from .arguments import bad_argument
 from .fill import DTYPES
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of, op_gradient, shape_source
 from .inference import like_first, misfit
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient, shape_source
-from .steps import Steps
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 
 @operator("Alias", "x -> y", formula="y = x", derivative="dx = dy, passed through", infer=like_first)

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of
 from .inference import misfit, need_floats, need_shape, result_dtype
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
-from .steps import Steps
 from .windows import (
     DIMENSIONS,
     WINDOW_ARGS,

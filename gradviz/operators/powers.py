@@ -7,21 +7,17 @@ import numpy as np
 from ..program import Operator
 from .arguments import bad_argument
 from .broadcasting import ARGS, pair_gradient, quotient, sum_to, together, unlaid, y_along
-from .gradients import gradient_of, second_derivative
-from .inference import described, elementwise, misfit, need_floats, result_dtype
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
+from .gradients import (
+    Steps,
     gradient_name,
+    gradient_of,
     gradient_operator,
     op_gradient,
-    operator,
-    register_gradient,
+    second_derivative,
     shape_source,
 )
-from .steps import Steps
+from .inference import described, elementwise, misfit, need_floats, result_dtype
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 
 def exponent_of(op: Operator) -> float:

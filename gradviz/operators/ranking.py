@@ -3,14 +3,13 @@
 import numpy as np
 
 from ..program import Operator
-from .gradients import gradient_of, straight_pieces
+from .gradients import Steps, gradient_of, straight_pieces
 from .indexing import added_rows
 from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
 from .loss import check_labels, each_row
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .segments import need_list, segments_of
 from .smooth_activations import logistic
-from .steps import Steps
 
 
 def labelled_spec(op: Operator, scores: tuple[ArraySpec, ...], labels: ArraySpec, *g: ArraySpec) -> ArraySpec:

@@ -11,10 +11,9 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import gradient_of, second_derivative, straight_pieces
+from .gradients import Steps, gradient_of, second_derivative, straight_pieces
 from .inference import described, elementwise, misfit, result_dtype
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
-from .steps import Steps
 
 
 def at_least_zero(name: str, default: float) -> Inference:

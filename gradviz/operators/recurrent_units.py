@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of
 from .inference import described, misfit, need_floats, need_integers, result_dtype
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator
 from .smooth_activations import logistic
-from .steps import Steps
 
 GRU_ARGS: dict[str, Any] = {"drop_states": 0, "sequence_lengths": 1}
 GRU_GATES = "with gates = [r, u, o]"

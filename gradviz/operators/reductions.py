@@ -8,21 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of, op_gradient
 from .inference import canonical_axis, misfit, need_floats, need_shape, result_dtype, slot
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    Inference,
-    RuleAnswer,
-    each_of,
-    op_gradient,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, each_of, operator, register_gradient
 from .shaping import with_zeros
-from .steps import Steps
 
 ARGS: dict[str, Any] = {"axes": (), "keepdims": 1}
 

@@ -294,54 +294,6 @@ def similar(type: str) -> list[str]:
     return [*ways, f'Add it with @gradviz.register_kernel("{type}") and @gradviz.register_gradient("{type}").']
 
 
-def gradient_name(blob: str) -> str:
-    """The name that rules give the dense gradient of `blob`."""
-    return f"{blob}_grad"
-
-
-def gradient_operator(
-    op: Operator, type: str, inputs: Sequence[Any], outputs: Sequence[str], args: Mapping[str, Any] | None = None
-) -> Operator:
-    """An operator of `op`'s backward pass: on its device, marked as a gradient.
-
-    Args:
-        inputs: names, and gradients of outputs; one that is None is told of when the operator joins the pass.
-        args: its arguments; None: those of `op` travel along.
-    """
-    args = op.args if args is None else dict(args)
-    return Operator(type, inputs, outputs, args, op.device, "", True, op.engine)  # type: ignore[arg-type]
-
-
-def shape_source(op: Operator, position: int) -> str:
-    """Input `position`, for a gradient operator that reads its shape alone: the first output where that overwrote it.
-
-    Only for types whose first output has the shape of their input.
-    """
-    name = op.inputs[position]
-    return op.outputs[0] if op.outputs[0] == name else name
-
-
-def op_gradient(
-    op: Operator,
-    inputs: Sequence[Gradient | None],
-    wanted: Sequence[int] = (0,),
-    type: str = "",
-    args: Mapping[str, Any] | None = None,
-) -> tuple[Operator, Gradients]:
-    """The common rule: one operator that reads `inputs` and writes the gradients of the inputs `wanted` of `op`.
-
-    Args:
-        type: its type; left out: ``<type>Gradient``.
-        args: see `gradient_operator`.
-    """
-    g_input: Gradients = [None] * len(op.inputs)
-    names = []
-    for index in wanted:
-        g_input[index] = name = f"{op.inputs[index]}_grad"
-        names.append(name)
-    return gradient_operator(op, type or f"{op.type}Gradient", inputs, names, args), g_input
-
-
 def _with_checked_arguments(infer: Inference, defaults: Mapping[str, Any] | None) -> Inference:
     """`infer`, preceded by a check of the operator's arguments where it carries any."""
     if not defaults:

@@ -6,10 +6,9 @@ import numpy as np
 
 from ..program import Operator
 from .broadcasting import sum_to
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of, op_gradient
 from .inference import canonical_axis, described, misfit, need_floats, need_integers, need_shape
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
-from .steps import Steps
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 TILE_ARGS: dict[str, Any] = {"tiles": 1, "axis": 0}
 

@@ -5,18 +5,10 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator, RunError
+from .gradients import Steps, gradient_operator, op_gradient
 from .indexing import added_rows, check_indices, need_rows
 from .inference import need_floats, need_shape
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_operator,
-    op_gradient,
-    operator,
-    register_gradient,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .segments import (
     MEAN_DERIVATIVE,
     MEAN_FORMULA,
@@ -32,7 +24,6 @@ from .segments import (
     rows_name,
     segments_of,
 )
-from .steps import Steps
 
 
 @operator(

@@ -15,20 +15,10 @@ from typing import Any
 import numpy as np
 
 from ..program import Gradient, GradientSlice, Operator, RunError
+from .gradients import Steps, gradient_name, gradient_operator
 from .indexing import added_rows, check_indices, need_rows
 from .inference import described, misfit, need_floats, need_integers, result_dtype, slot
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    Rule,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    operator,
-    register_gradient,
-)
-from .steps import Steps
+from .registry import Array, ArraySpec, Gradients, Rule, RuleAnswer, operator, register_gradient
 
 WEIGHTED: dict[str, Any] = {"grad_on_weights": 0}
 SUM_FORMULA = "yₛ = Σ xᵢ over the rows i of segment s"

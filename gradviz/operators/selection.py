@@ -7,11 +7,10 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of, op_gradient
 from .indexing import check_indices
 from .inference import canonical_axis, described, misfit, need_floats, need_integers
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
-from .steps import Steps
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 INT64 = np.dtype(np.int64)
 

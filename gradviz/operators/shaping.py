@@ -7,19 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator, RunError
+from .gradients import gradient_name, gradient_operator, op_gradient, shape_source
 from .inference import canonical_axis, described, like_first, misfit, need_integers, result_dtype
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    op_gradient,
-    operator,
-    register_gradient,
-    shape_source,
-)
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 JOIN_ARGS: dict[str, Any] = {"axis": 1, "add_axis": 0, "order": "NCHW"}
 

@@ -3,11 +3,10 @@
 import numpy as np
 
 from ..program import Operator
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of
 from .inference import result_dtype
 from .loss import distance_gradient_spec, distance_spec, row_count
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
-from .steps import Steps
 
 FLOOR = 1e-12
 """Squared lengths below this count as this much, so that the angle with a vector of zeros is defined."""

@@ -6,10 +6,9 @@ from math import pi, sqrt
 import numpy as np
 
 from ..program import Operator
-from .gradients import gradient_of, second_derivative
+from .gradients import Steps, gradient_of, second_derivative
 from .inference import elementwise
 from .registry import Array, operator
-from .steps import Steps
 
 FAR = 1e3
 """From here on, up or down, what bends Swish, Mish and Gelu is 0 in every dtype: they are straight lines."""

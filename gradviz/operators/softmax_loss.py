@@ -5,7 +5,7 @@ from math import prod
 import numpy as np
 
 from ..program import Operator, RunError
-from .gradients import gradient_of
+from .gradients import Steps, gradient_name, gradient_of, gradient_operator, op_gradient, shape_source
 from .inference import (
     as_matrix,
     canonical_axis,
@@ -18,19 +18,7 @@ from .inference import (
     result_dtype,
 )
 from .loss import check_labels, each_row, weighed
-from .registry import (
-    Array,
-    ArraySpec,
-    Gradients,
-    RuleAnswer,
-    gradient_name,
-    gradient_operator,
-    op_gradient,
-    operator,
-    register_gradient,
-    shape_source,
-)
-from .steps import Steps
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 
 def loss_spec(

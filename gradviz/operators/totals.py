@@ -6,12 +6,11 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import gradient_of
+from .gradients import Steps, gradient_of, op_gradient
 from .inference import canonical_axis, described, misfit, need_floats, result_dtype
 from .reductions import ARGS as REDUCED
 from .reductions import along, float_spec, gradient_spec, reduced_axes, reduced_shape, spread
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, op_gradient, operator, register_gradient
-from .steps import Steps
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 ARGS: dict[str, Any] = {"average": 0}
 

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..program import Operator
-from .gradients import gradient_of, second_derivative
+from .gradients import Steps, gradient_of, second_derivative
 from .inference import elementwise
 from .registry import Array, operator
-from .steps import Steps
 
 
 @operator("Sin", "x -> y", formula="y = sin x", derivative="dx = dy · cos x", infer=elementwise)

@@ -17,16 +17,7 @@ from gradviz.drawing.picture import clean, dressed, layout
 from gradviz.drawing.render import suits_graphviz
 from gradviz.drawing.theme import Clock
 from gradviz.drawing.view import State
-from tests.drawing.examples import (
-    DIAMOND,
-    PRODUCTS,
-    SKIP_CONNECTION,
-    WIDE_PRODUCTS,
-    chain,
-    fan_out,
-    residual,
-    trace,
-)
+from tests.drawing.examples import DIAMOND, PRODUCTS, SKIP_CONNECTION, WIDE_PRODUCTS, chain, fan_out, residual, trace
 from tests.drawing.shapes import SVG, box, groups, line_of, overlap, points, text_boxes
 
 Picture = Callable[[Trace], str]

@@ -13,7 +13,7 @@ import pytest
 from gradviz import GradientError, Variable, functions, register_gradient
 from gradviz.eager.gradients import Rows
 from gradviz.operators import lookup
-from gradviz.operators.registry import gradient_name, gradient_operator
+from gradviz.operators.gradients import gradient_name, gradient_operator
 from tests.eager.differences import assert_close, differences, floats
 
 

@@ -10,17 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.operators.case import (
-    Array,
-    Case,
-    defined_types,
-    floats,
-    integers,
-    pair,
-    positive,
-    probabilities,
-    unary,
-)
+from tests.operators.case import Array, Case, defined_types, floats, integers, pair, positive, probabilities, unary
 
 X, Y = floats(3, 4), floats(3, 4, seed=1)
 

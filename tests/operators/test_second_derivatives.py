@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 from gradviz.net import Net
 from gradviz.operators import lookup, types
-from gradviz.operators.steps import Steps
+from gradviz.operators.gradients import Steps
 from gradviz.program import Gradient, GradientError, NetDef, Operator
 from gradviz.runtime import Workspace
 from tests.operators.cases import Array, Case, floats

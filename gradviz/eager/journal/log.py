@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...operators import lookup
-from ...operators.registry import Array, gradient_name
+from ...operators.gradients import gradient_name
+from ...operators.registry import Array
 from ...program import Gradient, GradientError, GradientSlice, GradvizError, NetError, Operator
 from ...program.events import Event, Failed, GradWritten, Ran, Writing
 from ...program.net_halves import Key

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ...operators.registry import gradient_name
+from ...operators.gradients import gradient_name
 from ...program import GradientError, NetDef
 from ...program.errors import code, count_of, listed
 from ...program.events import Accumulated, Failed, Played

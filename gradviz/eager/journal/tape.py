@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from ...gradient import IR
-from ...operators.registry import Array, gradient_name
+from ...operators.gradients import gradient_name
+from ...operators.registry import Array
 from ...program import GradvizError, Operator
 from ...program.events import Accumulated, Event, Played, Ran, RuleApplied, Seeded, stopped
 from ...program.net_halves import Key, NetHalves, nets_of

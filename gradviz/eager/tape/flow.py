@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from ...gradient import IR
-from ...operators.registry import gradient_name
+from ...operators.gradients import gradient_name
 from ...program import Gradient, GradientError, NetDef, Operator
 from ...program.control_flow import NETS
 from ...program.events import Accumulated, Event, RuleApplied
