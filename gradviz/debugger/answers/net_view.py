@@ -287,12 +287,8 @@ def bindings(statement: Statement) -> dict[str, str]:
 
 def text_of(statement: Statement, position: int | None = None) -> str:
     """A statement as it reads at a position, or in the end: ``y@0 = Tanh(x@0)``; not there yet, as it will at first."""
-    read: Iterable[object] = statement.inputs
-    written: Iterable[object] = statement.outputs
-    if position is not None:
-        then = statement.at(max(position, statement.made))
-        read, written = then.inputs, then.outputs
-    inputs, outputs = ", ".join(map(str, read)), ", ".join(map(str, written))
+    then = statement if position is None else statement.at(max(position, statement.made))
+    inputs, outputs = ", ".join(map(str, then.inputs)), ", ".join(map(str, then.outputs))
     if statement.role == "passed":
         return f"{outputs} := {inputs}"
     call = f"{statement.op.type}({inputs})"

@@ -14,6 +14,7 @@ from ...runtime.store import Shelf
 from ..document import Schedule, Trace, Value
 from ..journal import Key, NetText, Recording, Statement
 from ..statistics import WORKSPACES, norm, of_stack, short_statistics, statistics, vector
+from ..steering import SavedValues
 from ..telling import Story, schedule_of
 
 Maker = tuple[int, Key]
@@ -40,6 +41,7 @@ class Recorded:
         self.trace = trace
         self.is_saved = is_saved
         self.story = Story(recording, self.text)
+        self._saved = None if trace is None else SavedValues(trace)
         self._measured: dict[tuple[int, bool], tuple[object, Value]] = {}
 
     def here(self, position: int) -> tuple[NetText, int | None]:
@@ -116,8 +118,8 @@ class Recorded:
 
     def value(self, run: int | None, key: Key) -> Value | None:
         """The statistics of a version, in a run of a nested net or around all; None: it was not computed."""
-        if self.trace is not None:
-            return self._described(self.trace, run, key)
+        if self._saved is not None:
+            return self._saved.of(_version(key), run)
         array = self._values(run).get(key)
         if array is None:
             return None
@@ -140,8 +142,8 @@ class Recorded:
 
     def identity(self, run: int, key: Key) -> int | None:
         """The same number for the same array, whatever it is called; None: it was not computed."""
-        if self.is_saved:
-            return self._number(run, key)
+        if self.is_saved and self._saved is not None:
+            return self._saved.number(_version(key), run)
         values = self.runs[run].values
         array = values.entries.get(key) if isinstance(values, Shelf) else values.get(key)
         return None if array is None else id(array)
@@ -154,24 +156,6 @@ class Recorded:
 
     def _values(self, run: int | None) -> Mapping[Key, Array]:
         return self.recording.values if run is None else self.runs[run].values
-
-    def _described(self, trace: Trace, run: int | None, key: Key) -> Value | None:
-        if run is None:
-            return trace.values.get(f"{key[0]}@{key[1]}")
-        number = self._number(run, key)
-        return None if number is None else trace.arrays[number]
-
-    def _number(self, run: int, key: Key) -> int | None:
-        """The number of an array among those of the document."""
-        assert self.trace is not None
-        frame = self.trace.frames[run]
-        slot = self._slots[frame.subnet].get(key)
-        return frame.values[slot] if slot is not None and slot < len(frame.values) else None
-
-    @cached_property
-    def _slots(self) -> dict[str, dict[Key, int]]:
-        subnets = self.trace.subnets if self.trace is not None else []
-        return {net.id: {_key(blob): slot for slot, blob in enumerate(net.blobs)} for net in subnets}
 
     @cached_property
     def makers(self) -> dict[int, Maker]:
@@ -204,6 +188,10 @@ def _measure(array: Array | ScopeStack, *, is_short: bool) -> Value:
     if isinstance(array, ScopeStack):
         return of_stack(0, len(array))
     return short_statistics([array], (1, 1))[0] if is_short else statistics(array)
+
+
+def _version(key: Key) -> str:
+    return f"{key[0]}@{key[1]}"
 
 
 def _key(blob: str) -> Key:

@@ -6,6 +6,7 @@ first `ignore` occurrences do not count; of the others each `every`-th is a hit.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
@@ -16,6 +17,8 @@ from ..document import BreakpointEntry
 from .conditions import Column, ConditionError, Node, evaluate, shown
 from .marked_list import MarkedList
 from .occurrences import Finder, Occurrences
+
+_PART = re.compile(r"\{\{|\}\}|\{[^}]*\}|[{}]|[^{}]+")
 
 
 class Message:
@@ -41,22 +44,16 @@ class Message:
 def _parts(text: str, finder: Finder) -> list[str | Node]:
     """The text between the expressions, and these."""
     parts: list[str | Node] = []
-    at = 0
-    while at < len(text):
-        if text[at : at + 2] in ("{{", "}}"):
-            parts.append(text[at])
-            at += 2
-        elif text[at] == "{":
-            end = text.find("}", at)
-            if end < 0:
-                raise ConditionError(text, at, "this brace is never closed")
-            parts.append(finder.inside(text, at + 1, end))
-            at = end + 1
-        elif text[at] == "}":
+    for found in _PART.finditer(text):
+        at, part = found.start(), found.group()
+        if part in ("{{", "}}"):
+            parts.append(part[0])
+        elif part == "{":
+            raise ConditionError(text, at, "this brace is never closed")
+        elif part == "}":
             raise ConditionError(text, at, "this brace closes nothing", ways_out=["Write a brace twice to show one."])
         else:
-            parts.append(text[at])
-            at += 1
+            parts.append(finder.inside(text, at + 1, found.end() - 1) if part[0] == "{" else part)
     return parts
 
 

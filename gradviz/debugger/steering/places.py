@@ -35,7 +35,7 @@ def before(positions: Sequence[int], position: int) -> int | None:
 
 
 class Places:
-    """Where things begin and end in the events of a recording; the document is made for the words of `find` alone."""
+    """Where things begin and end in the events of a recording; the document is made for `words` alone."""
 
     def __init__(self, events: Sequence[Event], trace: Callable[[], Trace]) -> None:
         self._events = events
@@ -94,14 +94,6 @@ class Places:
         event = self._events[number]
         assert isinstance(event, EnteredSubnet)
         return (*event.path, element(event.index, event.argument, event.iteration))
-
-    def find(self, target: str, position: int) -> int | None:
-        """The first position behind `position` whose event is about `target`; None: there is none."""
-        return after(self.words.get(target, ()), position)
-
-    def find_back(self, target: str, position: int) -> int | None:
-        """The last position before `position` whose event is about `target`; None: there is none."""
-        return before(self.words.get(target, ()), position)
 
     @cached_property
     def words(self) -> dict[str, list[int]]:

@@ -22,7 +22,7 @@ from .breakpoints import Breakpoint, Breakpoints
 from .conditions import ConditionError
 from .faults import CursorError, bad_argument
 from .marked_list import table
-from .occurrences import Finder, Occurrences
+from .occurrences import Finder
 from .places import Places, after, before, other_clock
 from .rows import Rows
 from .saved import SavedEvents
@@ -272,14 +272,7 @@ class Marks(Placed):
         Raises:
             CursorError: ``not_found``; the position stays. ConditionError: a condition is malformed.
         """
-        if isinstance(target, int):
-            return self._go_to(target)
-        position = self._places.find(target, self._position) or after(
-            self._occurrences(target).positions, self._position
-        )
-        if position is None:
-            raise self._not_found(target)
-        return self.move_to(position)
+        return self._run_to(target, is_back=False)
 
     def run_back_to(self, target: str | int) -> Event | None:
         """Move back to the last event before this position that `target` names, as in `run_to`.
@@ -287,29 +280,25 @@ class Marks(Placed):
         Raises:
             CursorError: ``not_found``; the position stays.
         """
+        return self._run_to(target, is_back=True)
+
+    def _run_to(self, target: str | int, *, is_back: bool) -> Event | None:
         if isinstance(target, int):
-            return self._go_to(target)
-        found = self._places.find_back(target, self._position) or before(
-            self._occurrences(target, is_back=True).positions, self._position
-        )
-        if found is None:
-            raise self._not_found(target, is_back=True)
-        return self.move_to(found)
-
-    def _go_to(self, position: int) -> Event | None:
-        if not 0 <= position <= len(self):
-            raise CursorError(
-                f"There is no position {position}.", kind="not_found", ways_out=[f"Positions go from 0 to {len(self)}."]
-            )
-        return self.move_to(position)
-
-    def _occurrences(self, target: str, *, is_back: bool = False) -> Occurrences:
+            if not 0 <= target <= len(self):
+                ways_out = [f"Positions go from 0 to {len(self)}."]
+                raise CursorError(f"There is no position {target}.", kind="not_found", ways_out=ways_out)
+            return self.move_to(target)
+        nearest = before if is_back else after
+        found = nearest(self._places.words.get(target, ()), self._position)
         try:
-            return self._finder.find(target)
+            found = found or nearest(self._finder.find(target).positions, self._position)
         except ConditionError as error:
             if any(sign in target for sign in "<>="):
                 raise
             raise self._not_found(target, is_back=is_back) from error
+        if found is None:
+            raise self._not_found(target, is_back=is_back)
+        return self.move_to(found)
 
     def other_clock(self) -> Event | None:
         """From the event that made an operator to the one that ran it, and from there back.
@@ -319,8 +308,7 @@ class Marks(Placed):
         """
         return self.move_to(other_clock(self._trace, self._position))
 
-    def _not_found(self, target: object, *, is_back: bool = False) -> CursorError:
-        text = str(target)
+    def _not_found(self, text: str, *, is_back: bool) -> CursorError:
         known = self._places.words
         ways_out = ["Targets: an operator (#3) or type (FC), a blob (x) or version (x@1), an event (Accumulated)."]
         if text in known:

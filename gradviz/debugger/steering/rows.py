@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..document import Line, Revision, Trace, TraceEvent, Value, all_lines
 from .conditions import FIELDS, NOTHING, Column, Result, bare, column_of
 from .places import path_of
+from .saved import SavedValues
 
 Indices = NDArray[np.int64]
 
@@ -41,19 +42,10 @@ class Rows:
         self.blobs = [blob for blobs in named for blob in blobs]
         self.events: Indices = np.repeat(np.arange(len(named)), np.fromiter(map(len, named), np.int64))
         self.positions: Indices = self.events + 1
-        self._slots = {net.id: {blob: slot for slot, blob in enumerate(net.blobs)} for net in trace.subnets}
+        self._value = SavedValues(trace).of
         self._lines = {line.id: line for line in all_lines(trace)}
         self._columns: dict[tuple[str, str], Column] = {}
         self._iterations: dict[int | None, int | None] = {None: None}
-
-    def value_of(self, blob: str, frame: int | None) -> Value | None:
-        """What is known of a blob version in a run of a nested net, None: around all of them."""
-        if frame is None:
-            return self._trace.values.get(blob)
-        run = self._trace.frames[frame]
-        slot = self._slots[run.subnet].get(blob)
-        number = run.values[slot] if slot is not None and slot < len(run.values) else None
-        return None if number is None else self._trace.arrays[number]
 
     @cached_property
     def values(self) -> list[Value | None]:
@@ -61,7 +53,7 @@ class Rows:
         events = self._trace.events
         computes = [event.kind in ("Ran", "GradWritten") and bool(event.row.writes) for event in events]
         rows = zip(self.events.tolist(), self.blobs, strict=True)
-        return [self.value_of(blob, events[at].frame) if computes[at] else None for at, blob in rows]
+        return [self._value(blob, events[at].frame) if computes[at] else None for at, blob in rows]
 
     @cached_property
     def computed(self) -> Mapping[str, Computed]:
@@ -175,7 +167,7 @@ class Rows:
         return None if None in counts else sum(counts)
 
     def _values_of(self, blobs: Iterable[str], event: TraceEvent) -> list[Value]:
-        return [value for blob in blobs if (value := self.value_of(blob, event.frame)) is not None]
+        return [value for blob in blobs if (value := self._value(blob, event.frame)) is not None]
 
 
 class RowsAt(NamedTuple):

@@ -13,7 +13,7 @@ from ..journal import AT_THE_END, Key, NetHalves, NetText, ProgramText, Reading,
 from . import narration
 from .run_narration import Passage, entered, left
 from .story import Told
-from .values import SavedValues
+from .values import DocumentValues
 
 MOST_BLOBS = 12
 """Blob versions in focus on entering a net."""
@@ -25,7 +25,7 @@ class Execution:
     Where it happened is a run of a nested net, a number among the frames, or None for the outermost net.
     """
 
-    def __init__(self, recording: Recording, text: ProgramText, values: SavedValues) -> None:
+    def __init__(self, recording: Recording, text: ProgramText, values: DocumentValues) -> None:
         self._recording = recording
         self._text = text
         self._values = values

@@ -22,7 +22,7 @@ from .obstacle import entry
 from .schedule import schedule_of
 from .story import Story, Told, versions_of
 from .sums import ledgers, sums_of
-from .values import SavedValues, Values
+from .values import DocumentValues, Values
 
 
 def document(recording: Recording, progress: Progress | None = None) -> Trace:
@@ -47,7 +47,7 @@ class _Document:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._text = recording.text
-        self._values = Values(recording, self._text.ids) if recording.saved is None else SavedValues(recording.saved)
+        self._values = Values(recording, self._text.ids) if recording.saved is None else DocumentValues(recording.saved)
         self._story = Story(recording, self._text)
         self._execution = Execution(recording, self._text, self._values)
         self._sums = sums_of(recording, self._story)

@@ -29,7 +29,7 @@ PREVIEWED = 400_000
 PREVIEWS = (FULL_PREVIEW, (6, 8), (4, 8), (4, 4), (2, 4))
 
 
-class SavedValues:
+class DocumentValues:
     """The values of a document that was read from a file; attributes as those of `Values`."""
 
     def __init__(self, trace: Trace) -> None:
@@ -52,7 +52,7 @@ def key_of(blob: str) -> Key:
     return name, int(version)
 
 
-class Values(SavedValues):
+class Values(DocumentValues):
     """Everything that was fed or computed, measured.
 
     Attributes:
