@@ -14,8 +14,10 @@ import msgspec
 
 from . import notebook
 from .debugger import Cursor, Recording
-from .debugger.document import Trace, decode_with_events, encode
+from .debugger.document import MOST_EVENTS, Trace, decode_with_events, encode, encode_packed
 from .debugger.journal import Budget, Folder, Progress, record_any
+from .debugger.steering import unpacked_recording
+from .debugger.telling import outline
 from .eager import Variable
 from .gradient import Ys
 from .net import Net
@@ -58,15 +60,24 @@ class Session(Cursor):
             TraceError: the file is cut off, of a newer version, or no trace.
         """
         trace, told = decode_with_events(Path(path).read_bytes())
-        return cls(trace, told=told)
+        if trace.events or not told:
+            return cls(trace, told=told)
+        return cls(None, unpacked_recording(trace, told))
 
     def save(self, path: str | Path) -> None:
         """Write the trace document, picture included, to `path` (by custom ``*.gradviz.json``), whole or not at all.
 
+        Of a recording of more than 100 000 events the file has events and numbers alone, packed: `load` reads it, and
+        views without Python say so.
+
         Raises:
             FileError: it cannot be written.
         """
-        write_whole(path, encode(self.trace()))
+        if self._recording is None or len(self) <= MOST_EVENTS:
+            write_whole(path, encode(self.trace()))
+            return
+        marks = {"breakpoints": self.marks.breakpoints, "watches": self.marks.watches}
+        write_whole(path, encode_packed(msgspec.structs.replace(outline(self._recording), **marks), self.events))
 
     def to_html(
         self, path: str | Path, *, budget: int = BUDGET, answers: int = ANSWERS, title: str | None = None
@@ -109,7 +120,7 @@ class Session(Cursor):
         """
         from .notebook.cells import write_notebook
 
-        write_notebook(path, self._trace, self._recording)
+        write_notebook(path, self._trace, self._live)
 
     def trace(self) -> Trace:
         """The trace document with its graph, breakpoints and watches: all that the widget shows."""
@@ -131,10 +142,10 @@ class Session(Cursor):
     @property
     def net(self) -> Net:
         """The whole program as a net of its own: the forward operators, then the gradient operators made."""
-        forward = NetDef.from_dict(self._trace.net)
-        if self._recording is None:
-            return Net(self.name, forward.ops)
-        return Net(self.name, self._recording.operators)
+        if self._live is not None:
+            return Net(self.name, self._live.operators)
+        forward = self._trace.net if self._recording is None else self._recording.net.to_dict()
+        return Net(self.name, NetDef.from_dict(forward).ops)
 
     def graph(self, theme: "Theme | None" = None, *, opened: "Opened | None" = None) -> "graphviz.Digraph":
         """The graph at the current position: what is current, new, and not made yet.

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
+from ..program import GradvizError
 from ..program.events import Event, Failed
 from ..runtime.devices import guarded
 from .answers import Questions
+from .document import Obstacle
 from .journal import Key
 from .steering import Marks, no_value
-from .telling import reminder
+from .telling import Narrator, reminder
 
 
 class Cursor(Questions, Marks):
@@ -28,9 +31,21 @@ class Cursor(Questions, Marks):
     @property
     def narration(self) -> str:
         """What the current event means, in a sentence or two."""
-        if self._position:
-            return self._trace.events[self._position - 1].narration
-        return self._trace.summary
+        if self._recording is None:
+            return self._trace.events[self._position - 1].narration if self._position else self._trace.summary
+        if not self._position:
+            return self._narrator.summary()
+        runs = (self._recorded.here(position)[1] for position in (self._position, self._position - 1))
+        return self._narrator.narration(self._position, *runs)
+
+    @cached_property
+    def _narrator(self) -> Narrator:
+        assert self._recording is not None
+        return Narrator(self._recording)
+
+    @property
+    def _obstacle(self) -> Obstacle | GradvizError | None:
+        return self._trace.obstacle if self._recording is None else self._recording.obstacle
 
     def step(self) -> Event | None:
         """Move to the next event, into nested nets and out of them too. At the end it stays."""
@@ -85,13 +100,12 @@ class Cursor(Questions, Marks):
         found = next((one for values, name in self._values(blob) if (one := _value(values, name)) is not None), None)
         if found is None:
             has_stopped = isinstance(self.events[-1], Failed)
-            obstacle = self._trace.obstacle
-            raise no_value(blob, is_read=self._recording is None, has_stopped=has_stopped, obstacle=obstacle)
+            raise no_value(blob, is_read=self._live is None, has_stopped=has_stopped, obstacle=self._obstacle)
         return guarded(found)
 
     def _values(self, blob: str) -> Iterator[tuple[Mapping[Key, Array], str]]:
         """The values among which a blob is looked for, the nearest first, and what it is called there."""
-        recording = self._recording
+        recording = self._live
         if recording is None:
             return
         path, colon, name = blob.rpartition(":")
@@ -106,7 +120,14 @@ class Cursor(Questions, Marks):
 
     def __repr__(self) -> str:
         where = f"<{type(self).__name__} {self.name!r} at event {self._position} / {len(self)}>"
-        return "\n".join(filter(None, [where, self.narration, reminder(self._trace, self._position)]))
+        is_told = not self._position or (isinstance(self.event, Failed) and self._position > self._generated)
+        return "\n".join(filter(None, [where, self.narration, reminder(self._obstacle, is_told=is_told)]))
+
+    @property
+    def _generated(self) -> int:
+        """The position after which the program runs."""
+        whole = self._recorded.text.whole
+        return len(self) if whole is None else whole
 
 
 def _value(values: Mapping[Key, Array], blob: str) -> Array | ScopeStack | None:

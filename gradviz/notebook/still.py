@@ -43,7 +43,9 @@ def _where(trace: Trace, position: int) -> str:
 
 def _said(trace: Trace, position: int) -> list[str]:
     narration = trace.events[position - 1].narration if position else trace.summary
-    return [said for said in (narration, reminder(trace, position)) if said]
+    event = trace.events[position - 1] if position else None
+    is_told = event is None or (event.kind == "Failed" and event.phase == "run")
+    return [said for said in (narration, reminder(trace.obstacle, is_told=is_told)) if said]
 
 
 def _halves(trace: Trace) -> list[tuple[str, list[Line]]]:

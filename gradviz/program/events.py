@@ -365,20 +365,20 @@ def from_dict(data: Mapping[str, Any]) -> Event:
     Raises:
         msgspec.ValidationError: it is none. NetError: an operator in it has a malformed nested net.
     """
-    return _complete(msgspec.convert(data, AnyEvent))
+    return completed(msgspec.convert(data, AnyEvent))
 
 
 def from_dicts(data: Iterable[Mapping[str, Any]]) -> list[Event]:
     """The events that `to_dict` described, several times as fast as one by one; raises what `from_dict` does."""
-    return list(map(_complete, msgspec.convert(list(data), list[AnyEvent])))
+    return list(map(completed, msgspec.convert(list(data), list[AnyEvent])))
 
 
-def _complete(event: Event) -> Event:
+def completed(event: Event) -> Event:
     """The event with the nested nets of its operators as nets."""
     if isinstance(event, Played | Ran) and event.op.args:
         position = event.index if isinstance(event, Played) else event.position
         return msgspec.structs.replace(event, op=with_nets(event.op, position))
-    if isinstance(event, RuleApplied):
+    if isinstance(event, RuleApplied) and any(op.args for op in event.operators):
         operators = [with_nets(op, at) if op.args else op for at, op in enumerate(event.operators, event.position)]
         return msgspec.structs.replace(event, operators=operators)
     return event

@@ -42,7 +42,7 @@ def asked(question: Question) -> Question:
             with np.errstate(all="ignore"):
                 return question(questions, *args, **kwargs)
         except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
-            if questions._recording is not None:
+            if questions._live is not None:
                 raise
             raise TraceError(
                 f"The trace contradicts itself: {question.__name__} cannot be answered ({error!r}).",
@@ -66,6 +66,8 @@ class Questions(Placed):
         recording = self._recording
         if recording is None:
             return Recorded(saved_recording(self._trace, self.events), self._trace, is_saved=True)
+        if recording.saved is not None:
+            return Recorded(recording, recording.saved, is_saved=True)
         # Values within a budget may be gone by now, and what was measured of them is not.
         return Recorded(recording, None if recording.store is None else self._trace, is_saved=False)
 
@@ -223,7 +225,7 @@ class Questions(Placed):
         Raises:
             CursorError: ``not_computed`` when the recording was read from a file.
         """
-        return store.answer(self._recording)
+        return store.answer(self._live)
 
     @asked
     def state(self) -> StateView:

@@ -1,7 +1,7 @@
 """The trace document: its schema, what makes it hold together, and how it is written and read as JSON."""
 
 from .bounds import MERGED_ROWS, PREVIEW_COLUMNS, PREVIEW_ROWS, TraceError
-from .codec import decode, decode_with_events, encode
+from .codec import MOST_EVENTS, decode, decode_with_events, encode, encode_packed
 from .event_details import described
 from .numbers import Contribution, Ledger, Merge, MergedRow, Number, Value, Workspaces, json_safe, number
 from .parts import (
@@ -30,6 +30,7 @@ from .schema import Trace, all_lines
 
 __all__ = [
     "MERGED_ROWS",
+    "MOST_EVENTS",
     "PREVIEW_COLUMNS",
     "PREVIEW_ROWS",
     "BreakpointEntry",
@@ -66,6 +67,7 @@ __all__ = [
     "decode_with_events",
     "described",
     "encode",
+    "encode_packed",
     "json_safe",
     "number",
     "rows_and_columns",

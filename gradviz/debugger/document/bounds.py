@@ -62,8 +62,8 @@ WHOLE = frozenset({str, int, bool, type(None)})
 class TraceError(GradvizError):
     """A trace document that cannot be read, or one that must not be written.
 
-    ``kind`` is one of ``not_json``, ``too_deep``, ``not_a_trace``, ``newer_version``, ``bad_structure``,
-    ``bad_reference``, ``bad_number``.
+    ``kind`` is one of ``not_json``, ``too_deep``, ``not_a_trace``, ``newer_version``, ``older_version``,
+    ``bad_structure``, ``bad_reference``, ``bad_number``.
     """
 
 

@@ -30,7 +30,7 @@ from .parts import (
 from .rows import Again, Arrays
 
 FORMAT: Literal["gradviz-trace"] = "gradviz-trace"
-VERSION: Literal[1] = 1
+VERSION: Literal[2] = 2
 
 E = TypeVar("E")
 A = TypeVar("A")
@@ -40,7 +40,7 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     """The whole document, with events of type E and arrays of type A: see `Trace` and `WrittenTrace`."""
 
     format: Literal["gradviz-trace"] = FORMAT
-    version: Literal[1] = VERSION
+    version: Literal[2] = VERSION
     producer: str
     """Who wrote it, "gradviz 0.1.0"."""
     engine: str = "symbolic"

@@ -35,6 +35,7 @@ class ProgramText:
         owners: id of a nested net -> the statement that runs it, and the one that runs its backward pass.
         whole: the position from which on the pass is whole; None: it has stopped before.
         first_run: the position after the first operator that ran around all nested nets; None: none did.
+        sums, merges: the positions after accumulations, and after merges of rows.
     """
 
     def __init__(self, net: NetHalves, events: Iterable[Event]) -> None:
@@ -43,6 +44,8 @@ class ProgramText:
         self.owners: dict[str, tuple[Statement | None, Statement | None]] = {}
         self.whole: int | None = None
         self.first_run: int | None = None
+        self.sums: list[int] = []
+        self.merges: list[int] = []
         self._net = net
         self._halves = {inner.path: inner for inner in net}
         self._nets: dict[tuple[str, ...], NetText] = {(): self.outermost}
@@ -83,6 +86,7 @@ class ProgramText:
         elif type(event) is Accumulated:
             net = self._nets[event.path]
             net.accumulate(event, at)
+            self.sums.append(at)
             net.version(event.blob, event.version).arrivals.append(at)
         elif type(event) is Seeded:
             net = self._nets[event.path]
@@ -90,6 +94,7 @@ class ProgramText:
             net.version(event.y, event.version).arrivals.append(at)
         elif type(event) is Deduplicated:
             self.outermost.merge(event, at)
+            self.merges.append(at)
         elif type(event) is Completed and not event.path:
             self.whole = at
 

@@ -5,7 +5,7 @@ from .conditions import ConditionError
 from .faults import CursorError, bad_argument, no_value, unknown
 from .places import path_of
 from .position import Marks, Placed, Stop
-from .saved import SavedValues, saved_recording
+from .saved import SavedValues, saved_recording, unpacked_recording
 from .watches import Watch
 
 __all__ = [
@@ -22,4 +22,5 @@ __all__ = [
     "path_of",
     "saved_recording",
     "unknown",
+    "unpacked_recording",
 ]

@@ -64,6 +64,11 @@ class Placed:
         """What hears how far something is, as long as it is waited for."""
         return nullcontext()
 
+    @property
+    def _live(self) -> Recording | None:
+        """The recording; None: it was read from a file, and there are no arrays."""
+        return None if self._recording is None or self._recording.saved is not None else self._recording
+
     @cached_property
     def _places(self) -> Places:
         return Places(self.events, lambda: self._trace)
@@ -159,9 +164,8 @@ class Marks(Placed):
     @property
     def _saved_marks(self) -> Marked:
         """The marks that a document brings: that of a recording has none, and need not be made to know that."""
-        if self._recording is not None:
-            return Marked()
-        return Marked(breakpoints=self._trace.breakpoints, watches=self._trace.watches)
+        saved = self._trace if self._recording is None else self._recording.saved
+        return Marked() if saved is None else Marked(breakpoints=saved.breakpoints, watches=saved.watches)
 
     @property
     def marks(self) -> Marked:

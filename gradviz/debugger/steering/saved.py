@@ -8,12 +8,12 @@ from typing import Any, overload
 
 from msgspec.structs import replace
 
-from ...program import NetDef, Operator
+from ...program import GradvizError, NetDef, Operator
 from ...program.control_flow import NETS
 from ...program.events import Accumulated, Deduplicated, Event, Played, RuleApplied, Seeded, from_dict
 from ...program.net_halves import nets_of
-from ...runtime.watched import Journal
-from ..document import Trace, Value, described
+from ...runtime.watched import Journal, uncollected
+from ..document import Obstacle, Trace, TraceError, Value, described
 from ..journal import Recording, Run
 from .places import path_of
 
@@ -100,6 +100,8 @@ def saved_recording(trace: Trace, events: Sequence[Event]) -> Recording:
     net = NetDef.from_dict(trace.net)
     # Of an operator with nested nets, its event also lists what it may leave as it was.
     played = {event.index: event.op for event in outermost if isinstance(event, Played) and event.op.type not in NETS}
+    if not net.ops:  # packed
+        net.ops = [played[index] for index in sorted(played)]
     forward = [played.get(index, op) for index, op in enumerate(net.ops)]
     backward = [op for event in outermost for op in _operators(event)]
     nets = nets_of(forward, backward, events)
@@ -119,8 +121,34 @@ def saved_recording(trace: Trace, events: Sequence[Event]) -> Recording:
         lambda _: nets,
         skip=trace.skip,
         runs=runs,
+        obstacle=None if trace.obstacle is None else _error(trace.obstacle),
     )
-    return Recording(lambda: journal)
+    return Recording(lambda: journal, saved=trace)
+
+
+def unpacked_recording(outline: Trace, events: Sequence[Event]) -> Recording:
+    """The recording of which a file has the events packed.
+
+    Raises:
+        TraceError: ``bad_reference``: the events contradict each other.
+    """
+    try:
+        with uncollected():
+            recording = saved_recording(outline, events)
+        assert recording.text.ids == {tuple(net.path): net.id for net in outline.subnets}
+    except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise TraceError(
+            f"The events of the trace contradict each other ({error!r}).",
+            kind="bad_reference",
+            ways_out=["The file may be damaged: save the session again."],
+        ) from None
+    return recording
+
+
+def _error(obstacle: Obstacle) -> GradvizError:
+    return GradvizError(
+        obstacle.message, kind=obstacle.kind, blobs=list(obstacle.blobs), ways_out=list(obstacle.ways_out)
+    )
 
 
 def _operators(event: Event) -> Sequence[Operator]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ...program.events import EnteredSubnet, Failed, LeftSubnet, Ran
 from ..document import Value
-from ..journal import AT_THE_END, Key, NetHalves, NetText, ProgramText, Reading, Recording, Run, Statement
+from ..journal import AT_THE_END, NetHalves, NetText, ProgramText, Reading, Recording, Run, Statement
 from . import narration
 from .run_narration import Passage, entered, left
 from .story import Told
@@ -39,7 +39,7 @@ class Execution:
         """What is said of an operator that ran, and what all runs share of which the same is said but for numbers."""
         net, line = self._place(frame, event.position)
         outputs = line.statement.outputs
-        found = [(str(one), value) for one in outputs if (value := self._value(frame, net, one.key)) is not None]
+        found = [(str(one), value) for one in outputs if (value := self._values.of(frame, net, one.key)) is not None]
         words = oddities([value for _, value in found])
         described = [(blob, narration.shape(value)) for blob, value in found]
         if event.seconds is None and line.role == "forward":
@@ -94,11 +94,6 @@ class Execution:
     def _passage(self, run: Run) -> Passage:
         around = None if run.around is None else self._recording.runs[run.around]
         return Passage(self._recording, run, self._place(run.around, run.operator)[1], around)
-
-    def _value(self, frame: int | None, net: NetHalves, key: Key) -> Value | None:
-        if frame is None:
-            return self._values.outermost.get(f"{key[0]}@{key[1]}")
-        return self._values.of(frame, net, key)
 
 
 def oddities(values: Sequence[Value]) -> tuple[str, ...]:

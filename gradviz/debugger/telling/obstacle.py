@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...program import GradvizError
-from ..document import Obstacle, Trace
+from ..document import Obstacle
 from ..journal import UNDEFINED, NetText
 
 
@@ -29,9 +29,6 @@ def sentence(obstacle: Obstacle | GradvizError) -> str:
     return " ".join([obstacle.message, *obstacle.ways_out])
 
 
-def reminder(trace: Trace, position: int) -> str:
+def reminder(obstacle: Obstacle | GradvizError | None, *, is_told: bool) -> str:
     """That the program is not run, and why, for where the narration does not say it; else empty."""
-    if trace.obstacle is None or position == 0:
-        return ""
-    event = trace.events[position - 1]
-    return "" if event.kind == "Failed" and event.phase == "run" else f"Not run: {sentence(trace.obstacle)}"
+    return "" if obstacle is None or is_told else f"Not run: {sentence(obstacle)}"

@@ -23,7 +23,6 @@ from ...program.events import (
     InputChecked,
     LeftSubnet,
     Played,
-    Ran,
     RuleApplied,
     Seeded,
     Skipped,
@@ -70,9 +69,8 @@ class Story:
         self._recording = recording
         self._events = recording.events
         self._text = text
-        first = next((event for event in recording.events if isinstance(event, Ran | Completed)), None)
         # Whether the pass runs as it goes, and is not generated first.
-        self._goes = isinstance(first, Ran)
+        self._goes = text.first_run is not None and (text.whole is None or text.first_run < text.whole)
 
     def tell(self, event: Event, at: int) -> Told:
         """What is said of the event before position `at`."""

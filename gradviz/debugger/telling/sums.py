@@ -81,8 +81,9 @@ def sum_of(telling: story.Story, event: Accumulated, at: int) -> Sum:
 
 def sums_of(recording: Recording, telling: story.Story) -> list[Sum]:
     """The accumulations of a recording that have ledgers, in their order."""
-    found = [(at, event) for at, event in enumerate(recording.events, 1) if isinstance(event, Accumulated)]
-    return [sum_of(telling, event, at) for at, event in found if telling.is_sum(event)]
+    found = [(at, recording.events[at - 1]) for at in recording.text.sums]
+    sums = [(at, event) for at, event in found if isinstance(event, Accumulated) and telling.is_sum(event)]
+    return [sum_of(telling, event, at) for at, event in sums]
 
 
 Hops = dict[int, tuple[str, int | None]]

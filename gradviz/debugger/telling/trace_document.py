@@ -64,12 +64,13 @@ class _Document:
         recording, text, values = self._recording, self._text, self._values
         if recording.saved is not None:
             return recording.saved
-        whole = [(at, event) for at, event in enumerate(recording.events, 1) if isinstance(event, Completed)]
-        merged = [(at, event) for at, event in enumerate(recording.events, 1) if isinstance(event, Deduplicated)]
-        merges = [self._story.merge(event, at) for at, event in merged]
+        merged = [(at, recording.events[at - 1]) for at in text.merges]
+        merges = [self._story.merge(event, at) for at, event in merged if isinstance(event, Deduplicated)]
         ends = self._ends()
         looped = sums_of_loops(recording, text, lambda statement, frame: ends.get((statement, frame)))
-        gradients = versions_of(whole[-1][1], text.outermost, whole[-1][0]) if whole and not whole[-1][1].path else {}
+        whole = text.whole or 0
+        completed = recording.events[whole - 1]
+        gradients = versions_of(completed, text.outermost, whole) if isinstance(completed, Completed) and whole else {}
         return Trace(
             producer=f"gradviz {__version__}",
             engine=recording.engine,

@@ -38,8 +38,10 @@ class DocumentValues:
             tuple(net.path): {key_of(blob): slot for slot, blob in enumerate(net.blobs)} for net in trace.subnets
         }
 
-    def of(self, frame: int, net: NetHalves, key: Key) -> Value | None:
-        """What is known of a blob version in a run of `net`; None: not computed."""
+    def of(self, frame: int | None, net: NetHalves, key: Key) -> Value | None:
+        """What is known of a blob version in a run of `net`, or around all nested nets; None: not computed."""
+        if frame is None:
+            return self.outermost.get(f"{key[0]}@{key[1]}")
         slot = self.blobs[net.path].get(key)
         numbers = self.frames[frame].values
         number = numbers[slot] if slot is not None and slot < len(numbers) else None
@@ -70,7 +72,7 @@ class Values(DocumentValues):
         self.outermost = self._outermost(recording)
         self._numbers: dict[int, int] = {}
         self._entries: list[Entry] = []
-        self.blobs = {net.path: _blobs(net) for net in recording.nets}
+        self.blobs = {net.path: _blobs(net) for net in recording.nets if net.path}
         self.frames = list(self._frames(recording, ids))
         self.arrays = self._measured()
 

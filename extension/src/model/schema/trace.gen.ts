@@ -400,7 +400,7 @@ export interface Graph {
 /** The document as JSON has it: what repeats itself stands there once. */
 export interface WrittenTrace {
   format: "gradviz-trace";
-  version: 1;
+  version: 2;
   /** Who wrote it, "gradviz 0.1.0". */
   producer: string;
   /**
@@ -456,7 +456,7 @@ export interface Marked {
 /** The document as it is worked with. */
 export interface Trace {
   format: "gradviz-trace";
-  version: 1;
+  version: 2;
   /** Who wrote it, "gradviz 0.1.0". */
   producer: string;
   /**
@@ -777,7 +777,7 @@ export const TABLE = {
   WrittenTrace: {
     fields: {
       format: [{ one: ["gradviz-trace"] }, "gradviz-trace"],
-      version: [{ one: [1] }, 1],
+      version: [{ one: [2] }, 2],
       producer: "text",
       engine: ["text", "symbolic"],
       name: "text",

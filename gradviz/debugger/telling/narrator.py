@@ -1,0 +1,71 @@
+"""What is said of one position of a recording, for which nothing else of its document is made."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from ...operators.scopes import ScopeStack
+from ...program.events import Deduplicated, EnteredSubnet, Failed, LeftSubnet, Ran
+from ..document import Value
+from ..journal import Key, NetHalves, Recording
+from ..statistics import of_stack, statistics
+from .execution import Execution
+from .narration import stored
+from .story import Story
+from .values import DocumentValues
+
+
+class Narrator:
+    """Tells the events of a recording, each by itself."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+
+    @cached_property
+    def _story(self) -> Story:
+        return Story(self._recording, self._recording.text)
+
+    @cached_property
+    def _execution(self) -> Execution:
+        saved = self._recording.saved
+        values = MeasuredValues(self._recording) if saved is None else DocumentValues(saved)
+        return Execution(self._recording, self._recording.text, values)
+
+    def summary(self) -> str:
+        """What the recording is about, before anything has happened."""
+        return self._recording.summary + stored(self._recording)
+
+    def narration(self, at: int, run: int | None, before: int | None) -> str:
+        """What is said of the event before position `at`.
+
+        Args:
+            run, before: the run of a nested net that we are in there, and at the position before; None: in none.
+        """
+        event, whole = self._recording.events[at - 1], self._recording.text.whole
+        with np.errstate(all="ignore"):
+            if isinstance(event, Ran):
+                return self._execution.ran(event, at, run)[0].narration
+            is_over = whole is not None and at > whole and not isinstance(event, Deduplicated)
+            if is_over and isinstance(event, EnteredSubnet) and run is not None:
+                return self._execution.entered(event, run)[0].narration
+            if is_over and isinstance(event, LeftSubnet) and before is not None:
+                return self._execution.left(event, before)[0].narration
+            if is_over and isinstance(event, Failed):
+                return self._execution.failed(event, run if event.path else None).narration
+            return self._story.tell(event, at).narration
+
+
+class MeasuredValues(DocumentValues):
+    """The values of a recording, each measured when it is asked for."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+
+    def of(self, frame: int | None, net: NetHalves, key: Key) -> Value | None:
+        """What is known of a blob version; None: not computed."""
+        array = (self._recording.values if frame is None else self._recording.runs[frame].values).get(key)
+        if array is None:
+            return None
+        return of_stack(0, len(array)) if isinstance(array, ScopeStack) else statistics(array)
