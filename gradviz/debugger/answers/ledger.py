@@ -89,8 +89,8 @@ class Entry(NamedTuple):
 
 def entries(recorded: Recorded, word: str | None = None) -> list[Entry]:
     """The ledgers that `word` is about, None: all; sums in their order, then those of runs, then those of loops."""
-    if recorded.is_saved and recorded.trace is not None:
-        found = [Entry(*_place(one), partial(_itself, one)) for one in recorded.trace.ledgers]
+    if recorded.trace is not None:
+        found = list(map(_written, recorded.trace.ledgers))
     else:
         sums = _every_sum(recorded) if word is None else _sums_about(recorded, word)
         found = _of_sums(recorded, sums)
@@ -99,12 +99,8 @@ def entries(recorded: Recorded, word: str | None = None) -> list[Entry]:
     return [one for one in found if word is None or one.is_about(word)]
 
 
-def _place(one: Ledger) -> tuple[str, str, int, str | None, int | None]:
-    return one.blob, one.total, one.at, one.subnet, one.frame
-
-
-def _itself(one: Ledger) -> Ledger:
-    return one
+def _written(one: Ledger) -> Entry:
+    return Entry(one.blob, one.total, one.at, one.subnet, one.frame, lambda: one)
 
 
 def _every_sum(recorded: Recorded) -> Iterator[tuple[int, Accumulated]]:
@@ -191,7 +187,7 @@ def _latest(found: list[Entry], position: int) -> Entry | None:
 
 def merges(recorded: Recorded) -> list[Merge]:
     """What merging the rows of sparse gradients did, in their order."""
-    if recorded.is_saved and recorded.trace is not None:
+    if recorded.trace is not None:
         return recorded.trace.merges
     merged = [(at, event) for at, event in enumerate(recorded.events, 1) if isinstance(event, Deduplicated)]
     return [recorded.story.merge(event, at) for at, event in merged]

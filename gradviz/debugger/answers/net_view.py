@@ -212,6 +212,10 @@ class NetView:
             return self.at_place(event.position, is_backward=event.position >= len(self.net.forward))
         return self.at_place(event.position, is_backward=self.recorded.runs[self.run].is_backward)
 
+    def ran_at(self, statement: Statement) -> int | None:
+        """The position after an operator ran, of a nested net in this run; None: it never did."""
+        return self.recorded.ran(statement, self.runs[statement.role != "forward"])
+
     def operator(self, statement: Statement) -> Operator:
         """The operator of a statement, its nested nets included, with the names of the end."""
         if statement.role == "forward":

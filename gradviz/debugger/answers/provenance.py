@@ -329,7 +329,7 @@ class Producer(NamedTuple):
             blob=view.named(blob),
             by=placed(statement) if statement is not None else "came from outside" if view.net.path else "was fed",
             side="fed" if statement is None else "forward" if statement.role == "forward" else "backward",
-            at=None if statement is None else view.recorded.ran(statement, view.runs[_is_made(blob)]),
+            at=None if statement is None else view.ran_at(statement),
             norm=value.norm,
             min=value.min,
             max=value.max,

@@ -132,7 +132,7 @@ def _is_there(view: NetView, blob: Writing, is_running: bool) -> bool:
 
 
 def _has_run(view: NetView, statement: Statement) -> bool:
-    ran = view.recorded.ran(statement, view.runs[statement.role != "forward"])
+    ran = view.ran_at(statement)
     return ran is not None and ran <= view.position
 
 

@@ -29,6 +29,9 @@ from tests.debugger.document.damage import RECORDINGS, damaged
 SECONDS = 1.5
 """For the damages of each recording."""
 
+FAILED = [("rows", 247134359427066)]
+"""Damages that were loaded, and then met an error that was not gradviz' own."""
+
 ASKED = 4
 """Blobs that each question is put about."""
 
@@ -137,6 +140,11 @@ def test_a_damaged_trace_is_refused_or_can_be_used(recording: str, tmp_path: Pat
     end = monotonic() + SECONDS
     while monotonic() < end:
         tried(recording, randbits(48), tmp_path)
+
+
+@pytest.mark.parametrize(("recording", "seed"), FAILED)
+def test_a_damage_that_failed_once(recording: str, seed: int, tmp_path: Path) -> None:
+    assert not tried(recording, seed, tmp_path)
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
