@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
@@ -77,8 +77,12 @@ class DiffView(Answer, frozen=True):
 
     def blocks(self) -> Iterator[Block]:
         yield Paragraph(f"From event {self.first} to event {self.last}", is_title=True)
-        if not any(len(part) for part in self._parts()):
+        changed = list(self._changes())
+        if not changed:
             yield Paragraph("Nothing changed." if self.first == self.last else "Nothing was made, changed or computed.")
+        yield from changed
+
+    def _changes(self) -> Iterator[Block]:
         for title, items in (
             ("Operators that joined the program:", self.played),
             ("Gradient operators made:", self.made),
@@ -96,10 +100,6 @@ class DiffView(Answer, frozen=True):
             yield Grid("Computed", ("blob", "shape", "norm"), first_of(rows, SHOWN))
         if self.stopped:
             yield Paragraph(f"It stopped: {self.stopped}")
-
-    def _parts(self) -> Iterator[Sequence[object]]:
-        yield from (self.played, self.made, self.rewritten, self.gradients, self.map, self.ledgers, self.merged)
-        yield from (self.computed, self.stopped)
 
 
 def answer(here: NetView, a: int, b: int | None, pace: Pace) -> DiffView:
