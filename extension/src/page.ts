@@ -3,6 +3,7 @@
 import type { Question } from "./model/answers/asking";
 import { missing, readPageAnswers, type Answering } from "./model/answers/page_answers";
 import { messageOf } from "./model/schema/reader";
+import { element } from "./views/elements/dom";
 import { createPatience } from "./views/shell/notices";
 import widget, { SHOWN, type Model, type State } from "./widget";
 
@@ -69,10 +70,7 @@ async function open(main: HTMLElement, recording: HTMLElement, answers: HTMLElem
     const state = { trace, position: Number(recording.dataset["position"]), marks: null };
     widget.render({ model: loneModel(state, answersOf(answers)), el: main });
   } catch (error) {
-    const alert = document.createElement("p");
-    alert.setAttribute("role", "alert");
-    alert.textContent = `This recording cannot be shown. ${messageOf(error)}`;
-    main.replaceChildren(alert);
+    main.replaceChildren(element("p", { role: "alert" }, `This recording cannot be shown. ${messageOf(error)}`));
   } finally {
     patience.end();
   }

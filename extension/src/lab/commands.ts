@@ -1,19 +1,12 @@
-// The commands of gradviz: moves over the debugger that is in use, for the palette, shortcuts and other extensions; and its
-// icon, a nabla.
+// The commands of gradviz: moves over the debugger that is in use, for the palette, shortcuts and other extensions.
 
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { type ICommandPalette, InputDialog, Notification } from "@jupyterlab/apputils";
-import { LabIcon } from "@jupyterlab/ui-components";
 
 import { runTo } from "../model/filters/occurrences";
 import { backOver, clamp, into, out, over } from "../model/recording/cursor";
 import type { Trace } from "../model/schema";
-import type { DebuggerBody } from "./body";
-
-export const gradvizIcon = new LabIcon({
-  name: "gradviz:nabla",
-  svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 16 16"><path class="jp-icon3" fill="#616161" fill-rule="evenodd" d="M1 2h14L8.9 14.5H7.1zm3.6 2L8.6 12.2 12.4 4z"/></svg>`,
-});
+import { gradvizIcon, type DebuggerBody } from "./panel";
 
 const CATEGORY = "Gradients";
 
@@ -33,8 +26,8 @@ const MOVES: Move[] = [
   { id: "gradviz:back-over", label: "Step Back Over", act: to(backOver) },
   { id: "gradviz:into", label: "Step Into", act: to(into) },
   { id: "gradviz:out", label: "Step Out", act: to(out) },
-  { id: "gradviz:continue", label: "Continue", act: (body) => body.continue() },
-  { id: "gradviz:reverse-continue", label: "Reverse Continue", act: (body) => body.reverseContinue() },
+  { id: "gradviz:continue", label: "Continue", act: (body) => body.view?.continue() },
+  { id: "gradviz:reverse-continue", label: "Reverse Continue", act: (body) => body.view?.reverseContinue() },
   { id: "gradviz:restart", label: "Restart", act: to(() => 0) },
   { id: "gradviz:finish", label: "Finish", act: to((trace) => trace.events.length) },
 ];

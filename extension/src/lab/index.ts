@@ -8,10 +8,9 @@ import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 
 import { parseTrace } from "../model/document/parse";
 import { messageOf } from "../model/schema/reader";
-import { DebuggerBody } from "./body";
-import { addCommands, gradvizIcon } from "./commands";
+import { DebuggerBody, DebuggerPanel, gradvizIcon } from "./panel";
+import { addCommands } from "./commands";
 import { renderSessions } from "./output";
-import { DebuggerPanel } from "./panel";
 
 const FILE_TYPE = "gradviz-trace";
 export const FACTORY = "Gradients";

@@ -8,6 +8,7 @@ import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import { JSONExt, type ReadonlyPartialJSONValue } from "@lumino/coreutils";
 import { Panel, Widget } from "@lumino/widgets";
 
+import { element } from "../views/elements/dom";
 import { KERNEL_LOST } from "../views/shell/notices";
 
 const SESSION = "application/vnd.gradviz.session+json";
@@ -102,9 +103,7 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
   }
 
   private draw(model: IRenderMime.IMimeModel): void {
-    const text = document.createElement("pre");
-    text.textContent = String(model.data["text/plain"] ?? "");
-    this.picture.node.replaceChildren(...pictures(model), text);
+    this.picture.node.replaceChildren(...pictures(model), element("pre", {}, String(model.data["text/plain"] ?? "")));
   }
 }
 
@@ -121,12 +120,9 @@ function pictures(model: IRenderMime.IMimeModel): HTMLImageElement[] {
 }
 
 function picture(svg: string, page: "light" | "dark"): HTMLImageElement {
-  const image = document.createElement("img");
   // As an image, a drawing cannot run anything, whatever the notebook has in its place.
-  image.src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
-  image.alt = "The forward and backward graph; the text beside it says the same.";
-  image.className = `gradviz-lab-${page}`;
-  return image;
+  const src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+  return element("img", { src, alt: "The forward and backward graph; the text beside it says the same.", class: `gradviz-lab-${page}` });
 }
 
 /** Lets `rendermime` show sessions. Widgets live in notebooks: theirs comes with the context of its kernel. */

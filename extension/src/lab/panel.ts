@@ -1,13 +1,86 @@
-// The side panel: the debugger over the session of the current notebook.
+// The side panel: the debugger over the session of the current notebook, or words that say why there is none; the same body is
+// that of an opened file.
 
 import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
+import { LabIcon } from "@jupyterlab/ui-components";
+import { Signal } from "@lumino/signaling";
 import { PanelLayout, Widget } from "@lumino/widgets";
 
-import { KERNEL_GONE, type Question, type Reply } from "../model/answers/asking";
-import type { Marks } from "../model/schema";
-import { DebuggerBody } from "./body";
-import { gradvizIcon } from "./commands";
+import { KERNEL_GONE, type Ask, type Question, type Reply } from "../model/answers/asking";
+import type { Marks, Trace } from "../model/schema";
+import { element } from "../views/elements/dom";
+import { createDebugger, type DebuggerView } from "../views/shell/debugger";
 import { SessionModel, type Session } from "./model";
+
+/** A nabla. */
+export const gradvizIcon = new LabIcon({
+  name: "gradviz:nabla",
+  svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 16 16"><path class="jp-icon3" fill="#616161" fill-rule="evenodd" d="M1 2h14L8.9 14.5H7.1zm3.6 2L8.6 12.2 12.4 4z"/></svg>`,
+});
+
+export class DebuggerBody extends Widget {
+  /** Null while words stand in its place. */
+  view: DebuggerView | null = null;
+  private trace: Trace | null = null;
+
+  /** `onPosition` hears of every move that a person makes here, by hand or by command; `onMarks` of other marks; `ask` answers questions. */
+  constructor(
+    private readonly onPosition: (position: number) => void = () => undefined,
+    private readonly onMarks: (marks: Marks) => void = () => undefined,
+    private readonly ask?: Ask,
+  ) {
+    super();
+    this.addClass("gradviz-lab-Body");
+  }
+
+  /** Shows a trace at a position. */
+  debug(trace: Trace, position: number): void {
+    this.trace = trace;
+    if (this.view !== null) {
+      this.view.setTrace(trace, position);
+      return;
+    }
+    const root = element("div");
+    this.node.replaceChildren(root);
+    this.view = createDebugger(root, trace, position, { onPosition: this.onPosition, onMarks: this.onMarks, ...(this.ask && { ask: this.ask }) });
+  }
+
+  /** Shows elements instead of a debugger. */
+  explain(...content: (Node | string)[]): void {
+    this.clear();
+    this.node.replaceChildren(element("div", { class: "gradviz-lab-Message" }, ...content));
+  }
+
+  /** Shows what went wrong instead of a debugger. */
+  complain(problem: string): void {
+    this.explain(problem);
+    this.node.firstElementChild?.setAttribute("role", "alert");
+  }
+
+  /** Where the debugger stands; null while there is none. */
+  get place(): { trace: Trace; position: number } | null {
+    return this.view && this.trace && { trace: this.trace, position: this.view.position };
+  }
+
+  /** Moves as if the person had done it in the view. */
+  moveTo(position: number): void {
+    if (this.view === null || this.view.position === position) return;
+    this.view.setPosition(position);
+    this.onPosition(position);
+  }
+
+  override dispose(): void {
+    if (this.isDisposed) return;
+    this.clear();
+    super.dispose();
+  }
+
+  private clear(): void {
+    this.view?.dispose();
+    this.view = null;
+    this.trace = null;
+  }
+}
 
 const EXAMPLE = "session = gradviz.debug(net, ys, workspace=ws)";
 
@@ -52,26 +125,16 @@ export class DebuggerPanel extends Widget {
   private bind(notebook: NotebookPanel | null): void {
     const model = notebook && this.watch(notebook);
     if (model !== null && model === this.model) return;
-    this.model?.changed.disconnect(this.refresh, this);
-    this.model?.moved.disconnect(this.follow, this);
-    this.model?.marked.disconnect(this.followMarks, this);
+    if (this.model !== null) Signal.disconnectBetween(this.model, this);
     this.model = model;
     model?.changed.connect(this.refresh, this);
-    model?.moved.connect(this.follow, this);
-    model?.marked.connect(this.followMarks, this);
+    model?.moved.connect((_, position) => this.body.view?.setPosition(position), this);
+    model?.marked.connect((_, marks) => this.body.view?.setMarks(marks), this);
     this.refresh();
   }
 
   private ask(question: Question): Promise<Reply> {
     return this.model?.line.ask(question) ?? Promise.resolve(KERNEL_GONE);
-  }
-
-  private follow(_: SessionModel, position: number): void {
-    this.body.setPosition(position);
-  }
-
-  private followMarks(_: SessionModel, marks: Marks): void {
-    this.body.setMarks(marks);
   }
 
   private refresh(): void {
@@ -84,12 +147,10 @@ export class DebuggerPanel extends Widget {
 
   private debug({ trace, position, marks }: Session): void {
     this.body.debug(trace, position);
-    this.body.setMarks(marks);
+    this.body.view?.setMarks(marks);
   }
 
   private explainHowToStart(): void {
-    const code = document.createElement("code");
-    code.textContent = EXAMPLE;
-    this.body.explain("This notebook has no session yet. Run ", code, " in a cell: its newest session is shown here.");
+    this.body.explain("This notebook has no session yet. Run ", element("code", {}, EXAMPLE), " in a cell: its newest session is shown here.");
   }
 }

@@ -154,10 +154,8 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
     const all = group.mades.length;
     const progress = node.isForward || made === all ? node.says : `${made} of ${all} made`;
     const text = !isNew && !isCurrent ? progress : node.isForward ? `here: #${/\d+$/.exec(lines.find(own) ?? visited ?? "")?.[0] ?? ""}` : `here · ${progress}`;
-    if (classes !== node.classes) node.element.setAttribute("class", classes);
+    setClasses(node, classes);
     if (node.detail && node.detail.textContent !== text) node.detail.textContent = text;
-    /** The forward node of a group, by the name of either of its nodes. */
-    node.classes = classes;
   }
 
   function mark(breakpoints: readonly BreakpointEntry[]): void {

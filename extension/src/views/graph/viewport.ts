@@ -3,7 +3,7 @@
 // rendered: else a step in a net of a thousand operators would paint all of them again.
 
 import { behind } from "../../model/recording/lookup";
-import type { Span } from "./drawing/folds";
+import type { Span } from "./drawing/levels";
 import type { Drawing, Part } from "./drawing/svg";
 
 const LARGEST = 4;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { clustersFrom, createOpening, type Tree } from "../../../src/views/graph/canvas";
-import { fold, foldPath, pathSpan, without, type Cluster, type Plan } from "../../../src/views/graph/drawing/folds";
+import { fold, foldPath, pathSpan, without, type Cluster, type Plan } from "../../../src/views/graph/drawing/levels";
 
 const cluster = (around: string | null, depth: number, from: number, to: number, alone: string[] = []): Cluster => ({
   around,

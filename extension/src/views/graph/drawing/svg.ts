@@ -5,8 +5,7 @@
 
 import type { Graph } from "../../../model/schema";
 import { SVG_NAMESPACE, svgElement } from "../../elements/dom";
-import { foldPath, pathSpan, round, type Fold, type Span } from "./folds";
-import { isBeside, lay, readLevel, spoken, type Laid, type Level } from "./levels";
+import { foldPath, isBeside, lay, pathSpan, readLevel, round, spoken, type Fold, type Laid, type Level, type Span } from "./levels";
 
 export interface Box {
   x: number;
