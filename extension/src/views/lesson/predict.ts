@@ -7,7 +7,7 @@ import { questionAt, type Lesson, type Outcome, type Question } from "../../less
 import { numbersOf } from "../../model/recording/values";
 import type { Trace, Value } from "../../model/schema";
 import { DIGITS, glance, NOT_YET, quantity } from "../elements/numbers";
-import { element, marked } from "../elements/dom";
+import { button, element, marked } from "../elements/dom";
 import { textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
 
@@ -98,9 +98,8 @@ function told({ isRight, question }: Outcome): (Node | string)[] {
 }
 
 function choiceButton(text: string, index: number, choose: (index: number) => void): HTMLButtonElement {
-  const button = element("button", { type: "button", class: "gv-link", "aria-pressed": "false", title: `Predict this (${index + 1})` }, element("kbd", {}, String(index + 1)), " ", ...marked(text));
-  button.addEventListener("click", () => choose(index));
-  return button;
+  const attributes = { class: "gv-link", "aria-pressed": "false", title: `Predict this (${index + 1})` };
+  return button(() => choose(index), attributes, element("kbd", {}, String(index + 1)), " ", ...marked(text));
 }
 
 /** A field for numbers; Enter reveals, and so does → behind what was typed. */
