@@ -18,7 +18,7 @@ from ..operators.randomness import draws_by_name
 from ..operators.registry import Array, Slots, when_registered
 from ..program import Device, GradientError, GradientSlice, Operator, RunError
 from ..program import Gradient as GradientName
-from ..runtime.devices import CPU, device_of, guarded, is_on_gpu, running_on
+from ..runtime.devices import CPU, device_of, freeze, guarded, is_on_gpu, running_on
 from .faults import call_failed, called, common_device, data_replaced, rule_failed, wrong_results
 from .function import Function
 from .gradients import Absent, Gradient, Rows
@@ -29,7 +29,6 @@ MOST_SIGNATURES = 128
 """A call that has met more shapes and dtypes than this forgets them all: programs with ever new shapes stay small."""
 
 _new = object.__new__
-_freeze: Any = np.ndarray.setflags
 _view: Any = np.ndarray.view
 
 
@@ -109,7 +108,7 @@ class OperatorFunction(Function):
         if type(made) is np.ndarray and signature.single:
             if made.base is not None:
                 return (guarded(made),)
-            _freeze(made, False)
+            freeze(made, False)
             return (_view(made),)
         return signature.outputs(made, arrays)
 

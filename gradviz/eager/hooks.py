@@ -14,6 +14,9 @@ from ..runtime.devices import device_of, finish
 from .faults import described
 from .function import Function, Mode, current_mode, mode
 
+Arrays = tuple[Array, ...]
+MaybeArrays = tuple[Array | None, ...]
+
 
 class FunctionHook:
     """Watches the functions that run inside its ``with`` block; override what is of interest.
@@ -38,25 +41,19 @@ class FunctionHook:
         tokens: list[Token[Mode]] = self.__dict__["_tokens"]
         mode.reset(tokens.pop())
 
-    def forward_preprocess(self, function: Function, in_data: tuple[Array, ...]) -> None:
+    def forward_preprocess(self, function: Function, in_data: Arrays) -> None:
         """`function` is about to run on `in_data`."""
 
-    def forward_postprocess(self, function: Function, in_data: tuple[Array, ...]) -> None:
+    def forward_postprocess(self, function: Function, in_data: Arrays) -> None:
         """`function` has run; ``function.out_data`` holds what it returned."""
 
-    def backward_preprocess(
-        self, function: Function, in_data: tuple[Array, ...], out_grad: tuple[Array | None, ...]
-    ) -> None:
+    def backward_preprocess(self, function: Function, in_data: Arrays, out_grad: MaybeArrays) -> None:
         """`function` is about to run backward on `out_grad`, the gradients of its outputs, None where there is none."""
 
-    def backward_result(
-        self, function: Function, in_data: tuple[Array, ...], in_grad: tuple[Array | None, ...]
-    ) -> None:
+    def backward_result(self, function: Function, in_data: Arrays, in_grad: MaybeArrays) -> None:
         """`function` has given `in_grad`, what it adds to the gradients of its inputs, None where there is none."""
 
-    def backward_postprocess(
-        self, function: Function, in_data: tuple[Array, ...], out_grad: tuple[Array | None, ...]
-    ) -> None:
+    def backward_postprocess(self, function: Function, in_data: Arrays, out_grad: MaybeArrays) -> None:
         """`function` has run backward."""
 
 
@@ -84,23 +81,19 @@ class TimerHook(FunctionHook):
         self.call_history: list[tuple[str, str, float]] = []
         self._started: list[float] = []
 
-    def forward_preprocess(self, function: Function, in_data: tuple[Array, ...]) -> None:
+    def forward_preprocess(self, function: Function, in_data: Arrays) -> None:
         self._started.append(perf_counter())
 
-    def forward_postprocess(self, function: Function, in_data: tuple[Array, ...]) -> None:
+    def forward_postprocess(self, function: Function, in_data: Arrays) -> None:
         self._stop(function, "forward", function.out_data)
 
-    def backward_preprocess(
-        self, function: Function, in_data: tuple[Array, ...], out_grad: tuple[Array | None, ...]
-    ) -> None:
+    def backward_preprocess(self, function: Function, in_data: Arrays, out_grad: MaybeArrays) -> None:
         self._started.append(perf_counter())
 
-    def backward_postprocess(
-        self, function: Function, in_data: tuple[Array, ...], out_grad: tuple[Array | None, ...]
-    ) -> None:
+    def backward_postprocess(self, function: Function, in_data: Arrays, out_grad: MaybeArrays) -> None:
         self._stop(function, "backward", in_data)
 
-    def _stop(self, function: Function, direction: str, arrays: tuple[Array, ...]) -> None:
+    def _stop(self, function: Function, direction: str, arrays: Arrays) -> None:
         for array in arrays:
             finish(device_of(array))
         self.call_history.append((function.label, direction, perf_counter() - self._started.pop()))
@@ -128,15 +121,13 @@ class PrintHook(FunctionHook):
     def __init__(self, file: TextIO | None = None) -> None:
         self._file = file
 
-    def forward_postprocess(self, function: Function, in_data: tuple[Array, ...]) -> None:
+    def forward_postprocess(self, function: Function, in_data: Arrays) -> None:
         self._print(function.label, in_data, function.out_data)
 
-    def backward_result(
-        self, function: Function, in_data: tuple[Array, ...], in_grad: tuple[Array | None, ...]
-    ) -> None:
+    def backward_result(self, function: Function, in_data: Arrays, in_grad: MaybeArrays) -> None:
         self._print(f"{function.label} backward", in_data, in_grad)
 
-    def _print(self, what: str, read: tuple[Array | None, ...], given: tuple[Array | None, ...]) -> None:
+    def _print(self, what: str, read: MaybeArrays, given: MaybeArrays) -> None:
         sides = [", ".join("None" if array is None else described(array) for array in side) for side in (read, given)]
         print(f"{what}: {' -> '.join(sides)}", file=self._file or sys.stdout)
 
@@ -155,17 +146,13 @@ class NaNGuard(FunctionHook):
     def __init__(self, infinite: bool = True) -> None:
         self._infinite = infinite
 
-    def forward_postprocess(self, function: Function, in_data: tuple[Array, ...]) -> None:
+    def forward_postprocess(self, function: Function, in_data: Arrays) -> None:
         self._check(function, "output", function.out_data, in_data)
 
-    def backward_preprocess(
-        self, function: Function, in_data: tuple[Array, ...], out_grad: tuple[Array | None, ...]
-    ) -> None:
+    def backward_preprocess(self, function: Function, in_data: Arrays, out_grad: MaybeArrays) -> None:
         self._out_grad = out_grad
 
-    def backward_result(
-        self, function: Function, in_data: tuple[Array, ...], in_grad: tuple[Array | None, ...]
-    ) -> None:
+    def backward_result(self, function: Function, in_data: Arrays, in_grad: MaybeArrays) -> None:
         self._check(function, "gradient of input", in_grad, (*in_data, *self._out_grad))
 
     def _check(self, function: Function, what: str, given: tuple[Any, ...], read: tuple[Any, ...]) -> None:

@@ -26,9 +26,32 @@ QUIET: dict[str, Any] = {"all": "ignore"}
 
 
 def backward(
-    root: Variable, gradient: Any, retain_grad: bool, schedule: str, create_graph: bool, share_grads: bool
+    root: Variable,
+    gradient: Any = None,
+    retain_grad: bool = False,
+    schedule: str = "rank",
+    create_graph: bool = False,
+    share_grads: bool = False,
 ) -> Sharing | None:
-    """See `Variable.backward`."""
+    """Compute the gradients of this Variable with regard to every leaf that it depends on, and add them to theirs.
+
+    Args:
+        gradient: where to start: an array of the shape and dtype of ``data``. None: the gradient that was set here
+            by hand, else 1 where there is one element.
+        retain_grad: whether the Variables on the way keep their gradients too; else theirs are dropped.
+        schedule: in which order functions are run backward: ``"rank"``, see `gradviz.eager.rank`, or ``"tape"``,
+            see `gradviz.eager.tape`. The gradients are the same.
+        create_graph: whether gradients are Variables that can be differentiated again.
+        share_grads: whether the gradients on the way, of a tape, take turns in shared buffers.
+
+    Returns:
+        What sharing has saved, with `share_grads`.
+
+    Raises:
+        GradientError: ``missing_output_gradient`` where there is nothing to start with, ``bad_gradient`` for a
+            gradient of another shape, dtype or device, ``no_gradient_rule``, ``rule_failed``, ``cycle``,
+            ``bad_argument`` for an unknown schedule. Every gradient is then as it was.
+    """
     if not isinstance(schedule, str) or schedule not in SCHEDULES:
         raise bad_schedule(schedule, SCHEDULES)
     if share_grads and schedule != "tape":

@@ -22,7 +22,7 @@ from ..program import Device, Operator, RunError
 
 CPU = Device()
 
-_freeze: Any = np.ndarray.setflags
+freeze: Any = np.ndarray.setflags
 """Called with False it makes an array read-only; by position, which numpy takes faster than by name."""
 
 
@@ -104,10 +104,10 @@ def guarded(array: Array) -> Array:
     """
     if type(array) is not np.ndarray or is_guarded(array):
         return array
-    _freeze(array, False)
+    freeze(array, False)
     owner = array.base
     while isinstance(owner, np.ndarray):
-        _freeze(owner, False)
+        freeze(owner, False)
         owner = owner.base
     return array.view()
 

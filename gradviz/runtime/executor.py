@@ -14,15 +14,12 @@ from ..operators.scopes import ScopeStack
 from ..program import GradvizError, Operator, RunError
 from ..program.control_flow import local_to, scopes_of, within
 from ..program.errors import get_close_matches, shorten
-from .devices import is_on_gpu
+from .devices import freeze, is_on_gpu
 from .nested import Nested, Runner, Step, Values
 from .store import share
 
 UNKNOWN = None
 """What is known of a blob whose shape only running tells."""
-
-_freeze: Any = np.ndarray.setflags
-"""Called with False it makes an array read-only; by position, which numpy takes faster than by name."""
 
 
 def execute(steps: Sequence[Step], values: MutableMapping[str, Array]) -> None:
@@ -32,7 +29,7 @@ def execute(steps: Sequence[Step], values: MutableMapping[str, Array]) -> None:
 
 
 def _execute(steps: Sequence[Step], values: Values) -> None:
-    array_type, freeze = np.ndarray, _freeze
+    array_type = np.ndarray
     for step in steps:
         kernel, op, _, inputs, output, _, _, _, _ = step
         try:
@@ -100,7 +97,7 @@ def _store(result: Any, step: Step, values: Values) -> None:
         raise _failed(step, values, f"returned {len(result)} arrays for {len(outputs)} outputs")
     for name, array in zip(outputs, result, strict=True):
         if type(array) is np.ndarray:
-            _freeze(array, False)
+            freeze(array, False)
         else:
             array = _as_array(array, step, values)
         values[name] = array
@@ -112,7 +109,7 @@ def _as_array(value: Any, step: Step, values: Mapping[str, Array]) -> Array:
         return value
     if isinstance(value, np.generic | np.ndarray):
         array = np.asarray(value)
-        _freeze(array, False)
+        freeze(array, False)
         return array
     raise _failed(step, values, f"returned {type(value).__name__} {value!r} instead of an array")
 

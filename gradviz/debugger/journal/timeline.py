@@ -15,14 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...program.events import (
+    KINDS,
     Accumulated,
-    AnyEvent,
     Completed,
     EnteredSubnet,
     Event,
@@ -38,7 +37,7 @@ NOWHERE = -1
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-_CODES: dict[type, int] = {kind: code for code, kind in enumerate(get_args(AnyEvent))}
+_CODES: dict[type, int] = {kind: code for code, kind in enumerate(KINDS)}
 _ENTERED, _LEFT, _RAN, _COMPLETED = (_CODES[kind] for kind in (EnteredSubnet, LeftSubnet, Ran, Completed))
 _GOES_ON = np.zeros(len(_CODES), bool)
 _GOES_ON[[_CODES[kind] for kind in (RuleApplied, InputChecked, GeneratorAdded, Accumulated, LeftSubnet)]] = True

@@ -1,23 +1,33 @@
 """A backward pass by the rank schedule that notes what it does: the schedule itself, not another one like it.
 
 A note costs little: who waits in the heap, names, events and words follow from the notes, and are made when somebody
-looks at the recording.
+looks at the recording. What has run is then told as operators on blobs with names.
+
+Names of gradients are as in a generated pass, where they are known at once: the first gradient that an operator writes
+for x is x_grad, the next ones _x_grad_autosplit_0, _1, ...; their sum is x_grad again, another version of it. A
+gradient that passes through a function keeps its name.
 """
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ...gradient.rules import ask_rule
 from ...operators.registry import Array
+from ...program import Gradient, GradientSlice, Operator
+from ...program.operator import parts_of
 from ...runtime.devices import copied, device_of
 from ...runtime.watched import Limits, interrupted
 from .. import gradients
 from ..call import OperatorFunction
 from ..function import Function
-from ..plan import Plan, Step, timed
+from ..gradients import Rows, dense
+from ..plan import Answer, Plan, Step, timed
 from ..rank import Pass
 from ..variable import Variable
-from .log import NotedChange
+from .log import NotedChange, RankNames
 
 
 class Visit:
@@ -146,3 +156,179 @@ class WatchedPass(Pass):
         total = gradients.add(before, gradient)
         self._sums.append(Sum(before, gradient, total, perf_counter() - start))
         return total
+
+
+Outcome = tuple[Sequence[Array], float | None]
+"""What an operator has made, and in how many seconds; None: not known."""
+
+
+class Named(NamedTuple):
+    """The answer for one function.
+
+    Attributes:
+        operators: what was run, in order.
+        g_input: the gradient of each input, None where there is none.
+        makers: for each input the place among the operators of what wrote its gradient, None where it passed through.
+    """
+
+    operators: list[Operator]
+    g_input: list[Gradient | None]
+    makers: list[int | None]
+
+
+def named_answer(op: Operator, g_output: Sequence[str | None], plan: Plan, names: RankNames) -> Named:
+    """The steps of `plan`, by which `op` is run backward, with names for what they make.
+
+    A plan numbers its values: inputs, outputs, gradients of the outputs, then what each step makes.
+    """
+    blobs: list[Any] = [*op.inputs, *op.outputs, *g_output]
+    given = len(blobs)
+    wanted = _names_wanted(op, plan.answers, given, names)
+    made: list[Operator] = []
+    writer: dict[int, int] = {}
+    for place, step in enumerate(plan.steps):
+        writes: list[str] = []
+        for name in step.op.outputs[: step.outputs]:
+            number = len(blobs) + len(writes)
+            writer[number] = place
+            writes.append(wanted.get(number) or names.fresh(f"_{op.outputs[0]}{'' if name[0] == '_' else '_'}{name}"))
+        known = step.op
+        made.append(
+            Operator(known.type, list(step.pick(blobs)), writes, known.args, known.device, "", known.is_gradient)
+        )
+        blobs += writes
+    g_input: list[Gradient | None] = []
+    makers: list[int | None] = []
+    for answer in plan.answers:
+        if answer is None:
+            g_input.append(None)
+            makers.append(None)
+        elif isinstance(answer, int):
+            g_input.append(blobs[answer])
+            makers.append(writer.get(answer))
+        else:
+            g_input.append(GradientSlice(blobs[answer[0]], blobs[answer[1]]))
+            makers.append(writer.get(answer[1]))
+    return Named(made, g_input, makers)
+
+
+def _names_wanted(op: Operator, answers: Sequence[Answer], given: int, names: RankNames) -> dict[int, str]:
+    """The names of the values that are the gradients of inputs, as far as steps make them."""
+    wanted: dict[int, str] = {}
+    for blob, answer in zip(op.inputs, answers, strict=True):
+        if isinstance(answer, int):
+            if answer >= given and answer not in wanted:
+                wanted[answer] = names.written(blob)
+        elif answer is not None:
+            indices, values = answer
+            if indices >= given and values >= given:
+                made = names.written_slice(blob)
+                wanted[indices], wanted[values] = made.indices, made.values
+            elif values >= given:
+                wanted[values] = names.written_slice(blob).values
+    return wanted
+
+
+class Converted(NamedTuple):
+    """An operator that the engine added behind those of a rule, and what it made."""
+
+    op: Operator
+    outputs: tuple[Array, ...]
+
+
+def conversions(
+    named: Named, plan: Plan, values: Sequence[Any], gxs: Sequence[Any], names: RankNames
+) -> list[Converted]:
+    """What was done to the answers of a plan before they were handed on; `named` then has the names of the results.
+
+    A gradient is cast to the dtype of its input, and the rows of a sparse one lie along one axis.
+
+    Args:
+        values: those that the plan numbers.
+        gxs: what was handed on.
+    """
+    made: list[Converted] = []
+    for at, (answer, gx) in enumerate(zip(plan.answers, gxs, strict=True)):
+        gradient = named.g_input[at]
+        if isinstance(answer, int):
+            if gx is values[answer]:
+                continue
+            name = names.fresh(f"{gradient}_cast")
+            op = Operator("Cast", [str(gradient)], [name], {"to": str(gx.dtype)}, is_gradient=True)
+            made.append(Converted(op, (gx,)))
+            named.g_input[at] = name
+        elif answer is not None and isinstance(gradient, GradientSlice) and gx.indices is not values[answer[0]]:
+            made += _flattened(gradient, gx, values[answer[1]], names)
+            named.g_input[at] = GradientSlice(made[-2].op.outputs[0], made[-1].op.outputs[0])
+        else:
+            continue
+        named.makers[at] = len(named.operators) + len(made) - 1
+    return made
+
+
+def _flattened(gradient: GradientSlice, rows: Rows, before: Array, names: RankNames) -> list[Converted]:
+    indices, values = (names.fresh(f"{name}_rows") for name in (gradient.indices, gradient.values))
+    shape = [-1, *rows.values.shape[1:]]
+    old = names.fresh(f"{values}_shape")
+    return [
+        Converted(Operator("FlattenToVec", [gradient.indices], [indices], is_gradient=True), (rows.indices,)),
+        Converted(
+            Operator("Reshape", [gradient.values], [values, old], {"shape": shape}, is_gradient=True),
+            (rows.values, np.array(before.shape)),
+        ),
+    ]
+
+
+def own_answer(op: Operator, index: int, g_output: Sequence[str | None], visit: Visit, names: RankNames) -> Named:
+    """The answer of a function that is one operator of its own, which writes the gradients that it has given."""
+    assert visit.gxs is not None
+    (asked,) = ask_rule(op, index, list(g_output)).operators
+    g_input: list[Gradient | None] = [
+        None if gx is None else names.written(blob) for blob, gx in zip(op.inputs, visit.gxs, strict=True)
+    ]
+    present = [at for at, gradient in enumerate(g_input) if gradient is not None]
+    args = {**asked.args, "wanted": present} if "wanted" in asked.args else asked.args
+    made = Operator(asked.type, asked.inputs, [str(g_input[at]) for at in present], args, asked.device, "", True)
+    return Named([made], g_input, [None if gradient is None else 0 for gradient in g_input])
+
+
+def added_up(
+    blob: str, one: Gradient, other: Gradient, sum: Sum, names: RankNames
+) -> tuple[list[Operator], list[Outcome], Gradient]:
+    """The operators that add two gradients of a blob, what they made, and the name of the sum."""
+    if isinstance(one, GradientSlice) and isinstance(other, GradientSlice):
+        return _joined(blob, one, other, sum, names)
+    operators: list[Operator] = []
+    runs: list[Outcome] = []
+    terms: list[str] = []
+    for name, value, like in ((one, sum.before, sum.gradient), (other, sum.gradient, sum.before)):
+        if isinstance(name, GradientSlice):
+            operators.append(densifying(blob, name, names))
+            runs.append(((dense(value, like.shape),), None))
+            name = operators[-1].outputs[0]
+        terms.append(name)
+    made = names.total(blob)
+    operators.append(Operator("Sum", terms, [made], is_gradient=True))
+    runs.append(((sum.total,), sum.seconds))
+    return operators, runs, made
+
+
+def densifying(blob: str, gradient: GradientSlice, names: RankNames) -> Operator:
+    """The operator that makes a sparse gradient of a blob dense."""
+    made = names.fresh(f"{names.total(blob)}_dense")
+    return Operator("SparseToDense", [gradient.indices, gradient.values, blob], [made], is_gradient=True)
+
+
+def _joined(
+    blob: str, one: GradientSlice, other: GradientSlice, sum: Sum, names: RankNames
+) -> tuple[list[Operator], list[Outcome], Gradient]:
+    """Sparse gradients are added by laying their rows one after the other."""
+    name = names.joined(blob)
+    operators: list[Operator] = []
+    runs: list[Outcome] = []
+    sizes = np.array([len(sum.before.indices), len(sum.gradient.indices)], np.int32)
+    for a, b, made, array in zip(parts_of(one), parts_of(other), parts_of(name), sum.total, strict=True):
+        split = names.fresh(f"{made}_split")
+        operators.append(Operator("Concat", [a, b], [made, split], {"axis": 0}, is_gradient=True))
+        runs.append(((array, sizes), sum.seconds / 2))
+    return operators, runs, name

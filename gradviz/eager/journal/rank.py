@@ -28,8 +28,7 @@ from ...runtime.store import Store
 from ..expression import Expression
 from ..function import Function
 from .log import Log, failed, is_python, shown, unwanted
-from .naming import Named, Outcome, added_up, conversions, densifying, named_answer, own_answer
-from .notes import Notes, Visit
+from .notes import Named, Notes, Outcome, Visit, added_up, conversions, densifying, named_answer, own_answer
 
 MOST_CONTRIBUTIONS = 8
 """An accumulation lists so many terms; then those added before are one: thousands of readers would list millions."""
