@@ -164,7 +164,7 @@ function checkGroups(trace: Trace): void {
 }
 
 const FORMAT: Trace["format"] = "gradviz-trace";
-const VERSION: Trace["version"] = 1;
+const VERSION: Trace["version"] = 2;
 
 /**
  * Reads a trace document from JSON text that may come from anywhere.
@@ -202,6 +202,9 @@ function checkFormat(document: Record<string, unknown>): void {
     throw new Error(`this is not a gradviz trace: its "format" is ${JSON.stringify(document["format"]) ?? "missing"}, not "${FORMAT}"`);
   }
   const version = whole(0)(document["version"], "version");
+  if (version === VERSION && typeof document["packed"] === "string") {
+    throw new Error(`the recording of ${JSON.stringify(document["name"])} is too large to be shown without Python: gradviz.load("…") in a notebook or a script reads this file`);
+  }
   if (version === VERSION) return;
   const wayOut = version > VERSION ? "update gradviz" : "record it again with this gradviz";
   throw new Error(`this is a gradviz trace of version ${version}; this gradviz reads version ${VERSION}: ${wayOut}`);

@@ -29,7 +29,7 @@ test("a trace is read as it was written", () => {
 });
 
 test("a newer version is refused with the way out", () => {
-  refusal((d) => (d["version"] = 2), /^this is a gradviz trace of version 2; this gradviz reads version 1: update gradviz$/);
+  refusal((d) => (d["version"] = 3), /^this is a gradviz trace of version 3; this gradviz reads version 2: update gradviz$/);
 });
 
 test("what is no blob version, or comes and goes, is refused", () => {
@@ -43,7 +43,11 @@ test("an event in a net that was not entered is refused", () => {
 });
 
 test("an older version is refused with the way out", () => {
-  refusal((d) => (d["version"] = 0), /version 0; this gradviz reads version 1: record it again/);
+  refusal((d) => (d["version"] = 0), /version 0; this gradviz reads version 2: record it again/);
+});
+
+test("a packed recording is refused with the way out", () => {
+  refusal((d) => (d["packed"] = "eJw="), /^the recording of "residual" is too large to be shown without Python: gradviz\.load/);
 });
 
 test("other JSON is no trace", () => {
