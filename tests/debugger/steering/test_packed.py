@@ -1,0 +1,139 @@
+"""Recordings that are saved packed: they step and answer as what was recorded, without its arrays."""
+
+import base64
+import json
+import zlib
+
+import numpy as np
+import pytest
+
+import gradviz
+import gradviz.functions as F
+from gradviz import Variable, Workspace
+from gradviz.debugger.document import TraceError
+from gradviz.debugger.steering import CursorError
+from tests.debugger import loops
+from tests.debugger.answers import nets
+
+QUESTIONS = ("ledger", "versions", "why_none", "provenance", "paths")
+
+
+def looped():
+    net, *_ = loops.recurrent()
+    return gradviz.debug(net, ["loss"], workspace=loops.fed(3))
+
+
+def by(schedule):
+    x, w = (Variable(np.linspace(-1, 1, 6).reshape(2, 3), name=name) for name in "xw")
+    return gradviz.debug(F.sum(F.tanh(x) * w + x), schedule=schedule)
+
+
+def unrun():
+    net = gradviz.Net("unrun")
+    net.Tanh("x", "y")
+    return gradviz.debug(net, ["y"], workspace=Workspace())
+
+
+RECORDINGS = {
+    "a net": nets.diamond,
+    "what stops": nets.overwritten,
+    "a loop": looped,
+    "by rank": lambda: by("rank"),
+    "by tape": lambda: by("tape"),
+    "what cannot be run": unrun,
+}
+
+
+@pytest.fixture(params=RECORDINGS)
+def session(request):
+    return RECORDINGS[request.param]()
+
+
+@pytest.fixture
+def saved(session, tmp_path, monkeypatch):
+    monkeypatch.setattr("gradviz.session.MOST_EVENTS", 0)
+    session.save(tmp_path / "large.gradviz.json")
+    return tmp_path / "large.gradviz.json"
+
+
+def said(question, *args):
+    try:
+        return str(question(*args))
+    except gradviz.GradvizError as error:
+        return f"{type(error).__name__} {error.kind}"
+
+
+def test_every_event_is_there_and_told_in_the_same_words(session, saved):
+    loaded = gradviz.load(saved)
+    assert list(loaded.events) == list(session.events)
+    for position in range(len(session) + 1):
+        session.move_to(position)
+        loaded.move_to(position)
+        assert loaded.narration == session.narration
+        assert loaded.path == session.path
+        assert str(loaded).partition(" at ")[2] == str(session).partition(" at ")[2]
+
+
+def test_verbs_lead_to_the_same_positions(session, saved):
+    loaded = gradviz.load(saved)
+    for position in range(len(session) + 1):
+        for verb in ("over", "back_over", "into", "out"):
+            session.move_to(position)
+            loaded.move_to(position)
+            getattr(session, verb)()
+            getattr(loaded, verb)()
+            assert loaded.position == session.position, (verb, position)
+
+
+def test_questions_are_answered_as_before(session, saved):
+    loaded = gradviz.load(saved)
+    session.finish()
+    loaded.finish()
+    blobs = {name for op in session.net.ops for name in (*op.inputs, *op.outputs)}
+    for blob in sorted(blobs):
+        for question in ("ledger", "versions", "why_none"):
+            assert said(getattr(loaded, question), blob) == said(getattr(session, question), blob), (question, blob)
+
+
+def test_arrays_are_not_there(session, saved):
+    loaded = gradviz.load(saved)
+    with pytest.raises(CursorError) as caught:
+        loaded.value("x")
+    assert caught.value.kind == "not_computed"
+
+
+def test_it_can_be_looked_at_and_saved_again(session, saved, tmp_path, monkeypatch):
+    loaded = gradviz.load(saved)
+    assert [line.history[-1].outputs for line in loaded.trace().backward] == [
+        line.history[-1].outputs for line in session.trace().backward
+    ]
+    loaded.save(tmp_path / "again.gradviz.json")
+    assert list(gradviz.load(tmp_path / "again.gradviz.json").events) == list(session.events)
+
+
+def test_the_file_is_json_that_says_what_it_is(saved, session):
+    written = json.loads(saved.read_text())
+    assert written["format"] == "gradviz-trace"
+    assert written["name"] == session.name
+    assert set(written) == {"format", "version", "producer", "name", "summary", "packed"}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda packed: packed[:-8],
+        lambda packed: "%" + packed,
+        lambda packed: base64.b64encode(zlib.compress(b"[1, 2]")).decode(),
+        lambda packed: "",
+        lambda packed: base64.b64encode(zlib.compress(zlib.decompress(base64.b64decode(packed))[:-5])).decode(),
+    ],
+)
+def test_what_is_damaged_is_refused(damage, tmp_path, monkeypatch):
+    monkeypatch.setattr("gradviz.session.MOST_EVENTS", 0)
+    path = tmp_path / "large.gradviz.json"
+    nets.diamond().save(path)
+    written = json.loads(path.read_text())
+    path.write_text(json.dumps({**written, "packed": damage(written["packed"])}))
+    with pytest.raises(TraceError) as caught:
+        gradviz.load(path)
+    assert caught.value.kind == "bad_structure"
