@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ...program.events import EnteredSubnet, Failed, LeftSubnet, Ran
 from ..document import Value
-from ..journal import AT_THE_END, NetHalves, NetText, ProgramText, Reading, Recording, Run, Statement
+from ..journal import AT_THE_END, NetHalves, NetText, ProgramText, Reading, Recording, Statement
 from . import narration
 from .run_narration import Passage, entered, left
 from .story import Told
@@ -55,8 +55,8 @@ class Execution:
     def entered(self, event: EnteredSubnet, frame: int) -> tuple[Told, object]:
         """The same of going into a nested net, whose run is number `frame`."""
         run = self._recording.runs[frame]
-        passage = self._passage(run)
-        reads = [key for key in run.net.part(run.is_backward).reads if key in run.values]
+        passage = self._passage(frame)
+        reads = [key for key in run.net.part(run.is_backward).reads if self._values.has(frame, run.net, key)]
         focus = [f"{name}@{version}" for name, version in reads[:MOST_BLOBS]]
         return Told(entered(passage), None, [passage.line], focus, [event.name]), (
             "entered",
@@ -67,7 +67,7 @@ class Execution:
     def left(self, event: LeftSubnet, frame: int) -> tuple[Told, object]:
         """The same of leaving a nested net, whose run is number `frame`."""
         run = self._recording.runs[frame]
-        passage = self._passage(run)
+        passage = self._passage(frame)
         return Told(left(passage), None, [passage.line], [], [event.name]), ("left", run.net.path, run.is_backward)
 
     def failed(self, event: Failed, frame: int | None) -> Told:
@@ -91,9 +91,9 @@ class Execution:
         net = self._recording.nets if frame is None else self._recording.runs[frame].net
         return net, self.statement(frame, position).at(AT_THE_END)
 
-    def _passage(self, run: Run) -> Passage:
-        around = None if run.around is None else self._recording.runs[run.around]
-        return Passage(self._recording, run, self._place(run.around, run.operator)[1], around)
+    def _passage(self, frame: int) -> Passage:
+        run = self._recording.runs[frame]
+        return Passage(self._recording, run, frame, self._place(run.around, run.operator)[1], self._values)
 
 
 def oddities(values: Sequence[Value]) -> tuple[str, ...]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
 
+from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program.events import Deduplicated, EnteredSubnet, Failed, LeftSubnet, Ran
 from ..document import Value
@@ -63,9 +65,26 @@ class MeasuredValues(DocumentValues):
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
 
+    def _values(self, frame: int | None) -> Mapping[Key, Array]:
+        return self._recording.values if frame is None else self._recording.runs[frame].values
+
+    def keys(self, frame: int, net: NetHalves) -> Iterator[Key]:
+        """The blob versions that were computed in a run."""
+        return iter(self._values(frame))
+
+    def has(self, frame: int, net: NetHalves, key: Key) -> bool:
+        """Whether a blob version was computed in a run."""
+        return key in self._values(frame)
+
+    def left_by(self, frame: int | None, net: NetHalves, key: Key) -> int | None:
+        """The number of the run that has left the workspace on top of a stack; None: not known."""
+        stack = self._values(frame).get(key)
+        top = stack.top if isinstance(stack, ScopeStack) else None
+        return None if top is None else self._recording.left_by.get(id(top))
+
     def of(self, frame: int | None, net: NetHalves, key: Key) -> Value | None:
         """What is known of a blob version; None: not computed."""
-        array = (self._recording.values if frame is None else self._recording.runs[frame].values).get(key)
+        array = self._values(frame).get(key)
         if array is None:
             return None
         return of_stack(0, len(array)) if isinstance(array, ScopeStack) else statistics(array)

@@ -5,29 +5,31 @@ Code stands between backticks, blobs with their versions: `x@1`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
-from ...operators.registry import Array
-from ...operators.scopes import ScopeStack
 from ...program.control_flow import take_apart
 from ...program.errors import code, count_of
 from ..journal import Reading, Recording, Run
 from .control_narration import bindings
 from .narration import shortened
+from .values import DocumentValues
 
 
 class Passage(NamedTuple):
     """Going into a run or out of it.
 
     Attributes:
+        frame: the number of `run`.
         line: what runs it.
-        around: the run in which `line` runs; None: the outermost net.
+        values: what is known of the values.
     """
 
     recording: Recording
     run: Run
+    frame: int
     line: Reading
-    around: Run | None
+    values: DocumentValues
 
     @property
     def runner(self) -> str:
@@ -37,11 +39,10 @@ class Passage(NamedTuple):
         of = "" if self.line.of is None else f" #{self.line.of}"
         return f"the gradient of {self.line.op.type}{of}"
 
-    def around_value(self, blob: str) -> Array | ScopeStack | None:
-        """The value, around the run, of a blob version that `line` reads."""
-        written, _, version = blob.rpartition("@")
-        values = self.recording.values if self.around is None else self.around.values
-        return values.get((written, int(version)))
+    @property
+    def names(self) -> Collection[str]:
+        """The blobs of the workspace that the net ran in; of a file, those that have values in it."""
+        return self.run.blobs if self.recording.saved is None else self.values.names(self.frame, self.run.net)
 
 
 def entered(passage: Passage) -> str:
@@ -62,8 +63,9 @@ def _into_do(passage: Passage) -> str:
     if not run.is_backward:
         return f"{line.name} runs its net {net} in a workspace of its own, where {bindings(line, found)}."
     scope = line.inputs[-1]
-    stack = passage.around_value(str(scope))
-    left_by = _left_by(passage.recording, stack)
+    recording = passage.recording
+    around = recording.nets if run.around is None else recording.runs[run.around].net
+    left_by = _left_by(recording, passage.values.left_by(run.around, around, (scope.name, scope.version)))
     return (
         f"{_capital(passage.runner)} takes the workspace that {left_by} left off {code(scope)}, "
         f"and continues in it with the backward pass of {net}: {bindings(line, found)}."
@@ -100,21 +102,21 @@ def _out_of_do(passage: Passage) -> str:
     net, scope = code(run.net.name), code(line.outputs[-1])
     do = take_apart(line.op, 0)
     around = {written.name: str(written) for written in line.outputs}
-    results = [code(around[blob]) for blob in do.outputs if do.inner[blob] in run.blobs]
+    results = [code(around[blob]) for blob in do.outputs if do.inner[blob] in passage.names]
     out = f"{shortened(results)} {'goes' if len(results) == 1 else 'go'} out; " if results else ""
     if run.is_backward:
         return f"The backward pass of {net} ends: {out}its workspace is used up, {scope} is the stack without it."
-    return f"The net {net} ends: {out}its workspace, {count_of(len(run.blobs), 'blob')}, is kept on {scope}."
+    count = "" if passage.recording.saved else f", {count_of(len(passage.names), 'blob')},"
+    return f"The net {net} ends: {out}its workspace{count} is kept on {scope}."
 
 
 def _out_of_condition(passage: Passage) -> str:
     run = passage.run
     blob = passage.line.op.inputs[0]
-    versions = [version for known, version in run.values if known == blob]
-    value = run.values[blob, max(versions)] if versions else None
+    value = passage.values.last(passage.frame, run.net, blob)
     if value is None or value.size != 1:
         return f"The condition {code(blob)} is there."
-    if bool(value):
+    if value.preview[0][0]:
         return f"{code(blob)} is true: {_rounds(run)}."
     return f"{code(blob)} is false: {passage.runner} ends after {count_of(run.iteration or 0, 'iteration')}."
 
@@ -136,10 +138,8 @@ def _out_of_branch(passage: Passage) -> str:
     return f"The {what}{run.net.argument} {code(run.net.name)} ends."
 
 
-def _left_by(recording: Recording, stack: Array | ScopeStack | None) -> str:
-    """Who left the workspace on top of a stack: ``iteration 3 of While #2``, ``Do #4``, ``Do #0 in iteration 3``."""
-    top = stack.top if isinstance(stack, ScopeStack) else None
-    number = recording.left_by.get(id(top)) if top is not None else None
+def _left_by(recording: Recording, number: int | None) -> str:
+    """Who left a workspace in a run: ``iteration 3 of While #2``, ``Do #4``, ``Do #0 in iteration 3``."""
     if number is None:
         return "an earlier run"
     run = recording.runs[number]

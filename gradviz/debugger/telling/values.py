@@ -47,6 +47,28 @@ class DocumentValues:
         number = numbers[slot] if slot is not None and slot < len(numbers) else None
         return None if number is None else self.arrays[number]
 
+    def has(self, frame: int, net: NetHalves, key: Key) -> bool:
+        """Whether a blob version was computed in a run of `net`."""
+        return self.of(frame, net, key) is not None
+
+    def keys(self, frame: int, net: NetHalves) -> Iterator[Key]:
+        """The blob versions that were computed in a run of `net`."""
+        return (key for key in self.blobs[net.path] if self.has(frame, net, key))
+
+    def names(self, frame: int, net: NetHalves) -> set[str]:
+        """Their names."""
+        return {name for name, _ in self.keys(frame, net)}
+
+    def last(self, frame: int, net: NetHalves, name: str) -> Value | None:
+        """The last version of a blob in a run of `net`; None: not computed."""
+        found = [key for key in self.keys(frame, net) if key[0] == name]
+        return self.of(frame, net, max(found)) if found else None
+
+    def left_by(self, frame: int | None, net: NetHalves, key: Key) -> int | None:
+        """The number of the run that has left the workspace on top of a stack; None: not known."""
+        value = self.of(frame, net, key)
+        return None if value is None or value.stack is None else self.stacks[value.stack].frame
+
 
 def key_of(blob: str) -> Key:
     """A blob version as name and number."""

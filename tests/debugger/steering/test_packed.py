@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import zlib
 
 import numpy as np
@@ -12,6 +13,7 @@ import gradviz.functions as F
 from gradviz import Variable, Workspace
 from gradviz.debugger.document import TraceError
 from gradviz.debugger.steering import CursorError
+from gradviz.program.events import to_dict
 from tests.debugger import loops
 from tests.debugger.answers import nets
 
@@ -19,8 +21,11 @@ QUESTIONS = ("ledger", "versions", "why_none", "provenance", "paths")
 
 
 def looped():
-    net, *_ = loops.recurrent()
-    return gradviz.debug(net, ["loss"], workspace=loops.fed(3))
+    return gradviz.debug(loops.recurrent(), ["h"], workspace=loops.fed(3))
+
+
+def gated():
+    return gradviz.debug(loops.gated(), ["h"], workspace=loops.fed(3))
 
 
 def by(schedule):
@@ -38,6 +43,7 @@ RECORDINGS = {
     "a net": nets.diamond,
     "what stops": nets.overwritten,
     "a loop": looped,
+    "branches in a loop": gated,
     "by rank": lambda: by("rank"),
     "by tape": lambda: by("tape"),
     "what cannot be run": unrun,
@@ -65,13 +71,14 @@ def said(question, *args):
 
 def test_every_event_is_there_and_told_in_the_same_words(session, saved):
     loaded = gradviz.load(saved)
-    assert list(loaded.events) == list(session.events)
+    assert list(map(to_dict, loaded.events)) == list(map(to_dict, session.events))
     for position in range(len(session) + 1):
         session.move_to(position)
         loaded.move_to(position)
-        assert loaded.narration == session.narration
+        # How much a workspace held, but for what was computed, is not in the file.
+        assert loaded.narration == re.sub(r"its workspace, \d+ blobs?,", "its workspace", session.narration)
         assert loaded.path == session.path
-        assert str(loaded).partition(" at ")[2] == str(session).partition(" at ")[2]
+        assert str(loaded).splitlines()[2:] == str(session).splitlines()[2:]
 
 
 def test_verbs_lead_to_the_same_positions(session, saved):
@@ -108,7 +115,8 @@ def test_it_can_be_looked_at_and_saved_again(session, saved, tmp_path, monkeypat
         line.history[-1].outputs for line in session.trace().backward
     ]
     loaded.save(tmp_path / "again.gradviz.json")
-    assert list(gradviz.load(tmp_path / "again.gradviz.json").events) == list(session.events)
+    again = gradviz.load(tmp_path / "again.gradviz.json")
+    assert list(map(to_dict, again.events)) == list(map(to_dict, session.events))
 
 
 def test_the_file_is_json_that_says_what_it_is(saved, session):
