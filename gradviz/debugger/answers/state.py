@@ -187,7 +187,8 @@ def answer(here: NetView, pace: Pace) -> StateView:
     """The state of the net that we are in."""
     position = here.position
     state = state_at(here, position, pace)
-    before = state_at(here, position - 1, pace) if position else None
+    last = here.recorded.events[position - 1] if position else None
+    before = state_at(here, position - 1, pace) if isinstance(last, CHANGING) else None
     return StateView(
         position=position,
         net="/".join(here.net.path),
@@ -201,6 +202,10 @@ def answer(here: NetView, pace: Pace) -> StateView:
         changed=[] if before is None else list(changes(before, state)),
         schedule=schedule_at(here.recorded, position),
     )
+
+
+CHANGING = (Played, Seeded, RuleApplied, GeneratorAdded, Accumulated, Deduplicated)
+"""Events that change the state."""
 
 
 class Generator(msgspec.Struct, frozen=True):
@@ -323,8 +328,9 @@ def state_at(view: NetView, position: int, pace: Pace) -> State:
     is_do = owner is not None and owner.op.type == "Do"
     initial = sorted(name for name in view.net.writings if view.leaves(name)) if is_do else ()
     state = State(view.net, view.skip, initial, set(_unused(view)))
+    path = view.net.path
     for at, event in enumerate(pace.over(view.recorded.events[:position]), 1):
-        if event.path == view.net.path:
+        if type(event) in CHANGING and event.path == path:
             state.add(event, at)
     state.position = position
     return state
