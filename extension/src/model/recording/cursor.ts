@@ -9,11 +9,8 @@ import { behind, memoized } from "./lookup";
 
 const NOWHERE = -1;
 
-
 /** The places of a trace. */
-export const placesOf = memoized(find);
-
-function find(trace: Trace) {
+export const placesOf = memoized((trace) => {
   const count = trace.events.length;
   const places = {
     /** Event -> the event that ends what it begins. */
@@ -52,7 +49,7 @@ function find(trace: Trace) {
   places.first = trace.events.map(({ group }) => first.get(group) ?? 0);
   places.last = trace.events.map(({ group }) => last.get(group) ?? 0);
   return places;
-}
+});
 
 /** The number that an array has for an event that there is. */
 const of = (numbers: ArrayLike<number>, event: number): number => numbers[event] ?? 0;
@@ -252,11 +249,11 @@ export function linesMade(lines: readonly Line[]): { all: number; by(position: n
   return { all: made.length, by: (position) => behind(made, position) };
 }
 
-/** Tells which lines can look different after a move, by their ids; `from` is null before anything was shown. */
-type Touched = (from: number | null, to: number) => Set<string>;
-
-/** A step touches few of the lines: views that look only at these stay quick in long programs. */
-export function touchedLines(trace: Trace): Touched {
+/**
+ * Tells which lines can look different after a move, by their ids; `from` is null before anything was shown. A step touches
+ * few of the lines: views that look only at these stay quick in long programs.
+ */
+export function touchedLines(trace: Trace): (from: number | null, to: number) => Set<string> {
   const changes: string[][] = [];
   const lines = allLines(trace);
   for (const line of lines) {

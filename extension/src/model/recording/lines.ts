@@ -73,15 +73,12 @@ export interface Group {
   mades: number[];
 }
 
-interface Groups {
-  byId: Map<string, Group>;
-  /** The innermost group that holds a line. */
-  of: Map<string, Group>;
-}
+type Groups = ReturnType<typeof groupsOf>;
 
-export const groupsOf = memoized((trace): Groups => {
+export const groupsOf = memoized((trace) => {
   const lines = linesById(trace);
   const byId = new Map<string, Group>();
+  /** The innermost group that holds a line. */
   const of = new Map<string, Group>();
   for (const { id, around, lines: own } of trace.graph.groups) {
     const group: Group = { id, around: around === null ? null : (byId.get(around) ?? null), forward: [], backward: [], mades: [] };

@@ -4,20 +4,12 @@
 import type { ConditionError } from "../../model/filters/conditions/conditions";
 import { button, element, leave, type Attributes, type Child } from "./dom";
 
-/** How a choice looks: joined like the parts of a switch, or each for itself. */
-type Shape = "gv-segments" | "gv-chips";
-
-interface Face {
-  title?: string;
-  content?: Child[];
-}
-
-/** `choose` hears of a press on a button that is not pressed. */
+/** Joined like the parts of a switch, or each for itself. `choose` hears of a press on a button that is not pressed. */
 export function createChoice<Name extends string>(
-  shape: Shape,
+  shape: "gv-segments" | "gv-chips",
   label: string,
   names: readonly Name[],
-  face: (name: Name) => Face,
+  face: (name: Name) => { title?: string; content?: Child[] },
   choose: (name: Name) => void,
 ) {
   let shown: Name | null = null;

@@ -2,12 +2,6 @@
 
 import type { Marks } from "../../model/schema";
 
-/** A part of the debugger that shows a position. */
-export interface View {
-  element: HTMLElement;
-  show(position: number): void;
-}
-
 export interface Navigation {
   /** Moves to a position and tells the host. */
   go(position: number): void;

@@ -9,19 +9,12 @@ import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
 import type { Level } from "./drawing/levels";
 import type { Drawing, Source } from "./drawing/svg";
-import { labelled, type Labels } from "./labels";
-import { createMarking, type Marking } from "./marking";
+import { labelled } from "./labels";
+import { createMarking } from "./marking";
 import { createViewport } from "./viewport";
 
 /** Clusters within clusters. */
-export interface Tree {
-  /** The cluster that one lies in; null for one of the outermost net. */
-  around(cluster: string): string | null;
-  /** The cluster that shows a nested net; null where the drawing does not show it. */
-  showing(net: string): string | null;
-  /** The clusters that are all of what one shows: who opens it wants to see what is in them. */
-  alone(cluster: string): string[];
-}
+export type Tree = Pick<ReturnType<typeof clustersOf>, "around" | "showing" | "alone">;
 
 /** The clusters of a drawing, whichever of its parts have been read by now. */
 export function clustersOf(trace: Trace, source: Source) {
@@ -41,11 +34,13 @@ export function clustersOf(trace: Trace, source: Source) {
     return subnet?.owner ?? subnet?.backward_owner ?? null;
   }
 
+  /** The cluster that shows a nested net; null where the drawing does not show it. */
   function showing(net: string): string | null {
     const owner = ownerOf(net);
     return (owner !== null && levelOf(owner)?.plan.nets.get(net)) || null;
   }
 
+  /** The cluster that one lies in; null for one of the outermost net. */
   function around(cluster: string): string | null {
     const group = groups.byId.get(cluster);
     if (!group) return levelOf(cluster)?.plan.clusters.get(cluster)?.around ?? holding(cluster);
@@ -65,6 +60,7 @@ export function clustersOf(trace: Trace, source: Source) {
     return groupOfNode(groups, node)?.id ?? nets.map(showing).find((cluster) => cluster !== null) ?? undefined;
   }
 
+  /** The clusters that are all of what one shows: who opens it wants to see what is in them. */
   const alone = (cluster: string): string[] => levelOf(cluster)?.plan.clusters.get(cluster)?.alone ?? [];
   return { around, showing, alone, opened, holding };
 }
@@ -134,8 +130,6 @@ export function createOpening(tree: Tree) {
     },
   };
 }
-
-export type Toggles = ReturnType<typeof dressToggles>;
 
 /**
  * Makes the marks of a drawing act. `opened` gives the cluster that a node opens, undefined for none; `toggle` gets the
@@ -209,13 +203,6 @@ function centre(mark: Element): string {
   return `${middle(0)} ${middle(1)}`;
 }
 
-interface Picture extends Pick<Drawing, "svg" | "parts"> {
-  marking: Marking;
-  toggles: Toggles;
-  /** What the wires carry; null where nobody asked for it. */
-  labels: Labels | null;
-}
-
 export type Canvas = ReturnType<typeof createCanvas>;
 
 export function createCanvas(trace: Trace, source: Source, navigation: Navigation) {
@@ -234,7 +221,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
   const note = element("div", { class: "gv-placeless gv-note", hidden: true });
   const viewport = createViewport(scroller, picture);
 
-  function draw(): Picture {
+  function draw() {
     const open = kept ? new Set([...opening.open, ...kept]) : opening.open;
     const drawing = source.draw(open, kept);
     const marking = createMarking(trace, drawing);
@@ -249,6 +236,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
       const group = event.target instanceof Element ? event.target.closest("g.node") : null;
       navigation.select((group && marking.byElement.get(group)) ?? null);
     });
+    // The labels tell what the wires carry, where somebody asked for it.
     return { svg, parts, marking, toggles, labels: isTaught ? labelled(trace, drawing) : null };
   }
 

@@ -39,17 +39,11 @@ const APART = 2;
 /** Between wires that enter one node. */
 const ENTRY = 11;
 
-/** What labels must not cover. */
-export interface Scene {
-  nodes: Map<string, Box>;
-  boxes: Box[];
-  paths: Point[][];
-  /** The left edge of all. */
-  left: number;
-}
+type Scene = ReturnType<typeof measured>;
 
-export function measured(byId: Map<string, SVGElement>): Scene {
-  const scene: Scene = { nodes: new Map(), boxes: [], paths: [], left: 0 };
+/** What labels must not cover, and the left edge of all. */
+export function measured(byId: Map<string, SVGElement>) {
+  const scene = { nodes: new Map<string, Box>(), boxes: [] as Box[], paths: [] as Point[][], left: 0 };
   for (const [id, element] of byId) {
     if (id.startsWith("edge-")) scene.paths.push(pointsOf(pathOf(element)));
     const box = /^(node|lane)-/.test(id) ? boxOf(element) : null;
@@ -245,12 +239,7 @@ const NESTED = 18;
 /** Characters by which a label of several grows longer, while not all of them are computed. */
 const COUNTING = 9;
 
-interface Drawn {
-  group: SVGGElement;
-  texts: { told: SVGTextElement; title: Element; name: Element; value: Element; shown: string }[];
-}
-
-export type Labels = ReturnType<typeof labelled>;
+type Drawn = ReturnType<typeof draw>;
 
 /** Writes labels into a drawing, which becomes wider where it has to. */
 export function labelled(trace: Trace, { svg, byId }: Drawing) {
@@ -329,7 +318,7 @@ function extentIn(trace: Trace): Extent {
   };
 }
 
-function draw(layer: SVGElement, { wires, isTogether, spots }: Planned, chosen: number | null): Drawn {
+function draw(layer: SVGElement, { wires, isTogether, spots }: Planned, chosen: number | null) {
   const group = svgElement("g", { class: chosen === null ? "gv-wire gv-crowded" : "gv-wire" });
   const { x = 0, y = 0, width = 0, isBefore = false, stub = "" } = spots[chosen ?? 0] ?? {};
   if (stub !== "") group.append(svgElement("path", { d: stub, class: "gv-stub" }));

@@ -15,9 +15,7 @@ interface Drawn {
   classes: string;
 }
 
-interface DrawnNode extends Drawn {
-  line: Line;
-}
+type DrawnNode = Drawn & { line: Line };
 
 interface DrawnEdge extends Drawn {
   made: number;
@@ -26,8 +24,6 @@ interface DrawnEdge extends Drawn {
   /** The classes it was drawn with. */
   drawn: string;
 }
-
-export type Marking = ReturnType<typeof createMarking>;
 
 export function createMarking(trace: Trace, drawing: Drawing) {
   const nodes = findNodes(trace, drawing);

@@ -24,11 +24,6 @@ interface Entry {
   maker: Line | undefined;
 }
 
-interface Row {
-  element: HTMLElement;
-  update(): void;
-}
-
 type Column = "index" | "type" | "norm" | "made" | "ran";
 const COLUMNS: [Column | null, string, string][] = [
   ["index", "#", "index"], ["type", "type", "type"], [null, "reads", ""], [null, "writes", ""], [null, "gradient", ""],
@@ -37,7 +32,7 @@ const COLUMNS: [Column | null, string, string][] = [
 
 export function createOperators(trace: Trace, navigation: Navigation) {
   const entries = readEntries(trace);
-  const built = new Map<string, Row>();
+  const built = new Map<string, { element: HTMLElement; update(): void }>();
   let sorted = entries;
   let order: { column: Column; isRising: boolean } = { column: "index", isRising: true };
   let position = 0;

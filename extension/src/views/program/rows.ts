@@ -45,18 +45,11 @@ export function itemsOf(trace: Trace, part: Part, open: ReadonlySet<string>): It
   return items;
 }
 
-export interface Row {
-  line: Line;
-  element: HTMLElement;
-  code: HTMLElement;
-  state: LineState | null;
-  form: number;
-  ran: boolean;
-}
+export type Row = ReturnType<typeof createRow>;
 
 export type LineItem = Extract<Item, { line: Line }>;
 
-export function createRow(trace: Trace, { line, number, nets, depth, at, among }: LineItem, names: ReadonlyMap<string, string>): Row {
+export function createRow(trace: Trace, { line, number, nets, depth, at, among }: LineItem, names: ReadonlyMap<string, string>) {
   const code = element("code");
   const obstacle = isObstacle(trace, line.id) ? trace.obstacle : null;
   const made = element(
@@ -75,7 +68,7 @@ export function createRow(trace: Trace, { line, number, nets, depth, at, among }
     made.append(element("span", { class: "gv-note" }, "cannot be run"));
   }
   if (nets.length > 0) made.append(element("span", { class: "gv-fold", "aria-hidden": "true", title: `Nested nets of ${line.type} (+, −)` }));
-  return { line, element: made, code, state: null, form: -1, ran: false };
+  return { line, element: made, code, state: null as LineState | null, form: -1, ran: false };
 }
 
 /** The title of a nested net, above its lines; `round` is where its run is told. */

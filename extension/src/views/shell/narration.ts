@@ -9,10 +9,10 @@ import { roundText } from "../../model/recording/values";
 import type { EventKind, Trace, TraceEvent } from "../../model/schema";
 import { button, code, element, iconButton, ICONS, marked, rewinding, svgElement, version, type Child } from "../elements/dom";
 import { isSum, labelOf, look, mark } from "../elements/kinds";
-import type { Navigation, View } from "../elements/navigation";
+import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
 
-export function createCrumbs(trace: Trace, navigation: Navigation): View {
+export function createCrumbs(trace: Trace, navigation: Navigation) {
   const way = element("ol", { class: "gv-way" });
   const previous = iconButton("Previous iteration", ICONS.before, navigation.previousIteration, { title: "The same place an iteration before ([)" });
   const next = iconButton("Next iteration", ICONS.behind, navigation.nextIteration, { title: "The same place an iteration on (])" });
@@ -24,14 +24,14 @@ export function createCrumbs(trace: Trace, navigation: Navigation): View {
     const key = open.map((crumb) => `${crumb.entered}`).join();
     if (key === shown && way.childElementCount > 0) return;
     shown = key;
-    const loop = open.map((crumb) => isRound(trace, crumb)).lastIndexOf(true);
+    const loop = open.map(({ frame }) => frame !== null && trace.frames[frame]?.iteration !== null).lastIndexOf(true);
     const items = open.map((crumb, depth) => {
-      const item = element("li", {}, step(label(trace, crumb), `Entered at event ${crumb.entered + 1}`, () => navigation.go(crumb.entered + 1)));
+      const item = element("li", {}, button(() => navigation.go(crumb.entered + 1), { title: `Entered at event ${crumb.entered + 1}` }, label(trace, crumb)));
       if (depth === open.length - 1) item.firstElementChild?.setAttribute("aria-current", "location");
       if (depth === loop) item.append(element("span", { class: "gv-turns" }, previous, next));
       return item;
     });
-    const root = step(trace.name || "net", "The outermost net", () => open[0] && navigation.go(open[0].entered));
+    const root = button(() => open[0] && navigation.go(open[0].entered), { title: "The outermost net" }, trace.name || "net");
     if (open.length === 0) root.setAttribute("aria-current", "location");
     const focused = [previous, next].find((one) => one === document.activeElement);
     way.replaceChildren(element("li", {}, root), ...items);
@@ -39,10 +39,6 @@ export function createCrumbs(trace: Trace, navigation: Navigation): View {
   }
 
   return { element: bar, show };
-}
-
-function isRound(trace: Trace, crumb: Crumb): boolean {
-  return crumb.frame !== null && trace.frames[crumb.frame]?.iteration !== null;
 }
 
 /** "While #2 · iteration 3 of 5", "If #1 · then_net"; "∂" before what runs a backward pass. */
@@ -53,10 +49,6 @@ function label(trace: Trace, { subnet, frame }: Crumb): string {
   const round = roundText(trace, run);
   const what = subnet.argument === "net" ? subnet.name : subnet.argument;
   return `${who} · ${round || what}`;
-}
-
-function step(text: string, title: string, act: () => void): HTMLButtonElement {
-  return button(act, { title }, text);
 }
 
 /** Pixels of a line of text. */
@@ -103,17 +95,13 @@ export function createNarration(trace: Trace) {
 
 function tell(trace: Trace, position: number, kind: HTMLElement, sentence: HTMLElement): void {
   const event = currentEvent(trace, position);
-  if (event) {
-    called(kind, event.kind, labelOf(trace, event));
-    sentence.replaceChildren(...marked(event.narration));
-  } else {
-    if (trace.obstacle) called(kind, "Failed", "Cannot run");
-    else {
-      kind.className = "gv-kind gv-tone-quiet";
-      kind.replaceChildren("Start");
-    }
-    sentence.replaceChildren(...marked(trace.summary || `The net has ${counted(trace.forward.length, "operator")}.`));
+  if (event) called(kind, event.kind, labelOf(trace, event));
+  else if (trace.obstacle) called(kind, "Failed", "Cannot run");
+  else {
+    kind.className = "gv-kind gv-tone-quiet";
+    kind.replaceChildren("Start");
   }
+  sentence.replaceChildren(...marked(event?.narration ?? (trace.summary || `The net has ${counted(trace.forward.length, "operator")}.`)));
 }
 
 /** Gives the word before a sentence the mark and the colour of a kind. */
@@ -170,13 +158,13 @@ function passage(trace: Trace, event: TraceEvent): string {
   return event.detail["argument"] === "loop_net" && round ? roundText(trace, round).replace(/ of .*/, "") : name;
 }
 
-export function createFormula(trace: Trace): View {
+export function createFormula(trace: Trace) {
   const bar = element("div", { class: "gv-formula", role: "group", "aria-label": "Formula", "aria-live": "polite", tabindex: 0 });
   const rewind = rewinding(bar);
   let shown = "";
   return {
     element: bar,
-    show(position) {
+    show(position: number) {
       rewind();
       const formula = stepFormula(trace, position);
       const key = JSON.stringify(formula);

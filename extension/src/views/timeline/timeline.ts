@@ -16,12 +16,6 @@ const SPACING = 9;
 /** The middle of the marks, in pixels from the upper edge. */
 const MIDDLE = 15;
 
-interface Bucket {
-  mark: SVGElement;
-  /** The position of its first event. */
-  from: number;
-}
-
 export function createTimeline(trace: Trace, navigation: Navigation) {
   const length = trace.events.length;
   const weights = Uint8Array.from(trace.events, ({ kind }) => look(kind).weight);
@@ -35,7 +29,7 @@ export function createTimeline(trace: Trace, navigation: Navigation) {
     { class: "gv-timeline", role: "slider", tabindex: 0, "aria-label": "Position", "aria-valuemin": 0, "aria-valuemax": length },
     track,
   );
-  let buckets: Bucket[] = [];
+  let buckets: ReturnType<typeof thin> = [];
   let shown = 0;
   /** How many of the marks have happened. */
   let past = 0;
@@ -79,10 +73,10 @@ export function createTimeline(trace: Trace, navigation: Navigation) {
 }
 
 /** At most `room` marks, each at the pixel `place`; where events share one, it is the weightiest event's, at the place of its own. */
-function thin(trace: Trace, weights: Uint8Array, room: number, place: (position: number) => number): Bucket[] {
+function thin(trace: Trace, weights: Uint8Array, room: number, place: (position: number) => number) {
   const { length } = weights;
   const size = Math.max(1, Math.ceil(length / room));
-  const buckets: Bucket[] = [];
+  const buckets: { mark: SVGElement; from: number }[] = [];
   for (let start = 0; start < length; start += size) {
     let best = start;
     const end = Math.min(start + size, length);
