@@ -1,11 +1,10 @@
 """The trace document: its schema, what makes it hold together, and how it is written and read as JSON."""
 
 from .bounds import MERGED_ROWS, PREVIEW_COLUMNS, PREVIEW_ROWS, TraceError
-from .codec import MOST_EVENTS, decode, decode_with_events, encode, encode_packed
-from .event_details import described
-from .numbers import Contribution, Ledger, Merge, MergedRow, Number, Value, Workspaces, json_safe, number
+from .codec import MOST_EVENTS, as_rows, decode, decode_with_events, described, encode, encode_packed, rows_and_columns
 from .parts import (
     BreakpointEntry,
+    Contribution,
     EventRow,
     Formula,
     Frame,
@@ -13,9 +12,13 @@ from .parts import (
     Graph,
     How,
     Kind,
+    Ledger,
     Line,
     Marked,
+    Merge,
+    MergedRow,
     NodeGroup,
+    Number,
     Obstacle,
     Pool,
     Revision,
@@ -23,9 +26,12 @@ from .parts import (
     Schedule,
     Subnet,
     TraceEvent,
+    Value,
     Wait,
+    Workspaces,
+    json_safe,
+    number,
 )
-from .rows import as_rows, rows_and_columns
 from .schema import Trace, all_lines
 
 __all__ = [

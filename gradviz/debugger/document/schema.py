@@ -8,26 +8,32 @@ exists once `events[4]` has happened. Blob versions are written `a@0`; in a nest
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from ...program import GradientSlice
-from .bounds import BlobVersion, Count
-from .numbers import GradientVersions, Ledger, Merge, Value, Workspaces
+from .bounds import BlobVersion, Count, FrameIndex, StackIndex
 from .parts import (
     BreakpointEntry,
     Formula,
     Frame,
+    GradientVersions,
     Graph,
+    Histogram,
+    Ledger,
     Line,
     Mark,
+    Merge,
+    Number,
     Obstacle,
+    Preview,
     Schedule,
     Subnet,
     TraceEvent,
+    Value,
+    Workspaces,
 )
-from .rows import Again, Arrays
 
 FORMAT: Literal["gradviz-trace"] = "gradviz-trace"
 VERSION: Literal[2] = 2
@@ -89,6 +95,43 @@ class Trace(Document[TraceEvent, list[Value]], frozen=True, kw_only=True, forbid
     """The document as it is worked with."""
 
     arrays: list[Value] = []
+
+
+class Again(NamedTuple):
+    """An event that is the same as event number `like` but for these fields.
+
+    Of the other's narration, cut at spaces, it has the first `before` words, then `words`, then the last `behind`.
+    """
+
+    like: Count
+    group: Count
+    frame: FrameIndex | None
+    seconds: float | None
+    before: Count
+    behind: Count
+    words: str
+
+
+class Measured(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
+    """The statistics of an array; without `numbers` it has one element, the one in the preview, which is finite."""
+
+    kind: Count
+    """Shape, dtype and device, an index into the kinds."""
+    preview: Preview
+    numbers: list[Number | None] = []
+    """min, max, mean, mean_abs, norm."""
+    counts: list[Count] = []
+    """nan, inf, zero, and subnormal where it was counted."""
+    stack: StackIndex | None = None
+    histogram: Histogram = []
+
+
+class Arrays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Every array that frames refer to."""
+
+    kinds: list[tuple[list[Count], str, str]] = []
+    """Shape, dtype and device."""
+    rows: list[Measured] = []
 
 
 class WrittenTrace(Document[TraceEvent | Again, Arrays], frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gradviz import debug
 from gradviz.debugger.document import TraceError, decode, encode
-from gradviz.debugger.document.rows import MOST_TOLD
+from gradviz.debugger.document.codec import MOST_TOLD
 from gradviz.debugger.statistics import all_statistics, short_statistics, statistics
 from tests.debugger.loops import fed, gated, recurrent
 

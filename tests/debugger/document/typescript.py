@@ -25,7 +25,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import inspect
 
-from gradviz.debugger.document import numbers, parts, schema
+from gradviz.debugger.document import parts, schema
 from gradviz.debugger.document.bounds import LARGEST
 from gradviz.debugger.document.schema import Trace, WrittenTrace
 
@@ -34,7 +34,7 @@ PATH = Path(__file__).parents[3] / "extension" / "src" / "model" / "schema" / "t
 
 NAMED = {
     name: value
-    for module in (parts, numbers, schema)
+    for module in (parts, schema)
     for name, value in vars(module).items()
     if get_origin(value) in (Literal, Union, types.UnionType)
 }

@@ -1,15 +1,15 @@
 // Made from gradviz/debugger/document by `python -m tests.debugger.document.typescript`: change it there.
 
+export const Aggregator = ["sum", "mean"] as const;
 export const Kind = ["Played", "Seeded", "Visited", "Skipped", "RuleApplied", "InputChecked", "GeneratorAdded", "Accumulated", "GradWritten", "Deduplicated", "EnteredSubnet", "LeftSubnet", "Ran", "Failed", "Completed"] as const;
 export const Role = ["forward", "seed", "gradient", "accumulation", "deduplication", "duplicate", "handover", "passed"] as const;
 export const Phase = ["play", "generate", "run"] as const;
 export const How = ["held", "new", "added", "replaced", "dropped"] as const;
-export const Aggregator = ["sum", "mean"] as const;
+export type Aggregator = (typeof Aggregator)[number];
 export type Kind = (typeof Kind)[number];
 export type Role = (typeof Role)[number];
 export type Phase = (typeof Phase)[number];
 export type How = (typeof How)[number];
-export type Aggregator = (typeof Aggregator)[number];
 export type Gradient = string | GradientSlice;
 export type Number = number | "-inf" | "inf" | "nan";
 
@@ -505,11 +505,11 @@ export interface Trace {
 
 /** What the reader goes by. */
 export const TABLE = {
+  Aggregator: { one: Aggregator },
   Kind: { one: Kind },
   Role: { one: Role },
   Phase: { one: Phase },
   How: { one: How },
-  Aggregator: { one: Aggregator },
   Gradient: { either: { string: "text", object: "GradientSlice" } },
   Number: { either: { number: "real", string: { one: ["-inf", "inf", "nan"] } } },
   GradientSlice: {
