@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import gradviz
 from gradviz.debugger.document import Trace, TraceError, decode, encode
 from gradviz.debugger.statistics import short_statistics, statistics
-from gradviz.debugger.statistics.distribution import BINS
+from gradviz.debugger.statistics.measuring import BINS
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(100, 400), st.sampled_from([1e-30, 1.0, 1e30]))
