@@ -4,13 +4,10 @@ from ...program.net_halves import Key, NetHalves
 from ...runtime.watched import Lending, Pace, Progress, Run, SoFar, Work
 from .engines import record_any, record_backward, register_engine
 from .gradient_shapes import dense
-from .limits import Budget, Folder
-from .net_recorder import record
-from .program_text import ProgramText
-from .recording import Recording
+from .net_recorder import UNDEFINED, Budget, Folder, record
+from .recording import ProgramText, Recording
 from .text import AT_THE_END, NetText, Reading, Statement, Writing, arguments
 from .timeline import NOWHERE, Timeline
-from .undefined_blobs import UNDEFINED
 
 __all__ = [
     "AT_THE_END",

@@ -25,8 +25,7 @@ from ...program.net_halves import nets_of
 from ...runtime.watched import Journal, Limits, Progress, interrupted
 from .engine_rules import Broken, EngineRules
 from .gradient_shapes import Fit
-from .limits import Budget, Folder, agreed
-from .net_recorder import record
+from .net_recorder import Budget, Folder, agreed, record
 from .recording import Recording
 
 

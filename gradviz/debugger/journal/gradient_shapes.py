@@ -29,7 +29,7 @@ from ...program.operator import BlobVersion, Ssa, parts_of
 from ...runtime.devices import current, device_of, moved
 from ...runtime.executor import infer, spec_of
 from ...runtime.store import Shelf
-from .program_text import ProgramText
+from .recording import ProgramText
 from .text import NetText, Writing
 
 Known = Mapping[Key, Array | ArraySpec | None]

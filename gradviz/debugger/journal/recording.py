@@ -1,18 +1,34 @@
 """Recording: everything that happened while a backward pass was generated and run, kept for looking at."""
 
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from ...gradient import Ys
 from ...operators.registry import Array
 from ...program import GradvizError, NetDef, Operator
-from ...program.events import Aggregator, Completed, Deduplicated, Event, Ran
+from ...program.control_flow import NETS, take_apart
+from ...program.events import (
+    Accumulated,
+    Aggregator,
+    Completed,
+    Deduplicated,
+    Event,
+    GeneratorAdded,
+    Played,
+    Ran,
+    RuleApplied,
+    Seeded,
+    Skipped,
+    Visited,
+)
 from ...program.net_halves import Key, NetHalves
 from ...runtime.store import Store
 from ...runtime.watched import Journal, Lending, Run, uncollected
 from ..document import Trace
-from .program_text import ProgramText
+from .text import NetText, Reading, Statement
 
 
 class Recording:
@@ -146,3 +162,117 @@ class Recording:
 
 def _loop(run: Run) -> tuple[int | None, int, str]:
     return run.around, run.operator, run.net.argument
+
+
+class ProgramText:
+    """The statements and writings of a recording: a fold over the events of its pass.
+
+    Args:
+        net: the outermost net, with those nested in it.
+        events: all of them.
+
+    Attributes:
+        outermost: the statements around all nested nets.
+        ids: path of a nested net -> its id, an outer one before those in it.
+        owners: id of a nested net -> the statement that runs it, and the one that runs its backward pass.
+        whole: the position from which on the pass is whole; None: it has stopped before.
+        first_run: the position after the first operator that ran around all nested nets; None: none did.
+        sums, merges: the positions after accumulations, and after merges of rows.
+    """
+
+    def __init__(self, net: NetHalves, events: Iterable[Event]) -> None:
+        self.outermost = NetText()
+        self.ids = {inner.path: f"s{number}" for number, inner in enumerate(inner for inner in net if inner is not net)}
+        self.owners: dict[str, tuple[Statement | None, Statement | None]] = {}
+        self.whole: int | None = None
+        self.first_run: int | None = None
+        self.sums: list[int] = []
+        self.merges: list[int] = []
+        self._net = net
+        self._halves = {inner.path: inner for inner in net}
+        self._nets: dict[tuple[str, ...], NetText] = {(): self.outermost}
+        for at, event in enumerate(events, 1):
+            self._add(event, at)
+
+    def net(self, path: tuple[str, ...]) -> NetText:
+        """The statements of the net at a path, without iterations."""
+        return self._nets[path]
+
+    def of(self, event: Event) -> NetText:
+        """The statements of the net in which an event of the pass happened."""
+        return self._nets[event.path]
+
+    def statement(self, event: Event, index: int, at: int) -> Reading:
+        """A forward operator of the net in which an event happened, as it reads at a position."""
+        return self._nets[event.path].forward[index].at(at)
+
+    def _add(self, event: Event, at: int) -> None:
+        if type(event) is Played:
+            # The forward operators of a nested net join with the one that runs them.
+            if not event.path:
+                self._play(self._net, event.index, at)
+        elif type(event) is Ran:
+            if not event.path:
+                self._ran(event.position, at)
+        elif type(event) is Visited or type(event) is Skipped:
+            self._nets[event.path].forward[event.index].visits += (at,)
+        elif type(event) is GeneratorAdded:
+            self._nets[event.path].version(event.blob, event.version).arrivals.append(at)
+        elif type(event) is RuleApplied:
+            net = self._nets[event.path]
+            statements = net.apply(event, at)
+            if self._net.inside:
+                halves = self._halves[event.path]
+                for position, statement in zip(range(event.position, len(net.operators)), statements, strict=False):
+                    self._attach(halves, position, statement, at)
+        elif type(event) is Accumulated:
+            net = self._nets[event.path]
+            net.accumulate(event, at)
+            self.sums.append(at)
+            net.version(event.blob, event.version).arrivals.append(at)
+        elif type(event) is Seeded:
+            net = self._nets[event.path]
+            net.seed(event, at)
+            net.version(event.y, event.version).arrivals.append(at)
+        elif type(event) is Deduplicated:
+            self.outermost.merge(event, at)
+            self.merges.append(at)
+        elif type(event) is Completed and not event.path:
+            self.whole = at
+
+    def _ran(self, position: int, at: int) -> None:
+        count = len(self._net.forward)
+        net = self.outermost
+        (net.forward[position] if position < count else net.operators[position - count]).ran = at
+        if self.first_run is None:
+            self.first_run = at
+
+    def _play(self, net: NetHalves, index: int, at: int) -> None:
+        op = net.forward[index]
+        statement = self._nets[net.path].play(op, at)
+        for (is_backward, place, argument), inner in net.inside.items():
+            if is_backward or place != index:
+                continue
+            initial = take_apart(op, index).initial if op.type == "Do" else ()
+            text = self._nets[inner.path] = NetText(self.ids[inner.path], inner.path, initial)
+            self.owners[text.id] = statement, None
+            statement.nets[argument] = text
+            for number, _ in enumerate(inner.forward):
+                self._play(inner, number, at)
+
+    def _attach(self, net: NetHalves, position: int, statement: Statement, at: int) -> None:
+        """Give gradient operator `position` of `net` its nested nets, and these their backward passes."""
+        nets = {
+            argument: inner
+            for (is_backward, index, argument), inner in net.inside.items()
+            if is_backward and index == position
+        }
+        for argument, inner in nets.items():
+            id = self.ids[inner.path]
+            statement.nets[argument] = self._nets.setdefault(inner.path, NetText(id, inner.path))
+            self.owners[id] = self.owners.get(id, (None, None))[0], statement
+        statement.adopt(at)
+        for argument, inner in nets.items():
+            for number, nested in enumerate(statement.nets[argument].operators):
+                if nested.op.type in NETS and not nested.nets:
+                    self._attach(inner, number, nested, at)

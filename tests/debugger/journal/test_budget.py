@@ -20,7 +20,7 @@ import gradviz
 from gradviz import GradvizError, Net, Variable, Workspace, debug, functions, load
 from gradviz.debugger import record
 from gradviz.debugger.journal import record_backward
-from gradviz.debugger.journal.limits import bytes_of
+from gradviz.debugger.journal.net_recorder import bytes_of
 from gradviz.debugger.telling import document
 from gradviz.operators.scopes import ScopeStack
 from gradviz.runtime.spill import StoreError
