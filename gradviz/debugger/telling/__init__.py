@@ -1,13 +1,10 @@
 """What a recording means: its story in sentences, the lines of its nets, the ledgers of its sums; all as a document."""
 
-from .loop_sums import LoopSum, loop_ledger, sums_of_loops
-from .narration import shape
+from .narration import reminder, shape
 from .narrator import Narrator
-from .obstacle import reminder
-from .schedule import schedule_of
 from .story import Story
-from .sums import frames_of, hops_of, ledger_of, placed, sum_of
-from .trace_document import document, outline
+from .sums import LoopSum, frames_of, hops_of, ledger_of, loop_ledger, placed, sum_of, sums_of_loops
+from .trace_document import document, outline, schedule_of
 from .values import PREVIEWS
 
 __all__ = [

@@ -29,10 +29,9 @@ from ...program.events import (
 )
 from ...program.operator import BlobVersion, parts_of
 from ...runtime.store import written as written_bytes
-from ..document import Merge, Value
-from ..journal import NetText, Reading, Recording, Writing
+from ..document import Merge, Obstacle, Value
+from ..journal import UNDEFINED, NetText, Reading, Recording, Writing
 from ..statistics import WORKSPACES
-from .obstacle import sentence
 
 MOST_NAMED = 4
 """Blobs that are named before the rest is counted."""
@@ -405,3 +404,30 @@ def shape(value: Value) -> str:
     if value.dtype == WORKSPACES:
         return f"a stack of {count_of(value.size, 'workspace')}"
     return f"{' × '.join(map(str, value.shape)) or 'scalar'} {value.dtype}"
+
+
+def entry(error: GradvizError, text: NetText) -> Obstacle:
+    """What a document says of it, with the lines at fault: those of gradient operators only where no other is."""
+    index = error.operator_index
+    every = [*text.forward, *text.operators]
+    missing = {f"{name}@0" for name in error.blobs} if error.kind == UNDEFINED else set()
+    at_fault = [line.id for line in every if not missing.isdisjoint(map(str, line.inputs))]
+    if index is not None and index < len(every) and not at_fault:
+        at_fault = [every[index].id]
+    return Obstacle(
+        kind=error.kind,
+        message=error.message,
+        ways_out=list(error.ways_out),
+        blobs=list(map(str, error.blobs)),
+        lines=list(dict.fromkeys(id for id in at_fault if id[0] == at_fault[0][0])),
+    )
+
+
+def sentence(obstacle: Obstacle | GradvizError) -> str:
+    """Why, and the ways out."""
+    return " ".join([obstacle.message, *obstacle.ways_out])
+
+
+def reminder(obstacle: Obstacle | GradvizError | None, *, is_told: bool) -> str:
+    """That the program is not run, and why, for where the narration does not say it; else empty."""
+    return "" if obstacle is None or is_told else f"Not run: {sentence(obstacle)}"

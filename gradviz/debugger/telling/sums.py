@@ -1,20 +1,101 @@
-"""The ledgers of a recording's accumulations: who made each term, the way from there to a y, and the numbers."""
+"""The ledgers of a recording: how much of a blob's gradient came from where, and the way from there to a y.
+
+For contributions c_i with the sum t:
+
+    share_i      = <c_i, t> / <t, t>          the shares add up to 1; negative: it pulls the other way
+    cosine_i     = <c_i, t> / (|c_i| |t|)
+    cancellation = 1 - |t| / sum_i |c_i|      0: all pull one way, 1: they annihilate each other
+
+`statistics.vectors` says what these are of complex numbers. An accumulation has a ledger, and so has a loop: its
+backward pass keeps a running sum for each blob w that every iteration reads. In iteration k it adds g_k(w), so that
+after the last of them the sum is
+
+    g(w) = sum over the iterations k of g_k(w)
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from ...operators.registry import Array
-from ...program.events import Accumulated
+from ...program.control_flow import RUNNING_SUM, take_apart
+from ...program.events import Accumulated, How
 from ...runtime.devices import CPU, current, device_of, moved
-from ..document import Ledger
-from ..journal import Key, NetText, Recording, Statement, Writing, dense
+from ..document import Contribution, Ledger, Number, number
+from ..journal import Key, NetHalves, NetText, ProgramText, Recording, Statement, Writing, dense
+from ..statistics import Vector, cancellation, compare, norm, vector
 from . import story
-from .ledger import Term, ledger
+
+
+class Term(NamedTuple):
+    """One gradient that went into a sum.
+
+    Attributes:
+        gradient: its version, ``"a_grad@0"``.
+        producer: who made it, ``"FCGradient #2"`` or ``"iteration 3"``.
+        of: the forward operator it came through.
+        how: how it came to be.
+        path: a way from there to a y.
+        array: its value, a sparse one made dense; None: not computed.
+        frame: the run of a loop that made it.
+    """
+
+    gradient: str
+    producer: str
+    of: int | None
+    how: How
+    path: list[str]
+    array: Array | None
+    frame: int | None = None
+
+
+def ledger(blob: str, at: int, total: str, terms: Sequence[Term], whole: Array | None) -> Ledger:
+    """The ledger of the gradient of `blob`, added up at position `at`.
+
+    Args:
+        total: the sum, ``"a_grad@1"``.
+        terms: the contributions; where the value of one is not known, no number is.
+        whole: the sum's value.
+    """
+    arrays = [term.array for term in terms]
+    sum_ = None if whole is None or any(array is None for array in arrays) else vector(whole)
+    parts: list[Vector] = []
+    contributions = []
+    for term in terms:
+        length = share = cosine = None
+        if sum_ is not None and term.array is not None:
+            parts.append(vector(term.array))
+            length, share, cosine = compare(parts[-1], sum_)
+        contributions.append(
+            Contribution(
+                gradient=term.gradient,
+                producer=term.producer,
+                of=term.of,
+                how=term.how,
+                path=term.path,
+                norm=_number_of(length),
+                share=_number_of(share),
+                cosine=_number_of(cosine),
+                frame=term.frame,
+            )
+        )
+    return Ledger(
+        blob=blob,
+        at=at,
+        total=total,
+        contributions=contributions,
+        norm=None if sum_ is None else number(norm(sum_)),
+        cancellation=None if sum_ is None else _number_of(cancellation(parts, sum_)),
+    )
+
+
+def _number_of(value: float | None) -> Number | None:
+    return None if value is None else number(value)
+
 
 PATH_LENGTH = 12
 """Words of a path that are shown before it is cut."""
@@ -51,9 +132,9 @@ Path = tuple[str, ...]
 def frames_of(recording: Recording) -> dict[Path, list[int]]:
     """The runs of the backward pass of each nested net, as numbers among all runs."""
     found: dict[Path, list[int]] = {}
-    for number, run in enumerate(recording.runs):
+    for index, run in enumerate(recording.runs):
         if run.is_backward:
-            found.setdefault(run.net.path, []).append(number)
+            found.setdefault(run.net.path, []).append(index)
     return found
 
 
@@ -148,3 +229,92 @@ def hops_of(net: NetText) -> Hops:
                 hops[before.number] = (writing.name, statement.number)
                 queue.append(before)
     return hops
+
+
+Ended = Callable[[Statement, int | None], int | None]
+"""From an operator that runs nested nets, and the run around it, to the position after it ran; None: it has not."""
+
+
+class LoopSum(NamedTuple):
+    """What one run of a loop's backward pass has summed for a blob.
+
+    Attributes:
+        blob: it, in the net around the loop.
+        total: the sum, in that net.
+        term: the gradient of one iteration, in the net of the loop's Do.
+        subnet: the id of the net around the loop; None: the outermost one.
+        frame: the run of that, a number among all runs.
+        at: the position after the loop's backward pass.
+        rounds: the runs of its Do, in the order of the backward pass.
+    """
+
+    blob: Writing
+    total: Writing
+    term: Key
+    subnet: str | None
+    frame: int | None
+    at: int
+    rounds: Sequence[int]
+
+
+def sums_of_loops(recording: Recording, text: ProgramText, ended: Ended) -> Iterator[LoopSum]:
+    """A sum for each blob that the iterations of a loop read, and each time that the loop's backward pass ran."""
+    runs: dict[int, list[int | None]] = {id(recording.nets): [None]}
+    rounds: dict[tuple[int | None, int], list[int]] = {}
+    inside: dict[int | None, int] = {}
+    for place, run in enumerate(recording.runs):
+        if run.is_backward:
+            runs.setdefault(id(run.net), []).append(place)
+            if run.net.argument == "loop_net":
+                rounds.setdefault((run.around, run.operator), []).append(place)
+            elif run.net.argument == "net":
+                inside[run.around] = place
+    for net in recording.nets:
+        for (is_backward, index, argument), loop in net.inside.items():
+            if not is_backward or argument != "loop_net":
+                continue
+            around = text.net(net.path)
+            operator = index if net.path else index + len(net.forward)
+            for blob, total, term in _summed(around, index, loop):
+                for frame in runs.get(id(net), ()):
+                    at = ended(around.operators[index], frame)
+                    if at is not None:
+                        within = [inside[place] for place in rounds.get((frame, operator), ())]
+                        yield LoopSum(blob, total, term, around.id or None, frame, at, within)
+
+
+def _summed(around: NetText, index: int, loop: NetHalves) -> Iterator[tuple[Writing, Writing, Key]]:
+    """What gradient operator `index`, a While, sums over the iterations of `loop`: blob, sum and term."""
+    body = loop.inside[True, 0, "net"]
+    forward, backward = take_apart(loop.forward[0], 0), take_apart(loop.backward[0], 0)
+    statement = around.operators[index]
+    assert statement.of is not None
+    read = {writing.name: writing for writing in around.forward[statement.of].inputs}
+    written = {writing.name: writing for writing in statement.outputs}
+    for ssa in body.program[len(body.forward) :]:
+        total = ssa.op.outputs[0]
+        if ssa.op.type != "Sum" or not total.endswith(RUNNING_SUM):
+            continue
+        term = ssa.reads[1]
+        blob = forward.outer[total.removesuffix(RUNNING_SUM)]
+        yield read[blob], written[backward.outer[total]], (term.name, term.version)
+
+
+def loop_ledger(recording: Recording, one: LoopSum) -> Ledger:
+    """One contribution for each iteration, in the order of the forward pass; the backward pass has them reversed."""
+    name, version = one.term
+    terms = [
+        Term(
+            gradient=f"{name}@{version}",
+            producer=f"iteration {iteration}",
+            of=None,
+            how="generated",
+            path=[],
+            array=recording.runs[frame].values.get(one.term),
+            frame=frame,
+        )
+        for iteration, frame in enumerate(reversed(one.rounds))
+    ]
+    values = recording.values if one.frame is None else recording.runs[one.frame].values
+    found = ledger(str(one.blob), one.at, str(one.total), terms, values.get(one.total.key))
+    return msgspec.structs.replace(found, subnet=one.subnet, frame=one.frame)

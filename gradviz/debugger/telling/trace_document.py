@@ -9,19 +9,44 @@ import numpy as np
 from msgspec.structs import replace
 
 from ...operators import lookup
-from ...program.events import Completed, Deduplicated, EnteredSubnet, Event, Failed, LeftSubnet, Played, Ran, to_dict
+from ...program.events import (
+    Completed,
+    Deduplicated,
+    EnteredSubnet,
+    Event,
+    Failed,
+    GeneratorAdded,
+    GradWritten,
+    LeftSubnet,
+    Played,
+    Ran,
+    Seeded,
+    Visited,
+    to_dict,
+)
 from ...runtime.watched import uncollected
 from ...version import __version__
-from ..document import Formula, Kind, Line, Revision, Subnet, Trace, TraceEvent, all_lines, json_safe
-from ..journal import Pace, Progress, Recording, Statement, Timeline, arguments
-from .event_rows import with_rows
+from ..document import (
+    EventRow,
+    Formula,
+    Grad,
+    Kind,
+    Line,
+    Pool,
+    Revision,
+    Schedule,
+    Subnet,
+    Trace,
+    TraceEvent,
+    Wait,
+    all_lines,
+    json_safe,
+)
+from ..journal import Lending, Pace, Progress, Recording, Statement, Timeline, arguments
 from .execution import Execution
-from .loop_sums import loop_ledger, sums_of_loops
-from .narration import stored
-from .obstacle import entry
-from .schedule import schedule_of
+from .narration import entry, stored
 from .story import Story, Told, versions_of
-from .sums import ledgers, sums_of
+from .sums import ledgers, loop_ledger, sums_of, sums_of_loops
 from .values import DocumentValues, Values
 
 
@@ -276,3 +301,82 @@ def _formula_of(type: str) -> Formula | None:
         inputs=known.inputs.written(),
         outputs=known.outputs.written(),
     )
+
+
+def with_rows(trace: Trace) -> list[TraceEvent]:
+    """The events of `trace` with their rows; those that are told like an earlier one share its row."""
+    lines = {line.id: line for line in all_lines(trace)}
+    backward = (line for line in lines.values() if line.kind == "operator" and line.role != "forward")
+    gradients = {(line.id.rpartition(".")[0], blob) for line in backward for blob in line.outputs}
+    rows: dict[int, EventRow] = {}
+    events = []
+    for position, event in enumerate(trace.events, 1):
+        key = id(event.detail)
+        if key not in rows:
+            writes = _written(position, event, lines)
+            about = writes or event.blobs
+            is_gradient = bool(about) and (event.subnet or "", about[0]) in gradients
+            is_gradient |= event.kind == "GradWritten" and bool(writes)
+            added = _added(event) if event.kind == "Accumulated" else None
+            rows[key] = EventRow(_operator(event), writes, is_gradient, added)
+        events.append(replace(event, row=rows[key]))
+    return events
+
+
+def _written(position: int, event: TraceEvent, lines: Mapping[str, Line]) -> list[str]:
+    written: list[str] = []
+    if event.kind == "GradWritten":
+        return [blob for blob in event.blobs[:1] if blob == event.detail.get("after")]
+    for id in event.lines:
+        line = lines[id]
+        if (line.made == position or event.kind == "Ran") and line.kind == "operator":
+            # Most events write what one operator does, whose list they share.
+            written = [*written, *line.outputs] if written else line.outputs
+    return written
+
+
+def _operator(event: TraceEvent) -> str | None:
+    """Id of the operator that ran, else of the forward one, else of the last one made."""
+    if event.kind != "Ran" and event.forward is not None:
+        return f"{event.subnet}.f{event.forward}" if event.subnet else f"f{event.forward}"
+    return event.lines[-1] if event.lines else None
+
+
+def _added(event: TraceEvent) -> tuple[int, int]:
+    """How many of the gradients of an accumulation are sparse, and how many dense."""
+    contributions = event.detail["contributions"]
+    dense = sum(isinstance(one["gradient"], str) for one in contributions)
+    return len(contributions) - dense, dense
+
+
+def schedule_of(recording: Recording) -> Schedule | None:
+    """The schedule of a recording, position by position; None: it says nothing of ranks, ``grad`` and pools."""
+    ranks: list[int | None] = []
+    waits: dict[int, Wait] = {}
+    grads = [Grad(blob, 0, value, "held") for blob, value in recording.held.items()]
+    begin, end = 1, 0
+    for at, event in enumerate(recording.events, 1):
+        if isinstance(event, GradWritten):
+            grads.append(Grad(event.blob, at, event.after, event.how))
+        else:
+            end = at
+        if isinstance(event, Seeded | GeneratorAdded) and event.queued is not None:
+            one = event.queued
+            waits[one.index] = Wait(one.index, one.rank, one.arrival, at)
+        elif isinstance(event, Visited) and event.index in waits:
+            waits[event.index] = replace(waits[event.index], until=at)
+        elif isinstance(event, Played) and not event.path:
+            ranks.append(event.rank)
+            begin = at + 1
+    if not (grads or recording.pools or any(rank is not None for rank in ranks)):
+        return None
+    pools = [row for lending in recording.pools for row in _pools(lending, begin, end)]
+    return Schedule(ranks=ranks, waits=list(waits.values()), grads=grads, pools=pools)
+
+
+def _pools(lending: Lending, begin: int, end: int) -> Iterator[Pool]:
+    """A pool of names from the start, from position `begin` on, and from position `end` on."""
+    name, in_use, free, taken = lending
+    yield Pool(name, 0, in_use, free)
+    yield Pool(name, begin, in_use + taken, max(0, free - taken))
+    yield Pool(name, end, in_use, max(free, taken))

@@ -10,7 +10,7 @@ from nbclient import NotebookClient
 
 import gradviz
 from gradviz.debugger.statistics import cancellation, compare, furthest, norm, statistics, vector
-from gradviz.debugger.telling.ledger import Term, ledger
+from gradviz.debugger.telling.sums import Term, ledger
 
 GREATEST, LEAST = np.finfo(np.float64).max, 5e-324
 
