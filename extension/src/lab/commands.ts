@@ -13,13 +13,7 @@ const CATEGORY = "Gradients";
 const SHOW_PANEL = "gradviz:show-panel";
 const RUN_TO = "gradviz:run-to";
 
-interface Move {
-  id: string;
-  label: string;
-  act(body: DebuggerBody): void;
-}
-
-const MOVES: Move[] = [
+const MOVES: { id: string; label: string; act(body: DebuggerBody): void }[] = [
   { id: "gradviz:step", label: "Step", act: to((_, position) => position + 1) },
   { id: "gradviz:back", label: "Step Back", act: to((_, position) => position - 1) },
   { id: "gradviz:over", label: "Step Over", act: to(over) },
@@ -33,7 +27,7 @@ const MOVES: Move[] = [
 ];
 
 /** Moves to where a function of the trace and the position leads. */
-function to(target: (trace: Trace, position: number) => number): Move["act"] {
+function to(target: (trace: Trace, position: number) => number): (body: DebuggerBody) => void {
   return (body) => {
     if (body.place) body.moveTo(clamp(body.place.trace, target(body.place.trace, body.place.position)));
   };

@@ -27,7 +27,6 @@ interface Said {
 }
 
 class SessionOutput extends Panel implements IRenderMime.IRenderer {
-  private readonly rendermime: IRenderMimeRegistry;
   private readonly observer = new MutationObserver(() => this.choose());
   private readonly picture = new Widget();
   private model: IRenderMime.IMimeModel | null = null;
@@ -35,9 +34,8 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
   private maker: IRenderMime.IRendererFactory | undefined;
   private widget: ReadonlyPartialJSONValue | undefined;
 
-  constructor(rendermime: IRenderMimeRegistry, context?: ISessionContext) {
+  constructor(private readonly rendermime: IRenderMimeRegistry, context?: ISessionContext) {
     super();
-    this.rendermime = rendermime;
     // The renderer of widgets is exchanged for one that finds them once the notebook's session is ready.
     context?.statusChanged.connect(this.enliven, this);
     context?.statusChanged.connect((_, status) => ENDED.includes(status) && this.mourn());

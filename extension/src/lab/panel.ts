@@ -6,11 +6,11 @@ import { LabIcon } from "@jupyterlab/ui-components";
 import { Signal } from "@lumino/signaling";
 import { PanelLayout, Widget } from "@lumino/widgets";
 
-import { KERNEL_GONE, type Ask, type Question, type Reply } from "../model/answers/asking";
+import { KERNEL_GONE, type Ask } from "../model/answers/asking";
 import type { Marks, Trace } from "../model/schema";
 import { element } from "../views/elements/dom";
 import { createDebugger, type DebuggerView } from "../views/shell/debugger";
-import { SessionModel, type Session } from "./model";
+import { SessionModel } from "./model";
 
 /** A nabla. */
 export const gradvizIcon = new LabIcon({
@@ -97,7 +97,8 @@ export class DebuggerPanel extends Widget {
     this.title.caption = "Gradients (gradviz)";
     this.node.setAttribute("role", "region");
     this.node.setAttribute("aria-label", "Gradients of the current notebook");
-    this.body = new DebuggerBody((position) => this.model?.moveTo(position), (marks) => this.model?.mark(marks), (question) => this.ask(question));
+    const ask: Ask = (question) => this.model?.line.ask(question) ?? Promise.resolve(KERNEL_GONE);
+    this.body = new DebuggerBody((position) => this.model?.moveTo(position), (marks) => this.model?.mark(marks), ask);
     const layout = (this.layout = new PanelLayout());
     layout.addWidget(this.body);
     // Every notebook gets its model at once, not when it is looked at: the sign of its kernel comes only once.
@@ -133,24 +134,13 @@ export class DebuggerPanel extends Widget {
     this.refresh();
   }
 
-  private ask(question: Question): Promise<Reply> {
-    return this.model?.line.ask(question) ?? Promise.resolve(KERNEL_GONE);
-  }
-
   private refresh(): void {
     const session = this.model?.session ?? null;
-    if (session !== null) this.debug(session);
-    else if (this.model?.problem) this.body.complain(`The session of this notebook cannot be shown: ${this.model.problem}.`);
+    if (session !== null) {
+      this.body.debug(session.trace, session.position);
+      this.body.view?.setMarks(session.marks);
+    } else if (this.model?.problem) this.body.complain(`The session of this notebook cannot be shown: ${this.model.problem}.`);
     else if (this.model === null) this.body.explain("Open a notebook: the gradients that it debugs are shown here.");
-    else this.explainHowToStart();
-  }
-
-  private debug({ trace, position, marks }: Session): void {
-    this.body.debug(trace, position);
-    this.body.view?.setMarks(marks);
-  }
-
-  private explainHowToStart(): void {
-    this.body.explain("This notebook has no session yet. Run ", element("code", {}, EXAMPLE), " in a cell: its newest session is shown here.");
+    else this.body.explain("This notebook has no session yet. Run ", element("code", {}, EXAMPLE), " in a cell: its newest session is shown here.");
   }
 }

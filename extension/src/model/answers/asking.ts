@@ -174,8 +174,6 @@ export function createAnswers(put: Ask | null) {
   }
 
   return {
-    /** Whether there is somebody who can be asked. */
-    canAsk: put !== null,
     /** What was answered before; undefined: it was not asked, or there was no answer. */
     known: (question: Question) => heard.get(key(question)),
     /** Calls `done` with the reply, as soon as it is there and if it `isWanted` then; once more with one that comes late. */

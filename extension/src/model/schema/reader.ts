@@ -7,14 +7,9 @@ export type Reader<T> = (value: unknown, path: string) => T;
 
 /** What is wrong with a document, and where: the path is put together on the way out, since almost nothing is wrong. */
 class Damage extends Error {
-  readonly path: string;
-  readonly problem: string;
-
-  constructor(path: string, problem: string) {
+  constructor(readonly path: string, readonly problem: string) {
     super(`this gradviz trace is damaged: ${path} ${problem}`);
     this.name = "Error";
-    this.path = path;
-    this.problem = problem;
   }
 }
 

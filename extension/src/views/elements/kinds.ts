@@ -12,7 +12,7 @@ interface Look {
   weight: number;
 }
 
-const LOOKS: Record<EventKind, Look> = {
+export const LOOKS: Record<EventKind, Look> = {
   Played: { label: "Play", tone: "forward", mark: "dot", weight: 3 },
   Seeded: { label: "Seed", tone: "right", mark: "square", weight: 6 },
   Visited: { label: "Visit", tone: "forward", mark: "small", weight: 1 },
@@ -35,13 +35,9 @@ export function isSum(event: TraceEvent | undefined): boolean {
   return event?.kind === "Accumulated" || event?.kind === "Deduplicated";
 }
 
-export function look(kind: EventKind): Look {
-  return LOOKS[kind];
-}
-
 /** What an event is called: a pass that is whole is not complete where the program it is part of cannot be run. */
 export function labelOf(trace: Trace, { kind }: TraceEvent): string {
-  return kind === "Completed" && trace.obstacle ? "Generated, not run" : look(kind).label;
+  return kind === "Completed" && trace.obstacle ? "Generated, not run" : LOOKS[kind].label;
 }
 
 /** The marks as paths, from their middle. */
@@ -64,6 +60,6 @@ function disc(radius: number): string {
 
 /** The mark of a kind, its shape and its colour, in a drawing. */
 export function mark(kind: EventKind, x: number, y: number): SVGPathElement {
-  const { tone, mark: shape } = look(kind);
+  const { tone, mark: shape } = LOOKS[kind];
   return svgElement("path", { class: `gv-mark gv-tone-${tone}`, d: `M${x.toFixed(1)} ${y}${SHAPES[shape]}` });
 }

@@ -143,8 +143,9 @@ const WORTHWHILE = 8;
 /** How many elements lie where between the least and the greatest: bars and what they stand for; nothing where there is nothing to see. */
 export function histogram(value: Value): HTMLElement[] {
   const { min, max } = value;
-  const bins = value.histogram.length > 0 ? value.histogram : binsOf(value);
-  if (typeof min !== "number" || typeof max !== "number" || bins.length === 0) return [];
+  if (typeof min !== "number" || typeof max !== "number") return [];
+  const bins = value.histogram.length > 0 ? value.histogram : binsOf(value, min, max);
+  if (bins.length === 0) return [];
   const most = Math.max(...bins);
   const at = (number: number): number => Math.min(bins.length - 1, Math.floor(((number - min) / (max - min)) * bins.length));
   const zeros = min <= 0 && max >= 0 ? at(0) : -1;
@@ -177,19 +178,15 @@ function described(bins: number[], min: number, max: number, value: Value): stri
   return `histogram from ${quantity(min)} to ${quantity(max)}, most from ${quantity(low)} to ${quantity(low + (max - min) / bins.length)}${rest && `; ${rest}`}`;
 }
 
-/** The counts of an array that the preview shows whole. */
-function binsOf({ preview, size, min, max }: Value): number[] {
+/** The counts of an array that the preview shows whole, where its elements differ. */
+function binsOf({ preview, size }: Value, min: number, max: number): number[] {
   const numbers = preview.flat();
-  if (numbers.length !== size || size < WORTHWHILE || !isSpan(min, max)) return [];
+  if (numbers.length !== size || size < WORTHWHILE || max <= min || !Number.isFinite(max - min)) return [];
   const bins = new Array<number>(BINS).fill(0);
   for (const one of numbers) {
     if (typeof one !== "number") continue;
-    const bin = Math.max(0, Math.min(BINS - 1, Math.floor(((one - (min as number)) / ((max as number) - (min as number))) * BINS)));
+    const bin = Math.max(0, Math.min(BINS - 1, Math.floor(((one - min) / (max - min)) * BINS)));
     bins[bin] = (bins[bin] ?? 0) + 1;
   }
   return bins;
-}
-
-function isSpan(min: Scalar | null, max: Scalar | null): boolean {
-  return typeof min === "number" && typeof max === "number" && max > min && Number.isFinite(max - min);
 }

@@ -247,12 +247,7 @@ export function createGraph(trace: Trace, navigation: Navigation) {
     },
     /** Shows what lies near a line alone, or all again. */
     toggleFocus: (line: string | undefined) => canvas && focus.toggle(selected ?? line),
-    /** Ends the focus; false: there was none. */
-    endFocus() {
-      const wasOn = focus.isOn;
-      focus.end();
-      return wasOn;
-    },
+    endFocus: focus.end,
     /** Opens or closes the group around a line. */
     toggleGroup(line: string | undefined) {
       const at = selected ?? line;

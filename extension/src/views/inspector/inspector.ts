@@ -11,7 +11,7 @@ import { element, quiet, refill } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { createBreakpoints, watchCards, watchForm } from "./marks";
 import { ledgerCard, ledgerList, ledgersFor, mergeCard, mergeFor } from "./ledger";
-import { changesSince, checkCards, pathsCard, stateAnswer, versionsCards, whyCards } from "./questions";
+import { answerCard, changesSince, checkCards, pathsCard, versionsCards, whyCards } from "./questions";
 import { roundChoice } from "./rounds";
 import { stateCards } from "./state";
 import { blobChoice, valueCard, type Corner, type Seen } from "./value";
@@ -106,7 +106,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
 
   /** The blobs in focus to choose from, and what `cards` shows of the one that is shown; `turning` chooses its run. */
   function blobTab(found: string[], shown: string | undefined, cards: (place: Place, turning: HTMLElement[]) => HTMLElement[]): HTMLElement[] {
-    if (shown === undefined) return [quiet(nothingInFocus(position))];
+    if (shown === undefined) return [quiet(position === 0 ? "Step to see the blobs of an event." : "This event is about no blob.")];
     const choice = blobChoice(found, shown, (other) => {
       blob = other;
       corner = null;
@@ -127,7 +127,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
   }
 
   function stateTab(): HTMLElement[] {
-    const own = trace.schedule === null ? stateAnswer(asking, position) : stateCards(trace, position, navigation);
+    const own = trace.schedule === null ? [answerCard(asking, { question: "state", arguments: [], position })] : stateCards(trace, position, navigation);
     return [...changesSince(asking, position), ...own];
   }
 
@@ -217,10 +217,6 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     },
     dispose: tabs.dispose,
   };
-}
-
-function nothingInFocus(position: number): string {
-  return position === 0 ? "Step to see the blobs of an event." : "This event is about no blob.";
 }
 
 /** Whether a blob is there without the backward pass. */

@@ -14,10 +14,7 @@ const SHOWN = 30;
 const TOGETHER = 6;
 
 /** What stands where a number is not: it was not computed, or it does not exist. */
-interface Words {
-  missing: string;
-  absent: string;
-}
+type Words = Record<"missing" | "absent", string>;
 
 const HOW: Record<Contribution["how"], string> = { generated: "", passed: "passed through", seed: "seed", given: "given" };
 
@@ -113,7 +110,7 @@ function contributionRows(contribution: Contribution, words: Words): HTMLElement
 function numbers({ norm, share, cosine }: Contribution, { missing, absent }: Words): HTMLElement[] {
   if (norm === null) return [element("td", { class: "gv-not-computed", colspan: 3 }, missing)];
   const part = element("td", { class: "gv-share" }, shareBar(share), share === null ? absent : percent(share));
-  return [cell("td", quantity(norm), "gv-right"), part, cell("td", cosine === null ? absent : quantity(rounded(cosine)), "gv-right")];
+  return [cell("td", quantity(norm), "gv-right"), part, cell("td", typeof cosine === "number" ? quantity(Math.round(cosine * 1000) / 1000) : cosine === null ? absent : quantity(cosine), "gv-right")];
 }
 
 /** A bar for a share. It can be below 0 (it pulls the other way) or above 1; the bar stops there, the number does not. */
@@ -135,10 +132,6 @@ function totalRows(ledger: Ledger, value: Value | undefined, isLater: boolean, {
     sum.append(element("td", { class: "gv-note", colspan: 2, title: "1 − ‖sum‖ / sum of ‖·‖" }, cancelled));
   }
   return [sum, kind];
-}
-
-function rounded(cosine: Scalar): Scalar {
-  return typeof cosine === "number" ? Math.round(cosine * 1000) / 1000 : cosine;
 }
 
 function cell(tag: "th" | "td", text: string, className = ""): HTMLElement {

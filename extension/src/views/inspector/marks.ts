@@ -120,7 +120,11 @@ export function runToTarget(trace: Trace, at: number, target: string, go: (to: n
 
 /** `change` gets the breakpoint with what was written. */
 function howForm(trace: Trace, entry: BreakpointEntry, change: (other: BreakpointEntry) => void): HTMLElement {
-  const field = (label: string, attributes: Attributes): Field => labelled(label, entry.on, attributes);
+  /** Behind its label; to a screen reader it says which breakpoint it is of, too. */
+  const field = (label: string, attributes: Attributes) => {
+    const input = textField({ ...attributes, "aria-label": `${label}: ${entry.on}` });
+    return { element: element("label", {}, element("span", {}, label), input), input };
+  };
   const ignore = field("Ignore the first", { type: "number", min: 0, step: 1, required: true, value: entry.ignore });
   const every = field("Of the others count one in", { type: "number", min: 1, step: 1, required: true, value: entry.every });
   const log = field("Log and do not stop", { type: "text", placeholder: "norm of {x} is {norm}", value: entry.log ?? "" });
@@ -137,14 +141,6 @@ function howForm(trace: Trace, entry: BreakpointEntry, change: (other: Breakpoin
     else change(other);
   });
   return form;
-}
-
-type Field = ReturnType<typeof labelled>;
-
-/** A field behind its label; to a screen reader it says which breakpoint it is of, too. */
-function labelled(label: string, on: string, attributes: Attributes) {
-  const input = textField({ ...attributes, "aria-label": `${label}: ${on}` });
-  return { element: element("label", {}, element("span", {}, label), input), input };
 }
 
 /** A chart says nothing of two numbers, and of more than these not more. */

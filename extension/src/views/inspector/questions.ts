@@ -236,11 +236,6 @@ function lightText(verdict: string, checks: Checked[]): string {
   return verdict === "kink" ? "on a kink, where no gradient is right or wrong" : "cannot be checked";
 }
 
-/** The state of the pass here, and what is otherwise than at a position that the person names. */
-export function stateAnswer(asking: Asking, position: number): HTMLElement[] {
-  return [answerCard(asking, { question: "state", arguments: [], position })];
-}
-
 /** A field for another position, and what changed between that one and here. */
 export function changesSince(asking: Asking, position: number): HTMLElement[] {
   const max = asking.isVeiled() ? position : asking.trace.events.length;

@@ -114,7 +114,8 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     if (hadFocus) root.focus({ preventScroll: true });
   }
 
-  const release = ownKeys(root, navigation, () => panes);
+  const disposed = new AbortController();
+  ownKeys(root, navigation, () => panes, disposed.signal);
   build();
   return {
     get position() {
@@ -137,7 +138,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     },
     /** Empties the root and lets go of every listener. */
     dispose() {
-      release();
+      disposed.abort();
       panes.dispose();
       root.replaceChildren();
     },
@@ -223,8 +224,8 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   return { help, toolbar, graph, inspector, predict, narration, show, select, mark, teach, table: () => table(!chosen.areOperatorsInTable), find, line, dispose };
 }
 
-/** Takes keys while the focus is inside the root, and only then. Returns what lets go of them. */
-function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes): () => void {
+/** Takes keys while the focus is inside the root, and only then, until the signal comes. */
+function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes, signal: AbortSignal): void {
   root.classList.add("gradviz");
   root.tabIndex = 0;
   root.setAttribute("role", "region");
@@ -258,10 +259,6 @@ function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes):
     event.preventDefault();
     event.stopPropagation();
   };
-  const letGo = keepShortcutsAway(root);
-  root.addEventListener("keydown", down);
-  return () => {
-    letGo();
-    root.removeEventListener("keydown", down);
-  };
+  keepShortcutsAway(root, signal);
+  root.addEventListener("keydown", down, { signal });
 }

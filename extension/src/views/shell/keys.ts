@@ -89,21 +89,15 @@ export function helpCard(): HTMLElement {
 const ATTRIBUTE = "data-lm-suppress-shortcuts";
 const MODIFIERS = ["Control", "Meta", "Alt"];
 
-/** Keeps shortcuts away from the keys that are pressed inside `root`; returns what lets go of the listeners. */
-export function keepShortcutsAway(root: HTMLElement): () => void {
+/** Keeps shortcuts away from the keys that are pressed inside `root`, until the signal comes. */
+export function keepShortcutsAway(root: HTMLElement, signal: AbortSignal): void {
   const mark = (event: Event): void => (event.target as Element).setAttribute(ATTRIBUTE, "true");
   const unmark = (event: Event): void => (event.target as Element).removeAttribute(ATTRIBUTE);
   const down = (event: KeyboardEvent): void => {
     if (MODIFIERS.includes(event.key)) unmark(event);
   };
-  root.addEventListener("focusin", mark);
-  root.addEventListener("focusout", unmark);
-  root.addEventListener("keydown", down, { capture: true });
-  root.addEventListener("keyup", mark, { capture: true });
-  return () => {
-    root.removeEventListener("focusin", mark);
-    root.removeEventListener("focusout", unmark);
-    root.removeEventListener("keydown", down, { capture: true });
-    root.removeEventListener("keyup", mark, { capture: true });
-  };
+  root.addEventListener("focusin", mark, { signal });
+  root.addEventListener("focusout", unmark, { signal });
+  root.addEventListener("keydown", down, { signal, capture: true });
+  root.addEventListener("keyup", mark, { signal, capture: true });
 }

@@ -8,7 +8,7 @@ import { linesById, numberOf } from "../../model/recording/lines";
 import { roundText } from "../../model/recording/values";
 import type { EventKind, Trace, TraceEvent } from "../../model/schema";
 import { button, code, element, iconButton, ICONS, marked, rewinding, svgElement, version, type Child } from "../elements/dom";
-import { isSum, labelOf, look, mark } from "../elements/kinds";
+import { isSum, labelOf, LOOKS, mark } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
 
@@ -106,7 +106,7 @@ function tell(trace: Trace, position: number, kind: HTMLElement, sentence: HTMLE
 
 /** Gives the word before a sentence the mark and the colour of a kind. */
 function called(word: HTMLElement, kind: EventKind, label: string): void {
-  word.className = `gv-kind gv-tone-${look(kind).tone}`;
+  word.className = `gv-kind gv-tone-${LOOKS[kind].tone}`;
   word.replaceChildren(svgElement("svg", { class: "gv-sign", viewBox: "-6 -6 12 12", "aria-hidden": "true" }, mark(kind, 0, 0)), label);
 }
 

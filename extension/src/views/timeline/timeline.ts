@@ -6,7 +6,7 @@ import { linesById } from "../../model/recording/lines";
 import { behind } from "../../model/recording/lookup";
 import type { Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
-import { labelOf, look, mark } from "../elements/kinds";
+import { labelOf, LOOKS, mark } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
 
@@ -18,7 +18,7 @@ const MIDDLE = 15;
 
 export function createTimeline(trace: Trace, navigation: Navigation) {
   const length = trace.events.length;
-  const weights = Uint8Array.from(trace.events, ({ kind }) => look(kind).weight);
+  const weights = Uint8Array.from(trace.events, ({ kind }) => LOOKS[kind].weight);
   const marks = svgElement("svg", { class: "gv-marks", "aria-hidden": "true" });
   const playhead = element("b", { class: "gv-playhead" });
   const veil = element("div", { class: "gv-veil" });
