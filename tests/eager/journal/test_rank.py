@@ -229,6 +229,8 @@ def test_a_session_that_nobody_looks_at_makes_no_document():
     assert "_trace" not in vars(session)
     assert "Mul" in repr(session.step().op)
     assert session.narration.startswith("Function #0 was called")
+    assert "_trace" not in vars(session)
+    assert session.trace().forward[0].type == "Mul"
     assert "_trace" in vars(session)
 
 
