@@ -19,29 +19,21 @@ function loneModel(state: State, answering: () => Promise<Answering>): Model {
     on: (name, listener) => void (name === "msg:custom" && (hear = listener)),
     off: () => undefined,
     save_changes: () => undefined,
-    send: (message) => void answering().then((answer) => hear({ id: message["id"], ...replyTo(answer, message as unknown as Question) })),
+    send(message) {
+      const reply = answering().then((answer) => answer(message as unknown as Question));
+      const damaged = (error: unknown) => ({ problem: `The answers in this page are damaged: ${messageOf(error)}.`, ways_out: [] });
+      void reply.catch(damaged).then((found) => hear({ id: message["id"], ...found }));
+    },
   };
 }
 
-function replyTo(answer: Answering, question: Question): Record<string, unknown> {
-  try {
-    return answer(question);
-  } catch (error) {
-    return { problem: damaged(error), ways_out: [] };
-  }
-}
-
-function damaged(error: unknown): string {
-  return `The answers in this page are damaged: ${messageOf(error)}.`;
-}
-
-/** The answers of the page, read with the first question; where there are none, or they cannot be read, it says so. */
+/** The answers of the page, read with the first question; where there are none, it says so. */
 function answersOf(element: HTMLElement | null): () => Promise<Answering> {
   const packed = element?.textContent;
   element?.remove();
   const read = (): Promise<Answering> => (packed == null ? Promise.resolve(missing) : unpack(packed).then(readPageAnswers));
   let known: Promise<Answering> | null = null;
-  return () => (known ??= read().catch((error: unknown) => () => ({ problem: damaged(error), ways_out: [] })));
+  return () => (known ??= read());
 }
 
 /** What the page holds as base64 of gzip. */

@@ -141,7 +141,7 @@ function one(part: Part, naming: (name: string) => Noun): Markup {
     case "big":
       return sign(SHOWN[part.text] ?? part.text);
     case "group":
-      return group(part.open, part.close, printed(part.items, naming));
+      return part.open === "" ? row(...printed(part.items, naming)) : markup("mrow", sign(part.open), ...printed(part.items, naming), sign(part.close));
     case "root":
       return part.degree ? markup("mroot", one(part.of, naming), number(part.degree)) : markup("msqrt", one(part.of, naming));
     case "fraction":
@@ -149,10 +149,6 @@ function one(part: Part, naming: (name: string) => Noun): Markup {
     case "script":
       return script(one(part.base, naming), part.sub, part.sup, naming);
   }
-}
-
-function group(open: string, close: string, inner: Markup[]): Markup {
-  return open === "" ? row(...inner) : markup("mrow", sign(open), ...inner, sign(close));
 }
 
 /** An index is a letter of its own; in a power a letter is what it is elsewhere: "e⁻ˣ". */

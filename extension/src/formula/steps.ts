@@ -118,8 +118,7 @@ function linesOf(trace: Trace, event: TraceEvent): Line[] {
 function together(lines: Line[], trace: Trace, position: number): Printed | null {
   const printed = lines.slice(0, LINES).map((line) => lineFormula(trace, line, position));
   const found = printed.filter((one) => one !== null);
-  if (found.length === 0) return null;
-  return joinedBy(";", found);
+  return found.length === 0 ? null : joinedBy(";", found);
 }
 
 /** The formula of a line with its blobs; null: none is known. */

@@ -101,8 +101,7 @@ const outputs: JupyterFrontEndPlugin<void> = {
   optional: [INotebookTracker],
   activate: (_: JupyterFrontEnd, rendermime: IRenderMimeRegistry, notebooks: INotebookTracker | null) => {
     renderSessions(rendermime);
-    const prepare = (notebook: NotebookPanel): void =>
-      renderSessions(notebook.content.rendermime, notebook.sessionContext);
+    const prepare = (notebook: NotebookPanel): void => renderSessions(notebook.content.rendermime, notebook.sessionContext);
     notebooks?.forEach(prepare);
     notebooks?.widgetAdded.connect((_, notebook) => prepare(notebook));
   },

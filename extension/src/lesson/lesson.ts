@@ -23,9 +23,7 @@ export function questionAt(trace: Trace, position: number): Question | null {
   return event ? (ASK[event.kind]?.(trace, event, position) ?? null) : null;
 }
 
-type Ask = (trace: Trace, event: TraceEvent, position: number) => Question | null;
-
-const ASK: Partial<Record<TraceEvent["kind"], Ask>> = {
+const ASK: Partial<Record<TraceEvent["kind"], (trace: Trace, event: TraceEvent, position: number) => Question | null>> = {
   Seeded: askSeed,
   Visited: askVisit,
   RuleApplied: askRule,

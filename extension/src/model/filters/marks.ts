@@ -124,16 +124,14 @@ export interface Watched {
 }
 
 /** What a watch shows. */
-export const watched = memoizedByText(read);
-
-function read(trace: Trace, on: string): Watched {
+export const watched = memoizedByText((trace, on): Watched => {
   try {
     return watching(rowsOf(trace), parseWatch(trace, on));
   } catch (error) {
     if (!(error instanceof ConditionError)) throw error;
     return { problem: error, at: () => null, text: () => error.message, history: [] };
   }
-}
+});
 
 function watching(rows: Rows, node: Node): Watched {
   const blob = node.kind === "field" && node.type === "blob" ? (blobOf(node.thing) ?? "") : null;

@@ -147,16 +147,14 @@ export interface Occurrences {
 }
 
 /** Where what a text names happens. Throws a ConditionError where it names nothing. */
-export const occurrencesOf = memoizedByText(read);
-
-function read(trace: Trace, text: string): Occurrences {
+export const occurrencesOf = memoizedByText((trace, text): Occurrences => {
   const target = named(trace, text.trim().replace(/^next\s+/, ""));
   if (target) return target;
   const head = /^(.*?)\s+if\s/s.exec(text);
   const around = head ? named(trace, (head[1] ?? "").trim()) : null;
   const node = checked(trace, text, parse(text, around && head ? head[0].length : 0));
   return happening(trace, truth(text, node), around?.positions ?? null);
-}
+});
 
 /** The occurrences of a target or a phrase; null: it is neither. */
 function named(trace: Trace, word: string): Occurrences | null {

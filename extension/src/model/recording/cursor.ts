@@ -219,6 +219,11 @@ export function forwardLine(event: TraceEvent | undefined): string | undefined {
   return forwardId(event.subnet, event.forward);
 }
 
+/** The ids of the lines that an event makes, changes or runs, and of the forward line that it is about. */
+export function linesAbout(event: TraceEvent | undefined): string[] {
+  return [...(event?.lines ?? []), forwardLine(event)].filter((id) => id !== undefined);
+}
+
 export function lineState(trace: Trace, line: Line, position: number): LineState {
   if (line.role !== "forward" && line.made > position) return "future";
   const event = currentEvent(trace, position);
@@ -261,11 +266,7 @@ export function touchedLines(trace: Trace): (from: number | null, to: number) =>
       (changes[position] ??= []).push(line.id);
     }
   }
-  const marked = (position: number): string[] => {
-    const event = currentEvent(trace, position);
-    const forward = forwardLine(event);
-    return [...(event?.lines ?? []), ...(forward === undefined ? [] : [forward])];
-  };
+  const marked = (position: number): string[] => linesAbout(currentEvent(trace, position));
   return (from, to) => {
     if (from === null) return new Set(lines.map((line) => line.id));
     const between = changes.slice(Math.min(from, to) + 1, Math.max(from, to) + 1).flat();

@@ -1,7 +1,7 @@
 // The drawing in its window. A step changes the classes of its nodes and edges; opening, closing and focusing fold the
 // same drawing in another way. Clusters open in it: operators that run nested nets, and groups.
 
-import { currentEvent, forwardLine } from "../../model/recording/cursor";
+import { currentEvent, linesAbout } from "../../model/recording/cursor";
 import { allLines, groupOfNode, groupsOf, linesById, subnetOf } from "../../model/recording/lines";
 import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
@@ -258,8 +258,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
 
   /** What the wires carry now; those without room of their own are told where the event is. */
   function tell(): void {
-    const event = currentEvent(trace, shown);
-    picture.labels?.show(shown, new Set([...(event?.lines ?? []), forwardLine(event) ?? "", selected ?? ""]));
+    picture.labels?.show(shown, new Set([...linesAbout(currentEvent(trace, shown)), selected ?? ""]));
     const placeless = picture.labels?.placeless ?? 0;
     const said = placeless === 0 ? "" : `${counted(placeless, "label")} without room: shown where the step is, or at what is selected`;
     // Its line is there for the whole lesson: a graph that grew with every label that finds room would jump.

@@ -2,7 +2,7 @@
 // much of it is made, and whether breakpoints stand in it.
 
 import { breakpointsAt } from "../../model/filters/marks";
-import { currentEvent, forwardLine, hasRun, lineState } from "../../model/recording/cursor";
+import { currentEvent, forwardLine, hasRun, linesAbout, lineState } from "../../model/recording/cursor";
 import { allLines, groupOfNode, groupsAround, groupsOf, isObstacle, linesById, type Group } from "../../model/recording/lines";
 import { addTo, behind } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
@@ -127,7 +127,7 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
     if (nodes.size === 0) return [];
     const event = currentEvent(trace, position);
     const visited = forwardLine(event);
-    const here = new Set([...(event?.lines ?? []), ...(visited === undefined ? [] : [visited])]);
+    const here = new Set(linesAbout(event));
     const inside = new Map<Group, string>();
     for (const line of here) for (const group of groupsAround(groups, line)) inside.set(group, line);
     const changed = new Set<Group>();

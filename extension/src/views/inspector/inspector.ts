@@ -4,7 +4,7 @@ import { lastTold, type Lesson } from "../../lesson/lesson";
 import type { Answers } from "../../model/answers/asking";
 import { currentEvent, lineState, namesAt } from "../../model/recording/cursor";
 import { linesById, netOf, subnetOf } from "../../model/recording/lines";
-import { isComputed, roundsOf, type Place } from "../../model/recording/values";
+import { isComputed, roundsOf, type Place, type Round } from "../../model/recording/values";
 import type { Merge, Trace } from "../../model/schema";
 import { createTabs } from "../elements/controls";
 import { element, quiet, refill } from "../elements/dom";
@@ -116,6 +116,10 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     if (subnet === null) return [choice, ...cards({ blob: shown, subnet, frame }, [])];
     const rounds = roundsOf(trace, subnet, shown, frame).filter((one) => isTold({ blob: shown, subnet, frame: one.frame }));
     const turned = rounds.find((one) => one.frame === (round ?? frame)) ?? (frame === null ? rounds[0] : undefined);
+    const look = (one: Round): void => {
+      round = one.frame;
+      redraw();
+    };
     const turning = turned && rounds.length > 1 ? [roundChoice(trace, rounds, turned, look)] : [];
     return [choice, ...cards({ blob: shown, subnet, frame: turned?.frame ?? frame }, turning)];
   }
@@ -138,11 +142,6 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
   /** The same, but of itself a blob of the net: it is these that have gradients. */
   function subject(found: string[]): string | undefined {
     return blob !== null && found.includes(blob) ? blob : (found.find((one) => isOfNet(trace, where().subnet, one)) ?? found[0]);
-  }
-
-  /** Shows the breakpoints and watches that there are. */
-  function mark(): void {
-    if (chosen.tab === "Breakpoints" || chosen.tab === "Watch") redraw();
   }
 
   function seen(): Seen {
@@ -180,11 +179,6 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     draw();
   }
 
-  function look({ frame }: { frame: number }): void {
-    round = frame;
-    redraw();
-  }
-
   function ledgerTab(own: number | null | undefined, merge: Merge | undefined, found: string[]): HTMLElement[] {
     const { subnet, frame } = where();
     const known = byNow(trace.ledgers);
@@ -198,7 +192,8 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
 
   return {
     element: pane,
-    mark,
+    /** Shows the breakpoints and watches that there are. */
+    mark: () => (chosen.tab === "Breakpoints" || chosen.tab === "Watch") && redraw(),
     open,
     toggleTable,
     /** A lesson began or ended. */

@@ -55,8 +55,7 @@ export function createPredict(trace: Trace, navigation: Navigation, lesson: Less
       offer();
       const { right, all } = lesson.score;
       score.textContent = all === 0 ? "" : `${right} of ${all} predicted`;
-      const chain = chainRows(trace, position);
-      panel.replaceChildren(predict, chain);
+      panel.replaceChildren(predict, chainRows(trace, position));
     },
     /** Takes a key that is part of an answer: 1 to 4, or the beginning of a number; false where it means nothing. */
     answer(key: string) {

@@ -1,6 +1,6 @@
 // The program as text in SSA form: the forward net and, below it, the backward pass as it grows.
 
-import { crumbs, currentEvent, forwardLine, linesMade, placesOf } from "../../model/recording/cursor";
+import { crumbs, currentEvent, linesAbout, linesMade, placesOf } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lines";
 import { roundText } from "../../model/recording/values";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
@@ -174,7 +174,6 @@ export function createProgram(trace: Trace, navigation: Navigation) {
   const pane = element("div", { class: "gv-pane gv-program", role: "region", "aria-label": "Program" });
   pane.append(...both.flatMap((section) => [section.head, section.body]));
   let entered = new Set<number>();
-  let selected: string | null = null;
 
   pane.addEventListener("click", (event) => {
     const line = lineOf(event.target);
@@ -249,14 +248,11 @@ export function createProgram(trace: Trace, navigation: Navigation) {
     shared.position = position;
     pane.classList.toggle("gv-accumulating", isSum(event));
     follow(position);
-    const about = [...(event?.lines ?? []), forwardLine(event)].filter((id) => id !== undefined);
-    for (const section of both) section.show(touched, about.filter((id) => section.has(id)).pop());
+    for (const section of both) section.show(touched, linesAbout(event).filter((id) => section.has(id)).pop());
   }
 
   /** Outlines one line and brings it into view; null outlines none. */
   function select(line: string | null): void {
-    if (line === null && selected === null) return;
-    selected = line;
     if (line !== null) unfold(line);
     for (const section of both) section.select(line);
   }

@@ -29,16 +29,22 @@ export interface Part {
 /** The path of an edge. */
 export const pathOf = (edge: Element): string => edge.querySelector("path")?.getAttribute("d") ?? "";
 
-/** Where a node stands: its outline, moved as its group is; a lane's heading by its letters. */
-export function boxOf(group: Element): Box | null {
+/** The outline of a node, before it is moved as its group is; a lane's heading by its letters. */
+function outlineOf(group: Element): Box | null {
   const outline = [...group.children].find(({ localName }) => ["rect", "ellipse", "text"].includes(localName));
   if (!outline) return null;
   const at = (name: string): number => Number(outline.getAttribute(name)) || 0;
-  const [dx, dy] = offset(group);
-  if (outline.localName === "rect") return { x: at("x") + dx, y: at("y") + dy, width: at("width"), height: at("height") };
-  if (outline.localName === "ellipse") return { x: at("cx") - at("rx") + dx, y: at("cy") - at("ry") + dy, width: 2 * at("rx"), height: 2 * at("ry") };
+  if (outline.localName === "rect") return { x: at("x"), y: at("y"), width: at("width"), height: at("height") };
+  if (outline.localName === "ellipse") return { x: at("cx") - at("rx"), y: at("cy") - at("ry"), width: 2 * at("rx"), height: 2 * at("ry") };
   const [width, height] = [(outline.textContent ?? "").length * 0.6 * at("font-size"), at("font-size")];
-  return { x: at("x") - width / 2 + dx, y: at("y") - height + dy, width, height };
+  return { x: at("x") - width / 2, y: at("y") - height, width, height };
+}
+
+/** Where a node stands. */
+export function boxOf(group: Element): Box | null {
+  const outline = outlineOf(group);
+  const [dx, dy] = offset(group);
+  return outline && { ...outline, x: outline.x + dx, y: outline.y + dy };
 }
 
 /** How far a group is moved. */
@@ -53,9 +59,8 @@ export function heightOf(group: Element): Span | null {
   const kind = /(?:^|\s)(node|port|edge)(?:\s|$)/.exec(group.getAttribute("class") ?? "")?.[1];
   if (kind === undefined) return null;
   if (kind === "edge") return pathSpan(pathOf(group), "y");
-  const box = boxOf(group);
-  const y = (box?.y ?? 0) - offset(group)[1];
-  return box && { from: y, to: y + box.height };
+  const box = outlineOf(group);
+  return box && { from: box.y, to: box.y + box.height };
 }
 
 const ELEMENTS = new Set([
@@ -224,7 +229,8 @@ function move(made: SVGElement, from: Element, folded: Fold): boolean {
     }
     case "g": {
       if (!/(?:^|\s)(?:node|port|lane)(?:\s|$)/.test(made.getAttribute("class") ?? "")) return false;
-      const [x, y] = middle(from);
+      const box = outlineOf(from);
+      const [x, y] = box ? [box.x + box.width / 2, box.y + box.height / 2] : [0, 0];
       made.setAttribute("transform", `translate(${round(folded.x(x) - x)} ${round(folded.y(y) - y)})`);
       return true;
     }
@@ -254,14 +260,6 @@ function move(made: SVGElement, from: Element, folded: Fold): boolean {
       return false;
   }
   return false;
-}
-
-/** The middle of a node, by its first shape or text. */
-function middle(group: Element): [number, number] {
-  const shape = [...group.children].find((child) => ["rect", "ellipse", "text"].includes(child.localName));
-  const at = (name: string): number => Number(shape?.getAttribute(name)) || 0;
-  if (shape?.localName === "rect") return [at("x") + at("width") / 2, at("y") + at("height") / 2];
-  return shape?.localName === "ellipse" ? [at("cx"), at("cy")] : [at("x"), at("y")];
 }
 
 /** A value may refer to a part of the same drawing and to nothing else. */
