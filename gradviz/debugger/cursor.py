@@ -10,7 +10,7 @@ from ..operators.scopes import ScopeStack
 from ..program import GradvizError
 from ..program.events import Event, Failed
 from ..runtime.devices import guarded
-from .answers import Questions
+from .answers import Questions, asked
 from .document import Obstacle
 from .journal import Key
 from .steering import Marks, no_value
@@ -31,6 +31,10 @@ class Cursor(Questions, Marks):
     @property
     def narration(self) -> str:
         """What the current event means, in a sentence or two."""
+        return self._narrated()
+
+    @asked
+    def _narrated(self) -> str:
         if self._recording is None:
             return self._trace.events[self._position - 1].narration if self._position else self._trace.summary
         if not self._position:

@@ -8,7 +8,7 @@ from .net_view import by_name
 from .numbers import NumbersView
 from .paths import PathsView
 from .provenance import ProvenanceView
-from .questions import Questions
+from .questions import Questions, asked
 from .state import StateView
 from .store import StoreView
 from .versions import VersionsView
@@ -32,5 +32,6 @@ __all__ = [
     "StoreView",
     "VersionsView",
     "WhyNoneView",
+    "asked",
     "by_name",
 ]

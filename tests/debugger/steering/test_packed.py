@@ -1,10 +1,13 @@
 """Recordings that are saved packed: they step and answer as what was recorded, without its arrays."""
 
 import base64
+import copy
 import json
+import random
 import re
 import zlib
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -16,6 +19,7 @@ from gradviz.debugger.steering import CursorError
 from gradviz.program.events import to_dict
 from tests.debugger import loops
 from tests.debugger.answers import nets
+from tests.fresh_seed import fresh_seed
 
 QUESTIONS = ("ledger", "versions", "why_none", "provenance", "paths")
 
@@ -145,3 +149,33 @@ def test_what_is_damaged_is_refused(damage, tmp_path, monkeypatch):
     with pytest.raises(TraceError) as caught:
         gradviz.load(path)
     assert caught.value.kind == "bad_structure"
+
+
+def test_events_that_contradict_each_other_are_refused_and_not_failed_on(tmp_path, monkeypatch):
+    """Whatever one event is replaced by, there is an answer or an error of gradviz."""
+    monkeypatch.setattr("gradviz.session.MOST_EVENTS", 0)
+    path = tmp_path / "large.gradviz.json"
+    nets.diamond().save(path)
+    written = json.loads(path.read_text())
+    outline, events = msgspec.msgpack.decode(zlib.decompress(base64.b64decode(written["packed"])))
+    rng = random.Random(fresh_seed())
+    for _ in range(60):
+        damaged = copy.deepcopy(events)
+        damaged[rng.randrange(len(events))] = copy.deepcopy(rng.choice(events))
+        event = rng.choice(damaged)
+        number = rng.choice([name for name, value in event.items() if isinstance(value, int)] or ["event"])
+        if number != "event":
+            event[number] = rng.choice([-1, 0, 7, 10**6])
+        packed = base64.b64encode(zlib.compress(msgspec.msgpack.encode((outline, damaged)))).decode()
+        path.write_text(json.dumps({**written, "packed": packed}))
+        try:
+            session = gradviz.load(path)
+            for position in range(len(session) + 1):
+                session.move_to(position)
+                assert session.narration
+            for verb in (session.back_over, session.over, session.out, session.into):
+                verb()
+        except gradviz.GradvizError:
+            continue
+        for question in (session.ledger, session.versions, session.why_none):
+            said(question, "x")
