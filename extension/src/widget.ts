@@ -32,13 +32,12 @@ export interface Model {
 }
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-  const lost = createLostNotice(el);
-  const report = reportPosition(model, lost);
+  const lost = createLostNotice(el, () => line.cut());
+  const position = reportPosition(model, lost);
   const line = createLine((message) => {
     if (lost.isLost) throw new Error("the kernel is gone");
     model.send(message);
   });
-  lost.whenLost(line.cut);
   let view: DebuggerView | null = null;
 
   /** Counts the documents: one that takes long is not shown any more when another one has come. */
@@ -69,19 +68,10 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     else {
       const root = element("div");
       el.replaceChildren(lost.element, root);
-      view = createDebugger(root, trace, model.get("position"), { onPosition: report.later, onMarks: reportMarks, ask: line.ask });
+      view = createDebugger(root, trace, model.get("position"), { onPosition: position.later, onMarks: (marks) => report(model, lost, "marks", marks), ask: line.ask });
     }
     showMarks();
     el.dispatchEvent(new Event(SHOWN));
-  }
-
-  function reportMarks(marks: Marks): void {
-    try {
-      model.set("marks", marks);
-      model.save_changes();
-    } catch {
-      lost.tell();
-    }
   }
 
   /** Where a kernel tells them; else they are those of the document. */
@@ -101,10 +91,20 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   return () => {
     turn++;
     for (const [name, listener] of listeners) model.off(name, listener);
-    report.cancel();
+    position.cancel();
     lost.dispose();
     view?.dispose();
   };
+}
+
+function report<K extends keyof State>(model: Model, lost: LostNotice, name: K, value: State[K]): void {
+  try {
+    model.set(name, value);
+    model.save_changes();
+  } catch {
+    // What is shown was recorded: stepping goes on without a kernel.
+    lost.tell();
+  }
 }
 
 /** Tells the kernel the position, at most once a frame; stepping never waits for it. */
@@ -112,21 +112,14 @@ function reportPosition(model: Model, lost: LostNotice): { later: (position: num
   let frame = 0;
   let latest = 0;
 
-  function report(): void {
+  function tell(): void {
     frame = 0;
-    if (lost.isLost) return;
-    try {
-      model.set("position", latest);
-      model.save_changes();
-    } catch {
-      // What is shown was recorded: stepping goes on without a kernel.
-      lost.tell();
-    }
+    if (!lost.isLost) report(model, lost, "position", latest);
   }
 
   function later(position: number): void {
     latest = position;
-    if (frame === 0) frame = requestAnimationFrame(report);
+    if (frame === 0) frame = requestAnimationFrame(tell);
   }
 
   return { later, cancel: () => cancelAnimationFrame(frame) };

@@ -13,23 +13,23 @@ const CATEGORY = "Gradients";
 const SHOW_PANEL = "gradviz:show-panel";
 const RUN_TO = "gradviz:run-to";
 
-const MOVES: { id: string; label: string; act(body: DebuggerBody): void }[] = [
+const MOVES: { id: string; label: string; act(body: DebuggerBody | null): void }[] = [
   { id: "gradviz:step", label: "Step", act: to((_, position) => position + 1) },
   { id: "gradviz:back", label: "Step Back", act: to((_, position) => position - 1) },
   { id: "gradviz:over", label: "Step Over", act: to(over) },
   { id: "gradviz:back-over", label: "Step Back Over", act: to(backOver) },
   { id: "gradviz:into", label: "Step Into", act: to(into) },
   { id: "gradviz:out", label: "Step Out", act: to(out) },
-  { id: "gradviz:continue", label: "Continue", act: (body) => body.view?.continue() },
-  { id: "gradviz:reverse-continue", label: "Reverse Continue", act: (body) => body.view?.reverseContinue() },
+  { id: "gradviz:continue", label: "Continue", act: (body) => body?.view?.continue() },
+  { id: "gradviz:reverse-continue", label: "Reverse Continue", act: (body) => body?.view?.reverseContinue() },
   { id: "gradviz:restart", label: "Restart", act: to(() => 0) },
   { id: "gradviz:finish", label: "Finish", act: to((trace) => trace.events.length) },
 ];
 
 /** Moves to where a function of the trace and the position leads. */
-function to(target: (trace: Trace, position: number) => number): (body: DebuggerBody) => void {
+function to(target: (trace: Trace, position: number) => number): (body: DebuggerBody | null) => void {
   return (body) => {
-    if (body.place) body.moveTo(clamp(body.place.trace, target(body.place.trace, body.place.position)));
+    if (body?.place) body.moveTo(clamp(body.place.trace, target(body.place.trace, body.place.position)));
   };
 }
 
@@ -43,11 +43,7 @@ export function addCommands(
   const { commands } = app;
   const isEnabled = (): boolean => current()?.place != null;
   for (const { id, label, act } of MOVES) {
-    const execute = (): void => {
-      const body = current();
-      if (body) act(body);
-    };
-    commands.addCommand(id, { label, caption: `${label} in the recording of the gradients`, isEnabled, execute });
+    commands.addCommand(id, { label, caption: `${label} in the recording of the gradients`, isEnabled, execute: () => act(current()) });
   }
   commands.addCommand(RUN_TO, {
     label: "Run To…",

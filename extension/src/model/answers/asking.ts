@@ -77,17 +77,14 @@ export const KERNEL_GONE: Problem = {
 /** A question, or its answer, can get lost on the way, and nobody tells: after so many milliseconds the view does. */
 export const PATIENCE = 20_000;
 
-function silence(late: Promise<Reply>): Problem {
-  const problem = `No answer for ${PATIENCE / 1000} seconds: the kernel is busy, the answer takes long, or the question got lost. If an answer comes, it is shown here.`;
-  return { problem, waysOut: [], late };
-}
+const SILENCE = `No answer for ${PATIENCE / 1000} seconds: the kernel is busy, the answer takes long, or the question got lost. If an answer comes, it is shown here.`;
 
 let lines = 0;
 
 /** The reply or, when it takes too long, that nothing was heard; then the reply is there late. */
 function patient(reply: Promise<Reply>): Promise<Reply> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(silence(reply)), PATIENCE);
+    const timer = setTimeout(() => resolve({ problem: SILENCE, waysOut: [], late: reply }), PATIENCE);
     void reply.then((found) => {
       clearTimeout(timer);
       resolve(found);
@@ -180,13 +177,10 @@ export function createAnswers(put: Ask | null) {
     ask(question: Question, isWanted: () => boolean, done: (reply: Reply) => void) {
       const known = heard.get(key(question));
       if (known) return done(known);
-      if (put === null) return done(nobody(question));
+      const waysOut = [`In Python: session = gradviz.load(path); ${inPython(question)}`];
+      if (put === null) return done({ problem: "There is no kernel behind this recording to ask.", waysOut });
       wishes.push({ question, isWanted, done });
       next();
     },
   };
-}
-
-function nobody(question: Question): Reply {
-  return { problem: "There is no kernel behind this recording to ask.", waysOut: [`In Python: session = gradviz.load(path); ${inPython(question)}`] };
 }

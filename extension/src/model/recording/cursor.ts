@@ -21,9 +21,6 @@ export const placesOf = memoized((trace) => {
     inside: new Int32Array(count + 1).fill(NOWHERE),
     /** Event -> the event that entered the net which it is in; an EnteredSubnet is in the net around. */
     around: new Int32Array(count).fill(NOWHERE),
-    /** Event -> the first and the last event of its group. */
-    first: [] as number[],
-    last: [] as number[],
     /** Frame -> the event that entered it. */
     entered: new Int32Array(trace.frames.length).fill(NOWHERE),
     subnets: new Map<string, Subnet>(trace.subnets.map((net) => [net.id, net])),
@@ -46,9 +43,9 @@ export const placesOf = memoized((trace) => {
     }
     places.inside[number + 1] = open[open.length - 1] ?? NOWHERE;
   });
-  places.first = trace.events.map(({ group }) => first.get(group) ?? 0);
-  places.last = trace.events.map(({ group }) => last.get(group) ?? 0);
-  return places;
+  /** Event -> the first or the last event of its group. */
+  const among = (of: Map<number, number>): number[] => trace.events.map(({ group }) => of.get(group) ?? 0);
+  return { ...places, first: among(first), last: among(last) };
 });
 
 /** The number that an array has for an event that there is. */

@@ -196,6 +196,7 @@ export function createGraph(trace: Trace, navigation: Navigation) {
     // While the focus is on, what it says stands where the search was.
     pane.prepend(element("div", { class: "gv-strip" }, focus.element, search.element, tools));
   }
+
   function opened(): ReturnType<typeof createOperators> {
     if (operators) return operators;
     operators = createOperators(trace, navigation);
@@ -257,18 +258,17 @@ export function createGraph(trace: Trace, navigation: Navigation) {
   };
 }
 
-/** What the operator of a node makes of what: "y@0 from x@0, w@0"; "" for a node that is no operator's. */
-function passage(trace: Trace, node: string): string {
-  const line = linesById(trace).get(node);
-  return line ? `${line.outputs.join(", ")} from ${line.inputs.join(", ")}` : "";
-}
-
 /** The drawing, in the pane; null where there is none, and the pane says why. */
 function createDrawn(trace: Trace, navigation: Navigation, pane: HTMLElement): Canvas | null {
   const { graph } = trace;
+  /** What the operator of a node makes of what: "y@0 from x@0, w@0"; "" for a node that is no operator's. */
+  const passage = (node: string): string => {
+    const line = linesById(trace).get(node);
+    return line ? `${line.outputs.join(", ")} from ${line.inputs.join(", ")}` : "";
+  };
   try {
     if (graph.omitted !== null) throw new Error(`The graph was not drawn: ${graph.omitted}`);
-    const canvas = createCanvas(trace, read(graph, (node) => passage(trace, node)), navigation);
+    const canvas = createCanvas(trace, read(graph, passage), navigation);
     pane.append(canvas.element, canvas.note);
     return canvas;
   } catch (error) {

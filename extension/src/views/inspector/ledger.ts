@@ -39,14 +39,11 @@ export function ledgerCard(trace: Trace, whole: Ledger, position: number, isVeil
   const isLoop = ledger.contributions.some(({ frame }) => frame !== null);
   const head = element("tr", {}, cell("th", "from"), cell("th", "‖·‖", "gv-right"), cell("th", "share"), cell("th", "cos", "gv-right"));
   const table = element("table", { class: "gv-ledger" }, element("caption", {}, ...caption(trace, ledger)), element("thead", {}, head));
-  const value = isVeiled && isLater ? undefined : totalValue(trace, ledger);
+  const isSomewhere = ledger.subnet === null || ledger.frame !== null;
+  const value = isSomewhere && !(isVeiled && isLater) ? valueOf(trace, ledger.frame, ledger.total) : undefined;
   table.append(contributionBody(trace, ledger, isLoop, words, go), element("tfoot", {}, ...totalRows(ledger, value, isLater, words)));
   const chart = isLoop && ledger.contributions.length > 2 ? [columns(ledger.contributions.map(({ norm }) => norm), -1, "norm of each iteration's gradient")] : [];
   return element("div", { class: "gv-card" }, ...chart, table, ...(value ? [picture(ledger.total, value)] : []));
-}
-
-function totalValue(trace: Trace, ledger: Ledger): Value | undefined {
-  return ledger.subnet !== null && ledger.frame === null ? undefined : valueOf(trace, ledger.frame, ledger.total);
 }
 
 /** The rows of all contributions, those behind the first few when they are asked for. */
@@ -109,8 +106,9 @@ function contributionRows(contribution: Contribution, words: Words): HTMLElement
 /** Norm, share and cosine; the latter do not exist where a norm is zero. */
 function numbers({ norm, share, cosine }: Contribution, { missing, absent }: Words): HTMLElement[] {
   if (norm === null) return [element("td", { class: "gv-not-computed", colspan: 3 }, missing)];
+  const rounded = typeof cosine === "number" ? Math.round(cosine * 1000) / 1000 : cosine;
   const part = element("td", { class: "gv-share" }, shareBar(share), share === null ? absent : percent(share));
-  return [cell("td", quantity(norm), "gv-right"), part, cell("td", typeof cosine === "number" ? quantity(Math.round(cosine * 1000) / 1000) : cosine === null ? absent : quantity(cosine), "gv-right")];
+  return [cell("td", quantity(norm), "gv-right"), part, cell("td", rounded === null ? absent : quantity(rounded), "gv-right")];
 }
 
 /** A bar for a share. It can be below 0 (it pulls the other way) or above 1; the bar stops there, the number does not. */

@@ -38,14 +38,11 @@ export function valueCard(asking: Asking, place: Place, position: number, seen: 
   else if (value.stack !== null) card.append(workspacesCard(trace, value.stack), ...origin(trace, maker, position, value, frame));
   else {
     const head = element("div", {}, element("b", {}, describe(value)), ...origin(trace, maker, position, value, frame), ...nextReader(trace, place, position, isVeiled() ? position : Infinity));
-    card.append(head, ...(isLeftOut(value) ? [note("Its numbers were left out to keep this recording small.")] : [numbers(asking, place, value, seen), statistics(value)]));
+    // A page has room for so many numbers: of other arrays the document keeps only what they are.
+    const isLeftOut = value.norm === null && value.size > 0;
+    card.append(head, ...(isLeftOut ? [note("Its numbers were left out to keep this recording small.")] : [numbers(asking, place, value, seen), statistics(value)]));
   }
   return card;
-}
-
-/** Whether there is an array of which the document keeps only what it is: a page has room for so many numbers. */
-function isLeftOut(value: Value): boolean {
-  return value.norm === null && value.size > 0;
 }
 
 /** The numbers as a heat map or a table, and their histogram. */

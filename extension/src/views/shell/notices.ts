@@ -9,17 +9,16 @@ const WORDS = "The kernel behind this is gone. Stepping goes on, over what was r
 
 export type LostNotice = ReturnType<typeof createLostNotice>;
 
-/** A notice that speaks when `tell` is called, or the event happens inside of `host`. */
-export function createLostNotice(host: HTMLElement) {
+/** A notice that speaks when `tell` is called, or the event happens inside of `host`; `lost` hears of it. */
+export function createLostNotice(host: HTMLElement, lost: () => void) {
   const notice = element("div", { class: "gv-lost", role: "status" });
-  const listeners: (() => void)[] = [];
   let isLost = false;
 
   /** The kernel is lost. */
   function tell(): void {
     isLost = true;
     notice.textContent = WORDS;
-    for (const listener of listeners) listener();
+    lost();
   }
 
   host.addEventListener(KERNEL_LOST, tell);
@@ -30,8 +29,6 @@ export function createLostNotice(host: HTMLElement) {
       return isLost;
     },
     tell,
-    /** Calls back when it is. */
-    whenLost: (listener: () => void) => void listeners.push(listener),
     dispose: () => host.removeEventListener(KERNEL_LOST, tell),
   };
 }
