@@ -122,7 +122,7 @@ class BlockNet(Construction):
         check_name(keeps, "scope")
         with self._inside(level):
             yield keeps
-        with self._told_in(level.name):
+        with self._located_in(level.name):
             seen = outputs_of([level])
             made = [] if keeps in level.around else [new_scope(keeps)]
             self._close([*made, do_operator(level, seen, keeps)], [level], seen)
@@ -161,7 +161,7 @@ class Branch:
 
     def _finish(self, levels: list[Level]) -> None:
         net = self._net
-        with net._told_in(self._name), self._undone():
+        with net._located_in(self._name), self._undone():
             seen = outputs_of(levels, are_branches=len(levels) == 2)
             made = if_operators(self._name, self._condition, levels, seen)
             ran_on = net._runs_on
@@ -237,7 +237,7 @@ class Loop:
     def close(self) -> None:
         """Put the While into the net."""
         levels = [self.body] if self._test is None else [self._test, self.body]
-        with self._net._told_in(self._name):
+        with self._net._located_in(self._name):
             if not any(self._condition in level.writes for level in levels):
                 raise self._endless()
             seen = outputs_of(levels)

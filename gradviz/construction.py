@@ -77,9 +77,9 @@ def outputs_of(levels: Sequence[Level], *, are_branches: bool = False) -> set[st
     writes = [set(level.writes) for level in levels]
     there = levels[0].around.union(*(level.reads for level in levels))
     everywhere = set.intersection(*writes) if are_branches else set()
-    told = [name for level in levels for name in level.outputs]
+    named = [name for level in levels for name in level.outputs]
     written = set.union(*writes)
-    for name in told:
+    for name in named:
         if name not in written:
             owner = next((level.local[name] for level in levels if name in level.local), None)
             way_out = f"Write {name} in it, or leave it out of its outputs."
@@ -91,7 +91,7 @@ def outputs_of(levels: Sequence[Level], *, are_branches: bool = False) -> set[st
                 blobs=[name],
                 ways_out=[way_out],
             )
-    return written & (there | everywhere | set(told))
+    return written & (there | everywhere | set(named))
 
 
 def do_operator(level: Level, outputs: Container[str], scope: str) -> Operator:
@@ -188,15 +188,8 @@ class Construction(NetDef):
     closes. An exception inside a block leaves no trace of it.
     """
 
-    def __init__(
-        self,
-        name: str = "net",
-        ops: Iterable[Operator] = (),
-        *,
-        external_inputs: Iterable[str] = (),
-        external_outputs: Iterable[str] = (),
-    ) -> None:
-        super().__init__(name, ops, external_inputs=external_inputs, external_outputs=external_outputs)
+    def __init__(self, name: str = "net", ops: Iterable[Operator] = (), **external: Iterable[str]) -> None:
+        super().__init__(name, ops, **external)
         self._outermost = Level(name)
         self._open: list[Level] = []
         self._open_names: set[str] = set()
@@ -308,14 +301,14 @@ class Construction(NetDef):
                 return level.local[name]
         return None
 
-    def _told_in(self, *block: str) -> AbstractContextManager[None]:
+    def _located_in(self, *block: str) -> AbstractContextManager[None]:
         """Errors met inside tell the way there: the open blocks, and `block`."""
         way = [*(level.name for level in self._open), *block]
-        return _telling(way) if way else nullcontext()
+        return _located(way) if way else nullcontext()
 
 
 @contextmanager
-def _telling(way: Sequence[str]) -> Iterator[None]:
+def _located(way: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except GradvizError as error:

@@ -79,7 +79,7 @@ class Net(BlockNet):
                 The net is left as it was.
         """
         index = len(self._level.ops)
-        with self._told_in():
+        with self._located_in():
             if args:
                 args = {name: value.copy() if isinstance(value, NetDef) else value for name, value in args.items()}
             op = Operator(type, as_names(inputs, index), as_names(outputs, index), args, Device.parse(device), name)
