@@ -134,7 +134,7 @@ class Fit:
             for expected in self._due.get(position, ()):
                 self._check_shapes(expected, specs)
 
-    def told(self, error: GradvizError) -> GradvizError:
+    def blamed(self, error: GradvizError) -> GradvizError:
         """`error`, met in running the program, with the rule that made its operator, where one did."""
         position = error.operator_index
         if position is None or not isinstance(error, RunError):

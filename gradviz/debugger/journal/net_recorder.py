@@ -175,7 +175,7 @@ def _run(
         started = execution.start({name: blobs[name] for name in (*ready.external, *_given(generation, operators))})
         fit.check(-1, execution.values)
     except GradvizError as error:
-        obstacle = complete(fit.told(error), operators, blobs)
+        obstacle = complete(fit.blamed(error), operators, blobs)
         execution.fail(obstacle)
         return obstacle
     try:
@@ -183,7 +183,7 @@ def _run(
             for position in running:
                 fit.check(position, execution.values)
     except GradvizError as error:
-        execution.fail(error if error.kind == INTERRUPTED else fit.told(error))
+        execution.fail(error if error.kind == INTERRUPTED else fit.blamed(error))
     return None
 
 

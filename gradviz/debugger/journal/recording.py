@@ -114,25 +114,6 @@ class Recording:
         return self._journal.nets(self._journal)
 
     @cached_property
-    def is_of_pass(self) -> list[bool]:
-        """Of each event whether it belongs to the pass, and not to running the program."""
-        is_over, found = False, []
-        for event in self.events:
-            found.append(type(event) is not Ran and (not is_over or type(event) is Deduplicated))
-            is_over = is_over or (type(event) is Completed and not event.path)
-        return found
-
-    @cached_property
-    def generation(self) -> tuple[Event, ...]:
-        """The events of the pass: all before it is complete but `Ran`, and where rows were merged after it."""
-        return tuple([event for event, is_one in zip(self.events, self.is_of_pass, strict=True) if is_one])
-
-    @cached_property
-    def execution(self) -> tuple[Event, ...]:
-        """The others: those of running the whole program."""
-        return tuple([event for event, is_one in zip(self.events, self.is_of_pass, strict=True) if not is_one])
-
-    @cached_property
     def left_by(self) -> Mapping[int, int]:
         """The identity of a workspace on a stack -> the number of the run that left it."""
         return {id(run.blobs): number for number, run in enumerate(self.runs) if run.net.argument == "net"}

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...program.events import EnteredSubnet, Failed, LeftSubnet, Ran
+from ...program.events import EnteredSubnet, Event, Failed, LeftSubnet, Ran
 from ..document import Value
 from ..journal import AT_THE_END, NetHalves, NetText, ProgramText, Reading, Recording, Statement
 from . import narration
 from .run_narration import Passage, entered, left
-from .story import Told
+from .story import Description
 from .values import DocumentValues
 
 MOST_BLOBS = 12
@@ -35,8 +35,26 @@ class Execution:
         """The text of the net that runs."""
         return self._text.outermost if frame is None else self._text.net(self._recording.runs[frame].net.path)
 
-    def ran(self, event: Ran, at: int, frame: int | None) -> tuple[Told, object]:
-        """What is said of an operator that ran, and what all runs share of which the same is said but for numbers."""
+    def tell(self, event: Event, frame: int | None, before: int | None) -> tuple[Description, object] | None:
+        """What is said of an event, and what all those share of which the same is said but for numbers.
+
+        None: it is none of running the program.
+
+        Args:
+            frame, before: where we are after the event, and were before it.
+        """
+        match event:
+            case Ran():
+                return self._ran(event, frame)
+            case EnteredSubnet() if frame is not None:
+                return self._entered(event, frame)
+            case LeftSubnet() if before is not None:
+                return self._left(event, before)
+            case Failed():
+                return self._failed(event, frame if event.path else None), None
+        return None
+
+    def _ran(self, event: Ran, frame: int | None) -> tuple[Description, object]:
         net, line = self._place(frame, event.position)
         outputs = line.statement.outputs
         found = [(str(one), value) for one in outputs if (value := self._values.of(frame, net, one.key)) is not None]
@@ -50,33 +68,28 @@ class Execution:
             text = narration.ran(self._texts[line.id], event.device, event.seconds, described)
         focus = [*outputs, *line.statement.inputs]
         forward = line.statement.number if line.role == "forward" else line.of
-        return Told(text, forward, [line], focus, [event.op.type, *words]), (line.id, words, event.device)
+        return Description(text, forward, [line], focus, [event.op.type, *words]), (line.id, words, event.device)
 
-    def entered(self, event: EnteredSubnet, frame: int) -> tuple[Told, object]:
-        """The same of going into a nested net, whose run is number `frame`."""
+    def _entered(self, event: EnteredSubnet, frame: int) -> tuple[Description, object]:
         run = self._recording.runs[frame]
         passage = self._passage(frame)
         reads = [key for key in run.net.part(run.is_backward).reads if self._values.has(frame, run.net, key)]
         focus = [f"{name}@{version}" for name, version in reads[:MOST_BLOBS]]
-        return Told(entered(passage), None, [passage.line], focus, [event.name]), (
-            "entered",
-            run.net.path,
-            run.is_backward,
-        )
+        alike = ("entered", run.net.path, run.is_backward)
+        return Description(entered(passage), None, [passage.line], focus, [event.name]), alike
 
-    def left(self, event: LeftSubnet, frame: int) -> tuple[Told, object]:
-        """The same of leaving a nested net, whose run is number `frame`."""
+    def _left(self, event: LeftSubnet, frame: int) -> tuple[Description, object]:
         run = self._recording.runs[frame]
         passage = self._passage(frame)
-        return Told(left(passage), None, [passage.line], [], [event.name]), ("left", run.net.path, run.is_backward)
+        alike = ("left", run.net.path, run.is_backward)
+        return Description(left(passage), None, [passage.line], [], [event.name]), alike
 
-    def failed(self, event: Failed, frame: int | None) -> Told:
-        """What is said of an error."""
+    def _failed(self, event: Failed, frame: int | None) -> Description:
         line = None if event.index is None else self._place(frame, event.index)[1]
         forward = None if line is None else line.statement.number if line.role == "forward" else line.of
         obstacle = self._recording.obstacle
         text = narration.failed(event) if obstacle is None else narration.not_run(obstacle)
-        return Told(text, forward, [] if line is None or line.role == "forward" else [line], [], [event.error])
+        return Description(text, forward, [] if line is None or line.role == "forward" else [line], [], [event.error])
 
     def statement(self, frame: int | None, position: int) -> Statement:
         """The operator at a position of the net that runs."""

@@ -388,8 +388,7 @@ def shortened(parts: Sequence[str]) -> str:
 
 def reading(readers: Sequence[str]) -> str:
     """Who reads a blob: ``is read by FC #2 and Sum #4``."""
-    shown = readers if len(readers) <= 5 else [*readers[:4], f"{len(readers) - 4} more"]
-    return f"is read by {listed(shown)}"
+    return f"is read by {shortened(readers)}"
 
 
 def duration(seconds: float) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
-from ...program.events import Deduplicated, EnteredSubnet, Failed, LeftSubnet, Ran
+from ...program.events import Deduplicated, Ran
 from ..document import Value
 from ..journal import Key, NetHalves, Recording
 from ..statistics import of_stack, statistics
@@ -47,16 +47,9 @@ class Narrator:
         """
         event, whole = self._recording.events[at - 1], self._recording.text.whole
         with np.errstate(all="ignore"):
-            if isinstance(event, Ran):
-                return self._execution.ran(event, at, run)[0].narration
             is_over = whole is not None and at > whole and not isinstance(event, Deduplicated)
-            if is_over and isinstance(event, EnteredSubnet) and run is not None:
-                return self._execution.entered(event, run)[0].narration
-            if is_over and isinstance(event, LeftSubnet) and before is not None:
-                return self._execution.left(event, before)[0].narration
-            if is_over and isinstance(event, Failed):
-                return self._execution.failed(event, run if event.path else None).narration
-            return self._story.tell(event, at).narration
+            found = self._execution.tell(event, run, before) if is_over or isinstance(event, Ran) else None
+            return (self._story.tell(event, at) if found is None else found[0]).narration
 
 
 class MeasuredValues(DocumentValues):

@@ -42,7 +42,7 @@ from . import control_narration, narration
 Focus = Iterable[Writing | str | None]
 
 
-class Told(NamedTuple):
+class Description(NamedTuple):
     """What is said of an event.
 
     Attributes:
@@ -77,7 +77,7 @@ class Story:
         # Whether the pass runs as it goes, and is not generated first.
         self._goes = text.first_run is not None and (text.whole is None or text.first_run < text.whole)
 
-    def tell(self, event: Event, at: int) -> Told:
+    def tell(self, event: Event, at: int) -> Description:
         """What is said of the event before position `at`."""
         match event:
             case Played():
@@ -89,7 +89,7 @@ class Story:
             case Skipped():
                 line = self._text.statement(event, event.index, at)
                 text = narration.skipped(event, line, goes=self._goes)
-                return Told(text, event.index, [], line.statement.outputs, [line.op.type])
+                return Description(text, event.index, [], line.statement.outputs, [line.op.type])
             case RuleApplied():
                 return self._rule_applied(event, at)
             case InputChecked():
@@ -107,7 +107,7 @@ class Story:
             case Completed():
                 return self._completed(event, at)
             case Failed():
-                return Told(narration.failed(event), event.index, [], [], [event.error])
+                return Description(narration.failed(event), event.index, [], [], [event.error])
         raise TypeError(f"{event.kind} is no event of a pass")
 
     def is_sum(self, event: Accumulated) -> bool:
@@ -116,9 +116,8 @@ class Story:
 
     def is_last(self, event: Accumulated, at: int) -> bool:
         """Whether an accumulation is the last one of its blob."""
-        positions = reversed(self._text.of(event).version(event.blob, event.version).arrivals)
-        sums = (position for position in positions if isinstance(self._events[position - 1], Accumulated))
-        return next(sums, at) == at
+        sums = [position for position, one in self._arrived(event) if isinstance(one, Accumulated)]
+        return not sums or sums[-1] == at
 
     def net(self, event: Event) -> NetText:
         """The net in which an event of the pass happened."""
@@ -133,15 +132,8 @@ class Story:
         net = self._text.of(event)
         if event.so_far is None:
             read = [writing for line in self._since(event, at) for writing in line.statement.inputs]
-            named = {writing.at(at).name: writing for writing in read}
-            return [
-                Term(
-                    [named.get(name) or net.latest(name, at) for name in parts_of(one.gradient)],
-                    producer(net, one),
-                    one,
-                )
-                for one in event.contributions
-            ]
+            terms = event.contributions
+            return [Term(gradient_of(net, one.gradient, read, at), producer(net, one), one) for one in terms]
         arrivals = self._arrivals(event)
         folded = 0 if is_whole else event.so_far - len(event.contributions) + 1
         if folded < 2:
@@ -153,15 +145,18 @@ class Story:
 
     def _arrivals(self, event: Accumulated) -> list[tuple[int, Seeded | GeneratorAdded]]:
         """The events that brought the gradients of a blob, and their positions."""
-        positions = self._text.of(event).version(event.blob, event.version).arrivals
-        found = ((position, self._events[position - 1]) for position in positions)
+        found = self._arrived(event)
         return [(position, one) for position, one in found if isinstance(one, Seeded | GeneratorAdded)]
 
     def _sums(self, event: Accumulated) -> list[tuple[int, Accumulated]]:
         """The accumulations of a blob, and their positions."""
-        positions = self._text.of(event).version(event.blob, event.version).arrivals
-        found = ((position, self._events[position - 1]) for position in positions)
+        found = self._arrived(event)
         return [(position, one) for position, one in found if isinstance(one, Accumulated) and self.is_sum(one)]
+
+    def _arrived(self, event: Accumulated) -> list[tuple[int, Event]]:
+        """What happened to the gradients of a blob: arrivals and accumulations."""
+        positions = self._text.of(event).version(event.blob, event.version).arrivals
+        return [(position, self._events[position - 1]) for position in positions]
 
     def _arrival(self, event: Seeded | GeneratorAdded, position: int) -> Term:
         """A gradient that an event brought."""
@@ -189,7 +184,7 @@ class Story:
         became = gradient_of(net, event.after, [w for line in lines for w in line.statement.outputs], at)
         return merge_of(event, at, was, became, values)
 
-    def _played(self, event: Played, at: int) -> Told:
+    def _played(self, event: Played, at: int) -> Description:
         line = self._text.statement(event, event.index, at)
         deepest: Writing | None = None
         if event.rank:
@@ -197,27 +192,27 @@ class Story:
             deepest = max(returned, key=self._depth, default=None)
         focus = [*line.statement.outputs, *line.statement.inputs]
         text = narration.played(event, line, deepest, goes=self._goes)
-        return Told(text, event.index, [line], focus, [event.op.type])
+        return Description(text, event.index, [line], focus, [event.op.type])
 
-    def _seeded(self, event: Seeded, at: int) -> Told:
+    def _seeded(self, event: Seeded, at: int) -> Description:
         net = self._text.of(event)
         lines = self._since(event, at)
         y = net.version(event.y, event.version)
         gradient = lines[0].statement.outputs[0] if lines else net.latest(parts_of(event.gradient)[-1], at)
         owner = None if y.statement is None else y.statement.at(at)
         text = narration.seeded(event, lines[0] if lines else None, owner, goes=self._goes)
-        return Told(text, None, lines, [gradient, f"{event.y}@{event.version}"])
+        return Description(text, None, lines, [gradient, f"{event.y}@{event.version}"])
 
-    def _visited(self, event: Visited, at: int) -> Told:
+    def _visited(self, event: Visited, at: int) -> Description:
         net = self._text.of(event)
         line = self._text.statement(event, event.index, at)
         found = [None if gradient is None else net.latest(parts_of(gradient)[-1], at) for gradient in event.g_output]
         waiting = [net.forward[one.index].at(at) for one in event.waiting]
         is_read = any(one.role == "forward" for writing in line.statement.outputs for one in writing.readers)
         text = narration.visited(event, line, [one and one.at(at) for one in found], waiting, is_read)
-        return Told(text, event.index, [], [*found, *line.statement.outputs], [line.op.type])
+        return Description(text, event.index, [], [*found, *line.statement.outputs], [line.op.type])
 
-    def _rule_applied(self, event: RuleApplied, at: int) -> Told:
+    def _rule_applied(self, event: RuleApplied, at: int) -> Description:
         line = self._text.statement(event, event.index, at)
         lines = self._since(event, at)
         if self._goes:
@@ -228,15 +223,15 @@ class Story:
             text = narration.rule_applied(line, lines)
         changed = [new.statement for new in lines]
         focus = [one for new in changed for one in (new.inputs if new.role == "passed" else new.outputs)]
-        return Told(text, event.index, lines, focus, [line.op.type, *(new.op.type for new in lines)])
+        return Description(text, event.index, lines, focus, [line.op.type, *(new.op.type for new in lines)])
 
-    def _input_checked(self, event: InputChecked, at: int) -> Told:
+    def _input_checked(self, event: InputChecked, at: int) -> Description:
         net = self._text.of(event)
         line = net.operators[event.position].at(at)
         text = narration.input_checked(event, self._text.statement(event, event.index, at), line, net)
-        return Told(text, event.index, [line], line.statement.inputs)
+        return Description(text, event.index, [line], line.statement.inputs)
 
-    def _generator_added(self, event: GeneratorAdded, at: int) -> Told:
+    def _generator_added(self, event: GeneratorAdded, at: int) -> Description:
         net = self._text.of(event)
         gradient = written(net, parts_of(event.gradient)[-1], event.position, at)
         blob = net.version(event.blob, event.version)
@@ -248,16 +243,16 @@ class Story:
             text = narration.generator_added(event, gradient.at(at), self._readers(net, blob, at))
         has_line = event.position is not None and gradient.statement is not None
         lines = [gradient.statement.at(at)] if has_line and gradient.statement is not None else []
-        return Told(text, event.index, lines, [gradient, f"{event.blob}@{event.version}"])
+        return Description(text, event.index, lines, [gradient, f"{event.blob}@{event.version}"])
 
-    def _accumulated(self, event: Accumulated, at: int) -> Told:
+    def _accumulated(self, event: Accumulated, at: int) -> Description:
         net = self._text.of(event)
         line = self._text.statement(event, event.index, at)
         lines = self._since(event, at)
         blob = net.version(event.blob, event.version)
         if not self.is_sum(event):
             text = narration.densified(line, lines[0], goes=True)
-            return Told(text, event.index, lines, [lines[0].statement.outputs[0], str(blob)], ["SparseToDense"])
+            return Description(text, event.index, lines, [lines[0].statement.outputs[0], str(blob)], ["SparseToDense"])
         if len(event.contributions) == 1:
             text = narration.densified(line, lines[0], goes=False)
         elif event.so_far is None:
@@ -268,21 +263,21 @@ class Story:
             text = narration.added(event, lines, self._readers(net, blob, 0))
         terms = [term.parts[-1] for term in self.terms(event, at)]
         focus: Focus = [*reversed(self.total(event, at)), str(blob), *terms]
-        return Told(text, event.index, lines, focus, ["Σ", *(new.op.type for new in lines)])
+        return Description(text, event.index, lines, focus, ["Σ", *(new.op.type for new in lines)])
 
-    def _deduplicated(self, event: Deduplicated, at: int) -> Told:
+    def _deduplicated(self, event: Deduplicated, at: int) -> Description:
         lines, merge = self._since(event, at), self.merge(event, at)
         focus: Focus = [*reversed(parts_of(merge.after)), merge.blob, *reversed(parts_of(merge.before))]
-        return Told(narration.deduplicated(merge, lines), None, lines, focus, [new.op.type for new in lines])
+        return Description(narration.deduplicated(merge, lines), None, lines, focus, [new.op.type for new in lines])
 
-    def _passage(self, event: EnteredSubnet | LeftSubnet, at: int) -> Told:
+    def _passage(self, event: EnteredSubnet | LeftSubnet, at: int) -> Description:
         line = self._text.statement(event, event.index, at)
         if isinstance(event, EnteredSubnet):
-            return Told(control_narration.pass_entered(event, line), None, [line], [], [event.name])
+            return Description(control_narration.pass_entered(event, line), None, [line], [], [event.name])
         inner = line.nets[event.argument].backward_at(at)
-        return Told(control_narration.pass_left(event, line, inner), None, [line], [], [event.name])
+        return Description(control_narration.pass_left(event, line, inner), None, [line], [], [event.name])
 
-    def grad_written(self, event: GradWritten, at: int) -> Told:
+    def grad_written(self, event: GradWritten, at: int) -> Description:
         """What became of ``grad`` of a Variable."""
         net = self._text.outermost
         x = net.version(event.blob, 0)
@@ -290,18 +285,20 @@ class Story:
         sums = [one.so_far or 1 for one in (self._events[at - 1] for at in x.arrivals) if isinstance(one, Accumulated)]
         maker = None if x.statement is None else x.statement.number
         focus: Focus = [event.after, gradient, f"{event.blob}@0", event.before]
-        return Told(narration.written(event, gradient, max(sums, default=1)), maker, [], focus, [f"{event.blob}.grad"])
+        return Description(
+            narration.written(event, gradient, max(sums, default=1)), maker, [], focus, [f"{event.blob}.grad"]
+        )
 
-    def _completed(self, event: Completed, at: int) -> Told:
+    def _completed(self, event: Completed, at: int) -> Description:
         operators = sum(one.role != "passed" and one.made <= at for one in self._text.of(event).backward)
         if event.path:
-            return Told(control_narration.completed(event, operators))
+            return Description(control_narration.completed(event, operators))
         before = self._events[:at]
         if functions := sum(isinstance(one, Visited) and one.rank is not None for one in before):
             variables = sum(isinstance(one, GradWritten) and one.after is not None for one in before)
-            return Told(narration.heap_emptied(functions, variables))
+            return Description(narration.heap_emptied(functions, variables))
         is_run = self._recording.obstacle is None
-        return Told(narration.completed(event, operators, self._recording.ys, is_run=is_run))
+        return Description(narration.completed(event, operators, self._recording.ys, is_run=is_run))
 
     def _since(self, event: Event, at: int) -> list[Reading]:
         """The backward statements that came with an event."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +18,6 @@ from ...program.events import (
     Failed,
     GeneratorAdded,
     GradWritten,
-    LeftSubnet,
     Played,
     Ran,
     Seeded,
@@ -45,7 +45,7 @@ from ..document import (
 from ..journal import Lending, Pace, Progress, Recording, Statement, Timeline, arguments
 from .execution import Execution
 from .narration import entry, stored
-from .story import Story, Told, versions_of
+from .story import Description, Story, versions_of
 from .sums import ledgers, loop_ledger, sums_of, sums_of_loops
 from .values import DocumentValues, Values
 
@@ -79,10 +79,8 @@ class _Document:
         self._ledgers = {one.at: number for number, one in enumerate(self._sums)}
         self._groups: list[int] = []
         self._ran: dict[Statement, int] = {}
-        self._frames: list[int] = []
-        self._begun = 0
+        # Events of a run that share all but what is said of them.
         self._alike: dict[object, TraceEvent] = {}
-        self._is_over = False
 
     def outline(self) -> Trace:
         """All but events and lines."""
@@ -122,7 +120,7 @@ class _Document:
     def whole(self, pace: Pace) -> Trace:
         """All of it."""
         recording, text = self._recording, self._text
-        self._groups = Timeline(map(type, recording.events)).group.tolist()
+        self._groups = self._timeline.group.tolist()
         events = [self._event(event, at) for at, event in enumerate(pace.over(recording.events), 1)]
         outline = self.outline()
         nets = {id: text.net(path) for path, id in text.ids.items()}
@@ -141,70 +139,61 @@ class _Document:
             ],
         )
 
+    @cached_property
+    def _timeline(self) -> Timeline:
+        return Timeline(map(type, self._recording.events))
+
+    @cached_property
+    def _frames(self) -> dict[int, int]:
+        """The runs of nested nets by the events that enter them."""
+        whole = self._text.whole
+        after = [] if whole is None else self._timeline.passages[self._timeline.passages >= whole].tolist()
+        return {event: frame for frame, event in enumerate(filter(self._timeline.enters, after))}
+
+    @cached_property
+    def _inside(self) -> list[int | None]:
+        """Of each position the run that we are in there; None: the outermost net."""
+        if not self._recording.runs:
+            return [None] * (len(self._recording.events) + 1)
+        return list(map(self._frames.get, self._timeline.inside.tolist()))
+
     def _ends(self) -> dict[tuple[Statement, int | None], int]:
         """The positions after operators that run nested nets, by the operator and the run around it."""
-        found: dict[tuple[Statement, int | None], int] = {}
-        frames: list[int] = []
-        whole, begun = self._text.whole, 0
+        whole = self._text.whole
         if whole is None or not self._recording.runs:
-            return found
+            return {}
+        found: dict[tuple[Statement, int | None], int] = {}
         for at, event in enumerate(self._recording.events[whole:], whole + 1):
-            if isinstance(event, EnteredSubnet):
-                frames.append(begun)
-                begun += 1
-            elif isinstance(event, LeftSubnet):
-                frames.pop()
-            elif isinstance(event, Ran):
-                frame = frames[-1] if frames else None
-                statement = self._execution.statement(frame, event.position)
+            if isinstance(event, Ran):
+                statement = self._execution.statement(self._inside[at], event.position)
                 if statement.nets:
-                    found[statement, frame] = at
+                    found[statement, self._inside[at]] = at
         return found
 
     def _event(self, event: Event, at: int) -> TraceEvent:
-        if type(event) is Ran:
-            return self._ran_event(event, at)
-        group = self._groups[at - 1]
-        if not self._is_over or isinstance(event, Deduplicated):
-            self._is_over = self._is_over or (type(event) is Completed and not event.path)
-            told = self._story.tell(event, at)
+        whole, group = self._text.whole, self._groups[at - 1]
+        is_over = whole is not None and at > whole and not isinstance(event, Deduplicated)
+        if not is_over and type(event) is not Ran:
+            description = self._story.tell(event, at)
             subnet = self._text.of(event).id
             if isinstance(event, EnteredSubnet):
-                subnet = told.statements[0].nets[event.argument].id
-            return replace(_whole(event, told, subnet, is_run=False), group=group, ledger=self._ledgers.get(at))
-        if isinstance(event, EnteredSubnet):
-            self._frames.append(self._begun)
-            self._begun += 1
-            frame = self._frames[-1]
-            return self._again(event, *self._execution.entered(event, frame), group, frame)
-        if isinstance(event, LeftSubnet):
-            left = self._execution.left(event, self._frames.pop())
-            return self._again(event, *left, group, self._frame)
-        if isinstance(event, Failed):
-            around = self._frame if event.path else None
-            return self._again(event, self._execution.failed(event, around), None, group, around)
-        return self._again(event, self._story.tell(event, at), None, group, None)
-
-    @property
-    def _frame(self) -> int | None:
-        """The run that we are in, None in the outermost net."""
-        return self._frames[-1] if self._frames else None
-
-    def _ran_event(self, event: Ran, at: int) -> TraceEvent:
-        told, alike = self._execution.ran(event, at, self._frame)
-        statement = told.statements[0].statement
-        self._ran.setdefault(statement, at)
-        group = self._groups[at - 1]
-        return replace(self._again(event, told, alike, group, self._frame), seconds=event.seconds)
-
-    def _again(self, event: Event, told: Told, alike: object, group: int, frame: int | None) -> TraceEvent:
-        """An event of a run; those that are `alike` share all but what is said of them."""
-        whole = self._alike.get(alike) if alike is not None else None
-        if whole is None:
-            whole = _whole(event, told, self._execution.net(frame).id, is_run=True)
+                subnet = description.statements[0].nets[event.argument].id
+            fresh = _whole(event, description, subnet, is_run=False)
+            return replace(fresh, group=group, ledger=self._ledgers.get(at))
+        before, frame = self._inside[at - 1 : at + 1]
+        if isinstance(event, Failed) and not event.path:
+            frame = None
+        description, alike = self._execution.tell(event, frame, before) or (self._story.tell(event, at), None)
+        seconds = None
+        if type(event) is Ran:
+            self._ran.setdefault(description.statements[0].statement, at)
+            seconds = event.seconds
+        one = self._alike.get(alike) if alike is not None else None
+        if one is None:
+            one = _whole(event, description, self._execution.net(frame).id, is_run=True)
             if alike is not None:
-                self._alike[alike] = whole
-        return replace(whole, narration=told.narration, group=group, frame=frame)
+                self._alike[alike] = one
+        return replace(one, narration=description.narration, group=group, frame=frame, seconds=seconds)
 
     def _line(self, statement: Statement) -> Line:
         """A statement as the document has it."""
@@ -251,20 +240,20 @@ class _Document:
             )
 
 
-def _whole(event: Event, told: Told, subnet: str, *, is_run: bool) -> TraceEvent:
+def _whole(event: Event, description: Description, subnet: str, *, is_run: bool) -> TraceEvent:
     """An event with all that is said of it, but for its group and run."""
-    blobs = list(dict.fromkeys([str(blob) for blob in told.focus if blob is not None]))
-    is_named = told.forward is not None and not event.path
-    words = [event.kind, *told.words, *([f"#{told.forward}"] if is_named else []), *blobs]
+    blobs = list(dict.fromkeys([str(blob) for blob in description.focus if blob is not None]))
+    is_named = description.forward is not None and not event.path
+    words = [event.kind, *description.words, *([f"#{description.forward}"] if is_named else []), *blobs]
     names = [blob.rpartition("@")[0] for blob in blobs]
     return TraceEvent(
         kind=cast(Kind, event.kind),
-        narration=told.narration,
+        narration=description.narration,
         group=0,
         phase="run" if is_run else "play" if isinstance(event, Played) and not event.path else "generate",
         subnet=subnet or None,
-        forward=told.forward,
-        lines=[one.id for one in told.statements],
+        forward=description.forward,
+        lines=[one.id for one in description.statements],
         blobs=blobs,
         targets=list(dict.fromkeys([*words, *names])),
         detail=_detail(event, is_run=is_run),
