@@ -8,6 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.large import QUESTIONS, VERBS
 from tests.benchmarks.widget import PHASES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,6 +34,12 @@ NAMES = {
     *(f"record MLP{size}{how}" for size in ("", " of 1 ms operators") for how in ("", ", in half of the memory")),
     *(f"record eager {what}{how}" for what in ("chain", "MLP", "LeNet") for how in ("", ", with events")),
     "document of chain",
+    "debug",
+    "save",
+    "load",
+    "the file",
+    *VERBS,
+    *QUESTIONS,
     "module",
     "page",
 }
@@ -103,5 +110,6 @@ def test_an_unknown_name_is_answered_with_those_there_are() -> None:
     assert finished.returncode == 2
     assert (
         "there is no benchmark speed; "
-        "there are generation, execution, mlp, convnet, eager, control_flow, recording, widget" in finished.stderr
+        "there are generation, execution, mlp, convnet, eager, control_flow, recording, large, widget"
+        in finished.stderr
     )
