@@ -165,17 +165,37 @@ def interrupted(where: str, operator_index: int | None = None) -> RunError:
     )
 
 
+MANY = 100_000
+"""So many new objects a block must leave for the cycle collector to be kept from them right after it too."""
+
+MOST_SPARED = 40 * MANY
+"""When blocks have left more objects than this so, the next one begins with a collection of all."""
+
+_spared = 0
+
+
 @contextmanager
 def uncollected() -> Iterator[None]:
     """Keep the cycle collector from passing over and over objects that are all still needed.
 
-    Without it the time for n objects grows faster than n. What becomes garbage inside is collected after the block.
+    Without it the time for n objects grows faster than n. What becomes garbage inside is collected after the block;
+    after a block of `MANY` objects by the next collection of all objects, which a later block begins with in time.
     """
+    global _spared
     was_enabled = gc.isenabled()
+    if was_enabled and _spared > MOST_SPARED:
+        gc.collect()
+        _spared = 0
     gc.disable()
     try:
         yield
     finally:
+        survivors = gc.get_count()[0]
+        if was_enabled and survivors > MANY and not gc.get_freeze_count():
+            # To freeze and thaw makes all of them old without a look at one.
+            gc.freeze()
+            gc.unfreeze()
+            _spared += survivors
         if was_enabled:
             gc.enable()
 

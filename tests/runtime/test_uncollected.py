@@ -1,0 +1,51 @@
+"""The cycle collector stays out of recordings, and what was dropped of them is given back all the same."""
+
+import gc
+import weakref
+
+from gradviz.runtime.watched import MANY, MOST_SPARED, uncollected
+
+
+class Knot:
+    """Something that only the cycle collector can give back, with many objects in it."""
+
+    def __init__(self, size: int) -> None:
+        self.itself = self
+        self.objects = [[] for _ in range(size)]
+
+
+def test_no_collection_looks_at_what_a_block_left() -> None:
+    collections: list[dict[str, int]] = []
+    watch = lambda phase, about: collections.append(about) if phase == "start" else None  # noqa: E731
+    gc.collect()
+    gc.callbacks.append(watch)
+    try:
+        with uncollected():
+            knot = Knot(2 * MANY)
+        oldest = [about for about in collections if about["generation"] == 2]
+    finally:
+        gc.callbacks.remove(watch)
+    assert oldest == []
+    assert any(one is knot.objects for one in gc.get_objects(generation=2))
+
+
+def test_the_collector_is_left_as_it_was() -> None:
+    gc.disable()
+    try:
+        with uncollected():
+            Knot(2 * MANY)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_what_was_dropped_is_given_back_by_later_blocks() -> None:
+    size, dropped = 4 * MANY, []
+    for _ in range(2 * MOST_SPARED // size + 2):
+        with uncollected():
+            knot = Knot(size)
+        dropped.append(weakref.ref(knot))
+        del knot
+    assert sum(one() is not None for one in dropped) * size <= MOST_SPARED + 2 * size
+    gc.collect()
+    assert all(one() is None for one in dropped)
