@@ -1,7 +1,7 @@
 """One program, differentiated in three ways, side by side: as a net with the IR, by rank, and as a tape."""
 
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from time import perf_counter
 from types import FrameType
@@ -16,7 +16,7 @@ from ..operators.gradients import gradient_name
 from ..operators.registry import Array
 from ..program import Gradient, GradientError, NetDef
 from ..program.events import Visited
-from ..program.operator import numbered_name, parts_of
+from ..program.operator import free_name, parts_of
 from ..runtime import Workspace
 from ..runtime.devices import CPU, moved
 from ..runtime.store import owner_of
@@ -207,7 +207,7 @@ def _symbolic(program: _Program) -> Way:
     y, seed = program.run()
     forward = expression([y])
     root = forward.roots[0]
-    start = _unused(gradient_name(root), forward.values)
+    start = free_name(gradient_name(root), forward.values.__contains__)
     workspace = Workspace(y.device)
     for name in forward.leaves:
         workspace.feed(name, forward.values[name])
@@ -273,10 +273,6 @@ def _seconds(run: Callable[..., Any], *args: Any) -> float:
     begin = perf_counter()
     run(*args)
     return perf_counter() - begin
-
-
-def _unused(name: str, taken: Container[str]) -> str:
-    return numbered_name(name, taken.__contains__) if name in taken else name
 
 
 def _fetched(workspace: Workspace, gradient: Gradient | None, like: Array) -> Array | None:

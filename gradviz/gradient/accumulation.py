@@ -1,4 +1,4 @@
-"""Accumulation: adding up the gradients of a blob version that several operators read.
+"""Gradients of blob versions: who makes them, what they are called, and how those of several readers are added up.
 
 The gradient of x is the sum over its readers. It is formed where three things hold:
 
@@ -16,18 +16,97 @@ x ``x_grad``, whichever version of x it belongs to. That is safe as long as the 
 that somebody will read: `GradientNames` says, for each name, whose gradient it holds.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from ..operators.gradients import gradient_name
 from ..program import Device, Gradient, GradientError, GradientSlice, Operator
-from ..program.control_flow import NETS, renamed, scopes_of
-from ..program.events import Rename
-from ..program.operator import BlobVersion, Ssa, numbered_name, parts_of
-from .rules import Answer, OutputGradientRef
-from .versions import Generator, Steps, Tracked
+from ..program.control_flow import NETS, renamed
+from ..program.events import Contribution, GeneratorAdded, How, Rename
+from ..program.operator import BlobVersion, free_name, numbered_name
+
+
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """A gradient operator that writes a name in an output slot; slot -1: a later one of the same rule that reads it."""
+
+    position: int
+    slot: int
+
+
+Steps = tuple[Step, ...]
+"""Those of one gradient, in order."""
+
+
+class Generator(msgspec.Struct, gc=False):
+    """One gradient of a blob version and the gradient operators that make it.
+
+    Attributes:
+        gradient: its name now; an accumulation may rename it.
+        how: written by operators, passed through, a seed of ones, or given.
+        index: the forward operator it came through; None for seeds.
+        steps: the steps that write it, or a slice's values.
+        device: where it is made.
+        index_steps: the steps that write a slice's indices.
+    """
+
+    gradient: Gradient
+    how: How
+    index: int | None
+    steps: Steps = ()
+    device: Device | None = None
+    index_steps: Steps = ()
+
+    @property
+    def position(self) -> int | None:
+        """The gradient operator that writes its final value, None where none does."""
+        for step in self.steps[::-1]:
+            if step.slot >= 0:
+                return step.position
+        return None
+
+    def contribution(self) -> Contribution:
+        """The same for an event."""
+        return Contribution(self.gradient, self.how, self.index, self.position)
+
+    def added_to(self, blob: "Tracked", path: tuple[str, ...]) -> GeneratorAdded:
+        """The event that it is the latest gradient of `blob`."""
+        assert self.index is not None
+        count, position = len(blob.generators), self.position
+        return GeneratorAdded(self.index, blob.name, blob.version, self.gradient, self.how, position, count, path=path)
+
+
+class Tracked(BlobVersion, eq=False, gc=False):
+    """A blob version under differentiation.
+
+    Attributes:
+        first_use: index of the first operator that reads it.
+        uses: how often it is read, being a y included; an operator that reads it twice counts twice.
+        generators: the gradients that have arrived.
+        gradient: its gradient so far.
+    """
+
+    first_use: int = -1
+    uses: int = 0
+    generators: Sequence[Generator] = ()
+    gradient: Gradient | None = None
+
+    def use(self, index: int) -> None:
+        """Operator `index` reads it; operators are told in order."""
+        if not self.uses:
+            self.first_use = index
+        self.uses += 1
+
+    def receive(self, generator: Generator) -> None:
+        """One more gradient has arrived."""
+        known = self.generators
+        if not known:
+            self.generators = (generator,)  # most have one: a tuple is smaller
+        elif type(known) is list:
+            known.append(generator)
+        else:
+            self.generators = [*known, generator]
 
 
 class Holder(msgspec.Struct, frozen=True, gc=False):
@@ -53,25 +132,40 @@ class _Either(msgspec.Struct, frozen=True):
 
 
 class GradientNames:
-    """Whose gradient each generated name holds.
+    """What gradients are called, and whose gradient each name holds.
+
+    An IR names gradients as their rules do, and renames them where it adds them up. A pass that runs as it goes names
+    each for good when it is written: `of_next` and the methods below it.
 
     Args:
         blobs: names that belong to the user and are never written.
         reserved: names in use around a nested net, which are not written either.
+        by_arrival: whether the gradients of a sum are all called ``<name>_autosplit_<k>``, where k tells their order.
     """
 
-    def __init__(self, blobs: Container[str], reserved: Container[str] = ()) -> None:
+    def __init__(self, blobs: Container[str], reserved: Container[str] = (), *, by_arrival: bool = False) -> None:
         self._reserved = _Either(blobs, reserved) if reserved else blobs
         self._holders: dict[str, Holder] = {}
-        self._inside: set[str] = set()
+        self._others: set[str] = set()
+        self._called: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}
+        self.by_arrival = by_arrival
 
     def hold(self, name: str, of: BlobVersion, *, owned: bool) -> None:
         """`name` now holds the gradient of `of`; what an operator writes displaces the older holders."""
         self._holders[name] = Holder(of, owned, None if owned else self._holders.get(name))
 
-    def untouched(self, name: str) -> bool:
-        """Whether `name` is neither reserved nor in use, be it for a moment in a nested net on these blobs."""
-        return name not in self._reserved and name not in self._holders and name not in self._inside
+    def use(self, names: Iterable[str]) -> None:
+        """`names` are in use for something else, be it for a moment in a nested net on these blobs."""
+        self._others.update(names)
+
+    def needed(self, name: str) -> bool:
+        """Whether `name` is reserved or holds a gradient."""
+        return name in self._holders or name in self._reserved
+
+    def in_use(self, name: str) -> bool:
+        """Whether `name` stands for anything."""
+        return name in self._others or name in self._holders or name in self._reserved
 
     def writable(self, name: str, of: BlobVersion) -> bool:
         """Whether a gradient of `of` may be written to `name`.
@@ -90,74 +184,57 @@ class GradientNames:
         return True
 
     def fresh(self, name: str) -> str:
-        """`name` with the first number that makes it untouched."""
-        return numbered_name(name, lambda numbered: not self.untouched(numbered))
+        """`name` with the first number with which it is not in use."""
+        return numbered_name(name, self.in_use)
 
     def free(self, name: str) -> str:
-        """`name` itself where it is untouched, else a fresh one."""
-        return name if self.untouched(name) else self.fresh(name)
+        """`name` itself where it is not in use, else a fresh one."""
+        return free_name(name, self.in_use)
 
-    def settle(self, ssa: Ssa[Tracked], answer: Answer) -> tuple[list[Operator], list[Gradient | None]]:
-        """The rule's operators and gradients, with fresh names where theirs would overwrite what is needed."""
-        operators, g_input = answer.operators, answer.g_input
-        conflicts: dict[str, str] = {}
-        if answer.marked:
-            conflicts = {name: self.fresh(name) for name in _read_after_write(operators)}
-        reserved, holders = self._reserved, self._holders
-        scopes: Sequence[str] = ()
-        if ssa.op.type in NETS:
-            scopes = scopes_of(ssa.op)
-            self._inside.update(name for gradient_op in operators for name in gradient_op.outputs)
-        for gradient_op in operators:
-            for name in gradient_op.outputs:
-                if (name not in holders and name not in reserved) or name in scopes or name in conflicts:
-                    continue
-                wanted = _target(name, ssa, g_input)
-                if wanted is None or not self.writable(name, wanted):
-                    conflicts[name] = self.fresh(name)
-        if not conflicts:
-            return operators, g_input
-        return _with_names(operators, conflicts), [_renamed(gradient, conflicts) for gradient in g_input]
+    def split(self, name: str, number: int) -> tuple[str, int]:
+        """The first free ``_<name>_autosplit_<number>`` from `number` on, and the number after it."""
+        prefix = name if self.by_arrival else f"_{name}"
+        while self.in_use(split := f"{prefix}_autosplit_{number}"):
+            number += 1
+        return split, number + 1
 
+    def take(self, name: str) -> str:
+        """As `free`, in use from now on."""
+        taken = free_name(name, self.in_use)
+        self._others.add(taken)
+        return taken
 
-def _read_after_write(operators: Sequence[Operator]) -> set[str]:
-    """Names that hold an output gradient, that one operator of a rule overwrites, and that a later one still reads."""
-    written: set[str] = set()
-    needed: set[str] = set()
-    for op in operators:
-        for name in op.inputs:
-            if name in written and isinstance(name, OutputGradientRef):
-                needed.add(str(name))
-        written.update(op.outputs)
-    return needed
+    def always(self, name: str) -> str:
+        """What `name` was taken as when it was asked for first."""
+        known = self._called.get(name)
+        if known is None:
+            known = self._called[name] = self.take(name)
+        return known
 
+    def of_sum(self, blob: str) -> str:
+        """The name of the sum of the gradients of `blob`."""
+        return self.always(gradient_name(blob))
 
-def _target(name: str, ssa: Ssa[Tracked], g_input: Sequence[Gradient | None]) -> Tracked | None:
-    """The input whose gradient a rule calls `name`."""
-    if name in g_input:
-        return ssa.reads[g_input.index(name)]
-    return next((ssa.reads[slot] for slot, gradient in enumerate(g_input) if name in parts_of(gradient)), None)
+    def of_next(self, blob: str) -> str:
+        """The name of the next gradient that an operator writes for `blob`; the first has that of the sum."""
+        first = self._called.get(gradient_name(blob))
+        return self.of_sum(blob) if first is None else self._next_split(first)
 
+    def of_next_slice(self, blob: str) -> GradientSlice:
+        """The names of a sparse one."""
+        take = self.take if gradient_name(blob) not in self._called else self._next_split
+        name = self.of_sum(blob)
+        return GradientSlice(take(f"{name}_indices"), take(f"{name}_values"))
 
-def _with_names(operators: list[Operator], names: dict[str, str]) -> list[Operator]:
-    """The operators with outputs renamed, and the inputs that read those outputs with them."""
-    written: set[str] = set()
-    made = []
-    for op in operators:
-        inputs = [names[name] if name in written and type(name) is str else name for name in op.inputs]
-        outputs = [names.get(name, name) for name in op.outputs]
-        written.update(name for name in op.outputs if name in names)
-        if op.type in NETS:
-            made.append(renamed(op, dict(zip(op.inputs, inputs, strict=True)), names))
-        else:
-            made.append(msgspec.structs.replace(op, inputs=inputs, outputs=outputs))
-    return made
+    def of_joined(self, blob: str) -> GradientSlice:
+        """The names of the rows of all sparse gradients of `blob`, one after the other."""
+        name = self.of_sum(blob)
+        return GradientSlice(self.always(f"{name}_indices_concat"), self.always(f"{name}_values_concat"))
 
-
-def _renamed(gradient: Gradient | None, names: dict[str, str]) -> Gradient | None:
-    if isinstance(gradient, GradientSlice):
-        return GradientSlice(names.get(gradient.indices, gradient.indices), names.get(gradient.values, gradient.values))
-    return None if gradient is None else names.get(gradient, gradient)
+    def _next_split(self, name: str) -> str:
+        split, self._numbers[name] = self.split(name, self._numbers.get(name, 0))
+        self._others.add(split)
+        return split
 
 
 def common_device(of: Tracked, index: int) -> Device | None:
@@ -210,13 +287,12 @@ def _dense_sum(of: Tracked, generators: Sequence[Generator], operators: list[Ope
     total = _name_of_sum(of, generators, names)
     renames: list[Rename] = []
     terms: list[str] = []
-    number, is_first = 0, True
-    for generator in generators:
+    kept = None if names.by_arrival else next((generator for generator in generators if generator.steps), None)
+    number = 0
+    for place, generator in enumerate(generators):
         name: Any = generator.gradient
-        if generator.steps and is_first:
-            is_first = False
-        elif generator.steps:
-            generator.gradient, number = _split_name(name, number, names)
+        if generator.steps and generator is not kept:
+            generator.gradient, number = names.split(name, max(number, place) if names.by_arrival else number)
             renames += _rename(generator.steps, name, generator.gradient, operators)
             name = generator.gradient
         terms.append(name)
@@ -293,17 +369,10 @@ def _split_halves(generators: Sequence[Generator], operators: list[Operator], na
         for half, steps in enumerate((generator.index_steps, generator.steps)):
             if steps:
                 old = halves[half]
-                halves[half], numbers[half] = _split_name(old, numbers[half], names)
+                halves[half], numbers[half] = names.split(old, numbers[half])
                 renames.extend(_rename(steps, old, halves[half], operators))
         generator.gradient = GradientSlice(*halves)
     return renames
-
-
-def _split_name(name: str, number: int, names: GradientNames) -> tuple[str, int]:
-    """The first free ``_<name>_autosplit_<number>`` from `number` on, and the number after it."""
-    while not names.untouched(split := f"_{name}_autosplit_{number}"):
-        number += 1
-    return split, number + 1
 
 
 def _rename(steps: Steps, old: str, new: str, operators: list[Operator]) -> list[Rename]:

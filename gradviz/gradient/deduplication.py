@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..program import GradientSlice, NetError, Operator
 from ..program.events import Accumulated, Aggregator, Completed, Deduplicated, Event, GeneratorAdded, Played, Seeded
-from ..program.operator import numbered_name
+from .accumulation import GradientNames
 
 SEGMENT_TYPES: dict[Aggregator, str] = {"sum": "UnsortedSegmentSum", "mean": "UnsortedSegmentMean"}
 
@@ -44,10 +44,10 @@ def merge_rows(gradient: GradientSlice, aggregator: Aggregator, taken: Iterable[
             ways_out=["Leave it as it is: a dense gradient has each row once."],
         )
     check_aggregator(aggregator)
-    taken = set(taken)
-    indices = _taking(f"{gradient.indices}_unique", taken)
-    remapping = _taking(f"{gradient.indices}_remapping", taken)
-    values = _taking(f"{gradient.values}_unique", taken)
+    names = GradientNames(set(taken))
+    indices = names.take(f"{gradient.indices}_unique")
+    remapping = names.take(f"{gradient.indices}_remapping")
+    values = names.take(f"{gradient.values}_unique")
     operators = [
         Operator("Unique", [gradient.indices], [indices, remapping]),
         Operator(SEGMENT_TYPES[aggregator], [gradient.values, remapping], [values]),
@@ -102,10 +102,3 @@ def _sparse_inputs(pass_events: Sequence[Event]) -> Iterator[tuple[str, Gradient
                 for blob, gradient in event.gradients.items():
                     if isinstance(gradient, GradientSlice) and blob in external and versions[blob] == 0:
                         yield blob, gradient
-
-
-def _taking(name: str, taken: set[str]) -> str:
-    """`name`, numbered where it is taken; taken from now on."""
-    free = numbered_name(name, taken.__contains__) if name in taken else name
-    taken.add(free)
-    return free

@@ -21,6 +21,7 @@ from ..program.events import Checked, InputChecked, Source
 from ..program.net import check_depth
 from ..program.operator import Ssa, check_name, parts_of, play
 from ..runtime.watched import uncollected
+from .accumulation import Generator, Tracked
 from .nesting import Surroundings
 from .refusals import (
     bad_skip,
@@ -33,7 +34,6 @@ from .refusals import (
     version_overwritten,
 )
 from .rules import BlobRef
-from .versions import Generator, Tracked
 
 
 class ForwardProgram:

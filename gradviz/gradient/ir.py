@@ -34,12 +34,11 @@ from ..program.events import (
 )
 from ..program.operator import Ssa, parts_of
 from ..runtime.watched import uncollected
-from .accumulation import GradientNames, Total, add_up, common_device, densified
+from .accumulation import Generator, GradientNames, Step, Total, Tracked, add_up, common_device, densified
 from .forward import ForwardProgram, Ys, parse_ys
 from .nesting import Nesting, Surroundings
 from .refusals import out_of_scope, scope_as_y
-from .rules import OutputGradientRef, ask_rule, plain, plain_gradient, takes_slices
-from .versions import Generator, Step, Tracked, steps_of, written
+from .rules import OutputGradientRef, ask_rule, plain, plain_gradient, settled, steps_of, takes_slices, written
 
 if TYPE_CHECKING:
     from .why_none import WhyNone
@@ -62,16 +61,24 @@ class IR(ForwardProgram):
         operators: the forward program.
         skip: the first `skip` operators take no part, except that they write the blobs that the others read.
         around: where a nested net stands.
+        by_arrival: see `GradientNames`; nested nets name gradients as ever.
 
     Raises:
         GradientError: ``bad_skip``; ``bad_net`` when an operator writes one name twice; ``orphan_stop_gradient`` when
             nothing reads the output of a StopGradient; ``control_flow_structure``.
     """
 
-    def __init__(self, operators: Iterable[Operator], skip: int = 0, *, around: Surroundings = OUTERMOST) -> None:
+    def __init__(
+        self,
+        operators: Iterable[Operator],
+        skip: int = 0,
+        *,
+        around: Surroundings = OUTERMOST,
+        by_arrival: bool = False,
+    ) -> None:
         super().__init__(operators, skip, around)
         self.gradient_map: dict[str, Gradient] = {}
-        self.names = GradientNames(self.blobs, around.reserved)
+        self.names = GradientNames(self.blobs, around.reserved, by_arrival=by_arrival)
         self.told = around.told
         self.zeros: dict[str, str] = {}
 
@@ -217,7 +224,7 @@ class IR(ForwardProgram):
         if GradientSlice in map(type, g_output) and (nesting or not takes_slices(ssa.op, index, g_output)):
             g_output = self._densified(index, g_output)
         answer = ask_rule(ssa.op, index, g_output, nesting)
-        operators, g_input = self.names.settle(ssa, answer)
+        operators, g_input = settled(answer, ssa, self.names)
         position = len(self.gradient_ops)
         if nesting is not None:
             is_passed = all(made.type not in NETS for made in operators)

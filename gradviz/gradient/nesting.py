@@ -12,8 +12,8 @@ from ..program.events import EnteredSubnet, Event, LeftSubnet, Source
 from .refusals import version_overwritten
 
 if TYPE_CHECKING:
+    from .accumulation import Tracked
     from .ir import IR
-    from .versions import Tracked
 
 
 def always(blob: str) -> bool:
@@ -246,4 +246,4 @@ class _Taken(Container[str]):
         result = self._results.get(name)
         if name in self._arriving:
             return True
-        return not names.untouched(name) and (result is None or not names.writable(name, result))
+        return names.in_use(name) and (result is None or not names.writable(name, result))

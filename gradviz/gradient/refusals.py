@@ -7,8 +7,8 @@ from ..operators import lookup
 from ..program import Gradient, GradientError, Operator
 from ..program.control_flow import takes_workspaces
 from ..program.operator import BlobVersion, Ssa
+from .accumulation import Tracked
 from .rules import describe
-from .versions import Tracked
 
 
 def bad_skip(skip: Any, count: int) -> GradientError:

@@ -1,4 +1,4 @@
-"""Asking an operator's gradient rule, and checking what it answers."""
+"""Asking an operator's gradient rule, checking what it answers, and reading from that who makes which gradient."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -8,8 +8,10 @@ import msgspec
 from ..operators import OperatorType, lookup, similar
 from ..operators.registry import Slots
 from ..program import Gradient, GradientError, GradientSlice, GradvizError, NetError, Operator
+from ..program.control_flow import NETS, renamed, scopes_of
 from ..program.events import Source
-from ..program.operator import check_name
+from ..program.operator import Ssa, V, check_name, parts_of
+from .accumulation import Generator, GradientNames, Step, Steps
 
 if TYPE_CHECKING:
     from .nesting import Nesting
@@ -247,3 +249,105 @@ def _failed(op: Operator, index: int, known: OperatorType, what: str) -> Gradien
         blobs=[*op.outputs, *op.inputs],
         ways_out=["A rule returns (an Operator, a list of them or None, [gradient or None for each input])."],
     )
+
+
+def settled(answer: Answer, ssa: Ssa[V], names: GradientNames) -> tuple[list[Operator], list[Gradient | None]]:
+    """What the rule of `ssa` answered, with fresh names where its own would overwrite what is needed."""
+    operators, g_input = answer.operators, answer.g_input
+    conflicts: dict[str, str] = {}
+    if answer.marked:
+        conflicts = {name: names.fresh(name) for name in _read_after_write(operators)}
+    scopes: Sequence[str] = ()
+    if ssa.op.type in NETS:
+        scopes = scopes_of(ssa.op)
+        names.use(name for gradient_op in operators for name in gradient_op.outputs)
+    for gradient_op in operators:
+        for name in gradient_op.outputs:
+            if not names.needed(name) or name in scopes or name in conflicts:
+                continue
+            wanted = _target(name, ssa, g_input)
+            if wanted is None or not names.writable(name, wanted):
+                conflicts[name] = names.fresh(name)
+    if not conflicts:
+        return operators, g_input
+    return _with_names(operators, conflicts), [_renamed(gradient, conflicts) for gradient in g_input]
+
+
+def _read_after_write(operators: Sequence[Operator]) -> set[str]:
+    """Names that hold an output gradient, that one operator of a rule overwrites, and that a later one still reads."""
+    written: set[str] = set()
+    needed: set[str] = set()
+    for op in operators:
+        for name in op.inputs:
+            if name in written and isinstance(name, OutputGradientRef):
+                needed.add(str(name))
+        written.update(op.outputs)
+    return needed
+
+
+def _target(name: str, ssa: Ssa[V], g_input: Sequence[Gradient | None]) -> V | None:
+    """The input whose gradient a rule calls `name`."""
+    if name in g_input:
+        return ssa.reads[g_input.index(name)]
+    return next((ssa.reads[slot] for slot, gradient in enumerate(g_input) if name in parts_of(gradient)), None)
+
+
+def _with_names(operators: list[Operator], names: dict[str, str]) -> list[Operator]:
+    """The operators with outputs renamed, and the inputs that read those outputs with them."""
+    written: set[str] = set()
+    made = []
+    for op in operators:
+        inputs = [names[name] if name in written and type(name) is str else name for name in op.inputs]
+        outputs = [names.get(name, name) for name in op.outputs]
+        written.update(name for name in op.outputs if name in names)
+        if op.type in NETS:
+            made.append(renamed(op, dict(zip(op.inputs, inputs, strict=True)), names))
+        else:
+            made.append(msgspec.structs.replace(op, inputs=inputs, outputs=outputs))
+    return made
+
+
+def _renamed(gradient: Gradient | None, names: dict[str, str]) -> Gradient | None:
+    if isinstance(gradient, GradientSlice):
+        return GradientSlice(names.get(gradient.indices, gradient.indices), names.get(gradient.values, gradient.values))
+    return None if gradient is None else names.get(gradient, gradient)
+
+
+def written(
+    gradient_ops: Sequence[Operator], g_input: Sequence[Gradient | None], first: int, index: int
+) -> dict[str, list[Generator]]:
+    """The dense gradients that a rule's operators write, by name.
+
+    All steps that write one name are one gradient, unless the input occurs several times: then each writing that does
+    not read the name is a gradient of its own. `first` is the number of the first operator among all gradient
+    operators, `index` the forward operator.
+    """
+    made: dict[str, list[Generator]] = {}
+    for position, op in enumerate(gradient_ops, first):
+        reads = [name for name in made if name in op.inputs] if made else ()
+        device = None if op.type == "CopyOnDeviceLike" else op.device  # that one writes where its second input lies
+        for slot, name in enumerate(op.outputs):
+            if name not in g_input:
+                continue
+            known = made.get(name)
+            if known is None:
+                made[name] = [Generator(name, "generated", index, (Step(position, slot),), device)]
+            elif name in reads or len(known) == g_input.count(name):
+                known[-1].steps += (Step(position, slot),)
+            else:
+                known.append(Generator(name, "generated", index, (Step(position, slot),), device))
+        for name in reads:
+            if name not in op.outputs:
+                made[name][-1].steps += (Step(position, -1),)
+    return made
+
+
+def steps_of(name: str, gradient_ops: Sequence[Operator], first: int) -> Steps:
+    """The steps of a rule that write `name`, and those behind the first that read it."""
+    steps: Steps = ()
+    for position, op in enumerate(gradient_ops, first):
+        if name in op.outputs:
+            steps += (Step(position, op.outputs.index(name)),)
+        elif steps and name in op.inputs:
+            steps += (Step(position, -1),)
+    return steps

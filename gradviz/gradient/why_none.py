@@ -10,10 +10,10 @@ from ..operators import lookup
 from ..program import GradientError
 from ..program.control_flow import NETS
 from ..program.errors import shorten
+from .accumulation import Tracked
 from .control_flow import passes_inside
 from .ir import IR
 from .nesting import Nesting
-from .versions import Tracked
 
 Reason = Literal[
     "stop", "no_gradient_operator", "no_gradient_for_input", "not_on_a_path", "unused_output", "skipped", "passed_by"

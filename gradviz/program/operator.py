@@ -164,6 +164,11 @@ def numbered_name(name: str, is_taken: Callable[[str], bool], first: int = 1) ->
     return f"{name}_{number}"
 
 
+def free_name(name: str, is_taken: Callable[[str], bool]) -> str:
+    """`name`, with a number where it is taken."""
+    return numbered_name(name, is_taken) if is_taken(name) else name
+
+
 def as_names(names: "str | Iterable[str]", index: int | None = None) -> list[str]:
     """One name or several, as a list. Raises NetError ``bad_name``, for operator `index`, for what is neither."""
     if isinstance(names, str):

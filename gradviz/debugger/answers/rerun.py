@@ -14,7 +14,7 @@ from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import Operator
 from ...program.control_flow import NETS
-from ...program.operator import numbered_name, parts_of
+from ...program.operator import free_name, parts_of
 from ...runtime.devices import CPU, current, device_of, moved
 from ...runtime.executor import execute
 from ...runtime.nested import Step
@@ -182,14 +182,14 @@ class BackwardRun:
         values: dict[str, Array] = {}
         slots = []
         for blob in (*statement.inputs, *statement.outputs):
-            name = _free(blob.name, values)
+            name = free_name(blob.name, values.__contains__)
             values[name] = self._view.needed(blob)
             slots.append(name)
         inputs, outputs = slots[: len(statement.inputs)], slots[len(statement.inputs) :]
         op = msgspec.structs.replace(statement.op, inputs=inputs, outputs=outputs)
         names: list[str | None] = []
         for slot, parts in enumerate(arriving(self._view, index)):
-            names.append(None if parts is None else _free(f"{outputs[slot]}_grad", values))
+            names.append(None if parts is None else free_name(f"{outputs[slot]}_grad", values.__contains__))
             if (gradient := names[-1]) is not None:
                 values[gradient] = _zeros_like(values[outputs[slot]])
         answer = ask_rule(op, index, names)
@@ -257,10 +257,6 @@ class _Ready(NamedTuple):
         if len(parts) < 2:
             return values[parts[0]] if parts else None
         return dense(values[parts[0]], values[parts[1]], self.values[self.inputs[slot]])
-
-
-def _free(name: str, taken: Mapping[str, Array]) -> str:
-    return numbered_name(name, taken.__contains__) if name in taken else name
 
 
 def _zeros_like(array: Array) -> Array:

@@ -3,19 +3,18 @@
 A ``grad`` is a blob x.grad: version 0 is what it held, the next one what the pass has written.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
+from ...gradient.accumulation import GradientNames
 from ...operators import lookup
-from ...operators.gradients import gradient_name
 from ...operators.registry import Array
-from ...program import Gradient, GradientError, GradientSlice, GradvizError, NetError, Operator
+from ...program import Gradient, GradientError, GradvizError, NetError, Operator
 from ...program.events import Event, Failed, GradWritten, Ran, Writing
 from ...program.net_halves import Key
-from ...program.operator import check_name, numbered_name
+from ...program.operator import check_name
 from ...runtime.devices import copied, device_of
 from ...runtime.store import Store, feed, new_values
 from ...runtime.watched import Lending
@@ -111,60 +110,6 @@ def noted(changes: Iterable[Change]) -> list[NotedChange]:
     ]
 
 
-class RankNames:
-    """Gives names that are not in use.
-
-    Args:
-        taken: names in use.
-    """
-
-    def __init__(self, taken: Iterable[str]) -> None:
-        self._taken = set(taken)
-        self._base: dict[str, str] = {}
-        self._joined: dict[str, GradientSlice] = {}
-        self._numbers: defaultdict[str, int] = defaultdict(int)
-
-    def fresh(self, name: str) -> str:
-        """`name`, with a number where it is in use."""
-        if name in self._taken:
-            name = numbered_name(name, self._taken.__contains__)
-        self._taken.add(name)
-        return name
-
-    def written(self, blob: str) -> str:
-        """The name of a gradient that an operator writes for `blob`."""
-        base = self._base.get(blob)
-        return self.total(blob) if base is None else self._split(base)
-
-    def written_slice(self, blob: str) -> GradientSlice:
-        """The names of a sparse one."""
-        base = self._base.get(blob)
-        if base is None:
-            base = self.total(blob)
-            return GradientSlice(self.fresh(f"{base}_indices"), self.fresh(f"{base}_values"))
-        return GradientSlice(self._split(f"{base}_indices"), self._split(f"{base}_values"))
-
-    def total(self, blob: str) -> str:
-        """The name of the sum of the gradients of `blob`."""
-        base = self._base.get(blob)
-        if base is None:
-            base = self._base[blob] = self.fresh(gradient_name(blob))
-        return base
-
-    def joined(self, blob: str) -> GradientSlice:
-        """The names of the rows of all sparse gradients of `blob`, one after the other."""
-        if blob not in self._joined:
-            base = self.total(blob)
-            halves = [self.fresh(f"{base}_{half}_concat") for half in ("indices", "values")]
-            self._joined[blob] = GradientSlice(*halves)
-        return self._joined[blob]
-
-    def _split(self, base: str) -> str:
-        number = self._numbers[base]
-        self._numbers[base] += 1
-        return self.fresh(f"_{base}_autosplit_{number}")
-
-
 class Log:
     """What happens in a pass, growing with it.
 
@@ -184,10 +129,9 @@ class Log:
         self.operators: list[Operator] = []
         self.values: MutableMapping[Key, Array] = new_values(store)
         self._expression = expression
-        self._names = RankNames(expression.values)
-        self._grads: dict[str, str] = {}
+        self._names = GradientNames(expression.values)
         self.held = {
-            name: self._grad(name, held[x])
+            name: self._grad(name, 0, held[x])
             for name, x in expression.variables.items()
             if x in held and expression.name_of(x) == name
         }
@@ -204,18 +148,16 @@ class Log:
         for x, how, after in changes:
             name = self._expression.name_of(x)
             if name is not None:
-                version, gradient = (None, None) if after is None else (self._grad(name, after), gradient_of(name))
-                self.events.append(GradWritten(name, how, gradient, self.held.get(name), version))
+                before = self.held.get(name)
+                version = None if after is None else self._grad(name, int(before is not None), after)
+                gradient = None if after is None else gradient_of(name)
+                self.events.append(GradWritten(name, how, gradient, before, version))
 
-    def _grad(self, name: str, array: Array) -> str:
-        """A new version of ``grad`` of a Variable."""
-        number = 0
-        if name in self._grads:
-            number = 1
-        else:
-            self._grads[name] = self._names.fresh(f"{name}.grad")
-        self.values[self._grads[name], number] = array
-        return f"{self._grads[name]}@{number}"
+    def _grad(self, name: str, version: int, array: Array) -> str:
+        """A version of ``grad`` of a Variable."""
+        grad = self._names.always(f"{name}.grad")
+        self.values[grad, version] = array
+        return f"{grad}@{version}"
 
 
 def _copy(gradient: Any) -> Array:

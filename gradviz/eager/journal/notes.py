@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...gradient.accumulation import GradientNames
 from ...gradient.rules import ask_rule
 from ...operators.registry import Array
 from ...program import Gradient, GradientSlice, Operator
@@ -27,7 +28,7 @@ from ..gradients import Rows, dense
 from ..plan import Answer, Plan, Step, timed
 from ..rank import Pass
 from ..variable import Variable
-from .log import NotedChange, RankNames
+from .log import NotedChange
 
 
 class Visit:
@@ -176,7 +177,7 @@ class Named(NamedTuple):
     makers: list[int | None]
 
 
-def named_answer(op: Operator, g_output: Sequence[str | None], plan: Plan, names: RankNames) -> Named:
+def named_answer(op: Operator, g_output: Sequence[str | None], plan: Plan, names: GradientNames) -> Named:
     """The steps of `plan`, by which `op` is run backward, with names for what they make.
 
     A plan numbers its values: inputs, outputs, gradients of the outputs, then what each step makes.
@@ -191,7 +192,7 @@ def named_answer(op: Operator, g_output: Sequence[str | None], plan: Plan, names
         for name in step.op.outputs[: step.outputs]:
             number = len(blobs) + len(writes)
             writer[number] = place
-            writes.append(wanted.get(number) or names.fresh(f"_{op.outputs[0]}{'' if name[0] == '_' else '_'}{name}"))
+            writes.append(wanted.get(number) or names.take(f"_{op.outputs[0]}{'' if name[0] == '_' else '_'}{name}"))
         known = step.op
         made.append(
             Operator(known.type, list(step.pick(blobs)), writes, known.args, known.device, "", known.is_gradient)
@@ -212,20 +213,20 @@ def named_answer(op: Operator, g_output: Sequence[str | None], plan: Plan, names
     return Named(made, g_input, makers)
 
 
-def _names_wanted(op: Operator, answers: Sequence[Answer], given: int, names: RankNames) -> dict[int, str]:
+def _names_wanted(op: Operator, answers: Sequence[Answer], given: int, names: GradientNames) -> dict[int, str]:
     """The names of the values that are the gradients of inputs, as far as steps make them."""
     wanted: dict[int, str] = {}
     for blob, answer in zip(op.inputs, answers, strict=True):
         if isinstance(answer, int):
             if answer >= given and answer not in wanted:
-                wanted[answer] = names.written(blob)
+                wanted[answer] = names.of_next(blob)
         elif answer is not None:
             indices, values = answer
             if indices >= given and values >= given:
-                made = names.written_slice(blob)
+                made = names.of_next_slice(blob)
                 wanted[indices], wanted[values] = made.indices, made.values
             elif values >= given:
-                wanted[values] = names.written_slice(blob).values
+                wanted[values] = names.of_next_slice(blob).values
     return wanted
 
 
@@ -237,7 +238,7 @@ class Converted(NamedTuple):
 
 
 def conversions(
-    named: Named, plan: Plan, values: Sequence[Any], gxs: Sequence[Any], names: RankNames
+    named: Named, plan: Plan, values: Sequence[Any], gxs: Sequence[Any], names: GradientNames
 ) -> list[Converted]:
     """What was done to the answers of a plan before they were handed on; `named` then has the names of the results.
 
@@ -253,7 +254,7 @@ def conversions(
         if isinstance(answer, int):
             if gx is values[answer]:
                 continue
-            name = names.fresh(f"{gradient}_cast")
+            name = names.take(f"{gradient}_cast")
             op = Operator("Cast", [str(gradient)], [name], {"to": str(gx.dtype)}, is_gradient=True)
             made.append(Converted(op, (gx,)))
             named.g_input[at] = name
@@ -266,10 +267,10 @@ def conversions(
     return made
 
 
-def _flattened(gradient: GradientSlice, rows: Rows, before: Array, names: RankNames) -> list[Converted]:
-    indices, values = (names.fresh(f"{name}_rows") for name in (gradient.indices, gradient.values))
+def _flattened(gradient: GradientSlice, rows: Rows, before: Array, names: GradientNames) -> list[Converted]:
+    indices, values = (names.take(f"{name}_rows") for name in (gradient.indices, gradient.values))
     shape = [-1, *rows.values.shape[1:]]
-    old = names.fresh(f"{values}_shape")
+    old = names.take(f"{values}_shape")
     return [
         Converted(Operator("FlattenToVec", [gradient.indices], [indices], is_gradient=True), (rows.indices,)),
         Converted(
@@ -279,12 +280,12 @@ def _flattened(gradient: GradientSlice, rows: Rows, before: Array, names: RankNa
     ]
 
 
-def own_answer(op: Operator, index: int, g_output: Sequence[str | None], visit: Visit, names: RankNames) -> Named:
+def own_answer(op: Operator, index: int, g_output: Sequence[str | None], visit: Visit, names: GradientNames) -> Named:
     """The answer of a function that is one operator of its own, which writes the gradients that it has given."""
     assert visit.gxs is not None
     (asked,) = ask_rule(op, index, list(g_output)).operators
     g_input: list[Gradient | None] = [
-        None if gx is None else names.written(blob) for blob, gx in zip(op.inputs, visit.gxs, strict=True)
+        None if gx is None else names.of_next(blob) for blob, gx in zip(op.inputs, visit.gxs, strict=True)
     ]
     present = [at for at, gradient in enumerate(g_input) if gradient is not None]
     args = {**asked.args, "wanted": present} if "wanted" in asked.args else asked.args
@@ -293,7 +294,7 @@ def own_answer(op: Operator, index: int, g_output: Sequence[str | None], visit: 
 
 
 def added_up(
-    blob: str, one: Gradient, other: Gradient, sum: Sum, names: RankNames
+    blob: str, one: Gradient, other: Gradient, sum: Sum, names: GradientNames
 ) -> tuple[list[Operator], list[Outcome], Gradient]:
     """The operators that add two gradients of a blob, what they made, and the name of the sum."""
     if isinstance(one, GradientSlice) and isinstance(other, GradientSlice):
@@ -307,28 +308,28 @@ def added_up(
             runs.append(((dense(value, like.shape),), None))
             name = operators[-1].outputs[0]
         terms.append(name)
-    made = names.total(blob)
+    made = names.of_sum(blob)
     operators.append(Operator("Sum", terms, [made], is_gradient=True))
     runs.append(((sum.total,), sum.seconds))
     return operators, runs, made
 
 
-def densifying(blob: str, gradient: GradientSlice, names: RankNames) -> Operator:
+def densifying(blob: str, gradient: GradientSlice, names: GradientNames) -> Operator:
     """The operator that makes a sparse gradient of a blob dense."""
-    made = names.fresh(f"{names.total(blob)}_dense")
+    made = names.take(f"{names.of_sum(blob)}_dense")
     return Operator("SparseToDense", [gradient.indices, gradient.values, blob], [made], is_gradient=True)
 
 
 def _joined(
-    blob: str, one: GradientSlice, other: GradientSlice, sum: Sum, names: RankNames
+    blob: str, one: GradientSlice, other: GradientSlice, sum: Sum, names: GradientNames
 ) -> tuple[list[Operator], list[Outcome], Gradient]:
     """Sparse gradients are added by laying their rows one after the other."""
-    name = names.joined(blob)
+    name = names.of_joined(blob)
     operators: list[Operator] = []
     runs: list[Outcome] = []
     sizes = np.array([len(sum.before.indices), len(sum.gradient.indices)], np.int32)
     for a, b, made, array in zip(parts_of(one), parts_of(other), parts_of(name), sum.total, strict=True):
-        split = names.fresh(f"{made}_split")
+        split = names.take(f"{made}_split")
         operators.append(Operator("Concat", [a, b], [made, split], {"axis": 0}, is_gradient=True))
         runs.append(((array, sizes), sum.seconds / 2))
     return operators, runs, name

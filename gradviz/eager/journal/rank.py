@@ -176,12 +176,12 @@ class RankLog(Log):
     def _seed(self, y: str, gradient: Array, is_given: bool) -> None:
         """The pass starts at a blob."""
         if is_given:
-            name = self._names.written(y)
+            name = self._names.of_next(y)
             self._write(name, gradient)
             self._gathered[y] = Gathered(Arrival(y, name, "given", None, None))
             self.events.append(Seeded(y, 0, name, queued=self._heap.reach(y)))
             return
-        op = Operator("ConstantFill", [y], [self._names.fresh(f"{y}_autogen_grad")], {"value": 1.0}, is_gradient=True)
+        op = Operator("ConstantFill", [y], [self._names.take(f"{y}_autogen_grad")], {"value": 1.0}, is_gradient=True)
         name, position = op.outputs[0], len(self.operators)
         self._gathered[y] = Gathered(Arrival(y, name, "seed", None, position))
         self.events.append(Seeded(y, 0, name, op, position, self._heap.reach(y)))

@@ -104,7 +104,7 @@ class TapeLog(Log):
 
     def seed(self, y: str, gradient: Array) -> str:
         """The name of the gradient that is given for y."""
-        name = self._names.fresh(gradient_name(y))
+        name = self._names.take(gradient_name(y))
         self.values[name, 0] = copied(gradient, device_of(gradient))
         return name
 

@@ -22,7 +22,6 @@ from ...gradient import IR
 from ...operators.gradients import gradient_name
 from ...program import Gradient, GradientError, NetDef, Operator
 from ...program.control_flow import NETS
-from ...program.events import Accumulated, Event, RuleApplied
 from ...program.operator import as_names, parts_of
 from ...runtime import Workspace
 
@@ -60,10 +59,9 @@ def run_gradient_flow(
         'x_grad'
     """
     forward_ops = list(forward_ops)
-    ir = IR(forward_ops)
-    events = [event for event in ir.backward_events(_with_given(as_names(targets), input_grads)) if not event.path]
-    operators = _in_order_of_arrival(ir.gradient_ops, events, {*ir.blobs})
-    operators, gradients = _without_ignored(operators, ir.gradient_map, set(as_names(ignored_grads)))
+    ir = IR(forward_ops, by_arrival=True)
+    operators, gradients = ir.get_backward_pass(_with_given(as_names(targets), input_grads))
+    operators, gradients = _without_ignored(operators, gradients, set(as_names(ignored_grads)))
     if share_grads:
         written = {name for op in forward_ops for name in op.outputs}
         gradients = {blob: gradient for blob, gradient in gradients.items() if blob not in written}
@@ -87,38 +85,6 @@ def _with_given(targets: list[str], given: str | Iterable[str] | Mapping[str, st
                 ways_out=["Call it <target>_grad.", "Give a mapping from targets to the names of their gradients."],
             )
     return {target: given.get(target) for target in targets}
-
-
-def _in_order_of_arrival(operators: Sequence[Operator], events: Iterable[Event], taken: set[str]) -> list[Operator]:
-    """The operators with names for the dense gradients that are added up that tell their order."""
-    named, sums = list(operators), []
-    made_for: dict[int, range] = {}
-    for event in events:
-        if isinstance(event, RuleApplied):
-            made_for[event.index] = range(event.position, event.position + len(event.operators))
-        elif isinstance(event, Accumulated) and [op.type for op in event.operators] == ["Sum"]:
-            sums.append(event)
-    taken.update(name for op in operators for name in (*op.inputs, *op.outputs))
-    for event in sums:
-        terms = []
-        for number, term in enumerate(event.contributions):
-            name = f"{gradient_name(event.blob)}_autosplit_{number}"
-            if term.position is None or name in taken or named[term.position].type in NETS:
-                terms.append(str(term.gradient))
-                continue
-            for position in [term.position] if term.index is None else made_for[term.index]:
-                named[position] = _renamed(named[position], str(term.gradient), name)
-            taken.add(name)
-            terms.append(name)
-        named[event.position] = msgspec.structs.replace(named[event.position], inputs=terms)
-    return named
-
-
-def _renamed(op: Operator, old: str, new: str) -> Operator:
-    if old not in op.inputs and old not in op.outputs:
-        return op
-    inputs = [new if name == old else name for name in op.inputs]
-    return msgspec.structs.replace(op, inputs=inputs, outputs=[new if name == old else name for name in op.outputs])
 
 
 def _without_ignored(

@@ -6,7 +6,7 @@ import pytest
 from gradviz import IR, Net, debug, load
 from gradviz.debugger.answers.state import state_at
 from gradviz.debugger.journal import Pace
-from gradviz.gradient.versions import Generator
+from gradviz.gradient.accumulation import Generator
 from tests.debugger.answers.nets import random_programs, random_sessions, recorded
 from tests.debugger.conftest import skip_net
 from tests.debugger.loops import fed, gated
