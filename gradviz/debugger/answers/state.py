@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
-from ...program import Gradient, GradientSlice, Operator
+from ...program import Gradient, GradientSlice
 from ...program.control_flow import NETS
 from ...program.events import Accumulated, Deduplicated, Event, GeneratorAdded, Played, RuleApplied, Seeded
 from ...program.events import How as HowSent
 from ...program.operator import parts_of
 from ..document import How
-from ..journal import NetText, Pace
+from ..journal import NetText, Pace, Statement, Writing
 from .flow import gives
 from .forms import Answer, Block, Bullets, Grid, Paragraph, first_of
 from .net_view import NetView, text_of
 from .recorded import Recorded
+
+T = TypeVar("T")
 
 SHOWN = 40
 """Rows of a table that a text or a table shows."""
@@ -152,11 +155,13 @@ class StateView(Answer, frozen=True):
             yield from schedule_blocks(self.schedule)
 
     def _uses(self, name: str) -> Iterator[str]:
-        count = len(self.ssa)
         for version, uses in enumerate(self.input_usages.get(name, ())):
             if uses:
-                readers = ", ".join("a y" if index == count else f"#{index}" for index in uses)
-                yield f"@{version}: {readers}"
+                yield f"@{version}: {self.readers(uses)}"
+
+    def readers(self, uses: Sequence[int]) -> str:
+        """Operators, and being a y, in words."""
+        return ", ".join("a y" if index == len(self.ssa) else f"#{index}" for index in uses)
 
     def _generators(self, name: str) -> Iterator[str]:
         for version, generators in enumerate(self.gradient_generators.get(name, ())):
@@ -183,31 +188,6 @@ def schedule_blocks(schedule: ScheduleState) -> Iterator[Block]:
         yield Grid("Pools of names", ("pool", "in use", "free"), pools)
 
 
-def answer(here: NetView, pace: Pace) -> StateView:
-    """The state of the net that we are in."""
-    position = here.position
-    state = state_at(here, position, pace)
-    last = here.recorded.events[position - 1] if position else None
-    before = state_at(here, position - 1, pace) if isinstance(last, CHANGING) else None
-    return StateView(
-        position=position,
-        net="/".join(here.net.path),
-        ssa=[text_of(statement) for statement in here.net.forward[: len(state.ssa)]],
-        input_usages=state.input_usages,
-        frontier=state.frontier,
-        gradient_frontier=state.gradient_frontier,
-        gradient_generators=state.generators,
-        gradients=state.gradients,
-        gradient_ops=operators_of(state),
-        changed=[] if before is None else list(changes(before, state)),
-        schedule=schedule_at(here.recorded, position),
-    )
-
-
-CHANGING = (Played, Seeded, RuleApplied, GeneratorAdded, Accumulated, Deduplicated)
-"""Events that change the state."""
-
-
 class Generator(msgspec.Struct, frozen=True):
     """One gradient of a blob version; fields as of the event `GeneratorAdded`."""
 
@@ -217,169 +197,157 @@ class Generator(msgspec.Struct, frozen=True):
     position: int | None
 
 
-class State:
-    """The state of an engine, made of its events one after the other; nothing is generated again.
+def answer(here: NetView, pace: Pace) -> StateView:
+    """The state of the net that we are in."""
+    position = here.position
+    state = state_at(here, position, pace)
+    last = here.recorded.events[position - 1] if position else None
+    changed = list(changes(state_at(here, position - 1, pace), state)) if isinstance(last, CHANGING) else []
+    return msgspec.structs.replace(state, changed=changed, schedule=schedule_at(here.recorded, position))
 
-    Attributes are those of `StateView` and of `gradviz.IR`, as far as it has them.
 
-    Args:
-        net: its text.
-        skip: how many leading operators take no part.
-        initial: blobs that are there before the first operator.
-        unused: the versions whose given gradients nobody needs, so that they do not count as having arrived.
+CHANGING = (Played, Seeded, RuleApplied, GeneratorAdded, Accumulated, Deduplicated)
+"""Events that change the state."""
+
+
+def state_at(view: NetView, position: int, pace: Pace) -> StateView:
+    """The state of the pass over a net at a position: what of its text and its writings is there by then.
+
+    What its last event changed and the schedule are left out.
     """
-
-    def __init__(
-        self, net: NetText, skip: int, initial: Iterable[str], unused: Container[tuple[str, int]] = ()
-    ) -> None:
-        self._net = net
-        self._skip = skip
-        self._unused = unused
-        self.position = 0
-        self.ssa: list[tuple[Operator, tuple[int, ...], tuple[int, ...]]] = []
-        self.input_usages: dict[str, list[list[int]]] = {name: [[]] for name in initial}
-        self.generators: dict[str, list[list[Generator]]] = {name: [[]] for name in initial}
-        self.with_gradient: dict[str, set[int]] = {}
-        self.gradients: dict[str, Gradient] = {}
-
-    @property
-    def frontier(self) -> dict[str, int]:
-        """Name -> version."""
-        return {name: len(versions) - 1 for name, versions in self.input_usages.items()}
-
-    @property
-    def gradient_frontier(self) -> dict[str, int]:
-        """Name -> the earliest version with a gradient."""
-        return {name: min(self.with_gradient[name]) for name in self.input_usages if self.with_gradient.get(name)}
-
-    @property
-    def gradient_ops(self) -> list[tuple[str, list[str], list[str]]]:
-        """Type, inputs and outputs of the gradient operators so far, as they read now."""
-        made = (one.at(self.position) for one in self._net.operators if one.made <= self.position)
-        return [(one.op.type, [w.name for w in one.inputs], [w.name for w in one.outputs]) for one in made]
-
-    def add(self, event: Event, at: int) -> None:
-        """Take in the event that happened last, at position `at`."""
-        self.position = at
-        match event:
-            case Played():
-                self._play(event)
-            case Seeded():
-                self._know(event.y, event.version)
-                self.input_usages[event.y][event.version].append(len(self.ssa))
-                how: HowSent = "given" if event.operator is None else "seed"
-                if (event.y, event.version) not in self._unused:
-                    made = Generator(event.gradient, how, None, event.position)
-                    self.generators[event.y][event.version].append(made)
-                self._set(event.y, event.version, event.gradient)
-            case RuleApplied():
-                self._forget_overwritten(event)
-            case GeneratorAdded():
-                made = Generator(event.gradient, event.how, event.index, event.position)
-                self.generators[event.blob][event.version].append(made)
-                self._set(event.blob, event.version, event.gradient)
-                if isinstance(event.gradient, GradientSlice) and event.gradient.indices == event.blob:
-                    del self.gradients[event.blob]  # it numbers the rows of itself
-            case Accumulated():
-                self._add_up(event)
-            case Deduplicated():
-                self.gradients[event.blob] = event.after
-
-    def _play(self, event: Played) -> None:
-        index = len(self.ssa)
-        self.ssa.append((event.op, event.in_versions, event.out_versions))
-        for name, version in zip(event.op.inputs, event.in_versions, strict=True):
-            self._know(name, version)
-            if index >= self._skip:
-                self.input_usages[name][version].append(index)
-        for name, version in zip(event.op.outputs, event.out_versions, strict=True):
-            self._know(name, version)
-
-    def _know(self, name: str, version: int) -> None:
-        usages, generators = self.input_usages.setdefault(name, []), self.generators.setdefault(name, [])
-        while len(usages) <= version:
-            usages.append([])
-            generators.append([])
-
-    def _set(self, blob: str, version: int, gradient: Gradient) -> None:
-        self.with_gradient.setdefault(blob, set()).add(version)
-        self.gradients[blob] = gradient
-
-    def _forget_overwritten(self, event: RuleApplied) -> None:
-        """What an operator overwrites in place without sending a gradient back has none before."""
-        op, _, _ = self.ssa[event.index]
-        for name, gradient in zip(op.inputs, event.g_input, strict=False):
-            if gradient is None and name in op.outputs and op.type not in NETS:
-                self.gradients.pop(name, None)
-
-    def _add_up(self, event: Accumulated) -> None:
-        known = self.generators[event.blob][event.version]
-        if len(known) == len(event.contributions) > 1:
-            known[:] = [
-                msgspec.structs.replace(one, gradient=term.gradient)
-                for one, term in zip(known, event.contributions, strict=True)
-            ]
-        self._set(event.blob, event.version, event.gradient)
+    net, path = view.net, view.net.path
+    events = [
+        event for event in pace.over(view.recorded.events[:position]) if type(event) in CHANGING and event.path == path
+    ]
+    played = net.forward[: sum(isinstance(event, Played) for event in events)]
+    blobs = _blobs(view, played, position)
+    made = [one.at(position) for one in net.operators if one.made <= position]
+    unused = {writing for versions in blobs.values() for writing in versions if _is_unused(view, writing)}
+    return StateView(
+        position=position,
+        net="/".join(path),
+        ssa=[text_of(one) for one in played],
+        input_usages={
+            name: [_uses(view, writing, len(played), position) for writing in versions]
+            for name, versions in blobs.items()
+        },
+        frontier={name: len(versions) - 1 for name, versions in blobs.items()},
+        gradient_frontier={
+            name: min(reached)
+            for name, versions in blobs.items()
+            if (reached := [one.version for one in versions if one.arrivals and one.arrivals[0] <= position])
+        },
+        gradient_generators={
+            name: [[] if writing in unused else _arrived(view, writing, position) for writing in versions]
+            for name, versions in blobs.items()
+        },
+        gradients=_gradients(net, events),
+        gradient_ops=[
+            f"{', '.join(w.name for w in one.outputs)} = {one.op.type}({', '.join(w.name for w in one.inputs)})"
+            for one in made
+        ],
+        changed=[],
+    )
 
 
-def state_at(view: NetView, position: int, pace: Pace) -> State:
-    """The state of the pass over a net at a position."""
-    owner = view.owner
+def _blobs(view: NetView, played: Iterable[Statement], position: int) -> dict[str, list[Writing]]:
+    """By name the versions that there are, in the order in which they come in the program."""
+    net, owner = view.net, view.owner
     is_do = owner is not None and owner.op.type == "Do"
-    initial = sorted(name for name in view.net.writings if view.leaves(name)) if is_do else ()
-    state = State(view.net, view.skip, initial, set(_unused(view)))
-    path = view.net.path
-    for at, event in enumerate(pace.over(view.recorded.events[:position]), 1):
-        if type(event) in CHANGING and event.path == path:
-            state.add(event, at)
-    state.position = position
-    return state
+    writings = [net.version(name, 0) for name in sorted(net.writings) if is_do and view.leaves(name)]
+    writings += [blob for one in played for blob in (*one.inputs, *one.outputs)]
+    for key, at in net.ys.items():
+        if at <= position:
+            y = net.version(*key)
+            if not y.arrivals:  # no operator knows it: nobody keeps what is found of it
+                y.arrivals.append(at)
+            writings.append(y)
+    blobs: dict[str, list[Writing]] = {}
+    for writing in dict.fromkeys(writings):
+        blobs.setdefault(writing.name, []).append(writing)
+    return blobs
 
 
-def _unused(view: NetView) -> Iterator[tuple[str, int]]:
-    """The ys whose given gradients nobody needs: the operator that wrote them in place passes none on."""
-    for (name, version), at in view.net.ys.items():
+def _uses(view: NetView, blob: Writing, count: int, position: int) -> list[int]:
+    """The operators that read a version, of the `count` played; being a y counts as the one behind them."""
+    readers = [one.number for one in blob.readers if one.role == "forward" and view.skip <= one.number < count]
+    return readers + [count] * (view.net.ys.get(blob.key, position + 1) <= position)
+
+
+def _arrived(view: NetView, blob: Writing, position: int) -> list[Generator]:
+    """The gradients of a version that have arrived, as they are called at a position."""
+    found: list[Generator] = []
+    for at in blob.arrivals[: bisect_right(blob.arrivals, position)]:
         event = view.recorded.events[at - 1]
-        writer = view.net.version(name, version).statement
-        is_given = isinstance(event, Seeded) and event.operator is None
-        if not version or not is_given or writer is None or writer.nets or writer.number < view.skip:
-            continue
-        given = gives(view, writer.number)
-        if given is not None and not any(given) and any(blob.name == name for blob in writer.inputs):
-            yield name, version
+        if isinstance(event, Seeded):
+            found.append(Generator(event.gradient, "given" if event.operator is None else "seed", None, event.position))
+        elif isinstance(event, GeneratorAdded):
+            found.append(Generator(event.gradient, event.how, event.index, event.position))
+        elif isinstance(event, Accumulated) and len(found) == len(event.contributions) > 1:
+            terms = [term.gradient for term in event.contributions]
+            found = [msgspec.structs.replace(one, gradient=term) for one, term in zip(found, terms, strict=True)]
+    return found
 
 
-def changes(before: State, after: State) -> Iterator[str]:
+def _gradients(net: NetText, events: Iterable[Event]) -> dict[str, Gradient]:
+    """The map: of each name what the events have said last."""
+    gradients: dict[str, Gradient] = {}
+    for event in events:
+        if isinstance(event, Seeded):
+            gradients[event.y] = event.gradient
+        elif isinstance(event, RuleApplied):  # what is overwritten in place without sending a gradient back has none
+            op = net.forward[event.index].op
+            for name, gradient in zip(op.inputs, event.g_input, strict=False):
+                if gradient is None and name in op.outputs and op.type not in NETS:
+                    gradients.pop(name, None)
+        elif isinstance(event, GeneratorAdded | Accumulated):
+            gradients[event.blob] = event.gradient
+            if isinstance(event.gradient, GradientSlice) and event.gradient.indices == event.blob:
+                del gradients[event.blob]  # it numbers the rows of itself
+        elif isinstance(event, Deduplicated):
+            gradients[event.blob] = event.after
+    return gradients
+
+
+def _is_unused(view: NetView, blob: Writing) -> bool:
+    """Whether nobody needs the gradient given for a y: the operator that wrote it in place passes none on."""
+    writer, at = blob.statement, view.net.ys.get(blob.key)
+    if at is None or not blob.version or writer is None or writer.nets or writer.number < view.skip:
+        return False
+    event = view.recorded.events[at - 1]
+    given = gives(view, writer.number) if isinstance(event, Seeded) and event.operator is None else None
+    return given is not None and not any(given) and any(one.name == blob.name for one in writer.inputs)
+
+
+def changes(before: StateView, after: StateView) -> Iterator[str]:
     """What is otherwise in one state than in another, in words."""
-    for op, reads, writes in after.ssa[len(before.ssa) :]:
-        yield f"ssa: {_versions(op.outputs, writes)} = {op.type}({_versions(op.inputs, reads)}) joined"
+    yield from (f"ssa: {line} joined" for line in after.ssa[len(before.ssa) :])
     yield from _changed_entries("frontier", before.frontier, after.frontier)
-    for name, versions in after.input_usages.items():
-        for version, uses in enumerate(versions):
-            known = before.input_usages.get(name, [])
-            new = uses[len(known[version]) if version < len(known) else 0 :]
-            if new:
-                readers = ", ".join("a y" if use == len(after.ssa) else f"#{use}" for use in new)
-                yield f"input_usages: {name}@{version} is read by {readers}"
-    was, now = operators_of(before), operators_of(after)
-    yield from (f"gradient_ops: {old} became {new}" for old, new in zip(was, now, strict=False) if old != new)
-    yield from (f"gradient_ops: {new} joined" for new in now[len(was) :])
-    yield from _arrived(before, after)
+    for blob, old, new in _by_version(before.input_usages, after.input_usages):
+        if len(new) > len(old):
+            yield f"input_usages: {blob} is read by {after.readers(new[len(old) :])}"
+    lines = after.gradient_ops
+    yield from (f"gradient_ops: {a} became {b}" for a, b in zip(before.gradient_ops, lines, strict=False) if a != b)
+    yield from (f"gradient_ops: {line} joined" for line in lines[len(before.gradient_ops) :])
+    for blob, was, now in _by_version(before.gradient_generators, after.gradient_generators):
+        for a, b in zip(was, now, strict=False):
+            if a != b:
+                yield f"gradient_generators: of {blob}, {shown(a.gradient)} is now {shown(b.gradient)}"
+        yield from (f"gradient_generators: {blob} got {shown(one.gradient)}" for one in now[len(was) :])
     yield from _changed_entries("gradient_frontier", before.gradient_frontier, after.gradient_frontier)
     yield from _changed_entries("gradients", before.gradients, after.gradients)
 
 
-def _arrived(before: State, after: State) -> Iterator[str]:
-    for name, versions in after.generators.items():
-        for version, generators in enumerate(versions):
-            known = before.generators.get(name, [])
-            old = known[version] if version < len(known) else []
-            for place, generator in enumerate(generators):
-                if place >= len(old):
-                    yield f"gradient_generators: {name}@{version} got {shown(generator.gradient)}"
-                elif old[place] != generator:
-                    renamed = f"{shown(old[place].gradient)} is now {shown(generator.gradient)}"
-                    yield f"gradient_generators: of {name}@{version}, {renamed}"
+Versions = dict[str, list[list[T]]]
+"""Name -> version -> what there is of it."""
+
+
+def _by_version(before: Versions[T], after: Versions[T]) -> Iterator[tuple[str, list[T], list[T]]]:
+    """Each blob version of the second, with what both have of it."""
+    for name, versions in after.items():
+        old = before.get(name, [])
+        for version, new in enumerate(versions):
+            yield f"{name}@{version}", old[version] if version < len(old) else [], new
 
 
 def _changed_entries(what: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
@@ -396,12 +364,3 @@ def shown(value: Gradient | int | None) -> str:
     if value is None:
         return "none"
     return str(value) if isinstance(value, int) else ", ".join(parts_of(value))
-
-
-def operators_of(state: State) -> list[str]:
-    """The gradient operators as text, without versions."""
-    return [f"{', '.join(outputs)} = {type}({', '.join(inputs)})" for type, inputs, outputs in state.gradient_ops]
-
-
-def _versions(names: list[str], versions: tuple[int, ...]) -> str:
-    return ", ".join(f"{name}@{version}" for name, version in zip(names, versions, strict=True))

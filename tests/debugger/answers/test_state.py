@@ -28,7 +28,7 @@ def of_engine(ir: IR) -> dict:
             for name, versions in ir.gradient_generators.items()
         },
         "gradients": dict(ir.gradient_map),
-        "gradient_ops": [(op.type, list(op.inputs), list(op.outputs)) for op in ir.gradient_ops],
+        "gradient_ops": list(map(str, ir.gradient_ops)),
     }
 
 
@@ -43,7 +43,7 @@ def of_recording(session, position: int) -> dict:
         "gradient_frontier": state.gradient_frontier,
         "gradient_generators": {
             name: [[msgspec.structs.astuple(one) for one in generators] for generators in versions]
-            for name, versions in state.generators.items()
+            for name, versions in state.gradient_generators.items()
         },
         "gradients": state.gradients,
         "gradient_ops": state.gradient_ops,
@@ -135,6 +135,8 @@ def test_in_a_nested_net_the_state_is_that_of_its_pass():
     assert view.net == "2.loop_net/0.net"
     assert view.gradients == {"h": "h_grad", "b": "b_grad"}
     assert view.frontier["h"] == 2
+    first = next(at for at, event in enumerate(session.events, 1) if event.path == ("2.loop_net", "0.net"))
+    assert [len(session.at(at).state().ssa) for at in (first - 1, first, first + 1)] == [0, 1, 2]
     session.restart()
     assert (session.state().net, session.state().ssa) == ("", [])
 
