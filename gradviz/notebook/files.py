@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from ..program import GradvizError
@@ -41,7 +40,7 @@ def _replace(target: Path, content: bytes) -> None:
     try:
         unfinished.write_bytes(content)
         if target.exists():
-            shutil.copymode(target, unfinished)
+            unfinished.chmod(target.stat().st_mode & 0o7777)
         os.replace(unfinished, target)
     finally:
         unfinished.unlink(missing_ok=True)

@@ -17,10 +17,10 @@ that are called ..._spec are the inference of what follows them.
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import wraps
-from pathlib import Path
+from functools import cache, wraps
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -72,6 +72,7 @@ class Slots(NamedTuple):
     most: int | None
 
     @classmethod
+    @cache
     def parse(cls, text: str) -> Slots:
         names = [name.strip() for name in text.split(",") if name.strip()]
         least = sum(not name.endswith(("?", "...")) for name in names)
@@ -129,6 +130,9 @@ class OperatorType(NamedTuple):
     constant: bool = False
     runs_nets: bool = False
 
+
+_AROUND = __file__[: -len("gradviz/operators/registry.py")]
+"""The folder that this package lies in, with the slash behind it."""
 
 _TABLE: dict[str, OperatorType] = {}
 _LISTENERS: list[Callable[[], None]] = []
@@ -312,9 +316,8 @@ def source_of(function: Callable[..., Any]) -> str:
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         return ""
-    path = Path(code.co_filename)
-    package = Path(__file__).parents[2]
-    shown = path.relative_to(package).as_posix() if path.is_relative_to(package) else path.name
+    path: str = code.co_filename
+    shown = path.removeprefix(_AROUND).replace(os.sep, "/") if path.startswith(_AROUND) else os.path.basename(path)
     return f"{shown}:{code.co_firstlineno}"
 
 
