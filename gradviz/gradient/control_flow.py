@@ -16,7 +16,7 @@ so the backward pass is a While, too: it hands the gradients of x on, and adds u
 takes the workspace that one of the loop has left. Of the carried blobs those count whose gradient is not nothing.
 """
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 
 from ..operators.gradients import gradient_name
 from ..operators.registry import Gradients, RuleAnswer, register_gradient
@@ -48,7 +48,7 @@ from .workspaces import (
     zeros_like,
 )
 
-__all__ = ["RUNNING_SUM", "dedupe_g_output", "do_gradient", "if_gradient", "passes_inside", "while_gradient"]
+__all__ = ["RUNNING_SUM", "dedupe_g_output", "do_gradient", "if_gradient", "while_gradient"]
 
 
 @register_gradient("Do")
@@ -180,26 +180,6 @@ def _attempt_branch(
     touched = {name for op in net.ops for name in (*op.inputs, *op.outputs)}
     seeds = {blob: gradient for blob, gradient in arriving.items() if blob in touched}
     return nesting.attempt((argument,), seeds, leaving=nesting.written, shares_blobs=True, zeroed=zeroed)
-
-
-def passes_inside(nesting: Nesting, op: Operator, g_output: Gradients) -> Iterator[tuple[str, IR, Mapping[str, str]]]:
-    """The backward passes of the nets in `op`, generated anew from the gradients of its outputs.
-
-    Yields:
-        The way to the net from `op`, ``"loop_net/0.net"``; its pass; and the names that blobs around it have there.
-    """
-    arriving = {blob: str(g) for blob, g in zip(op.outputs, g_output, strict=True) if g is not None}
-    if op.type == "If":
-        for argument, net in nested_nets(op).items():
-            ir = _attempt_branch(nesting, argument, net, arriving).ir
-            yield argument, ir, {blob: blob for blob in ir.blobs}
-    elif op.type == "Do":
-        do = forward_do(op, nesting.index)
-        yield "net", attempt_do(nesting, do, [do.inner[blob] for blob in do.outputs if blob in arriving]).ir, do.inner
-    else:
-        do, constant = loop_body(op, nesting), written_by_condition(op)
-        ir, _ = differentiate_body(nesting, do, [blob for blob in do.outputs if blob not in constant], arriving)
-        yield "loop_net/0.net", ir, do.inner
 
 
 BODY = ("loop_net", "net")

@@ -13,7 +13,6 @@ read a forward blob only at the version that the program ends with: an older one
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -39,9 +38,6 @@ from .forward import ForwardProgram, Ys, parse_ys
 from .nesting import Nesting, Surroundings
 from .refusals import out_of_scope, scope_as_y
 from .rules import OutputGradientRef, ask_rule, plain, plain_gradient, settled, steps_of, takes_slices, written
-
-if TYPE_CHECKING:
-    from .why_none import WhyNone
 
 OUTERMOST = Surroundings()
 NO_OUTPUT_GRADIENT = "no output of it has a gradient"
@@ -95,10 +91,6 @@ class IR(ForwardProgram):
             for _ in self._walk(self._parsed(ys)):
                 pass
         return self.gradient_ops, self.gradient_map
-
-    if TYPE_CHECKING:  # installed by `why_none`
-
-        def why_none(self, blob: str) -> WhyNone: ...
 
     def backward_events(self, ys: Ys) -> Iterator[Event]:
         """Generate the backward pass step by step; `gradient_ops` and `gradient_map` hold the result at the end."""

@@ -364,25 +364,6 @@ def test_stops_and_constants_inside_end_gradients(yes):
     assert "x" not in gradients
     workspace = ran([branch, *ir.gradient_ops], {"x": X, "w": W, "yes": yes})
     np.testing.assert_array_equal(workspace[gradients["w"]], X if yes else np.full(3, 2.0, "f4"))
-    assert [cut.reason for cut in ir.why_none("x").cuts] == ["stop", "no_gradient_operator"]
-    assert [cut.way for cut in ir.why_none("x").cuts] == [["x@0", "0.then_net/x@0"], ["x@0", "0.else_net/x@0"]]
-    assert "in 0.then_net of If, x@0: StopGradient #0 stops gradients" in str(ir.why_none("x"))
-    assert "only decides by it" in str(ir.why_none("yes"))
-
-
-def test_why_none_looks_into_loops():
-    inner = do("x s", "s", op("ConstantFill", "x", "c", value=2.0), op("Mul", "s c", "s"), scope="inner")
-    ir = IR(counted("x s", "s", scope("inner"), inner))
-    ir.get_backward_pass(["s"])
-    (cut,) = ir.why_none("x").cuts
-    assert cut.reason == "no_gradient_operator"
-    assert cut.way == ["x@0", "4.loop_net/0.net/x@0", "4.loop_net/0.net/1.net/x@0"]
-
-
-def test_why_none_tells_of_an_output_at_which_nothing_arrives():
-    ir = IR([scope(), do("x w", "y z", op("Tanh", "x", "z"), op("Mul", "w w", "y"))])
-    ir.get_backward_pass(["y"])
-    assert "no gradient arrives at z@1 from around this net" in str(ir.why_none("x"))
 
 
 def test_a_missing_rule_inside_is_told_with_the_way_there():

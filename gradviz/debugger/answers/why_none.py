@@ -1,4 +1,7 @@
-"""Why a blob has no gradient, at a position: it will never get one, the pass has not come to it, or it has one."""
+"""Why a blob has no gradient, at a position: it will never get one, the pass has not come to it, or it has one.
+
+That it never gets one is proven: every way from it towards a y is followed to what cuts it.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from ...gradient.ir import NO_OUTPUT_GRADIENT
-from ...gradient.why_none import Cut, Passed, cuts, headline
-from ...operators import lookup
+from ...operators import is_constant
+from ...program.control_flow import NETS
 from ...program.events import Failed, Skipped
 from ..journal import Statement, Writing
 from ..steering import CursorError
@@ -21,9 +24,31 @@ from .net_view import NetView, name_of
 
 Status = Literal["none", "not yet", "stopped", "has one"]
 
+Reason = Literal[
+    "stop", "no_gradient_operator", "no_gradient_for_input", "not_on_a_path", "unused_output", "skipped", "passed_by"
+]
+"""What cuts a way: StopGradient; an operator that is constant for gradients; a rule that gives this input none; a blob
+that leads to no y; an output that nobody reads before it is gone; a leading operator that was skipped; an operator
+that the pass went by for another reason."""
 
 OF_THE_PASS = "it belongs to the backward pass, which is not differentiated itself."
 UNWANTED = "A Variable with requires_grad=False gets none either, whatever the rule has to give."
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """The end of one way.
+
+    Attributes:
+        reason: see `Reason`.
+        way: the blob versions passed on the way, from the blob asked about.
+        index: the operator that cuts; None where no operator reads the last blob.
+        text: it all in a sentence.
+    """
+
+    reason: Reason
+    way: list[str]
+    index: int | None
+    text: str
 
 
 class Arrived(msgspec.Struct, frozen=True):
@@ -69,7 +94,8 @@ class WhyNoneView(Answer, frozen=True):
         if self.asked:
             yield Paragraph(self.asked)
         if self.status == "none":
-            yield Paragraph(headline(self.blob), is_title=True)
+            proven = f"{self.blob} has no gradient; not computed, which is not zero. Every way from it to a y is cut:"
+            yield Paragraph(proven, is_title=True)
             yield Bullets([cut.text for cut in self.cuts])
             if self.reason:
                 yield Paragraph(self.reason)
@@ -111,7 +137,7 @@ def _proof(view: NetView, blob: Writing) -> WhyNoneView:
     if failure is not None and _could_arrive(view, blob):
         ways_out = tuple(line[4:] for line in failure.explanation.splitlines() if line.startswith("  - "))
         return WhyNoneView(named, "stopped", position, [], [], failure.message, ways_out)
-    found = list(cuts(_PassedNet(view), str(blob)))
+    found = list(cuts(view, blob))
     rules = [applied(view, cut.index) for cut in found if cut.index is not None]
     is_unwanted = any(rule is not None and rule.unwanted for rule in rules)
     return WhyNoneView(named, "none", position, [], found, UNWANTED if is_unwanted else "")
@@ -148,55 +174,88 @@ def _could_arrive(view: NetView, start: Writing) -> bool:
         if blob.arrivals:
             return True
         for statement in view.readers(blob):
-            known = lookup(statement.op.type)
             is_open = statement.role == "forward" and statement.number >= view.skip
-            if is_open and not (known is not None and known.constant):
+            if is_open and not is_constant(statement.op):
                 queue += [output for output in statement.outputs if output not in seen]
                 seen.update(statement.outputs)
     return False
 
 
-class _PassedNet:
-    """The net of a view, for the proof."""
+def cuts(view: NetView, start: Writing) -> Iterator[Cut]:
+    """The cut of each way from version `start`, nearest first; a blob that several ways pass is followed once."""
+    queue = [(start, [str(start)])]
+    seen = {start}
+    for blob, way in queue:
+        readers = [one for one in view.readers(blob) if one.role == "forward"]
+        if not readers:
+            yield _unread(view, blob, way)
+        for reader in readers:
+            if reader.op.type in NETS and any(output.arrivals for output in reader.outputs):
+                yield from _cuts_inside(view, reader, blob, way)
+                continue
+            cut = _cut_at(view, reader, way)
+            if cut is not None:
+                yield cut
+                continue
+            for output in reader.outputs:
+                if output not in seen:
+                    seen.add(output)
+                    queue.append((output, [*way, str(output)]))
 
-    def __init__(self, view: NetView) -> None:
-        self._view = view
-        self.skip = view.skip
 
-    def _writing(self, blob: str) -> Writing:
-        name, _, version = blob.rpartition("@")
-        return self._view.net.version(name, int(version))
+def _cuts_inside(view: NetView, reader: Statement, blob: Writing, way: list[str]) -> Iterator[Cut]:
+    """The cuts in the nets of an operator through which the way from `blob` goes on."""
+    type, index = reader.op.type, reader.number
+    is_read = False
+    for argument, inside in view.inside(reader):
+        inner = inside.from_outside(inside.bound(blob.name) or "")
+        if inner is None:
+            continue
+        is_read = True
+        for cut in cuts(inside, inner):
+            text = f"{_shown(way)}: in {index}.{argument} of {type}, {cut.text}"
+            yield Cut(cut.reason, [*way, *(f"{index}.{argument}/{step}" for step in cut.way)], index, text)
+    if not is_read:
+        text = f"{_shown(way)}: {type} #{index} only decides by it, and a condition is constant for gradients."
+        yield Cut("no_gradient_for_input", way, index, text)
 
-    def readers(self, blob: str) -> Sequence[int]:
-        return [one.number for one in self._view.readers(self._writing(blob)) if one.role == "forward"]
 
-    def operator(self, index: int) -> tuple[str, Sequence[str]]:
-        statement = self._view.net.forward[index]
-        return statement.op.type, list(map(str, statement.outputs))
+def _unread(view: NetView, blob: Writing, way: list[str]) -> Cut:
+    after = view.net.version(blob.name, blob.version + 1).statement
+    if after is not None and after.role == "forward":
+        why = f"nobody reads {blob} before it is overwritten."
+    elif view.leaves(blob.name):
+        why = f"no gradient arrives at {blob} from around this net."
+    else:
+        why = f"nobody reads {blob}, and it is no y."
+    if len(way) == 1:
+        return Cut("not_on_a_path", way, None, why)
+    return Cut("unused_output", way, None, f"{_shown(way)}: {why}")
 
-    def has_gradient(self, blob: str) -> bool:
-        return bool(self._writing(blob).arrivals)
 
-    def is_last(self, blob: str) -> bool:
-        name, _, version = blob.rpartition("@")
-        after = self._view.net.version(name, int(version) + 1).statement
-        return after is None or after.role != "forward"
+def _cut_at(view: NetView, reader: Statement, way: list[str]) -> Cut | None:
+    """The cut that an operator makes, None where the way goes on through its outputs."""
+    index = reader.number
+    where = f"{_shown(way)}: {reader.name}"
+    if index < view.skip:
+        return Cut("skipped", way, index, f"{where} was skipped: the pass leaves the first {view.skip} operators out.")
+    if not reader.outputs:
+        return Cut("unused_output", way, index, f"{where} has no output that could lead to a y.")
+    if reader.op.type == "StopGradient":
+        return Cut("stop", way, index, f"{where} stops gradients.")
+    if is_constant(reader.op):
+        return Cut("no_gradient_operator", way, index, f"{where} is constant as far as gradients go.")
+    if any(output.arrivals for output in reader.outputs):
+        return Cut("no_gradient_for_input", way, index, f"{where} has a rule that gives this input no gradient.")
+    for at in reader.visits:
+        event = view.recorded.events[at - 1]
+        if isinstance(event, Skipped) and event.reason != NO_OUTPUT_GRADIENT:
+            return Cut("passed_by", way, index, f"{where} was passed by: {event.reason}.")
+    return None
 
-    def leaves(self, blob: str) -> bool:
-        return self._view.leaves(blob.rpartition("@")[0])
 
-    def inside(self, index: int, blob: str) -> Iterator[tuple[str, Passed, str]]:
-        for way, inside in self._view.inside(self._view.net.forward[index]):
-            inner = inside.from_outside(inside.bound(blob.rpartition("@")[0]) or "")
-            if inner is not None:
-                yield way, _PassedNet(inside), str(inner)
-
-    def reason(self, index: int) -> str:
-        for at in self._view.net.forward[index].visits:
-            event = self._view.recorded.events[at - 1]
-            if isinstance(event, Skipped) and event.reason != NO_OUTPUT_GRADIENT:
-                return event.reason
-        return ""
+def _shown(way: list[str]) -> str:
+    return " → ".join(way if len(way) <= 8 else [*way[:4], "…", *way[-3:]])
 
 
 _OF_GRADIENT = re.compile(r"(?P<blob>.+?)(_grad|\.grad)(@\d+)?")

@@ -10,6 +10,7 @@ from gradviz.debugger import CursorError
 from tests.debugger.answers.nets import overwritten, random_programs, random_sessions, recorded
 from tests.debugger.conftest import fed_workspace, skip_net
 from tests.debugger.loops import fed, gated
+from tests.handwritten import counted, do, if_, op, scope
 
 
 def test_what_is_never_made_is_told_at_every_position(session):
@@ -194,33 +195,135 @@ def test_an_unknown_blob_is_answered_with_those_called_alike(session, blob, near
     assert near in " ".join(caught.value.ways_out)
 
 
-def proofs_agree(session, ys, skip, operators) -> int:
-    """Hold each proof against the one that the IR gives; says how many there were."""
+def proofs_hold(session, ys, skip, operators) -> int:
+    """Hold each proof against the state of the IR; says how many there were."""
     ir = IR(operators, skip)
     ir.get_backward_pass(ys)
     session.finish()
+    versions = {str(blob): blob for blobs in ir.blobs.values() for blob in blobs}
     proven = 0
     for name in ir.blobs:
         view = session.why_none(name)
         if name in ir.gradient_map:
             assert view.status == "has one"
         elif view.status == "none":
-            assert view.cuts == ir.why_none(name).cuts
+            assert view.cuts
+            for cut in view.cuts:
+                way = [versions[step] for step in cut.way if step in versions]
+                assert way[0] is ir.blobs[name][0]
+                assert all(blob.gradient is None for blob in way)
+                readers = [index for index, ssa in enumerate(ir.ssa) if way[-1] in ssa.reads]
+                assert cut.index in readers if readers else cut.index is None
             proven += 1
     return proven
 
 
-def test_proofs_of_random_nets_are_those_of_the_ir():
+def test_proofs_of_random_nets_hold_in_the_ir():
     pytest.importorskip("torch", reason="random nets are drawn with PyTorch")
     sessions = [(case, session) for case, session in random_sessions(90, seed=3) if session.events[-1].kind != "Failed"]
-    assert sum(proofs_agree(session, case.ys, case.skip, case.net.ops) for case, session in sessions) > 200
+    assert sum(proofs_hold(session, case.ys, case.skip, case.net.ops) for case, session in sessions) > 200
 
 
-def test_proofs_of_random_programs_are_those_of_the_ir():
+def test_proofs_of_random_programs_hold_in_the_ir():
     pytest.importorskip("torch", reason="random programs are compared with PyTorch")
     programs = [one for one in random_programs(25, seed=4) if one[2].events[-1].kind != "Failed"]
-    assert sum(proofs_agree(session, ys, lowered.skip, lowered.net.ops) for lowered, ys, session in programs) > 50
+    assert sum(proofs_hold(session, ys, lowered.skip, lowered.net.ops) for lowered, ys, session in programs) > 50
 
 
 def test_the_skip_net_needs_no_workspace_to_be_asked():
     assert debug(skip_net(), ["loss"], workspace=fed_workspace()).why_none("x").status == "not yet"
+
+
+# What cuts the ways
+
+
+def reasons(net, ys, blob, skip=0):
+    """What cuts the ways of a blob."""
+    return [cut.reason for cut in debug(net, ys, skip=skip).why_none(blob).cuts]
+
+
+def test_a_stop_gradient_cuts():
+    net = Net()
+    net.StopGradient("x", "s")
+    net.Tanh("s", "y")
+    assert reasons(net, ["y"], "x") == ["stop"]
+
+
+def test_an_operator_without_gradient_cuts():
+    net = Net()
+    net.ConstantFill("x", "k", value=1.0)
+    net.Mul(["k", "w"], "y")
+    assert reasons(net, ["y"], "x") == ["no_gradient_operator"]
+
+
+def test_a_rule_that_gives_an_input_none_cuts():
+    net = Net()
+    net.SoftmaxWithLoss(["z", "label"], ["p", "loss"])
+    assert reasons(net, ["loss"], "label") == ["no_gradient_for_input"]
+
+
+def test_a_blob_that_leads_nowhere_is_followed_to_its_end():
+    net = Net()
+    net.Tanh("x", "y")
+    net.Sigmoid("side", "a")
+    net.Tanh("a", "b")
+    proof = debug(net, ["y"]).why_none("side")
+    assert [cut.way for cut in proof.cuts] == [["side@0", "a@0", "b@0"]]
+    assert "nobody reads b@0" in str(proof)
+    assert "<li>" in proof._repr_html_()
+
+
+def test_an_output_overwritten_before_it_is_read_cuts():
+    net = Net()
+    net.Tanh("x", "t")
+    net.Sigmoid("w", "t")
+    net.Exp("t", "y")
+    (cut,) = debug(net, ["y"]).why_none("x").cuts
+    assert cut.reason == "unused_output"
+    assert "overwritten" in cut.text
+
+
+def test_a_skipped_operator_cuts():
+    net = Net()
+    net.Tanh("raw", "x")
+    net.Sigmoid("x", "y")
+    assert reasons(net, ["y"], "raw", skip=1) == ["skipped"]
+
+
+def test_all_ways_are_told():
+    net = Net()
+    net.StopGradient("x", "s")
+    net.Tanh("x", "unused")
+    net.Tanh("s", "y")
+    assert reasons(net, ["y"], "x") == ["stop", "unused_output"]
+
+
+def proof(operators, ys, blob):
+    """Why a blob of a net of operators has no gradient."""
+    return debug(Net("n", operators), ys).why_none(blob)
+
+
+def test_ways_go_on_in_branches():
+    branch = if_(
+        "yes x w",
+        "s z",
+        [op("StopGradient", "x", "s"), op("Mul", "s w", "z")],
+        [op("ConstantFill", "x", "s", value=2.0), op("Mul", "s w", "z")],
+    )
+    of_x = proof([branch], ["z"], "x")
+    assert [cut.reason for cut in of_x.cuts] == ["stop", "no_gradient_operator"]
+    assert [cut.way for cut in of_x.cuts] == [["x@0", "0.then_net/x@0"], ["x@0", "0.else_net/x@0"]]
+    assert "in 0.then_net of If, x@0: StopGradient #0 stops gradients" in str(of_x)
+    assert "only decides by it" in str(proof([branch], ["z"], "yes"))
+
+
+def test_ways_go_on_in_loops():
+    inner = do("x s", "s", op("ConstantFill", "x", "c", value=2.0), op("Mul", "s c", "s"), scope="inner")
+    (cut,) = proof(counted("x s", "s", scope("inner"), inner), ["s"], "x").cuts
+    assert cut.reason == "no_gradient_operator"
+    assert cut.way == ["x@0", "4.loop_net/0.net/x@0", "4.loop_net/0.net/1.net/x@0"]
+
+
+def test_an_output_of_a_nested_net_at_which_nothing_arrives_is_told():
+    operators = [scope(), do("x w", "y z", op("Tanh", "x", "z"), op("Mul", "w w", "y"))]
+    assert "no gradient arrives at z@1 from around this net" in str(proof(operators, ["y"], "x"))
