@@ -11,7 +11,7 @@ from ..program import Operator, RunError
 from .registry import Array, ArraySpec, operator
 
 SCOPE = ArraySpec((), np.dtype(object))
-"""What stands for the shape and dtype of a stack."""
+"""What stands for the shape and dtype of a stack; no array has this dtype."""
 
 
 class ScopeStack:
@@ -60,11 +60,6 @@ class ScopeStack:
         return f"<ScopeStack of {len(self)}>"
 
 
-def is_scope(spec: ArraySpec | None) -> bool:
-    """Whether a blob of this kind holds a stack of workspaces."""
-    return spec is not None and spec.dtype == SCOPE.dtype
-
-
 def no_scope_spec(op: Operator) -> ArraySpec:
     return SCOPE
 
@@ -76,7 +71,7 @@ def create_scope(op: Operator) -> ScopeStack:
 
 
 def has_scope_spec(op: Operator, scope: ArraySpec) -> ArraySpec:
-    if not is_scope(scope):
+    if scope != SCOPE:
         raise RunError(
             f"{op.inputs[0]} holds an array and no stack of workspaces.",
             kind="bad_value",

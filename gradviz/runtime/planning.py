@@ -14,7 +14,7 @@ from ..operators import ArraySpec, OperatorType, lookup
 from ..operators.arguments import check_names
 from ..operators.control_flow import MAX_ITERATIONS
 from ..operators.registry import Array
-from ..operators.scopes import SCOPE, is_scope
+from ..operators.scopes import SCOPE
 from ..program import Device, NetDef, Operator, RunError
 from ..program.control_flow import (
     NETS,
@@ -189,7 +189,7 @@ class Known:
         if device != CPU or lying.count(CPU) < len(lying):
             kernel = running_on(kernel, device)
         for name, output in zip(op.outputs, outputs, strict=True):
-            self.specs[name], self.places[name] = output, CPU if is_scope(output) else device
+            self.specs[name], self.places[name] = output, CPU if output == SCOPE else device
         direct = not (late or keeps) and len(op.inputs) in (1, 2) and len(op.outputs) == 1
         inputs = tuple(op.inputs) if direct else ()
         return Step(kernel, op, index, inputs, op.outputs[0] if direct else "", late, device, None, keeps)
@@ -217,7 +217,7 @@ class Known:
     def _scoped(self, op: Operator, index: int) -> Scoped:
         do = take_apart(op, index, RunError)
         scope = self.specs[do.scope]
-        if scope is not None and not is_scope(scope):
+        if scope is not None and scope != SCOPE:
             raise no_stack(op, index, do.scope)
         is_open = do.pops or do.reuses
         inside = Known(do.net.ops, {}, self._device, is_open=is_open, may_not_run=self._may_not_run)
