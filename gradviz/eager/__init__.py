@@ -10,23 +10,9 @@ from .tape import OperatorPool, TensorPool, register_buffers, run_gradient_flow
 from .variable import Parameter, Variable
 
 __all__ = [
-    "Function",
-    "FunctionHook",
-    "Layer",
-    "Linear",
-    "NaNGuard",
-    "OperatorPool",
-    "Parameter",
-    "PrintHook",
-    "TensorPool",
-    "TimerHook",
-    "Variable",
-    "compare",
-    "functions",
-    "grad",
-    "no_grad",
-    "register_buffers",
+    "Function", "FunctionHook", "Layer", "Linear", "NaNGuard", "OperatorPool", "Parameter", "PrintHook",
+    "TensorPool", "TimerHook", "Variable", "compare", "functions", "grad", "no_grad", "register_buffers",
     "run_gradient_flow",
-]
+]  # fmt: skip
 
 methods.install()

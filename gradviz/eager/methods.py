@@ -101,22 +101,10 @@ def reflected(function: Callable[[Operand, Operand], Variable]) -> Callable[[Var
 
 METHODS = (passes.backward, unchain, unchain_backward, to_cpu, to_gpu, clip, reshape, transpose)
 FUNCTIONS = (
-    functions.sum,
-    functions.mean,
-    functions.var,
-    functions.std,
-    functions.prod,
-    functions.max,
-    functions.min,
-    functions.argmax,
-    functions.argmin,
-    functions.cumsum,
-    functions.swapaxes,
-    functions.flatten,
-    functions.squeeze,
-    functions.repeat,
-    functions.take,
-)
+    functions.sum, functions.mean, functions.var, functions.std, functions.prod, functions.max, functions.min,
+    functions.argmax, functions.argmin, functions.cumsum,
+    functions.swapaxes, functions.flatten, functions.squeeze, functions.repeat, functions.take,
+)  # fmt: skip
 """The functions that are methods under their own names."""
 
 OPERATORS = {

@@ -14,28 +14,10 @@ from .net import nested_to_dict, with_nets
 from .operator import Gradient, GradientSlice, Operator
 
 __all__ = [
-    "About",
-    "Accumulated",
-    "Checked",
-    "Completed",
-    "Contribution",
-    "Deduplicated",
-    "EnteredSubnet",
-    "Event",
-    "Failed",
-    "GeneratorAdded",
-    "GradWritten",
-    "InputChecked",
-    "LeftSubnet",
-    "Played",
-    "Ran",
-    "Rename",
-    "RuleApplied",
-    "Seeded",
-    "Skipped",
-    "Visited",
-    "Waiting",
-]
+    "About", "Accumulated", "Checked", "Completed", "Contribution", "Deduplicated", "EnteredSubnet", "Event",
+    "Failed", "GeneratorAdded", "GradWritten", "InputChecked", "LeftSubnet", "Played", "Ran", "Rename",
+    "RuleApplied", "Seeded", "Skipped", "Visited", "Waiting",
+]  # fmt: skip
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag=True, kw_only=True):

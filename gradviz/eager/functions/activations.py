@@ -10,32 +10,11 @@ from .elementwise import scale
 from .shaping import moveaxis, reshape
 
 __all__ = [
-    "batch_normalization",
-    "clipped_relu",
-    "dropout",
-    "elu",
-    "fixed_batch_normalization",
-    "gelu",
-    "group_normalization",
-    "hard_sigmoid",
-    "layer_normalization",
-    "leaky_relu",
-    "local_response_normalization",
-    "log_sigmoid",
-    "log_softmax",
-    "logit",
-    "mish",
-    "normalize",
-    "prelu",
-    "relu",
-    "relu6",
-    "selu",
-    "sigmoid",
-    "softmax",
-    "softplus",
-    "softsign",
-    "swish",
-]
+    "batch_normalization", "clipped_relu", "dropout", "elu", "fixed_batch_normalization", "gelu",
+    "group_normalization", "hard_sigmoid", "layer_normalization", "leaky_relu", "local_response_normalization",
+    "log_sigmoid", "log_softmax", "logit", "mish", "normalize", "prelu", "relu", "relu6", "selu", "sigmoid",
+    "softmax", "softplus", "softsign", "swish",
+]  # fmt: skip
 
 relu = unary("relu", "Relu")
 sigmoid = unary("sigmoid", "Sigmoid")

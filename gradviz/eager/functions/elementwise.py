@@ -7,41 +7,10 @@ from ..variable import Operand, Variable
 from .calling import call, floating, unary, variable
 
 __all__ = [
-    "abs",
-    "add",
-    "arccos",
-    "arcsin",
-    "arctan",
-    "cbrt",
-    "ceil",
-    "clip",
-    "cos",
-    "cosh",
-    "div",
-    "erf",
-    "exp",
-    "expm1",
-    "floor",
-    "identity",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "mul",
-    "neg",
-    "pow",
-    "reciprocal",
-    "rsqrt",
-    "scale",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "square",
-    "sub",
-    "tan",
-    "tanh",
-]
+    "abs", "add", "arccos", "arcsin", "arctan", "cbrt", "ceil", "clip", "cos", "cosh", "div", "erf", "exp", "expm1",
+    "floor", "identity", "log", "log1p", "log2", "log10", "mul", "neg", "pow", "reciprocal", "rsqrt", "scale",
+    "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh",
+]  # fmt: skip
 
 _add, _sub, _mul, _div = Call("add", "Add"), Call("sub", "Sub"), Call("mul", "Mul"), Call("div", "Div")
 _pow = Call("pow", "Pow")

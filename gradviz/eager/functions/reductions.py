@@ -15,25 +15,10 @@ from .elementwise import abs, clip, scale, sub
 from .shaping import expand_dims, flatten, moveaxis, sizes, squeeze
 
 __all__ = [
-    "argmax",
-    "argmin",
-    "cosine_similarity",
-    "cumsum",
-    "huber_loss",
-    "logsumexp",
-    "max",
-    "mean",
-    "mean_absolute_error",
-    "mean_squared_error",
-    "min",
-    "norm",
-    "prod",
-    "sigmoid_cross_entropy",
-    "softmax_cross_entropy",
-    "std",
-    "sum",
-    "var",
-]
+    "argmax", "argmin", "cosine_similarity", "cumsum", "huber_loss", "logsumexp", "max", "mean",
+    "mean_absolute_error", "mean_squared_error", "min", "norm", "prod", "sigmoid_cross_entropy",
+    "softmax_cross_entropy", "std", "sum", "var",
+]  # fmt: skip
 
 Axis = int | Sequence[int] | None
 

@@ -17,28 +17,10 @@ from ..variable import Operand, Variable, as_variables, plain
 from .calling import call, cast, unary, variable
 
 __all__ = [
-    "broadcast",
-    "broadcast_to",
-    "concat",
-    "embed_id",
-    "expand_dims",
-    "flatten",
-    "get_item",
-    "maximum",
-    "minimum",
-    "moveaxis",
-    "pad",
-    "repeat",
-    "reshape",
-    "split_axis",
-    "squeeze",
-    "stack",
-    "swapaxes",
-    "take",
-    "tile",
-    "transpose",
-    "where",
-]
+    "broadcast", "broadcast_to", "concat", "embed_id", "expand_dims", "flatten", "get_item", "maximum", "minimum",
+    "moveaxis", "pad", "repeat", "reshape", "split_axis", "squeeze", "stack", "swapaxes", "take", "tile",
+    "transpose", "where",
+]  # fmt: skip
 
 _reshape_to, _expand = Call("reshape", "Reshape", {}, 2, (0,)), Call("broadcast_to", "Expand")
 _transpose = Call("transpose", "Transpose")
