@@ -22,6 +22,16 @@ Operand = Any
 """A Variable, or what a constant one can be made of: an array, a number, a list of equal rows."""
 
 
+def _comparison(operation: Callable[[Array, Any], Array]) -> Any:
+    """The operator of a Variable that gives truth values, where the Variable lies."""
+
+    def compared(x: "Variable", other: Operand) -> Array:
+        with current(x.device):
+            return operation(x._array, plain(other))
+
+    return compared
+
+
 class Variable:
     """An array in a computation that is recorded while it runs.
 
@@ -142,24 +152,12 @@ class Variable:
     def __pos__(self) -> "Variable":
         return self
 
-    def __lt__(self, other: Operand) -> Array:
-        return compared(operator.lt, self, other)
-
-    def __le__(self, other: Operand) -> Array:
-        return compared(operator.le, self, other)
-
-    def __gt__(self, other: Operand) -> Array:
-        return compared(operator.gt, self, other)
-
-    def __ge__(self, other: Operand) -> Array:
-        return compared(operator.ge, self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return compared(operator.eq, self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return compared(operator.ne, self, other)
-
+    __lt__ = _comparison(operator.lt)
+    __le__ = _comparison(operator.le)
+    __gt__ = _comparison(operator.gt)
+    __ge__ = _comparison(operator.ge)
+    __eq__ = _comparison(operator.eq)
+    __ne__ = _comparison(operator.ne)
     __hash__ = object.__hash__
 
     def __len__(self) -> int:
@@ -297,12 +295,6 @@ def checked_gradient(x: Variable, gradient: Any) -> Array | Variable:
 def plain(value: Any) -> Any:
     """The array of a Variable, anything else as it is."""
     return value._array if isinstance(value, Variable) else value
-
-
-def compared(operation: Callable[[Array, Any], Array], x: Variable, other: Any) -> Array:
-    """Truth values, where x lies."""
-    with current(x.device):
-        return operation(x._array, plain(other))
 
 
 def as_variables(values: tuple[Operand, ...]) -> tuple[Variable, ...]:

@@ -9,12 +9,13 @@ and let u be the distinct indices in ascending order. The merged slice is
 Unique finds u and where each iⱼ went; UnsortedSegmentSum or UnsortedSegmentMean makes w.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ..program import GradientSlice, NetError, Operator
-from ..program.events import Accumulated, Aggregator, Completed, Deduplicated, Event, GeneratorAdded, Played, Seeded
+from ..program.events import Aggregator, Deduplicated
 from .accumulation import GradientNames
+from .ir import IR
 
 SEGMENT_TYPES: dict[Aggregator, str] = {"sum": "UnsortedSegmentSum", "mean": "UnsortedSegmentMean"}
 
@@ -65,40 +66,18 @@ def check_aggregator(aggregator: Any) -> None:
         )
 
 
-def deduplication_events(
-    pass_events: Sequence[Event], operators: Sequence[Operator], aggregator: Aggregator
-) -> Iterator[Deduplicated]:
+def deduplication_events(ir: IR, aggregator: Aggregator) -> Iterator[Deduplicated]:
     """Merge the rows of each sparse gradient that a finished pass gives an input of the net.
 
     Args:
-        pass_events: everything that happened in the outermost net, up to `Completed`.
-        operators: the whole program: the forward operators, then the gradient operators.
         aggregator: ``"sum"`` or ``"mean"``.
     """
-    taken = {name for op in operators for name in (*op.inputs, *op.outputs)}
-    position = len(operators) - sum(isinstance(event, Played) for event in pass_events)
-    for blob, before in _sparse_inputs(pass_events):
-        merge = merge_rows(before, aggregator, taken)
-        yield Deduplicated(blob, 0, before, merge.gradient, aggregator, merge.operators, position)
-        position += len(merge.operators)
-        taken.update(name for op in merge.operators for name in op.outputs)
-
-
-def _sparse_inputs(pass_events: Sequence[Event]) -> Iterator[tuple[str, GradientSlice]]:
-    """The blobs that the net reads from outside and whose gradient is sparse, with that gradient."""
-    seen: set[str] = set()
-    external: set[str] = set()
-    versions: dict[str, int] = {}
-    for event in pass_events:
-        match event:
-            case Played():
-                external.update(name for name in event.op.inputs if name not in seen)
-                seen.update(event.op.inputs, event.op.outputs)
-            case Seeded():
-                versions[event.y] = event.version
-            case GeneratorAdded() | Accumulated():
-                versions[event.blob] = event.version
-            case Completed():
-                for blob, gradient in event.gradients.items():
-                    if isinstance(gradient, GradientSlice) and blob in external and versions[blob] == 0:
-                        yield blob, gradient
+    position = len(ir.gradient_ops)
+    taken = {name for op in (*(ssa.op for ssa in ir.ssa), *ir.gradient_ops) for name in (*op.inputs, *op.outputs)}
+    for blob, before in ir.gradient_map.items():
+        is_of_input = ir.is_from_outside(blob) and ir.blobs[blob][0].gradient is not None
+        if isinstance(before, GradientSlice) and is_of_input:
+            merge = merge_rows(before, aggregator, taken)
+            yield Deduplicated(blob, 0, before, merge.gradient, aggregator, merge.operators, position)
+            position += len(merge.operators)
+            taken.update(name for op in merge.operators for name in op.outputs)

@@ -7,7 +7,6 @@ a scope counts as still there where the backward pass itself takes off it all th
 """
 
 import warnings
-from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any
@@ -128,20 +127,12 @@ class ForwardProgram:
     @property
     def in_version_history(self) -> dict[str, list[tuple[Operator, int]]]:
         """Name -> (operator, version) of every reading, in order."""
-        history: dict[str, list[tuple[Operator, int]]] = defaultdict(list)
-        for ssa in self.ssa:
-            for blob in ssa.reads:
-                history[blob.name].append((ssa.op, blob.version))
-        return dict(history)
+        return _history((ssa.op, ssa.reads) for ssa in self.ssa)
 
     @property
     def out_version_history(self) -> dict[str, list[tuple[Operator, int]]]:
         """Name -> (operator, version) of every writing, in order."""
-        history: dict[str, list[tuple[Operator, int]]] = defaultdict(list)
-        for ssa in self.ssa:
-            for blob in ssa.writes:
-                history[blob.name].append((ssa.op, blob.version))
-        return dict(history)
+        return _history((ssa.op, ssa.writes) for ssa in self.ssa)
 
     def sanity_check(self) -> None:
         """Raise ``orphan_stop_gradient`` when no operator reads the output of a StopGradient."""
@@ -263,6 +254,14 @@ class ForwardProgram:
             stacks = scopes_of(ssa.op) if ssa.op.type in NETS else ()
             made.update((blob.name, blob.version) for blob in ssa.writes if blob.name not in stacks)
         return made
+
+
+def _history(met: Iterable[tuple[Operator, Sequence[Tracked]]]) -> dict[str, list[tuple[Operator, int]]]:
+    history: dict[str, list[tuple[Operator, int]]] = {}
+    for op, blobs in met:
+        for blob in blobs:
+            history.setdefault(blob.name, []).append((op, blob.version))
+    return history
 
 
 Ys = list[str] | Mapping[str, Gradient | None]

@@ -108,8 +108,7 @@ def _recorded(
         _check_seeds(events, workspace)
     operators = [*net.ops, *ir.gradient_ops]
     if deduplicate is not None and not isinstance(events[-1], Failed):
-        outermost = [event for event in events if not event.path]
-        merges = list(deduplication_events(outermost, operators, deduplicate))
+        merges = list(deduplication_events(ir, deduplicate))
         events += merges
         operators += [op for merge in merges for op in merge.operators]
     obstacle = None
