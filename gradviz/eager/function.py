@@ -298,13 +298,10 @@ def _numbers(arrays: Sequence[Array]) -> list[str]:
     return [f"input {at}" for at in range(len(arrays))]
 
 
-if TYPE_CHECKING:
-    from .function import Function
-
-_functions: "WeakValueDictionary[int, Function]" = WeakValueDictionary()
+_functions: WeakValueDictionary[int, Function] = WeakValueDictionary()
 
 
-def python_operator(function: "Function", arrays: Sequence[Array], inputs: list[str], outputs: list[str]) -> Operator:
+def python_operator(function: Function, arrays: Sequence[Array], inputs: list[str], outputs: list[str]) -> Operator:
     """The operator that stands for a function with methods in Python, which read and returned `arrays`."""
     _functions[function.uid] = function
     device = device_of(arrays[-1]) if outputs else CPU
@@ -312,7 +309,7 @@ def python_operator(function: "Function", arrays: Sequence[Array], inputs: list[
     return Operator("PythonFunction", inputs, outputs, args, None if device == CPU else device)
 
 
-def _function_of(op: Operator) -> "Function":
+def _function_of(op: Operator) -> Function:
     function = _functions.get(op.arg("uid"))
     if function is None:
         raise RunError(

@@ -160,13 +160,11 @@ def _with_refs(op: Operator, g_output: Sequence[Gradient | None]) -> tuple[Opera
 def _checked(answer: Any, op: Operator, index: int, known: OperatorType, marked: bool) -> Answer:
     if not (isinstance(answer, tuple) and len(answer) == 2):
         raise _failed(op, index, known, f"returned {answer!r} instead of (operators, gradients of the inputs)")
-    operators, g_input = answer
-    if type(operators) is Operator:
-        operators = [operators]
-    elif type(operators) is not list:
-        operators = _as_operators(operators, op, index, known)
-    if type(g_input) is not list:
-        g_input = _as_gradients(g_input, op, index, known)
+    operators, g_input = _listed(answer[0], Operator, []), _listed(answer[1], Gradient, [None])
+    if operators is None:
+        raise _failed(op, index, known, f"returned {answer[0]!r} as its operators")
+    if g_input is None:
+        raise _failed(op, index, known, f"returned {answer[1]!r} as the gradients of the inputs")
     if len(g_input) != len(op.inputs):
         raise _failed(
             op, index, known, f"returned {len(g_input)} gradients for {len(op.inputs)} inputs, with None where none is"
@@ -177,22 +175,17 @@ def _checked(answer: Any, op: Operator, index: int, known: OperatorType, marked:
     return Answer(operators, g_input, known.rule_source, marked)
 
 
-def _as_operators(operators: Any, op: Operator, index: int, known: OperatorType) -> list[Any]:
-    """What a rule returned in place of a list of operators, as one."""
-    if operators is None:
-        return []
-    if isinstance(operators, (list, tuple)):
-        return list(operators)
-    raise _failed(op, index, known, f"returned {operators!r} as its operators")
+def _listed(given: Any, one: Any, none: list[Any]) -> list[Any] | None:
+    """What a rule returned in place of a list, as one: a tuple, a single `one`, or None, which stands for `none`.
 
-
-def _as_gradients(g_input: Any, op: Operator, index: int, known: OperatorType) -> list[Any]:
-    """What a rule returned in place of a list of gradients, as one."""
-    if g_input is None or isinstance(g_input, (str, GradientSlice)):
-        return [g_input]
-    if isinstance(g_input, (list, tuple)):
-        return list(g_input)
-    raise _failed(op, index, known, f"returned {g_input!r} as the gradients of the inputs")
+    Returns:
+        The list; None: it is nothing of that kind.
+    """
+    if type(given) is list:
+        return given
+    if given is None:
+        return none
+    return [given] if isinstance(given, one) else list(given) if isinstance(given, list | tuple) else None
 
 
 def _check_parts(

@@ -114,10 +114,6 @@ def gradient_do(
     return Operator("Do", [*inputs, do.scope], outputs, args, device, is_gradient=True)
 
 
-if TYPE_CHECKING:
-    from .ir import IR
-
-
 def dedupe_g_output(op: Operator, g_output: Gradients) -> tuple[list[Operator], Gradients]:
     """Copies of gradients that arrive at several outputs of `op`, so that each is bound to one inner blob.
 
