@@ -22,45 +22,6 @@ Key = Any
 """What a name stands for: the number and place of an output, or a leaf and the array that was read from it."""
 
 
-class _Names:
-    """Names for the blobs of an expression, no two of them alike.
-
-    A Variable's own name where it has a legal one that is unused, else one that tells what it is: x, c, mul, mul_1.
-
-    Args:
-        own_names: id of a Variable -> its own name. A legal one is given to nothing else.
-    """
-
-    def __init__(self, own_names: Mapping[int, str]) -> None:
-        self._own_names = {key: name for key, name in own_names.items() if _is_legal(name)}
-        self._reserved = set(self._own_names.values())
-        self._used: set[str] = set()
-        self._numbers: defaultdict[str, int] = defaultdict(int)
-
-    def of_leaf(self, x: Variable, requires_grad: bool) -> str:
-        """The name of a leaf; `requires_grad`: whether its gradient is wanted."""
-        return self._own(x) or self._made("x" if requires_grad else "c")
-
-    def of_output(self, function: Function, x: Variable | None) -> str:
-        """The name of an output of `function`; x: a Variable that stands for it, where one is known."""
-        return (x is not None and self._own(x)) or self._made(_base_name(function.label))
-
-    def _own(self, x: Variable) -> str | None:
-        name = self._own_names.get(id(x))
-        if name is None or name in self._used:
-            return None
-        self._used.add(name)
-        return name
-
-    def _made(self, base: str) -> str:
-        name = base
-        while name in self._used or name in self._reserved:
-            self._numbers[base] += 1
-            name = f"{base}_{self._numbers[base]}"
-        self._used.add(name)
-        return name
-
-
 @lru_cache(maxsize=256)
 def _base_name(label: str) -> str:
     return re.sub(r"\W", "_", label.lower())
@@ -189,12 +150,19 @@ def _is_legal(name: object) -> bool:
 
 
 class _Writer:
-    """Writes an expression function by function."""
+    """Writes an expression function by function.
+
+    A blob is called as its Variable where that has a legal name of its own that is unused, else by what it is: x, c,
+    mul, mul_1. A legal name of a Variable is given to nothing else.
+    """
 
     def __init__(self, recalled: Recalled) -> None:
         self._recalled = recalled
         self._identity = recalled.identity
-        self._naming = _Names(recalled.own_names)
+        self._own_names = {key: name for key, name in recalled.own_names.items() if _is_legal(name)}
+        self._reserved = set(self._own_names.values())
+        self._used: set[str] = set()
+        self._numbers: defaultdict[str, int] = defaultdict(int)
         self._names: dict[Key, str] = {}
         self._wanted: set[str] = set()
         self._made = Expression((), [], [], {}, {}, frozenset(), {}, {}, recalled)
@@ -218,7 +186,7 @@ class _Writer:
         for place, array in enumerate(arrays[len(read) :]):
             key = (function.uid, place)
             x = self._stand_for.get(key)
-            name = self._naming.of_output(function, x)
+            name = self._name(x, _base_name(function.label))
             self._hold(key, name, array, x)
             outputs.append(name)
         self._made.operators.append(function.as_operator(arrays, inputs, outputs))
@@ -232,7 +200,7 @@ class _Writer:
         key = (base, id(array))
         if key not in self._names:
             data = self._constant(x, array)
-            name = self._naming.of_leaf(x, True)
+            name = self._name(x, "x")
             self._hold(key, name, array, None)
             self._made.operators.append(Operator("NewData", [base, data], [name]))
             self._made.functions.append(None)
@@ -242,7 +210,7 @@ class _Writer:
         """The name of x itself, of which `array` was read; a leaf is what was read from it first."""
         key = self._identity(x)
         if key not in self._names:
-            name = self._naming.of_leaf(x, True)
+            name = self._name(x, "x")
             self._hold(key, name, array, x)
             self._made.leaves[name] = x
             self._wanted.add(name)
@@ -252,10 +220,21 @@ class _Writer:
         """The name of an array that was read from x without sending it a gradient."""
         key = ("constant", id(x), id(array))
         if key not in self._names:
-            name = self._naming.of_leaf(x, False)
+            name = self._name(x, "c")
             self._hold(key, name, array, x)
             self._made.leaves[name] = x
         return self._names[key]
+
+    def _name(self, x: Variable | None, base: str) -> str:
+        """A name for a blob that x stands for, where one is known, and that is a `base` otherwise."""
+        name = None if x is None else self._own_names.get(id(x))
+        if name is None or name in self._used:
+            name = base
+            while name in self._used or name in self._reserved:
+                self._numbers[base] += 1
+                name = f"{base}_{self._numbers[base]}"
+        self._used.add(name)
+        return name
 
     def _hold(self, key: Key, name: str, array: Array, x: Variable | None) -> None:
         made = self._made

@@ -14,7 +14,7 @@ from ...runtime.watched import Journal, Limits, uncollected
 from ..expression import Expression, Recalled, recall, recorded, written
 from ..faults import bad_schedule, named
 from ..function import current_mode, mode
-from ..passes import changes
+from ..passes import SCHEDULES, changes
 from ..rank import Arrived
 from ..variable import Variable
 from .log import Log, copies, lendings, noted, shown
@@ -24,9 +24,6 @@ from .tape import TapeLog, watched_tape
 
 Roots = list[tuple[Variable, Any]]
 """Where a pass starts: Variables, and the gradients that are given for them."""
-
-SCHEDULES = ("rank", "tape")
-"""The orders of which a recording can be made."""
 
 
 def watch_backward(
@@ -54,7 +51,7 @@ def watch_backward(
         GradientError: as `Variable.backward` does before it starts; ``bad_ys``: y is no Variable that requires a
             gradient, or there is none. A fault met on the way is recorded as the last event, `Failed`.
     """
-    if schedule not in SCHEDULES:
+    if schedule not in list(SCHEDULES):
         raise bad_schedule(schedule, SCHEDULES)
     roots = _roots(y, gradient)
     ys = [root for root, _ in roots]
