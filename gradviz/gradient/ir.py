@@ -37,7 +37,7 @@ from .accumulation import Generator, GradientNames, Step, Total, Tracked, add_up
 from .forward import ForwardProgram, Ys, parse_ys
 from .nesting import Nesting, Surroundings
 from .refusals import out_of_scope, scope_as_y
-from .rules import OutputGradientRef, ask_rule, plain, plain_gradient, settled, steps_of, takes_slices, written
+from .rules import BlobRef, ask_rule, plain, plain_gradient, settled, steps_of, takes_slices, written
 
 OUTERMOST = Surroundings()
 NO_OUTPUT_GRADIENT = "no output of it has a gradient"
@@ -253,7 +253,7 @@ class IR(ForwardProgram):
         for op in operators:
             for name in op.inputs:
                 if name in g_output:
-                    if type(name) is not str and type(name) is not OutputGradientRef:
+                    if type(name) is not str and not (type(name) is BlobRef and name.source == "output gradient"):
                         return False
                 elif (name not in outputs and name not in inputs) or len(blobs[name]) > 1:
                     return False

@@ -1,7 +1,7 @@
 """Asking an operator's gradient rule, checking what it answers, and reading from that who makes which gradient."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,29 +24,15 @@ class BlobRef(str):
     overwritten, or the output. Rules of such operators are given these in place of plain names.
     """
 
-    __slots__ = ()
-    source: ClassVar[Source]
+    __slots__ = ("source",)
+    source: Source
 
 
-class InputRef(BlobRef):
-    """The name of an input."""
-
-    __slots__ = ()
-    source = "input"
-
-
-class OutputRef(BlobRef):
-    """The name of an output."""
-
-    __slots__ = ()
-    source = "output"
-
-
-class OutputGradientRef(BlobRef):
-    """The name of an output's gradient."""
-
-    __slots__ = ()
-    source = "output gradient"
+def _refs(names: Sequence[str], source: Source) -> list[str]:
+    refs = list(map(BlobRef, names))
+    for ref in refs:
+        ref.source = source
+    return [*refs]
 
 
 def plain(op: Operator) -> Operator:
@@ -149,12 +135,9 @@ def _is_ambiguous(op: Operator, g_output: Sequence[Gradient | None]) -> bool:
 
 def _with_refs(op: Operator, g_output: Sequence[Gradient | None]) -> tuple[Operator, list[Gradient | None]]:
     """The same operator and gradients with their names as `BlobRef`."""
-    marked = msgspec.structs.replace(
-        op,
-        inputs=list(map(InputRef, op.inputs)),
-        outputs=list(map(OutputRef, op.outputs)),
-    )
-    return marked, [OutputGradientRef(g) if isinstance(g, str) else g for g in g_output]
+    inputs, outputs = _refs(op.inputs, "input"), _refs(op.outputs, "output")
+    gradients = [_refs([g], "output gradient")[0] if isinstance(g, str) else g for g in g_output]
+    return msgspec.structs.replace(op, inputs=inputs, outputs=outputs), gradients
 
 
 def _checked(answer: Any, op: Operator, index: int, known: OperatorType, marked: bool) -> Answer:
@@ -272,7 +255,7 @@ def _read_after_write(operators: Sequence[Operator]) -> set[str]:
     needed: set[str] = set()
     for op in operators:
         for name in op.inputs:
-            if name in written and isinstance(name, OutputGradientRef):
+            if name in written and isinstance(name, BlobRef) and name.source == "output gradient":
                 needed.add(str(name))
         written.update(op.outputs)
     return needed

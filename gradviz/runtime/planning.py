@@ -5,7 +5,7 @@ it again costs the kernels and little else. Nested nets are planned with the ope
 loop, what is known of a blob is what holds whichever way the program takes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +34,7 @@ from ..program.net_halves import number
 from ..program.operator import BlobVersion, Ssa
 from .devices import CPU, device_of, place, running_on
 from .executor import UNKNOWN, check_arity, infer, located, no_kernel, spec_of, undefined
-from .nested import Branch, Loop, Nested, Scoped, Step, no_stack
+from .nested import Branch, Loop, Nested, Scoped, Step, Values, no_stack
 
 External = tuple[tuple[int, ...], np.dtype[Any], type[Any]]
 """Shape, dtype and type, numpy's array or CuPy's, of an array that operators read from outside."""
@@ -233,7 +233,7 @@ class Known:
             self.specs[blob], self.places[blob] = inside.specs.get(name), inside.places.get(name, self._device)
         self.specs[do.scope], self.places[do.scope] = SCOPE, CPU
         written = [(do.inner[blob], blob) for blob in do.outputs]
-        make = _StepsInWorkspace(op, index, do, self._device) if is_open else lambda workspace: steps
+        make = _steps_in_workspace(op, index, do, self._device) if is_open else lambda workspace: steps
         return Scoped(op, index, make, list(do.outer.items()), written, do.scope, do.pops, do.reuses)
 
     def plan_scoped(self, op: Operator, index: int, do: Do) -> list[Step]:
@@ -332,20 +332,15 @@ class Known:
             self._may_not_run = around
 
 
-class _StepsInWorkspace:
+def _steps_in_workspace(op: Operator, index: int, do: Do, device: Device) -> Callable[[Values], Sequence[Step]]:
     """The steps of a Do that continues in a workspace: planned when that is there, and anew when it has changed."""
+    made: Plan | None = None
 
-    def __init__(self, op: Operator, index: int, do: Do, device: Device) -> None:
-        self._op = op
-        self._index = index
-        self._do = do
-        self._device = device
-        self._plan: Plan | None = None
+    def steps(workspace: Values) -> Sequence[Step]:
+        nonlocal made
+        if made is None or not made.fits_values(workspace):
+            known = Known(do.net.ops, workspace, device, is_open=True)
+            made = Plan(do.net.ops, known.plan_scoped(op, index, do), known.external, known.on_gpus, [])
+        return made.steps
 
-    def __call__(self, workspace: Mapping[str, Array]) -> list[Step]:
-        plan = self._plan
-        if plan is None or not plan.fits_values(workspace):
-            known = Known(self._do.net.ops, workspace, self._device, is_open=True)
-            steps = known.plan_scoped(self._op, self._index, self._do)
-            plan = self._plan = Plan(self._do.net.ops, steps, known.external, known.on_gpus, [])
-        return plan.steps
+    return steps
