@@ -125,7 +125,8 @@ def _fill(net: NetHalves, makers: Makers, first: int, run: tuple[str, ...]) -> N
         # The Do in the body of a loop is differentiated by the rule of the loop.
         of = 0 if net.argument == "loop_net" and net.forward else makers.get((net.path, index))
         for argument, inner in nested_nets(op).items():
-            if of is not None and is_pass(argument) and argument in nested_nets(net.forward[of]):
+            # The net of a condition computes that of the backward loop: it is no backward pass.
+            if of is not None and argument != "cond_net" and argument in nested_nets(net.forward[of]):
                 passes[of, argument] = index, inner
             else:
                 alone.append((index, argument, inner))
@@ -145,11 +146,6 @@ def _fill(net: NetHalves, makers: Makers, first: int, run: tuple[str, ...]) -> N
         made = net.inside[True, index, argument] = NetHalves(path, argument, inner.name, (), inner.ops)
         net.nets.append(made)
         _fill(made, makers, 0, path)
-
-
-def is_pass(argument: str) -> bool:
-    """Whether the net in this argument of a gradient operator is the backward pass of the forward operator's."""
-    return argument != "cond_net"
 
 
 def number(operators: Iterable[Operator], initial: Iterable[str] = ()) -> list[Ssa[BlobVersion]]:

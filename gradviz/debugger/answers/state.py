@@ -10,8 +10,16 @@ import msgspec
 
 from ...program import Gradient, GradientSlice
 from ...program.control_flow import NETS
-from ...program.events import Accumulated, Deduplicated, Event, GeneratorAdded, Played, RuleApplied, Seeded
-from ...program.events import How as HowSent
+from ...program.events import (
+    Accumulated,
+    Contribution,
+    Deduplicated,
+    Event,
+    GeneratorAdded,
+    Played,
+    RuleApplied,
+    Seeded,
+)
 from ...program.operator import parts_of
 from ..document import How
 from ..journal import NetText, Pace, Statement, Writing
@@ -118,7 +126,7 @@ class StateView(Answer, frozen=True):
     input_usages: dict[str, list[list[int]]]
     frontier: dict[str, int]
     gradient_frontier: dict[str, int]
-    gradient_generators: dict[str, list[list[Generator]]]
+    gradient_generators: dict[str, list[list[Contribution]]]
     gradients: dict[str, Gradient]
     gradient_ops: list[str]
     changed: list[str]
@@ -188,15 +196,6 @@ def schedule_blocks(schedule: ScheduleState) -> Iterator[Block]:
         yield Grid("Pools of names", ("pool", "in use", "free"), pools)
 
 
-class Generator(msgspec.Struct, frozen=True):
-    """One gradient of a blob version; fields as of the event `GeneratorAdded`."""
-
-    gradient: Gradient
-    how: HowSent
-    index: int | None
-    position: int | None
-
-
 def answer(here: NetView, pace: Pace) -> StateView:
     """The state of the net that we are in."""
     position = here.position
@@ -222,14 +221,12 @@ def state_at(view: NetView, position: int, pace: Pace) -> StateView:
     played = net.forward[: sum(isinstance(event, Played) for event in events)]
     blobs = _blobs(view, played, position)
     made = [one.at(position) for one in net.operators if one.made <= position]
-    unused = {writing for versions in blobs.values() for writing in versions if _is_unused(view, writing)}
     return StateView(
         position=position,
         net="/".join(path),
         ssa=[text_of(one) for one in played],
         input_usages={
-            name: [_uses(view, writing, len(played), position) for writing in versions]
-            for name, versions in blobs.items()
+            name: [_uses(view, one, len(played), position) for one in versions] for name, versions in blobs.items()
         },
         frontier={name: len(versions) - 1 for name, versions in blobs.items()},
         gradient_frontier={
@@ -238,8 +235,7 @@ def state_at(view: NetView, position: int, pace: Pace) -> StateView:
             if (reached := [one.version for one in versions if one.arrivals and one.arrivals[0] <= position])
         },
         gradient_generators={
-            name: [[] if writing in unused else _arrived(view, writing, position) for writing in versions]
-            for name, versions in blobs.items()
+            name: [_arrived(view, one, position) for one in versions] for name, versions in blobs.items()
         },
         gradients=_gradients(net, events),
         gradient_ops=[
@@ -274,18 +270,19 @@ def _uses(view: NetView, blob: Writing, count: int, position: int) -> list[int]:
     return readers + [count] * (view.net.ys.get(blob.key, position + 1) <= position)
 
 
-def _arrived(view: NetView, blob: Writing, position: int) -> list[Generator]:
+def _arrived(view: NetView, blob: Writing, position: int) -> list[Contribution]:
     """The gradients of a version that have arrived, as they are called at a position."""
-    found: list[Generator] = []
+    found: list[Contribution] = []
     for at in blob.arrivals[: bisect_right(blob.arrivals, position)]:
         event = view.recorded.events[at - 1]
         if isinstance(event, Seeded):
-            found.append(Generator(event.gradient, "given" if event.operator is None else "seed", None, event.position))
+            is_given = event.operator is None
+            if not (is_given and _is_unused(view, blob)):
+                found.append(Contribution(event.gradient, "given" if is_given else "seed", None, event.position))
         elif isinstance(event, GeneratorAdded):
-            found.append(Generator(event.gradient, event.how, event.index, event.position))
+            found.append(Contribution(event.gradient, event.how, event.index, event.position))
         elif isinstance(event, Accumulated) and len(found) == len(event.contributions) > 1:
-            terms = [term.gradient for term in event.contributions]
-            found = [msgspec.structs.replace(one, gradient=term) for one, term in zip(found, terms, strict=True)]
+            found = [*event.contributions]
     return found
 
 
@@ -311,11 +308,10 @@ def _gradients(net: NetText, events: Iterable[Event]) -> dict[str, Gradient]:
 
 def _is_unused(view: NetView, blob: Writing) -> bool:
     """Whether nobody needs the gradient given for a y: the operator that wrote it in place passes none on."""
-    writer, at = blob.statement, view.net.ys.get(blob.key)
-    if at is None or not blob.version or writer is None or writer.nets or writer.number < view.skip:
+    writer = blob.statement
+    if not blob.version or writer is None or writer.nets or writer.number < view.skip:
         return False
-    event = view.recorded.events[at - 1]
-    given = gives(view, writer.number) if isinstance(event, Seeded) and event.operator is None else None
+    given = gives(view, writer.number)
     return given is not None and not any(given) and any(one.name == blob.name for one in writer.inputs)
 
 
