@@ -223,7 +223,7 @@ class Function:
 
     def run(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         """The outputs, one read-only array each."""
-        call = called(self.label, _numbers(arrays), arrays)
+        call = called(self.label, [f"input {at}" for at in range(len(arrays))], arrays)
         common_device(arrays, call)
         made = self.forward(arrays)
         self.returned_tuple = type(made) in (tuple, list)
@@ -292,10 +292,6 @@ class _Once(Function):
 CUT = Function()
 """What a Variable that is cut off by hand has for its creator."""
 CUT.cut()
-
-
-def _numbers(arrays: Sequence[Array]) -> list[str]:
-    return [f"input {at}" for at in range(len(arrays))]
 
 
 _functions: WeakValueDictionary[int, Function] = WeakValueDictionary()

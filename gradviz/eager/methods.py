@@ -85,11 +85,6 @@ def transpose(self: Variable, *axes: Any) -> Variable:
     return functions.transpose(self, axes[0] if len(axes) == 1 else axes or None)
 
 
-def transposed(self: Variable) -> Variable:
-    """This Variable with its dimensions reversed."""
-    return functions.transpose(self)
-
-
 def reflected(function: Callable[[Operand, Operand], Variable]) -> Callable[[Variable, Operand], Variable]:
     """`function` as the operator of a Variable on the right-hand side, beside an array or a number on the left."""
 
@@ -128,7 +123,7 @@ OPERATORS = {
 INSTALLED: dict[str, Any] = {
     **{method.__name__: method for method in (*METHODS, *FUNCTIONS)},
     **OPERATORS,
-    "T": property(transposed),
+    "T": property(functions.transpose),
     "astype": functions.cast,
 }
 

@@ -227,7 +227,10 @@ def _gradient_loop(
     name = nested_nets(op)["loop_net"].name
     holds = nesting.free_name(f"{name}_grad/cond")
     ask = Operator("HasScope", body.inputs[-1:], [holds])
-    starts = [_start(blob, result, arriving.get(blob)) for blob, result in results.items()]
+    starts = [
+        Operator("Copy", [arriving[blob]], [result]) if blob in arriving else zeros_like(blob, result)
+        for blob, result in results.items()
+    ]
     names, scopes = list(results.values()), scopes_of(body)
     nets = {"cond_net": NetDef("gradient_loop_cond_net", [ask]), "loop_net": NetDef(f"{name}_grad", [body])}
     limit = {name: value for name, value in op.args.items() if name == "max_iterations"}
@@ -297,11 +300,6 @@ def _add_up(ir: IR, do: Do, summed: Sequence[str]) -> list[Operator]:
             gradient = inner + INNER_RESULT
         made.append(Operator("Sum", [total, gradient], [total]))
     return made
-
-
-def _start(blob: str, name: str, arriving: str | None) -> Operator:
-    """What a gradient of the loop is before its last iteration."""
-    return zeros_like(blob, name) if arriving is None else Operator("Copy", [arriving], [name])
 
 
 def written_by_condition(op: Operator) -> list[str]:

@@ -157,11 +157,12 @@ class IR(ForwardProgram):
 
     def _start(self, y: Tracked, given: Gradient | None, *, is_used: bool) -> None:
         if given is None:
-            fill = self._fill_with_ones(y.name)
-            gradient: Gradient = fill.outputs[0]
+            name = self.names.free(f"{y.name}_autogen_grad")
+            fill = Operator("ConstantFill", [y.name], [name], {"value": 1.0})
+            gradient: Gradient = name
             position = len(self.gradient_ops)
             self.gradient_ops.append(fill)
-            self.names.hold(fill.outputs[0], y, owned=True)
+            self.names.hold(name, y, owned=True)
             generator = Generator(gradient, "seed", None, (Step(position, 0),))
             event = Seeded(y.name, y.version, gradient, fill, position, path=self.path)
         else:
@@ -197,9 +198,6 @@ class IR(ForwardProgram):
         """Whether an operator of the program that passes no gradient on, a fill for example, wrote `blob`."""
         index = self._writers.get(blob)
         return index is not None and is_constant(self.ssa[index].op)
-
-    def _fill_with_ones(self, y: str) -> Operator:
-        return Operator("ConstantFill", [y], [self.names.free(f"{y}_autogen_grad")], {"value": 1.0})
 
     def _visit(self, index: int) -> None:
         ssa, told = self.ssa[index], self.told

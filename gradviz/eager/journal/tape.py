@@ -153,7 +153,9 @@ class WatchedTape(TapePass):
         self._places = [] if plan is None else [first + place for place in plan.places]
         gxs = super()._input_gradients(function, gys, wanted)
         if plan is None:
-            made = [plain_copy(gx) for at, gx in enumerate(gxs) if wanted >> at & 1]
+            wanted_ones = [gx for at, gx in enumerate(gxs) if wanted >> at & 1]
+            # A function of the user's may keep what it returned, and change it.
+            made = [None if gx is None else copied(gx, device_of(gx)) for gx in wanted_ones]
             self._log.ran(self._net, first, made, perf_counter() - start)
         else:
             for answer, gx in zip(plan.answers, gxs, strict=True):
@@ -176,11 +178,6 @@ class WatchedTape(TapePass):
         if made is not ABSENT:
             self._log.ran(self._net, position, [made], perf_counter() - start)
         return made
-
-
-def plain_copy(array: Array | None) -> Array | None:
-    """A copy of what a function of the user's returned, which it may keep and change."""
-    return None if array is None else copied(array, device_of(array))
 
 
 def watched_tape(log: TapeLog, expression: Expression, given: set[Variable]) -> Callable[..., Arrived]:
