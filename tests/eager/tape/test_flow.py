@@ -31,6 +31,17 @@ def test_what_is_added_up_has_numbered_names() -> None:
     assert gradients == {"y": "y_autogen_grad", "s": "s_grad", "t": "t_grad", "x": "x_grad"}
 
 
+def test_a_numbered_name_that_is_in_use_is_passed_over() -> None:
+    x = "t_grad_autosplit_1"
+    operators, gradients = run_gradient_flow([Operator("Tanh", [x], ["t"]), *SQUARE[1:]], ["y"])
+    assert lines(operators)[1:4] == [
+        "s_grad, t_grad_autosplit_0 = MulGradient(y_autogen_grad, s, t)",
+        "t_grad_autosplit_2, t_grad_autosplit_3 = MulGradient(s_grad, t, t)",
+        "t_grad = Sum(t_grad_autosplit_0, t_grad_autosplit_2, t_grad_autosplit_3)",
+    ]
+    assert gradients[x] == f"{x}_grad"
+
+
 @pytest.mark.parametrize(("given", "name"), [(["y_grad"], "y_grad"), ({"y": "seed"}, "seed")])
 def test_a_gradient_may_be_given(given: object, name: str) -> None:
     operators, gradients = run_gradient_flow([mul("x", "w", "y")], ["y"], given)  # type: ignore[arg-type]
