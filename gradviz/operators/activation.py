@@ -1,62 +1,35 @@
 """Activations: functions applied to each element or row, whose rules read the output where the derivative allows it."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, gradient_of, second_derivative, straight_pieces
+from .gradients import Steps, gradient_of, pointwise
 from .inference import as_matrix, canonical_axis, elementwise
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
+pointwise(
+    "Relu",
+    "Rectifier: negative elements become 0.",
+    ("y = max(x, 0)", lambda op, x: np.maximum(x, 0)),
+    ("dx = dy where y > 0, else 0", "y, dy", lambda op, y, dy: np.where(y > 0, dy, 0)),
+    note="0 at the corner",
+)
 
-@operator("Relu", "x -> y", formula="y = max(x, 0)", derivative="dx = dy where y > 0, else 0", infer=elementwise)
-def relu(op: Operator, x: Array) -> Array:
-    """Rectifier: negative elements become 0."""
-    return np.maximum(x, 0)
+pointwise(
+    "Sigmoid",
+    "Logistic function of each element, for any x without overflow: 1 / (1 + e⁻ˣ) = exp(-log(1 + e⁻ˣ)).",
+    ("y = 1 / (1 + e⁻ˣ)", lambda op, x: np.exp(-np.logaddexp(0, -x))),
+    ("dx = dy · y (1 - y)", "y, dy", lambda op, y, dy: dy * y * (1 - y)),
+    ("∂y = ∂dx · dy · (1 - 2y)", lambda do, both, y: do("Sub", both, do("Scale", do("Mul", both, y), scale=2.0))),
+)
 
-
-@gradient_of("Relu", "y, dy -> dx", derivative="∂dy = ∂dx where y > 0, else 0")
-def relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of Relu from its output; 0 at the corner."""
-    return np.where(y > 0, dy, 0)
-
-
-straight_pieces("Relu")
-
-
-@operator("Sigmoid", "x -> y", formula="y = 1 / (1 + e⁻ˣ)", derivative="dx = dy · y (1 - y)", infer=elementwise)
-def sigmoid(op: Operator, x: Array) -> Array:
-    """Logistic function of each element, for any x without overflow: 1 / (1 + e⁻ˣ) = exp(-log(1 + e⁻ˣ))."""
-    return np.exp(-np.logaddexp(0, -x))
-
-
-@gradient_of("Sigmoid", "y, dy -> dx", derivative="∂dy = ∂dx · y (1 - y), ∂y = ∂dx · dy · (1 - 2y)")
-def sigmoid_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of Sigmoid from its output."""
-    return dy * y * (1 - y)
-
-
-@second_derivative("Sigmoid")
-def sigmoid_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
-    return {"y": do("Sub", both, do("Scale", do("Mul", both, y), scale=2.0))}
-
-
-@operator("Tanh", "x -> y", formula="y = tanh x", derivative="dx = dy (1 - y²)", infer=elementwise)
-def tanh(op: Operator, x: Array) -> Array:
-    """Hyperbolic tangent of each element."""
-    return np.tanh(x)
-
-
-@gradient_of("Tanh", "y, dy -> dx", derivative="∂dy = ∂dx (1 - y²), ∂y = -2 ∂dx · dy · y")
-def tanh_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of Tanh from its output."""
-    return dy * (1 - y * y)
-
-
-@second_derivative("Tanh")
-def tanh_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
-    return {"y": do("Scale", do("Mul", both, y), scale=-2.0)}
+pointwise(
+    "Tanh",
+    "Hyperbolic tangent of each element.",
+    ("y = tanh x", lambda op, x: np.tanh(x)),
+    ("dx = dy (1 - y²)", "y, dy", lambda op, y, dy: dy * (1 - y * y)),
+    ("∂y = -2 ∂dx · dy · y", lambda do, both, y: do("Scale", do("Mul", both, y), scale=-2.0)),
+)
 
 
 def rows(op: Operator, *specs: ArraySpec) -> ArraySpec:

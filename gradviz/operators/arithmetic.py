@@ -1,6 +1,5 @@
 """Arithmetic of elements: sums and scales, exponentials and logarithms, signs, magnitudes and whole parts."""
 
-from collections.abc import Mapping
 from functools import reduce
 from operator import add
 
@@ -8,15 +7,7 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import (
-    Steps,
-    gradient_name,
-    gradient_of,
-    gradient_operator,
-    op_gradient,
-    second_derivative,
-    straight_pieces,
-)
+from .gradients import by, gradient_name, gradient_operator, pointwise
 from .inference import elementwise, like_first, misfit, need_integers, same_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
@@ -37,37 +28,32 @@ def scaled(op: Operator, x: ArraySpec) -> ArraySpec:
     return ArraySpec(x.shape, np.result_type(x.dtype, 1.0))
 
 
-@operator("Scale", "x -> y", formula="y = scale · x", derivative="dx = scale · dy", infer=scaled, args={"scale": 1.0})
+@operator(
+    "Scale",
+    "x -> y",
+    formula="y = scale · x",
+    derivative="dx = scale · dy",
+    infer=scaled,
+    args={"scale": 1.0},
+    rule=by("Scale", "dy -> dx"),
+)
 def scale(op: Operator, x: Array) -> Array:
     """Every element times the number `scale`."""
     return x * float(op.args.get("scale", 1.0))
 
 
-@register_gradient("Scale")
-def scale_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0]], type="Scale")
-
-
-@operator("Exp", "x -> y", formula="y = eˣ", derivative="dx = dy · y", infer=elementwise)
+@operator("Exp", "x -> y", formula="y = eˣ", derivative="dx = dy · y", infer=elementwise, rule=by("Mul", "y, dy -> dx"))
 def exp(op: Operator, x: Array) -> Array:
     """Exponential of each element."""
     return np.exp(x)
 
 
-@register_gradient("Exp")
-def exp_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [op.outputs[0], g_output[0]], type="Mul")
-
-
-@operator("Log", "x -> y", formula="y = ln x", derivative="dx = dy / x", infer=elementwise)
+@operator(
+    "Log", "x -> y", formula="y = ln x", derivative="dx = dy / x", infer=elementwise, rule=by("Div", "dy, x -> dx")
+)
 def log(op: Operator, x: Array) -> Array:
     """Natural logarithm of each element."""
     return np.log(x)
-
-
-@register_gradient("Log")
-def log_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], op.inputs[0]], type="Div")
 
 
 @operator("Sqr", "x -> y", formula="y = x²", derivative="dx = dy · 2x", infer=like_first)
@@ -87,38 +73,24 @@ def sqr_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     ], [x_grad]
 
 
-@operator("Log1p", "x -> y", formula="y = ln(1 + x)", derivative="dx = dy / (1 + x)", infer=elementwise)
-def log1p(op: Operator, x: Array) -> Array:
-    """Natural logarithm of 1 plus each element, exact for small ones too."""
-    return np.log1p(x)
+pointwise(
+    "Log1p",
+    "Natural logarithm of 1 plus each element, exact for small ones too.",
+    ("y = ln(1 + x)", lambda op, x: np.log1p(x)),
+    ("dx = dy / (1 + x)", "x, dy", lambda op, x, dy: dy / (1 + x)),
+    (
+        "∂x = -∂dx · dy / (1 + x)²",
+        lambda do, both, x: do("Negative", do("Log1pGradient", x, do("Log1pGradient", x, both))),
+    ),
+)
 
-
-@gradient_of("Log1p", "x, dy -> dx", derivative="∂dy = ∂dx / (1 + x), ∂x = -∂dx · dy / (1 + x)²")
-def log1p_gradient(op: Operator, x: Array, dy: Array) -> Array:
-    """Gradient of Log1p."""
-    return dy / (1 + x)
-
-
-@second_derivative("Log1p")
-def log1p_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
-    return {"x": do("Negative", do("Log1pGradient", x, do("Log1pGradient", x, both)))}
-
-
-@operator("Expm1", "x -> y", formula="y = eˣ - 1", derivative="dx = dy · (y + 1)", infer=elementwise)
-def expm1(op: Operator, x: Array) -> Array:
-    """Exponential of each element less 1, exact for small ones too."""
-    return np.expm1(x)
-
-
-@gradient_of("Expm1", "y, dy -> dx", derivative="∂dy = ∂dx · (y + 1), ∂y = ∂dx · dy")
-def expm1_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of Expm1 from its output."""
-    return dy * (y + 1)
-
-
-@second_derivative("Expm1")
-def expm1_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
-    return {"y": both}
+pointwise(
+    "Expm1",
+    "Exponential of each element less 1, exact for small ones too.",
+    ("y = eˣ - 1", lambda op, x: np.expm1(x)),
+    ("dx = dy · (y + 1)", "y, dy", lambda op, y, dy: dy * (y + 1)),
+    ("∂y = ∂dx · dy", lambda do, both, y: both),
+)
 
 
 def signed(op: Operator, x: ArraySpec) -> ArraySpec:
@@ -128,30 +100,20 @@ def signed(op: Operator, x: ArraySpec) -> ArraySpec:
     return x
 
 
-@operator("Abs", "x -> y", formula="y = |x|", derivative="dx = dy · sign x", infer=signed)
-def abs_(op: Operator, x: Array) -> Array:
-    """Magnitude of each element."""
-    return np.abs(x)
+pointwise(
+    "Abs",
+    "Magnitude of each element.",
+    ("y = |x|", lambda op, x: np.abs(x)),
+    ("dx = dy · sign x", "x, dy", lambda op, x, dy: dy * np.sign(x)),
+    infer=signed,
+    note="0 at the corner",
+)
 
 
-@gradient_of("Abs", "x, dy -> dx", derivative="∂dy = ∂dx · sign x")
-def abs_gradient(op: Operator, x: Array, dy: Array) -> Array:
-    """Gradient of Abs; 0 at the corner."""
-    return dy * np.sign(x)
-
-
-straight_pieces("Abs")
-
-
-@operator("Negative", "x -> y", formula="y = -x", derivative="dx = -dy", infer=signed)
+@operator("Negative", "x -> y", formula="y = -x", derivative="dx = -dy", infer=signed, rule=by("Negative", "dy -> dx"))
 def negative(op: Operator, x: Array) -> Array:
     """Every element with the other sign."""
     return -x
-
-
-@register_gradient("Negative")
-def negative_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0]], type="Negative")
 
 
 @operator("Sign", "x -> y", formula="y = -1, 0 or 1", infer=signed)

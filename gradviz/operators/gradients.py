@@ -35,8 +35,8 @@ from .registry import (
     register_gradient,
 )
 
-Bend = Callable[..., Mapping[str, str]]
-"""``bend(do, both, **blobs)``: of ``both`` = ∂dx · dy, the gradients of ``x`` and ``y`` where the slope reads them."""
+Bend = Callable[..., str | Mapping[str, str]]
+"""``bend(do, both, **blobs)``: of ``both`` = ∂dx · dy, that of x or y, or of each by name where the slope has both."""
 
 
 def gradient_name(blob: str) -> str:
@@ -171,6 +171,8 @@ def gradient_of(
     infer: Inference = elementwise,
     args: Mapping[str, Any] | None = None,
     rule: Rule | None = None,
+    second: Rule | None = None,
+    doc: str = "",
 ) -> Callable[[Kernel], Kernel]:
     """Define ``<type>Gradient`` around its kernel, and the rule of `type` that makes it.
 
@@ -182,8 +184,11 @@ def gradient_of(
         infer: shape inference.
         args: arguments it takes; None: those of `type`.
         rule: None: the rule that the slots tell.
+        second: its own rule, where a word tells it: see `by`.
+        doc: what it does; left out: the docstring of the kernel, or that it is the gradient of `type`.
     """
     known = _defined(type)
+    plain = f"Gradient{'s' if ',' in signature.partition('->')[2] else ''} of {type}."
 
     def define(kernel: Kernel) -> Kernel:
         operator(
@@ -193,6 +198,8 @@ def gradient_of(
             derivative=derivative,
             infer=infer,
             args=known.args if args is None else args,
+            rule=second,
+            doc=doc or ("" if kernel.__doc__ else plain),
         )(kernel)
         register_gradient(type)(rule or wraps(kernel)(rule_by_slots(type)))
         return kernel
@@ -200,27 +207,38 @@ def gradient_of(
     return define
 
 
+def by(type: str, signature: str) -> Rule:
+    """The rule that makes one operator, which reads and makes what the slots in `signature` name.
+
+    ``by("Mul", "y, dy -> dx")`` is the rule of Exp: its gradient is y · dy.
+
+    Args:
+        type: its type; left out: ``X`` for the rule of ``XGradient``.
+        signature: of the slots of the operator that the rule is for, and of their gradients.
+    """
+    reads, _, makes = signature.partition("->")
+    places = _places(Slots.parse(reads), Slots.parse(makes))
+
+    def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+        read, wanted = places(op.type, len(op.inputs), len(op.outputs))
+        row = [*op.inputs, *op.outputs, *g_output]
+        return op_gradient(op, [row[place] for place in read], wanted, type or op.type.removesuffix("Gradient"))
+
+    return rule
+
+
 def rule_by_slots(type: str) -> Rule:
     """The rule of `type` that the slots of `type` and of ``<type>Gradient`` tell.
 
     Of a gradient of several outputs some may not be asked for: zeros stand in for what arrives at them.
     """
-    (inputs, outputs), (reads, makes) = _slots(type), _slots(f"{type}Gradient")
-    mark = "∂" if type.endswith("Gradient") else "d"
-
-    @cache
-    def places(input_count: int, output_count: int) -> tuple[list[int], list[int]]:
-        """Which it reads of the inputs, outputs and gradients of outputs in a row; which inputs get a gradient."""
-        xs, ys = inputs.filled(input_count), outputs.filled(output_count)
-        row = [*xs, *ys, *[mark + y for y in ys]]
-        return (
-            [place for name in reads.names for place, there in enumerate(row) if there == name],
-            [place for name in makes.names for place, x in enumerate(xs) if mark + x == name],
-        )
+    inputs, outputs = _slots(type)
+    places = _places(*_slots(f"{type}Gradient"))
+    is_gradient = type.endswith("Gradient")
 
     def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-        read, wanted = places(len(op.inputs), len(op.outputs))
-        if mark == "∂" and None in g_output:
+        read, wanted = places(type, len(op.inputs), len(op.outputs))
+        if is_gradient and None in g_output:
             do = Steps(op)
             xs, ys = dict(zip(inputs.filled(len(op.inputs)), op.inputs, strict=True)), outputs.filled(len(op.outputs))
             given = do.or_zeros(g_output, [xs.get(y[1:], made) for y, made in zip(ys, op.outputs, strict=True)])
@@ -233,6 +251,24 @@ def rule_by_slots(type: str) -> Rule:
     return rule
 
 
+def _places(reads: Slots, makes: Slots) -> Callable[[str, int, int], tuple[list[int], list[int]]]:
+    """What tells a rule the places of the slots that it names, from a type and its numbers of inputs and outputs."""
+
+    @cache
+    def places(type: str, input_count: int, output_count: int) -> tuple[list[int], list[int]]:
+        """Which it reads of the inputs, outputs and gradients of outputs in a row; which inputs get a gradient."""
+        inputs, outputs = _slots(type)
+        mark = "∂" if type.endswith(("Gradient", "Grad")) else "d"
+        xs, ys = inputs.filled(input_count), outputs.filled(output_count)
+        row = [*xs, *ys, *[mark + y for y in ys]]
+        return (
+            [place for name in reads.names for place, there in enumerate(row) if there == name],
+            [place for name in makes.names for place, x in enumerate(xs) if mark + x == name],
+        )
+
+    return places
+
+
 def second_derivative(type: str) -> Callable[[Bend], Bend]:
     """Define the rule of ``<type>Gradient`` around the function that tells how the slope changes."""
     slots = _slots(f"{type}Gradient")[0].names
@@ -243,7 +279,8 @@ def second_derivative(type: str) -> Callable[[Bend], Bend]:
             do, blobs = Steps(op), dict(zip(slots, op.inputs, strict=True))
             of_dy = do(op.type, *(blobs | {"dy": g_output[0]}).values(), **op.args)
             both = do("Mul", g_output[0], blobs.pop("dy"))
-            gradients = {**bend(do, both, **blobs), "dy": of_dy}
+            bent = bend(do, both, **blobs)
+            gradients = {"dy": of_dy, **(dict.fromkeys(blobs, bent) if isinstance(bent, str) else bent)}
             return do.answer(*(gradients.get(slot) for slot in slots))
 
         register_gradient(f"{type}Gradient")(rule)
@@ -252,16 +289,37 @@ def second_derivative(type: str) -> Callable[[Bend], Bend]:
     return define
 
 
-def straight_pieces(type: str) -> None:
-    """Define the rule of ``<type>Gradient`` for a slope that stays the same along each piece of the function."""
-    place = _slots(f"{type}Gradient")[0].names.index("dy")
+def pointwise(
+    type: str,
+    doc: str,
+    value: tuple[str, Kernel],
+    slope: tuple[str, str, Kernel],
+    bend: tuple[str, Bend] | None = None,
+    *,
+    infer: Inference = elementwise,
+    args: Mapping[str, Any] | None = None,
+    note: str = "",
+) -> None:
+    """Define a function of each element y = f(x), its gradient, and the gradient of that, an expression each.
 
-    def piecewise_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-        reads: Gradients = [*op.inputs]
-        reads[place] = g_output[0]
-        return op_gradient(op, reads, (place,), op.type)
-
-    register_gradient(f"{type}Gradient")(piecewise_rule)
+    Args:
+        value: ``y = f(x)`` as text and as a kernel.
+        slope: ``dx = dy · s`` as text, the slots that it reads, and as a kernel.
+        bend: the gradient of x or y as text, and as `second_derivative` has it; None: f is made of straight lines.
+        note: what dx is where f has no slope, as ``0 at the corner``.
+    """
+    (formula, kernel), (derivative, reads, gradient) = value, slope
+    is_of_output = "y" in reads.split(", ")
+    operator(type, "x -> y", formula=formula, derivative=derivative, infer=infer, args=args, doc=doc)(kernel)
+    gradient_of(
+        type,
+        f"{reads} -> dx",
+        derivative="∂dy" + derivative.removeprefix("dx").replace("dy", "∂dx") + (f", {bend[0]}" if bend else ""),
+        second=None if bend else by(f"{type}Gradient", reads.replace("dy", "∂dx") + " -> ∂dy"),
+        doc=f"Gradient of {type}{' from its output' if is_of_output else ''}{note and '; '}{note}.",
+    )(gradient)
+    if bend:
+        second_derivative(type)(bend[1])
 
 
 def _defined(type: str) -> OperatorType:

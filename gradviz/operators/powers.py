@@ -1,21 +1,11 @@
 """Powers and roots: Pow, Cube, Reciprocal, Sqrt, Rsqrt, Cbrt, and rows divided by a square root."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
 from .broadcasting import ARGS, pair_gradient, quotient, sum_to, together, unlaid, y_along
-from .gradients import (
-    Steps,
-    gradient_name,
-    gradient_of,
-    gradient_operator,
-    op_gradient,
-    second_derivative,
-    shape_source,
-)
+from .gradients import Steps, gradient_name, gradient_of, gradient_operator, op_gradient, pointwise, shape_source
 from .inference import described, elementwise, misfit, need_floats, result_dtype
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
@@ -124,38 +114,40 @@ def pow_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     ], [x_grad, *[None] * (len(op.inputs) - 1)]
 
 
-@operator("Cube", "x -> y", formula="y = x³", derivative="dx = dy · 3x²", infer=elementwise)
-def cube(op: Operator, x: Array) -> Array:
-    """Third power of each element."""
-    return x * x * x
+pointwise(
+    "Cube",
+    "Third power of each element.",
+    ("y = x³", lambda op, x: x * x * x),
+    ("dx = dy · 3x²", "dy, x", lambda op, dy, x: dy * (3 * x * x)),
+    ("∂x = 6 ∂dx · dy · x", lambda do, both, x: do("Scale", do("Mul", both, x), scale=6.0)),
+)
 
+pointwise(
+    "Reciprocal",
+    "1 over each element.",
+    ("y = 1 / x", lambda op, x: 1 / x),
+    ("dx = -dy · y²", "y, dy", lambda op, y, dy: -dy * (y * y)),
+    ("∂y = -2 ∂dx · dy · y", lambda do, both, y: do("Scale", do("Mul", both, y), scale=-2.0)),
+)
 
-@gradient_of("Cube", "dy, x -> dx", derivative="∂dy = ∂dx · 3x², ∂x = 6 ∂dx · dy · x")
-def cube_gradient(op: Operator, dy: Array, x: Array) -> Array:
-    """Gradient of Cube."""
-    return dy * (3 * x * x)
+pointwise(
+    "Rsqrt",
+    "1 over the square root of each element; nan below 0.",
+    ("y = 1 / √x", lambda op, x: 1 / np.sqrt(x)),
+    ("dx = -dy · y³ / 2", "dy, y", lambda op, dy, y: -0.5 * dy * (y * y * y)),
+    ("∂y = -3/2 · ∂dx · dy · y²", lambda do, both, y: do("Scale", do("Mul", both, do("Sqr", y)), scale=-1.5)),
+)
 
-
-@second_derivative("Cube")
-def cube_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
-    return {"x": do("Scale", do("Mul", both, x), scale=6.0)}
-
-
-@operator("Reciprocal", "x -> y", formula="y = 1 / x", derivative="dx = -dy · y²", infer=elementwise)
-def reciprocal(op: Operator, x: Array) -> Array:
-    """1 over each element."""
-    return 1 / x
-
-
-@gradient_of("Reciprocal", "y, dy -> dx", derivative="∂dy = -∂dx · y², ∂y = -2 ∂dx · dy · y")
-def reciprocal_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of Reciprocal from its output."""
-    return -dy * (y * y)
-
-
-@second_derivative("Reciprocal")
-def reciprocal_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
-    return {"y": do("Scale", do("Mul", both, y), scale=-2.0)}
+pointwise(
+    "Cbrt",
+    "Cube root of each element, real for negative ones too.",
+    ("y = ∛x", lambda op, x: np.cbrt(x)),
+    ("dx = dy / 3y²", "dy, y", lambda op, dy, y: dy / (3 * y * y)),
+    (
+        "∂y = -2/3 · ∂dx · dy / y³",
+        lambda do, both, y: do("Scale", do("Div", do("CbrtGradient", both, y), y), scale=-2.0),
+    ),
+)
 
 
 @operator("Sqrt", "x -> y", formula="y = √x", derivative="dx = dy / 2y", infer=elementwise)
@@ -172,40 +164,6 @@ def sqrt_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         gradient_operator(op, "Scale", [g_output[0]], [x_grad], {**op.args, "scale": 0.5}),
         gradient_operator(op, "Div", [x_grad, op.outputs[0]], [x_grad]),
     ], [x_grad]
-
-
-@operator("Rsqrt", "x -> y", formula="y = 1 / √x", derivative="dx = -dy · y³ / 2", infer=elementwise)
-def rsqrt(op: Operator, x: Array) -> Array:
-    """1 over the square root of each element; nan below 0."""
-    return 1 / np.sqrt(x)
-
-
-@gradient_of("Rsqrt", "dy, y -> dx", derivative="∂dy = -∂dx · y³ / 2, ∂y = -3/2 · ∂dx · dy · y²")
-def rsqrt_gradient(op: Operator, dy: Array, y: Array) -> Array:
-    """Gradient of Rsqrt from its output."""
-    return -0.5 * dy * (y * y * y)
-
-
-@second_derivative("Rsqrt")
-def rsqrt_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
-    return {"y": do("Scale", do("Mul", both, do("Sqr", y)), scale=-1.5)}
-
-
-@operator("Cbrt", "x -> y", formula="y = ∛x", derivative="dx = dy / 3y²", infer=elementwise)
-def cbrt(op: Operator, x: Array) -> Array:
-    """Cube root of each element, real for negative ones too."""
-    return np.cbrt(x)
-
-
-@gradient_of("Cbrt", "dy, y -> dx", derivative="∂dy = ∂dx / 3y², ∂y = -2/3 · ∂dx · dy / y³")
-def cbrt_gradient(op: Operator, dy: Array, y: Array) -> Array:
-    """Gradient of Cbrt from its output."""
-    return dy / (3 * y * y)
-
-
-@second_derivative("Cbrt")
-def cbrt_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
-    return {"y": do("Scale", do("Div", do("CbrtGradient", both, y), y), scale=-2.0)}
 
 
 def row_scale(op: Operator, x: ArraySpec, scale: ArraySpec) -> ArraySpec:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, gradient_of, straight_pieces
+from .gradients import Steps, by, gradient_of
 from .indexing import added_rows
 from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
 from .loss import check_labels, each_row
@@ -47,14 +47,12 @@ def cosine_embedding_criterion(op: Operator, s: Array, labels: Array) -> Array:
     "s, labels, dy -> ds",
     derivative="∂dy = -∂ds where labels = 1; elsewhere ∂ds where s > margin, 0 where not",
     infer=cosine_spec,
+    second=by("CosineEmbeddingCriterionGradient", "s, labels, ∂ds -> ∂dy"),
 )
 def cosine_embedding_criterion_gradient(op: Operator, s: Array, labels: Array, dy: Array) -> Array:
     """Gradient of CosineEmbeddingCriterion; 0 at the corner."""
     apart = (s > op.args.get("margin", 0.0)).astype(s.dtype)
     return dy * np.where(labels == 1, -np.ones_like(s), apart)
-
-
-straight_pieces("CosineEmbeddingCriterion")
 
 
 def ranking_spec(op: Operator, x1: ArraySpec, x2: ArraySpec, *rest: ArraySpec) -> ArraySpec:

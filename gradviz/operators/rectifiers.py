@@ -3,7 +3,6 @@
 Their gradients read the output, which tells the piece; at a corner the slope is that of the lower or constant piece.
 """
 
-from collections.abc import Mapping
 from math import inf, prod
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import Steps, gradient_of, second_derivative, straight_pieces
+from .gradients import Steps, gradient_of, pointwise, second_derivative
 from .inference import described, elementwise, misfit, result_dtype
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
 
@@ -27,26 +26,18 @@ def at_least_zero(name: str, default: float) -> Inference:
     return infer
 
 
-@operator(
+pointwise(
     "LeakyRelu",
-    "x -> y",
-    formula="y = x where x > 0, else alpha · x",
-    derivative="dx = dy where y > 0, else alpha · dy",
+    "Rectifier that lets a part `alpha` of negative elements through.",
+    ("y = x where x > 0, else alpha · x", lambda op, x: np.where(x > 0, x, x * op.args.get("alpha", 0.01))),
+    (
+        "dx = dy where y > 0, else alpha · dy",
+        "y, dy",
+        lambda op, y, dy: np.where(y > 0, dy, dy * op.args.get("alpha", 0.01)),
+    ),
     infer=at_least_zero("alpha", 0.01),
     args={"alpha": 0.01},
 )
-def leaky_relu(op: Operator, x: Array) -> Array:
-    """Rectifier that lets a part `alpha` of negative elements through."""
-    return np.where(x > 0, x, x * op.args.get("alpha", 0.01))
-
-
-@gradient_of("LeakyRelu", "y, dy -> dx", derivative="∂dy = ∂dx where y > 0, else alpha · ∂dx")
-def leaky_relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of LeakyRelu from its output."""
-    return np.where(y > 0, dy, dy * op.args.get("alpha", 0.01))
-
-
-straight_pieces("LeakyRelu")
 
 
 @operator(
@@ -68,11 +59,6 @@ def elu(op: Operator, x: Array) -> Array:
 def elu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Elu from its output."""
     return np.where(y > 0, dy, dy * (y + op.args.get("alpha", 1.0)))
-
-
-@second_derivative("Elu")
-def elu_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
-    return {"y": do("Sub", both, do("ReluGradient", y, both))}
 
 
 SELU_ARGS: dict[str, Any] = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946}
@@ -108,99 +94,68 @@ def selu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     return np.where(y > 0, dy * scale, dy * (y + alpha * scale))
 
 
+@second_derivative("Elu")
 @second_derivative("Selu")
-def selu_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
-    return {"y": do("Sub", both, do("ReluGradient", y, both))}
+def elu_bend(do: Steps, both: str, y: str) -> str:
+    return do("Sub", both, do("ReluGradient", y, both))
 
 
-@operator(
+pointwise(
     "ThresholdedRelu",
-    "x -> y",
-    formula="y = x where x > alpha, else 0",
-    derivative="dx = dy where y ≠ 0, else 0",
-    infer=elementwise,
+    "Elements above `alpha`; the others become 0.",
+    ("y = x where x > alpha, else 0", lambda op, x: np.where(x > op.args.get("alpha", 1.0), x, 0)),
+    ("dx = dy where y ≠ 0, else 0", "y, dy", lambda op, y, dy: np.where(y != 0, dy, 0)),
     args={"alpha": 1.0},
 )
-def thresholded_relu(op: Operator, x: Array) -> Array:
-    """Elements above `alpha`; the others become 0."""
-    return np.where(x > op.args.get("alpha", 1.0), x, 0)
 
-
-@gradient_of("ThresholdedRelu", "y, dy -> dx", derivative="∂dy = ∂dx where y ≠ 0, else 0")
-def thresholded_relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of ThresholdedRelu from its output."""
-    return np.where(y != 0, dy, 0)
-
-
-straight_pieces("ThresholdedRelu")
-
-
-@operator(
+pointwise(
     "ReluN",
-    "x -> y",
-    formula="y = min(max(x, 0), n)",
-    derivative="dx = dy where 0 < y < n, else 0",
-    infer=elementwise,
+    "Rectifier that stops at `n`.",
+    ("y = min(max(x, 0), n)", lambda op, x: np.minimum(np.maximum(x, 0), op.args.get("n", 6.0))),
+    (
+        "dx = dy where 0 < y < n, else 0",
+        "y, dy",
+        lambda op, y, dy: np.where((y > 0) & (y < op.args.get("n", 6.0)), dy, 0),
+    ),
     args={"n": 6.0},
 )
-def relu_n(op: Operator, x: Array) -> Array:
-    """Rectifier that stops at `n`."""
-    return np.minimum(np.maximum(x, 0), op.args.get("n", 6.0))
 
 
-@gradient_of("ReluN", "y, dy -> dx", derivative="∂dy = ∂dx where 0 < y < n, else 0")
-def relu_n_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of ReluN from its output."""
-    return np.where((y > 0) & (y < op.args.get("n", 6.0)), dy, 0)
-
-
-straight_pieces("ReluN")
-
-
-@operator(
-    "Clip",
-    "x -> y",
-    formula="y = min(max(x, min), max)",
-    derivative="dx = dy where min < y < max, else 0",
-    infer=elementwise,
-    args={"min": -inf, "max": inf},
-)
 def clip(op: Operator, x: Array) -> Array:
-    """Elements kept between `min` and `max`; one of them that is infinite is no bound."""
     return np.minimum(np.maximum(x, op.args.get("min", -inf)), op.args.get("max", inf))
 
 
-@gradient_of("Clip", "y, dy -> dx", derivative="∂dy = ∂dx where min < y < max, else 0")
 def clip_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of Clip from its output; 0 at the bounds."""
     least, most = op.args.get("min", -inf), op.args.get("max", inf)
     above, below = (y > least) | (least == -inf), (y < most) | (most == inf)
     return np.where(above & below, dy, 0)
 
 
-straight_pieces("Clip")
-
-
-@operator(
-    "HardSigmoid",
-    "x -> y",
-    formula="y = min(max(alpha · x + beta, 0), 1)",
-    derivative="dx = alpha · dy where 0 < y < 1, else 0",
-    infer=elementwise,
-    args={"alpha": 0.2, "beta": 0.5},
+pointwise(
+    "Clip",
+    "Elements kept between `min` and `max`; one of them that is infinite is no bound.",
+    ("y = min(max(x, min), max)", clip),
+    ("dx = dy where min < y < max, else 0", "y, dy", clip_gradient),
+    args={"min": -inf, "max": inf},
+    note="0 at the bounds",
 )
+
+
 def hard_sigmoid(op: Operator, x: Array) -> Array:
-    """Sigmoid made of three straight pieces."""
     return np.minimum(np.maximum(x * op.args.get("alpha", 0.2) + op.args.get("beta", 0.5), 0), 1)
 
 
-@gradient_of("HardSigmoid", "y, dy -> dx", derivative="∂dy = alpha · ∂dx where 0 < y < 1, else 0")
-def hard_sigmoid_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of HardSigmoid from its output."""
-    return np.where((y > 0) & (y < 1), dy * op.args.get("alpha", 0.2), 0)
-
-
-straight_pieces("HardSigmoid")
+pointwise(
+    "HardSigmoid",
+    "Sigmoid made of three straight pieces.",
+    ("y = min(max(alpha · x + beta, 0), 1)", hard_sigmoid),
+    (
+        "dx = alpha · dy where 0 < y < 1, else 0",
+        "y, dy",
+        lambda op, y, dy: np.where((y > 0) & (y < 1), dy * op.args.get("alpha", 0.2), 0),
+    ),
+    args={"alpha": 0.2, "beta": 0.5},
+)
 
 
 def slope_shape(op: Operator, x: tuple[int, ...], slope: tuple[int, ...]) -> tuple[int, ...]:

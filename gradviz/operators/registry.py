@@ -3,15 +3,16 @@
 An operator family reads like this. What the slots of the gradient are called tells the rule, see `gradients`; functions
 that are called ..._spec are the inference of what follows them.
 
-    @operator("Tanh", "x -> y", formula="y = tanh x", derivative="dx = dy (1 - y²)", infer=elementwise)
-    def tanh(op, x):
-        \"\"\"Hyperbolic tangent of each element.\"\"\"
-        return np.tanh(x)
+    @operator("AveragedLoss", "x -> loss", formula="loss = Σᵢ xᵢ / n", derivative="dxᵢ = dloss / n", infer=mean_spec)
+    def averaged_loss(op, x):
+        \"\"\"Mean of all n elements of x.\"\"\"
+        return x.sum() / x.size
 
-    @gradient_of("Tanh", "y, dy -> dx", derivative="∂dy = ∂dx (1 - y²), ∂y = -2 ∂dx · dy · y")
-    def tanh_gradient(op, y, dy):
-        \"\"\"Gradient of Tanh from its output.\"\"\"
-        return dy * (1 - y * y)
+    @gradient_of("AveragedLoss", "x, dloss -> dx", derivative="∂dloss = Σᵢ ∂dxᵢ / n", infer=mean_gradient_spec)
+    def averaged_loss_gradient(op, x, dloss):
+        return np.full_like(x, dloss / x.size)
+
+Functions of each element that are one expression each are rows of a table, see `gradients.pointwise`.
 """
 
 from __future__ import annotations
@@ -147,6 +148,8 @@ def operator(
     derivative: str = "",
     args: Mapping[str, Any] | None = None,
     constant: bool = False,
+    rule: Rule | None = None,
+    doc: str = "",
 ) -> Callable[[Kernel], Kernel]:
     """Define an operator type around its kernel.
 
@@ -158,6 +161,8 @@ def operator(
         derivative: the gradient of the inputs, as plain text.
         args: arguments it takes with their defaults, which also say of what type an argument must be.
         constant: its output does not depend on its inputs as far as gradients go.
+        rule: its gradient rule where a word tells it, see `gradients.by`; it counts as written where the kernel is.
+        doc: what it does; left out: the docstring of the kernel.
     """
     inputs, _, outputs = signature.partition("->")
 
@@ -173,9 +178,11 @@ def operator(
             args=dict(args or {}),
             formula=formula,
             derivative=derivative,
-            doc=inspect.getdoc(kernel) or "",
+            doc=doc or inspect.getdoc(kernel) or "",
             constant=constant,
         )
+        if rule is not None:
+            register_gradient(type)(wraps(kernel)(rule))
         return kernel
 
     return define

@@ -6,7 +6,7 @@ from math import pi, sqrt
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, gradient_of, second_derivative
+from .gradients import Steps, gradient_of, pointwise, second_derivative
 from .inference import elementwise
 from .registry import Array, operator
 
@@ -24,41 +24,33 @@ def bounded(x: Array, most: float = FAR) -> Array:
     return np.minimum(np.maximum(x, -most), most)
 
 
-@operator("Softplus", "x -> y", formula="y = ln(1 + eˣ)", derivative="dx = dy · (1 - e⁻ʸ)", infer=elementwise)
-def softplus(op: Operator, x: Array) -> Array:
-    """Smooth rectifier, for any x without overflow."""
-    return np.logaddexp(0, x)
+pointwise(
+    "Softplus",
+    "Smooth rectifier, for any x without overflow.",
+    ("y = ln(1 + eˣ)", lambda op, x: np.logaddexp(0, x)),
+    ("dx = dy · (1 - e⁻ʸ)", "y, dy", lambda op, y, dy: dy * -np.expm1(-y)),
+    ("∂y = ∂dx · dy · e⁻ʸ", lambda do, both, y: do("Mul", both, do("Exp", do("Negative", y)))),
+)
 
 
-@gradient_of("Softplus", "y, dy -> dx", derivative="∂dy = ∂dx · (1 - e⁻ʸ), ∂y = ∂dx · dy · e⁻ʸ")
-def softplus_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of Softplus from its output."""
-    return dy * -np.expm1(-y)
-
-
-@second_derivative("Softplus")
-def softplus_bend(do: Steps, both: str, y: str) -> Mapping[str, str]:
-    return {"y": do("Mul", both, do("Exp", do("Negative", y)))}
-
-
-@operator("Softsign", "x -> y", formula="y = x / (1 + |x|)", derivative="dx = dy / (1 + |x|)²", infer=elementwise)
 def softsign(op: Operator, x: Array) -> Array:
-    """Every element pressed into (-1, 1), slower than tanh does."""
     x = bounded(x, np.finfo(x.dtype).max)
     return x / (1 + np.abs(x))
 
 
-@gradient_of("Softsign", "x, dy -> dx", derivative="∂dy = ∂dx / (1 + |x|)², ∂x = -2 ∂dx · dy · sign x / (1 + |x|)³")
-def softsign_gradient(op: Operator, x: Array, dy: Array) -> Array:
-    """Gradient of Softsign."""
-    return dy / np.square(1 + np.abs(x))
-
-
-@second_derivative("Softsign")
-def softsign_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+def softsign_bend(do: Steps, both: str, x: str) -> str:
     """The slope s is 1 / (1 + |x|)²; to the power of 3/2 it is what is wanted."""
     slope = do("SoftsignGradient", x, do.fill(x, 1.0))
-    return {"x": do("Scale", do("AbsGradient", x, do("Mul", both, do("Pow", slope, exponent=1.5))), scale=-2.0)}
+    return do("Scale", do("AbsGradient", x, do("Mul", both, do("Pow", slope, exponent=1.5))), scale=-2.0)
+
+
+pointwise(
+    "Softsign",
+    "Every element pressed into (-1, 1), slower than tanh does.",
+    ("y = x / (1 + |x|)", softsign),
+    ("dx = dy / (1 + |x|)²", "x, dy", lambda op, x, dy: dy / np.square(1 + np.abs(x))),
+    ("∂x = -2 ∂dx · dy · sign x / (1 + |x|)³", softsign_bend),
+)
 
 
 @operator("Swish", "x -> y", formula="y = x · σ(x)", derivative="dx = dy · (σ(x) + y σ(-x))", infer=elementwise)
@@ -150,11 +142,11 @@ def gelu_gradient(op: Operator, dy: Array, x: Array) -> Array:
 
 
 @second_derivative("Gelu")
-def gelu_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+def gelu_bend(do: Steps, both: str, x: str) -> str:
     """With `fast_gelu`, w the argument of the tanh t: 0.5 (2 t' + x t'') = (1 - t²) (2 w' - w'(0) - x t w'²)."""
     if not do.op.args.get("fast_gelu", 0):
         bell = do("ErfGradient", do("Scale", x, scale=sqrt(1 / 2)), do("Scale", both, scale=sqrt(1 / 8)))
-        return {"x": do("Sub", do("Scale", bell, scale=2.0), do("Mul", do("Mul", bell, x), x))}
+        return do("Sub", do("Scale", bell, scale=2.0), do("Mul", do("Mul", bell, x), x))
     x = do("Clip", x, min=-FAST_FAR, max=FAST_FAR)
     square = do("Sqr", x)
     first = do.fill(x, FAST_SCALE)
@@ -163,7 +155,7 @@ def gelu_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
     t = do("Tanh", do("Scale", cubic, scale=FAST_SCALE))
     bent = do("Mul", do("Mul", x, t), do("Sqr", rise))
     slope = do("Sub", do("Sub", do("Scale", rise, scale=2.0), first), bent)
-    return {"x": do("TanhGradient", t, do("Mul", both, slope))}
+    return do("TanhGradient", t, do("Mul", both, slope))
 
 
 @operator(
@@ -194,9 +186,9 @@ def logit_gradient(op: Operator, x: Array, dy: Array) -> Array:
 
 
 @second_derivative("Logit")
-def logit_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
+def logit_bend(do: Steps, both: str, x: str) -> str:
     rising = do("Sub", do("Scale", do("Mul", both, x), scale=2.0), both)
-    return {"x": do("LogitGradient", x, do("LogitGradient", x, rising, **do.op.args), **do.op.args)}
+    return do("LogitGradient", x, do("LogitGradient", x, rising, **do.op.args), **do.op.args)
 
 
 ERF_NEAR = (
@@ -258,20 +250,13 @@ def normal_density(x: Array) -> Array:
     return np.exp(-0.5 * x * x) * (1 / sqrt(2 * pi))
 
 
-@operator(
-    "Erf", "x -> y", formula="y = 2/√π · ∫₀ˣ exp(-t²) dt", derivative="dx = dy · 2/√π · exp(-x²)", infer=elementwise
+pointwise(
+    "Erf",
+    "Error function of each element.",
+    ("y = 2/√π · ∫₀ˣ exp(-t²) dt", lambda op, x: erf(x)),
+    ("dx = dy · 2/√π · exp(-x²)", "x, dy", lambda op, x, dy: dy * np.exp(-x * x) * (2 / sqrt(pi))),
+    (
+        "∂x = -∂dx · dy · 4/√π · x exp(-x²)",
+        lambda do, both, x: do("Scale", do("Mul", x, do("ErfGradient", x, both)), scale=-2.0),
+    ),
 )
-def erf_(op: Operator, x: Array) -> Array:
-    """Error function of each element."""
-    return erf(x)
-
-
-@gradient_of("Erf", "x, dy -> dx", derivative="∂dy = ∂dx · 2/√π · exp(-x²), ∂x = -∂dx · dy · 4/√π · x exp(-x²)")
-def erf_gradient(op: Operator, x: Array, dy: Array) -> Array:
-    """Gradient of Erf."""
-    return dy * np.exp(-x * x) * (2 / sqrt(pi))
-
-
-@second_derivative("Erf")
-def erf_bend(do: Steps, both: str, x: str) -> Mapping[str, str]:
-    return {"x": do("Scale", do("Mul", x, do("ErfGradient", x, both)), scale=-2.0)}
