@@ -207,7 +207,6 @@ def sums_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
 def spatial_bn_sums_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, sums: Array, sumsq: Array, g_dx: Array, *arrived: Array
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """Gradients of SpatialBNSumsGradient."""
     axes = batch_axes(op, x.ndim)
     count, mean, r, x_hat = standardized(op, x, sums, sumsq)
     g_dscale, g_dbias, g_dsums, g_dsumsq = arrived

@@ -44,7 +44,6 @@ def logit(p: Array) -> Array:
     "logit' p = 1 / p + 1 / (1 - p)",
 )
 def bernoulli_jsd_gradient(op: Operator, dy: Array, x: Array, targets: Array) -> Array:
-    """Gradient of BernoulliJSD."""
     return dy * (logit(x) - logit((x + targets) / 2)) / 2
 
 
@@ -61,7 +60,6 @@ def jsd_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ArraySp
 def bernoulli_jsd_gradient_gradient(
     op: Operator, dy: Array, x: Array, targets: Array, g_dx: Array
 ) -> tuple[Array, Array]:
-    """Gradients of BernoulliJSDGradient."""
     bend = logit_slope(x) - logit_slope((x + targets) / 2) / 2
     return bernoulli_jsd_gradient(op, g_dx, x, targets), dy * g_dx * bend / 2
 
@@ -88,7 +86,6 @@ def two_class_gradient_spec(op: Operator, dy: ArraySpec) -> ArraySpec:
 
 @gradient_of("MakeTwoClass", "dy -> dx", derivative="∂dy = [-∂dx, ∂dx]", infer=two_class_gradient_spec)
 def make_two_class_gradient(op: Operator, dy: Array) -> Array:
-    """Gradient of MakeTwoClass."""
     return dy[..., 1] - dy[..., 0]
 
 

@@ -187,7 +187,6 @@ def lrn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     rule=lrn_rule,
 )
 def lrn_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
-    """Gradient of LRN."""
     scale, beta = lrn_scale(op, x), op.args.get("beta", 0.0)
     factor = 2 * op.args.get("alpha", 0.0) * beta / op.args.get("size", 0)
     return dy * scale**-beta - factor * x * around(op, dy * y / scale)
@@ -267,7 +266,6 @@ def group_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 def group_norm_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, bias: Array, mean: Array, inv_std: Array
 ) -> tuple[Array, Array, Array]:
-    """Gradients of GroupNorm."""
     column = inv_std.reshape((*inv_std.shape, 1))
     x_hat, g = (grouped(op, x) - mean.reshape(column.shape)) * column, grouped(op, dy * by_channel(op, scale, x.ndim))
     dx, axes = through_standardization(g, x_hat, 1 / column, 2) if x.size else g, batch_axes(op, x.ndim)

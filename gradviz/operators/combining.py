@@ -254,7 +254,6 @@ def elementwise_linear_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, 
     infer=elementwise_linear_gradient_spec,
 )
 def elementwise_linear_gradient(op: Operator, dy: Array, x: Array, a: Array) -> tuple[Array, Array, Array]:
-    """Gradients of ElementwiseLinear."""
     axis = op.args.get("axis", 1)
     dy2, x2 = as_matrix(dy, axis), as_matrix(x, axis)
     return (dy2 * a).reshape(x.shape), (dy2 * x2).sum(axis=0), dy2.sum(axis=0)

@@ -158,7 +158,6 @@ def logits_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, *others: Arr
     infer=logits_gradient_spec,
 )
 def sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: Array) -> Array:
-    """Gradient of SigmoidCrossEntropyWithLogits."""
     return -per_element(dy, x) * likelihood_slope(op, x, targets)
 
 
@@ -169,7 +168,6 @@ def sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: A
     infer=logits_gradient_spec,
 )
 def weighted_sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: Array, weights: Array) -> Array:
-    """Gradient of WeightedSigmoidCrossEntropyWithLogits."""
     return -per_element(dy, x) * weights * (targets - logistic(x))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..program import Operator, RunError
 from .arguments import bad_argument
 from .comparing import BOOL
-from .gradients import Steps, op_gradient
+from .gradients import by, op_gradient
 from .inference import described, misfit, need_floats
 from .randomness import SEED_ARGS, uniform
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
@@ -74,6 +74,7 @@ def dropout_grad_spec(op: Operator, dy: ArraySpec, mask: ArraySpec | None = None
     derivative="∂dy = ∂dx · mask / (1 - ratio); with is_test ∂dy = ∂dx",
     infer=dropout_grad_spec,
     args=DROPOUT_ARGS,
+    rule=by("DropoutGrad", "∂dx, mask -> ∂dy"),
 )
 def dropout_grad(op: Operator, dy: Array, mask: Array | None = None) -> Array:
     """Gradient of Dropout."""
@@ -88,9 +89,3 @@ def dropout_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     if len(op.outputs) < 2:
         raise without_mask()
     return op_gradient(op, [g_output[0], op.outputs[1]], type="DropoutGrad")
-
-
-@register_gradient("DropoutGrad")
-def dropout_grad_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do = Steps(op)
-    return do.answer(do("DropoutGrad", g_output[0], *op.inputs[1:], **op.args))

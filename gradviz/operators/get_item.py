@@ -8,9 +8,9 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
-from .gradients import gradient_of, op_gradient
+from .gradients import by, gradient_of
 from .inference import misfit, need_floats, need_integers, need_shape
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, operator
 
 _INTEGER = re.compile(r"-?\d+")
 _SLICE = re.compile(r"(-?\d+)?:(-?\d+)?(?::(-?\d+)?)?")
@@ -96,7 +96,13 @@ def put_back_spec(op: Operator, x: ArraySpec, dy: ArraySpec, *indices: ArraySpec
     return ArraySpec(x.shape, dy.dtype)
 
 
-@gradient_of("GetItem", "x, dy, indices... -> dx", derivative="∂dy = ∂dx[index]", infer=put_back_spec)
+@gradient_of(
+    "GetItem",
+    "x, dy, indices... -> dx",
+    derivative="∂dy = ∂dx[index]",
+    infer=put_back_spec,
+    second=by("", "∂dx, indices -> ∂dy"),
+)
 def get_item_gradient(op: Operator, x: Array, dy: Array, *indices: Array) -> Array:
     """Gradient of GetItem. Of x the shape alone is read."""
     dx = np.zeros_like(x, dtype=dy.dtype)
@@ -105,9 +111,3 @@ def get_item_gradient(op: Operator, x: Array, dy: Array, *indices: Array) -> Arr
     else:
         dx[index_of(op, indices)] = dy
     return dx
-
-
-@register_gradient("GetItemGradient")
-def get_item_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    _, _, *indices = op.inputs
-    return op_gradient(op, [g_output[0], *indices], (1,), "GetItem")

@@ -217,7 +217,7 @@ def by(type: str, signature: str) -> Rule:
         signature: of the slots of the operator that the rule is for, and of their gradients.
     """
     reads, _, makes = signature.partition("->")
-    places = _places(Slots.parse(reads), Slots.parse(makes))
+    places = _places(Slots.parse(reads), Slots.parse(makes), "∂" if "∂" in makes else "d")
 
     def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         read, wanted = places(op.type, len(op.inputs), len(op.outputs))
@@ -232,13 +232,12 @@ def rule_by_slots(type: str) -> Rule:
 
     Of a gradient of several outputs some may not be asked for: zeros stand in for what arrives at them.
     """
-    inputs, outputs = _slots(type)
-    places = _places(*_slots(f"{type}Gradient"))
-    is_gradient = type.endswith("Gradient")
+    (inputs, outputs), mark = _slots(type), "∂" if type.endswith("Gradient") else "d"
+    places = _places(*_slots(f"{type}Gradient"), mark)
 
     def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         read, wanted = places(type, len(op.inputs), len(op.outputs))
-        if is_gradient and None in g_output:
+        if mark == "∂" and None in g_output:
             do = Steps(op)
             xs, ys = dict(zip(inputs.filled(len(op.inputs)), op.inputs, strict=True)), outputs.filled(len(op.outputs))
             given = do.or_zeros(g_output, [xs.get(y[1:], made) for y, made in zip(ys, op.outputs, strict=True)])
@@ -251,14 +250,16 @@ def rule_by_slots(type: str) -> Rule:
     return rule
 
 
-def _places(reads: Slots, makes: Slots) -> Callable[[str, int, int], tuple[list[int], list[int]]]:
-    """What tells a rule the places of the slots that it names, from a type and its numbers of inputs and outputs."""
+def _places(reads: Slots, makes: Slots, mark: str) -> Callable[[str, int, int], tuple[list[int], list[int]]]:
+    """What tells a rule the places of the slots that it names, from a type and its numbers of inputs and outputs.
+
+    `mark` is what the names of gradients begin with.
+    """
 
     @cache
     def places(type: str, input_count: int, output_count: int) -> tuple[list[int], list[int]]:
         """Which it reads of the inputs, outputs and gradients of outputs in a row; which inputs get a gradient."""
         inputs, outputs = _slots(type)
-        mark = "∂" if type.endswith(("Gradient", "Grad")) else "d"
         xs, ys = inputs.filled(input_count), outputs.filled(output_count)
         row = [*xs, *ys, *[mark + y for y in ys]]
         return (

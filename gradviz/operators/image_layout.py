@@ -6,7 +6,7 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import Steps, gradient_of, op_gradient
+from .gradients import by, gradient_of, op_gradient
 from .inference import canonical_axis, misfit
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
@@ -88,18 +88,15 @@ def channel_shuffle(op: Operator, x: Array) -> Array:
 
 
 @gradient_of(
-    "ChannelShuffle", "dy -> dx", derivative="∂dy = ∂dx, first channels of all groups first", infer=shuffle_spec
+    "ChannelShuffle",
+    "dy -> dx",
+    derivative="∂dy = ∂dx, first channels of all groups first",
+    infer=shuffle_spec,
+    second=by("", "∂dx -> ∂dy"),
 )
 def channel_shuffle_gradient(op: Operator, dy: Array) -> Array:
-    """Gradient of ChannelShuffle."""
     before, group, size, behind = shuffle_shape(op, dy.shape)
     return np.swapaxes(dy.reshape(before, size, group, behind), 1, 2).reshape(dy.shape)
-
-
-@register_gradient("ChannelShuffleGradient")
-def channel_shuffle_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do = Steps(op)
-    return do.answer(do("ChannelShuffle", g_output[0], **op.args))
 
 
 def block_and_margins(op: Operator, shape: tuple[int, ...]) -> tuple[int, list[tuple[int, int]]]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..program import GradientSlice, Operator, RunError
-from .gradients import op_gradient, shape_source
+from .gradients import by, op_gradient, shape_source
 from .inference import described, like_first, misfit, need_integers, slot
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
@@ -79,6 +79,7 @@ def to_dense_spec(op: Operator, indices: ArraySpec, values: ArraySpec, like: Arr
     derivative="dvaluesᵢ = dy[indicesᵢ]",
     infer=to_dense_spec,
     args={"output_first_dim": 0},
+    rule=by("Gather", "dy, indices -> dvalues"),
 )
 def sparse_to_dense(op: Operator, indices: Array, values: Array, like: Array | None = None) -> Array:
     """Rows added up by their numbers. indices: integers (n,), values: (n, ...) -> y: (rows, ...).
@@ -91,11 +92,6 @@ def sparse_to_dense(op: Operator, indices: Array, values: Array, like: Array | N
         rows = op.args.get("output_first_dim", 0) or (int(indices.max()) + 1 if indices.size else 0)
     check_indices(op, 0, indices, rows)
     return added_rows(indices, values, rows)
-
-
-@register_gradient("SparseToDense")
-def sparse_to_dense_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], op.inputs[0]], (1,), "Gather")
 
 
 @operator("EnsureDense", "x -> y", formula="y = x", derivative="dx = dy, made dense", infer=like_first)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
-from .gradients import Steps, gradient_of
+from .gradients import Steps, by, gradient_of
 from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
 from .reductions import filled, shared
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, each_of, operator, register_gradient
@@ -136,7 +136,13 @@ def spread(op: Operator, dy: Array, x: Array, lengths: Array | None) -> Array:
 
 
 @each_of(
-    SIDES, gradient_of, "Reduce{}Sum", "dy, x, lengths? -> dx", derivative="∂dy = Σᵢ ∂dxᵢ", infer=side_gradient_spec(0)
+    SIDES,
+    gradient_of,
+    "Reduce{}Sum",
+    "dy, x, lengths? -> dx",
+    derivative="∂dy = Σᵢ ∂dxᵢ",
+    infer=side_gradient_spec(0),
+    second=by("", "∂dx, lengths -> ∂dy"),
 )
 def sum_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None = None) -> Array:
     """Gradient of ReduceFrontSum and ReduceBackSum; 0 for what `lengths` leaves out."""
@@ -173,18 +179,11 @@ def mean_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     "dy, x, lengths? -> dx",
     derivative="∂dy = Σᵢ ∂dxᵢ / n",
     infer=side_gradient_spec(0),
+    second=by("", "∂dx, lengths -> ∂dy"),
 )
 def mean_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None = None) -> Array:
     """Gradient of ReduceFrontMean and ReduceBackMean; 0 for what `lengths` leaves out."""
     return spread(op, dy / sizes(op, dy, x, lengths), x, lengths)
-
-
-@each_of(SIDES, register_gradient, "Reduce{}SumGradient")
-@each_of(SIDES, register_gradient, "Reduce{}MeanGradient")
-def sum_side_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """Spreading a sum or mean is undone by taking one."""
-    do, (_, _, *lengths) = Steps(op), op.inputs
-    return do.answer(do(op.type.removesuffix("Gradient"), g_output[0], *lengths, **op.args))
 
 
 @each_of(

@@ -86,7 +86,6 @@ def distance_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dd: ArraySp
     infer=distance_gradient_spec,
 )
 def squared_l2_distance_gradient(op: Operator, x: Array, y: Array, ddistance: Array) -> tuple[Array, Array]:
-    """Gradients of SquaredL2Distance."""
     dx = (x - y) * ddistance.reshape(x.shape[:1] + (1,) * (x.ndim - 1))
     return dx, -dx
 

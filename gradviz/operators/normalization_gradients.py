@@ -149,7 +149,6 @@ def layer_norm_std_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswe
 def rms_norm_gradient_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, inv_rms: Array, *arrived: Array
 ) -> tuple[Array, Array, Array]:
-    """Gradients of RMSNormGradient."""
     x2, r = as_matrix(x, op.args.get("axis", 1)), inv_rms.reshape((-1, 1))
     g_dx, g_dscale, g_dbias = (array.reshape((-1, x2.shape[1])) for array in arrived)
     gather = mean_over(1, x2.shape[1])
@@ -221,7 +220,6 @@ def instance_norm_gradient_gradient(
 def group_norm_gradient_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, mean: Array, inv_std: Array, g_dx: Array, *arrived: Array
 ) -> tuple[Array, Array, Array]:
-    """Gradients of GroupNormGradient."""
     column = (*inv_std.shape, 1)
     r, groups = inv_std.reshape(column), grouped(op, x)
     vectors = [np.broadcast_to(vector, x.shape) for vector in by_channels(op, x, scale, *arrived)]
@@ -240,7 +238,6 @@ def group_norm_gradient_gradient(
 
 @gradient_of("LRNGradient", "x, y, dy, ∂dx -> ∂x, ∂y, ∂dy", infer=lrn_spec)
 def lrn_gradient_gradient(op: Operator, x: Array, y: Array, dy: Array, g_dx: Array) -> tuple[Array, Array, Array]:
-    """Gradients of LRNGradient."""
     scale, beta = lrn_scale(op, x), op.args.get("beta", 0.0)
     slope = 2 * op.args.get("alpha", 0.0) / op.args.get("size", 0)
     share = slope * beta * around(op, g_dx * x) / scale

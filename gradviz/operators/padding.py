@@ -74,7 +74,6 @@ def unpadded(dy: Array, before: int, behind: int, mode: str) -> Array:
     "Pad", "dy -> dx", derivative="∂dy = ∂dx with the margin, a constant one of zeros", infer=pad_gradient_spec
 )
 def pad_gradient(op: Operator, dy: Array) -> Array:
-    """Gradient of Pad."""
     for axis, (before, behind) in enumerate(margins(op, dy.shape, is_padded=True)):
         inside = unpadded(np.moveaxis(dy, axis, 0), before, behind, op.args.get("mode", "constant"))
         dy = np.moveaxis(inside, 0, axis)
@@ -174,7 +173,6 @@ def pad_image_gradient_spec(op: Operator, dy: ArraySpec) -> ArraySpec:
     infer=pad_image_gradient_spec,
 )
 def pad_image_gradient(op: Operator, dy: Array) -> Array:
-    """Gradient of PadImage."""
     for axis, before, behind in pads(op, dy.shape, padded=True):
         added, cuts = margins_and_cuts(before, behind)
         uncut = np.pad(dy, [cuts if i == axis else (0, 0) for i in range(4)])

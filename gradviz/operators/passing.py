@@ -7,7 +7,7 @@ import numpy as np
 from ..program import Operator, RunError
 from .arguments import bad_argument
 from .fill import DTYPES
-from .gradients import Steps, gradient_of, op_gradient, shape_source
+from .gradients import by, gradient_of, op_gradient, shape_source
 from .inference import like_first, misfit
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
@@ -23,15 +23,17 @@ def alias_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return [], [g_output[0]]
 
 
-@operator("NegateGradient", "x -> y", formula="y = x", derivative="dx = -dy", infer=like_first)
+@operator(
+    "NegateGradient",
+    "x -> y",
+    formula="y = x",
+    derivative="dx = -dy",
+    infer=like_first,
+    rule=by("Negative", "dy -> dx"),
+)
 def negate_gradient(op: Operator, x: Array) -> Array:
     """x unchanged; its gradient comes back with the other sign."""
     return x
-
-
-@register_gradient("NegateGradient")
-def negate_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0]], type="Negative")
 
 
 def nothing(op: Operator, x: ArraySpec) -> tuple[ArraySpec, ...]:
@@ -57,7 +59,12 @@ def print_(op: Operator, x: Array) -> tuple[Array, ...]:
 
 
 @operator(
-    "NanCheck", "x, others... -> y", formula="y = x, all finite", derivative="dx = dy, all finite", infer=like_first
+    "NanCheck",
+    "x, others... -> y",
+    formula="y = x, all finite",
+    derivative="dx = dy, all finite",
+    infer=like_first,
+    rule=by("NanCheck", "dy -> dx"),
 )
 def nan_check(op: Operator, x: Array, *others: Array) -> Array:
     """x unchanged if every element is finite; else the run stops here. The other inputs are unread.
@@ -73,11 +80,6 @@ def nan_check(op: Operator, x: Array, *others: Array) -> Array:
             ways_out=["Step back through the operators that it comes from, to the first that makes one."],
         )
     return x
-
-
-@register_gradient("NanCheck")
-def nan_check_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0]], type="NanCheck")
 
 
 CAST_NAMES = {"float": "float32", "double": "float64", "byte": "uint8"}
@@ -136,14 +138,9 @@ def cast_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     formula="dx = dy, in the dtype of x",
     derivative="∂dy = ∂dx, in the dtype of dy",
     infer=cast_gradient_spec,
+    second=by("CastGradient", "∂dx, dy -> ∂dy"),
     rule=cast_rule,
 )
 def cast_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Cast. Gradients are floating-point: where x is not, dx keeps the dtype of dy."""
     return dy.astype(x.dtype) if x.dtype.kind == "f" else dy
-
-
-@register_gradient("CastGradient")
-def cast_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do = Steps(op)
-    return do.answer(do("CastGradient", g_output[0], op.inputs[0], **op.args))

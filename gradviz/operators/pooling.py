@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, gradient_of
+from .gradients import by, gradient_of
 from .inference import misfit, need_floats, need_shape, result_dtype
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
+from .registry import Array, ArraySpec, each_of, operator
 from .windows import (
     DIMENSIONS,
     WINDOW_ARGS,
@@ -154,6 +154,7 @@ def counts(op: Operator, images: Array, windows: Windows) -> Array | int:
     "x, y, dy -> dx",
     derivative="∂dy = Σ ∂dx / n over the n places under each window",
     infer=pool_gradient_spec,
+    second=by("", "∂dx -> ∂dy"),
 )
 def average_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of AveragePool, from the shape of x alone."""
@@ -179,10 +180,3 @@ def max_pool_gradient_gradient(op: Operator, x: Array, y: Array, g_dx: Array) ->
     attained = [(images[:, *met] == largest, arrived[:, *met]) for met in windows.under()]
     ties = sum(here.astype(g_dx.dtype) for here, _ in attained)
     return batch_first(op, sum(chosen(g, here) for here, g in attained) / np.maximum(ties, 1))
-
-
-@each_of(DIMENSIONS, register_gradient, "AveragePool{}Gradient")
-def average_pool_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """The mean of ∂dx under each window."""
-    do = Steps(op)
-    return do.answer(None, None, do(op.type.removesuffix("Gradient"), g_output[0], **op.args))

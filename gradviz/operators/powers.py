@@ -5,7 +5,16 @@ import numpy as np
 from ..program import Operator
 from .arguments import bad_argument
 from .broadcasting import ARGS, pair_gradient, quotient, sum_to, together, unlaid, y_along
-from .gradients import Steps, gradient_name, gradient_of, gradient_operator, op_gradient, pointwise, shape_source
+from .gradients import (
+    Steps,
+    by,
+    gradient_name,
+    gradient_of,
+    gradient_operator,
+    op_gradient,
+    pointwise,
+    shape_source,
+)
 from .inference import described, elementwise, misfit, need_floats, result_dtype
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
@@ -180,13 +189,9 @@ def row_scale(op: Operator, x: ArraySpec, scale: ArraySpec) -> ArraySpec:
     formula="yᵢ = xᵢ / √scaleᵢ",
     derivative="dxᵢ = dyᵢ / √scaleᵢ; scale counts as a constant",
     infer=row_scale,
+    rule=by("SquareRootDivide", "dy, scale -> dx"),
 )
 def square_root_divide(op: Operator, x: Array, scale: Array) -> Array:
     """Rows of x divided by the square roots of scale; a row whose scale is 0 stays. x: (n, ...), scale: (n,)."""
     divisors = np.where(scale == 0, 1, np.sqrt(scale)).astype(x.dtype)
     return x / divisors.reshape((-1, *[1] * (x.ndim - 1)))
-
-
-@register_gradient("SquareRootDivide")
-def square_root_divide_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], op.inputs[1]], type="SquareRootDivide")

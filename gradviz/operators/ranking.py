@@ -158,7 +158,6 @@ def pairwise_gradient_spec(
     infer=pairwise_gradient_spec,
 )
 def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *lengths: Array) -> Array:
-    """Gradient of PairWiseLoss."""
     difference, weights, sessions = ordered_pairs(x, labels, *lengths)
     g = weights * logistic(difference) * np.take(dy, sessions).reshape((-1, 1))
     return (g.sum(axis=0) - g.sum(axis=1)).reshape(x.shape)
@@ -176,7 +175,6 @@ def pairwise_second_spec(
 def pairwise_loss_gradient_gradient(
     op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array, *lengths: Array
 ) -> tuple[Array, Array]:
-    """Gradients of PairWiseLossGradient."""
     difference, weights, sessions = ordered_pairs(x, labels, *lengths)
     g = g_dx.reshape(-1)
     apart, slope = weights * (g - g.reshape((-1, 1))), logistic(difference)

@@ -157,7 +157,6 @@ def lstm_unit_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     rule=lstm_unit_gradient_rule,
 )
 def lstm_unit_gradient_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Array) -> tuple[Array, ...]:
-    """Gradients of LSTMUnitGradient."""
     *time, _, cell, dh, dc, g_dh, g_dc, g_dgates = rest
     i, f, o, g = lstm_gates(op, gates)
     di, df, do = i * (1 - i), f * (1 - f), o * (1 - o)
@@ -245,7 +244,6 @@ def gru_second_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: ArraySp
     infer=gru_second_spec,
 )
 def gru_unit_gradient_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tuple[Array, Array, Array]:
-    """Gradients of GRUUnitGradient."""
     *time, _, dh, g_dh, g_dgates = rest
     _, u, o = np.split(gates, 3, axis=-1)
     _, g_du, g_do = np.split(g_dgates, 3, axis=-1)

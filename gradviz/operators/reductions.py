@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, gradient_of, op_gradient
+from .gradients import Steps, by, gradient_of, op_gradient
 from .inference import canonical_axis, misfit, need_floats, need_shape, result_dtype, slot
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, each_of, operator, register_gradient
 from .shaping import with_zeros
@@ -97,7 +97,9 @@ def reduce_sum(op: Operator, x: Array) -> Array:
     return x.sum(axis=reduced_axes(op, x.shape), dtype=x.dtype, keepdims=along(op))
 
 
-@gradient_of("ReduceSum", "dy, x, y -> dx", derivative="∂dy = Σ ∂dx", infer=gradient_spec(0))
+@gradient_of(
+    "ReduceSum", "dy, x, y -> dx", derivative="∂dy = Σ ∂dx", infer=gradient_spec(0), second=by("", "∂dx -> ∂dy")
+)
 def reduce_sum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceSum: each summand gets that of the sum."""
     return filled(spread(op, dy, x), x)
@@ -110,7 +112,9 @@ def reduce_mean(op: Operator, x: Array) -> Array:
     return total / count(x, total)
 
 
-@gradient_of("ReduceMean", "dy, x, y -> dx", derivative="∂dy = Σ ∂dx / n", infer=gradient_spec(0))
+@gradient_of(
+    "ReduceMean", "dy, x, y -> dx", derivative="∂dy = Σ ∂dx / n", infer=gradient_spec(0), second=by("", "∂dx -> ∂dy")
+)
 def reduce_mean_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceMean: the same for each of the n elements of a mean."""
     return filled(spread(op, dy, x) / count(x, dy), x)
@@ -196,14 +200,6 @@ def reduce_l2(op: Operator, x: Array) -> Array:
 def reduce_l2_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceL2; 0 where the norm is 0."""
     return spread(op, np.where(y == 0, 0, dy / np.where(y == 0, 1, y)), x) * x
-
-
-@register_gradient("ReduceSumGradient")
-@register_gradient("ReduceMeanGradient")
-def spread_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """Spreading a sum or mean is undone by taking one."""
-    do = Steps(op)
-    return do.answer(do(op.type.removesuffix("Gradient"), g_output[0], **op.args))
 
 
 @register_gradient("ReduceMaxGradient")

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..program import Operator
 from .broadcasting import sum_to
-from .gradients import Steps, gradient_of, op_gradient
+from .gradients import Steps, by, gradient_of, op_gradient
 from .inference import canonical_axis, described, misfit, need_floats, need_integers, need_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
@@ -132,18 +132,13 @@ def tile_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     derivative="∂dy = [∂dx, ∂dx, ...]",
     infer=tile_gradient_spec,
     rule=tile_rule,
+    second=by("", "∂dx, tiles, axis -> ∂dy"),
 )
 def tile_gradient(op: Operator, dy: Array, tiles: Array | None = None, axis: Array | None = None) -> Array:
     """Gradient of Tile: each copy gives back its part."""
     counts = tile_counts(op, dy.shape, said(op, "tiles", tiles), said(op, "axis", axis))
     before, count, behind = untiled(dy.shape, *counts)
     return dy.reshape(*before, count, *behind).sum(axis=len(before))
-
-
-@register_gradient("TileGradient")
-def tile_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do = Steps(op)
-    return do.answer(do("Tile", g_output[0], *op.inputs[1:], **op.args))
 
 
 def ranges(op: Operator, shape: tuple[int, ...], bounds: tuple[Array, ...] = ()) -> tuple[slice, ...]:
@@ -209,16 +204,16 @@ def slice_gradient_spec(op: Operator, x: ArraySpec, *rest: ArraySpec) -> ArraySp
     return ArraySpec(x.shape, dy.dtype)
 
 
-@gradient_of("Slice", "x, starts?, ends?, dy -> dx", derivative="∂dy = ∂dx[starts:ends]", infer=slice_gradient_spec)
+@gradient_of(
+    "Slice",
+    "x, starts?, ends?, dy -> dx",
+    derivative="∂dy = ∂dx[starts:ends]",
+    infer=slice_gradient_spec,
+    second=by("", "∂dx, starts, ends -> ∂dy"),
+)
 def slice_gradient(op: Operator, x: Array, *rest: Array) -> Array:
     """Gradient of Slice. Inputs: x, starts and ends where Slice had them as inputs, dy."""
     *bounds, dy = rest
     dx = np.zeros_like(x, dtype=dy.dtype)
     dx[ranges(op, x.shape, tuple(bounds))] = dy
     return dx
-
-
-@register_gradient("SliceGradient")
-def slice_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do, (_, *bounds, _) = Steps(op), op.inputs
-    return do.answer(*[None] * (len(op.inputs) - 1), do("Slice", g_output[0], *bounds, **op.args))

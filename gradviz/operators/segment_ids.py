@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator, RunError
-from .gradients import Steps, gradient_operator, op_gradient
+from .gradients import Steps, by, gradient_operator
 from .indexing import added_rows, check_indices, need_rows
 from .inference import need_floats, need_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
@@ -32,6 +32,7 @@ from .segments import (
     formula="yₛ = max xᵢ over the rows i of segment s, each element for itself",
     derivative="dxᵢ = dy[s(i)] where xᵢ = y[s(i)], in equal shares where several are the greatest; 0 elsewhere",
     infer=lengths_spec,
+    rule=by("LengthsMaxWithMainInputAndForwardOutputGradient", "y, dy, lengths, x -> dx"),
 )
 def lengths_max(op: Operator, x: Array, lengths: Array) -> Array:
     """The greatest of rows that follow each other, 0 for no rows. x: (rows, ...) -> y: (segments, ...)."""
@@ -64,12 +65,6 @@ def lengths_max_gradient(op: Operator, y: Array, dy: Array, lengths: Array, x: A
     return chosen * np.take(dy / winners, segments, axis=0)
 
 
-@register_gradient("LengthsMax")
-def lengths_max_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    reads = [op.outputs[0], g_output[0], *reversed(op.inputs)]
-    return op_gradient(op, reads, type="LengthsMaxWithMainInputAndForwardOutputGradient")
-
-
 @register_gradient("LengthsMaxWithMainInputAndForwardOutputGradient")
 def lengths_max_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """The gradient of ones tells the share of each element."""
@@ -90,15 +85,11 @@ def tile_spec(op: Operator, x: ArraySpec, lengths: ArraySpec) -> None:
     formula="y = row i of x, lengthsᵢ times, for all i",
     derivative="dxᵢ = Σ of the rows of dy that repeat xᵢ",
     infer=tile_spec,
+    rule=by("LengthsSum", "dy, lengths -> dx"),
 )
 def lengths_tile(op: Operator, x: Array, lengths: Array) -> Array:
     """Each row of x as often as `lengths` says. x: (n, ...), lengths: integers (n,) -> y: (sum of lengths, ...)."""
     return np.take(x, segments_of(lengths, int(lengths.sum())), axis=0)
-
-
-@register_gradient("LengthsTile")
-def lengths_tile_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], op.inputs[1]], type="LengthsSum")
 
 
 # By segment ids: x, segment_ids -> y
@@ -190,12 +181,6 @@ def segments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return made, [rows_gradient(op, indices), *[None] * (len(op.inputs) - 1)]
 
 
-def segments_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """The rule of their gradients: what was spread over rows is added up again, in as many segments as dy has."""
-    do, (_, ids) = Steps(op), op.inputs
-    return do.answer(do(op.type.removesuffix("Gradient"), g_output[0], ids, **op.args))
-
-
 ARGS: dict[str, Any] = {"num_segments": -1}
 
 for _order in ("SortedSegment", "UnsortedSegment"):
@@ -222,5 +207,5 @@ for _order in ("SortedSegment", "UnsortedSegment"):
             derivative=_second,
             infer=segments_gradient_spec,
             args=_args,
+            rule=by("", "∂dx, segment_ids -> ∂dy"),
         )(_gradient)
-        register_gradient(f"{_type}Gradient")(segments_gradient_rule)

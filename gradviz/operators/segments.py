@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Gradient, GradientSlice, Operator, RunError
-from .gradients import Steps, gradient_name, gradient_operator
+from .gradients import Steps, by, gradient_name, gradient_operator
 from .indexing import added_rows, check_indices, need_rows
 from .inference import described, misfit, need_floats, need_integers, result_dtype, slot
 from .registry import Array, ArraySpec, Gradients, Rule, RuleAnswer, operator, register_gradient
@@ -167,16 +167,6 @@ def lengths_rule(gradient_type: str) -> Rule:
     return rule
 
 
-def lengths_gradient_rule(type: str) -> Rule:
-    """The rule of the gradient of a sum or mean by lengths: what was spread over rows is added up by `type` again."""
-
-    def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-        do = Steps(op)
-        return do.answer(do(type, g_output[0], op.inputs[1]))
-
-    return rule
-
-
 def rows_name(op: Operator, indices: list[str]) -> str:
     """What the gradient of the rows that were added up is called."""
     return gradient_name(op.inputs[0]) + ("_values" if indices else "")
@@ -195,10 +185,14 @@ for _sparse, _rows in (("", "x"), ("Sparse", "indices")):
     ):
         _type = f"{_sparse}LengthsIndicesInGradient{_reducer}Gradient"
         operator(
-            _type, f"dy, lengths, {_rows} -> dx", formula=_formula, derivative=_second, infer=lengths_gradient_spec
+            _type,
+            f"dy, lengths, {_rows} -> dx",
+            formula=_formula,
+            derivative=_second,
+            infer=lengths_gradient_spec,
+            rule=by(f"Lengths{_reducer}", "∂dx, lengths -> ∂dy"),
         )(_gradient)
         register_gradient(f"{_sparse}Lengths{_reducer}")(lengths_rule(_type))
-        register_gradient(_type)(lengths_gradient_rule(f"Lengths{_reducer}"))
 
 
 # With weights: x, weights, lengths -> y

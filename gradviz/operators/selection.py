@@ -7,10 +7,10 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
-from .gradients import Steps, gradient_of, op_gradient
+from .gradients import by, gradient_of, op_gradient
 from .indexing import check_indices
 from .inference import canonical_axis, described, misfit, need_floats, need_integers
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator
 
 INT64 = np.dtype(np.int64)
 
@@ -91,7 +91,6 @@ def top_k_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     rule=top_k_rule,
 )
 def top_k_gradient(op: Operator, dvalues: Array, indices: Array, x: Array) -> Array:
-    """Gradient of TopK."""
     axis = canonical_axis(op.args.get("axis", -1), x.shape)
     size = x.shape[axis]
     lead = resized(np.moveaxis(x, axis, -1).shape, x.ndim - 1, size)[:-1]
@@ -112,6 +111,7 @@ def top_second_spec(op: Operator, dvalues: ArraySpec, indices: ArraySpec, g_dx: 
     "dvalues, indices, ∂dx -> ∂dvalues",
     derivative="the gradient of ∂dx is that of ∂dvalues at indices, 0 elsewhere",
     infer=top_second_spec,
+    second=by("TopKGradient", "∂∂dvalues, indices, ∂dx -> ∂∂dx"),
 )
 def top_k_gradient_gradient(op: Operator, dvalues: Array, indices: Array, g_dx: Array) -> Array:
     """Gradient of TopKGradient; 0 where there was nothing left to pick."""
@@ -120,12 +120,6 @@ def top_k_gradient_gradient(op: Operator, dvalues: Array, indices: Array, g_dx: 
     missing[axis] = 0, max(indices.shape[axis] - g_dx.shape[axis], 0)
     there = indices[(slice(None),) * axis + (slice(0, g_dx.shape[axis]),)]
     return np.pad(np.take_along_axis(g_dx, there, axis=axis), missing)
-
-
-@register_gradient("TopKGradientGradient")
-def top_k_gradient_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do, (_, indices, g_dx) = Steps(op), op.inputs
-    return do.answer(None, None, do("TopKGradient", g_output[0], indices, g_dx, **op.args))
 
 
 def place_spec(op: Operator, x: ArraySpec) -> ArraySpec:
@@ -248,16 +242,14 @@ def boolean_mask_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 @gradient_of(
-    "BooleanMask", "mask, dy -> dx", derivative="∂dy = ∂dx[mask]", infer=mask_gradient_spec, rule=boolean_mask_rule
+    "BooleanMask",
+    "mask, dy -> dx",
+    derivative="∂dy = ∂dx[mask]",
+    infer=mask_gradient_spec,
+    rule=boolean_mask_rule,
+    second=by("", "∂dx, mask -> ∂dy"),
 )
 def boolean_mask_gradient(op: Operator, mask: Array, dy: Array) -> Array:
-    """Gradient of BooleanMask."""
     dx = np.zeros_like(dy, shape=(*mask.shape, *dy.shape[1:]))
     dx[mask] = dy
     return dx
-
-
-@register_gradient("BooleanMaskGradient")
-def boolean_mask_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do = Steps(op)
-    return do.answer(None, do("BooleanMask", g_output[0], op.inputs[0]))

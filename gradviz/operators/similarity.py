@@ -52,7 +52,6 @@ def dot_product(op: Operator, x: Array, y: Array) -> Array:
     infer=comparison_gradient_spec,
 )
 def dot_product_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
-    """Gradients of DotProduct."""
     dz = along(x, dz)
     return dz * y, dz * x
 
@@ -92,7 +91,6 @@ def inverse_square(x: Array) -> Array:
     infer=distance_gradient_spec,
 )
 def cosine_similarity_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
-    """Gradients of CosineSimilarity."""
     x_length, y_length = length(x), length(y)
     z = inner(x, y) / (x_length * y_length)
     across = along(x, dz / (x_length * y_length))
@@ -155,7 +153,6 @@ def cosine_second_spec(
 def cosine_similarity_gradient_gradient(
     op: Operator, x: Array, y: Array, dz: Array, g_dx: Array, g_dy: Array
 ) -> tuple[Array, Array, Array]:
-    """Gradients of CosineSimilarityGradient."""
     c, by_x, by_y = 1 / (length(x) * length(y)), inverse_square(x), inverse_square(y)
     z, p = c * inner(x, y), c * (inner(g_dx, y) + inner(x, g_dy))
     q, r = inner(g_dx, x) * by_x, inner(g_dy, y) * by_y

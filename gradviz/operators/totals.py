@@ -54,7 +54,6 @@ def sum_sqr_elements(op: Operator, x: Array) -> Array:
     "SumSqrElements", "x, dy -> dx", derivative="∂dy = 2 Σᵢ ∂dxᵢ · xᵢ, ∂xᵢ = 2 dy · ∂dxᵢ", infer=total_gradient_spec
 )
 def sum_sqr_elements_gradient(op: Operator, x: Array, dy: Array) -> Array:
-    """Gradient of SumSqrElements."""
     return x * (dy.reshape(()) * (2 / divisor(op, x)))
 
 
@@ -96,7 +95,6 @@ def lp_norm(op: Operator, x: Array) -> Array:
     infer=total_gradient_spec,
 )
 def lp_norm_gradient(op: Operator, x: Array, dy: Array) -> Array:
-    """Gradient of LpNorm."""
     slope = np.sign(x) if norm_power(op) == 1 else 2 * x
     return slope * (dy.reshape(()) / divisor(op, x))
 
