@@ -52,11 +52,11 @@ def logit_slope(p: Array) -> Array:
     return sum(np.where(q < FLOOR, 0, 1 / np.maximum(q, FLOOR)) for q in (p, 1 - p))
 
 
-def jsd_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    return elementwise(op, *specs[1:]), elementwise(op, *specs)
-
-
-@gradient_of("BernoulliJSDGradient", "dy, x, targets, ∂dx -> ∂dy, ∂x", infer=jsd_second_spec)
+@gradient_of(
+    "BernoulliJSDGradient",
+    "dy, x, targets, ∂dx -> ∂dy, ∂x",
+    infer=lambda op, *specs: (elementwise(op, *specs[1:]), elementwise(op, *specs)),
+)
 def bernoulli_jsd_gradient_gradient(
     op: Operator, dy: Array, x: Array, targets: Array, g_dx: Array
 ) -> tuple[Array, Array]:

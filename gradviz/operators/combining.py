@@ -7,7 +7,17 @@ import numpy as np
 
 from ..program import Operator
 from .gradients import Steps, arriving, gradient_name, gradient_of, gradient_operator, op_gradient
-from .inference import as_matrix, described, elementwise, matrix_shape, misfit, need_floats, result_dtype, same_shape
+from .inference import (
+    as_matrix,
+    by_rows,
+    described,
+    elementwise,
+    matrix_shape,
+    misfit,
+    need_floats,
+    result_dtype,
+    same_shape,
+)
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
 
 SHARED = "where xᵢ = y, shared evenly between those that are; else 0"
@@ -70,12 +80,12 @@ def mean(op: Operator, *xs: Array) -> Array:
     return reduce(add, xs) / len(xs)
 
 
-def mean_gradient_spec(op: Operator, dy: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Inference of MeanGradient: one gradient for each output."""
-    return (elementwise(op, dy),) * len(op.outputs)
-
-
-@gradient_of("Mean", "dy -> dx, dxs...", derivative="∂dy = Σᵢ ∂dxᵢ / n", infer=mean_gradient_spec)
+@gradient_of(
+    "Mean",
+    "dy -> dx, dxs...",
+    derivative="∂dy = Σᵢ ∂dxᵢ / n",
+    infer=lambda op, dy: (elementwise(op, dy),) * len(op.outputs),
+)
 def mean_gradient(op: Operator, dy: Array) -> tuple[Array, ...]:
     """Gradients of Mean, as many as it has outputs."""
     return (dy / len(op.outputs),) * len(op.outputs)
@@ -174,7 +184,7 @@ def one_a_row(op: Operator, x: ArraySpec, w: ArraySpec) -> ArraySpec:
 @operator("RowMul", "x, w -> y", formula="yᵢ = wᵢ · xᵢ", derivative="dxᵢ = wᵢ · dyᵢ, dwᵢ = Σ dyᵢ · xᵢ", infer=one_a_row)
 def row_mul(op: Operator, x: Array, w: Array) -> Array:
     """Every row of x, (n, ...), times its number in w, (n,)."""
-    return x * w.reshape((-1, *[1] * (x.ndim - 1)))
+    return x * by_rows(w, x)
 
 
 @register_gradient("RowMul")

@@ -10,7 +10,7 @@ import numpy as np
 from ..program import Operator
 from .broadcasting import ARGS, pair, y_along
 from .gradients import Steps, gradient_of
-from .inference import described, misfit, result_dtype, same_shape, slot
+from .inference import by_rows, described, misfit, result_dtype, same_shape, slot
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
 
 BOOL = np.dtype(np.bool_)
@@ -71,25 +71,21 @@ def not_(op: Operator, x: Array) -> Array:
     return np.logical_not(x)
 
 
-def asked_of_each(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of questions about one array."""
-    return ArraySpec(x.shape, BOOL)
-
-
-@operator("IsNaN", "x -> y", formula="y = (x is nan)", infer=asked_of_each)
+@operator("IsNaN", "x -> y", formula="y = (x is nan)", infer=lambda op, x: ArraySpec(x.shape, BOOL))
 def is_nan(op: Operator, x: Array) -> Array:
     """Whether each element is nan."""
     return np.isnan(x)
 
 
-def by_rows(condition: Array, ndim: int) -> Array:
-    """One truth value a row, (n,), in the shape in which it broadcasts against an array of `ndim` dimensions."""
-    return condition.reshape((-1, *[1] * (ndim - 1)))
+def is_by_rows(op: Operator) -> bool:
+    """Whether a condition has one truth value for each row, not for each element."""
+    return op.type == "Conditional" or bool(op.args.get("broadcast_on_rows", 0))
 
 
-def check_condition(op: Operator, condition: ArraySpec, x: ArraySpec, rows: bool) -> None:
+def check_condition(op: Operator, condition: ArraySpec, x: ArraySpec) -> None:
     """Raise unless the condition has one truth value for each element of x, or each row."""
     need_truths(op, condition, 0)
+    rows = is_by_rows(op)
     wanted = x.shape[:1] if rows else x.shape
     if condition.shape != wanted or (rows and not x.shape):
         each = "row" if rows else "element"
@@ -98,13 +94,13 @@ def check_condition(op: Operator, condition: ArraySpec, x: ArraySpec, rows: bool
 
 def where_spec(op: Operator, condition: ArraySpec, x: ArraySpec, y: ArraySpec) -> ArraySpec:
     shape = same_shape(op, x, y).shape
-    check_condition(op, condition, x, bool(op.args.get("broadcast_on_rows", 0)))
+    check_condition(op, condition, x)
     return ArraySpec(shape, result_dtype(x, y))
 
 
 def conditions(op: Operator, condition: Array, like: Array) -> Array:
-    """The condition of a Where, for each element or row."""
-    return by_rows(condition, like.ndim) if op.args.get("broadcast_on_rows", 0) else condition
+    """The condition where it broadcasts against `like`."""
+    return by_rows(condition, like) if is_by_rows(op) else condition
 
 
 @operator(
@@ -121,7 +117,7 @@ def where(op: Operator, condition: Array, x: Array, y: Array) -> Array:
 
 
 def where_gradient_spec(op: Operator, condition: ArraySpec, dz: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    check_condition(op, condition, dz, bool(op.args.get("broadcast_on_rows", 0)))
+    check_condition(op, condition, dz)
     return dz, dz
 
 
@@ -140,20 +136,14 @@ def where_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return do.answer(None, do("Where", condition, *do.or_zeros(g_output, [dz, dz]), **op.args))
 
 
-def conditional_spec(op: Operator, condition: ArraySpec, x: ArraySpec, y: ArraySpec) -> ArraySpec:
-    shape = same_shape(op, x, y).shape
-    check_condition(op, condition, x, rows=True)
-    return ArraySpec(shape, result_dtype(x, y))
-
-
 @operator(
     "Conditional",
     "condition, x, y -> z",
     formula="zᵢ = xᵢ where conditionᵢ, else yᵢ",
     derivative="0: no gradient passes here",
-    infer=conditional_spec,
+    infer=where_spec,
     constant=True,
 )
 def conditional(op: Operator, condition: Array, x: Array, y: Array) -> Array:
     """Each row from x or y, a constant for the gradient; Where with `broadcast_on_rows` lets it pass."""
-    return np.where(by_rows(condition, x.ndim), x, y)
+    return np.where(conditions(op, condition, x), x, y)

@@ -6,8 +6,8 @@ Labels, targets and weights are constants for the gradient.
 import numpy as np
 
 from ..program import Operator, RunError
-from .gradients import Steps, gradient_of
-from .inference import described, elementwise, misfit, need_floats, need_shape, result_dtype
+from .gradients import Steps, gradient_of, like_forward
+from .inference import described, elementwise, misfit, need_floats, result_dtype
 from .loss import FLOOR, rows_and_classes, weighed
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .smooth_activations import logistic
@@ -51,18 +51,11 @@ def cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
     return -(labels * np.log(np.maximum(x.reshape(shape), FLOOR))).sum(axis=1)
 
 
-def soft_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec) -> ArraySpec:
-    need_floats(op, (x, labels, dy))
-    y = soft_spec(op, x, labels)
-    need_shape("dy", dy, y.shape)
-    return ArraySpec(x.shape, result_dtype(x, labels, dy))
-
-
 @gradient_of(
     "CrossEntropy",
     "x, labels, dy -> dx",
     derivative="∂dyᵢ = -Σⱼ ∂dxᵢⱼ labelsᵢⱼ / xᵢⱼ, ∂xᵢⱼ = ∂dxᵢⱼ dyᵢ labelsᵢⱼ / xᵢⱼ², of those xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
-    infer=soft_gradient_spec,
+    infer=like_forward(soft_spec, dx="x labels dy"),
 )
 def cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
     """Gradient of CrossEntropy; 0 where the floor, a constant, stood in for the probability."""

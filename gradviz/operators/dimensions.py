@@ -146,16 +146,12 @@ def told_sizes(op: Operator, shape: tuple[int, ...]) -> list[int]:
     return [shape[axis] for axis in axes]
 
 
-def shape_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    return ArraySpec((len(told_sizes(op, x.shape)),), INT64)
-
-
 @operator(
     "Shape",
     "x -> y",
     formula="y = the sizes of x",
     derivative="dx = 0",
-    infer=shape_spec,
+    infer=lambda op, x: ArraySpec((len(told_sizes(op, x.shape)),), INT64),
     args={"axes": ()},
     constant=True,
 )
@@ -164,11 +160,14 @@ def shape_(op: Operator, x: Array) -> Array:
     return np.array(told_sizes(op, x.shape), dtype=np.int64, like=x)
 
 
-def size_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    return ArraySpec((), INT64)
-
-
-@operator("Size", "x -> y", formula="y = how many elements x has", derivative="dx = 0", infer=size_spec, constant=True)
+@operator(
+    "Size",
+    "x -> y",
+    formula="y = how many elements x has",
+    derivative="dx = 0",
+    infer=lambda op, x: ArraySpec((), INT64),
+    constant=True,
+)
 def size(op: Operator, x: Array) -> Array:
     """Number of elements of x, int64 ()."""
     return np.array(x.size, dtype=np.int64, like=x)

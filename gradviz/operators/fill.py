@@ -30,7 +30,9 @@ DTYPES = {
 }
 """Numbers of dtypes in Caffe2's TensorProto."""
 
-FILL_ARGS: dict[str, Any] = {"value": 0.0, "shape": (), "dtype": None, "extra_shape": (), "input_as_shape": 0}
+SHAPE_ARGS: dict[str, Any] = {"shape": (), "dtype": None, "extra_shape": (), "input_as_shape": 0}
+FILL_ARGS: dict[str, Any] = {"value": 0.0, **SHAPE_ARGS}
+RANDOM_ARGS: dict[str, Any] = {**SHAPE_ARGS, **SEED_ARGS}
 
 
 def fill_dtype(op: Operator, like: "np.dtype[Any] | None") -> "np.dtype[Any]":
@@ -75,6 +77,18 @@ def fill_spec(op: Operator, like: ArraySpec | None = None, value: ArraySpec | No
     return None
 
 
+def wanted_shape(op: Operator, like: Array | None) -> tuple[int, ...]:
+    """The shape of a fill."""
+    if like is None:
+        return fill_shape(op, None)
+    return fill_shape(op, tuple(like.tolist()) if op.args.get("input_as_shape", 0) else like.shape)
+
+
+def wanted_dtype(op: Operator, like: Array | None) -> "np.dtype[Any]":
+    """The dtype of a fill."""
+    return fill_dtype(op, None if like is None or op.args.get("input_as_shape", 0) else like.dtype)
+
+
 @operator(
     "ConstantFill",
     "like?, value? -> y",
@@ -92,14 +106,8 @@ def constant_fill(op: Operator, like: Array | None = None, value: Array | None =
     of the floating-point array it is like, else float32. A second input holds the value in place of `value`.
     """
     number = op.args.get("value", 0.0) if value is None else value.reshape(())
-    if like is None:
-        shape, dtype = fill_shape(op, None), fill_dtype(op, None)
-    elif op.args.get("input_as_shape", 0):
-        shape, dtype = fill_shape(op, tuple(like.tolist())), fill_dtype(op, None)
-    else:
-        shape, dtype = fill_shape(op, like.shape), fill_dtype(op, like.dtype)
     # Not full_like, in which CuPy takes the shape () for none given.
-    y = np.empty(shape, dtype, like=like)
+    y = np.empty(wanted_shape(op, like), wanted_dtype(op, like), like=like)
     np.copyto(y, number, casting="unsafe")
     return y
 
@@ -112,21 +120,7 @@ def stop_gradient(op: Operator, x: Array) -> Array:
     return x
 
 
-SHAPE_ARGS: dict[str, Any] = {"shape": (), "dtype": None, "extra_shape": (), "input_as_shape": 0}
-RANDOM_ARGS: dict[str, Any] = {**SHAPE_ARGS, **SEED_ARGS}
 fill = partial(operator, derivative="0: y does not depend on values", constant=True)
-
-
-def wanted_shape(op: Operator, like: Array | None) -> tuple[int, ...]:
-    """The shape of a fill."""
-    if like is None:
-        return fill_shape(op, None)
-    return fill_shape(op, tuple(like.tolist()) if op.args.get("input_as_shape", 0) else like.shape)
-
-
-def wanted_dtype(op: Operator, like: Array | None) -> "np.dtype[Any]":
-    """The dtype of a fill."""
-    return fill_dtype(op, None if like is None or op.args.get("input_as_shape", 0) else like.dtype)
 
 
 def between_spec(

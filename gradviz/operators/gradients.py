@@ -21,8 +21,9 @@ from typing import Any
 import msgspec
 
 from ..program import Gradient, Operator
-from .inference import elementwise
+from .inference import elementwise, need_floats, need_shape, result_dtype
 from .registry import (
+    ArraySpec,
     Gradients,
     Inference,
     Kernel,
@@ -225,6 +226,35 @@ def by(type: str, signature: str) -> Rule:
         return op_gradient(op, [row[place] for place in read], wanted, type or op.type.removesuffix("Gradient"))
 
     return rule
+
+
+def like_forward(forward: Inference, *, integers: str = "", **made: str) -> Inference:
+    """Inference of a gradient operator whose slots are called as those of its forward operator.
+
+    What is called y or dy must have the shape of y, and an output dx gets that of x.
+
+    Args:
+        forward: inference of the forward operator, whose inputs are all there.
+        integers: the slots that need not be floating-point.
+        made: for each output the slots whose dtypes meet in it, as ``dx="dy w"``.
+    """
+
+    def infer(op: Operator, *specs: ArraySpec) -> ArraySpec | tuple[ArraySpec | None, ...]:
+        (inputs, outputs), (slots, _) = _slots(op.type.removesuffix("Gradient")), _slots(op.type)
+        given = dict(zip(slots.filled(len(specs)), specs, strict=True))
+        need_floats(op, specs, [at for at, name in enumerate(given) if name not in integers.split()])
+        found = forward(op, *[given[x] for x in inputs.names if x in given])
+        ys: Any = found if type(found) is tuple else (found,)
+        wanted = {called: y.shape for name, y in zip(outputs.names, ys, strict=True) for called in (name, f"d{name}")}
+        for name, spec in given.items():
+            need_shape(name, spec, wanted.get(name, spec.shape))
+        specs = tuple(
+            ArraySpec(given[dx[1:]].shape, result_dtype(*[given[name] for name in reads.split()]))
+            for dx, reads in made.items()
+        )
+        return specs if len(specs) > 1 else specs[0]
+
+    return infer
 
 
 def rule_by_slots(type: str) -> Rule:

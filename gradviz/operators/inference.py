@@ -120,3 +120,8 @@ def as_matrix(array: Array, axis: int = 1) -> Array:
     if axis == 1 and array.ndim == 2:
         return array
     return array.reshape(matrix_shape(array.shape, axis))
+
+
+def by_rows(values: Array, x: Array) -> Array:
+    """One value for each row of x, (n,), where it broadcasts against x, (n, ...)."""
+    return values.reshape(x.shape[:1] + (1,) * (x.ndim - 1))

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
-from .gradients import Steps, by, gradient_of
+from .gradients import Steps, by, gradient_of, like_forward
 from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
 from .reductions import filled, shared
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, each_of, operator, register_gradient
@@ -111,11 +111,6 @@ def side_gradient_spec(outputs: int) -> Inference:
 )
 def sum_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     """Sum over the first (front) or last (back) `num_reduce_dim` dimensions. lengths: integers, how many count."""
-    return total(op, x, lengths)
-
-
-def total(op: Operator, x: Array, lengths: Array | None) -> Array:
-    """The sum of what counts, in the dtype of x."""
     seen, axis = as_seen(op, x)
     if lengths is not None:
         seen = np.where(counted(lengths, seen, axis), seen, 0)
@@ -125,14 +120,6 @@ def total(op: Operator, x: Array, lengths: Array | None) -> Array:
 def column(op: Operator, of_results: Array) -> Array:
     """One number for each result where it broadcasts against the matrix that was reduced."""
     return of_results.reshape((1, of_results.size) if is_front(op) else (of_results.size, 1))
-
-
-def spread(op: Operator, dy: Array, x: Array, lengths: Array | None) -> Array:
-    """dy for each element of x that counts, 0 for the others."""
-    seen, axis = as_seen(op, x)
-    wide = column(op, dy)
-    kept = filled(wide, seen) if lengths is None else np.where(counted(lengths, seen, axis), wide, 0)
-    return kept.reshape(x.shape)
 
 
 @each_of(
@@ -146,7 +133,10 @@ def spread(op: Operator, dy: Array, x: Array, lengths: Array | None) -> Array:
 )
 def sum_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None = None) -> Array:
     """Gradient of ReduceFrontSum and ReduceBackSum; 0 for what `lengths` leaves out."""
-    return spread(op, dy, x, lengths)
+    seen, axis = as_seen(op, x)
+    wide = column(op, dy)
+    kept = filled(wide, seen) if lengths is None else np.where(counted(lengths, seen, axis), wide, 0)
+    return kept.reshape(x.shape)
 
 
 def sizes(op: Operator, like: Array, x: Array, lengths: Array | None) -> Array | int:
@@ -168,7 +158,7 @@ def sizes(op: Operator, like: Array, x: Array, lengths: Array | None) -> Array |
 )
 def mean_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     """Mean over the first (front) or last (back) `num_reduce_dim` dimensions; 0 for none. lengths: how many count."""
-    y = total(op, x, lengths)
+    y: Array = sum_side(op, x, lengths)
     return y / sizes(op, y, x, lengths)
 
 
@@ -183,7 +173,7 @@ def mean_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
 )
 def mean_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None = None) -> Array:
     """Gradient of ReduceFrontMean and ReduceBackMean; 0 for what `lengths` leaves out."""
-    return spread(op, dy / sizes(op, dy, x, lengths), x, lengths)
+    return sum_side_gradient(op, dy / sizes(op, dy, x, lengths), x, lengths)
 
 
 @each_of(
@@ -234,26 +224,13 @@ def line_axis(op: Operator) -> int:
     return -1 if op.type.startswith("Rowwise") else -2
 
 
-def line_shape(op: Operator, x: ArraySpec) -> tuple[int, ...]:
-    """The shape of the maxima."""
+def line_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     need_floats(op, (x,))
     if len(x.shape) < 2:
         raise misfit(f"x must be a matrix (m, n) or a batch of them (b, m, n), got {described(x)}.")
     if not x.shape[line_axis(op)]:
         raise misfit(f"x of shape {x.shape} has no elements to take the largest of.")
-    return (*x.shape[:-2], x.shape[-3 - line_axis(op)])
-
-
-def line_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    return ArraySpec(line_shape(op, x), x.dtype)
-
-
-def line_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dy: ArraySpec) -> ArraySpec:
-    need_floats(op, (x, y, dy))
-    wanted = line_shape(op, x)
-    for position, given in {1: y, 2: dy}.items():
-        need_shape(slot(op, position), given, wanted)
-    return ArraySpec(x.shape, dy.dtype)
+    return ArraySpec((*x.shape[:-2], x.shape[-3 - line_axis(op)]), x.dtype)
 
 
 @operator(
@@ -280,14 +257,14 @@ def line_max(op: Operator, x: Array) -> Array:
     "x, y, dy -> dx",
     formula="dxᵢⱼ = dyᵢ where xᵢⱼ = yᵢ",
     derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ where xᵢⱼ = yᵢ, equal ones by their share",
-    infer=line_gradient_spec,
+    infer=like_forward(line_spec, dx="dy"),
 )
 @gradient_of(
     "ColwiseMax",
     "x, y, dy -> dx",
     formula="dxᵢⱼ = dyⱼ where xᵢⱼ = yⱼ",
     derivative="∂dyⱼ = Σᵢ ∂dxᵢⱼ where xᵢⱼ = yⱼ, equal ones by their share",
-    infer=line_gradient_spec,
+    infer=like_forward(line_spec, dx="dy"),
 )
 def line_max_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of RowwiseMax and ColwiseMax; equal elements share it equally."""

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..program import Gradient, Operator
 from .broadcasting import product_gradient_rule, sum_to
-from .gradients import Steps, arriving, gradient_name, gradient_of, gradient_operator, op_gradient
-from .inference import as_matrix, canonical_axis, matrix_shape, misfit, need_floats, need_shape, result_dtype, slot
+from .gradients import Steps, arriving, gradient_name, gradient_of, gradient_operator, like_forward, op_gradient
+from .inference import as_matrix, canonical_axis, matrix_shape, misfit, need_floats, result_dtype, slot
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 FC_ARGS = {"axis": 1, "axis_w": 1}
@@ -294,13 +294,6 @@ def as_given(x: Array, is_transposed: int) -> Array:
     return np.swapaxes(x, -1, -2) if is_transposed and x.ndim > 1 else x
 
 
-def batch_gradient_spec(op: Operator, dy: ArraySpec, a: ArraySpec, b: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    need_floats(op, (dy, a, b))
-    wanted = batch_spec(op, a, b).shape
-    need_shape("dy", dy, wanted)
-    return ArraySpec(a.shape, result_dtype(dy, b)), ArraySpec(b.shape, result_dtype(dy, a))
-
-
 def batch_matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Each factor's gradient is a product of the other factor and dy; summed over what `broadcast` stretched."""
     a, b, dy = op.inputs[0], op.inputs[1], g_output[0]
@@ -318,7 +311,7 @@ def batch_matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "dy, a, b -> da, db",
     formula="da = dy·bᵀ, db = aᵀ·dy, summed over the matrices that a or b was stretched to",
     derivative="∂dy = ∂da·b + a·∂db, ∂a = dy·∂dbᵀ, ∂b = ∂daᵀ·dy",
-    infer=batch_gradient_spec,
+    infer=like_forward(batch_spec, da="dy b", db="dy a"),
     rule=batch_matmul_rule,
 )
 def batch_matmul_gradient(op: Operator, dy: Array, a: Array, b: Array) -> tuple[Array, Array]:

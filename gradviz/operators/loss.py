@@ -5,8 +5,18 @@ from math import prod
 import numpy as np
 
 from ..program import Operator, RunError
-from .gradients import Steps, gradient_of
-from .inference import described, matrix_shape, misfit, need_floats, need_integers, need_shape, result_dtype, same_shape
+from .gradients import Steps, gradient_of, like_forward
+from .inference import (
+    by_rows,
+    described,
+    matrix_shape,
+    misfit,
+    need_floats,
+    need_integers,
+    need_shape,
+    result_dtype,
+    same_shape,
+)
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 FLOOR = 1e-20
@@ -86,7 +96,7 @@ def distance_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dd: ArraySp
     infer=distance_gradient_spec,
 )
 def squared_l2_distance_gradient(op: Operator, x: Array, y: Array, ddistance: Array) -> tuple[Array, Array]:
-    dx = (x - y) * ddistance.reshape(x.shape[:1] + (1,) * (x.ndim - 1))
+    dx = (x - y) * by_rows(ddistance, x)
     return dx, -dx
 
 
@@ -143,18 +153,11 @@ def label_cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
     return -np.log(np.maximum(x[each_row(labels), labels], FLOOR))
 
 
-def cross_entropy_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec) -> ArraySpec:
-    need_floats(op, (x, labels, dy), (0, 2))
-    y = cross_entropy_spec(op, x, labels)
-    need_shape("dy", dy, y.shape)
-    return x
-
-
 @gradient_of(
     "LabelCrossEntropy",
     "x, labels, dy -> dx",
     derivative="∂dyᵢ = -∂dxᵢₗ / xᵢₗ, ∂xᵢₗ = ∂dxᵢₗ dyᵢ / xᵢₗ² where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere",
-    infer=cross_entropy_gradient_spec,
+    infer=like_forward(cross_entropy_spec, integers="labels", dx="x"),
 )
 def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
     """Gradient of LabelCrossEntropy; 0 where the floor, a constant, stood in for the probability."""
@@ -169,7 +172,8 @@ def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Arra
 def cross_entropy_second_spec(
     op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, g_dx: ArraySpec
 ) -> tuple[ArraySpec, ArraySpec]:
-    cross_entropy_gradient_spec(op, x, labels, dy)
+    need_floats(op, (x, labels, dy), (0, 2))
+    need_shape("dy", dy, cross_entropy_spec(op, x, labels).shape)
     need_shape("∂dx", g_dx, x.shape, "of x")
     return ArraySpec(x.shape, result_dtype(x, dy, g_dx)), ArraySpec(dy.shape, result_dtype(x, g_dx))
 

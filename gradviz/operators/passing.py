@@ -99,16 +99,12 @@ def cast_dtype(op: Operator, name: str = "to") -> "np.dtype[Any]":
     return np.dtype(dtype)
 
 
-def cast_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    return ArraySpec(x.shape, cast_dtype(op))
-
-
 @operator(
     "Cast",
     "x -> y",
     formula="y = x, in the dtype `to`",
     derivative="dx = dy, in the dtype of x; none where y is not floating-point",
-    infer=cast_spec,
+    infer=lambda op, x: ArraySpec(x.shape, cast_dtype(op)),
     args={"to": None, "from_type": None},
 )
 def cast(op: Operator, x: Array) -> Array:

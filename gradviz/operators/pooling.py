@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .gradients import by, gradient_of
-from .inference import misfit, need_floats, need_shape, result_dtype
+from .gradients import by, gradient_of, like_forward
+from .inference import misfit, need_floats, need_shape
 from .registry import Array, ArraySpec, each_of, operator
 from .windows import (
     DIMENSIONS,
@@ -50,13 +50,6 @@ def pool_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     return ArraySpec(shape_of_images(op, count, windows.places, channels), x.dtype)
 
 
-def pool_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dy: ArraySpec) -> ArraySpec:
-    need_floats(op, (x, y, dy))
-    for what, spec in (("y", y), ("dy", dy)):
-        need_shape(what, spec, pool_spec(op, x).shape)
-    return ArraySpec(x.shape, result_dtype(dy))
-
-
 @each_of(
     DIMENSIONS,
     operator,
@@ -88,7 +81,7 @@ def max_pool(op: Operator, x: Array) -> Array:
     "MaxPool{}",
     "x, y, dy -> dx",
     derivative="∂dy = Σ ∂dx under each window where x = y, by their share",
-    infer=pool_gradient_spec,
+    infer=like_forward(pool_spec, dx="dy"),
 )
 def max_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of MaxPool. Elements that tie share dy evenly, so that all under a window together get dy."""
@@ -153,7 +146,7 @@ def counts(op: Operator, images: Array, windows: Windows) -> Array | int:
     "AveragePool{}",
     "x, y, dy -> dx",
     derivative="∂dy = Σ ∂dx / n over the n places under each window",
-    infer=pool_gradient_spec,
+    infer=like_forward(pool_spec, dx="dy"),
     second=by("", "∂dx -> ∂dy"),
 )
 def average_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
@@ -167,7 +160,8 @@ def average_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
 
 
 def max_pool_second_spec(op: Operator, x: ArraySpec, y: ArraySpec, g_dx: ArraySpec) -> ArraySpec:
-    pool_gradient_spec(op, x, y, y)
+    need_floats(op, (x, y))
+    need_shape("y", y, pool_spec(op, x).shape)
     need_shape("∂dx", g_dx, x.shape, "of x")
     return ArraySpec(y.shape, g_dx.dtype)
 

@@ -15,7 +15,7 @@ from .gradients import (
     pointwise,
     shape_source,
 )
-from .inference import described, elementwise, misfit, need_floats, result_dtype
+from .inference import by_rows, described, elementwise, misfit, need_floats, result_dtype
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 
@@ -194,4 +194,4 @@ def row_scale(op: Operator, x: ArraySpec, scale: ArraySpec) -> ArraySpec:
 def square_root_divide(op: Operator, x: Array, scale: Array) -> Array:
     """Rows of x divided by the square roots of scale; a row whose scale is 0 stays. x: (n, ...), scale: (n,)."""
     divisors = np.where(scale == 0, 1, np.sqrt(scale)).astype(x.dtype)
-    return x / divisors.reshape((-1, *[1] * (x.ndim - 1)))
+    return x / by_rows(divisors, x)

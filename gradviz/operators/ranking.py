@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, by, gradient_of
+from .gradients import Steps, by, gradient_of, like_forward
 from .indexing import added_rows
 from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
 from .loss import check_labels, each_row
@@ -72,17 +72,12 @@ def margin_ranking_criterion(op: Operator, x1: Array, x2: Array, labels: Array) 
     return np.maximum(op.args.get("margin", 1.0) - labels.astype(x1.dtype) * (x1 - x2), 0)
 
 
-def ranking_gradient_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    spec = ranking_spec(op, *specs)
-    return spec, spec
-
-
 @gradient_of(
     "MarginRankingCriterion",
     "x1, x2, labels, dy -> dx1, dx2",
     formula="dx1 = -labels dy where labels (x1 - x2) < margin, 0 elsewhere; dx2 = -dx1",
     derivative="∂dy = -labels (∂dx1 - ∂dx2) where labels (x1 - x2) < margin, 0 elsewhere",
-    infer=ranking_gradient_spec,
+    infer=lambda op, *specs: (ranking_spec(op, *specs),) * 2,
 )
 def margin_ranking_criterion_gradient(
     op: Operator, x1: Array, x2: Array, labels: Array, dy: Array
@@ -141,21 +136,12 @@ def pairwise_loss(op: Operator, x: Array, labels: Array, *lengths: Array) -> Arr
     return added_rows(sessions, terms, lengths[0].shape[0] if lengths else min(x.shape[0], 1))
 
 
-def pairwise_gradient_spec(
-    op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, *lengths: ArraySpec
-) -> ArraySpec:
-    need_floats(op, (x, labels, dy))
-    y = pairwise_spec(op, x, labels, *lengths)
-    need_shape("dy", dy, y.shape)
-    return ArraySpec(x.shape, result_dtype(x, dy))
-
-
 @gradient_of(
     "PairWiseLoss",
     "x, labels, dy, lengths? -> dx",
     derivative="∂dy = Σᵢⱼ (∂dxⱼ - ∂dxᵢ) σ(xⱼ - xᵢ) / n, ∂xᵢ = -Σⱼ hᵢⱼ, ∂xⱼ = Σᵢ hᵢⱼ, "
     "hᵢⱼ = dy (∂dxⱼ - ∂dxᵢ) σ'(xⱼ - xᵢ) / n, over the n pairs with labelsᵢ > labelsⱼ",
-    infer=pairwise_gradient_spec,
+    infer=like_forward(pairwise_spec, integers="lengths", dx="x dy"),
 )
 def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *lengths: Array) -> Array:
     difference, weights, sessions = ordered_pairs(x, labels, *lengths)
@@ -166,9 +152,10 @@ def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *le
 def pairwise_second_spec(
     op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, g_dx: ArraySpec, *lengths: ArraySpec
 ) -> tuple[ArraySpec, ArraySpec]:
-    dx = pairwise_gradient_spec(op, x, labels, dy, *lengths)
+    need_floats(op, (x, labels, dy))
+    need_shape("dy", dy, pairwise_spec(op, x, labels, *lengths).shape)
     need_shape("∂dx", g_dx, x.shape, "of x")
-    return ArraySpec(x.shape, result_dtype(dx, g_dx)), ArraySpec(dy.shape, result_dtype(x, g_dx))
+    return ArraySpec(x.shape, result_dtype(x, dy, g_dx)), ArraySpec(dy.shape, result_dtype(x, g_dx))
 
 
 @gradient_of("PairWiseLossGradient", "x, labels, dy, ∂dx, lengths? -> ∂x, ∂dy", infer=pairwise_second_spec)

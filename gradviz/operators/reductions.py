@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, by, gradient_of, op_gradient
-from .inference import canonical_axis, misfit, need_floats, need_shape, result_dtype, slot
-from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, each_of, operator, register_gradient
+from .gradients import Steps, by, gradient_of, like_forward, op_gradient
+from .inference import canonical_axis, misfit, need_floats
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
 from .shaping import with_zeros
 
 ARGS: dict[str, Any] = {"axes": (), "keepdims": 1}
@@ -65,20 +65,6 @@ def extremum_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     return sum_spec(op, x)
 
 
-def gradient_spec(*reads: int) -> Inference:
-    """Inference of the gradient of a reduction, computed from the inputs at `reads`; dy, x and y come in."""
-
-    def infer(op: Operator, dy: ArraySpec, x: ArraySpec, y: ArraySpec) -> ArraySpec:
-        specs = (dy, x, y)
-        need_floats(op, specs)
-        wanted = reduced_shape(op, x.shape)
-        for position in (0, 2):
-            need_shape(slot(op, position), specs[position], wanted)
-        return ArraySpec(x.shape, result_dtype(*(specs[position] for position in reads)))
-
-    return infer
-
-
 def spread(op: Operator, reduced: Array, x: Array) -> Array:
     """`reduced` where it broadcasts against x."""
     return reduced if reduced.ndim == x.ndim else reduced.reshape(column_shape(op, x.shape))
@@ -98,7 +84,11 @@ def reduce_sum(op: Operator, x: Array) -> Array:
 
 
 @gradient_of(
-    "ReduceSum", "dy, x, y -> dx", derivative="∂dy = Σ ∂dx", infer=gradient_spec(0), second=by("", "∂dx -> ∂dy")
+    "ReduceSum",
+    "dy, x, y -> dx",
+    derivative="∂dy = Σ ∂dx",
+    infer=like_forward(sum_spec, dx="dy"),
+    second=by("", "∂dx -> ∂dy"),
 )
 def reduce_sum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceSum: each summand gets that of the sum."""
@@ -113,7 +103,11 @@ def reduce_mean(op: Operator, x: Array) -> Array:
 
 
 @gradient_of(
-    "ReduceMean", "dy, x, y -> dx", derivative="∂dy = Σ ∂dx / n", infer=gradient_spec(0), second=by("", "∂dx -> ∂dy")
+    "ReduceMean",
+    "dy, x, y -> dx",
+    derivative="∂dy = Σ ∂dx / n",
+    infer=like_forward(sum_spec, dx="dy"),
+    second=by("", "∂dx -> ∂dy"),
 )
 def reduce_mean_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceMean: the same for each of the n elements of a mean."""
@@ -164,7 +158,7 @@ def shared(dy: Array, x: Array, y: Array, axes: tuple[int, ...], among: Array | 
     "dy, x, y -> dx",
     formula="dx = dy where x = y",
     derivative="∂dy = Σ ∂dx where x = y, equal ones by their share",
-    infer=gradient_spec(0),
+    infer=like_forward(sum_spec, dx="dy"),
 )
 def reduce_extremum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceMax and ReduceMin; equal elements share it equally."""
@@ -177,7 +171,7 @@ def reduce_l1(op: Operator, x: Array) -> Array:
     return np.abs(x).sum(axis=reduced_axes(op, x.shape), keepdims=along(op))
 
 
-@gradient_of("ReduceL1", "dy, x, y -> dx", derivative="∂dy = Σ ∂dx · sign x", infer=gradient_spec(0, 1))
+@gradient_of("ReduceL1", "dy, x, y -> dx", derivative="∂dy = Σ ∂dx · sign x", infer=like_forward(sum_spec, dx="dy x"))
 def reduce_l1_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceL1; 0 where x is 0."""
     return spread(op, dy, x) * np.sign(x)
@@ -195,7 +189,7 @@ def reduce_l2(op: Operator, x: Array) -> Array:
     "ReduceL2",
     "dy, x, y -> dx",
     derivative="∂dy = Σ ∂dx · x / y, ∂x = dy · ∂dx / y, ∂y = -Σ ∂x · x / y, 0 where y = 0",
-    infer=gradient_spec(0, 1, 2),
+    infer=like_forward(sum_spec, dx="dy x y"),
 )
 def reduce_l2_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceL2; 0 where the norm is 0."""
@@ -228,17 +222,12 @@ def reduce_l2_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return do.answer(g_dy, g_x, g_y)
 
 
-def moments_spec(op: Operator, x: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    spec = float_spec(op, x)
-    return spec, spec
-
-
 @operator(
     "Moments",
     "x -> mean, variance",
     formula="mean = Σ x / n, variance = Σ (x - mean)² / n",
     derivative="dx = (dmean + 2 dvariance (x - mean)) / n",
-    infer=moments_spec,
+    infer=lambda op, x: (float_spec(op, x),) * 2,
     args=ARGS,
 )
 def moments(op: Operator, x: Array) -> tuple[Array, Array]:
@@ -249,15 +238,6 @@ def moments(op: Operator, x: Array) -> tuple[Array, Array]:
     off = x - mean
     variance = (off * off).sum(axis=axes, keepdims=along(op)) / count(x, total)
     return mean.reshape(variance.shape), variance
-
-
-def moments_gradient_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
-    need_floats(op, specs)
-    x = specs[2]
-    wanted = reduced_shape(op, x.shape)
-    for position in (0, 1, 3):
-        need_shape(slot(op, position), specs[position], wanted)
-    return ArraySpec(x.shape, result_dtype(*specs))
 
 
 def moments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
@@ -271,7 +251,7 @@ def moments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "Moments",
     "dmean, dvariance, x, mean -> dx",
     derivative="∂dmean = Σ ∂dx / n, ∂dvariance = 2 Σ ∂dx (x - mean) / n, ∂x = 2 dvariance · ∂dx / n, ∂mean = -Σ ∂x",
-    infer=moments_gradient_spec,
+    infer=like_forward(lambda op, x: (sum_spec(op, x),) * 2, dx="dmean dvariance x mean"),
     rule=moments_rule,
 )
 def moments_gradient(op: Operator, dmean: Array, dvariance: Array, x: Array, mean: Array) -> Array:
@@ -320,7 +300,7 @@ def reduce_log_sum_exp(op: Operator, x: Array) -> Array:
     "ReduceLogSumExp",
     "dy, x, y -> dx",
     derivative="∂dy = Σ ∂dx exp(x - y), ∂x = ∂dx · dx, ∂y = -Σ ∂dx · dx",
-    infer=gradient_spec(0, 1, 2),
+    infer=like_forward(sum_spec, dx="dy x y"),
 )
 def reduce_log_sum_exp_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceLogSumExp: each element gets its share of the sum."""

@@ -60,11 +60,9 @@ class ScopeStack:
         return f"<ScopeStack of {len(self)}>"
 
 
-def no_scope_spec(op: Operator) -> ArraySpec:
-    return SCOPE
-
-
-@operator("CreateScope", "-> scope", formula="scope = an empty stack of workspaces", infer=no_scope_spec, constant=True)
+@operator(
+    "CreateScope", "-> scope", formula="scope = an empty stack of workspaces", infer=lambda op: SCOPE, constant=True
+)
 def create_scope(op: Operator) -> ScopeStack:
     """A stack for the workspaces of Do."""
     return ScopeStack()

@@ -7,7 +7,7 @@ import numpy as np
 from ..program import Operator, RunError
 from .gradients import Steps, by, gradient_operator
 from .indexing import added_rows, check_indices, need_rows
-from .inference import need_floats, need_shape
+from .inference import by_rows, need_floats, need_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .segments import (
     MEAN_DERIVATIVE,
@@ -40,7 +40,7 @@ def lengths_max(op: Operator, x: Array, lengths: Array) -> Array:
     shape = (lengths.shape[0], *x.shape[1:])
     greatest = np.full_like(x, -np.inf, shape=shape)
     np.maximum.at(greatest, segments, x)
-    return np.where((lengths == 0).reshape((-1,) + (1,) * (x.ndim - 1)), np.zeros_like(greatest), greatest)
+    return np.where(by_rows(lengths == 0, greatest), np.zeros_like(greatest), greatest)
 
 
 def lengths_max_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, lengths: ArraySpec, x: ArraySpec) -> ArraySpec:

@@ -17,7 +17,7 @@ import numpy as np
 from ..program import Gradient, GradientSlice, Operator, RunError
 from .gradients import Steps, by, gradient_name, gradient_operator
 from .indexing import added_rows, check_indices, need_rows
-from .inference import described, misfit, need_floats, need_integers, result_dtype, slot
+from .inference import by_rows, described, misfit, need_floats, need_integers, result_dtype, slot
 from .registry import Array, ArraySpec, Gradients, Rule, RuleAnswer, operator, register_gradient
 
 WEIGHTED: dict[str, Any] = {"grad_on_weights": 0}
@@ -48,19 +48,9 @@ def segments_of(lengths: Array, rows: int) -> Array:
     return np.repeat(np.arange(len(counts), like=lengths), counts or 0)
 
 
-def over_rows(column: Array, x: Array) -> Array:
-    """`column`, (n,), in the dtype of x and a shape that stretches along the rows of x, (n, ...)."""
-    return stretched(column, x).astype(x.dtype)
-
-
-def stretched(column: Array, x: Array) -> Array:
-    """`column`, (n,), in a shape that stretches along the rows of x, (n, ...)."""
-    return column.reshape(column.shape + (1,) * (x.ndim - 1))
-
-
 def averaged(total: Array, counts: Array) -> Array:
     """Rows of `total` divided by `counts`; a count of 0 divides by 1."""
-    return total / over_rows(np.maximum(counts, 1), total)
+    return total / by_rows(np.maximum(counts, 1), total).astype(total.dtype)
 
 
 def counted(ids: Array, segments: int) -> Array:
@@ -85,19 +75,12 @@ def need_weights(op: Operator, weights: ArraySpec, position: int, rows: int) -> 
 # By lengths: x, lengths -> y
 
 
-def lengths_spec(op: Operator, x: ArraySpec, lengths: ArraySpec) -> ArraySpec:
+def lengths_spec(op: Operator, x: ArraySpec, *lists: ArraySpec) -> ArraySpec:
     need_floats(op, (x,))
     need_rows(op, 0, x)
-    need_list(op, lengths, 1)
-    return ArraySpec((lengths.shape[0], *x.shape[1:]), x.dtype)
-
-
-def sparse_lengths_spec(op: Operator, x: ArraySpec, indices: ArraySpec, lengths: ArraySpec) -> ArraySpec:
-    need_floats(op, (x,))
-    need_rows(op, 0, x)
-    need_list(op, indices, 1)
-    need_list(op, lengths, 2)
-    return ArraySpec((lengths.shape[0], *x.shape[1:]), x.dtype)
+    for position, spec in enumerate(lists, 1):
+        need_list(op, spec, position)
+    return ArraySpec((lists[-1].shape[0], *x.shape[1:]), x.dtype)
 
 
 @operator("LengthsSum", "x, lengths -> y", formula=SUM_FORMULA, derivative=SUM_DERIVATIVE, infer=lengths_spec)
@@ -117,7 +100,7 @@ def lengths_mean(op: Operator, x: Array, lengths: Array) -> Array:
     "x, indices, lengths -> y",
     formula="yₛ = Σ x[indicesᵢ] over the i of segment s",
     derivative="row indicesᵢ of dx gets dy[s(i)]; repeated rows add",
-    infer=sparse_lengths_spec,
+    infer=lengths_spec,
 )
 def sparse_lengths_sum(op: Operator, x: Array, indices: Array, lengths: Array) -> Array:
     """LengthsSum of rows of a table. x: (rows, ...), indices: integers (n,), lengths sum to n -> y: (segments, ...)."""
@@ -130,7 +113,7 @@ def sparse_lengths_sum(op: Operator, x: Array, indices: Array, lengths: Array) -
     "x, indices, lengths -> y",
     formula="yₛ = Σ x[indicesᵢ] / nₛ over the nₛ i of segment s",
     derivative="row indicesᵢ of dx gets dy[s(i)] / n[s(i)]; repeated rows add",
-    infer=sparse_lengths_spec,
+    infer=lengths_spec,
 )
 def sparse_lengths_mean(op: Operator, x: Array, indices: Array, lengths: Array) -> Array:
     """LengthsMean of rows of a table. Shapes as in SparseLengthsSum."""
@@ -220,7 +203,7 @@ def lengths_weighted_sum(op: Operator, x: Array, weights: Array, lengths: Array)
 
     Weights are constants for the gradient unless grad_on_weights=1.
     """
-    return lengths_sum(op, x * stretched(weights, x), lengths)
+    return lengths_sum(op, x * by_rows(weights, x), lengths)
 
 
 @operator(
@@ -248,7 +231,7 @@ def weighted_gradient_spec(
 def lengths_weighted_sum_gradient(op: Operator, weights: Array, dy: Array, lengths: Array, *_: Array) -> Array:
     """Gradient of a weighted sum by lengths: each row gets that of its segment times its weight."""
     rows = lengths_sum_gradient(op, dy, lengths, weights)
-    return rows * stretched(weights, rows)
+    return rows * by_rows(weights, rows)
 
 
 def weights_gradient_spec(
@@ -270,7 +253,7 @@ def lengths_weighted_sum_gradients(
         x = np.take(x, chosen, axis=0)
     dys = lengths_sum_gradient(op, dy, lengths, weights)
     products = (x * dys).reshape((*weights.shape, prod(x.shape[1:])))
-    return dys * stretched(weights, dys), products.sum(axis=1)
+    return dys * by_rows(weights, dys), products.sum(axis=1)
 
 
 def weighted_rule(plain: str, with_weights: str) -> Rule:

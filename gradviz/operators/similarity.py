@@ -4,7 +4,7 @@ import numpy as np
 
 from ..program import Operator
 from .gradients import Steps, gradient_of
-from .inference import result_dtype
+from .inference import by_rows, result_dtype
 from .loss import distance_gradient_spec, distance_spec, row_count
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
@@ -21,11 +21,6 @@ def rows(x: Array) -> Array:
 def inner(x: Array, y: Array) -> Array:
     """Inner product of each row of x with that of y, (n,)."""
     return (rows(x) * rows(y)).sum(axis=1)
-
-
-def along(x: Array, row_values: Array) -> Array:
-    """One number for each row where it broadcasts against x."""
-    return row_values.reshape(x.shape[:1] + (1,) * (x.ndim - 1))
 
 
 def comparison_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dz: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
@@ -52,7 +47,7 @@ def dot_product(op: Operator, x: Array, y: Array) -> Array:
     infer=comparison_gradient_spec,
 )
 def dot_product_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
-    dz = along(x, dz)
+    dz = by_rows(dz, x)
     return dz * y, dz * x
 
 
@@ -93,9 +88,9 @@ def inverse_square(x: Array) -> Array:
 def cosine_similarity_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
     x_length, y_length = length(x), length(y)
     z = inner(x, y) / (x_length * y_length)
-    across = along(x, dz / (x_length * y_length))
-    dx = across * y - along(x, dz * z * inverse_square(x)) * x
-    dy = across * x - along(x, dz * z * inverse_square(y)) * y
+    across = by_rows(dz / (x_length * y_length), x)
+    dx = across * y - by_rows(dz * z * inverse_square(x), x) * x
+    dy = across * x - by_rows(dz * z * inverse_square(y), x) * y
     return dx, dy
 
 
@@ -119,7 +114,7 @@ def l1_distance(op: Operator, x: Array, y: Array) -> Array:
 )
 def l1_distance_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
     """Gradients of L1Distance; 0 where x and y are equal."""
-    dx = np.sign(x - y) * along(x, dz)
+    dx = np.sign(x - y) * by_rows(dz, x)
     return dx, -dx
 
 
@@ -160,6 +155,6 @@ def cosine_similarity_gradient_gradient(
     def side(a: Array, b: Array, g_da: Array, g_db: Array, by_square: Array, share: Array) -> Array:
         of_a = (2 * z * share + z * (q + r) - p) * by_square
         terms = (c, g_db), (of_a, a), (-c * (q + r), b), (-z * by_square, g_da)
-        return sum(along(a, dz * factor) * array for factor, array in terms)
+        return sum(by_rows(dz * factor, a) * array for factor, array in terms)
 
     return side(x, y, g_dx, g_dy, by_x, q), side(y, x, g_dy, g_dx, by_y, r), p - z * (q + r)

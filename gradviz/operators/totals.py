@@ -6,10 +6,10 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import Steps, gradient_of, op_gradient
+from .gradients import Steps, gradient_of, like_forward, op_gradient
 from .inference import canonical_axis, described, misfit, need_floats, result_dtype
 from .reductions import ARGS as REDUCED
-from .reductions import along, float_spec, gradient_spec, reduced_axes, reduced_shape, spread
+from .reductions import along, float_spec, reduced_axes, reduced_shape, spread, sum_spec
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 ARGS: dict[str, Any] = {"average": 0}
@@ -165,7 +165,7 @@ def others(op: Operator, x: Array) -> tuple[Array, Array, Array, Array]:
     "ReduceProd",
     "dy, x, y -> dx",
     derivative="∂dy = Σᵢ ∂dxᵢ Π xⱼ for j ≠ i, ∂xₖ = dy Σᵢ ∂dxᵢ Π xⱼ for i ≠ k and j ≠ i, k",
-    infer=gradient_spec(0, 1),
+    infer=like_forward(sum_spec, dx="dy x"),
 )
 def reduce_prod_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceProd, also where a factor is 0: then only one that is the only 0 gets any."""
