@@ -136,7 +136,7 @@ def ceil(op: Operator, x: Array) -> Array:
 
 def remainder(op: Operator, x: ArraySpec) -> ArraySpec:
     """Inference of Mod: integers, and a divisor that is not 0."""
-    need_integers(op, x, 0, "x must be integers")
+    need_integers(x, "x must be integers")
     if not op.args.get("divisor", 0):
         raise bad_argument(op, "divisor", "cannot divide", "Give an integer other than 0.")
     return like_first(op, x)

@@ -132,12 +132,6 @@ def filter_shape(op: Operator, x: Sizes, w: Sizes) -> tuple[int, Sizes, int]:
     return filters, kernel, channels
 
 
-def check_bias(bias: ArraySpec, outputs: int) -> None:
-    """Raise unless `bias` has a number for each of the output channels."""
-    if bias.shape != (outputs,):
-        raise misfit(f"b must have the shape ({outputs},), one for each output channel; got {described(bias)}.")
-
-
 def convolution(op: Operator, x: Sizes, w: Sizes) -> Convolution:
     """What Conv with `op`'s arguments does to images of shape `x` with filters of shape `w`."""
     _, image, channels = image_shape(op, x)
@@ -187,12 +181,22 @@ def check_outputs(op: Operator) -> None:
         raise misfit(f"{len(op.outputs)} outputs do not go with no_bias={int(not with_bias)}; they are {wanted}.")
 
 
+def layer_of(op: Operator, x: Sizes, w: Sizes) -> tuple[Convolution, Sizes, int]:
+    """The Conv of Conv or ConvTranspose, of their gradients too; the sizes and the channels of what they make."""
+    if op.type.startswith("ConvTranspose"):
+        layer = transposed(op, x, w)
+        return layer, layer.windows.image, layer.channels
+    layer = convolution(op, x, w)
+    return layer, layer.windows.places, layer.outputs
+
+
 def conv_spec(op: Operator, x: ArraySpec, w: ArraySpec, *bias: ArraySpec) -> ArraySpec:
     need_floats(op, (x, w, *bias))
-    layer = convolution(op, x.shape, w.shape)
+    _, sizes, channels = layer_of(op, x.shape, w.shape)
     for b in bias:
-        check_bias(b, layer.outputs)
-    return ArraySpec(shape_of_images(op, x.shape[0], layer.windows.places, layer.outputs), result_dtype(x, w, *bias))
+        if b.shape != (channels,):
+            raise misfit(f"b must have the shape ({channels},), one for each output channel; got {described(b)}.")
+    return ArraySpec(shape_of_images(op, x.shape[0], sizes, channels), result_dtype(x, w, *bias))
 
 
 @each_of(
@@ -220,18 +224,11 @@ def conv(op: Operator, x: Array, w: Array, b: Array | None = None) -> Array:
 
 
 def conv_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Inference of the gradients of w, b and x that are asked for."""
     need_floats(op, (x, w, dy))
     check_outputs(op)
-    layer = convolution(op, x.shape, w.shape)
-    return gradient_specs(op, x, w, dy, layer.windows.places, layer.outputs)
-
-
-def gradient_specs(
-    op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec, places: Sizes, channels: int
-) -> tuple[ArraySpec, ...]:
-    """Specs of the gradients of w, b and x that are asked for, where y has `channels` channels of `places`."""
-    expected = shape_of_images(op, x.shape[0], places, channels)
-    need_shape("dy", dy, expected, "of y")
+    _, sizes, channels = layer_of(op, x.shape, w.shape)
+    need_shape("dy", dy, shape_of_images(op, x.shape[0], sizes, channels), "of y")
     dw, db = ArraySpec(w.shape, result_dtype(dy, x)), ArraySpec((channels,), dy.dtype)
     dx, (with_bias, with_x) = ArraySpec(x.shape, result_dtype(dy, w)), gradients_asked(op)
     return (dw, *[db] * with_bias, *[dx] * with_x)
@@ -322,20 +319,12 @@ def widened(op: Operator, places: Sizes, kernel: Sizes) -> Sizes:
     return image
 
 
-def transposed_spec(op: Operator, x: ArraySpec, w: ArraySpec, *bias: ArraySpec) -> ArraySpec:
-    need_floats(op, (x, w, *bias))
-    layer = transposed(op, x.shape, w.shape)
-    for b in bias:
-        check_bias(b, layer.channels)
-    return ArraySpec(shape_of_images(op, x.shape[0], layer.windows.image, layer.channels), result_dtype(x, w, *bias))
-
-
 @operator(
     "ConvTranspose",
     "x, w, b? -> y",
     formula="y[n, c, s p + d k] = b[c] + Σ_m,p,k w[m, c, k] x[n, m, p], stride s, dilation d",
     derivative="dw = Σ x[n, m, p] dy[n, c, s p + d k], db = Σ dy, dx = Conv of dy with w",
-    infer=transposed_spec,
+    infer=conv_spec,
     args={**CONV_ARGS, **WIDENING_ARGS},
 )
 def conv_transpose(op: Operator, x: Array, w: Array, b: Array | None = None) -> Array:
@@ -349,18 +338,11 @@ def conv_transpose(op: Operator, x: Array, w: Array, b: Array | None = None) -> 
     return batch_first(op, add_bias(layer.image_gradient(filter_matrices(op, w, layer.groups), batch_last(op, x)), b))
 
 
-def transposed_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> tuple[ArraySpec, ...]:
-    need_floats(op, (x, w, dy))
-    check_outputs(op)
-    layer = transposed(op, x.shape, w.shape)
-    return gradient_specs(op, x, w, dy, layer.windows.image, layer.channels)
-
-
 @gradient_of(
     "ConvTranspose",
     "x, w, dy -> dw, db?, dx?",
     derivative=FILTERS_SECOND,
-    infer=transposed_gradient_spec,
+    infer=conv_gradient_spec,
     args={**CONV_GRADIENT_ARGS, **WIDENING_ARGS},
     rule=filters_rule,
 )

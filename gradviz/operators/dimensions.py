@@ -9,9 +9,9 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
-from .gradients import op_gradient
+from .gradients import by
 from .inference import matrix_shape, misfit
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, operator
 
 INT64 = np.dtype(np.int64)
 DIMS_ARGS: dict[str, Any] = {"dims": ()}
@@ -21,8 +21,9 @@ Shape = tuple[int, ...]
 ShapeOf = Callable[[Operator, Shape], Shape]
 
 
-def in_order(type: str, **about: Any) -> Callable[[ShapeOf], ShapeOf]:
+def in_order(type: str, undone_by: str = "ResizeLike", **about: Any) -> Callable[[ShapeOf], ShapeOf]:
     """Define an operator that puts the elements of x, in their order, into the shape that a function tells."""
+    rule = by(undone_by, "dy, x -> dx" if undone_by == "ResizeLike" else "dy -> dx")
 
     def define(shape_of: ShapeOf) -> ShapeOf:
         def infer(op: Operator, x: ArraySpec) -> ArraySpec:
@@ -31,7 +32,7 @@ def in_order(type: str, **about: Any) -> Callable[[ShapeOf], ShapeOf]:
         def kernel(op: Operator, x: Array) -> Array:
             return x.reshape(shape_of(op, x.shape))
 
-        operator(type, "x -> y", infer=infer, **about)(wraps(shape_of)(kernel))
+        operator(type, "x -> y", infer=infer, rule=rule, **about)(wraps(shape_of)(kernel))
         return shape_of
 
     return define
@@ -65,6 +66,7 @@ def like_second(op: Operator, x: ArraySpec, like: ArraySpec) -> ArraySpec:
     formula="y = x in the shape of like",
     derivative="dx = dy in the shape of x",
     infer=like_second,
+    rule=by("ResizeLike", "dy, x -> dx"),
 )
 def resize_like(op: Operator, x: Array, like: Array) -> Array:
     """The elements of x in the shape of `like`, which has as many; its values are not read."""
@@ -81,7 +83,9 @@ def said_dims(op: Operator, ndim: int) -> list[int]:
     return dims
 
 
-@in_order("ExpandDims", formula="y = x with dimensions of 1", derivative="dx = dy without them", args=DIMS_ARGS)
+@in_order(
+    "ExpandDims", "Squeeze", formula="y = x with dimensions of 1", derivative="dx = dy without them", args=DIMS_ARGS
+)
 def expand_dims(op: Operator, shape: Shape) -> Shape:
     """x with a dimension of size 1 at each of `dims`, counted in y."""
     ndim = len(shape) + len(set(op.args.get("dims", ())))
@@ -89,7 +93,9 @@ def expand_dims(op: Operator, shape: Shape) -> Shape:
     return tuple(1 if axis in dims else next(sizes) for axis in range(ndim))
 
 
-@in_order("Squeeze", formula="y = x without dimensions of 1", derivative="dx = dy with them", args=DIMS_ARGS)
+@in_order(
+    "Squeeze", "ExpandDims", formula="y = x without dimensions of 1", derivative="dx = dy with them", args=DIMS_ARGS
+)
 def squeeze(op: Operator, shape: Shape) -> Shape:
     """x without its dimensions `dims`, which are of size 1."""
     dims = said_dims(op, len(shape))
@@ -100,6 +106,7 @@ def squeeze(op: Operator, shape: Shape) -> Shape:
 
 @in_order(
     "PrependDim",
+    "MergeDim",
     formula="y = x, its first dimension cut in two",
     derivative="dx = dy, its first two dimensions as one",
     args={"dim_size": 1},
@@ -120,22 +127,6 @@ def merge_dim(op: Operator, shape: Shape) -> Shape:
     if len(shape) < 2:
         raise misfit(f"x of shape {shape} has no two dimensions to make one of.")
     return (shape[0] * shape[1], *shape[2:])
-
-
-@register_gradient("Flatten")
-@register_gradient("FlattenToVec")
-@register_gradient("MergeDim")
-@register_gradient("ResizeLike")
-def resized_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], op.inputs[0]], type="ResizeLike")
-
-
-@register_gradient("ExpandDims")
-@register_gradient("Squeeze")
-@register_gradient("PrependDim")
-def undone_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    undone_by = {"ExpandDims": "Squeeze", "Squeeze": "ExpandDims", "PrependDim": "MergeDim"}
-    return op_gradient(op, [g_output[0]], type=undone_by[op.type])
 
 
 def told_sizes(op: Operator, shape: tuple[int, ...]) -> list[int]:

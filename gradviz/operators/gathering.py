@@ -35,7 +35,7 @@ def picked_shape(op: Operator, x: tuple[int, ...], indices: tuple[int, ...], axi
 
 def gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
     need_rows(op, 0, x)
-    need_integers(op, indices, 1, "indices must be integers")
+    need_integers(indices, "indices must be integers")
     axis = canonical_axis(op.args.get("axis", 0), x.shape)
     return ArraySpec(picked_shape(op, x.shape, indices.shape, axis), x.dtype)
 
@@ -80,7 +80,7 @@ def gather_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 def batch_gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
-    need_integers(op, indices, 1, "indices must be integers")
+    need_integers(indices, "indices must be integers")
     if len(x.shape) < 2:
         raise misfit(f"x must be (b, n, ...), its shape is {x.shape}.")
     return ArraySpec(picked_shape(op, x.shape, indices.shape, 1), x.dtype)
@@ -98,7 +98,7 @@ def batch_gather(op: Operator, x: Array, indices: Array) -> Array:
 
 
 def gather_gradient_spec(op: Operator, x: ArraySpec, indices: ArraySpec, dy: ArraySpec) -> ArraySpec:
-    need_integers(op, indices, 1, "indices must be integers")
+    need_integers(indices, "indices must be integers")
     need_floats(op, (x, indices, dy), (0, 2))
     wanted = picked_shape(op, x.shape, indices.shape, canonical_axis(op.args.get("axis", 1), x.shape))
     need_shape("dy", dy, wanted)

@@ -62,8 +62,8 @@ def index_of(op: Operator, arrays: tuple[Array, ...]) -> tuple[Any, ...]:
 
 def chosen_spec(op: Operator, x: ArraySpec, *indices: ArraySpec) -> ArraySpec:
     """Inference of GetItem: the index is tried on an array of one number, stretched to the shape of x."""
-    for position, spec in enumerate(indices, 1):
-        need_integers(op, spec, position, "places must be integers")
+    for spec in indices:
+        need_integers(spec, "places must be integers")
     anywhere = tuple([np.zeros(spec.shape, np.int64) for spec in indices])
     index = index_of(op, anywhere)
     try:

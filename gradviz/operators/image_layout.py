@@ -6,9 +6,9 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import by, gradient_of, op_gradient
+from .gradients import by, gradient_of
 from .inference import canonical_axis, misfit
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, operator
 
 BLOCK_ARGS: dict[str, Any] = {
     "block_size": 2,
@@ -17,10 +17,14 @@ BLOCK_ARGS: dict[str, Any] = {
 }
 
 
-def channels_last_shape(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of NCHW2NHWC."""
-    need_image(x)
-    return ArraySpec((x.shape[0], *x.shape[2:], x.shape[1]), x.dtype)
+def moved_axis(op: Operator, x: ArraySpec) -> ArraySpec:
+    """Inference of NCHW2NHWC and NHWC2NCHW."""
+    if len(x.shape) < 2:
+        raise misfit(f"x must have a batch and a channel dimension, its shape is {x.shape}.")
+    count, *sizes = x.shape
+    return ArraySpec(
+        (count, *sizes[1:], sizes[0]) if op.type == "NCHW2NHWC" else (count, sizes[-1], *sizes[:-1]), x.dtype
+    )
 
 
 @operator(
@@ -28,17 +32,12 @@ def channels_last_shape(op: Operator, x: ArraySpec) -> ArraySpec:
     "x -> y",
     formula="y = x with channels last",
     derivative="dx = dy with channels second",
-    infer=channels_last_shape,
+    infer=moved_axis,
+    rule=by("NHWC2NCHW", "dy -> dx"),
 )
 def channels_last(op: Operator, x: Array) -> Array:
     """x: (n, c, ...) -> y: (n, ..., c)."""
     return np.moveaxis(x, 1, -1)
-
-
-def channels_second_shape(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of NHWC2NCHW."""
-    need_image(x)
-    return ArraySpec((x.shape[0], x.shape[-1], *x.shape[1:-1]), x.dtype)
 
 
 @operator(
@@ -46,17 +45,12 @@ def channels_second_shape(op: Operator, x: ArraySpec) -> ArraySpec:
     "x -> y",
     formula="y = x with channels second",
     derivative="dx = dy with channels last",
-    infer=channels_second_shape,
+    infer=moved_axis,
+    rule=by("NCHW2NHWC", "dy -> dx"),
 )
 def channels_second(op: Operator, x: Array) -> Array:
     """x: (n, ..., c) -> y: (n, c, ...)."""
     return np.moveaxis(x, -1, 1)
-
-
-def need_image(x: ArraySpec) -> None:
-    """Raise unless x can have a batch and a channel dimension."""
-    if len(x.shape) < 2:
-        raise misfit(f"x must have a batch and a channel dimension, its shape is {x.shape}.")
 
 
 def shuffle_shape(op: Operator, shape: tuple[int, ...]) -> tuple[int, int, int, int]:
@@ -131,6 +125,7 @@ def blocked_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     derivative="dx = dy, the pixels back in their blocks",
     infer=blocked_spec,
     args=BLOCK_ARGS,
+    rule=by("BatchToSpace", "dy -> dx"),
 )
 def space_to_batch(op: Operator, x: Array) -> Array:
     """Blocks of `block_size` b moved into the batch. x: (n, c, h, w) -> y: (b · b · n, c, h / b, w / b).
@@ -163,6 +158,7 @@ def spaced_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     derivative="dx = dy, each place in a block as an image of its own",
     infer=spaced_spec,
     args=BLOCK_ARGS,
+    rule=by("SpaceToBatch", "dy -> dx"),
 )
 def batch_to_space(op: Operator, x: Array) -> Array:
     """What SpaceToBatch undoes. x: (b · b · n, c, h, w) -> y: (n, c, h · b, w · b), less the margins."""
@@ -171,17 +167,3 @@ def batch_to_space(op: Operator, x: Array) -> Array:
     cells = x.reshape(block, block, count // (block * block), channels, height, width)
     y = np.transpose(cells, (2, 3, 4, 0, 5, 1)).reshape(cells.shape[2], channels, height * block, width * block)
     return y[:, :, high[0] : height * block - high[1], wide[0] : width * block - wide[1]]
-
-
-@register_gradient("NCHW2NHWC")
-@register_gradient("NHWC2NCHW")
-@register_gradient("SpaceToBatch")
-@register_gradient("BatchToSpace")
-def undone_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    undone_by = {
-        "NCHW2NHWC": "NHWC2NCHW",
-        "NHWC2NCHW": "NCHW2NHWC",
-        "SpaceToBatch": "BatchToSpace",
-        "BatchToSpace": "SpaceToBatch",
-    }
-    return op_gradient(op, [g_output[0]], type=undone_by[op.type])

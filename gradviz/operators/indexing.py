@@ -57,7 +57,7 @@ def need_rows(op: Operator, position: int, spec: ArraySpec) -> None:
 
 def to_dense_spec(op: Operator, indices: ArraySpec, values: ArraySpec, like: ArraySpec | None = None) -> Any:
     """Inference of SparseToDense; None where the number of rows is data."""
-    need_integers(op, indices, 0, "indices must be integers")
+    need_integers(indices, "indices must be integers")
     count = len(indices.shape)
     if values.shape[:count] != indices.shape:
         raise misfit(
@@ -110,7 +110,7 @@ def ensure_dense_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 def scatter_spec(op: Operator, x: ArraySpec, indices: ArraySpec, rows: ArraySpec) -> ArraySpec:
     need_rows(op, 0, x)
-    need_integers(op, indices, 1, "indices must be integers (n,)")
+    need_integers(indices, "indices must be integers (n,)")
     wanted = (*indices.shape, *x.shape[1:])
     if len(indices.shape) != 1 or rows.shape != wanted:
         raise misfit(f"indices must be (n,), slices (n, ...) rows of x {x.shape}; got {indices.shape}, {rows.shape}.")
@@ -129,7 +129,7 @@ def scatter_assign(op: Operator, x: Array, indices: Array, slices: Array) -> Arr
 
 
 def unique_spec(op: Operator, x: ArraySpec) -> tuple[ArraySpec | None, ...]:
-    need_integers(op, x, 0, "x must be integers (n,)")
+    need_integers(x, "x must be integers (n,)")
     if len(x.shape) != 1:
         raise misfit(
             f"x must be integers (n,), got {described(x)}.",

@@ -74,8 +74,8 @@ def need_shape(what: str, spec: ArraySpec, shape: tuple[int, ...], of: str = "")
         raise misfit(f"{what} must have the shape {shape}{of and ' '}{of}, got {described(spec)}.")
 
 
-def need_integers(op: Operator, spec: ArraySpec, position: int, what: str) -> None:
-    """Raise unless input `position` is of integers, as `what` demands: ``"labels must be integers (3,)"``."""
+def need_integers(spec: ArraySpec, what: str) -> None:
+    """Raise unless an input is of integers, as `what` demands: ``"labels must be integers (3,)"``."""
     if spec.dtype.kind not in "iu":
         raise misfit(f"{what}, got {described(spec)}.", "Convert them before feeding: array.astype(np.int32).")
 

@@ -11,6 +11,7 @@ from .inference import as_matrix, canonical_axis, matrix_shape, misfit, need_flo
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 FC_ARGS = {"axis": 1, "axis_w": 1}
+SEEN = "x is seen as a matrix at `axis`, w at `axis_w`; y keeps the dimensions of x before `axis`."
 
 
 def layer_sizes(op: Operator, w: ArraySpec) -> tuple[int, int]:
@@ -38,6 +39,22 @@ def fc_spec(op: Operator, x: ArraySpec, w: ArraySpec, b: ArraySpec) -> ArraySpec
     return ArraySpec((*x.shape[:axis], outputs), result_dtype(x, w, b))
 
 
+def layer_weights(op: Operator, w: Array) -> Array:
+    """The weights of a layer as a matrix (features, outputs)."""
+    weights = as_matrix(w, op.args.get("axis_w", 1))
+    return weights if op.type.startswith("FCTransposed") else weights.T
+
+
+@operator(
+    "FCTransposed",
+    "x, w, b -> y",
+    formula="y = x·w + b",
+    derivative="dw = xᵀ·dy, db = Σᵢ dyᵢ, dx = dy·wᵀ",
+    infer=fc_spec,
+    args=FC_ARGS,
+    doc="Fully connected layer, its weights the other way round than FC's. x: (n, k), w: (k, m), b: (m,) -> y: (n, m)."
+    f"\n\n{SEEN}",
+)
 @operator(
     "FC",
     "x, w, b -> y",
@@ -45,15 +62,12 @@ def fc_spec(op: Operator, x: ArraySpec, w: ArraySpec, b: ArraySpec) -> ArraySpec
     derivative="dw = dyᵀ·x, db = Σᵢ dyᵢ, dx = dy·w",
     infer=fc_spec,
     args=FC_ARGS,
+    doc=f"Fully connected layer. x: (n, k), w: (m, k), b: (m,) -> y: (n, m).\n\n{SEEN}",
 )
 def fc(op: Operator, x: Array, w: Array, b: Array) -> Array:
-    """Fully connected layer. x: (n, k), w: (m, k), b: (m,) -> y: (n, m).
-
-    x is seen as a matrix at `axis`, w at `axis_w`; y keeps the dimensions of x before `axis`.
-    """
     axis = op.args.get("axis", 1)
-    y = np.matmul(as_matrix(x, axis), as_matrix(w, op.args.get("axis_w", 1)).T) + b
-    return y if axis == 1 and x.ndim == 2 else y.reshape(*x.shape[:axis], len(b))
+    y = np.matmul(as_matrix(x, axis), layer_weights(op, w)) + b
+    return y if axis == 1 and x.ndim == 2 else y.reshape(*x.shape[: canonical_axis(axis, x.shape)], len(b))
 
 
 def fc_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> tuple[ArraySpec, ...]:
@@ -72,6 +86,13 @@ def fc_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) ->
 
 
 @gradient_of(
+    "FCTransposed",
+    "x, w, dy -> dw, db, dx?",
+    derivative="∂dy = x·∂dw + ∂db + ∂dx·w, ∂x = dy·∂dwᵀ, ∂w = ∂dxᵀ·dy",
+    infer=fc_gradient_spec,
+    doc="Gradients of FCTransposed; dx only where it is an output.",
+)
+@gradient_of(
     "FC",
     "x, w, dy -> dw, db, dx?",
     derivative="∂dy = x·∂dwᵀ + ∂db + ∂dx·wᵀ, ∂x = dy·∂dw, ∂w = dyᵀ·∂dx",
@@ -82,45 +103,11 @@ def fc_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...
 
     Source: Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation (2008).
     """
-    x2, w2 = as_matrix(x, op.args.get("axis", 1)), as_matrix(w, op.args.get("axis_w", 1))
-    dy2 = dy.reshape(x2.shape[0], w2.shape[0])
-    dw, db = np.matmul(dy2.T, x2).reshape(w.shape), dy2.sum(axis=0)
-    if len(op.outputs) == 2:
-        return dw, db
-    return dw, db, np.matmul(dy2, w2).reshape(x.shape)
-
-
-@operator(
-    "FCTransposed",
-    "x, w, b -> y",
-    formula="y = x·w + b",
-    derivative="dw = xᵀ·dy, db = Σᵢ dyᵢ, dx = dy·wᵀ",
-    infer=fc_spec,
-    args=FC_ARGS,
-)
-def fc_transposed(op: Operator, x: Array, w: Array, b: Array) -> Array:
-    """Fully connected layer, its weights the other way round than FC's. x: (n, k), w: (k, m), b: (m,) -> y: (n, m).
-
-    x is seen as a matrix at `axis`, w at `axis_w`; y keeps the dimensions of x before `axis`.
-    """
-    axis = op.args.get("axis", 1)
-    y = np.matmul(as_matrix(x, axis), as_matrix(w, op.args.get("axis_w", 1))) + b
-    return y.reshape(*x.shape[: canonical_axis(axis, x.shape)], len(b))
-
-
-@gradient_of(
-    "FCTransposed",
-    "x, w, dy -> dw, db, dx?",
-    derivative="∂dy = x·∂dw + ∂db + ∂dx·w, ∂x = dy·∂dwᵀ, ∂w = ∂dxᵀ·dy",
-    infer=fc_gradient_spec,
-)
-def fc_transposed_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
-    """Gradients of FCTransposed; dx only where it is an output."""
-    axis = op.args.get("axis", 1)
-    weights = as_matrix(w, op.args.get("axis_w", 1))
-    dy = dy.reshape(matrix_shape(x.shape, axis)[0], weights.shape[1])
-    made = np.matmul(as_matrix(x, axis).T, dy).reshape(w.shape), dy.sum(axis=0)
-    return made if len(op.outputs) == 2 else (*made, np.matmul(dy, weights.T).reshape(x.shape))
+    x2, weights = as_matrix(x, op.args.get("axis", 1)), layer_weights(op, w)
+    dy2 = dy.reshape(x2.shape[0], weights.shape[1])
+    a, b = (x2, dy2) if op.type.startswith("FCTransposed") else (dy2, x2)
+    dw, db = np.matmul(a.T, b).reshape(w.shape), dy2.sum(axis=0)
+    return (dw, db) if len(op.outputs) == 2 else (dw, db, np.matmul(dy2, weights.T).reshape(x.shape))
 
 
 @register_gradient("FCGradient")

@@ -128,7 +128,7 @@ def each_row(labels: Array) -> Array:
 def cross_entropy_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:
     need_floats(op, (x,))
     rows = rows_and_classes(x.shape)[0]
-    need_integers(op, labels, 1, f"labels must be integers ({rows},)")
+    need_integers(labels, f"labels must be integers ({rows},)")
     if labels.shape not in ((rows,), (rows, 1)):
         raise misfit(f"labels must be integers ({rows},), one a row of x; got {described(labels)}.")
     return ArraySpec((rows,), x.dtype)

@@ -14,7 +14,7 @@ from .smooth_activations import logistic
 
 def labelled_spec(op: Operator, scores: tuple[ArraySpec, ...], labels: ArraySpec, *g: ArraySpec) -> ArraySpec:
     """Scores, labels (integers) and gradient of one shape; the spec that they meet in."""
-    need_integers(op, labels, len(scores), f"labels must be integers {scores[0].shape}, 1 or -1")
+    need_integers(labels, f"labels must be integers {scores[0].shape}, 1 or -1")
     for position, spec in enumerate((*scores, labels, *g)):
         if spec.shape != scores[0].shape:
             raise misfit(
@@ -174,7 +174,7 @@ def accuracy_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:
     need_floats(op, (x,))
     if len(x.shape) != 2:
         raise misfit(f"x must be (n, classes), got {described(x)}.")
-    need_integers(op, labels, 1, f"labels must be integers ({x.shape[0]},)")
+    need_integers(labels, f"labels must be integers ({x.shape[0]},)")
     if labels.shape not in ((x.shape[0],), (x.shape[0], 1)):
         raise misfit(f"labels must be integers ({x.shape[0]},), one a row of x; got {described(labels)}.")
     return ArraySpec((), np.dtype(np.float32))

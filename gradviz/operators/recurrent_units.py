@@ -47,9 +47,9 @@ def check_step(op: Operator, state: ArraySpec, gates: ArraySpec, count: int, *ti
             "Give them, or set sequence_lengths=0.",
         )
     names = ("lengths", "timestep")[-len(time) :]
-    for position, (name, spec) in enumerate(zip(names, time, strict=True)):
+    for name, spec in zip(names, time, strict=True):
         size = prod(state.shape[:-1]) if name == "lengths" else 1
-        need_integers(op, spec, position, f"{name} must be integers ({size},)")
+        need_integers(spec, f"{name} must be integers ({size},)")
         if prod(spec.shape) != size:
             raise misfit(f"{name} must be integers ({size},), got {described(spec)}.")
 

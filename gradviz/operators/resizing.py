@@ -14,7 +14,7 @@ TILE_ARGS: dict[str, Any] = {"tiles": 1, "axis": 0}
 
 
 def expand_spec(op: Operator, x: ArraySpec, shape: ArraySpec) -> None:
-    need_integers(op, shape, 1, "the shape must be integers (n,)")
+    need_integers(shape, "the shape must be integers (n,)")
     if len(shape.shape) != 1:
         raise misfit(f"the shape must be a list of integers (n,), got {described(shape)}.")
 
@@ -71,17 +71,17 @@ def tile_counts(op: Operator, shape: tuple[int, ...], tiles: int, axis: int) -> 
 
 def tile_spec(op: Operator, x: ArraySpec, *given: ArraySpec) -> ArraySpec | None:
     """Inference of Tile; None where an input says how often."""
-    for position, spec in enumerate(given):
-        need_one_integer(op, spec, position + 1)
+    for spec in given:
+        need_one_integer(spec)
     if given:
         return None
     tiles, axis = tile_counts(op, x.shape, said(op, "tiles", None), said(op, "axis", None))
     return ArraySpec((*x.shape[:axis], x.shape[axis] * tiles, *x.shape[axis + 1 :]), x.dtype)
 
 
-def need_one_integer(op: Operator, spec: ArraySpec, position: int) -> None:
-    """Raise unless input `position` is one integer."""
-    need_integers(op, spec, position, "tiles and axis must each be one integer")
+def need_one_integer(spec: ArraySpec) -> None:
+    """Raise unless an input is one integer."""
+    need_integers(spec, "tiles and axis must each be one integer")
     if spec.shape not in ((), (1,)):
         raise misfit(f"tiles and axis must each be one integer, got {described(spec)}.")
 
@@ -161,7 +161,7 @@ def ranges(op: Operator, shape: tuple[int, ...], bounds: tuple[Array, ...] = ())
 
 def slice_spec(op: Operator, x: ArraySpec, *bounds: ArraySpec) -> ArraySpec | None:
     """Inference of Slice; None where inputs say what is kept."""
-    need_bounds(op, bounds)
+    need_bounds(bounds)
     return None if bounds else ArraySpec(sliced(op, x.shape), x.dtype)
 
 
@@ -171,12 +171,12 @@ def sliced(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*(part.stop - part.start for part in kept), *shape[len(kept) :])
 
 
-def need_bounds(op: Operator, bounds: tuple[ArraySpec, ...]) -> None:
+def need_bounds(bounds: tuple[ArraySpec, ...]) -> None:
     """Raise unless `bounds` are none, or starts and ends."""
     if len(bounds) not in (0, 2):
         raise misfit("Slice takes both starts and ends as inputs, or neither.")
-    for position, bound in enumerate(bounds):
-        need_integers(op, bound, position + 1, "starts and ends must be integers (n,)")
+    for bound in bounds:
+        need_integers(bound, "starts and ends must be integers (n,)")
 
 
 @operator(
@@ -198,7 +198,7 @@ def slice_(op: Operator, x: Array, *bounds: Array) -> Array:
 def slice_gradient_spec(op: Operator, x: ArraySpec, *rest: ArraySpec) -> ArraySpec:
     *bounds, dy = rest
     need_floats(op, (dy,))
-    need_bounds(op, tuple(bounds))
+    need_bounds(tuple(bounds))
     if not bounds:
         need_shape("dy", dy, sliced(op, x.shape))
     return ArraySpec(x.shape, dy.dtype)

@@ -25,7 +25,7 @@ def top_spec(op: Operator, x: ArraySpec, k: ArraySpec | None = None) -> tuple[Ar
     need_floats(op, (x,))
     axis = canonical_axis(op.args.get("axis", -1), x.shape)
     if k is not None:
-        need_integers(op, k, 1, "k must be one integer")
+        need_integers(k, "k must be one integer")
         if prod(k.shape) != 1:
             raise misfit(f"k must be one integer, got {described(k)}.")
         return (None,) * len(op.outputs)
@@ -152,8 +152,8 @@ def arg_min(op: Operator, x: Array) -> Array:
 
 
 def one_hot_spec(op: Operator, indices: ArraySpec, size: ArraySpec) -> None:
-    for position, spec in enumerate((indices, size)):
-        need_integers(op, spec, position, "indices (n,) and size must be integers")
+    for spec in (indices, size):
+        need_integers(spec, "indices (n,) and size must be integers")
     if len(indices.shape) != 1 or prod(size.shape) != 1:
         raise misfit(f"indices must be (n,) and size one integer, got {described(indices)} and {described(size)}.")
 
@@ -181,7 +181,7 @@ def batch_one_hot_spec(op: Operator, x: ArraySpec, lengths: ArraySpec, values: A
             f"x must be a matrix (n, m), lengths (m,) and values (k,); got {described(x)}, {described(lengths)} "
             f"and {described(values)}."
         )
-    need_integers(op, lengths, 1, f"lengths must be integers {lengths.shape}")
+    need_integers(lengths, f"lengths must be integers {lengths.shape}")
     return ArraySpec((x.shape[0], values.shape[0]), x.dtype)
 
 

@@ -64,7 +64,7 @@ def reshape_spec(op: Operator, x: ArraySpec, shape: ArraySpec | None = None) -> 
     """Inference of Reshape; y is None where its shape is data."""
     old_shape = ArraySpec((len(x.shape),), np.dtype(np.int64))
     if shape is not None:
-        need_integers(op, shape, 1, "the new shape must be integers (n,)")
+        need_integers(shape, "the new shape must be integers (n,)")
         if len(shape.shape) != 1:
             raise misfit(f"the new shape must be a list of integers (n,), got {described(shape)}.")
         return None, old_shape
@@ -225,7 +225,7 @@ def split_spec(op: Operator, x: ArraySpec, sizes: ArraySpec | None = None) -> tu
     """Inference of Split; None for each part where the sizes are data."""
     axis = join_axis(op, x.shape)
     if sizes is not None:
-        need_integers(op, sizes, 1, "the sizes must be integers (n,)")
+        need_integers(sizes, "the sizes must be integers (n,)")
         if sizes.shape != (len(op.outputs),):
             raise misfit(f"the sizes must be integers ({len(op.outputs)},), one a part, got {described(sizes)}.")
         return (None,) * len(op.outputs)

@@ -35,7 +35,7 @@ def loss_spec(
                 "Leave out label_prob where labels are numbers of classes.",
             )
     else:
-        need_integers(op, labels, 1, f"labels must be integers ({rows},)")
+        need_integers(labels, f"labels must be integers ({rows},)")
         if prod(labels.shape) != rows or (len(labels.shape) != axis and labels.shape[axis:] != (1,)):
             raise misfit(f"labels must be integers ({rows},), one a row of x {x.shape}; got {described(labels)}.")
     specs = [x] if weights is None else [x, weights]
