@@ -63,8 +63,8 @@ def check_arguments(op: Operator, defaults: Mapping[str, Any]) -> None:
     """
     for name, value in op.args.items():
         default = defaults.get(name)
-        if default is not None and not _fits(value, default):
-            raise bad_argument(op, name, f"must be {_wanted(default)}", f"Leave it out for its default, {default!r}.")
+        if default is not None and (wanted := _wanted(value, default)):
+            raise bad_argument(op, name, f"must be {wanted}", f"Leave it out for its default, {default!r}.")
 
 
 def bad_argument(op: Operator, name: str, why: str, *ways_out: str) -> RunError:
@@ -72,17 +72,12 @@ def bad_argument(op: Operator, name: str, why: str, *ways_out: str) -> RunError:
     return RunError(f"{name}={op.args.get(name)!r} {why}.", kind="bad_argument", ways_out=ways_out)
 
 
-def _fits(value: object, default: object) -> bool:
+def _wanted(value: object, default: object) -> str:
+    """What an argument with such a default must be; empty where it is that."""
     if isinstance(default, tuple):
-        return isinstance(value, list | tuple) and all(isinstance(item, Integral) for item in value)
-    if isinstance(default, str):
-        return isinstance(value, str)
-    return isinstance(value, Integral if isinstance(default, int) else Real)
-
-
-def _wanted(default: object) -> str:
-    if isinstance(default, tuple):
-        return "a list of integers"
-    if isinstance(default, str):
-        return "text"
-    return "an integer" if isinstance(default, int) else "a number"
+        is_list = isinstance(value, list | tuple) and all(isinstance(item, Integral) for item in value)
+        return "" if is_list else "a list of integers"
+    for kind, taken, wanted in ((str, str, "text"), (int, Integral, "an integer")):
+        if isinstance(default, kind):
+            return "" if isinstance(value, taken) else wanted
+    return "" if isinstance(value, Real) else "a number"

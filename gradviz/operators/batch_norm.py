@@ -18,8 +18,8 @@ import numpy as np
 from ..program import Operator
 from .channel_norm import affine, batch_axes, by_channel, moments, need_channels
 from .gradients import gradient_name, gradient_of, gradient_operator, op_gradient
-from .inference import described, misfit, need_floats, need_shape, result_dtype
-from .normalization import only_through_first, second_formula, through_standardization
+from .inference import described, misfit, need_floats, result_dtype
+from .normalization import affine_gradient_specs, only_through_first, second_formula, through_standardization
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator
 
 BATCH_ARGS: dict[str, Any] = {"is_test": 0, "epsilon": 1e-5, "momentum": 0.9, "order": "NCHW", "num_batches": 1}
@@ -99,9 +99,7 @@ def batch_gradient_spec(
 ) -> tuple[ArraySpec, ...]:
     need_channels(op, x, scale)
     need_floats(op, (x, scale, dy))
-    need_shape("dy", dy, x.shape, "of x")
-    vector = ArraySpec(scale.shape, result_dtype(x, dy, mean, spread))
-    return ArraySpec(x.shape, result_dtype(x, scale, dy, mean, spread)), vector, ArraySpec(scale.shape, dy.dtype)
+    return affine_gradient_specs(x, scale, dy, mean, spread)
 
 
 def spatial_bn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:

@@ -12,7 +12,7 @@ import numpy as np
 from ..program import Operator
 from .gradients import gradient_of, op_gradient
 from .inference import described, elementwise, misfit, need_floats, need_shape, result_dtype, slot
-from .normalization import only_through_first, second_formula, through_standardization
+from .normalization import affine_gradient_specs, only_through_first, second_formula, through_standardization
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator
 
 CHANNEL_SECOND = second_formula("r = inv_std, x̂ = r (x - mean)")
@@ -102,9 +102,7 @@ def instance_gradient_spec(
 ) -> tuple[ArraySpec, ...]:
     need_channels(op, x, scale, bias)
     need_floats(op, (x, scale, bias, dy))
-    need_shape("dy", dy, x.shape, "of x")
-    vector = ArraySpec(scale.shape, result_dtype(x, dy))
-    return ArraySpec(x.shape, result_dtype(x, scale, dy)), vector, ArraySpec(scale.shape, dy.dtype)
+    return affine_gradient_specs(x, scale, dy)
 
 
 def instance_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
@@ -242,9 +240,7 @@ def group_gradient_spec(
     op: Operator, dy: ArraySpec, x: ArraySpec, scale: ArraySpec, bias: ArraySpec, *statistics: ArraySpec
 ) -> tuple[ArraySpec, ...]:
     need_floats(op, (dy, x, scale, bias, *statistics))
-    need_shape("dy", dy, x.shape, "of x")
-    vector = ArraySpec(scale.shape, result_dtype(x, dy))
-    return ArraySpec(x.shape, result_dtype(x, scale, dy)), vector, ArraySpec(scale.shape, dy.dtype)
+    return affine_gradient_specs(x, scale, dy)
 
 
 def group_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:

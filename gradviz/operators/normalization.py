@@ -64,6 +64,15 @@ def only_through_first(op: Operator, g_output: Gradients) -> None:
             )
 
 
+def affine_gradient_specs(
+    x: ArraySpec, scale: ArraySpec, dy: ArraySpec, *statistics: ArraySpec
+) -> tuple[ArraySpec, ...]:
+    """The specs of dx, dscale and dbias, where y = scale x̂ + bias; raises unless dy has the shape of x."""
+    need_shape("dy", dy, x.shape, "of x")
+    vector = ArraySpec(scale.shape, result_dtype(x, dy, *statistics))
+    return ArraySpec(x.shape, result_dtype(x, scale, dy, *statistics)), vector, ArraySpec(scale.shape, dy.dtype)
+
+
 def affine_specs(op: Operator, x: ArraySpec, *affine: ArraySpec, first: int = 1) -> None:
     """Raise unless scale and bias, from input `first` on, have one number for each element of a row of x."""
     columns = matrix_shape(x.shape, op.args.get("axis", 1))[1]
@@ -297,10 +306,9 @@ def rms_norm_gradient_spec(
     op: Operator, dy: ArraySpec, x: ArraySpec, scale: ArraySpec, inv_rms: ArraySpec
 ) -> tuple[ArraySpec, ...]:
     need_floats(op, (dy, x, scale, inv_rms))
-    need_shape("dy", dy, x.shape, "of x")
+    specs = affine_gradient_specs(x, scale, dy, inv_rms)
     affine_specs(op, x, scale, first=2)
-    vector = ArraySpec(scale.shape, result_dtype(dy, x, inv_rms))
-    return ArraySpec(x.shape, result_dtype(dy, x, scale, inv_rms)), vector, ArraySpec(scale.shape, dy.dtype)
+    return specs
 
 
 def rms_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:

@@ -4,15 +4,17 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import Steps, gradient_of, op_gradient
+from .gradients import gradient_of, op_gradient
 from .inference import misfit, need_floats
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+
+MODES = ("constant", "reflect", "edge")
 
 
 def margins(op: Operator, shape: tuple[int, ...], *, is_padded: bool = False) -> list[tuple[int, int]]:
     """The margins before and behind each dimension; `shape` is without them, with `is_padded` with them."""
     pads, mode = list(op.args.get("pads", ())), op.args.get("mode", "constant")
-    if mode not in ("constant", "reflect", "edge"):
+    if mode not in MODES:
         raise bad_argument(op, "mode", "must be constant, reflect or edge")
     if len(pads) != 2 * len(shape) or min(pads, default=0) < 0:
         raise misfit(f"pads {pads} are not, for each dimension of {shape}, one size before it and then one behind.")
@@ -25,11 +27,64 @@ def margins(op: Operator, shape: tuple[int, ...], *, is_padded: bool = False) ->
     return result
 
 
+def image_margins(op: Operator, shape: tuple[int, ...], *, is_padded: bool = False) -> list[tuple[int, int]]:
+    """The same of PadImage, which has margins in height and width, and may cut off there: they are negative then."""
+    if len(shape) != 4:
+        raise misfit(f"an image batch has four dimensions, the shape is {shape}.")
+    said = list(op.args.get("pads", ())) or [
+        op.args.get(name, op.args.get("pad", 0)) for name in ("pad_t", "pad_l", "pad_b", "pad_r")
+    ]
+    mode = op.args.get("mode", "constant")
+    if mode not in MODES:
+        raise bad_argument(op, "mode", "must be constant, reflect or edge")
+    if len(said) != 4:
+        raise misfit(f"pads {said} are not four sizes: top, left, bottom, right.")
+    first = 1 if op.args.get("order", "NCHW") == "NHWC" else 2
+    result = [(0, 0)] * 4
+    result[first : first + 2] = zip(said[:2], said[2:], strict=True)
+    for axis, (before, behind) in enumerate(result):
+        size = shape[axis] - (before + behind if is_padded else 0)
+        margin = max(before, behind)
+        if size < 0 or (margin > 0 and ((mode == "reflect" and margin >= size) or (mode == "edge" and not size))):
+            raise misfit(f"{size} elements along axis {axis} are too few for pads {said} with mode={mode}.")
+        if size + min(before, 0) + min(behind, 0) < 0:
+            raise misfit(f"pads {said} cut off more than the {size} elements along axis {axis}.")
+    return result
+
+
+def widths(op: Operator, shape: tuple[int, ...], *, is_padded: bool = False) -> list[tuple[int, int]]:
+    """The margins of Pad or PadImage, or of their gradients."""
+    return (image_margins if op.type.startswith("PadImage") else margins)(op, shape, is_padded=is_padded)
+
+
+def added_and_cut(margins: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """What padding adds at both ends of each dimension, and then cuts off where it is negative."""
+    added = [(max(before, 0), max(behind, 0)) for before, behind in margins]
+    return added, [(max(-before, 0), max(-behind, 0)) for before, behind in margins]
+
+
 def pad_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    widths = margins(op, x.shape)
-    return ArraySpec(tuple([size + sum(width) for size, width in zip(x.shape, widths, strict=True)]), x.dtype)
+    sizes = [size + sum(width) for size, width in zip(x.shape, widths(op, x.shape), strict=True)]
+    return ArraySpec(tuple(sizes), x.dtype)
 
 
+@operator(
+    "PadImage",
+    "x -> y",
+    formula="y = x with a margin, or without one where pads are negative",
+    derivative="dx = dy inside, plus what the margin repeats, 0 where the image was cut off",
+    infer=pad_spec,
+    args={
+        **dict.fromkeys(("pad", "pad_t", "pad_l", "pad_b", "pad_r"), 0),
+        "pads": (),
+        "mode": "constant",
+        "value": 0.0,
+        "order": "NCHW",
+    },
+    doc="x with margins `pads` (top, left, bottom, right), or `pad`, or `pad_t` and so on. "
+    "x: (n, c, h, w), or by `order`.\n\n"
+    "mode: constant (`value`), reflect (without the edge), or edge (which it repeats). A negative margin cuts off.",
+)
 @operator(
     "Pad",
     "x -> y",
@@ -43,18 +98,19 @@ def pad(op: Operator, x: Array) -> Array:
 
     mode: constant (`value`), reflect (without the edge), or edge (which it repeats).
     """
-    widths, mode = margins(op, x.shape), op.args.get("mode", "constant")
-    if not widths:
+    if not x.ndim:
         return x
-    if mode == "constant":
-        return np.pad(x, widths, mode=mode, constant_values=op.args.get("value", 0.0))
-    return np.pad(x, widths, mode=mode)
+    added, cuts = added_and_cut(widths(op, x.shape))
+    mode = op.args.get("mode", "constant")
+    value = {"constant_values": op.args.get("value", 0.0)} if mode == "constant" else {}
+    y = np.pad(x, added, mode=mode, **value)
+    return y[tuple([slice(before, size - behind) for size, (before, behind) in zip(y.shape, cuts, strict=True)])]
 
 
 def pad_gradient_spec(op: Operator, dy: ArraySpec) -> ArraySpec:
     need_floats(op, (dy,))
-    widths = margins(op, dy.shape, is_padded=True)
-    return ArraySpec(tuple([size - sum(width) for size, width in zip(dy.shape, widths, strict=True)]), dy.dtype)
+    margins = widths(op, dy.shape, is_padded=True)
+    return ArraySpec(tuple([size - sum(width) for size, width in zip(dy.shape, margins, strict=True)]), dy.dtype)
 
 
 def unpadded(dy: Array, before: int, behind: int, mode: str) -> Array:
@@ -71,116 +127,25 @@ def unpadded(dy: Array, before: int, behind: int, mode: str) -> Array:
 
 
 @gradient_of(
+    "PadImage",
+    "dy -> dx",
+    derivative="∂dy = ∂dx with a margin, of zeros where it is constant",
+    infer=pad_gradient_spec,
+)
+@gradient_of(
     "Pad", "dy -> dx", derivative="∂dy = ∂dx with the margin, a constant one of zeros", infer=pad_gradient_spec
 )
 def pad_gradient(op: Operator, dy: Array) -> Array:
-    for axis, (before, behind) in enumerate(margins(op, dy.shape, is_padded=True)):
-        inside = unpadded(np.moveaxis(dy, axis, 0), before, behind, op.args.get("mode", "constant"))
-        dy = np.moveaxis(inside, 0, axis)
+    added, cuts = added_and_cut(widths(op, dy.shape, is_padded=True))
+    dy = np.pad(dy, cuts) if any(map(any, cuts)) else dy
+    for axis, (before, behind) in enumerate(added):
+        if before or behind:
+            inside = unpadded(np.moveaxis(dy, axis, 0), before, behind, op.args.get("mode", "constant"))
+            dy = np.moveaxis(inside, 0, axis)
     return dy
 
 
 @register_gradient("PadGradient")
-def pad_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0]], type="Pad", args={**op.args, "value": 0.0})
-
-
-def pads(op: Operator, x: tuple[int, ...], padded: bool = False) -> list[tuple[int, int, int]]:
-    """Axis, padding before and padding behind, for the height and width of an image batch of shape `x`.
-
-    Args:
-        padded: whether `x` is the shape with the padding.
-    """
-    if len(x) != 4:
-        raise misfit(f"an image batch has four dimensions, the shape is {x}.")
-    said = list(op.args.get("pads", ())) or [
-        op.args.get(name, op.args.get("pad", 0)) for name in ("pad_t", "pad_l", "pad_b", "pad_r")
-    ]
-    mode = op.args.get("mode", "constant")
-    if mode not in ("constant", "reflect", "edge"):
-        raise bad_argument(op, "mode", "must be constant, reflect or edge")
-    if len(said) != 4:
-        raise misfit(f"pads {said} are not four sizes: top, left, bottom, right.")
-    first = 1 if op.args.get("order", "NCHW") == "NHWC" else 2
-    result = [(first + i, said[i], said[i + 2]) for i in range(2)]
-    for axis, before, behind in result:
-        size = x[axis] - (before + behind if padded else 0)
-        margin = max(before, behind)
-        if size < 0 or (margin > 0 and ((mode == "reflect" and margin >= size) or (mode == "edge" and not size))):
-            raise misfit(f"{size} elements along axis {axis} are too few for pads {said} with mode={mode}.")
-        if size + min(before, 0) + min(behind, 0) < 0:
-            raise misfit(f"pads {said} cut off more than the {size} elements along axis {axis}.")
-    return result
-
-
-def margins_and_cuts(before: int, behind: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """What padding adds at both ends, and then cuts off where it is negative."""
-    return (max(before, 0), max(behind, 0)), (max(-before, 0), max(-behind, 0))
-
-
-def cut_off(x: Array, axis: int, cuts: tuple[int, int]) -> Array:
-    """x without `cuts` elements at both ends of `axis`."""
-    return x[(slice(None),) * axis + (slice(cuts[0], x.shape[axis] - cuts[1]),)]
-
-
-def pad_image_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    sizes = list(x.shape)
-    for axis, before, behind in pads(op, x.shape):
-        sizes[axis] += before + behind
-    return ArraySpec(tuple(sizes), x.dtype)
-
-
-@operator(
-    "PadImage",
-    "x -> y",
-    formula="y = x with a margin, or without one where pads are negative",
-    derivative="dx = dy inside, plus what the margin repeats, 0 where the image was cut off",
-    infer=pad_image_spec,
-    args={
-        **dict.fromkeys(("pad", "pad_t", "pad_l", "pad_b", "pad_r"), 0),
-        "pads": (),
-        "mode": "constant",
-        "value": 0.0,
-        "order": "NCHW",
-    },
-)
-def pad_image(op: Operator, x: Array) -> Array:
-    """x with margins `pads` (top, left, bottom, right), or `pad`, or `pad_t` and so on. x: (n, c, h, w), or by `order`.
-
-    mode: constant (`value`), reflect (without the edge), or edge (which it repeats). A negative margin cuts off.
-    """
-    mode = op.args.get("mode", "constant")
-    value = {"constant_values": op.args.get("value", 0.0)} if mode == "constant" else {}
-    for axis, before, behind in pads(op, x.shape):
-        added, cuts = margins_and_cuts(before, behind)
-        x = np.pad(x, [added if i == axis else (0, 0) for i in range(4)], mode=mode, **value)
-        x = cut_off(x, axis, cuts)
-    return x
-
-
-def pad_image_gradient_spec(op: Operator, dy: ArraySpec) -> ArraySpec:
-    need_floats(op, (dy,))
-    sizes = list(dy.shape)
-    for axis, before, behind in pads(op, dy.shape, padded=True):
-        sizes[axis] -= before + behind
-    return ArraySpec(tuple(sizes), dy.dtype)
-
-
-@gradient_of(
-    "PadImage",
-    "dy -> dx",
-    derivative="∂dy = ∂dx with a margin, of zeros where it is constant",
-    infer=pad_image_gradient_spec,
-)
-def pad_image_gradient(op: Operator, dy: Array) -> Array:
-    for axis, before, behind in pads(op, dy.shape, padded=True):
-        added, cuts = margins_and_cuts(before, behind)
-        uncut = np.pad(dy, [cuts if i == axis else (0, 0) for i in range(4)])
-        dy = np.moveaxis(unpadded(np.moveaxis(uncut, axis, 0), *added, op.args.get("mode", "constant")), 0, axis)
-    return dy
-
-
 @register_gradient("PadImageGradient")
-def pad_image_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do = Steps(op)
-    return do.answer(do("PadImage", g_output[0], **(op.args | {"value": 0.0})))
+def pad_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0]], type=op.type.removesuffix("Gradient"), args={**op.args, "value": 0.0})
