@@ -27,13 +27,13 @@ from .registry import (
     Gradients,
     Inference,
     Kernel,
-    OperatorType,
     Rule,
     RuleAnswer,
     Slots,
     lookup,
     operator,
     register_gradient,
+    slots_of,
 )
 
 Bend = Callable[..., str | Mapping[str, str]]
@@ -188,7 +188,8 @@ def gradient_of(
         second: its own rule, where a word tells it: see `by`.
         doc: what it does; left out: the docstring of the kernel, or that it is the gradient of `type`.
     """
-    known = _defined(type)
+    known = lookup(type)
+    assert known is not None
     plain = f"Gradient{'s' if ',' in signature.partition('->')[2] else ''} of {type}."
 
     def define(kernel: Kernel) -> Kernel:
@@ -202,7 +203,7 @@ def gradient_of(
             rule=second,
             doc=doc or ("" if kernel.__doc__ else plain),
         )(kernel)
-        register_gradient(type)(rule or wraps(kernel)(rule_by_slots(type)))
+        register_gradient(type)(rule or wraps(kernel)(rule_byslots_of(type)))
         return kernel
 
     return define
@@ -239,31 +240,33 @@ def like_forward(forward: Inference, *, integers: str = "", **made: str) -> Infe
         made: for each output the slots whose dtypes meet in it, as ``dx="dy w"``.
     """
 
+    free, meeting = integers.split(), {dx: slots.split() for dx, slots in made.items()}
+
     def infer(op: Operator, *specs: ArraySpec) -> ArraySpec | tuple[ArraySpec | None, ...]:
-        (inputs, outputs), (slots, _) = _slots(op.type.removesuffix("Gradient")), _slots(op.type)
+        (inputs, outputs), (slots, _) = slots_of(op.type.removesuffix("Gradient")), slots_of(op.type)
         given = dict(zip(slots.filled(len(specs)), specs, strict=True))
-        need_floats(op, specs, [at for at, name in enumerate(given) if name not in integers.split()])
+        need_floats(op, specs, [at for at, name in enumerate(given) if name not in free])
         found = forward(op, *[given[x] for x in inputs.names if x in given])
         ys: Any = found if type(found) is tuple else (found,)
         wanted = {called: y.shape for name, y in zip(outputs.names, ys, strict=True) for called in (name, f"d{name}")}
         for name, spec in given.items():
             need_shape(name, spec, wanted.get(name, spec.shape))
         specs = tuple(
-            ArraySpec(given[dx[1:]].shape, result_dtype(*[given[name] for name in reads.split()]))
-            for dx, reads in made.items()
+            ArraySpec(given[dx[1:]].shape, result_dtype(*[given[name] for name in names]))
+            for dx, names in meeting.items()
         )
         return specs if len(specs) > 1 else specs[0]
 
     return infer
 
 
-def rule_by_slots(type: str) -> Rule:
+def rule_byslots_of(type: str) -> Rule:
     """The rule of `type` that the slots of `type` and of ``<type>Gradient`` tell.
 
     Of a gradient of several outputs some may not be asked for: zeros stand in for what arrives at them.
     """
-    (inputs, outputs), mark = _slots(type), "∂" if type.endswith("Gradient") else "d"
-    places = _places(*_slots(f"{type}Gradient"), mark)
+    (inputs, outputs), mark = slots_of(type), "∂" if type.endswith("Gradient") else "d"
+    places = _places(*slots_of(f"{type}Gradient"), mark)
 
     def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         read, wanted = places(type, len(op.inputs), len(op.outputs))
@@ -289,7 +292,7 @@ def _places(reads: Slots, makes: Slots, mark: str) -> Callable[[str, int, int], 
     @cache
     def places(type: str, input_count: int, output_count: int) -> tuple[list[int], list[int]]:
         """Which it reads of the inputs, outputs and gradients of outputs in a row; which inputs get a gradient."""
-        inputs, outputs = _slots(type)
+        inputs, outputs = slots_of(type)
         xs, ys = inputs.filled(input_count), outputs.filled(output_count)
         row = [*xs, *ys, *[mark + y for y in ys]]
         return (
@@ -302,7 +305,7 @@ def _places(reads: Slots, makes: Slots, mark: str) -> Callable[[str, int, int], 
 
 def second_derivative(type: str) -> Callable[[Bend], Bend]:
     """Define the rule of ``<type>Gradient`` around the function that tells how the slope changes."""
-    slots = _slots(f"{type}Gradient")[0].names
+    slots = slots_of(f"{type}Gradient")[0].names
 
     def define(bend: Bend) -> Bend:
         @wraps(bend)
@@ -351,17 +354,3 @@ def pointwise(
     )(gradient)
     if bend:
         second_derivative(type)(bend[1])
-
-
-def _defined(type: str) -> OperatorType:
-    known = lookup(type)
-    assert known is not None
-    return known
-
-
-def _slots(type: str) -> tuple[Slots, Slots]:
-    """What the inputs and the outputs of `type` are called."""
-    known = _defined(type)
-    assert known.inputs is not None
-    assert known.outputs is not None
-    return known.inputs, known.outputs

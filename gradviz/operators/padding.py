@@ -58,7 +58,9 @@ def widths(op: Operator, shape: tuple[int, ...], *, is_padded: bool = False) -> 
 
 
 def added_and_cut(margins: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """What padding adds at both ends of each dimension, and then cuts off where it is negative."""
+    """What padding adds at both ends of each dimension, and then cuts off where it is negative; nothing if none is."""
+    if min(map(min, margins), default=0) >= 0:
+        return margins, []
     added = [(max(before, 0), max(behind, 0)) for before, behind in margins]
     return added, [(max(-before, 0), max(-behind, 0)) for before, behind in margins]
 
@@ -104,6 +106,8 @@ def pad(op: Operator, x: Array) -> Array:
     mode = op.args.get("mode", "constant")
     value = {"constant_values": op.args.get("value", 0.0)} if mode == "constant" else {}
     y = np.pad(x, added, mode=mode, **value)
+    if not cuts:
+        return y
     return y[tuple([slice(before, size - behind) for size, (before, behind) in zip(y.shape, cuts, strict=True)])]
 
 
@@ -137,7 +141,7 @@ def unpadded(dy: Array, before: int, behind: int, mode: str) -> Array:
 )
 def pad_gradient(op: Operator, dy: Array) -> Array:
     added, cuts = added_and_cut(widths(op, dy.shape, is_padded=True))
-    dy = np.pad(dy, cuts) if any(map(any, cuts)) else dy
+    dy = np.pad(dy, cuts) if cuts else dy
     for axis, (before, behind) in enumerate(added):
         if before or behind:
             inside = unpadded(np.moveaxis(dy, axis, 0), before, behind, op.args.get("mode", "constant"))

@@ -136,6 +136,7 @@ _AROUND = __file__[: -len("gradviz/operators/registry.py")]
 """The folder that this package lies in, with the slash behind it."""
 
 _TABLE: dict[str, OperatorType] = {}
+_SLOTS: dict[str, tuple[Slots, Slots]] = {}
 _LISTENERS: list[Callable[[], None]] = []
 
 
@@ -169,12 +170,13 @@ def operator(
     def define(kernel: Kernel) -> Kernel:
         if type in _TABLE:
             raise RegistrationError(f"The operator type {type} is defined twice.", kind="defined_twice")
+        _SLOTS[type] = Slots.parse(inputs), Slots.parse(outputs)
         _TABLE[type] = OperatorType(
             type,
             kernel,
             infer=_with_checked_arguments(infer, args),
-            inputs=Slots.parse(inputs),
-            outputs=Slots.parse(outputs),
+            inputs=_SLOTS[type][0],
+            outputs=_SLOTS[type][1],
             args=dict(args or {}),
             formula=formula,
             derivative=derivative,
@@ -284,6 +286,11 @@ def _tell() -> None:
 def lookup(type: str) -> OperatorType | None:
     """What is known of the operator type `type`, or None."""
     return _TABLE.get(type)
+
+
+def slots_of(type: str) -> tuple[Slots, Slots]:
+    """What the inputs and the outputs of `type` are called as gradviz defines it, also behind a user's own kernel."""
+    return _SLOTS[type]
 
 
 def is_constant(op: Operator) -> bool:

@@ -1,8 +1,9 @@
 """What the slots of an operator and of its gradient are called tells the rule."""
 
+import numpy as np
 import pytest
 
-from gradviz.operators import lookup
+from gradviz.operators import lookup, registry
 from gradviz.operators.registry import Gradients, Slots
 from gradviz.program import Operator
 
@@ -54,3 +55,17 @@ def test_zeros_stand_in_for_what_arrives_at_one_of_several_gradients() -> None:
     assert zeros.endswith("ConstantFill(h)")
     assert second.endswith(f"GRUUnitGradientGradient(h, gates, t, y, dy, {zeros.partition(' = ')[0]}, g)")
     assert [g is None for g in g_input] == [False, False, True, True, False]
+
+
+def test_a_kernel_of_ones_own_keeps_the_rule_and_the_inference_of_its_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_TABLE", dict(registry._TABLE))
+    for type in ("Exp", "FC", "ReduceSum"):
+        registry.register_kernel(type)(lambda op, *xs: xs[0])
+    assert answer(Operator("Exp", ["x"], ["y"]), "g") == (["x_grad = Mul(y, g)"], ["x_grad"])
+    made, _ = answer(Operator("FC", ["x", "w", "b"], ["y"]), "g")
+    assert made == ["w_grad, b_grad, x_grad = FCGradient(x, w, g)"]
+    gradient = lookup("ReduceSumGradient")
+    assert gradient is not None
+    assert gradient.infer is not None
+    x, one = registry.ArraySpec((2, 3), np.dtype(np.float32)), registry.ArraySpec((1, 1), np.dtype(np.float32))
+    assert gradient.infer(Operator("ReduceSumGradient", ["g", "x", "y"], ["dx"]), one, x, one) == x
