@@ -1,11 +1,18 @@
-"""Activations: functions applied to each element or row, whose rules read the output where the derivative allows it."""
+"""Activations: rectifiers, clipped and bent ones, sigmoid and tanh, and softmax of rows.
+
+Their gradients read the output where it tells the slope; at a corner it is that of the lower or constant piece.
+"""
+
+from math import inf, prod
+from typing import Any
 
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, gradient_of, pointwise
-from .inference import as_matrix, canonical_axis, elementwise
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .arguments import bad_argument
+from .gradients import Steps, gradient_of, pointwise, second_derivative
+from .inference import as_matrix, canonical_axis, described, elementwise, misfit, result_dtype
+from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
 
 pointwise(
     "Relu",
@@ -125,3 +132,222 @@ def log_softmax_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     sums = do("Sub", weighted, do("LogSoftmaxGradient", do.fill(y, 0.0), weighted, **op.args))
     taken = do("Sub", dy, do("LogSoftmaxGradient", y, dy, **op.args))
     return do.answer(do("Negative", do("Mul", of_dx, taken)), do("Sub", of_dx, sums))
+
+
+def at_least_zero(name: str, default: float) -> Inference:
+    """Inference of activations whose argument `name` must not be negative: else y would not tell the piece."""
+
+    def infer(op: Operator, *specs: ArraySpec) -> ArraySpec:
+        if op.args.get(name, default) < 0:
+            raise bad_argument(op, name, "must not be negative", f"Leave it out for its default, {default}.")
+        return elementwise(op, *specs)
+
+    return infer
+
+
+pointwise(
+    "LeakyRelu",
+    "Rectifier that lets a part `alpha` of negative elements through.",
+    ("y = x where x > 0, else alpha · x", lambda op, x: np.where(x > 0, x, x * op.args.get("alpha", 0.01))),
+    (
+        "dx = dy where y > 0, else alpha · dy",
+        "y, dy",
+        lambda op, y, dy: np.where(y > 0, dy, dy * op.args.get("alpha", 0.01)),
+    ),
+    infer=at_least_zero("alpha", 0.01),
+    args={"alpha": 0.01},
+)
+
+
+@operator(
+    "Elu",
+    "x -> y",
+    formula="y = x where x > 0, else alpha · (eˣ - 1)",
+    derivative="dx = dy where y > 0, else dy · (y + alpha)",
+    infer=at_least_zero("alpha", 1.0),
+    args={"alpha": 1.0},
+)
+def elu(op: Operator, x: Array) -> Array:
+    """Rectifier that bends negative elements towards -alpha. Source: Clevert, Unterthiner, Hochreiter (2016)."""
+    return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * op.args.get("alpha", 1.0))
+
+
+@gradient_of(
+    "Elu", "y, dy -> dx", derivative="∂dy = ∂dx where y > 0, else ∂dx · (y + alpha); ∂y = ∂dx · dy where y ≤ 0, else 0"
+)
+def elu_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of Elu from its output."""
+    return np.where(y > 0, dy, dy * (y + op.args.get("alpha", 1.0)))
+
+
+SELU_ARGS: dict[str, Any] = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946}
+
+
+def selu_args(op: Operator) -> tuple[float, float]:
+    """(alpha, scale) of a Selu."""
+    return op.args.get("alpha", SELU_ARGS["alpha"]), op.args.get("scale", SELU_ARGS["scale"])
+
+
+@operator(
+    "Selu",
+    "x -> y",
+    formula="y = scale · (x where x > 0, else alpha · (eˣ - 1))",
+    derivative="dx = scale · dy where y > 0, else dy · (y + scale · alpha)",
+    infer=at_least_zero("alpha", SELU_ARGS["alpha"]),
+    args=SELU_ARGS,
+)
+def selu(op: Operator, x: Array) -> Array:
+    """Elu in the scale that keeps mean 0 and variance 1. Source: Klambauer et al., Self-normalizing networks (2017)."""
+    alpha, scale = selu_args(op)
+    return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * alpha) * scale
+
+
+@gradient_of(
+    "Selu",
+    "y, dy -> dx",
+    derivative="∂dy = scale · ∂dx where y > 0, else ∂dx · (y + scale · alpha); ∂y = ∂dx · dy where y ≤ 0, else 0",
+)
+def selu_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of Selu from its output."""
+    alpha, scale = selu_args(op)
+    return np.where(y > 0, dy * scale, dy * (y + alpha * scale))
+
+
+@second_derivative("Elu")
+@second_derivative("Selu")
+def elu_bend(do: Steps, both: str, y: str) -> str:
+    return do("Sub", both, do("ReluGradient", y, both))
+
+
+pointwise(
+    "ThresholdedRelu",
+    "Elements above `alpha`; the others become 0.",
+    ("y = x where x > alpha, else 0", lambda op, x: np.where(x > op.args.get("alpha", 1.0), x, 0)),
+    ("dx = dy where y ≠ 0, else 0", "y, dy", lambda op, y, dy: np.where(y != 0, dy, 0)),
+    args={"alpha": 1.0},
+)
+
+pointwise(
+    "ReluN",
+    "Rectifier that stops at `n`.",
+    ("y = min(max(x, 0), n)", lambda op, x: np.minimum(np.maximum(x, 0), op.args.get("n", 6.0))),
+    (
+        "dx = dy where 0 < y < n, else 0",
+        "y, dy",
+        lambda op, y, dy: np.where((y > 0) & (y < op.args.get("n", 6.0)), dy, 0),
+    ),
+    args={"n": 6.0},
+)
+
+
+def clip(op: Operator, x: Array) -> Array:
+    return np.minimum(np.maximum(x, op.args.get("min", -inf)), op.args.get("max", inf))
+
+
+def clip_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    least, most = op.args.get("min", -inf), op.args.get("max", inf)
+    above, below = (y > least) | (least == -inf), (y < most) | (most == inf)
+    return np.where(above & below, dy, 0)
+
+
+pointwise(
+    "Clip",
+    "Elements kept between `min` and `max`; one of them that is infinite is no bound.",
+    ("y = min(max(x, min), max)", clip),
+    ("dx = dy where min < y < max, else 0", "y, dy", clip_gradient),
+    args={"min": -inf, "max": inf},
+    note="0 at the bounds",
+)
+
+
+def hard_sigmoid(op: Operator, x: Array) -> Array:
+    return np.minimum(np.maximum(x * op.args.get("alpha", 0.2) + op.args.get("beta", 0.5), 0), 1)
+
+
+pointwise(
+    "HardSigmoid",
+    "Sigmoid made of three straight pieces.",
+    ("y = min(max(alpha · x + beta, 0), 1)", hard_sigmoid),
+    (
+        "dx = alpha · dy where 0 < y < 1, else 0",
+        "y, dy",
+        lambda op, y, dy: np.where((y > 0) & (y < 1), dy * op.args.get("alpha", 0.2), 0),
+    ),
+    args={"alpha": 0.2, "beta": 0.5},
+)
+
+
+def slope_shape(op: Operator, x: tuple[int, ...], slope: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape in which the slope broadcasts against x: one for all, or one a channel.
+
+    Raises:
+        RunError: ``shape_mismatch``.
+    """
+    if prod(slope) == 1:
+        return ()
+    axis = 1 if op.args.get("order", "NCHW") == "NCHW" else len(x) - 1
+    if not 0 <= axis < len(x) or slope != (x[axis],):
+        raise misfit(f"slope must have one element, or one a channel of x {x} on axis {axis}; got {slope}.")
+    return (*slope, *[1] * (len(x) - axis - 1))
+
+
+def prelu_spec(op: Operator, x: ArraySpec, slope: ArraySpec) -> ArraySpec:
+    slope_shape(op, x.shape, slope.shape)
+    elementwise(op, slope)
+    return elementwise(op, x)._replace(dtype=result_dtype(x, slope))
+
+
+@operator(
+    "PRelu",
+    "x, slope -> y",
+    formula="y = x where x > 0, else slope · x",
+    derivative="dx = dy where x > 0, else slope · dy; d slope = Σ dy · x where x ≤ 0",
+    infer=prelu_spec,
+    args={"order": "NCHW"},
+)
+def prelu(op: Operator, x: Array, slope: Array) -> Array:
+    """LeakyRelu with a slope to learn: one for all, or one a channel, (c,). x: (n, c, ...), with order NHWC (..., c).
+
+    Source: He, Zhang, Ren, Sun, Delving deep into rectifiers (2015).
+    """
+    return np.where(x > 0, x, x * slope.reshape(slope_shape(op, x.shape, slope.shape)))
+
+
+def prelu_gradient_spec(
+    op: Operator, y: ArraySpec, dy: ArraySpec, x: ArraySpec, slope: ArraySpec
+) -> tuple[ArraySpec, ArraySpec]:
+    for name, spec in (("y", y), ("dy", dy)):
+        if spec.shape != x.shape:
+            raise misfit(f"{name} must have the shape of x {x.shape}, got {described(spec)}.")
+    return prelu_spec(op, dy, slope), ArraySpec(slope.shape, result_dtype(dy, x))
+
+
+@gradient_of(
+    "PRelu",
+    "y, dy, x, slope -> dx, dslope",
+    derivative="∂dy = ∂dx where x > 0, else slope · ∂dx + x · ∂dslope; "
+    "∂x = dy · ∂dslope, ∂slope = Σ dy · ∂dx where x ≤ 0, else 0",
+    infer=prelu_gradient_spec,
+)
+def prelu_gradient(op: Operator, y: Array, dy: Array, x: Array, slope: Array) -> tuple[Array, Array]:
+    """Gradients of PRelu; it reads x, as the sign of y tells the piece only where the slope is positive."""
+    laid = slope_shape(op, x.shape, slope.shape)
+    channel = x.ndim - len(laid)
+    others = tuple(axis for axis in range(x.ndim) if not laid or axis != channel)
+    dslope = np.where(x > 0, 0, dy * x).sum(axis=others)
+    return np.where(x > 0, dy, dy * slope.reshape(laid)), dslope.reshape(slope.shape)
+
+
+@register_gradient("PReluGradient")
+def prelu_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """Where x ≤ 0, dx is slope · dy and dslope the sum of x · dy."""
+    do, (y, dy, x, slope) = Steps(op), op.inputs
+    g_dx, g_dslope = do.or_zeros(g_output, [x, slope])
+    along = {"broadcast": 1, "axis": 1 if op.args.get("order", "NCHW") == "NCHW" else -1}
+    zero = do.fill(x, 0.0)
+    is_below = do("LE", x, zero)
+    dy_below, x_below = (do("Where", is_below, blob, zero) for blob in (dy, x))
+    by_dx, _ = do.several(2, op.type, y, g_dx, x, slope, **op.args)
+    g_dy = do("Add", by_dx, do("Mul", x_below, g_dslope, **along))
+    _, g_slope = do.several(2, "MulGradient", g_dx, dy_below, slope, **along)
+    return do.answer(None, g_dy, do("Mul", dy_below, g_dslope, **along), g_slope)

@@ -1,13 +1,14 @@
-"""Losses: what the outputs of a net are measured by, one number for each row or for all of them."""
+"""Losses of class numbers or of all rows: AveragedLoss, LabelCrossEntropy, and SoftmaxWithLoss in one stable step."""
 
 from math import prod
 
 import numpy as np
 
 from ..program import Operator, RunError
-from .gradients import Steps, gradient_of, like_forward
+from .gradients import Steps, gradient_name, gradient_of, gradient_operator, like_forward, op_gradient, shape_source
 from .inference import (
-    by_rows,
+    as_matrix,
+    canonical_axis,
     described,
     matrix_shape,
     misfit,
@@ -15,7 +16,6 @@ from .inference import (
     need_integers,
     need_shape,
     result_dtype,
-    same_shape,
 )
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
@@ -56,57 +56,6 @@ def averaged_loss_gradient(op: Operator, x: Array, dloss: Array) -> Array:
 def averaged_loss_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     do = Steps(op)
     return do.answer(None, do("ResizeLike", do("AveragedLoss", g_output[0]), op.inputs[1]))
-
-
-def row_count(shape: tuple[int, ...]) -> int:
-    """How many rows an array has; one where it is a scalar."""
-    return shape[0] if shape else 1
-
-
-def distance_spec(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
-    need_floats(op, (x, y))
-    return ArraySpec((row_count(x.shape),), same_shape(op, x, y).dtype)
-
-
-@operator(
-    "SquaredL2Distance",
-    "x, y -> distance",
-    formula="distanceᵢ = ½ Σⱼ (xᵢⱼ - yᵢⱼ)²",
-    derivative="dxᵢⱼ = ddistanceᵢ (xᵢⱼ - yᵢⱼ), dy = -dx",
-    infer=distance_spec,
-)
-def squared_l2_distance(op: Operator, x: Array, y: Array) -> Array:
-    """Half the squared Euclidean distance of each row of x to that of y. x, y: (n, ...) -> (n,)."""
-    rows = row_count(x.shape)
-    difference = (x - y).reshape(rows, x.size // max(rows, 1))
-    return 0.5 * (difference * difference).sum(axis=1)
-
-
-def distance_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dd: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    need_floats(op, (x, y, dd))
-    need_shape("ddistance", dd, (row_count(x.shape),))
-    spec = ArraySpec(same_shape(op, x, y).shape, result_dtype(x, y, dd))
-    return spec, spec
-
-
-@gradient_of(
-    "SquaredL2Distance",
-    "x, y, ddistance -> dx, dy",
-    derivative="∂ddistanceᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ (x - y)ᵢⱼ, ∂xᵢⱼ = ddistanceᵢ (∂dx - ∂dy)ᵢⱼ, ∂y = -∂x",
-    infer=distance_gradient_spec,
-)
-def squared_l2_distance_gradient(op: Operator, x: Array, y: Array, ddistance: Array) -> tuple[Array, Array]:
-    dx = (x - y) * by_rows(ddistance, x)
-    return dx, -dx
-
-
-@register_gradient("SquaredL2DistanceGradient")
-def squared_l2_distance_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """∂x and ∂y come from SquaredL2DistanceGradient itself, of ∂dx and ∂dy in place of x and y."""
-    do, (x, y, ddistance) = Steps(op), op.inputs
-    g_dx, g_dy = do.or_zeros(g_output, [x, y])
-    g_distance = do("DotProduct", do("Sub", g_dx, g_dy), do("Sub", x, y))
-    return do.answer(*do.several(2, op.type, g_dx, g_dy, ddistance), g_distance)
 
 
 def check_labels(labels: Array, classes: int) -> None:
@@ -191,3 +140,169 @@ def label_cross_entropy_gradient_gradient(
     g_x = np.zeros_like(g_dy * dy, shape=shape)
     g_x[place] = -g_dy * dy / np.maximum(picked, FLOOR)
     return g_x.reshape(x.shape), g_dy
+
+
+def loss_spec(
+    op: Operator, x: ArraySpec, labels: ArraySpec, weights: ArraySpec | None = None
+) -> tuple[ArraySpec, ArraySpec]:
+    need_floats(op, (x,))
+    axis = canonical_axis(op.args.get("axis", 1), x.shape)
+    rows = matrix_shape(x.shape, axis)[0]
+    if op.args.get("label_prob", 0):
+        need_floats(op, (x, labels), (1,))
+        if labels.shape != x.shape:
+            raise misfit(
+                f"labels are probabilities of the shape {x.shape} of x, got {described(labels)}.",
+                "Leave out label_prob where labels are numbers of classes.",
+            )
+    else:
+        need_integers(labels, f"labels must be integers ({rows},)")
+        if prod(labels.shape) != rows or (len(labels.shape) != axis and labels.shape[axis:] != (1,)):
+            raise misfit(f"labels must be integers ({rows},), one a row of x {x.shape}; got {described(labels)}.")
+    specs = [x] if weights is None else [x, weights]
+    if weights is not None:
+        need_floats(op, (x, labels, weights), (2,))
+        if prod(weights.shape) != rows:
+            raise misfit(f"weights must be ({rows},), one a row of x {x.shape}; got {described(weights)}.")
+    if op.args.get("label_prob", 0):
+        specs.append(labels)
+    return x, ArraySpec((), result_dtype(*specs))
+
+
+@operator(
+    "SoftmaxWithLoss",
+    "x, labels, weights? -> p, loss",
+    formula="p = softmax x, loss = -scale · Σᵢ weightsᵢ ln pᵢₗ / Σᵢ weightsᵢ, l = labelsᵢ; 0 · ln 0 = 0",
+    derivative="dx = dloss · scale · weightsᵢ (p - onehot(labels)) / Σᵢ weightsᵢ, and what dp brings through softmax",
+    infer=loss_spec,
+    args={"axis": 1, "scale": 1.0, "label_prob": 0, "average_by_batch_size": 0, "order": "NCHW"},
+)
+def softmax_with_loss(op: Operator, x: Array, labels: Array, weights: Array | None = None) -> tuple[Array, Array]:
+    """Softmax of each row and the mean cross entropy. x: (n, classes), labels: integers (n,) -> p: like x, loss: ().
+
+    x is seen as a matrix at `axis`. With `label_prob` the labels are probabilities in the shape of x. `weights`: (n,),
+    one a row; the loss is then divided by their sum, or by n with `average_by_batch_size`. Labels and weights are
+    constants for the gradient.
+    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.3.
+    """
+    x2 = as_matrix(x, op.args.get("axis", 1))
+    label_prob = op.args.get("label_prob", 0)
+    if label_prob:
+        labels = checked_probabilities(labels.reshape(x2.shape))
+    else:
+        labels = labels.reshape(-1)
+        check_labels(labels, x2.shape[1])
+    if not x.size:
+        return x, x.sum()
+    shifted = x2 - x2.max(axis=1, keepdims=True)
+    p = np.exp(shifted)
+    total = p.sum(axis=1, keepdims=True)
+    p /= total
+    if label_prob:
+        losses = -weighed(labels, shifted - np.log(total)).sum(axis=1)
+    else:
+        losses = np.log(total[:, 0]) - shifted[each_row(labels), labels]
+    return p.reshape(x.shape), weighed(row_share(op, x2.shape[0], weights), losses).sum()
+
+
+def row_share(op: Operator, rows: int, weights: Array | None) -> Array | float:
+    """What each row's cross entropy is multiplied by before all are added: a number, or an array (rows,)."""
+    scale = float(op.args.get("scale", 1.0))
+    if weights is None:
+        return scale / max(rows, 1)
+    weights = weights.reshape(-1)
+    total = weights.sum()
+    counts = total != 0
+    divisor = max(rows, 1) if op.args.get("average_by_batch_size", 0) else np.where(counts, total, 1)
+    return weights * (counts.astype(weights.dtype) * scale / divisor)
+
+
+def checked_probabilities(labels: Array) -> Array:
+    """`labels`, (n, classes), if each row is a probability distribution.
+
+    Raises:
+        RunError: ``bad_value``, an element is negative or a row does not sum to 1.
+    """
+    wrong = ~((abs(labels.sum(axis=1) - 1) < 1e-4) & (labels >= 0).all(axis=1))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise RunError(
+            f"labels are no probabilities in row {row}: they sum to {float(labels[row].sum()):.6g}, "
+            f"the least is {float(labels[row].min()):.6g}.",
+            kind="bad_value",
+            ways_out=[
+                "Each row must be at least 0 everywhere and sum to 1.",
+                "Leave out label_prob for class numbers.",
+            ],
+        )
+    return labels
+
+
+def loss_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *rest: ArraySpec) -> ArraySpec:
+    *weights, p, dloss = rest
+    loss_spec(op, x, labels, *weights)
+    need_shape("p", p, x.shape, "of x")
+    if prod(dloss.shape) != 1:
+        raise misfit(f"dloss is the gradient of one number, got {described(dloss)}.")
+    specs = [p, dloss, *weights]
+    return ArraySpec(x.shape, result_dtype(*specs, labels) if op.args.get("label_prob", 0) else result_dtype(*specs))
+
+
+def softmax_with_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """Adds what arrives through the loss and what arrives through the probabilities, where both have a gradient."""
+    p, (dp, dloss) = op.outputs[0], g_output[:2]
+    of_loss, g_input = op_gradient(op, [shape_source(op, 0), *op.inputs[1:], p, dloss])
+    if dp is None:
+        return of_loss, g_input
+    x_grad = gradient_name(op.inputs[0])
+    axis = {"axis": op.args["axis"]} if "axis" in op.args else {}
+    if dloss is None:
+        return gradient_operator(op, "SoftmaxGradient", [p, dp], [x_grad], axis), g_input
+    by_loss, by_p = f"_{x_grad}_by_loss", f"_{x_grad}_by_softmax"
+    return [
+        gradient_operator(op, "SoftmaxWithLossGradient", of_loss.inputs, [by_loss]),
+        gradient_operator(op, "SoftmaxGradient", [p, dp], [by_p], axis),
+        gradient_operator(op, "Sum", [by_loss, by_p], [x_grad], {}),
+    ], g_input
+
+
+@gradient_of(
+    "SoftmaxWithLoss",
+    "x, labels, weights?, p, dloss -> dx",
+    formula="dx = dloss · scale · weightsᵢ (p - onehot(labels)) / Σᵢ weightsᵢ",
+    derivative="∂p = ∂dx · dloss · scale · weightsᵢ / Σᵢ weightsᵢ, "
+    "∂dloss = Σᵢⱼ ∂dx · scale · weightsᵢ (p - onehot(labels)) / Σᵢ weightsᵢ",
+    infer=loss_gradient_spec,
+    rule=softmax_with_loss_rule,
+)
+def softmax_with_loss_gradient(op: Operator, x: Array, labels: Array, *rest: Array) -> Array:
+    """Gradient of the loss of SoftmaxWithLoss, from its probabilities. `weights` stand before p where there are any."""
+    *weights, p, dloss = rest
+    p2 = as_matrix(p, op.args.get("axis", 1))
+    share = row_share(op, p2.shape[0], *weights or [None]) * dloss.reshape(())
+    return (off_labels(op, p2, labels) * (share[:, None] if weights else share)).reshape(x.shape)
+
+
+def off_labels(op: Operator, p: Array, labels: Array) -> Array:
+    """The slope of each row's cross entropy, p less what the labels say; p: (n, classes)."""
+    if op.args.get("label_prob", 0):
+        labels = labels.reshape(p.shape)
+        return p * labels.sum(axis=1, keepdims=True) - labels
+    labels = labels.reshape(-1)
+    check_labels(labels, p.shape[1])
+    off = p.copy()
+    off[each_row(labels), labels] -= 1
+    return off
+
+
+@register_gradient("SoftmaxWithLossGradient")
+def softmax_with_loss_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """dx is dloss times a slope, a straight line in p: from 0 to 1 it rises by each row's share."""
+    do, (*read, p, dloss) = Steps(op), op.inputs
+
+    def slope(p: str) -> str:
+        return do(op.type, *read, p, do.fill(dloss, 1.0), **op.args)
+
+    g_slope, g_dloss = do.of_factors(g_output[0], slope(p), dloss)
+    share = do("Sub", slope(do.fill(p, 1.0)), slope(do.fill(p, 0.0)))
+    return do.answer(*[None] * len(read), do("Mul", g_slope, share), g_dloss)

@@ -1,15 +1,65 @@
-"""Two arrays compared row by row: DotProduct, CosineSimilarity, L1Distance."""
+"""Two arrays compared row by row: SquaredL2Distance, DotProduct, CosineSimilarity, L1Distance."""
 
 import numpy as np
 
 from ..program import Operator
 from .gradients import Steps, gradient_of
-from .inference import by_rows, result_dtype
-from .loss import distance_gradient_spec, distance_spec, row_count
+from .inference import by_rows, need_floats, need_shape, result_dtype, same_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 FLOOR = 1e-12
 """Squared lengths below this count as this much, so that the angle with a vector of zeros is defined."""
+
+
+def row_count(shape: tuple[int, ...]) -> int:
+    """How many rows an array has; one where it is a scalar."""
+    return shape[0] if shape else 1
+
+
+def distance_spec(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
+    need_floats(op, (x, y))
+    return ArraySpec((row_count(x.shape),), same_shape(op, x, y).dtype)
+
+
+@operator(
+    "SquaredL2Distance",
+    "x, y -> distance",
+    formula="distanceᵢ = ½ Σⱼ (xᵢⱼ - yᵢⱼ)²",
+    derivative="dxᵢⱼ = ddistanceᵢ (xᵢⱼ - yᵢⱼ), dy = -dx",
+    infer=distance_spec,
+)
+def squared_l2_distance(op: Operator, x: Array, y: Array) -> Array:
+    """Half the squared Euclidean distance of each row of x to that of y. x, y: (n, ...) -> (n,)."""
+    rows = row_count(x.shape)
+    difference = (x - y).reshape(rows, x.size // max(rows, 1))
+    return 0.5 * (difference * difference).sum(axis=1)
+
+
+def distance_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dd: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
+    need_floats(op, (x, y, dd))
+    need_shape("ddistance", dd, (row_count(x.shape),))
+    spec = ArraySpec(same_shape(op, x, y).shape, result_dtype(x, y, dd))
+    return spec, spec
+
+
+@gradient_of(
+    "SquaredL2Distance",
+    "x, y, ddistance -> dx, dy",
+    derivative="∂ddistanceᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ (x - y)ᵢⱼ, ∂xᵢⱼ = ddistanceᵢ (∂dx - ∂dy)ᵢⱼ, ∂y = -∂x",
+    infer=distance_gradient_spec,
+)
+def squared_l2_distance_gradient(op: Operator, x: Array, y: Array, ddistance: Array) -> tuple[Array, Array]:
+    dx = (x - y) * by_rows(ddistance, x)
+    return dx, -dx
+
+
+@register_gradient("SquaredL2DistanceGradient")
+def squared_l2_distance_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """∂x and ∂y come from SquaredL2DistanceGradient itself, of ∂dx and ∂dy in place of x and y."""
+    do, (x, y, ddistance) = Steps(op), op.inputs
+    g_dx, g_dy = do.or_zeros(g_output, [x, y])
+    g_distance = do("DotProduct", do("Sub", g_dx, g_dy), do("Sub", x, y))
+    return do.answer(*do.several(2, op.type, g_dx, g_dy, ddistance), g_distance)
 
 
 def rows(x: Array) -> Array:
