@@ -13,7 +13,7 @@ or a jump: there is no derivative, and no gradient is right or wrong.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -133,14 +133,6 @@ class Differences:
         return Derivative(value, noise, COMPLEX_STEP, False) if np.isfinite(value) else None
 
 
-def sampled(size: int, most: int, seed: int) -> Iterator[int]:
-    """At most so many of the places from 0 to `size`, drawn from `seed` where there are more."""
-    if size <= most:
-        yield from range(size)
-    else:
-        yield from sorted(int(place) for place in np.random.default_rng(seed).choice(size, most, replace=False))
-
-
 Verdict = Literal["agrees", "differs", "kink", "not checkable"]
 Method = Literal["central differences", "complex step"]
 
@@ -209,7 +201,9 @@ def compared(
         raise NotCheckable(f"What {blob} leads to holds {without[0]}, which has no differences.")
     if not differences.is_finite:
         raise NotCheckable(f"What {blob} leads to is not finite: session.provenance says why.")
-    places = list(sampled(x.size, MOST, SEED))
+    places = list(range(x.size))
+    if x.size > MOST:
+        places = sorted(np.random.default_rng(SEED).choice(x.size, MOST, replace=False).tolist())
     central = [differences.at(place) for place in places]
     exact = [differences.complex_at(place) for place in places] if is_analytic else []
     measured, method = _more_exact(central, exact, scale)

@@ -119,7 +119,9 @@ class NetView:
         owner = self.owner
         if owner is None:
             return None
-        return bindings(owner).get(name) if owner.op.type == "Do" else name if name in blobs_of(owner) else None
+        if owner.op.type == "Do":
+            return bindings(owner).get(name)
+        return name if name in (*owner.op.inputs, *owner.op.outputs) else None
 
     def leaves(self, name: str) -> bool:
         """Whether the net around can read a name in here."""
@@ -274,11 +276,6 @@ class NetView:
         version = int(number)
         found = self.net.called(name, version, self.position)
         return [found] if found else [one for one in self.writings(name) if one.version == version]
-
-
-def blobs_of(statement: Statement) -> list[str]:
-    """The names that an operator reads and writes."""
-    return [*statement.op.inputs, *statement.op.outputs]
 
 
 def bindings(statement: Statement) -> dict[str, str]:

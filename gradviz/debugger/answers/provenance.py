@@ -244,11 +244,11 @@ class Chain:
 
 def _back(view: NetView, blob: Writing, fault: What) -> Chain:
     """Along inputs that have the fault, until there is none."""
-    is_bad = HAS["zero"] if fault == "zero" else _is_not_finite
+    bad_kinds: list[What] = [fault] if fault == "zero" else ["nan", "inf"]
     chain = Chain()
     while chain.add(producer := producer_of(view, blob), None):
         view = producer.view
-        bad = [one for one, value in producer.inputs if is_bad(value)]
+        bad = [one for one, value in producer.inputs if any(HAS[kind](value) for kind in bad_kinds)]
         if not bad:
             break
         same = [one for one, value in producer.inputs if HAS[fault](value)]
@@ -391,10 +391,6 @@ HAS: dict[What, Callable[[Value], bool]] = {
     "inf": lambda value: value.inf > 0,
     "zero": lambda value: value.size > 0 and value.zero == value.size,
 }
-
-
-def _is_not_finite(value: Value) -> bool:
-    return value.nan > 0 or value.inf > 0
 
 
 def finite(value: Number | None) -> float:
