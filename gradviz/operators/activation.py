@@ -46,12 +46,7 @@ def rows(op: Operator, *specs: ArraySpec) -> ArraySpec:
 
 
 @operator(
-    "Softmax",
-    "x -> y",
-    formula="yᵢⱼ = exp xᵢⱼ / Σₖ exp xᵢₖ",
-    derivative="dxᵢⱼ = yᵢⱼ (dyᵢⱼ - Σₖ dyᵢₖ yᵢₖ)",
-    infer=rows,
-    args={"axis": 1},
+    "Softmax", "x -> y", "yᵢⱼ = exp xᵢⱼ / Σₖ exp xᵢₖ", "dxᵢⱼ = yᵢⱼ (dyᵢⱼ - Σₖ dyᵢₖ yᵢₖ)", infer=rows, args={"axis": 1}
 )
 def softmax(op: Operator, x: Array) -> Array:
     """Each row as probabilities that sum to 1. x: seen as a matrix at `axis`; y has the shape of x.
@@ -71,7 +66,7 @@ def softmax(op: Operator, x: Array) -> Array:
 @gradient_of(
     "Softmax",
     "y, dy -> dx",
-    derivative="∂yᵢⱼ = ∂dxᵢⱼ (dyᵢⱼ - Σₖ dyᵢₖ yᵢₖ) - dyᵢⱼ Σₖ ∂dxᵢₖ yᵢₖ, ∂dyᵢⱼ = yᵢⱼ (∂dxᵢⱼ - Σₖ ∂dxᵢₖ yᵢₖ)",
+    "∂yᵢⱼ = ∂dxᵢⱼ (dyᵢⱼ - Σₖ dyᵢₖ yᵢₖ) - dyᵢⱼ Σₖ ∂dxᵢₖ yᵢₖ, ∂dyᵢⱼ = yᵢⱼ (∂dxᵢⱼ - Σₖ ∂dxᵢₖ yᵢₖ)",
     infer=rows,
 )
 def softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
@@ -92,12 +87,7 @@ def softmax_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 @operator(
-    "LogSoftmax",
-    "x -> y",
-    formula="yᵢⱼ = xᵢⱼ - ln Σₖ exp xᵢₖ",
-    derivative="dxᵢⱼ = dyᵢⱼ - exp yᵢⱼ · Σₖ dyᵢₖ",
-    infer=rows,
-    args={"axis": 1},
+    "LogSoftmax", "x -> y", "yᵢⱼ = xᵢⱼ - ln Σₖ exp xᵢₖ", "dxᵢⱼ = dyᵢⱼ - exp yᵢⱼ · Σₖ dyᵢₖ", infer=rows, args={"axis": 1}
 )
 def log_softmax(op: Operator, x: Array) -> Array:
     """Logarithm of Softmax. x: seen as a matrix at `axis`; y has the shape of x.
@@ -112,10 +102,7 @@ def log_softmax(op: Operator, x: Array) -> Array:
 
 
 @gradient_of(
-    "LogSoftmax",
-    "y, dy -> dx",
-    derivative="∂dyᵢⱼ = ∂dxᵢⱼ - Σₖ ∂dxᵢₖ exp yᵢₖ, ∂yᵢⱼ = -∂dxᵢⱼ exp yᵢⱼ · Σₖ dyᵢₖ",
-    infer=rows,
+    "LogSoftmax", "y, dy -> dx", "∂dyᵢⱼ = ∂dxᵢⱼ - Σₖ ∂dxᵢₖ exp yᵢₖ, ∂yᵢⱼ = -∂dxᵢⱼ exp yᵢⱼ · Σₖ dyᵢₖ", infer=rows
 )
 def log_softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of LogSoftmax from its output."""
@@ -162,8 +149,8 @@ pointwise(
 @operator(
     "Elu",
     "x -> y",
-    formula="y = x where x > 0, else alpha · (eˣ - 1)",
-    derivative="dx = dy where y > 0, else dy · (y + alpha)",
+    "y = x where x > 0, else alpha · (eˣ - 1)",
+    "dx = dy where y > 0, else dy · (y + alpha)",
     infer=at_least_zero("alpha", 1.0),
     args={"alpha": 1.0},
 )
@@ -172,9 +159,7 @@ def elu(op: Operator, x: Array) -> Array:
     return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * op.args.get("alpha", 1.0))
 
 
-@gradient_of(
-    "Elu", "y, dy -> dx", derivative="∂dy = ∂dx where y > 0, else ∂dx · (y + alpha); ∂y = ∂dx · dy where y ≤ 0, else 0"
-)
+@gradient_of("Elu", "y, dy -> dx", "∂dy = ∂dx where y > 0, else ∂dx · (y + alpha); ∂y = ∂dx · dy where y ≤ 0, else 0")
 def elu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Elu from its output."""
     return np.where(y > 0, dy, dy * (y + op.args.get("alpha", 1.0)))
@@ -191,8 +176,8 @@ def selu_args(op: Operator) -> tuple[float, float]:
 @operator(
     "Selu",
     "x -> y",
-    formula="y = scale · (x where x > 0, else alpha · (eˣ - 1))",
-    derivative="dx = scale · dy where y > 0, else dy · (y + scale · alpha)",
+    "y = scale · (x where x > 0, else alpha · (eˣ - 1))",
+    "dx = scale · dy where y > 0, else dy · (y + scale · alpha)",
     infer=at_least_zero("alpha", SELU_ARGS["alpha"]),
     args=SELU_ARGS,
 )
@@ -205,7 +190,7 @@ def selu(op: Operator, x: Array) -> Array:
 @gradient_of(
     "Selu",
     "y, dy -> dx",
-    derivative="∂dy = scale · ∂dx where y > 0, else ∂dx · (y + scale · alpha); ∂y = ∂dx · dy where y ≤ 0, else 0",
+    "∂dy = scale · ∂dx where y > 0, else ∂dx · (y + scale · alpha); ∂y = ∂dx · dy where y ≤ 0, else 0",
 )
 def selu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Selu from its output."""
@@ -300,8 +285,8 @@ def prelu_spec(op: Operator, x: ArraySpec, slope: ArraySpec) -> ArraySpec:
 @operator(
     "PRelu",
     "x, slope -> y",
-    formula="y = x where x > 0, else slope · x",
-    derivative="dx = dy where x > 0, else slope · dy; d slope = Σ dy · x where x ≤ 0",
+    "y = x where x > 0, else slope · x",
+    "dx = dy where x > 0, else slope · dy; d slope = Σ dy · x where x ≤ 0",
     infer=prelu_spec,
     args={"order": "NCHW"},
 )
@@ -325,8 +310,7 @@ def prelu_gradient_spec(
 @gradient_of(
     "PRelu",
     "y, dy, x, slope -> dx, dslope",
-    derivative="∂dy = ∂dx where x > 0, else slope · ∂dx + x · ∂dslope; "
-    "∂x = dy · ∂dslope, ∂slope = Σ dy · ∂dx where x ≤ 0, else 0",
+    "∂dy = ∂dx where x > 0, else slope · ∂dx + x · ∂dslope; ∂x = dy · ∂dslope, ∂slope = Σ dy · ∂dx where x ≤ 0, else 0",
     infer=prelu_gradient_spec,
 )
 def prelu_gradient(op: Operator, y: Array, dy: Array, x: Array, slope: Array) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ from .inference import elementwise, like_first, misfit, need_integers, same_shap
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 
-@operator("Sum", "x, xs... -> y", formula="y = Σᵢ xᵢ", derivative="dxᵢ = dy, passed through", infer=same_shape)
+@operator("Sum", "x, xs... -> y", "y = Σᵢ xᵢ", "dxᵢ = dy, passed through", infer=same_shape)
 def sum_(op: Operator, *xs: Array) -> Array:
     """Sum of any number of arrays of one shape."""
     return reduce(add, xs)
@@ -31,8 +31,8 @@ def scaled(op: Operator, x: ArraySpec) -> ArraySpec:
 @operator(
     "Scale",
     "x -> y",
-    formula="y = scale · x",
-    derivative="dx = scale · dy",
+    "y = scale · x",
+    "dx = scale · dy",
     infer=scaled,
     args={"scale": 1.0},
     rule=by("Scale", "dy -> dx"),
@@ -42,21 +42,19 @@ def scale(op: Operator, x: Array) -> Array:
     return x * float(op.args.get("scale", 1.0))
 
 
-@operator("Exp", "x -> y", formula="y = eˣ", derivative="dx = dy · y", infer=elementwise, rule=by("Mul", "y, dy -> dx"))
+@operator("Exp", "x -> y", "y = eˣ", "dx = dy · y", infer=elementwise, rule=by("Mul", "y, dy -> dx"))
 def exp(op: Operator, x: Array) -> Array:
     """Exponential of each element."""
     return np.exp(x)
 
 
-@operator(
-    "Log", "x -> y", formula="y = ln x", derivative="dx = dy / x", infer=elementwise, rule=by("Div", "dy, x -> dx")
-)
+@operator("Log", "x -> y", "y = ln x", "dx = dy / x", infer=elementwise, rule=by("Div", "dy, x -> dx"))
 def log(op: Operator, x: Array) -> Array:
     """Natural logarithm of each element."""
     return np.log(x)
 
 
-@operator("Sqr", "x -> y", formula="y = x²", derivative="dx = dy · 2x", infer=like_first)
+@operator("Sqr", "x -> y", "y = x²", "dx = dy · 2x", infer=like_first)
 def sqr(op: Operator, x: Array) -> Array:
     """Square of each element."""
     return x * x
@@ -110,25 +108,25 @@ pointwise(
 )
 
 
-@operator("Negative", "x -> y", formula="y = -x", derivative="dx = -dy", infer=signed, rule=by("Negative", "dy -> dx"))
+@operator("Negative", "x -> y", "y = -x", "dx = -dy", infer=signed, rule=by("Negative", "dy -> dx"))
 def negative(op: Operator, x: Array) -> Array:
     """Every element with the other sign."""
     return -x
 
 
-@operator("Sign", "x -> y", formula="y = -1, 0 or 1", infer=signed)
+@operator("Sign", "x -> y", "y = -1, 0 or 1", infer=signed)
 def sign(op: Operator, x: Array) -> Array:
     """Sign of each element, 0 for 0. It has no gradient rule: its slope is 0 wherever it has one."""
     return np.sign(x)
 
 
-@operator("Floor", "x -> y", formula="y = ⌊x⌋", infer=elementwise)
+@operator("Floor", "x -> y", "y = ⌊x⌋", infer=elementwise)
 def floor(op: Operator, x: Array) -> Array:
     """The next whole number below each element. It has no gradient rule: its slope is 0 wherever it has one."""
     return np.floor(x)
 
 
-@operator("Ceil", "x -> y", formula="y = ⌈x⌉", infer=elementwise)
+@operator("Ceil", "x -> y", "y = ⌈x⌉", infer=elementwise)
 def ceil(op: Operator, x: Array) -> Array:
     """The next whole number above each element. It has no gradient rule: its slope is 0 wherever it has one."""
     return np.ceil(x)
@@ -142,7 +140,7 @@ def remainder(op: Operator, x: ArraySpec) -> ArraySpec:
     return like_first(op, x)
 
 
-@operator("Mod", "x -> y", formula="y = x mod divisor", infer=remainder, args={"divisor": 0, "sign_follow_divisor": 0})
+@operator("Mod", "x -> y", "y = x mod divisor", infer=remainder, args={"divisor": 0, "sign_follow_divisor": 0})
 def mod(op: Operator, x: Array) -> Array:
     """Remainder of each integer; it has the sign of x, or with `sign_follow_divisor` that of the divisor."""
     function = np.remainder if op.args.get("sign_follow_divisor", 0) else np.fmod

@@ -53,9 +53,9 @@ def batch_spec(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> tuple[ArraySp
 @operator(
     "SpatialBN",
     "x, scale, bias, mean, var, sums?, sumsq? -> y, running_mean?, running_var?, saved_mean?, saved_inv_std?",
-    formula="y = scale x̂ + bias, x̂ = r (x - m), r = 1 / √(v + epsilon), m = avg(x), v = avg((x - m)²) by channel, "
+    "y = scale x̂ + bias, x̂ = r (x - m), r = 1 / √(v + epsilon), m = avg(x), v = avg((x - m)²) by channel, "
     "with is_test m = mean, v = var, for num_batches > 1 m = sums / n, v = sumsq / n - m²",
-    derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = r (g - avg(g) - x̂ avg(g x̂)), with is_test dx = r g, "
+    "dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = r (g - avg(g) - x̂ avg(g x̂)), with is_test dx = r g, "
     "for num_batches > 1 dx = r g, dsumsq = -r² Σ g x̂ / 2n, dsums = -r Σ g / n - 2 m dsumsq",
     infer=batch_spec,
     args=BATCH_ARGS,
@@ -158,9 +158,9 @@ def sums_gradient_spec(
 @operator(
     "SpatialBNSumsGradient",
     "x, scale, dy, sums, sumsq -> dx, dscale, dbias, dsums, dsumsq",
-    formula="dx = r scale dy, dscale = Σ dy x̂, dbias = Σ dy, dsumsq = dv / n, dsums = -(r scale dbias + 2 m dv) / n, "
+    "dx = r scale dy, dscale = Σ dy x̂, dbias = Σ dy, dsumsq = dv / n, dsums = -(r scale dbias + 2 m dv) / n, "
     f"dv = -r² scale dscale / 2, {STATISTICS}",
-    derivative="∂dy = r scale ∂dx + b x̂ + a, ∂x = r b dy, ∂scale = r Σ dy ∂dx - h Σ dy - k Σ dy x̂, ∂sumsq = ∂v / n, "
+    "∂dy = r scale ∂dx + b x̂ + a, ∂x = r b dy, ∂scale = r Σ dy ∂dx - h Σ dy - k Σ dy x̂, ∂sumsq = ∂v / n, "
     "∂sums = (∂m - 2 m ∂v) / n, a = ∂dbias - scale h, b = ∂dscale - scale k, h = r ∂dsums / n, "
     "k = r² (∂dsumsq / 2 - m ∂dsums) / n, ∂m = r scale h Σ dy x̂ - r b Σ dy, ∂v = -r³ ∂r / 2, "
     f"∂r = scale Σ dy ∂dx + (b - 2 scale k) Σ dy x̂ / r - scale h Σ dy / r, {STATISTICS}",

@@ -109,7 +109,7 @@ def unlaid(op: Operator, gradient: Array, x: Array, y: Array) -> Array:
     return sum_to(gradient, laid_along(op, x.shape, y.shape) if op.args else y.shape).reshape(y.shape)
 
 
-@operator("Add", "x, y -> z", formula="z = x + y", derivative="dx = dz, dy = dz", infer=pair, args=ARGS)
+@operator("Add", "x, y -> z", "z = x + y", "dx = dz, dy = dz", infer=pair, args=ARGS)
 def add(op: Operator, x: Array, y: Array) -> Array:
     """Sum of two arrays that broadcast."""
     return x + y_along(op, x, y)
@@ -119,29 +119,25 @@ def sum_of_pair_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], shape_source(op, 0), shape_source(op, 1)], wanted=(0, 1))
 
 
-@gradient_of(
-    "Add", "dz, x, y -> dx, dy", derivative="∂dz = ∂dx + ∂dy", infer=pair_gradient((0,), (0,)), rule=sum_of_pair_rule
-)
+@gradient_of("Add", "dz, x, y -> dx, dy", "∂dz = ∂dx + ∂dy", infer=pair_gradient((0,), (0,)), rule=sum_of_pair_rule)
 def add_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Gradients of Add; each summed over the axes along which its input was stretched."""
     return sum_to(dz, x.shape), unlaid(op, dz, x, y)
 
 
-@operator("Sub", "x, y -> z", formula="z = x - y", derivative="dx = dz, dy = -dz", infer=pair, args=ARGS)
+@operator("Sub", "x, y -> z", "z = x - y", "dx = dz, dy = -dz", infer=pair, args=ARGS)
 def sub(op: Operator, x: Array, y: Array) -> Array:
     """Difference of two arrays that broadcast."""
     return x - y_along(op, x, y)
 
 
-@gradient_of(
-    "Sub", "dz, x, y -> dx, dy", derivative="∂dz = ∂dx - ∂dy", infer=pair_gradient((0,), (0,)), rule=sum_of_pair_rule
-)
+@gradient_of("Sub", "dz, x, y -> dx, dy", "∂dz = ∂dx - ∂dy", infer=pair_gradient((0,), (0,)), rule=sum_of_pair_rule)
 def sub_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Gradients of Sub; each summed over the axes along which its input was stretched."""
     return sum_to(dz, x.shape), -unlaid(op, dz, x, y)
 
 
-@operator("Mul", "x, y -> z", formula="z = x · y", derivative="dx = dz · y, dy = dz · x", infer=pair, args=ARGS)
+@operator("Mul", "x, y -> z", "z = x · y", "dx = dz · y, dy = dz · x", infer=pair, args=ARGS)
 def mul(op: Operator, x: Array, y: Array) -> Array:
     """Product of two arrays that broadcast, element by element."""
     return x * y_along(op, x, y)
@@ -150,7 +146,7 @@ def mul(op: Operator, x: Array, y: Array) -> Array:
 @gradient_of(
     "Mul",
     "dz, x, y -> dx, dy",
-    derivative="∂dz = ∂dx · y + x · ∂dy, ∂x = dz · ∂dy, ∂y = dz · ∂dx",
+    "∂dz = ∂dx · y + x · ∂dy, ∂x = dz · ∂dy, ∂y = dz · ∂dx",
     infer=pair_gradient((0, 2), (0, 1)),
 )
 def mul_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Array]:
@@ -158,9 +154,7 @@ def mul_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Ar
     return sum_to(dz * y_along(op, x, y), x.shape), unlaid(op, dz * x, x, y)
 
 
-@operator(
-    "Div", "x, y -> z", formula="z = x / y", derivative="dx = dz / y, dy = -dz · z / y", infer=quotient, args=ARGS
-)
+@operator("Div", "x, y -> z", "z = x / y", "dx = dz / y, dy = -dz · z / y", infer=quotient, args=ARGS)
 def div(op: Operator, x: Array, y: Array) -> Array:
     """Quotient of two arrays that broadcast, element by element."""
     return x / y_along(op, x, y)
@@ -173,7 +167,7 @@ def div_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @gradient_of(
     "Div",
     "dz, x, y, z -> dx, dy",
-    derivative="∂dz = q, q = (∂dx - z · ∂dy) / y, ∂y = -dz · q / y, ∂z = -dz · ∂dy / y",
+    "∂dz = q, q = (∂dx - z · ∂dy) / y, ∂y = -dz · q / y, ∂z = -dz · ∂dy / y",
     infer=pair_gradient((0, 2), (0, 2, 3)),
     rule=div_rule,
 )

@@ -77,8 +77,8 @@ def instance_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec)
 @operator(
     "InstanceNorm",
     "x, scale, bias -> y, mean?, inv_std?",
-    formula="y = scale x̂ + bias, x̂ = (x - mean) inv_std, inv_std = 1 / √(var(x) + epsilon), by image and channel",
-    derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std",
+    "y = scale x̂ + bias, x̂ = (x - mean) inv_std, inv_std = 1 / √(var(x) + epsilon), by image and channel",
+    "dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std",
     infer=instance_spec,
     args={"epsilon": 1e-5, "order": "NCHW"},
 )
@@ -157,8 +157,8 @@ def lrn_scale(op: Operator, x: Array) -> Array:
 @operator(
     "LRN",
     "x -> y, scale?",
-    formula=f"y = x scale^(-beta), {LRN_SCALE}",
-    derivative=f"dx = dy scale^(-beta) - 2 alpha beta / size · x · Σ dy y / scale, {LRN_SCALE}",
+    f"y = x scale^(-beta), {LRN_SCALE}",
+    f"dx = dy scale^(-beta) - 2 alpha beta / size · x · Σ dy y / scale, {LRN_SCALE}",
     infer=lrn_spec,
     args={"size": 0, "alpha": 0.0, "beta": 0.0, "bias": 1.0, "order": "NCHW"},
 )
@@ -177,7 +177,7 @@ def lrn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @gradient_of(
     "LRN",
     "x, y, dy -> dx",
-    derivative="∂dy = ∂dx scale^(-beta) - k q y / scale, ∂y = -k q dy / scale, "
+    "∂dy = ∂dx scale^(-beta) - k q y / scale, ∂y = -k q dy / scale, "
     "∂x = 2 alpha / size · x · Σ (k q dy y / scale² - beta ∂dx dy scale^(-beta - 1)) - k ∂dx Σ dy y / scale, "
     "k = 2 alpha beta / size, q = Σ ∂dx x, "
     f"{LRN_SCALE}",
@@ -215,9 +215,8 @@ def group_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) ->
 @operator(
     "GroupNorm",
     "x, scale, bias -> y, mean?, inv_std?",
-    formula="y = scale x̂ + bias, x̂ = (x - mean) inv_std, inv_std = 1 / √(var(x) + epsilon), "
-    "by image and group of channels",
-    derivative="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std",
+    "y = scale x̂ + bias, x̂ = (x - mean) inv_std, inv_std = 1 / √(var(x) + epsilon), by image and group of channels",
+    "dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std",
     infer=group_spec,
     args={"group": 32, "epsilon": 1e-5, "order": "NCHW", "is_test": 0},
 )

@@ -23,13 +23,13 @@ from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator
 SHARED = "where xᵢ = y, shared evenly between those that are; else 0"
 
 
-@operator("Max", "x, xs... -> y", formula="y = maxᵢ xᵢ", derivative=f"dxᵢ = dy {SHARED}", infer=same_shape)
+@operator("Max", "x, xs... -> y", "y = maxᵢ xᵢ", f"dxᵢ = dy {SHARED}", infer=same_shape)
 def max_(op: Operator, *xs: Array) -> Array:
     """The largest of each element of any number of arrays of one shape."""
     return reduce(np.maximum, xs)
 
 
-@operator("Min", "x, xs... -> y", formula="y = minᵢ xᵢ", derivative=f"dxᵢ = dy {SHARED}", infer=same_shape)
+@operator("Min", "x, xs... -> y", "y = minᵢ xᵢ", f"dxᵢ = dy {SHARED}", infer=same_shape)
 def min_(op: Operator, *xs: Array) -> Array:
     """The smallest of each element of any number of arrays of one shape."""
     return reduce(np.minimum, xs)
@@ -74,17 +74,14 @@ def extreme_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     )
 
 
-@operator("Mean", "x, xs... -> y", formula="y = Σᵢ xᵢ / n", derivative="dxᵢ = dy / n", infer=elementwise)
+@operator("Mean", "x, xs... -> y", "y = Σᵢ xᵢ / n", "dxᵢ = dy / n", infer=elementwise)
 def mean(op: Operator, *xs: Array) -> Array:
     """Mean of each element of n arrays of one shape."""
     return reduce(add, xs) / len(xs)
 
 
 @gradient_of(
-    "Mean",
-    "dy -> dx, dxs...",
-    derivative="∂dy = Σᵢ ∂dxᵢ / n",
-    infer=lambda op, dy: (elementwise(op, dy),) * len(op.outputs),
+    "Mean", "dy -> dx, dxs...", "∂dy = Σᵢ ∂dxᵢ / n", infer=lambda op, dy: (elementwise(op, dy),) * len(op.outputs)
 )
 def mean_gradient(op: Operator, dy: Array) -> tuple[Array, ...]:
     """Gradients of Mean, as many as it has outputs."""
@@ -111,8 +108,8 @@ def weighted_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
 @operator(
     "WeightedSum",
     "x, w, more... -> y",
-    formula="y = Σᵢ wᵢ · xᵢ",
-    derivative="dxᵢ = wᵢ · dy; with grad_on_w dwᵢ = Σ dy · xᵢ, else wᵢ counts as a constant",
+    "y = Σᵢ wᵢ · xᵢ",
+    "dxᵢ = wᵢ · dy; with grad_on_w dwᵢ = Σ dy · xᵢ, else wᵢ counts as a constant",
     infer=weighted_spec,
     args={"grad_on_w": 0},
 )
@@ -181,7 +178,7 @@ def one_a_row(op: Operator, x: ArraySpec, w: ArraySpec) -> ArraySpec:
     return ArraySpec(x.shape, result_dtype(x, w))
 
 
-@operator("RowMul", "x, w -> y", formula="yᵢ = wᵢ · xᵢ", derivative="dxᵢ = wᵢ · dyᵢ, dwᵢ = Σ dyᵢ · xᵢ", infer=one_a_row)
+@operator("RowMul", "x, w -> y", "yᵢ = wᵢ · xᵢ", "dxᵢ = wᵢ · dyᵢ, dwᵢ = Σ dyᵢ · xᵢ", infer=one_a_row)
 def row_mul(op: Operator, x: Array, w: Array) -> Array:
     """Every row of x, (n, ...), times its number in w, (n,)."""
     return x * by_rows(w, x)
@@ -207,7 +204,7 @@ def row_sums(op: Operator, x: ArraySpec) -> ArraySpec:
     return ArraySpec(x.shape[:1], x.dtype)
 
 
-@operator("ReduceTailSum", "x -> y", formula="yᵢ = Σ xᵢ", derivative="dxᵢ = dyᵢ, for each element", infer=row_sums)
+@operator("ReduceTailSum", "x -> y", "yᵢ = Σ xᵢ", "dxᵢ = dyᵢ, for each element", infer=row_sums)
 def reduce_tail_sum(op: Operator, x: Array) -> Array:
     """Sum of each row of x, (n, ...), seen as a matrix: (n,)."""
     return as_matrix(x).sum(axis=1) if x.ndim > 1 else x
@@ -236,8 +233,8 @@ def elementwise_linear_spec(op: Operator, x: ArraySpec, a: ArraySpec, b: ArraySp
 @operator(
     "ElementwiseLinear",
     "x, a, b -> y",
-    formula="yᵢⱼ = aⱼ · xᵢⱼ + bⱼ",
-    derivative="dxᵢⱼ = aⱼ · dyᵢⱼ, daⱼ = Σᵢ dyᵢⱼ · xᵢⱼ, dbⱼ = Σᵢ dyᵢⱼ",
+    "yᵢⱼ = aⱼ · xᵢⱼ + bⱼ",
+    "dxᵢⱼ = aⱼ · dyᵢⱼ, daⱼ = Σᵢ dyᵢⱼ · xᵢⱼ, dbⱼ = Σᵢ dyᵢⱼ",
     infer=elementwise_linear_spec,
     args={"axis": 1},
 )
@@ -260,7 +257,7 @@ def elementwise_linear_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, 
 @gradient_of(
     "ElementwiseLinear",
     "dy, x, a -> dx, da, db",
-    derivative="∂dyᵢⱼ = aⱼ · ∂dxᵢⱼ + ∂daⱼ · xᵢⱼ + ∂dbⱼ, ∂xᵢⱼ = ∂daⱼ · dyᵢⱼ, ∂aⱼ = Σᵢ dyᵢⱼ · ∂dxᵢⱼ",
+    "∂dyᵢⱼ = aⱼ · ∂dxᵢⱼ + ∂daⱼ · xᵢⱼ + ∂dbⱼ, ∂xᵢⱼ = ∂daⱼ · dyᵢⱼ, ∂aⱼ = Σᵢ dyᵢⱼ · ∂dxᵢⱼ",
     infer=elementwise_linear_gradient_spec,
 )
 def elementwise_linear_gradient(op: Operator, dy: Array, x: Array, a: Array) -> tuple[Array, Array, Array]:

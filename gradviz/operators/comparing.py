@@ -45,7 +45,7 @@ def element_by_element(
         return function(x, y_along(op, x, y))
 
     kernel.__doc__ = f"{asked}, element by element."
-    operator(type, "x, y -> z", formula=f"z = {sign}", infer=infer, args=ARGS)(kernel)
+    operator(type, "x, y -> z", f"z = {sign}", infer=infer, args=ARGS)(kernel)
 
 
 element_by_element("GT", "x > y", "Whether x is greater than y", np.greater, compared)
@@ -65,13 +65,13 @@ def negated(op: Operator, x: ArraySpec) -> ArraySpec:
     return x
 
 
-@operator("Not", "x -> y", formula="y = ¬x", infer=negated)
+@operator("Not", "x -> y", "y = ¬x", infer=negated)
 def not_(op: Operator, x: Array) -> Array:
     """Whether each element does not hold."""
     return np.logical_not(x)
 
 
-@operator("IsNaN", "x -> y", formula="y = (x is nan)", infer=lambda op, x: ArraySpec(x.shape, BOOL))
+@operator("IsNaN", "x -> y", "y = (x is nan)", infer=lambda op, x: ArraySpec(x.shape, BOOL))
 def is_nan(op: Operator, x: Array) -> Array:
     """Whether each element is nan."""
     return np.isnan(x)
@@ -106,8 +106,8 @@ def conditions(op: Operator, condition: Array, like: Array) -> Array:
 @operator(
     "Where",
     "condition, x, y -> z",
-    formula="z = x where condition, else y",
-    derivative="dx = dz where condition, else 0; dy = 0 where condition, else dz",
+    "z = x where condition, else y",
+    "dx = dz where condition, else 0; dy = 0 where condition, else dz",
     infer=where_spec,
     args={"broadcast_on_rows": 0},
 )
@@ -121,9 +121,7 @@ def where_gradient_spec(op: Operator, condition: ArraySpec, dz: ArraySpec) -> tu
     return dz, dz
 
 
-@gradient_of(
-    "Where", "condition, dz -> dx, dy", derivative="∂dz = ∂dx where condition, else ∂dy", infer=where_gradient_spec
-)
+@gradient_of("Where", "condition, dz -> dx, dy", "∂dz = ∂dx where condition, else ∂dy", infer=where_gradient_spec)
 def where_gradient(op: Operator, condition: Array, dz: Array) -> tuple[Array, Array]:
     """Gradients of Where: each element of dz goes to the side that it was taken from."""
     from_x = conditions(op, condition, dz)
@@ -139,8 +137,8 @@ def where_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @operator(
     "Conditional",
     "condition, x, y -> z",
-    formula="zᵢ = xᵢ where conditionᵢ, else yᵢ",
-    derivative="0: no gradient passes here",
+    "zᵢ = xᵢ where conditionᵢ, else yᵢ",
+    "0: no gradient passes here",
     infer=where_spec,
     constant=True,
 )

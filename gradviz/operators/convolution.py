@@ -204,8 +204,8 @@ def conv_spec(op: Operator, x: ArraySpec, w: ArraySpec, *bias: ArraySpec) -> Arr
     operator,
     "Conv{}",
     "x, w, b? -> y",
-    formula="y[n, m, p] = b[m] + Σ_c,k w[m, c, k] x[n, c, s p + d k], stride s, dilation d, x with margins",
-    derivative="dw = Σ dy[n, m, p] x[n, c, s p + d k], db = Σ dy, dx[n, c, s p + d k] += Σ_m w[m, c, k] dy[n, m, p]",
+    "y[n, m, p] = b[m] + Σ_c,k w[m, c, k] x[n, c, s p + d k], stride s, dilation d, x with margins",
+    "dw = Σ dy[n, m, p] x[n, c, s p + d k], db = Σ dy, dx[n, c, s p + d k] += Σ_m w[m, c, k] dy[n, m, p]",
     infer=conv_spec,
     args=CONV_ARGS,
 )
@@ -252,7 +252,7 @@ def filters_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     gradient_of,
     "Conv{}",
     "x, w, dy -> dw, db?, dx?",
-    derivative=FILTERS_SECOND,
+    FILTERS_SECOND,
     infer=conv_gradient_spec,
     args=CONV_GRADIENT_ARGS,
     rule=filters_rule,
@@ -322,8 +322,8 @@ def widened(op: Operator, places: Sizes, kernel: Sizes) -> Sizes:
 @operator(
     "ConvTranspose",
     "x, w, b? -> y",
-    formula="y[n, c, s p + d k] = b[c] + Σ_m,p,k w[m, c, k] x[n, m, p], stride s, dilation d",
-    derivative="dw = Σ x[n, m, p] dy[n, c, s p + d k], db = Σ dy, dx = Conv of dy with w",
+    "y[n, c, s p + d k] = b[c] + Σ_m,p,k w[m, c, k] x[n, m, p], stride s, dilation d",
+    "dw = Σ x[n, m, p] dy[n, c, s p + d k], db = Σ dy, dx = Conv of dy with w",
     infer=conv_spec,
     args={**CONV_ARGS, **WIDENING_ARGS},
 )
@@ -341,7 +341,7 @@ def conv_transpose(op: Operator, x: Array, w: Array, b: Array | None = None) -> 
 @gradient_of(
     "ConvTranspose",
     "x, w, dy -> dw, db?, dx?",
-    derivative=FILTERS_SECOND,
+    FILTERS_SECOND,
     infer=conv_gradient_spec,
     args={**CONV_GRADIENT_ARGS, **WIDENING_ARGS},
     rule=filters_rule,

@@ -40,8 +40,8 @@ def checked_soft_labels(labels: Array) -> Array:
 @operator(
     "CrossEntropy",
     "x, labels -> y",
-    formula="yᵢ = -Σⱼ labelsᵢⱼ ln max(xᵢⱼ, 10⁻²⁰)",
-    derivative="dxᵢⱼ = -dyᵢ labelsᵢⱼ / xᵢⱼ where xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
+    "yᵢ = -Σⱼ labelsᵢⱼ ln max(xᵢⱼ, 10⁻²⁰)",
+    "dxᵢⱼ = -dyᵢ labelsᵢⱼ / xᵢⱼ where xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
     infer=soft_spec,
 )
 def cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
@@ -54,7 +54,7 @@ def cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
 @gradient_of(
     "CrossEntropy",
     "x, labels, dy -> dx",
-    derivative="∂dyᵢ = -Σⱼ ∂dxᵢⱼ labelsᵢⱼ / xᵢⱼ, ∂xᵢⱼ = ∂dxᵢⱼ dyᵢ labelsᵢⱼ / xᵢⱼ², of those xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
+    "∂dyᵢ = -Σⱼ ∂dxᵢⱼ labelsᵢⱼ / xᵢⱼ, ∂xᵢⱼ = ∂dxᵢⱼ dyᵢ labelsᵢⱼ / xᵢⱼ², of those xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
     infer=like_forward(soft_spec, dx="x labels dy"),
 )
 def cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
@@ -110,8 +110,8 @@ def row_means(x: Array) -> Array:
 @operator(
     "SigmoidCrossEntropyWithLogits",
     "x, targets -> y",
-    formula="yᵢ = -Σⱼ (targets ln σ(x) + (1 - targets) ln σ(-x))ᵢⱼ / n; 0 · ln 0 = 0",
-    derivative="dxᵢⱼ = dyᵢ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
+    "yᵢ = -Σⱼ (targets ln σ(x) + (1 - targets) ln σ(-x))ᵢⱼ / n; 0 · ln 0 = 0",
+    "dxᵢⱼ = dyᵢ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
     infer=logits_spec,
     args={"log_D_trick": 0, "unjoined_lr_loss": 0},
 )
@@ -127,8 +127,8 @@ def sigmoid_cross_entropy(op: Operator, x: Array, targets: Array) -> Array:
 @operator(
     "WeightedSigmoidCrossEntropyWithLogits",
     "x, targets, weights -> y",
-    formula="yᵢ = -Σⱼ weights (targets ln σ(x) + (1 - targets) ln σ(-x))ᵢⱼ / n; 0 · ln 0 = 0",
-    derivative="dxᵢⱼ = dyᵢ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
+    "yᵢ = -Σⱼ weights (targets ln σ(x) + (1 - targets) ln σ(-x))ᵢⱼ / n; 0 · ln 0 = 0",
+    "dxᵢⱼ = dyᵢ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
     infer=logits_spec,
 )
 def weighted_sigmoid_cross_entropy(op: Operator, x: Array, targets: Array, weights: Array) -> Array:
@@ -147,7 +147,7 @@ def logits_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, *others: Arr
 @gradient_of(
     "SigmoidCrossEntropyWithLogits",
     "dy, x, targets -> dx",
-    derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
+    "∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
     infer=logits_gradient_spec,
 )
 def sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: Array) -> Array:
@@ -157,7 +157,7 @@ def sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: A
 @gradient_of(
     "WeightedSigmoidCrossEntropyWithLogits",
     "dy, x, targets, weights -> dx",
-    derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ weightsᵢⱼ σ'(xᵢⱼ) / n",
+    "∂dyᵢ = Σⱼ ∂dxᵢⱼ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ weightsᵢⱼ σ'(xᵢⱼ) / n",
     infer=logits_gradient_spec,
 )
 def weighted_sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: Array, weights: Array) -> Array:
@@ -195,8 +195,8 @@ def entropy(p: Array) -> Array:
 @operator(
     "BernoulliJSD",
     "x, targets -> y",
-    formula="y = H((x + targets) / 2) - (H(x) + H(targets)) / 2, H(p) = -p ln p - (1 - p) ln(1 - p)",
-    derivative="dx = dy (logit x - logit((x + targets) / 2)) / 2, logit p = ln(p / (1 - p))",
+    "y = H((x + targets) / 2) - (H(x) + H(targets)) / 2, H(p) = -p ln p - (1 - p) ln(1 - p)",
+    "dx = dy (logit x - logit((x + targets) / 2)) / 2, logit p = ln(p / (1 - p))",
     infer=elementwise,
 )
 def bernoulli_jsd(op: Operator, x: Array, targets: Array) -> Array:
@@ -215,7 +215,7 @@ def logit(p: Array) -> Array:
 @gradient_of(
     "BernoulliJSD",
     "dy, x, targets -> dx",
-    derivative="∂dy = ∂dx (logit x - logit m) / 2, ∂x = ∂dx dy (logit' x - ½ logit' m) / 2, m = (x + targets) / 2, "
+    "∂dy = ∂dx (logit x - logit m) / 2, ∂x = ∂dx dy (logit' x - ½ logit' m) / 2, m = (x + targets) / 2, "
     "logit' p = 1 / p + 1 / (1 - p)",
 )
 def bernoulli_jsd_gradient(op: Operator, dy: Array, x: Array, targets: Array) -> Array:
@@ -244,9 +244,7 @@ def two_class_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     return ArraySpec((*x.shape, 2), x.dtype)
 
 
-@operator(
-    "MakeTwoClass", "x -> y", formula="y = [1 - x, x]", derivative="dx = dy[..., 1] - dy[..., 0]", infer=two_class_spec
-)
+@operator("MakeTwoClass", "x -> y", "y = [1 - x, x]", "dx = dy[..., 1] - dy[..., 0]", infer=two_class_spec)
 def make_two_class(op: Operator, x: Array) -> Array:
     """Both probabilities of each coin, side by side. x: (...) -> y: (..., 2)."""
     return np.stack([1 - x, x], axis=-1)
@@ -259,7 +257,7 @@ def two_class_gradient_spec(op: Operator, dy: ArraySpec) -> ArraySpec:
     return ArraySpec(dy.shape[:-1], dy.dtype)
 
 
-@gradient_of("MakeTwoClass", "dy -> dx", derivative="∂dy = [-∂dx, ∂dx]", infer=two_class_gradient_spec)
+@gradient_of("MakeTwoClass", "dy -> dx", "∂dy = [-∂dx, ∂dx]", infer=two_class_gradient_spec)
 def make_two_class_gradient(op: Operator, dy: Array) -> Array:
     return dy[..., 1] - dy[..., 0]
 

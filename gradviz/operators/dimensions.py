@@ -63,8 +63,8 @@ def like_second(op: Operator, x: ArraySpec, like: ArraySpec) -> ArraySpec:
 @operator(
     "ResizeLike",
     "x, like -> y",
-    formula="y = x in the shape of like",
-    derivative="dx = dy in the shape of x",
+    "y = x in the shape of like",
+    "dx = dy in the shape of x",
     infer=like_second,
     rule=by("ResizeLike", "dy, x -> dx"),
 )
@@ -140,8 +140,8 @@ def told_sizes(op: Operator, shape: tuple[int, ...]) -> list[int]:
 @operator(
     "Shape",
     "x -> y",
-    formula="y = the sizes of x",
-    derivative="dx = 0",
+    "y = the sizes of x",
+    "dx = 0",
     infer=lambda op, x: ArraySpec((len(told_sizes(op, x.shape)),), INT64),
     args={"axes": ()},
     constant=True,
@@ -152,12 +152,7 @@ def shape_(op: Operator, x: Array) -> Array:
 
 
 @operator(
-    "Size",
-    "x -> y",
-    formula="y = how many elements x has",
-    derivative="dx = 0",
-    infer=lambda op, x: ArraySpec((), INT64),
-    constant=True,
+    "Size", "x -> y", "y = how many elements x has", "dx = 0", infer=lambda op, x: ArraySpec((), INT64), constant=True
 )
 def size(op: Operator, x: Array) -> Array:
     """Number of elements of x, int64 ()."""

@@ -42,8 +42,8 @@ def dropout_spec(op: Operator, x: ArraySpec) -> ArraySpec | tuple[ArraySpec, Arr
 @operator(
     "Dropout",
     "x -> y, mask?",
-    formula="y = x · mask / (1 - ratio); with is_test y = x",
-    derivative="dx = dy · mask / (1 - ratio); with is_test dx = dy",
+    "y = x · mask / (1 - ratio); with is_test y = x",
+    "dx = dy · mask / (1 - ratio); with is_test dx = dy",
     infer=dropout_spec,
     args=DROPOUT_ARGS,
 )
@@ -70,8 +70,8 @@ def dropout_grad_spec(op: Operator, dy: ArraySpec, mask: ArraySpec | None = None
 @operator(
     "DropoutGrad",
     "dy, mask? -> dx",
-    formula="dx = dy · mask / (1 - ratio); with is_test dx = dy",
-    derivative="∂dy = ∂dx · mask / (1 - ratio); with is_test ∂dy = ∂dx",
+    "dx = dy · mask / (1 - ratio); with is_test dx = dy",
+    "∂dy = ∂dx · mask / (1 - ratio); with is_test ∂dy = ∂dx",
     infer=dropout_grad_spec,
     args=DROPOUT_ARGS,
     rule=by("DropoutGrad", "∂dx, mask -> ∂dy"),

@@ -82,8 +82,8 @@ def product_spec(op: Operator, *xs: ArraySpec) -> ArraySpec:
 @operator(
     "Einsum",
     "x, xs... -> y",
-    formula="y = the sum of products that equation names, as `ij,jk->ik`",
-    derivative="dxₖ = the sum of products of dy and all other factors, over what xₖ does not have",
+    "y = the sum of products that equation names, as `ij,jk->ik`",
+    "dxₖ = the sum of products of dy and all other factors, over what xₖ does not have",
     infer=product_spec,
     args={"equation": ""},
 )
@@ -124,7 +124,7 @@ def einsum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @gradient_of(
     "Einsum",
     "dy, x, xs... -> dx",
-    derivative="∂dy = Einsum with ∂dxₖ in place of xₖ; ∂xⱼ = the gradient of xⱼ in that",
+    "∂dy = Einsum with ∂dxₖ in place of xₖ; ∂xⱼ = the gradient of xⱼ in that",
     infer=product_gradient_spec,
     args={"equation": "", "position": 0},
     rule=einsum_rule,

@@ -92,8 +92,8 @@ def wanted_dtype(op: Operator, like: Array | None) -> "np.dtype[Any]":
 @operator(
     "ConstantFill",
     "like?, value? -> y",
-    formula="y = value",
-    derivative="0: y does not depend on values",
+    "y = value",
+    "0: y does not depend on values",
     infer=fill_spec,
     args=FILL_ARGS,
     constant=True,
@@ -112,9 +112,7 @@ def constant_fill(op: Operator, like: Array | None = None, value: Array | None =
     return y
 
 
-@operator(
-    "StopGradient", "x -> y", formula="y = x", derivative="0: no gradient passes here", infer=like_first, constant=True
-)
+@operator("StopGradient", "x -> y", "y = x", "0: no gradient passes here", infer=like_first, constant=True)
 def stop_gradient(op: Operator, x: Array) -> Array:
     """x unchanged, a constant for the gradient."""
     return x
@@ -143,7 +141,7 @@ def bounds(op: Operator, low: Array | None, high: Array | None) -> tuple[Any, An
 @fill(
     "UniformFill",
     "like?, min?, max? -> y",
-    formula="y ~ uniform in [min, max)",
+    "y ~ uniform in [min, max)",
     infer=between_spec,
     args={**RANDOM_ARGS, "min": 0.0, "max": 1.0},
 )
@@ -167,7 +165,7 @@ def between_ints_spec(op: Operator, *specs: ArraySpec) -> ArraySpec | None:
 @fill(
     "UniformIntFill",
     "like?, min?, max? -> y",
-    formula="y ~ uniform in {min, ..., max}",
+    "y ~ uniform in {min, ..., max}",
     infer=between_ints_spec,
     args={**RANDOM_ARGS, "min": 0, "max": 1},
 )
@@ -183,7 +181,7 @@ def uniform_int_fill(
 @fill(
     "GaussianFill",
     "like? -> y",
-    formula="y ~ normal(mean, std²)",
+    "y ~ normal(mean, std²)",
     infer=fill_spec,
     args={**RANDOM_ARGS, "mean": 0.0, "std": 1.0},
 )
@@ -211,9 +209,7 @@ def by_fan_spec(op: Operator, like: ArraySpec | None = None) -> ArraySpec | None
     return spec
 
 
-@fill(
-    "XavierFill", "like? -> y", formula="y ~ uniform in [-s, s), s = √(3 / fan in)", infer=by_fan_spec, args=RANDOM_ARGS
-)
+@fill("XavierFill", "like? -> y", "y ~ uniform in [-s, s), s = √(3 / fan in)", infer=by_fan_spec, args=RANDOM_ARGS)
 def xavier_fill(op: Operator, like: Array | None = None) -> Array:
     """Weights (outputs, ...) that keep the variance; fan in: elements for one output. Source: Glorot, Bengio (2010)."""
     shape = wanted_shape(op, like)
@@ -221,7 +217,7 @@ def xavier_fill(op: Operator, like: Array | None = None) -> Array:
     return numbers.astype(wanted_dtype(op, like))
 
 
-@fill("MSRAFill", "like? -> y", formula="y ~ normal(0, 2 / fan out)", infer=by_fan_spec, args=RANDOM_ARGS)
+@fill("MSRAFill", "like? -> y", "y ~ normal(0, 2 / fan out)", infer=by_fan_spec, args=RANDOM_ARGS)
 def msra_fill(op: Operator, like: Array | None = None) -> Array:
     """Weights (outputs, inputs, ...) for rectifiers; fan out: the elements for one input. Source: He et al. (2015)."""
     shape = wanted_shape(op, like)
@@ -247,7 +243,7 @@ def diagonal_spec(op: Operator, like: ArraySpec | None = None) -> ArraySpec | No
     return spec
 
 
-@fill("DiagonalFill", "like? -> y", formula="yᵢᵢ = value, else 0", infer=diagonal_spec, args=FILL_ARGS)
+@fill("DiagonalFill", "like? -> y", "yᵢᵢ = value, else 0", infer=diagonal_spec, args=FILL_ARGS)
 def diagonal_fill(op: Operator, like: Array | None = None) -> Array:
     """`value` on the diagonal, 0 elsewhere; shape and dtype as in ConstantFill, at least two dimensions."""
     shape = wanted_shape(op, like)
@@ -257,7 +253,7 @@ def diagonal_fill(op: Operator, like: Array | None = None) -> Array:
     return y.reshape(shape)
 
 
-@fill("RangeFill", "like? -> y", formula="y = 0, 1, 2, ...", infer=fill_spec, args=SHAPE_ARGS)
+@fill("RangeFill", "like? -> y", "y = 0, 1, 2, ...", infer=fill_spec, args=SHAPE_ARGS)
 def range_fill(op: Operator, like: Array | None = None) -> Array:
     """Its elements count from 0, the last axis fastest; shape and dtype as in ConstantFill."""
     shape = wanted_shape(op, like)
@@ -271,7 +267,7 @@ def range_spec(op: Operator, *bounds: ArraySpec) -> None:
             raise misfit(f"inputs are numbers of one dtype; input {position} is {bound.dtype} {bound.shape}.")
 
 
-@fill("Range", "first, stop?, step? -> y", formula="y = first, first + step, ... while before stop", infer=range_spec)
+@fill("Range", "first, stop?, step? -> y", "y = first, first + step, ... while before stop", infer=range_spec)
 def range_(op: Operator, first: Array, stop: Array | None = None, step: Array | None = None) -> Array:
     """Numbers from start to stop, which is left out, in the dtype of the inputs: stop; start, stop; or also step."""
     numbers = [bound.reshape(()).tolist() for bound in (first, stop, step) if bound is not None]

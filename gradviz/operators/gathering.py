@@ -43,8 +43,8 @@ def gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
 @operator(
     "Gather",
     "x, indices -> y",
-    formula=PICKED,
-    derivative="for axis = 0 row indicesᵢ of dx gets dyᵢ, repeated rows add; for other axes " + ADDED,
+    PICKED,
+    "for axis = 0 row indicesᵢ of dx gets dyᵢ, repeated rows add; for other axes " + ADDED,
     infer=gather_spec,
     args={"dense_gradient": 0, "axis": 0, "match_outer": 0},
 )
@@ -86,9 +86,7 @@ def batch_gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySp
     return ArraySpec(picked_shape(op, x.shape, indices.shape, 1), x.dtype)
 
 
-@operator(
-    "BatchGather", "x, indices -> y", formula=PICKED, derivative=ADDED, infer=batch_gather_spec, args={"match_outer": 0}
-)
+@operator("BatchGather", "x, indices -> y", PICKED, ADDED, infer=batch_gather_spec, args={"match_outer": 0})
 def batch_gather(op: Operator, x: Array, indices: Array) -> Array:
     """The same elements of each row. x: (b, n, ...), indices: integers, any shape -> y: (b, indices, ...).
 
@@ -108,7 +106,7 @@ def gather_gradient_spec(op: Operator, x: ArraySpec, indices: ArraySpec, dy: Arr
 @gradient_of(
     "BatchGather",
     "x, indices, dy -> dx",
-    derivative="∂dyᵢⱼ = ∂dxᵢₖ, k = indicesⱼ; with match_outer k = indicesᵢⱼ",
+    "∂dyᵢⱼ = ∂dxᵢₖ, k = indicesⱼ; with match_outer k = indicesᵢⱼ",
     infer=gather_gradient_spec,
     args=BATCH_ARGS,
 )

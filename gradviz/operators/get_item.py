@@ -75,8 +75,8 @@ def chosen_spec(op: Operator, x: ArraySpec, *indices: ArraySpec) -> ArraySpec:
 @operator(
     "GetItem",
     "x, indices... -> y",
-    formula="y = x[index]",
-    derivative="dx[index] = dy, summed where index names an element twice; 0 elsewhere",
+    "y = x[index]",
+    "dx[index] = dy, summed where index names an element twice; 0 elsewhere",
     infer=chosen_spec,
     args={"index": "..."},
 )
@@ -97,11 +97,7 @@ def put_back_spec(op: Operator, x: ArraySpec, dy: ArraySpec, *indices: ArraySpec
 
 
 @gradient_of(
-    "GetItem",
-    "x, dy, indices... -> dx",
-    derivative="∂dy = ∂dx[index]",
-    infer=put_back_spec,
-    second=by("", "∂dx, indices -> ∂dy"),
+    "GetItem", "x, dy, indices... -> dx", "∂dy = ∂dx[index]", infer=put_back_spec, second=by("", "∂dx, indices -> ∂dy")
 )
 def get_item_gradient(op: Operator, x: Array, dy: Array, *indices: Array) -> Array:
     """Gradient of GetItem. Of x the shape alone is read."""

@@ -166,8 +166,8 @@ def arriving(g_output: Gradients, count: int) -> Sequence[Gradient | None]:
 def gradient_of(
     type: str,
     signature: str,
-    *,
     derivative: str = "",
+    *,
     formula: str = "",
     infer: Inference = elementwise,
     args: Mapping[str, Any] | None = None,
@@ -196,8 +196,8 @@ def gradient_of(
         operator(
             f"{type}Gradient",
             signature,
-            formula=formula or known.derivative,
-            derivative=derivative,
+            formula or known.derivative,
+            derivative,
             infer=infer,
             args=known.args if args is None else args,
             rule=second,
@@ -344,11 +344,11 @@ def pointwise(
     """
     (formula, kernel), (derivative, reads, gradient) = value, slope
     is_of_output = "y" in reads.split(", ")
-    operator(type, "x -> y", formula=formula, derivative=derivative, infer=infer, args=args, doc=doc)(kernel)
+    operator(type, "x -> y", formula, derivative, infer=infer, args=args, doc=doc)(kernel)
     gradient_of(
         type,
         f"{reads} -> dx",
-        derivative="∂dy" + derivative.removeprefix("dx").replace("dy", "∂dx") + (f", {bend[0]}" if bend else ""),
+        "∂dy" + derivative.removeprefix("dx").replace("dy", "∂dx") + (f", {bend[0]}" if bend else ""),
         second=None if bend else by(f"{type}Gradient", reads.replace("dy", "∂dx") + " -> ∂dy"),
         doc=f"Gradient of {type}{' from its output' if is_of_output else ''}{note and '; '}{note}.",
     )(gradient)

@@ -30,8 +30,8 @@ def moved_axis(op: Operator, x: ArraySpec) -> ArraySpec:
 @operator(
     "NCHW2NHWC",
     "x -> y",
-    formula="y = x with channels last",
-    derivative="dx = dy with channels second",
+    "y = x with channels last",
+    "dx = dy with channels second",
     infer=moved_axis,
     rule=by("NHWC2NCHW", "dy -> dx"),
 )
@@ -43,8 +43,8 @@ def channels_last(op: Operator, x: Array) -> Array:
 @operator(
     "NHWC2NCHW",
     "x -> y",
-    formula="y = x with channels second",
-    derivative="dx = dy with channels last",
+    "y = x with channels second",
+    "dx = dy with channels last",
     infer=moved_axis,
     rule=by("NCHW2NHWC", "dy -> dx"),
 )
@@ -71,8 +71,8 @@ def shuffle_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 @operator(
     "ChannelShuffle",
     "x -> y",
-    formula="y = x, first channels of all groups first",
-    derivative="dx = dy, its channels back in their groups",
+    "y = x, first channels of all groups first",
+    "dx = dy, its channels back in their groups",
     infer=shuffle_spec,
     args={"group": 1, "order": "NCHW"},
 )
@@ -84,7 +84,7 @@ def channel_shuffle(op: Operator, x: Array) -> Array:
 @gradient_of(
     "ChannelShuffle",
     "dy -> dx",
-    derivative="∂dy = ∂dx, first channels of all groups first",
+    "∂dy = ∂dx, first channels of all groups first",
     infer=shuffle_spec,
     second=by("", "∂dx -> ∂dy"),
 )
@@ -121,8 +121,8 @@ def blocked_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 @operator(
     "SpaceToBatch",
     "x -> y",
-    formula="y = each place in a block of block_size² pixels as an image of its own",
-    derivative="dx = dy, the pixels back in their blocks",
+    "y = each place in a block of block_size² pixels as an image of its own",
+    "dx = dy, the pixels back in their blocks",
     infer=blocked_spec,
     args=BLOCK_ARGS,
     rule=by("BatchToSpace", "dy -> dx"),
@@ -154,8 +154,8 @@ def spaced_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 @operator(
     "BatchToSpace",
     "x -> y",
-    formula="y = images as the places in blocks of block_size² pixels",
-    derivative="dx = dy, each place in a block as an image of its own",
+    "y = images as the places in blocks of block_size² pixels",
+    "dx = dy, each place in a block as an image of its own",
     infer=spaced_spec,
     args=BLOCK_ARGS,
     rule=by("SpaceToBatch", "dy -> dx"),

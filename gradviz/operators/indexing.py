@@ -75,8 +75,8 @@ def to_dense_spec(op: Operator, indices: ArraySpec, values: ArraySpec, like: Arr
 @operator(
     "SparseToDense",
     "indices, values, like? -> y",
-    formula="yᵣ = Σ valuesᵢ over all i with indicesᵢ = r",
-    derivative="dvaluesᵢ = dy[indicesᵢ]",
+    "yᵣ = Σ valuesᵢ over all i with indicesᵢ = r",
+    "dvaluesᵢ = dy[indicesᵢ]",
     infer=to_dense_spec,
     args={"output_first_dim": 0},
     rule=by("Gather", "dy, indices -> dvalues"),
@@ -94,7 +94,7 @@ def sparse_to_dense(op: Operator, indices: Array, values: Array, like: Array | N
     return added_rows(indices, values, rows)
 
 
-@operator("EnsureDense", "x -> y", formula="y = x", derivative="dx = dy, made dense", infer=like_first)
+@operator("EnsureDense", "x -> y", "y = x", "dx = dy, made dense", infer=like_first)
 def ensure_dense(op: Operator, x: Array) -> Array:
     """x; its gradient is dense even where that of y is sparse."""
     return x
@@ -119,7 +119,7 @@ def scatter_spec(op: Operator, x: ArraySpec, indices: ArraySpec, rows: ArraySpec
     return x
 
 
-@operator("ScatterAssign", "x, indices, slices -> y", formula="y = x, but y[indicesᵢ] = slicesᵢ", infer=scatter_spec)
+@operator("ScatterAssign", "x, indices, slices -> y", "y = x, but y[indicesᵢ] = slicesᵢ", infer=scatter_spec)
 def scatter_assign(op: Operator, x: Array, indices: Array, slices: Array) -> Array:
     """x with some rows replaced. x: (rows, ...), indices: integers (n,), slices: (n, ...) -> y: like x."""
     check_indices(op, 1, indices, x.shape[0])
@@ -138,7 +138,7 @@ def unique_spec(op: Operator, x: ArraySpec) -> tuple[ArraySpec | None, ...]:
     return (None, ArraySpec(x.shape, np.dtype(np.int32)))[: len(op.outputs)]
 
 
-@operator("Unique", "x -> y, places?", formula="y = the distinct numbers of x, x = y[places]", infer=unique_spec)
+@operator("Unique", "x -> y, places?", "y = the distinct numbers of x, x = y[places]", infer=unique_spec)
 def unique(op: Operator, x: Array) -> Array | tuple[Array, ...]:
     """Each number of x once, in ascending order. x: integers (n,) -> y: (m,), places: int32 (n,), where x has them."""
     if len(op.outputs) == 1:

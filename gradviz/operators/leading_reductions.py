@@ -99,16 +99,7 @@ def side_gradient_spec(outputs: int) -> Inference:
     return infer
 
 
-@each_of(
-    SIDES,
-    operator,
-    "Reduce{}Sum",
-    "x, lengths? -> y",
-    formula="y = Σᵢ xᵢ",
-    derivative="dxᵢ = dy",
-    infer=side_spec,
-    args=ARGS,
-)
+@each_of(SIDES, operator, "Reduce{}Sum", "x, lengths? -> y", "y = Σᵢ xᵢ", "dxᵢ = dy", infer=side_spec, args=ARGS)
 def sum_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     """Sum over the first (front) or last (back) `num_reduce_dim` dimensions. lengths: integers, how many count."""
     seen, axis = as_seen(op, x)
@@ -127,7 +118,7 @@ def column(op: Operator, of_results: Array) -> Array:
     gradient_of,
     "Reduce{}Sum",
     "dy, x, lengths? -> dx",
-    derivative="∂dy = Σᵢ ∂dxᵢ",
+    "∂dy = Σᵢ ∂dxᵢ",
     infer=side_gradient_spec(0),
     second=by("", "∂dx, lengths -> ∂dy"),
 )
@@ -151,8 +142,8 @@ def sizes(op: Operator, like: Array, x: Array, lengths: Array | None) -> Array |
     operator,
     "Reduce{}Mean",
     "x, lengths? -> y",
-    formula="y = Σᵢ xᵢ / n",
-    derivative="dxᵢ = dy / n",
+    "y = Σᵢ xᵢ / n",
+    "dxᵢ = dy / n",
     infer=float_side_spec,
     args=ARGS,
 )
@@ -167,7 +158,7 @@ def mean_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     gradient_of,
     "Reduce{}Mean",
     "dy, x, lengths? -> dx",
-    derivative="∂dy = Σᵢ ∂dxᵢ / n",
+    "∂dy = Σᵢ ∂dxᵢ / n",
     infer=side_gradient_spec(0),
     second=by("", "∂dx, lengths -> ∂dy"),
 )
@@ -181,8 +172,8 @@ def mean_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None 
     operator,
     "Reduce{}Max",
     "x, lengths? -> y",
-    formula="y = maxᵢ xᵢ",
-    derivative="dxᵢ = dy where xᵢ = y, shared equally where several are largest",
+    "y = maxᵢ xᵢ",
+    "dxᵢ = dy where xᵢ = y, shared equally where several are largest",
     infer=max_side_spec,
     args=ARGS,
 )
@@ -236,15 +227,15 @@ def line_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 @operator(
     "RowwiseMax",
     "x -> y",
-    formula="yᵢ = maxⱼ xᵢⱼ",
-    derivative="dxᵢⱼ = dyᵢ where xᵢⱼ = yᵢ, shared equally where several are largest",
+    "yᵢ = maxⱼ xᵢⱼ",
+    "dxᵢⱼ = dyᵢ where xᵢⱼ = yᵢ, shared equally where several are largest",
     infer=line_spec,
 )
 @operator(
     "ColwiseMax",
     "x -> y",
-    formula="yⱼ = maxᵢ xᵢⱼ",
-    derivative="dxᵢⱼ = dyⱼ where xᵢⱼ = yⱼ, shared equally where several are largest",
+    "yⱼ = maxᵢ xᵢⱼ",
+    "dxᵢⱼ = dyⱼ where xᵢⱼ = yⱼ, shared equally where several are largest",
     infer=line_spec,
 )
 def line_max(op: Operator, x: Array) -> Array:

@@ -48,8 +48,8 @@ def layer_weights(op: Operator, w: Array) -> Array:
 @operator(
     "FCTransposed",
     "x, w, b -> y",
-    formula="y = x·w + b",
-    derivative="dw = xᵀ·dy, db = Σᵢ dyᵢ, dx = dy·wᵀ",
+    "y = x·w + b",
+    "dw = xᵀ·dy, db = Σᵢ dyᵢ, dx = dy·wᵀ",
     infer=fc_spec,
     args=FC_ARGS,
     doc="Fully connected layer, its weights the other way round than FC's. x: (n, k), w: (k, m), b: (m,) -> y: (n, m)."
@@ -58,8 +58,8 @@ def layer_weights(op: Operator, w: Array) -> Array:
 @operator(
     "FC",
     "x, w, b -> y",
-    formula="y = x·wᵀ + b",
-    derivative="dw = dyᵀ·x, db = Σᵢ dyᵢ, dx = dy·w",
+    "y = x·wᵀ + b",
+    "dw = dyᵀ·x, db = Σᵢ dyᵢ, dx = dy·w",
     infer=fc_spec,
     args=FC_ARGS,
     doc=f"Fully connected layer. x: (n, k), w: (m, k), b: (m,) -> y: (n, m).\n\n{SEEN}",
@@ -88,15 +88,12 @@ def fc_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) ->
 @gradient_of(
     "FCTransposed",
     "x, w, dy -> dw, db, dx?",
-    derivative="∂dy = x·∂dw + ∂db + ∂dx·w, ∂x = dy·∂dwᵀ, ∂w = ∂dxᵀ·dy",
+    "∂dy = x·∂dw + ∂db + ∂dx·w, ∂x = dy·∂dwᵀ, ∂w = ∂dxᵀ·dy",
     infer=fc_gradient_spec,
     doc="Gradients of FCTransposed; dx only where it is an output.",
 )
 @gradient_of(
-    "FC",
-    "x, w, dy -> dw, db, dx?",
-    derivative="∂dy = x·∂dwᵀ + ∂db + ∂dx·wᵀ, ∂x = dy·∂dw, ∂w = dyᵀ·∂dx",
-    infer=fc_gradient_spec,
+    "FC", "x, w, dy -> dw, db, dx?", "∂dy = x·∂dwᵀ + ∂db + ∂dx·wᵀ, ∂x = dy·∂dw, ∂w = dyᵀ·∂dx", infer=fc_gradient_spec
 )
 def fc_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
     """Gradients of FC in the shapes of w, b and x; that of x only where an output asks for it.
@@ -160,8 +157,8 @@ def matmul_spec(op: Operator, a: ArraySpec, b: ArraySpec, like: ArraySpec | None
 @operator(
     "MatMul",
     "a, b, like? -> y",
-    formula="y = a·b",
-    derivative="da = dy·bᵀ, db = aᵀ·dy",
+    "y = a·b",
+    "da = dy·bᵀ, db = aᵀ·dy",
     infer=matmul_spec,
     args={"trans_a": 0, "trans_b": 0, "axis_a": 1, "axis_b": 1},
 )
@@ -262,8 +259,8 @@ def batch_spec(op: Operator, a: ArraySpec, b: ArraySpec) -> ArraySpec:
 @operator(
     "BatchMatMul",
     "a, b -> y",
-    formula="y = a·b for each pair of matrices",
-    derivative="da = dy·bᵀ, db = aᵀ·dy",
+    "y = a·b for each pair of matrices",
+    "da = dy·bᵀ, db = aᵀ·dy",
     infer=batch_spec,
     args={"trans_a": 0, "trans_b": 0, "broadcast": 0},
 )

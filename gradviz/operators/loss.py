@@ -33,7 +33,7 @@ def mean_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     return ArraySpec((), x.dtype)
 
 
-@operator("AveragedLoss", "x -> loss", formula="loss = Σᵢ xᵢ / n", derivative="dxᵢ = dloss / n", infer=mean_spec)
+@operator("AveragedLoss", "x -> loss", "loss = Σᵢ xᵢ / n", "dxᵢ = dloss / n", infer=mean_spec)
 def averaged_loss(op: Operator, x: Array) -> Array:
     """Mean of all n elements of x, of shape (); 0 where x is empty."""
     return x.sum() / max(x.size, 1)
@@ -46,7 +46,7 @@ def mean_gradient_spec(op: Operator, x: ArraySpec, dloss: ArraySpec) -> ArraySpe
     return x
 
 
-@gradient_of("AveragedLoss", "x, dloss -> dx", derivative="∂dloss = Σᵢ ∂dxᵢ / n", infer=mean_gradient_spec)
+@gradient_of("AveragedLoss", "x, dloss -> dx", "∂dloss = Σᵢ ∂dxᵢ / n", infer=mean_gradient_spec)
 def averaged_loss_gradient(op: Operator, x: Array, dloss: Array) -> Array:
     """Gradient of AveragedLoss: the same for each of the n elements of x."""
     return np.full_like(x, dloss.reshape(()) / max(x.size, 1))
@@ -91,8 +91,8 @@ def rows_and_classes(shape: tuple[int, ...]) -> tuple[int, int]:
 @operator(
     "LabelCrossEntropy",
     "x, labels -> y",
-    formula="yᵢ = -ln max(xᵢₗ, 10⁻²⁰), l = labelsᵢ",
-    derivative="dxᵢₗ = -dyᵢ / xᵢₗ where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere",
+    "yᵢ = -ln max(xᵢₗ, 10⁻²⁰), l = labelsᵢ",
+    "dxᵢₗ = -dyᵢ / xᵢₗ where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere",
     infer=cross_entropy_spec,
 )
 def label_cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
@@ -105,7 +105,7 @@ def label_cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
 @gradient_of(
     "LabelCrossEntropy",
     "x, labels, dy -> dx",
-    derivative="∂dyᵢ = -∂dxᵢₗ / xᵢₗ, ∂xᵢₗ = ∂dxᵢₗ dyᵢ / xᵢₗ² where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere",
+    "∂dyᵢ = -∂dxᵢₗ / xᵢₗ, ∂xᵢₗ = ∂dxᵢₗ dyᵢ / xᵢₗ² where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere",
     infer=like_forward(cross_entropy_spec, integers="labels", dx="x"),
 )
 def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
@@ -172,8 +172,8 @@ def loss_spec(
 @operator(
     "SoftmaxWithLoss",
     "x, labels, weights? -> p, loss",
-    formula="p = softmax x, loss = -scale · Σᵢ weightsᵢ ln pᵢₗ / Σᵢ weightsᵢ, l = labelsᵢ; 0 · ln 0 = 0",
-    derivative="dx = dloss · scale · weightsᵢ (p - onehot(labels)) / Σᵢ weightsᵢ, and what dp brings through softmax",
+    "p = softmax x, loss = -scale · Σᵢ weightsᵢ ln pᵢₗ / Σᵢ weightsᵢ, l = labelsᵢ; 0 · ln 0 = 0",
+    "dx = dloss · scale · weightsᵢ (p - onehot(labels)) / Σᵢ weightsᵢ, and what dp brings through softmax",
     infer=loss_spec,
     args={"axis": 1, "scale": 1.0, "label_prob": 0, "average_by_batch_size": 0, "order": "NCHW"},
 )

@@ -103,9 +103,8 @@ def layer_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> tuple[Arr
 @operator(
     "LayerNorm",
     "x, scale?, bias? -> y, mean, std",
-    formula="y = x̂, x̂ = (x - mean) / std, std = √(var(x) + epsilon), over each row; "
-    "with elementwise_affine y = x̂ scale + bias",
-    derivative="dx = (g - avg(g) - x̂ avg(g x̂)) / std + dmean / n + dstd x̂ / n, g = dy scale; "
+    "y = x̂, x̂ = (x - mean) / std, std = √(var(x) + epsilon), over each row; with elementwise_affine y = x̂ scale + bias",
+    "dx = (g - avg(g) - x̂ avg(g x̂)) / std + dmean / n + dstd x̂ / n, g = dy scale; "
     "dscale = Σ dy x̂, dbias = Σ dy over rows",
     infer=layer_norm_spec,
     args=ARGS,
@@ -208,8 +207,8 @@ def statistics_gradient_spec(op: Operator, g: ArraySpec, mean: ArraySpec, std: A
 @operator(
     "LayerNormMeanGradient",
     "dmean, mean, std, x -> dx",
-    formula="dx = dmean / n",
-    derivative="∂dmean = Σ ∂dx / n",
+    "dx = dmean / n",
+    "∂dmean = Σ ∂dx / n",
     infer=statistics_gradient_spec,
     args=ARGS,
 )
@@ -222,8 +221,8 @@ def layer_norm_mean_gradient(op: Operator, dmean: Array, mean: Array, std: Array
 @operator(
     "LayerNormStdGradient",
     "dstd, mean, std, x -> dx",
-    formula="dx = dstd x̂ / n, x̂ = (x - mean) / std",
-    derivative="∂dstd = Σ ∂dx x̂ / n, ∂x = (h - avg(h) - x̂ avg(h x̂)) / std, h = dstd ∂dx / n",
+    "dx = dstd x̂ / n, x̂ = (x - mean) / std",
+    "∂dstd = Σ ∂dx x̂ / n, ∂x = (h - avg(h) - x̂ avg(h x̂)) / std, h = dstd ∂dx / n",
     infer=statistics_gradient_spec,
     args=ARGS,
 )
@@ -241,8 +240,8 @@ def normalize_spec(op: Operator, *xs: ArraySpec) -> ArraySpec:
 @operator(
     "Normalize",
     "x -> y",
-    formula="y = x / max(|x|, 10⁻¹²), |x| the Euclidean norm along axis",
-    derivative="dx = (dy - y <y, dy>) / |x|; dx = dy 10¹² where |x| < 10⁻¹²",
+    "y = x / max(|x|, 10⁻¹²), |x| the Euclidean norm along axis",
+    "dx = (dy - y <y, dy>) / |x|; dx = dy 10¹² where |x| < 10⁻¹²",
     infer=normalize_spec,
     args={"axis": -1},
 )
@@ -283,8 +282,8 @@ def rms_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> tuple[Array
 @operator(
     "RMSNorm",
     "x, scale, bias -> y, inv_rms",
-    formula="y = x̂ scale + bias, x̂ = x inv_rms, inv_rms = 1 / √(avg(x²) + eps), over each row",
-    derivative="dx = inv_rms (g - x̂ avg(g x̂)), g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows",
+    "y = x̂ scale + bias, x̂ = x inv_rms, inv_rms = 1 / √(avg(x²) + eps), over each row",
+    "dx = inv_rms (g - x̂ avg(g x̂)), g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows",
     infer=rms_norm_spec,
     args={"axis": 1, "eps": 0.0},
 )

@@ -73,8 +73,8 @@ def pad_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 @operator(
     "PadImage",
     "x -> y",
-    formula="y = x with a margin, or without one where pads are negative",
-    derivative="dx = dy inside, plus what the margin repeats, 0 where the image was cut off",
+    "y = x with a margin, or without one where pads are negative",
+    "dx = dy inside, plus what the margin repeats, 0 where the image was cut off",
     infer=pad_spec,
     args={
         **dict.fromkeys(("pad", "pad_t", "pad_l", "pad_b", "pad_r"), 0),
@@ -90,8 +90,8 @@ def pad_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 @operator(
     "Pad",
     "x -> y",
-    formula="y = x with a margin",
-    derivative="dx = dy inside, plus what the margin repeats",
+    "y = x with a margin",
+    "dx = dy inside, plus what the margin repeats",
     infer=pad_spec,
     args={"pads": (), "mode": "constant", "value": 0.0},
 )
@@ -130,15 +130,8 @@ def unpadded(dy: Array, before: int, behind: int, mode: str) -> Array:
     return dx
 
 
-@gradient_of(
-    "PadImage",
-    "dy -> dx",
-    derivative="∂dy = ∂dx with a margin, of zeros where it is constant",
-    infer=pad_gradient_spec,
-)
-@gradient_of(
-    "Pad", "dy -> dx", derivative="∂dy = ∂dx with the margin, a constant one of zeros", infer=pad_gradient_spec
-)
+@gradient_of("PadImage", "dy -> dx", "∂dy = ∂dx with a margin, of zeros where it is constant", infer=pad_gradient_spec)
+@gradient_of("Pad", "dy -> dx", "∂dy = ∂dx with the margin, a constant one of zeros", infer=pad_gradient_spec)
 def pad_gradient(op: Operator, dy: Array) -> Array:
     added, cuts = added_and_cut(widths(op, dy.shape, is_padded=True))
     dy = np.pad(dy, cuts) if cuts else dy

@@ -12,7 +12,7 @@ from .inference import like_first, misfit
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 
-@operator("Alias", "x -> y", formula="y = x", derivative="dx = dy, passed through", infer=like_first)
+@operator("Alias", "x -> y", "y = x", "dx = dy, passed through", infer=like_first)
 def alias(op: Operator, x: Array) -> Array:
     """x under another name."""
     return x
@@ -23,14 +23,7 @@ def alias_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return [], [g_output[0]]
 
 
-@operator(
-    "NegateGradient",
-    "x -> y",
-    formula="y = x",
-    derivative="dx = -dy",
-    infer=like_first,
-    rule=by("Negative", "dy -> dx"),
-)
+@operator("NegateGradient", "x -> y", "y = x", "dx = -dy", infer=like_first, rule=by("Negative", "dy -> dx"))
 def negate_gradient(op: Operator, x: Array) -> Array:
     """x unchanged; its gradient comes back with the other sign."""
     return x
@@ -41,7 +34,7 @@ def nothing(op: Operator, x: ArraySpec) -> tuple[ArraySpec, ...]:
     return ()
 
 
-@operator("ZeroGradient", "x -> ", formula="x is used up", derivative="dx = 0", infer=nothing)
+@operator("ZeroGradient", "x -> ", "x is used up", "dx = 0", infer=nothing)
 def zero_gradient(op: Operator, x: Array) -> tuple[Array, ...]:
     """Nothing; it gives x a gradient of zeros, which other uses of x add to."""
     return ()
@@ -52,7 +45,7 @@ def zero_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [op.inputs[0]], type="ConstantFill", args={**op.args, "value": 0.0})
 
 
-@operator("Print", "x -> ", formula="x is looked at", infer=nothing, args={"to_file": 0, "limit": 0, "every_n": 1})
+@operator("Print", "x -> ", "x is looked at", infer=nothing, args={"to_file": 0, "limit": 0, "every_n": 1})
 def print_(op: Operator, x: Array) -> tuple[Array, ...]:
     """Nothing: a workspace and a session show every blob, so nothing is written anywhere. The arguments are unread."""
     return ()
@@ -61,8 +54,8 @@ def print_(op: Operator, x: Array) -> tuple[Array, ...]:
 @operator(
     "NanCheck",
     "x, others... -> y",
-    formula="y = x, all finite",
-    derivative="dx = dy, all finite",
+    "y = x, all finite",
+    "dx = dy, all finite",
     infer=like_first,
     rule=by("NanCheck", "dy -> dx"),
 )
@@ -102,8 +95,8 @@ def cast_dtype(op: Operator, name: str = "to") -> "np.dtype[Any]":
 @operator(
     "Cast",
     "x -> y",
-    formula="y = x, in the dtype `to`",
-    derivative="dx = dy, in the dtype of x; none where y is not floating-point",
+    "y = x, in the dtype `to`",
+    "dx = dy, in the dtype of x; none where y is not floating-point",
     infer=lambda op, x: ArraySpec(x.shape, cast_dtype(op)),
     args={"to": None, "from_type": None},
 )

@@ -55,8 +55,8 @@ def pool_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     operator,
     "MaxPool{}",
     "x -> y",
-    formula="y = max of x under each window",
-    derivative="dx = Σ dy over the windows where x = y, shared evenly between those that are; else 0",
+    "y = max of x under each window",
+    "dx = Σ dy over the windows where x = y, shared evenly between those that are; else 0",
     infer=pool_spec,
     args=MAX_ARGS,
 )
@@ -80,7 +80,7 @@ def max_pool(op: Operator, x: Array) -> Array:
     gradient_of,
     "MaxPool{}",
     "x, y, dy -> dx",
-    derivative="∂dy = Σ ∂dx under each window where x = y, by their share",
+    "∂dy = Σ ∂dx under each window where x = y, by their share",
     infer=like_forward(pool_spec, dx="dy"),
 )
 def max_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
@@ -108,8 +108,8 @@ def chosen(values: Array, where: Array) -> Array:
     operator,
     "AveragePool{}",
     "x -> y",
-    formula="y = Σ x / n over the n places under each window",
-    derivative="dx = Σ dy / n over the windows of n places that x lies under",
+    "y = Σ x / n over the n places under each window",
+    "dx = Σ dy / n over the windows of n places that x lies under",
     infer=pool_spec,
     args={**MAX_ARGS, "count_include_pad": 0},
 )
@@ -145,7 +145,7 @@ def counts(op: Operator, images: Array, windows: Windows) -> Array | int:
     gradient_of,
     "AveragePool{}",
     "x, y, dy -> dx",
-    derivative="∂dy = Σ ∂dx / n over the n places under each window",
+    "∂dy = Σ ∂dx / n over the n places under each window",
     infer=like_forward(pool_spec, dx="dy"),
     second=by("", "∂dx -> ∂dy"),
 )

@@ -39,8 +39,8 @@ def power(op: Operator, x: ArraySpec, exponents: ArraySpec | None = None) -> Arr
 @operator(
     "Pow",
     "x, exponents? -> y",
-    formula="y = x^exponent",
-    derivative="dx = dy · exponent · x^(exponent - 1), 0 for exponent = 0; with exponents in its place "
+    "y = x^exponent",
+    "dx = dy · exponent · x^(exponent - 1), 0 for exponent = 0; with exponents in its place "
     "dexponents = dy · y · ln x, 0 where x = 0 and exponents ≥ 0",
     infer=power,
     args={"exponent": 1.0, **ARGS},
@@ -58,9 +58,9 @@ def held_at_zero(x: Array, e: Array, y: Array) -> Array:
 @operator(
     "PowGradient",
     "dy, x, exponents, y -> dx, dexponents",
-    formula="dx = dy · exponents · x^(exponents - 1), 0 where exponents = 0; "
+    "dx = dy · exponents · x^(exponents - 1), 0 where exponents = 0; "
     "dexponents = dy · y · ln x, 0 where x = 0 and exponents ≥ 0",
-    derivative="∂dy = ∂dx · exponents · p + ∂dexponents · y · ln x, p = x^(exponents - 1), "
+    "∂dy = ∂dx · exponents · p + ∂dexponents · y · ln x, p = x^(exponents - 1), "
     "∂x = dy (∂dx · exponents (exponents - 1) p / x + ∂dexponents · p), "
     "∂exponents = dy · ∂dx · p (1 + exponents · ln x), ∂y = dy · ∂dexponents · ln x; "
     "where exponents = 0 what ∂dx brings to ∂dy and ∂x is 0, where x = 0 and exponents ≥ 0 ln x counts as 0, "
@@ -159,7 +159,7 @@ pointwise(
 )
 
 
-@operator("Sqrt", "x -> y", formula="y = √x", derivative="dx = dy / 2y", infer=elementwise)
+@operator("Sqrt", "x -> y", "y = √x", "dx = dy / 2y", infer=elementwise)
 def sqrt(op: Operator, x: Array) -> Array:
     """Square root of each element; nan below 0."""
     return np.sqrt(x)
@@ -186,8 +186,8 @@ def row_scale(op: Operator, x: ArraySpec, scale: ArraySpec) -> ArraySpec:
 @operator(
     "SquareRootDivide",
     "x, scale -> y",
-    formula="yᵢ = xᵢ / √scaleᵢ",
-    derivative="dxᵢ = dyᵢ / √scaleᵢ; scale counts as a constant",
+    "yᵢ = xᵢ / √scaleᵢ",
+    "dxᵢ = dyᵢ / √scaleᵢ; scale counts as a constant",
     infer=row_scale,
     rule=by("SquareRootDivide", "dy, scale -> dx"),
 )

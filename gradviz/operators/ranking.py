@@ -32,8 +32,8 @@ def cosine_spec(op: Operator, s: ArraySpec, *rest: ArraySpec) -> ArraySpec:
 @operator(
     "CosineEmbeddingCriterion",
     "s, labels -> y",
-    formula="y = 1 - s where labels = 1, max(0, s - margin) elsewhere",
-    derivative="ds = -dy where labels = 1; elsewhere dy where s > margin, 0 where not",
+    "y = 1 - s where labels = 1, max(0, s - margin) elsewhere",
+    "ds = -dy where labels = 1; elsewhere dy where s > margin, 0 where not",
     infer=cosine_spec,
     args={"margin": 0.0},
 )
@@ -45,7 +45,7 @@ def cosine_embedding_criterion(op: Operator, s: Array, labels: Array) -> Array:
 @gradient_of(
     "CosineEmbeddingCriterion",
     "s, labels, dy -> ds",
-    derivative="∂dy = -∂ds where labels = 1; elsewhere ∂ds where s > margin, 0 where not",
+    "∂dy = -∂ds where labels = 1; elsewhere ∂ds where s > margin, 0 where not",
     infer=cosine_spec,
     second=by("CosineEmbeddingCriterionGradient", "s, labels, ∂ds -> ∂dy"),
 )
@@ -62,8 +62,8 @@ def ranking_spec(op: Operator, x1: ArraySpec, x2: ArraySpec, *rest: ArraySpec) -
 @operator(
     "MarginRankingCriterion",
     "x1, x2, labels -> y",
-    formula="y = max(0, margin - labels (x1 - x2))",
-    derivative="dx1 = -labels dy where y > 0, 0 elsewhere; dx2 = -dx1",
+    "y = max(0, margin - labels (x1 - x2))",
+    "dx1 = -labels dy where y > 0, 0 elsewhere; dx2 = -dx1",
     infer=ranking_spec,
     args={"margin": 1.0},
 )
@@ -120,8 +120,8 @@ def ordered_pairs(x: Array, labels: Array, *lengths: Array) -> tuple[Array, Arra
 @operator(
     "PairWiseLoss",
     "x, labels, lengths? -> y",
-    formula="y = mean of ln(1 + exp(xⱼ - xᵢ)) over all pairs with labelsᵢ > labelsⱼ",
-    derivative="dxᵢ = -Σⱼ gᵢⱼ, dxⱼ = Σᵢ gᵢⱼ, gᵢⱼ = dy σ(xⱼ - xᵢ) / n, over the n pairs with labelsᵢ > labelsⱼ",
+    "y = mean of ln(1 + exp(xⱼ - xᵢ)) over all pairs with labelsᵢ > labelsⱼ",
+    "dxᵢ = -Σⱼ gᵢⱼ, dxⱼ = Σᵢ gᵢⱼ, gᵢⱼ = dy σ(xⱼ - xᵢ) / n, over the n pairs with labelsᵢ > labelsⱼ",
     infer=pairwise_spec,
 )
 def pairwise_loss(op: Operator, x: Array, labels: Array, *lengths: Array) -> Array:
@@ -139,7 +139,7 @@ def pairwise_loss(op: Operator, x: Array, labels: Array, *lengths: Array) -> Arr
 @gradient_of(
     "PairWiseLoss",
     "x, labels, dy, lengths? -> dx",
-    derivative="∂dy = Σᵢⱼ (∂dxⱼ - ∂dxᵢ) σ(xⱼ - xᵢ) / n, ∂xᵢ = -Σⱼ hᵢⱼ, ∂xⱼ = Σᵢ hᵢⱼ, "
+    "∂dy = Σᵢⱼ (∂dxⱼ - ∂dxᵢ) σ(xⱼ - xᵢ) / n, ∂xᵢ = -Σⱼ hᵢⱼ, ∂xⱼ = Σᵢ hᵢⱼ, "
     "hᵢⱼ = dy (∂dxⱼ - ∂dxᵢ) σ'(xⱼ - xᵢ) / n, over the n pairs with labelsᵢ > labelsⱼ",
     infer=like_forward(pairwise_spec, integers="lengths", dx="x dy"),
 )
@@ -183,7 +183,7 @@ def accuracy_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:
 @operator(
     "Accuracy",
     "x, labels -> y",
-    formula="y = share of the rows i whose label is among the top_k greatest of xᵢ",
+    "y = share of the rows i whose label is among the top_k greatest of xᵢ",
     infer=accuracy_spec,
     args={"top_k": 1},
 )

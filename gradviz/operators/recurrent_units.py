@@ -71,8 +71,8 @@ def lstm_gates(op: Operator, gates: Array) -> tuple[Array, Array, Array, Array]:
 @operator(
     "LSTMUnit",
     "hidden_prev, cell_prev, gates, lengths?, timestep -> hidden, cell",
-    formula=f"cell = σ(f) cell_prev + σ(i) tanh g, hidden = σ(o) tanh cell, {LSTM_GATES}",
-    derivative=f"{LSTM_DELTA}; dcell_prev = δ σ(f), di = δ tanh(g) σ'(i), df = δ cell_prev σ'(f), "
+    f"cell = σ(f) cell_prev + σ(i) tanh g, hidden = σ(o) tanh cell, {LSTM_GATES}",
+    f"{LSTM_DELTA}; dcell_prev = δ σ(f), di = δ tanh(g) σ'(i), df = δ cell_prev σ'(f), "
     f"do = dhidden tanh(cell) σ'(o), dg = δ σ(i) (1 - tanh² g), {LSTM_GATES}",
     infer=lstm_spec,
     args={**GRU_ARGS, "forget_bias": 0.0},
@@ -101,7 +101,7 @@ def lstm_gradient_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpe
     "LSTMUnit",
     "hidden_prev, cell_prev, gates, lengths?, timestep, hidden, cell, dhidden, dcell "
     "-> dhidden_prev, dcell_prev, dgates",
-    derivative="∂δ = ∂dcell_prev σ(f) + ∂di tanh(g) σ'(i) + ∂df cell_prev σ'(f) + ∂dg σ(i) (1 - tanh² g); ∂dcell = ∂δ, "
+    "∂δ = ∂dcell_prev σ(f) + ∂di tanh(g) σ'(i) + ∂df cell_prev σ'(f) + ∂dg σ(i) (1 - tanh² g); ∂dcell = ∂δ, "
     "∂dhidden = ∂δ σ(o) (1 - tanh² cell) + ∂do tanh(cell) σ'(o), ∂cell_prev = ∂df δ σ'(f), "
     "∂cell = dhidden (1 - tanh² cell) (∂do σ'(o) - 2 ∂δ σ(o) tanh cell), "
     "∂i = δ (∂di tanh(g) σ''(i) + ∂dg (1 - tanh² g) σ'(i)), ∂f = δ (∂dcell_prev σ'(f) + ∂df cell_prev σ''(f)), "
@@ -189,8 +189,8 @@ def gru_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *time: ArraySpec) -> 
 @operator(
     "GRUUnit",
     "hidden_prev, gates, lengths?, timestep -> hidden",
-    formula=f"hidden = σ(u) hidden_prev + (1 - σ(u)) tanh o, {GRU_GATES}",
-    derivative="dhidden_prev = dhidden σ(u), du = dhidden (hidden_prev - tanh o) σ'(u), "
+    f"hidden = σ(u) hidden_prev + (1 - σ(u)) tanh o, {GRU_GATES}",
+    "dhidden_prev = dhidden σ(u), du = dhidden (hidden_prev - tanh o) σ'(u), "
     f"do = dhidden (1 - σ(u)) (1 - tanh² o), dr = 0, {GRU_GATES}",
     infer=gru_spec,
     args=GRU_ARGS,
@@ -216,7 +216,7 @@ def gru_gradient_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: Array
 @gradient_of(
     "GRUUnit",
     "hidden_prev, gates, lengths?, timestep, hidden, dhidden -> dhidden_prev, dgates",
-    derivative="∂dhidden = ∂dhidden_prev σ(u) + ∂du (hidden_prev - tanh o) σ'(u) + ∂do (1 - σ(u)) (1 - tanh² o), "
+    "∂dhidden = ∂dhidden_prev σ(u) + ∂du (hidden_prev - tanh o) σ'(u) + ∂do (1 - σ(u)) (1 - tanh² o), "
     "∂hidden_prev = ∂du dhidden σ'(u), ∂r = 0, "
     "∂u = dhidden (∂dhidden_prev σ'(u) + ∂du (hidden_prev - tanh o) σ''(u) - ∂do (1 - tanh² o) σ'(u)), "
     f"∂o = -dhidden (1 - tanh² o) (∂du σ'(u) + 2 ∂do (1 - σ(u)) tanh o), {GRU_GATES}",

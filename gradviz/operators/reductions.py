@@ -77,25 +77,21 @@ def filled(gradient: Array, x: Array) -> Array:
     return dx
 
 
-@operator("ReduceSum", "x -> y", formula="y = Σ x", derivative="dx = dy", infer=sum_spec, args=ARGS)
+@operator("ReduceSum", "x -> y", "y = Σ x", "dx = dy", infer=sum_spec, args=ARGS)
 def reduce_sum(op: Operator, x: Array) -> Array:
     """Sum over `axes`, in the dtype of x. x: any shape."""
     return x.sum(axis=reduced_axes(op, x.shape), dtype=x.dtype, keepdims=along(op))
 
 
 @gradient_of(
-    "ReduceSum",
-    "dy, x, y -> dx",
-    derivative="∂dy = Σ ∂dx",
-    infer=like_forward(sum_spec, dx="dy"),
-    second=by("", "∂dx -> ∂dy"),
+    "ReduceSum", "dy, x, y -> dx", "∂dy = Σ ∂dx", infer=like_forward(sum_spec, dx="dy"), second=by("", "∂dx -> ∂dy")
 )
 def reduce_sum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceSum: each summand gets that of the sum."""
     return filled(spread(op, dy, x), x)
 
 
-@operator("ReduceMean", "x -> y", formula="y = Σ x / n", derivative="dx = dy / n", infer=float_spec, args=ARGS)
+@operator("ReduceMean", "x -> y", "y = Σ x / n", "dx = dy / n", infer=float_spec, args=ARGS)
 def reduce_mean(op: Operator, x: Array) -> Array:
     """Mean over `axes`; 0 where there is nothing to average. x: any shape."""
     total = x.sum(axis=reduced_axes(op, x.shape), keepdims=along(op))
@@ -105,7 +101,7 @@ def reduce_mean(op: Operator, x: Array) -> Array:
 @gradient_of(
     "ReduceMean",
     "dy, x, y -> dx",
-    derivative="∂dy = Σ ∂dx / n",
+    "∂dy = Σ ∂dx / n",
     infer=like_forward(sum_spec, dx="dy"),
     second=by("", "∂dx -> ∂dy"),
 )
@@ -117,8 +113,8 @@ def reduce_mean_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
 @operator(
     "ReduceMax",
     "x -> y",
-    formula="y = max x",
-    derivative="dx = dy where x = y, shared equally where several are largest",
+    "y = max x",
+    "dx = dy where x = y, shared equally where several are largest",
     infer=extremum_spec,
     args=ARGS,
 )
@@ -130,8 +126,8 @@ def reduce_max(op: Operator, x: Array) -> Array:
 @operator(
     "ReduceMin",
     "x -> y",
-    formula="y = min x",
-    derivative="dx = dy where x = y, shared equally where several are smallest",
+    "y = min x",
+    "dx = dy where x = y, shared equally where several are smallest",
     infer=extremum_spec,
     args=ARGS,
 )
@@ -165,21 +161,19 @@ def reduce_extremum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Arr
     return shared(spread(op, dy, x), x, spread(op, y, x), reduced_axes(op, x.shape))
 
 
-@operator("ReduceL1", "x -> y", formula="y = Σ |x|", derivative="dx = dy · sign x", infer=float_spec, args=ARGS)
+@operator("ReduceL1", "x -> y", "y = Σ |x|", "dx = dy · sign x", infer=float_spec, args=ARGS)
 def reduce_l1(op: Operator, x: Array) -> Array:
     """Sum of magnitudes over `axes`. x: any shape."""
     return np.abs(x).sum(axis=reduced_axes(op, x.shape), keepdims=along(op))
 
 
-@gradient_of("ReduceL1", "dy, x, y -> dx", derivative="∂dy = Σ ∂dx · sign x", infer=like_forward(sum_spec, dx="dy x"))
+@gradient_of("ReduceL1", "dy, x, y -> dx", "∂dy = Σ ∂dx · sign x", infer=like_forward(sum_spec, dx="dy x"))
 def reduce_l1_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceL1; 0 where x is 0."""
     return spread(op, dy, x) * np.sign(x)
 
 
-@operator(
-    "ReduceL2", "x -> y", formula="y = √Σ x²", derivative="dx = dy · x / y, 0 where y = 0", infer=float_spec, args=ARGS
-)
+@operator("ReduceL2", "x -> y", "y = √Σ x²", "dx = dy · x / y, 0 where y = 0", infer=float_spec, args=ARGS)
 def reduce_l2(op: Operator, x: Array) -> Array:
     """Euclidean norm over `axes`. x: any shape."""
     return np.sqrt((x * x).sum(axis=reduced_axes(op, x.shape), keepdims=along(op)))
@@ -188,7 +182,7 @@ def reduce_l2(op: Operator, x: Array) -> Array:
 @gradient_of(
     "ReduceL2",
     "dy, x, y -> dx",
-    derivative="∂dy = Σ ∂dx · x / y, ∂x = dy · ∂dx / y, ∂y = -Σ ∂x · x / y, 0 where y = 0",
+    "∂dy = Σ ∂dx · x / y, ∂x = dy · ∂dx / y, ∂y = -Σ ∂x · x / y, 0 where y = 0",
     infer=like_forward(sum_spec, dx="dy x y"),
 )
 def reduce_l2_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
@@ -225,8 +219,8 @@ def reduce_l2_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @operator(
     "Moments",
     "x -> mean, variance",
-    formula="mean = Σ x / n, variance = Σ (x - mean)² / n",
-    derivative="dx = (dmean + 2 dvariance (x - mean)) / n",
+    "mean = Σ x / n, variance = Σ (x - mean)² / n",
+    "dx = (dmean + 2 dvariance (x - mean)) / n",
     infer=lambda op, x: (float_spec(op, x),) * 2,
     args=ARGS,
 )
@@ -250,7 +244,7 @@ def moments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @gradient_of(
     "Moments",
     "dmean, dvariance, x, mean -> dx",
-    derivative="∂dmean = Σ ∂dx / n, ∂dvariance = 2 Σ ∂dx (x - mean) / n, ∂x = 2 dvariance · ∂dx / n, ∂mean = -Σ ∂x",
+    "∂dmean = Σ ∂dx / n, ∂dvariance = 2 Σ ∂dx (x - mean) / n, ∂x = 2 dvariance · ∂dx / n, ∂mean = -Σ ∂x",
     infer=like_forward(lambda op, x: (sum_spec(op, x),) * 2, dx="dmean dvariance x mean"),
     rule=moments_rule,
 )
@@ -276,14 +270,7 @@ def log_sum_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     return extremum_spec(op, x)
 
 
-@operator(
-    "ReduceLogSumExp",
-    "x -> y",
-    formula="y = ln Σ exp x",
-    derivative="dx = dy · exp(x - y)",
-    infer=log_sum_spec,
-    args=ARGS,
-)
+@operator("ReduceLogSumExp", "x -> y", "y = ln Σ exp x", "dx = dy · exp(x - y)", infer=log_sum_spec, args=ARGS)
 def reduce_log_sum_exp(op: Operator, x: Array) -> Array:
     """Logarithm of the sum of exponentials over `axes`. x: any shape, something along each reduced axis.
 
@@ -299,7 +286,7 @@ def reduce_log_sum_exp(op: Operator, x: Array) -> Array:
 @gradient_of(
     "ReduceLogSumExp",
     "dy, x, y -> dx",
-    derivative="∂dy = Σ ∂dx exp(x - y), ∂x = ∂dx · dx, ∂y = -Σ ∂dx · dx",
+    "∂dy = Σ ∂dx exp(x - y), ∂x = ∂dx · dx, ∂y = -Σ ∂dx · dx",
     infer=like_forward(sum_spec, dx="dy x y"),
 )
 def reduce_log_sum_exp_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:

@@ -3,12 +3,12 @@
 An operator family reads like this. What the slots of the gradient are called tells the rule, see `gradients`; functions
 that are called ..._spec are the inference of what follows them.
 
-    @operator("AveragedLoss", "x -> loss", formula="loss = Σᵢ xᵢ / n", derivative="dxᵢ = dloss / n", infer=mean_spec)
+    @operator("AveragedLoss", "x -> loss", "loss = Σᵢ xᵢ / n", "dxᵢ = dloss / n", infer=mean_spec)
     def averaged_loss(op, x):
         \"\"\"Mean of all n elements of x.\"\"\"
         return x.sum() / x.size
 
-    @gradient_of("AveragedLoss", "x, dloss -> dx", derivative="∂dloss = Σᵢ ∂dxᵢ / n", infer=mean_gradient_spec)
+    @gradient_of("AveragedLoss", "x, dloss -> dx", "∂dloss = Σᵢ ∂dxᵢ / n", infer=mean_gradient_spec)
     def averaged_loss_gradient(op, x, dloss):
         return np.full_like(x, dloss / x.size)
 
@@ -143,10 +143,10 @@ _LISTENERS: list[Callable[[], None]] = []
 def operator(
     type: str,
     signature: str,
-    *,
     formula: str,
-    infer: Inference,
     derivative: str = "",
+    *,
+    infer: Inference,
     args: Mapping[str, Any] | None = None,
     constant: bool = False,
     rule: Rule | None = None,
@@ -158,8 +158,8 @@ def operator(
         type: the type's name.
         signature: slots, ``"x, w, b -> y"``; ``b?`` is optional, ``xs...`` any number.
         formula: what it computes, as plain text.
-        infer: shape inference, see `Inference`.
         derivative: the gradient of the inputs, as plain text.
+        infer: shape inference, see `Inference`.
         args: arguments it takes with their defaults, which also say of what type an argument must be.
         constant: its output does not depend on its inputs as far as gradients go.
         rule: its gradient rule where a word tells it, see `gradients.by`; it counts as written where the kernel is.

@@ -19,13 +19,7 @@ def expand_spec(op: Operator, x: ArraySpec, shape: ArraySpec) -> None:
         raise misfit(f"the shape must be a list of integers (n,), got {described(shape)}.")
 
 
-@operator(
-    "Expand",
-    "x, shape -> y",
-    formula="y = x stretched",
-    derivative="dx = Σ dy over what was stretched",
-    infer=expand_spec,
-)
+@operator("Expand", "x, shape -> y", "y = x stretched", "dx = Σ dy over what was stretched", infer=expand_spec)
 def expand(op: Operator, x: Array, shape: Array) -> Array:
     """x broadcast together with `shape`, integers (n,); a 1 or a -1 in it keeps the size of x."""
     try:
@@ -45,7 +39,7 @@ def expand_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec) -> ArraySpec
     return ArraySpec(x.shape, dy.dtype)
 
 
-@gradient_of("Expand", "dy, x -> dx", derivative="∂dy = ∂dx stretched", infer=expand_gradient_spec)
+@gradient_of("Expand", "dy, x -> dx", "∂dy = ∂dx stretched", infer=expand_gradient_spec)
 def expand_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Expand, in the shape of x."""
     return sum_to(dy, x.shape)
@@ -89,8 +83,8 @@ def need_one_integer(spec: ArraySpec) -> None:
 @operator(
     "Tile",
     "x, tiles?, axis? -> y",
-    formula="y = [x, x, ...]",
-    derivative="dx = Σ of the parts of dy, 0 for tiles = 0",
+    "y = [x, x, ...]",
+    "dx = Σ of the parts of dy, 0 for tiles = 0",
     infer=tile_spec,
     args=TILE_ARGS,
 )
@@ -182,8 +176,8 @@ def need_bounds(bounds: tuple[ArraySpec, ...]) -> None:
 @operator(
     "Slice",
     "x, starts?, ends? -> y",
-    formula="y = x[starts:ends]",
-    derivative="dx[starts:ends] = dy, 0 elsewhere",
+    "y = x[starts:ends]",
+    "dx[starts:ends] = dy, 0 elsewhere",
     infer=slice_spec,
     args={"starts": (), "ends": ()},
 )
@@ -207,7 +201,7 @@ def slice_gradient_spec(op: Operator, x: ArraySpec, *rest: ArraySpec) -> ArraySp
 @gradient_of(
     "Slice",
     "x, starts?, ends?, dy -> dx",
-    derivative="∂dy = ∂dx[starts:ends]",
+    "∂dy = ∂dx[starts:ends]",
     infer=slice_gradient_spec,
     second=by("", "∂dx, starts, ends -> ∂dy"),
 )

@@ -60,9 +60,7 @@ class ScopeStack:
         return f"<ScopeStack of {len(self)}>"
 
 
-@operator(
-    "CreateScope", "-> scope", formula="scope = an empty stack of workspaces", infer=lambda op: SCOPE, constant=True
-)
+@operator("CreateScope", "-> scope", "scope = an empty stack of workspaces", infer=lambda op: SCOPE, constant=True)
 def create_scope(op: Operator) -> ScopeStack:
     """A stack for the workspaces of Do."""
     return ScopeStack()
@@ -79,11 +77,7 @@ def has_scope_spec(op: Operator, scope: ArraySpec) -> ArraySpec:
 
 
 @operator(
-    "HasScope",
-    "scope -> y",
-    formula="y = whether there is a workspace on top of scope",
-    infer=has_scope_spec,
-    constant=True,
+    "HasScope", "scope -> y", "y = whether there is a workspace on top of scope", infer=has_scope_spec, constant=True
 )
 def has_scope(op: Operator, scope: ScopeStack) -> Array:
     """Whether a workspace is left, for a loop over those that another loop has kept. y: bool ()."""

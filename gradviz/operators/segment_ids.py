@@ -29,8 +29,8 @@ from .segments import (
 @operator(
     "LengthsMax",
     "x, lengths -> y",
-    formula="yₛ = max xᵢ over the rows i of segment s, each element for itself",
-    derivative="dxᵢ = dy[s(i)] where xᵢ = y[s(i)], in equal shares where several are the greatest; 0 elsewhere",
+    "yₛ = max xᵢ over the rows i of segment s, each element for itself",
+    "dxᵢ = dy[s(i)] where xᵢ = y[s(i)], in equal shares where several are the greatest; 0 elsewhere",
     infer=lengths_spec,
     rule=by("LengthsMaxWithMainInputAndForwardOutputGradient", "y, dy, lengths, x -> dx"),
 )
@@ -53,8 +53,8 @@ def lengths_max_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, lengths
 @operator(
     "LengthsMaxWithMainInputAndForwardOutputGradient",
     "y, dy, lengths, x -> dx",
-    formula="dxᵢ = dy[s(i)] where xᵢ = y[s(i)], in equal shares where several are the greatest; 0 elsewhere",
-    derivative="∂dyₛ = Σ ∂dxᵢ over the rows i of segment s where xᵢ = yₛ, by their share",
+    "dxᵢ = dy[s(i)] where xᵢ = y[s(i)], in equal shares where several are the greatest; 0 elsewhere",
+    "∂dyₛ = Σ ∂dxᵢ over the rows i of segment s where xᵢ = yₛ, by their share",
     infer=lengths_max_gradient_spec,
 )
 def lengths_max_gradient(op: Operator, y: Array, dy: Array, lengths: Array, x: Array) -> Array:
@@ -82,8 +82,8 @@ def tile_spec(op: Operator, x: ArraySpec, lengths: ArraySpec) -> None:
 @operator(
     "LengthsTile",
     "x, lengths -> y",
-    formula="y = row i of x, lengthsᵢ times, for all i",
-    derivative="dxᵢ = Σ of the rows of dy that repeat xᵢ",
+    "y = row i of x, lengthsᵢ times, for all i",
+    "dxᵢ = Σ of the rows of dy that repeat xᵢ",
     infer=tile_spec,
     rule=by("LengthsSum", "dy, lengths -> dx"),
 )
@@ -194,8 +194,8 @@ for _order in ("SortedSegment", "UnsortedSegment"):
             operator(
                 _prefix + _type,
                 f"x, {_slots}segment_ids -> y",
-                formula=_formula.replace("xᵢ", "x[indicesᵢ]") if _prefix else _formula,
-                derivative=f"row indicesᵢ of dx gets {_derivative[6:]}; repeated rows add" if _prefix else _derivative,
+                _formula.replace("xᵢ", "x[indicesᵢ]") if _prefix else _formula,
+                f"row indicesᵢ of dx gets {_derivative[6:]}; repeated rows add" if _prefix else _derivative,
                 infer=segments_spec,
                 args=_args,
             )(_kernel)
@@ -203,8 +203,8 @@ for _order in ("SortedSegment", "UnsortedSegment"):
         operator(
             f"{_type}Gradient",
             "dy, segment_ids -> dx",
-            formula=_derivative,
-            derivative=_second,
+            _derivative,
+            _second,
             infer=segments_gradient_spec,
             args=_args,
             rule=by("", "∂dx, segment_ids -> ∂dy"),

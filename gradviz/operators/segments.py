@@ -83,13 +83,13 @@ def lengths_spec(op: Operator, x: ArraySpec, *lists: ArraySpec) -> ArraySpec:
     return ArraySpec((lists[-1].shape[0], *x.shape[1:]), x.dtype)
 
 
-@operator("LengthsSum", "x, lengths -> y", formula=SUM_FORMULA, derivative=SUM_DERIVATIVE, infer=lengths_spec)
+@operator("LengthsSum", "x, lengths -> y", SUM_FORMULA, SUM_DERIVATIVE, infer=lengths_spec)
 def lengths_sum(op: Operator, x: Array, lengths: Array) -> Array:
     """Sums of rows that follow each other. x: (rows, ...), lengths: integers (segments,) -> y: (segments, ...)."""
     return added_rows(segments_of(lengths, x.shape[0]), x, lengths.shape[0])
 
 
-@operator("LengthsMean", "x, lengths -> y", formula=MEAN_FORMULA, derivative=MEAN_DERIVATIVE, infer=lengths_spec)
+@operator("LengthsMean", "x, lengths -> y", MEAN_FORMULA, MEAN_DERIVATIVE, infer=lengths_spec)
 def lengths_mean(op: Operator, x: Array, lengths: Array) -> Array:
     """Means of rows that follow each other, 0 for no rows. Shapes as in LengthsSum."""
     return averaged(lengths_sum(op, x, lengths), lengths)
@@ -98,8 +98,8 @@ def lengths_mean(op: Operator, x: Array, lengths: Array) -> Array:
 @operator(
     "SparseLengthsSum",
     "x, indices, lengths -> y",
-    formula="yₛ = Σ x[indicesᵢ] over the i of segment s",
-    derivative="row indicesᵢ of dx gets dy[s(i)]; repeated rows add",
+    "yₛ = Σ x[indicesᵢ] over the i of segment s",
+    "row indicesᵢ of dx gets dy[s(i)]; repeated rows add",
     infer=lengths_spec,
 )
 def sparse_lengths_sum(op: Operator, x: Array, indices: Array, lengths: Array) -> Array:
@@ -111,8 +111,8 @@ def sparse_lengths_sum(op: Operator, x: Array, indices: Array, lengths: Array) -
 @operator(
     "SparseLengthsMean",
     "x, indices, lengths -> y",
-    formula="yₛ = Σ x[indicesᵢ] / nₛ over the nₛ i of segment s",
-    derivative="row indicesᵢ of dx gets dy[s(i)] / n[s(i)]; repeated rows add",
+    "yₛ = Σ x[indicesᵢ] / nₛ over the nₛ i of segment s",
+    "row indicesᵢ of dx gets dy[s(i)] / n[s(i)]; repeated rows add",
     infer=lengths_spec,
 )
 def sparse_lengths_mean(op: Operator, x: Array, indices: Array, lengths: Array) -> Array:
@@ -170,8 +170,8 @@ for _sparse, _rows in (("", "x"), ("Sparse", "indices")):
         operator(
             _type,
             f"dy, lengths, {_rows} -> dx",
-            formula=_formula,
-            derivative=_second,
+            _formula,
+            _second,
             infer=lengths_gradient_spec,
             rule=by(f"Lengths{_reducer}", "∂dx, lengths -> ∂dy"),
         )(_gradient)
@@ -193,8 +193,8 @@ def weighted_spec(op: Operator, x: ArraySpec, weights: ArraySpec, *lists: ArrayS
 @operator(
     "LengthsWeightedSum",
     "x, weights, lengths -> y",
-    formula=WEIGHTED_FORMULA,
-    derivative="dxᵢ = weightsᵢ dy[s(i)], with grad_on_weights dweightsᵢ = <xᵢ, dy[s(i)]>",
+    WEIGHTED_FORMULA,
+    "dxᵢ = weightsᵢ dy[s(i)], with grad_on_weights dweightsᵢ = <xᵢ, dy[s(i)]>",
     infer=weighted_spec,
     args=WEIGHTED,
 )
@@ -209,8 +209,8 @@ def lengths_weighted_sum(op: Operator, x: Array, weights: Array, lengths: Array)
 @operator(
     "SparseLengthsWeightedSum",
     "x, weights, indices, lengths -> y",
-    formula="yₛ = Σ weightsᵢ x[indicesᵢ] over the i of segment s",
-    derivative="row indicesᵢ of dx gets weightsᵢ dy[s(i)]; with grad_on_weights dweightsᵢ = <x[indicesᵢ], dy[s(i)]>",
+    "yₛ = Σ weightsᵢ x[indicesᵢ] over the i of segment s",
+    "row indicesᵢ of dx gets weightsᵢ dy[s(i)]; with grad_on_weights dweightsᵢ = <x[indicesᵢ], dy[s(i)]>",
     infer=weighted_spec,
     args=WEIGHTED,
 )
@@ -306,16 +306,16 @@ for _type, _plain, _with_weights, _slots in (
     operator(
         _plain,
         f"weights, dy, lengths{_slots} -> dx",
-        formula="dxᵢ = weightsᵢ dy[s(i)]",
-        derivative=WEIGHTED_SECOND,
+        "dxᵢ = weightsᵢ dy[s(i)]",
+        WEIGHTED_SECOND,
         infer=weighted_gradient_spec,
         args=WEIGHTED,
     )(lengths_weighted_sum_gradient)
     operator(
         _with_weights,
         f"weights, dy, lengths, x{_slots} -> dx, dweights",
-        formula="dxᵢ = weightsᵢ dy[s(i)], dweightsᵢ = <xᵢ, dy[s(i)]>",
-        derivative=f"{WEIGHTED_SECOND} + Σ ∂dweightsᵢ xᵢ, ∂weightsᵢ = <∂dxᵢ, dy[s(i)]>, ∂xᵢ = ∂dweightsᵢ dy[s(i)]",
+        "dxᵢ = weightsᵢ dy[s(i)], dweightsᵢ = <xᵢ, dy[s(i)]>",
+        f"{WEIGHTED_SECOND} + Σ ∂dweightsᵢ xᵢ, ∂weightsᵢ = <∂dxᵢ, dy[s(i)]>, ∂xᵢ = ∂dweightsᵢ dy[s(i)]",
         infer=weights_gradient_spec,
         args=WEIGHTED,
     )(lengths_weighted_sum_gradients)

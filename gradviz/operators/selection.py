@@ -40,8 +40,8 @@ def top_spec(op: Operator, x: ArraySpec, k: ArraySpec | None = None) -> tuple[Ar
 @operator(
     "TopK",
     "x, k? -> values, indices, flat?",
-    formula="values = the k largest x, indices = where they are",
-    derivative="dx = dvalues at indices, 0 elsewhere",
+    "values = the k largest x, indices = where they are",
+    "dx = dvalues at indices, 0 elsewhere",
     infer=top_spec,
     args={"k": 0, "axis": -1},
 )
@@ -83,13 +83,7 @@ def top_k_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], op.outputs[1], op.inputs[0]])
 
 
-@gradient_of(
-    "TopK",
-    "dvalues, indices, x -> dx",
-    derivative="∂dvalues = ∂dx at indices",
-    infer=top_gradient_spec,
-    rule=top_k_rule,
-)
+@gradient_of("TopK", "dvalues, indices, x -> dx", "∂dvalues = ∂dx at indices", infer=top_gradient_spec, rule=top_k_rule)
 def top_k_gradient(op: Operator, dvalues: Array, indices: Array, x: Array) -> Array:
     axis = canonical_axis(op.args.get("axis", -1), x.shape)
     size = x.shape[axis]
@@ -109,7 +103,7 @@ def top_second_spec(op: Operator, dvalues: ArraySpec, indices: ArraySpec, g_dx: 
 @gradient_of(
     "TopKGradient",
     "dvalues, indices, ∂dx -> ∂dvalues",
-    derivative="the gradient of ∂dx is that of ∂dvalues at indices, 0 elsewhere",
+    "the gradient of ∂dx is that of ∂dvalues at indices, 0 elsewhere",
     infer=top_second_spec,
     second=by("TopKGradient", "∂∂dvalues, indices, ∂dx -> ∂∂dx"),
 )
@@ -161,8 +155,8 @@ def one_hot_spec(op: Operator, indices: ArraySpec, size: ArraySpec) -> None:
 @operator(
     "OneHot",
     "indices, size -> y",
-    formula="yᵢⱼ = 1 where j = indicesᵢ",
-    derivative="none: indices are integers",
+    "yᵢⱼ = 1 where j = indicesᵢ",
+    "none: indices are integers",
     infer=one_hot_spec,
     constant=True,
 )
@@ -188,8 +182,8 @@ def batch_one_hot_spec(op: Operator, x: ArraySpec, lengths: ArraySpec, values: A
 @operator(
     "BatchOneHot",
     "x, lengths, values -> y",
-    formula="yᵢⱼ = 1 where xᵢ = valuesⱼ in the column that value j stands for",
-    derivative="dx = 0",
+    "yᵢⱼ = 1 where xᵢ = valuesⱼ in the column that value j stands for",
+    "dx = 0",
     infer=batch_one_hot_spec,
     constant=True,
 )
@@ -219,13 +213,7 @@ def mask_spec(op: Operator, x: ArraySpec, mask: ArraySpec) -> tuple[None, ...]:
     return (None,) * len(op.outputs)
 
 
-@operator(
-    "BooleanMask",
-    "x, mask -> y, indices?",
-    formula="y = x[mask]",
-    derivative="dx[mask] = dy, 0 elsewhere",
-    infer=mask_spec,
-)
+@operator("BooleanMask", "x, mask -> y, indices?", "y = x[mask]", "dx[mask] = dy, 0 elsewhere", infer=mask_spec)
 def boolean_mask(op: Operator, x: Array, mask: Array) -> Array | tuple[Array, Array]:
     """The rows of x for which `mask` is true. x: (n, ...), mask: bool (n,) -> y: (k, ...), indices: int64 (k,)."""
     return x[mask] if len(op.outputs) == 1 else (x[mask], np.flatnonzero(mask))
@@ -244,7 +232,7 @@ def boolean_mask_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @gradient_of(
     "BooleanMask",
     "mask, dy -> dx",
-    derivative="∂dy = ∂dx[mask]",
+    "∂dy = ∂dx[mask]",
     infer=mask_gradient_spec,
     rule=boolean_mask_rule,
     second=by("", "∂dx, mask -> ∂dy"),

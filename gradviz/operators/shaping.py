@@ -14,13 +14,13 @@ from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, registe
 JOIN_ARGS: dict[str, Any] = {"axis": 1, "add_axis": 0, "order": "NCHW"}
 
 
-@operator("Copy", "x -> y", formula="y = x", derivative="dx = dy", infer=like_first)
+@operator("Copy", "x -> y", "y = x", "dx = dy", infer=like_first)
 def copy(op: Operator, x: Array) -> Array:
     """x under another name."""
     return x
 
 
-@operator("CopyOnDeviceLike", "x, like -> y", formula="y = x", derivative="dx = dy", infer=like_first)
+@operator("CopyOnDeviceLike", "x, like -> y", "y = x", "dx = dy", infer=like_first)
 def copy_on_device_like(op: Operator, x: Array, like: Array) -> Array:
     """x on the device of `like`; the executor brings all inputs of an operator to one device."""
     return x
@@ -80,8 +80,8 @@ def reshape_spec(op: Operator, x: ArraySpec, shape: ArraySpec | None = None) -> 
 @operator(
     "Reshape",
     "x, shape? -> y, old_shape",
-    formula="y = x in another shape",
-    derivative="dx = dy in the shape of x",
+    "y = x in another shape",
+    "dx = dy in the shape of x",
     infer=reshape_spec,
     args={"shape": ()},
 )
@@ -121,12 +121,7 @@ def transpose_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 
 
 @operator(
-    "Transpose",
-    "x -> y",
-    formula="y = xᵀ",
-    derivative="dx = dyᵀ, by the inverse permutation",
-    infer=transpose_spec,
-    args={"axes": ()},
+    "Transpose", "x -> y", "y = xᵀ", "dx = dyᵀ, by the inverse permutation", infer=transpose_spec, args={"axes": ()}
 )
 def transpose(op: Operator, x: Array) -> Array:
     """x with its dimensions in the order `axes`; reversed where `axes` is not given."""

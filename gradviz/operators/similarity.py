@@ -24,8 +24,8 @@ def distance_spec(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
 @operator(
     "SquaredL2Distance",
     "x, y -> distance",
-    formula="distanceᵢ = ½ Σⱼ (xᵢⱼ - yᵢⱼ)²",
-    derivative="dxᵢⱼ = ddistanceᵢ (xᵢⱼ - yᵢⱼ), dy = -dx",
+    "distanceᵢ = ½ Σⱼ (xᵢⱼ - yᵢⱼ)²",
+    "dxᵢⱼ = ddistanceᵢ (xᵢⱼ - yᵢⱼ), dy = -dx",
     infer=distance_spec,
 )
 def squared_l2_distance(op: Operator, x: Array, y: Array) -> Array:
@@ -45,7 +45,7 @@ def distance_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dd: ArraySp
 @gradient_of(
     "SquaredL2Distance",
     "x, y, ddistance -> dx, dy",
-    derivative="∂ddistanceᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ (x - y)ᵢⱼ, ∂xᵢⱼ = ddistanceᵢ (∂dx - ∂dy)ᵢⱼ, ∂y = -∂x",
+    "∂ddistanceᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ (x - y)ᵢⱼ, ∂xᵢⱼ = ddistanceᵢ (∂dx - ∂dy)ᵢⱼ, ∂y = -∂x",
     infer=distance_gradient_spec,
 )
 def squared_l2_distance_gradient(op: Operator, x: Array, y: Array, ddistance: Array) -> tuple[Array, Array]:
@@ -78,13 +78,7 @@ def comparison_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dz: Array
     return dx._replace(dtype=result_dtype(y, dz)), dy._replace(dtype=result_dtype(x, dz))
 
 
-@operator(
-    "DotProduct",
-    "x, y -> z",
-    formula="zᵢ = Σⱼ xᵢⱼ · yᵢⱼ",
-    derivative="dxᵢⱼ = dzᵢ · yᵢⱼ, dyᵢⱼ = dzᵢ · xᵢⱼ",
-    infer=distance_spec,
-)
+@operator("DotProduct", "x, y -> z", "zᵢ = Σⱼ xᵢⱼ · yᵢⱼ", "dxᵢⱼ = dzᵢ · yᵢⱼ, dyᵢⱼ = dzᵢ · xᵢⱼ", infer=distance_spec)
 def dot_product(op: Operator, x: Array, y: Array) -> Array:
     """Inner product of each row of x with that of y. x, y: (n, ...) -> (n,)."""
     return inner(x, y)
@@ -93,7 +87,7 @@ def dot_product(op: Operator, x: Array, y: Array) -> Array:
 @gradient_of(
     "DotProduct",
     "x, y, dz -> dx, dy",
-    derivative="∂xᵢⱼ = dzᵢ · ∂dyᵢⱼ, ∂yᵢⱼ = dzᵢ · ∂dxᵢⱼ, ∂dzᵢ = Σⱼ (∂dxᵢⱼ · yᵢⱼ + xᵢⱼ · ∂dyᵢⱼ)",
+    "∂xᵢⱼ = dzᵢ · ∂dyᵢⱼ, ∂yᵢⱼ = dzᵢ · ∂dxᵢⱼ, ∂dzᵢ = Σⱼ (∂dxᵢⱼ · yᵢⱼ + xᵢⱼ · ∂dyᵢⱼ)",
     infer=comparison_gradient_spec,
 )
 def dot_product_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
@@ -104,8 +98,8 @@ def dot_product_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[A
 @operator(
     "CosineSimilarity",
     "x, y -> z",
-    formula="zᵢ = xᵢ·yᵢ / (|xᵢ| |yᵢ|)",
-    derivative="dxᵢ = dzᵢ (yᵢ / (|xᵢ| |yᵢ|) - zᵢ xᵢ / |xᵢ|²), dy likewise; |xᵢ| < 10⁻⁶ counts as 10⁻⁶, a constant",
+    "zᵢ = xᵢ·yᵢ / (|xᵢ| |yᵢ|)",
+    "dxᵢ = dzᵢ (yᵢ / (|xᵢ| |yᵢ|) - zᵢ xᵢ / |xᵢ|²), dy likewise; |xᵢ| < 10⁻⁶ counts as 10⁻⁶, a constant",
     infer=distance_spec,
 )
 def cosine_similarity(op: Operator, x: Array, y: Array) -> Array:
@@ -145,11 +139,7 @@ def cosine_similarity_gradient(op: Operator, x: Array, y: Array, dz: Array) -> t
 
 
 @operator(
-    "L1Distance",
-    "x, y -> z",
-    formula="zᵢ = Σⱼ |xᵢⱼ - yᵢⱼ|",
-    derivative="dxᵢⱼ = dzᵢ · sign(xᵢⱼ - yᵢⱼ), dy = -dx",
-    infer=distance_spec,
+    "L1Distance", "x, y -> z", "zᵢ = Σⱼ |xᵢⱼ - yᵢⱼ|", "dxᵢⱼ = dzᵢ · sign(xᵢⱼ - yᵢⱼ), dy = -dx", infer=distance_spec
 )
 def l1_distance(op: Operator, x: Array, y: Array) -> Array:
     """Sum of the absolute differences of each row of x and that of y. x, y: (n, ...) -> (n,)."""
@@ -157,10 +147,7 @@ def l1_distance(op: Operator, x: Array, y: Array) -> Array:
 
 
 @gradient_of(
-    "L1Distance",
-    "x, y, dz -> dx, dy",
-    derivative="∂dzᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ · sign(xᵢⱼ - yᵢⱼ)",
-    infer=distance_gradient_spec,
+    "L1Distance", "x, y, dz -> dx, dy", "∂dzᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ · sign(xᵢⱼ - yᵢⱼ)", infer=distance_gradient_spec
 )
 def l1_distance_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
     """Gradients of L1Distance; 0 where x and y are equal."""

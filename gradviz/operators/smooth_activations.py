@@ -53,16 +53,14 @@ pointwise(
 )
 
 
-@operator("Swish", "x -> y", formula="y = x · σ(x)", derivative="dx = dy · (σ(x) + y σ(-x))", infer=elementwise)
+@operator("Swish", "x -> y", "y = x · σ(x)", "dx = dy · (σ(x) + y σ(-x))", infer=elementwise)
 def swish(op: Operator, x: Array) -> Array:
     """Every element times its sigmoid. Source: Ramachandran, Zoph, Le, Searching for activation functions (2017)."""
     return np.maximum(x, -FAR) * logistic(x)
 
 
 @gradient_of(
-    "Swish",
-    "x, y, dy -> dx",
-    derivative="∂dy = ∂dx · (σ(x) + y σ(-x)), ∂x = ∂dx · dy · σ'(x) (1 - y), ∂y = ∂dx · dy · σ(-x)",
+    "Swish", "x, y, dy -> dx", "∂dy = ∂dx · (σ(x) + y σ(-x)), ∂x = ∂dx · dy · σ'(x) (1 - y), ∂y = ∂dx · dy · σ(-x)"
 )
 def swish_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of Swish from its input and output."""
@@ -80,8 +78,8 @@ def swish_bend(do: Steps, both: str, x: str, y: str) -> Mapping[str, str]:
 @operator(
     "Mish",
     "x -> y",
-    formula="y = x · t, t = tanh ln(1 + eˣ)",
-    derivative="dx = dy · (t + x · σ(x) (1 - t²)), t = tanh ln(1 + eˣ)",
+    "y = x · t, t = tanh ln(1 + eˣ)",
+    "dx = dy · (t + x · σ(x) (1 - t²)), t = tanh ln(1 + eˣ)",
     infer=elementwise,
 )
 def mish(op: Operator, x: Array) -> Array:
@@ -92,7 +90,7 @@ def mish(op: Operator, x: Array) -> Array:
 @gradient_of(
     "Mish",
     "x, y, dy -> dx",
-    derivative="∂dy = ∂dx · (t + x · σ(x) (1 - t²)), ∂x = ∂dx · dy · σ(x) (1 - t²) (2 + x (1 - σ(x) - 2 t σ(x)))",
+    "∂dy = ∂dx · (t + x · σ(x) (1 - t²)), ∂x = ∂dx · dy · σ(x) (1 - t²) (2 + x (1 - σ(x) - 2 t σ(x)))",
 )
 def mish_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of Mish; y / x would be t, but not at 0, so t is computed again."""
@@ -114,8 +112,8 @@ FAST_SCALE, FAST_CUBIC, FAST_FAR = sqrt(2 / pi), 0.044715, 40.0
 @operator(
     "Gelu",
     "x -> y",
-    formula="y = x · Φ(x), Φ the normal distribution",
-    derivative="dx = dy · (Φ(x) + x · φ(x)), Φ the normal distribution, φ = Φ'",
+    "y = x · Φ(x), Φ the normal distribution",
+    "dx = dy · (Φ(x) + x · φ(x)), Φ the normal distribution, φ = Φ'",
     infer=elementwise,
     args={"fast_gelu": 0},
 )
@@ -131,7 +129,7 @@ def gelu(op: Operator, x: Array) -> Array:
     return 0.5 * np.maximum(x, -FAST_FAR) * (1 + np.tanh(FAST_SCALE * near * (1 + FAST_CUBIC * near * near)))
 
 
-@gradient_of("Gelu", "dy, x -> dx", derivative="∂dy = ∂dx · (Φ(x) + x · φ(x)), ∂x = ∂dx · dy · φ(x) (2 - x²)")
+@gradient_of("Gelu", "dy, x -> dx", "∂dy = ∂dx · (Φ(x) + x · φ(x)), ∂x = ∂dx · dy · φ(x) (2 - x²)")
 def gelu_gradient(op: Operator, dy: Array, x: Array) -> Array:
     """Gradient of Gelu, of the approximation where that was used."""
     if not op.args.get("fast_gelu", 0):
@@ -161,8 +159,8 @@ def gelu_bend(do: Steps, both: str, x: str) -> str:
 @operator(
     "Logit",
     "x -> y",
-    formula="y = ln(p / (1 - p)), p = min(max(x, eps), 1 - eps)",
-    derivative="dx = dy / (x (1 - x)) where eps ≤ x ≤ 1 - eps, else 0",
+    "y = ln(p / (1 - p)), p = min(max(x, eps), 1 - eps)",
+    "dx = dy / (x (1 - x)) where eps ≤ x ≤ 1 - eps, else 0",
     infer=elementwise,
     args={"eps": 1e-6},
 )
@@ -176,7 +174,7 @@ def logit(op: Operator, x: Array) -> Array:
 @gradient_of(
     "Logit",
     "x, dy -> dx",
-    derivative="∂dy = ∂dx / (x (1 - x)), ∂x = ∂dx · dy (2x - 1) / (x (1 - x))² where eps ≤ x ≤ 1 - eps, else 0",
+    "∂dy = ∂dx / (x (1 - x)), ∂x = ∂dx · dy (2x - 1) / (x (1 - x))² where eps ≤ x ≤ 1 - eps, else 0",
 )
 def logit_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Logit; 0 where x was clipped."""

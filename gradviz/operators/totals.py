@@ -32,27 +32,25 @@ def total_gradient_spec(op: Operator, x: ArraySpec, dy: ArraySpec) -> ArraySpec:
     return x if op.type == "SumElementsGradient" else ArraySpec(x.shape, result_dtype(x, dy))
 
 
-@operator("SumElements", "x -> y", formula="y = Σᵢ xᵢ", derivative="dxᵢ = dy", infer=total_spec, args=ARGS)
+@operator("SumElements", "x -> y", "y = Σᵢ xᵢ", "dxᵢ = dy", infer=total_spec, args=ARGS)
 def sum_elements(op: Operator, x: Array) -> Array:
     """Sum of all elements of x, of shape (); their mean with average=1."""
     return x.sum() / divisor(op, x)
 
 
-@gradient_of("SumElements", "x, dy -> dx", derivative="∂dy = Σᵢ ∂dxᵢ", infer=total_gradient_spec)
+@gradient_of("SumElements", "x, dy -> dx", "∂dy = Σᵢ ∂dxᵢ", infer=total_gradient_spec)
 def sum_elements_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of SumElements: the same for each element of x."""
     return np.full_like(x, dy.reshape(()) / divisor(op, x))
 
 
-@operator("SumSqrElements", "x -> y", formula="y = Σᵢ xᵢ²", derivative="dxᵢ = 2 dy · xᵢ", infer=total_spec, args=ARGS)
+@operator("SumSqrElements", "x -> y", "y = Σᵢ xᵢ²", "dxᵢ = 2 dy · xᵢ", infer=total_spec, args=ARGS)
 def sum_sqr_elements(op: Operator, x: Array) -> Array:
     """Sum of the squares of all elements of x, of shape (); their mean with average=1."""
     return (x * x).sum() / divisor(op, x)
 
 
-@gradient_of(
-    "SumSqrElements", "x, dy -> dx", derivative="∂dy = 2 Σᵢ ∂dxᵢ · xᵢ, ∂xᵢ = 2 dy · ∂dxᵢ", infer=total_gradient_spec
-)
+@gradient_of("SumSqrElements", "x, dy -> dx", "∂dy = 2 Σᵢ ∂dxᵢ · xᵢ, ∂xᵢ = 2 dy · ∂dxᵢ", infer=total_gradient_spec)
 def sum_sqr_elements_gradient(op: Operator, x: Array, dy: Array) -> Array:
     return x * (dy.reshape(()) * (2 / divisor(op, x)))
 
@@ -74,8 +72,8 @@ def norm_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 @operator(
     "LpNorm",
     "x -> y",
-    formula="y = Σᵢ |xᵢ|ᵖ",
-    derivative="dxᵢ = dy · sign xᵢ for p = 1, 2 dy · xᵢ for p = 2",
+    "y = Σᵢ |xᵢ|ᵖ",
+    "dxᵢ = dy · sign xᵢ for p = 1, 2 dy · xᵢ for p = 2",
     infer=norm_spec,
     args={"p": 2, "average": 0},
 )
@@ -91,7 +89,7 @@ def lp_norm(op: Operator, x: Array) -> Array:
 @gradient_of(
     "LpNorm",
     "x, dy -> dx",
-    derivative="∂dy = Σᵢ ∂dxᵢ · sign xᵢ for p = 1; for p = 2 ∂dy = 2 Σᵢ ∂dxᵢ · xᵢ, ∂xᵢ = 2 dy · ∂dxᵢ",
+    "∂dy = Σᵢ ∂dxᵢ · sign xᵢ for p = 1; for p = 2 ∂dy = 2 Σᵢ ∂dxᵢ · xᵢ, ∂xᵢ = 2 dy · ∂dxᵢ",
     infer=total_gradient_spec,
 )
 def lp_norm_gradient(op: Operator, x: Array, dy: Array) -> Array:
@@ -124,8 +122,8 @@ def cumsum_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 @operator(
     "CumSum",
     "x -> y",
-    formula="yᵢ = Σⱼ xⱼ for j ≤ i, with reverse for j ≥ i",
-    derivative="dxⱼ = Σᵢ dyᵢ for i ≥ j, with reverse for i ≤ j",
+    "yᵢ = Σⱼ xⱼ for j ≤ i, with reverse for j ≥ i",
+    "dxⱼ = Σᵢ dyᵢ for i ≥ j, with reverse for i ≤ j",
     infer=cumsum_spec,
     args={"axis": 0, "reverse": 0},
 )
@@ -143,9 +141,7 @@ def cumsum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0]], type="CumSum", args={**op.args, "reverse": reverse})
 
 
-@operator(
-    "ReduceProd", "x -> y", formula="y = Π x", derivative="dxᵢ = dy · Π xⱼ for j ≠ i", infer=float_spec, args=REDUCED
-)
+@operator("ReduceProd", "x -> y", "y = Π x", "dxᵢ = dy · Π xⱼ for j ≠ i", infer=float_spec, args=REDUCED)
 def reduce_prod(op: Operator, x: Array) -> Array:
     """Product over `axes`; 1 where there is nothing to multiply. x: any shape."""
     return x.prod(axis=reduced_axes(op, x.shape), keepdims=along(op))
@@ -164,7 +160,7 @@ def others(op: Operator, x: Array) -> tuple[Array, Array, Array, Array]:
 @gradient_of(
     "ReduceProd",
     "dy, x, y -> dx",
-    derivative="∂dy = Σᵢ ∂dxᵢ Π xⱼ for j ≠ i, ∂xₖ = dy Σᵢ ∂dxᵢ Π xⱼ for i ≠ k and j ≠ i, k",
+    "∂dy = Σᵢ ∂dxᵢ Π xⱼ for j ≠ i, ∂xₖ = dy Σᵢ ∂dxᵢ Π xⱼ for i ≠ k and j ≠ i, k",
     infer=like_forward(sum_spec, dx="dy x"),
 )
 def reduce_prod_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
