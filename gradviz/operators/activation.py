@@ -12,7 +12,7 @@ from ..program import Operator
 from .arguments import bad_argument
 from .gradients import Steps, gradient_of, pointwise, second_derivative
 from .inference import as_matrix, canonical_axis, described, elementwise, misfit, result_dtype
-from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, Specs, operator, register_gradient
 
 pointwise(
     "Relu",
@@ -298,9 +298,7 @@ def prelu(op: Operator, x: Array, slope: Array) -> Array:
     return np.where(x > 0, x, x * slope.reshape(slope_shape(op, x.shape, slope.shape)))
 
 
-def prelu_gradient_spec(
-    op: Operator, y: ArraySpec, dy: ArraySpec, x: ArraySpec, slope: ArraySpec
-) -> tuple[ArraySpec, ArraySpec]:
+def prelu_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, x: ArraySpec, slope: ArraySpec) -> Specs:
     for name, spec in (("y", y), ("dy", dy)):
         if spec.shape != x.shape:
             raise misfit(f"{name} must have the shape of x {x.shape}, got {described(spec)}.")

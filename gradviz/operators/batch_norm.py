@@ -20,7 +20,7 @@ from .channel_norm import affine, batch_axes, by_channel, moments, need_channels
 from .gradients import gradient_name, gradient_of, gradient_operator, op_gradient
 from .inference import described, misfit, need_floats, result_dtype
 from .normalization import affine_gradient_specs, only_through_first, second_formula, through_standardization
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
 
 BATCH_ARGS: dict[str, Any] = {"is_test": 0, "epsilon": 1e-5, "momentum": 0.9, "order": "NCHW", "num_batches": 1}
 
@@ -30,7 +30,7 @@ def reads_sums(op: Operator) -> bool:
     return op.args.get("num_batches", 1) > 1 and not op.args.get("is_test", 0)
 
 
-def batch_spec(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> tuple[ArraySpec, ...]:
+def batch_spec(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> Specs:
     channels = need_channels(op, x, *vectors)
     testing = bool(op.args.get("is_test", 0))
     if len(op.outputs) != (1 if testing else 5):
@@ -96,7 +96,7 @@ def batch_statistics(op: Operator, x: Array, *sums: Array) -> tuple[int, Array, 
 
 def batch_gradient_spec(
     op: Operator, x: ArraySpec, scale: ArraySpec, dy: ArraySpec, mean: ArraySpec, spread: ArraySpec
-) -> tuple[ArraySpec, ...]:
+) -> Specs:
     need_channels(op, x, scale)
     need_floats(op, (x, scale, dy))
     return affine_gradient_specs(x, scale, dy, mean, spread)
@@ -124,9 +124,7 @@ def spatial_bn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=batch_gradient_spec,
     rule=spatial_bn_rule,
 )
-def spatial_bn_gradient(
-    op: Operator, x: Array, scale: Array, dy: Array, mean: Array, spread: Array
-) -> tuple[Array, Array, Array]:
+def spatial_bn_gradient(op: Operator, x: Array, scale: Array, dy: Array, mean: Array, spread: Array) -> Arrays:
     """Gradients of SpatialBN. `mean`, `spread`: saved mean and inverse deviation; with is_test mean and variance."""
     axes, testing = batch_axes(op, x.ndim), op.args.get("is_test", 0)
     inv_std = 1 / np.sqrt(spread + op.args.get("epsilon", 1e-5)) if testing else spread
@@ -139,9 +137,7 @@ def spatial_bn_gradient(
 STATISTICS = "x̂ = r (x - m), r = 1 / √(v + epsilon), m = sums / n, v = sumsq / n - m²"
 
 
-def sums_gradient_spec(
-    op: Operator, x: ArraySpec, scale: ArraySpec, dy: ArraySpec, *sums: ArraySpec
-) -> tuple[ArraySpec, ...]:
+def sums_gradient_spec(op: Operator, x: ArraySpec, scale: ArraySpec, dy: ArraySpec, *sums: ArraySpec) -> Specs:
     need_channels(op, x, scale)
     need_floats(op, (x, scale, dy, *sums))
     if dy.shape != x.shape or any(spec.shape != scale.shape for spec in sums):
@@ -167,9 +163,7 @@ def sums_gradient_spec(
     infer=sums_gradient_spec,
     args=BATCH_ARGS,
 )
-def spatial_bn_sums_gradient(
-    op: Operator, x: Array, scale: Array, dy: Array, *sums: Array
-) -> tuple[Array, Array, Array, Array, Array]:
+def spatial_bn_sums_gradient(op: Operator, x: Array, scale: Array, dy: Array, *sums: Array) -> Arrays:
     """Gradients of SpatialBN with num_batches > 1: x enters y by itself alone, its part of the sums is their creator's.
 
     n counts the elements of a channel in all batches.
@@ -189,7 +183,7 @@ def standardized(op: Operator, x: Array, *sums: Array) -> tuple[int, Array, Arra
     return count, mean, r, (x - by_channel(op, mean, x.ndim)) * by_channel(op, r, x.ndim)
 
 
-def sums_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+def sums_second_spec(op: Operator, *specs: ArraySpec) -> Specs:
     first = sums_gradient_spec(op, *specs[:5])
     if any(one.shape != other.shape for one, other in zip(first, specs[5:], strict=True)):
         raise misfit("the gradients of dx, dscale, dbias, dsums and dsumsq must have their shapes.")

@@ -12,7 +12,7 @@ from ..program import Operator
 from .arguments import bad_argument
 from .gradients import Steps, gradient_of, op_gradient, shape_source
 from .inference import broadcast, misfit, need_floats, need_shape, result_dtype, slot
-from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, Specs, operator, register_gradient
 
 ARGS: dict[str, Any] = {"broadcast": 0, "axis": -1, "axis_str": "", "order": "NCHW"}
 
@@ -76,7 +76,7 @@ def quotient(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
 def pair_gradient(*reads: tuple[int, ...]) -> Inference:
     """Inference of the gradient of a pair: dx and dy are computed from the inputs at `reads`; dz, x, y come first."""
 
-    def infer(op: Operator, dz: ArraySpec, x: ArraySpec, y: ArraySpec, *z: ArraySpec) -> tuple[ArraySpec, ...]:
+    def infer(op: Operator, dz: ArraySpec, x: ArraySpec, y: ArraySpec, *z: ArraySpec) -> Specs:
         specs, wanted = (dz, x, y, *z), together(op, x, y).shape
         for position in (0, *range(3, len(specs))):
             need_shape(slot(op, position), specs[position], wanted)

@@ -13,7 +13,7 @@ from ..program import Operator
 from .gradients import gradient_of, op_gradient
 from .inference import described, elementwise, misfit, need_floats, need_shape, result_dtype, slot
 from .normalization import affine_gradient_specs, only_through_first, second_formula, through_standardization
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
 
 CHANNEL_SECOND = second_formula("r = inv_std, x̂ = r (x - mean)")
 LRN_SCALE = "scale = bias + alpha / size · Σ x², Σ over the size channels around each"
@@ -68,7 +68,7 @@ def affine(op: Operator, x: Array, mean: Array, inv_std: Array, scale: Array, bi
     return x_hat * by_channel(op, scale, x.ndim) + by_channel(op, bias, x.ndim)
 
 
-def instance_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) -> tuple[ArraySpec, ...]:
+def instance_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) -> Specs:
     channels = need_channels(op, x, scale, bias)
     statistic = ArraySpec((x.shape[0], channels), x.dtype)
     return (ArraySpec(x.shape, result_dtype(x, scale, bias)), statistic, statistic)[: len(op.outputs)]
@@ -82,7 +82,7 @@ def instance_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec)
     infer=instance_spec,
     args={"epsilon": 1e-5, "order": "NCHW"},
 )
-def instance_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, ...]:
+def instance_norm(op: Operator, x: Array, scale: Array, bias: Array) -> Arrays:
     """Each channel of each image standardized. x: (n, c, ...), scale, bias: (c,) -> y: like x, mean, inv_std: (n, c).
 
     No gradient passes through mean and inv_std.
@@ -99,7 +99,7 @@ def instance_statistics(op: Operator, x: Array) -> tuple[Array, Array]:
 
 def instance_gradient_spec(
     op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec, dy: ArraySpec, *_: ArraySpec
-) -> tuple[ArraySpec, ...]:
+) -> Specs:
     need_channels(op, x, scale, bias)
     need_floats(op, (x, scale, bias, dy))
     return affine_gradient_specs(x, scale, dy)
@@ -119,9 +119,7 @@ def instance_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=instance_gradient_spec,
     rule=instance_norm_rule,
 )
-def instance_norm_gradient(
-    op: Operator, x: Array, scale: Array, bias: Array, dy: Array, *statistics: Array
-) -> tuple[Array, Array, Array]:
+def instance_norm_gradient(op: Operator, x: Array, scale: Array, bias: Array, dy: Array, *statistics: Array) -> Arrays:
     """Gradients of InstanceNorm; the statistics are computed again where it did not write both."""
     mean, inv_std = statistics if len(statistics) == 2 else instance_statistics(op, x)
     column = by_channel(op, inv_std, x.ndim)
@@ -131,7 +129,7 @@ def instance_norm_gradient(
     return dx, (dy * x_hat).sum(axis=axes), dy.sum(axis=axes)
 
 
-def lrn_spec(op: Operator, x: ArraySpec, *more: ArraySpec) -> tuple[ArraySpec, ...]:
+def lrn_spec(op: Operator, x: ArraySpec, *more: ArraySpec) -> Specs:
     need_channels(op, x)
     if op.args.get("size", 0) % 2 != 1:
         raise misfit(f"size={op.args.get('size', 0)} has no middle.", "Give an odd number of channels, as size=5.")
@@ -204,7 +202,7 @@ def ungrouped(op: Operator, groups: Array, x: Array) -> Array:
     return np.moveaxis(groups.reshape(moved), 1, axis)
 
 
-def group_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) -> tuple[ArraySpec, ...]:
+def group_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) -> Specs:
     channels, groups = need_channels(op, x, scale, bias), op.args.get("group", 32)
     if groups < 1 or channels % groups:
         raise misfit(f"{channels} channels do not make {groups} equal groups.", "Give group=..., a divisor of them.")
@@ -220,7 +218,7 @@ def group_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) ->
     infer=group_spec,
     args={"group": 32, "epsilon": 1e-5, "order": "NCHW", "is_test": 0},
 )
-def group_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, ...]:
+def group_norm(op: Operator, x: Array, scale: Array, bias: Array) -> Arrays:
     """Each group of channels of each image standardized. x: (n, c, ...), scale, bias: (c,) -> statistics: (n, groups).
 
     The gradient reads mean and inv_std, and none passes through them.
@@ -237,7 +235,7 @@ def group_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array
 
 def group_gradient_spec(
     op: Operator, dy: ArraySpec, x: ArraySpec, scale: ArraySpec, bias: ArraySpec, *statistics: ArraySpec
-) -> tuple[ArraySpec, ...]:
+) -> Specs:
     need_floats(op, (dy, x, scale, bias, *statistics))
     return affine_gradient_specs(x, scale, dy)
 

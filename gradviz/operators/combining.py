@@ -18,7 +18,7 @@ from .inference import (
     result_dtype,
     same_shape,
 )
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, each_of, operator, register_gradient
 
 SHARED = "where xᵢ = y, shared evenly between those that are; else 0"
 
@@ -35,7 +35,7 @@ def min_(op: Operator, *xs: Array) -> Array:
     return reduce(np.minimum, xs)
 
 
-def extreme_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, *xs: ArraySpec) -> tuple[ArraySpec, ...]:
+def extreme_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, *xs: ArraySpec) -> Specs:
     """Inference of MaxGradient and MinGradient: one gradient for each x."""
     spec = elementwise(op, y, dy, *xs)
     return tuple(ArraySpec(spec.shape, dy.dtype) for _ in xs)
@@ -55,7 +55,7 @@ def extreme_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=extreme_gradient_spec,
     rule=extreme_rule,
 )
-def extreme_gradient(op: Operator, y: Array, dy: Array, *xs: Array) -> tuple[Array, ...]:
+def extreme_gradient(op: Operator, y: Array, dy: Array, *xs: Array) -> Arrays:
     """Gradients of Max or Min. Inputs that tie share dy evenly, so that all together get dy, also a repeated one."""
     attained = [x == y for x in xs]
     share = dy / np.maximum(sum(attained[1:], attained[0].astype(dy.dtype)), 1)
@@ -83,7 +83,7 @@ def mean(op: Operator, *xs: Array) -> Array:
 @gradient_of(
     "Mean", "dy -> dx, dxs...", "∂dy = Σᵢ ∂dxᵢ / n", infer=lambda op, dy: (elementwise(op, dy),) * len(op.outputs)
 )
-def mean_gradient(op: Operator, dy: Array) -> tuple[Array, ...]:
+def mean_gradient(op: Operator, dy: Array) -> Arrays:
     """Gradients of Mean, as many as it has outputs."""
     return (dy / len(op.outputs),) * len(op.outputs)
 
@@ -118,7 +118,7 @@ def weighted_sum(op: Operator, *arrays: Array) -> Array:
     return reduce(add, (x * w.reshape(()) for x, w in zip(arrays[::2], arrays[1::2], strict=True)))
 
 
-def weighted_gradient_spec(op: Operator, dy: ArraySpec, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+def weighted_gradient_spec(op: Operator, dy: ArraySpec, *specs: ArraySpec) -> Specs:
     same_shape(op, dy, weighted_spec(op, *specs))
     d_arrays = [ArraySpec(x.shape, result_dtype(dy, w)) for x, w in zip(specs[::2], specs[1::2], strict=True)]
     d_weights = [ArraySpec(w.shape, result_dtype(dy, x)) for x, w in zip(specs[::2], specs[1::2], strict=True)]
@@ -139,7 +139,7 @@ def weighted_sum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=weighted_gradient_spec,
     rule=weighted_sum_rule,
 )
-def weighted_sum_gradient(op: Operator, dy: Array, *arrays: Array) -> tuple[Array, ...]:
+def weighted_sum_gradient(op: Operator, dy: Array, *arrays: Array) -> Arrays:
     """Gradients of the arrays of a WeightedSum, with `grad_on_w` followed by those of the weights."""
     pairs = list(zip(arrays[::2], arrays[1::2], strict=True))
     d_arrays = [dy * w.reshape(()) for _, w in pairs]
@@ -243,7 +243,7 @@ def elementwise_linear(op: Operator, x: Array, a: Array, b: Array) -> Array:
     return (as_matrix(x, op.args.get("axis", 1)) * a + b).reshape(x.shape)
 
 
-def elementwise_linear_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, a: ArraySpec) -> tuple[ArraySpec, ...]:
+def elementwise_linear_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, a: ArraySpec) -> Specs:
     same_shape(op, dy, x)
     need_one_a_column(op, x, a)
     columns = a.shape

@@ -18,7 +18,7 @@ from ..program import Operator
 from .arguments import bad_argument
 from .gradients import Steps, arriving, gradient_of, op_gradient
 from .inference import described, misfit, need_floats, need_shape, result_dtype
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, each_of, operator, register_gradient
 from .windows import (
     DIMENSIONS,
     WINDOW_ARGS,
@@ -223,7 +223,7 @@ def conv(op: Operator, x: Array, w: Array, b: Array | None = None) -> Array:
     return batch_first(op, add_bias(layer.forward(filter_matrices(op, w, layer.groups), images), b))
 
 
-def conv_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> tuple[ArraySpec, ...]:
+def conv_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> Specs:
     """Inference of the gradients of w, b and x that are asked for."""
     need_floats(op, (x, w, dy))
     check_outputs(op)
@@ -257,7 +257,7 @@ def filters_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     args=CONV_GRADIENT_ARGS,
     rule=filters_rule,
 )
-def conv_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
+def conv_gradient(op: Operator, x: Array, w: Array, dy: Array) -> Arrays:
     """Gradients of Conv in the shapes of w, b and x.
 
     With no_bias=1 there is no output for that of b; that of x is computed where there is an output for it.
@@ -346,7 +346,7 @@ def conv_transpose(op: Operator, x: Array, w: Array, b: Array | None = None) -> 
     args={**CONV_GRADIENT_ARGS, **WIDENING_ARGS},
     rule=filters_rule,
 )
-def conv_transpose_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
+def conv_transpose_gradient(op: Operator, x: Array, w: Array, dy: Array) -> Arrays:
     """Gradients of ConvTranspose in the shapes of w, b and x; see ConvGradient."""
     layer, (with_bias, with_x) = transposed(op, x.shape, w.shape), gradients_asked(op)
     images = contiguous(batch_last(op, dy))

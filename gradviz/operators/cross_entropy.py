@@ -9,7 +9,7 @@ from ..program import Operator, RunError
 from .gradients import Steps, gradient_of, like_forward
 from .inference import described, elementwise, misfit, need_floats, result_dtype
 from .loss import FLOOR, rows_and_classes, weighed
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .smooth_activations import logistic
 
 
@@ -232,9 +232,7 @@ def logit_slope(p: Array) -> Array:
     "dy, x, targets, ∂dx -> ∂dy, ∂x",
     infer=lambda op, *specs: (elementwise(op, *specs[1:]), elementwise(op, *specs)),
 )
-def bernoulli_jsd_gradient_gradient(
-    op: Operator, dy: Array, x: Array, targets: Array, g_dx: Array
-) -> tuple[Array, Array]:
+def bernoulli_jsd_gradient_gradient(op: Operator, dy: Array, x: Array, targets: Array, g_dx: Array) -> Arrays:
     bend = logit_slope(x) - logit_slope((x + targets) / 2) / 2
     return bernoulli_jsd_gradient(op, g_dx, x, targets), dy * g_dx * bend / 2
 

@@ -21,7 +21,9 @@ Shape = tuple[int, ...]
 ShapeOf = Callable[[Operator, Shape], Shape]
 
 
-def in_order(type: str, undone_by: str = "ResizeLike", **about: Any) -> Callable[[ShapeOf], ShapeOf]:
+def in_order(
+    type: str, formula: str, derivative: str, undone_by: str = "ResizeLike", **about: Any
+) -> Callable[[ShapeOf], ShapeOf]:
     """Define an operator that puts the elements of x, in their order, into the shape that a function tells."""
     rule = by(undone_by, "dy, x -> dx" if undone_by == "ResizeLike" else "dy -> dx")
 
@@ -32,20 +34,20 @@ def in_order(type: str, undone_by: str = "ResizeLike", **about: Any) -> Callable
         def kernel(op: Operator, x: Array) -> Array:
             return x.reshape(shape_of(op, x.shape))
 
-        operator(type, "x -> y", infer=infer, rule=rule, **about)(wraps(shape_of)(kernel))
+        operator(type, "x -> y", formula, derivative, infer=infer, rule=rule, **about)(wraps(shape_of)(kernel))
         return shape_of
 
     return define
 
 
-@in_order("Flatten", formula="y = x as a matrix", derivative="dx = dy in the shape of x", args={"axis": 1})
+@in_order("Flatten", "y = x as a matrix", "dx = dy in the shape of x", args={"axis": 1})
 def flatten(op: Operator, shape: Shape) -> Shape:
     """x as a matrix: the dimensions before `axis` are its rows, the others its columns."""
     axis = op.args.get("axis", 1)
     return (prod(shape), 1) if axis == len(shape) else matrix_shape(shape, axis)
 
 
-@in_order("FlattenToVec", formula="y = x as a vector", derivative="dx = dy in the shape of x")
+@in_order("FlattenToVec", "y = x as a vector", "dx = dy in the shape of x")
 def flatten_to_vec(op: Operator, shape: Shape) -> Shape:
     """All elements of x, row by row, in one dimension."""
     return (prod(shape),)
@@ -83,9 +85,7 @@ def said_dims(op: Operator, ndim: int) -> list[int]:
     return dims
 
 
-@in_order(
-    "ExpandDims", "Squeeze", formula="y = x with dimensions of 1", derivative="dx = dy without them", args=DIMS_ARGS
-)
+@in_order("ExpandDims", "y = x with dimensions of 1", "dx = dy without them", "Squeeze", args=DIMS_ARGS)
 def expand_dims(op: Operator, shape: Shape) -> Shape:
     """x with a dimension of size 1 at each of `dims`, counted in y."""
     ndim = len(shape) + len(set(op.args.get("dims", ())))
@@ -93,9 +93,7 @@ def expand_dims(op: Operator, shape: Shape) -> Shape:
     return tuple(1 if axis in dims else next(sizes) for axis in range(ndim))
 
 
-@in_order(
-    "Squeeze", "ExpandDims", formula="y = x without dimensions of 1", derivative="dx = dy with them", args=DIMS_ARGS
-)
+@in_order("Squeeze", "y = x without dimensions of 1", "dx = dy with them", "ExpandDims", args=DIMS_ARGS)
 def squeeze(op: Operator, shape: Shape) -> Shape:
     """x without its dimensions `dims`, which are of size 1."""
     dims = said_dims(op, len(shape))
@@ -106,9 +104,9 @@ def squeeze(op: Operator, shape: Shape) -> Shape:
 
 @in_order(
     "PrependDim",
+    "y = x, its first dimension cut in two",
+    "dx = dy, its first two dimensions as one",
     "MergeDim",
-    formula="y = x, its first dimension cut in two",
-    derivative="dx = dy, its first two dimensions as one",
     args={"dim_size": 1},
 )
 def prepend_dim(op: Operator, shape: Shape) -> Shape:
@@ -121,7 +119,7 @@ def prepend_dim(op: Operator, shape: Shape) -> Shape:
     return (parts, shape[0] // parts, *shape[1:])
 
 
-@in_order("MergeDim", formula="y = x, its first two dimensions as one", derivative="dx = dy in the shape of x")
+@in_order("MergeDim", "y = x, its first two dimensions as one", "dx = dy in the shape of x")
 def merge_dim(op: Operator, shape: Shape) -> Shape:
     """x: (m, n, ...) -> y: (m · n, ...)."""
     if len(shape) < 2:

@@ -10,7 +10,7 @@ from ..program import Operator, RunError
 from .arguments import bad_argument
 from .gradients import by, gradient_of
 from .inference import misfit, need_floats, need_integers, need_shape
-from .registry import Array, ArraySpec, operator
+from .registry import Array, Arrays, ArraySpec, operator
 
 _INTEGER = re.compile(r"-?\d+")
 _SLICE = re.compile(r"(-?\d+)?:(-?\d+)?(?::(-?\d+)?)?")
@@ -44,7 +44,7 @@ def _part(word: str) -> Any:
     raise ValueError(f"{word!r} is no part of an index")
 
 
-def index_of(op: Operator, arrays: tuple[Array, ...]) -> tuple[Any, ...]:
+def index_of(op: Operator, arrays: Arrays) -> tuple[Any, ...]:
     """The index of `op`, with the arrays of places in it.
 
     Raises:

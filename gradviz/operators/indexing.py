@@ -7,7 +7,7 @@ import numpy as np
 from ..program import GradientSlice, Operator, RunError
 from .gradients import by, op_gradient, shape_source
 from .inference import described, like_first, misfit, need_integers, slot
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 
 def check_indices(op: Operator, position: int, indices: Array, rows: int, what: str = "index") -> None:
@@ -139,7 +139,7 @@ def unique_spec(op: Operator, x: ArraySpec) -> tuple[ArraySpec | None, ...]:
 
 
 @operator("Unique", "x -> y, places?", "y = the distinct numbers of x, x = y[places]", infer=unique_spec)
-def unique(op: Operator, x: Array) -> Array | tuple[Array, ...]:
+def unique(op: Operator, x: Array) -> Array | Arrays:
     """Each number of x once, in ascending order. x: integers (n,) -> y: (m,), places: int32 (n,), where x has them."""
     if len(op.outputs) == 1:
         return np.unique(x)

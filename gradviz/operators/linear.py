@@ -8,7 +8,7 @@ from ..program import Gradient, Operator
 from .broadcasting import product_gradient_rule, sum_to
 from .gradients import Steps, arriving, gradient_name, gradient_of, gradient_operator, like_forward, op_gradient
 from .inference import as_matrix, canonical_axis, matrix_shape, misfit, need_floats, result_dtype, slot
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
 
 FC_ARGS = {"axis": 1, "axis_w": 1}
 SEEN = "x is seen as a matrix at `axis`, w at `axis_w`; y keeps the dimensions of x before `axis`."
@@ -70,7 +70,7 @@ def fc(op: Operator, x: Array, w: Array, b: Array) -> Array:
     return y if axis == 1 and x.ndim == 2 else y.reshape(*x.shape[: canonical_axis(axis, x.shape)], len(b))
 
 
-def fc_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> tuple[ArraySpec, ...]:
+def fc_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> Specs:
     need_floats(op, (x, w, dy))
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
     outputs, weights = layer_sizes(op, w)
@@ -95,7 +95,7 @@ def fc_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) ->
 @gradient_of(
     "FC", "x, w, dy -> dw, db, dx?", "∂dy = x·∂dwᵀ + ∂db + ∂dx·wᵀ, ∂x = dy·∂dw, ∂w = dyᵀ·∂dx", infer=fc_gradient_spec
 )
-def fc_gradient(op: Operator, x: Array, w: Array, dy: Array) -> tuple[Array, ...]:
+def fc_gradient(op: Operator, x: Array, w: Array, dy: Array) -> Arrays:
     """Gradients of FC in the shapes of w, b and x; that of x only where an output asks for it.
 
     Source: Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation (2008).

@@ -17,7 +17,7 @@ from .inference import (
     need_shape,
     result_dtype,
 )
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
 
 FLOOR = 1e-20
 """Probabilities below this count as this much, so that their logarithm is finite."""
@@ -118,9 +118,7 @@ def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Arra
     return dx.reshape(x.shape)
 
 
-def cross_entropy_second_spec(
-    op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, g_dx: ArraySpec
-) -> tuple[ArraySpec, ArraySpec]:
+def cross_entropy_second_spec(op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, g_dx: ArraySpec) -> Specs:
     need_floats(op, (x, labels, dy), (0, 2))
     need_shape("dy", dy, cross_entropy_spec(op, x, labels).shape)
     need_shape("∂dx", g_dx, x.shape, "of x")
@@ -128,9 +126,7 @@ def cross_entropy_second_spec(
 
 
 @gradient_of("LabelCrossEntropyGradient", "x, labels, dy, ∂dx -> ∂x, ∂dy", infer=cross_entropy_second_spec)
-def label_cross_entropy_gradient_gradient(
-    op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array
-) -> tuple[Array, Array]:
+def label_cross_entropy_gradient_gradient(op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array) -> Arrays:
     """Gradients of LabelCrossEntropyGradient: like it, they touch one element of each row."""
     shape, labels = rows_and_classes(x.shape), labels.reshape(-1)
     check_labels(labels, shape[1])
@@ -142,9 +138,7 @@ def label_cross_entropy_gradient_gradient(
     return g_x.reshape(x.shape), g_dy
 
 
-def loss_spec(
-    op: Operator, x: ArraySpec, labels: ArraySpec, weights: ArraySpec | None = None
-) -> tuple[ArraySpec, ArraySpec]:
+def loss_spec(op: Operator, x: ArraySpec, labels: ArraySpec, weights: ArraySpec | None = None) -> Specs:
     need_floats(op, (x,))
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
     rows = matrix_shape(x.shape, axis)[0]

@@ -26,7 +26,7 @@ from .inference import (
     result_dtype,
     slot,
 )
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
 
 ARGS: dict[str, Any] = {"axis": 1, "epsilon": 1e-5, "elementwise_affine": 0}
 TINY = 1e-12
@@ -64,9 +64,7 @@ def only_through_first(op: Operator, g_output: Gradients) -> None:
             )
 
 
-def affine_gradient_specs(
-    x: ArraySpec, scale: ArraySpec, dy: ArraySpec, *statistics: ArraySpec
-) -> tuple[ArraySpec, ...]:
+def affine_gradient_specs(x: ArraySpec, scale: ArraySpec, dy: ArraySpec, *statistics: ArraySpec) -> Specs:
     """The specs of dx, dscale and dbias, where y = scale x̂ + bias; raises unless dy has the shape of x."""
     need_shape("dy", dy, x.shape, "of x")
     vector = ArraySpec(scale.shape, result_dtype(x, dy, *statistics))
@@ -86,7 +84,7 @@ def affine_specs(op: Operator, x: ArraySpec, *affine: ArraySpec, first: int = 1)
         raise misfit(f"scale and bias must have one shape; got {' and '.join(map(described, affine))}.")
 
 
-def layer_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> tuple[ArraySpec, ...]:
+def layer_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> Specs:
     need_floats(op, (x,))
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
     if op.args.get("elementwise_affine", 0):
@@ -138,7 +136,7 @@ def standardized(op: Operator, x: Array, mean: Array, std: Array) -> tuple[Array
 
 def layer_norm_gradient_spec(
     op: Operator, dy: ArraySpec, y: ArraySpec, mean: ArraySpec, std: ArraySpec, x: ArraySpec, *scale: ArraySpec
-) -> tuple[ArraySpec, ...]:
+) -> Specs:
     need_floats(op, (dy, y, mean, std, x))
     need_shape("dy", dy, x.shape, "of x")
     affine_specs(op, x, *scale, first=5)
@@ -184,7 +182,7 @@ def layer_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 )
 def layer_norm_gradient(
     op: Operator, dy: Array, y: Array, mean: Array, std: Array, x: Array, *scale: Array
-) -> Array | tuple[Array, ...]:
+) -> Array | Arrays:
     """Gradient of LayerNorm's y. `scale` is there, and has a gradient, with elementwise_affine."""
     x_hat, sigma = standardized(op, x, mean, std)
     g = dy.reshape(x_hat.shape)
@@ -301,9 +299,7 @@ def rms_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, 
     return y.reshape(x.shape), inv_rms.reshape(x.shape[:axis])
 
 
-def rms_norm_gradient_spec(
-    op: Operator, dy: ArraySpec, x: ArraySpec, scale: ArraySpec, inv_rms: ArraySpec
-) -> tuple[ArraySpec, ...]:
+def rms_norm_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, scale: ArraySpec, inv_rms: ArraySpec) -> Specs:
     need_floats(op, (dy, x, scale, inv_rms))
     specs = affine_gradient_specs(x, scale, dy, inv_rms)
     affine_specs(op, x, scale, first=2)

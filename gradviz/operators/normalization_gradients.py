@@ -33,15 +33,13 @@ from .channel_norm import (
 from .gradients import Steps, arriving, gradient_of
 from .inference import as_matrix, described, misfit, need_floats, result_dtype
 from .normalization import TINY, standardized
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, register_gradient
 
 Gather = Callable[[Array], Array]
 """The mean or sum over the elements that share a statistic, which stays with size 1."""
 
 
-def second(
-    g: Array, g_dx: Array, h: Array, x_hat: Array, r: Array, gather: Gather, centred: bool
-) -> tuple[Array, Array]:
+def second(g: Array, g_dx: Array, h: Array, x_hat: Array, r: Array, gather: Gather, centred: bool) -> Arrays:
     """∂g and ∂x of dx = x̂' g; `h`: what arrives at x̂ by another way."""
 
     def through(arrived: Array) -> Array:
@@ -78,10 +76,10 @@ def mean_over(axis: Any, size: int) -> Gather:
     return lambda array: array.sum(axis=axis, keepdims=True) / max(size, 1)
 
 
-def like(*positions: int) -> Callable[..., tuple[ArraySpec, ...]]:
+def like(*positions: int) -> Callable[..., Specs]:
     """Inference of outputs in the shapes of the inputs at `positions`, and in the dtype in which all inputs meet."""
 
-    def infer(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+    def infer(op: Operator, *specs: ArraySpec) -> Specs:
         need_floats(op, specs)
         dtype = result_dtype(*specs)
         return tuple(ArraySpec(specs[position].shape, dtype) for position in positions)
@@ -89,7 +87,7 @@ def like(*positions: int) -> Callable[..., tuple[ArraySpec, ...]]:
     return infer
 
 
-def layer_norm_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+def layer_norm_second_spec(op: Operator, *specs: ArraySpec) -> Specs:
     dy, _, _, x, *rest = specs
     has_scale = len(rest) > 1
     g_dx = rest[1] if has_scale else rest[0]
@@ -112,9 +110,7 @@ def layer_norm_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=layer_norm_second_spec,
     rule=layer_norm_gradient_rule,
 )
-def layer_norm_gradient_gradient(
-    op: Operator, dy: Array, mean: Array, std: Array, x: Array, *rest: Array
-) -> tuple[Array, ...]:
+def layer_norm_gradient_gradient(op: Operator, dy: Array, mean: Array, std: Array, x: Array, *rest: Array) -> Arrays:
     """Gradients of LayerNormGradient; `scale`, ∂dscale and ∂dbias are there with elementwise_affine."""
     x_hat, sigma = standardized(op, x, mean, std)
     gather, dy2 = mean_over(1, x_hat.shape[1]), dy.reshape(x_hat.shape)

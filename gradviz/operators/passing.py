@@ -9,7 +9,7 @@ from .arguments import bad_argument
 from .fill import DTYPES
 from .gradients import by, gradient_of, op_gradient, shape_source
 from .inference import like_first, misfit
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
 
 
 @operator("Alias", "x -> y", "y = x", "dx = dy, passed through", infer=like_first)
@@ -29,13 +29,13 @@ def negate_gradient(op: Operator, x: Array) -> Array:
     return x
 
 
-def nothing(op: Operator, x: ArraySpec) -> tuple[ArraySpec, ...]:
+def nothing(op: Operator, x: ArraySpec) -> Specs:
     """Inference of operators without outputs."""
     return ()
 
 
 @operator("ZeroGradient", "x -> ", "x is used up", "dx = 0", infer=nothing)
-def zero_gradient(op: Operator, x: Array) -> tuple[Array, ...]:
+def zero_gradient(op: Operator, x: Array) -> Arrays:
     """Nothing; it gives x a gradient of zeros, which other uses of x add to."""
     return ()
 
@@ -46,7 +46,7 @@ def zero_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 @operator("Print", "x -> ", "x is looked at", infer=nothing, args={"to_file": 0, "limit": 0, "every_n": 1})
-def print_(op: Operator, x: Array) -> tuple[Array, ...]:
+def print_(op: Operator, x: Array) -> Arrays:
     """Nothing: a workspace and a session show every blob, so nothing is written anywhere. The arguments are unread."""
     return ()
 

@@ -16,7 +16,7 @@ from .gradients import (
     shape_source,
 )
 from .inference import by_rows, described, elementwise, misfit, need_floats, result_dtype
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
 
 
 def exponent_of(op: Operator) -> float:
@@ -76,7 +76,7 @@ def pow_gradient(op: Operator, dy: Array, x: Array, exponents: Array, y: Array) 
     return sum_to(dy * slope, x.shape), unlaid(op, d_exponents, x, exponents)
 
 
-def pow_second_spec(op: Operator, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+def pow_second_spec(op: Operator, *specs: ArraySpec) -> Specs:
     need_floats(op, specs)
     dy, x, exponents, y, g_dx, g_exponents = specs
     together(op, x, exponents)

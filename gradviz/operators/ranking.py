@@ -7,12 +7,12 @@ from .gradients import Steps, by, gradient_of, like_forward
 from .indexing import added_rows
 from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
 from .loss import check_labels, each_row
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
 from .segments import need_list, segments_of
 from .smooth_activations import logistic
 
 
-def labelled_spec(op: Operator, scores: tuple[ArraySpec, ...], labels: ArraySpec, *g: ArraySpec) -> ArraySpec:
+def labelled_spec(op: Operator, scores: Specs, labels: ArraySpec, *g: ArraySpec) -> ArraySpec:
     """Scores, labels (integers) and gradient of one shape; the spec that they meet in."""
     need_integers(labels, f"labels must be integers {scores[0].shape}, 1 or -1")
     for position, spec in enumerate((*scores, labels, *g)):
@@ -79,9 +79,7 @@ def margin_ranking_criterion(op: Operator, x1: Array, x2: Array, labels: Array) 
     derivative="∂dy = -labels (∂dx1 - ∂dx2) where labels (x1 - x2) < margin, 0 elsewhere",
     infer=lambda op, *specs: (ranking_spec(op, *specs),) * 2,
 )
-def margin_ranking_criterion_gradient(
-    op: Operator, x1: Array, x2: Array, labels: Array, dy: Array
-) -> tuple[Array, Array]:
+def margin_ranking_criterion_gradient(op: Operator, x1: Array, x2: Array, labels: Array, dy: Array) -> Arrays:
     """Gradients of MarginRankingCriterion; 0 at the corner."""
     signs = labels.astype(x1.dtype)
     dx2 = dy * signs * (signs * (x1 - x2) < op.args.get("margin", 1.0)).astype(x1.dtype)

@@ -12,7 +12,7 @@ import numpy as np
 from ..program import Operator
 from .gradients import Steps, gradient_of
 from .inference import described, misfit, need_floats, need_integers, result_dtype
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
 from .smooth_activations import logistic
 
 GRU_ARGS: dict[str, Any] = {"drop_states": 0, "sequence_lengths": 1}
@@ -124,7 +124,7 @@ def lstm_unit_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Ar
     )
 
 
-def meeting(gradients: tuple[ArraySpec, ...], arrived: tuple[ArraySpec, ...]) -> "np.dtype[Any]":
+def meeting(gradients: Specs, arrived: Specs) -> "np.dtype[Any]":
     """The dtype in which gradients meet what arrives at them; raises unless that has their shapes."""
     for one, spec in zip(arrived, gradients, strict=True):
         if one.shape != spec.shape:
@@ -156,7 +156,7 @@ def lstm_unit_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=lstm_second_spec,
     rule=lstm_unit_gradient_rule,
 )
-def lstm_unit_gradient_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Array) -> tuple[Array, ...]:
+def lstm_unit_gradient_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Array) -> Arrays:
     *time, _, cell, dh, dc, g_dh, g_dc, g_dgates = rest
     i, f, o, g = lstm_gates(op, gates)
     di, df, do = i * (1 - i), f * (1 - f), o * (1 - o)

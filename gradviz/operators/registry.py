@@ -36,7 +36,9 @@ NUMERIC = "biufc"
 Array = Any
 """A numpy or cupy array. Kernels use numpy's functions, which cupy arrays answer to."""
 
-Kernel = Callable[..., Array | tuple[Array, ...]]
+Arrays = tuple[Array, ...]
+
+Kernel = Callable[..., Array | Arrays]
 """``kernel(op, *arrays)``: one new array, or a tuple in the order of ``op.outputs``. Never writes into an input."""
 
 Gradients = list[Gradient | None]
@@ -59,6 +61,9 @@ class ArraySpec(NamedTuple):
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+
+
+Specs = tuple[ArraySpec, ...]
 
 
 class Slots(NamedTuple):

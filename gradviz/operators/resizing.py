@@ -8,7 +8,7 @@ from ..program import Operator
 from .broadcasting import sum_to
 from .gradients import Steps, by, gradient_of, op_gradient
 from .inference import canonical_axis, described, misfit, need_floats, need_integers, need_shape
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
 
 TILE_ARGS: dict[str, Any] = {"tiles": 1, "axis": 0}
 
@@ -135,7 +135,7 @@ def tile_gradient(op: Operator, dy: Array, tiles: Array | None = None, axis: Arr
     return dy.reshape(*before, count, *behind).sum(axis=len(before))
 
 
-def ranges(op: Operator, shape: tuple[int, ...], bounds: tuple[Array, ...] = ()) -> tuple[slice, ...]:
+def ranges(op: Operator, shape: tuple[int, ...], bounds: Arrays = ()) -> tuple[slice, ...]:
     """What Slice keeps of each dimension; from two inputs where given, else from the arguments."""
     if bounds:
         starts, ends = (bound.tolist() for bound in bounds)
@@ -165,7 +165,7 @@ def sliced(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*(part.stop - part.start for part in kept), *shape[len(kept) :])
 
 
-def need_bounds(bounds: tuple[ArraySpec, ...]) -> None:
+def need_bounds(bounds: Specs) -> None:
     """Raise unless `bounds` are none, or starts and ends."""
     if len(bounds) not in (0, 2):
         raise misfit("Slice takes both starts and ends as inputs, or neither.")

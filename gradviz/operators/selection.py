@@ -10,7 +10,7 @@ from .arguments import bad_argument
 from .gradients import by, gradient_of, op_gradient
 from .indexing import check_indices
 from .inference import canonical_axis, described, misfit, need_floats, need_integers
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator
 
 INT64 = np.dtype(np.int64)
 
@@ -45,7 +45,7 @@ def top_spec(op: Operator, x: ArraySpec, k: ArraySpec | None = None) -> tuple[Ar
     infer=top_spec,
     args={"k": 0, "axis": -1},
 )
-def top_k(op: Operator, x: Array, k: Array | None = None) -> tuple[Array, ...]:
+def top_k(op: Operator, x: Array, k: Array | None = None) -> Arrays:
     """The `k` largest elements along `axis` (default: the last), largest first; of equal ones, those in front.
 
     indices: int64, their places along `axis`; flat: int64 (elements,), their places in x row by row. Where `axis`

@@ -9,7 +9,7 @@ import numpy as np
 from ..program import Operator, RunError
 from .gradients import gradient_name, gradient_operator, op_gradient, shape_source
 from .inference import canonical_axis, described, like_first, misfit, need_integers, result_dtype
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 JOIN_ARGS: dict[str, Any] = {"axis": 1, "add_axis": 0, "order": "NCHW"}
 
@@ -242,7 +242,7 @@ SPLIT: dict[str, Any] = {
 
 @operator("Split", **SPLIT)
 @operator("DepthSplit", **SPLIT)
-def split(op: Operator, x: Array, sizes: Array | None = None) -> tuple[Array, ...]:
+def split(op: Operator, x: Array, sizes: Array | None = None) -> Arrays:
     """x cut along `axis` (default 1) into as many parts as there are outputs.
 
     Their sizes: the second input, the argument `split`, or equal. With add_axis=1 each has size 1 and loses the axis.

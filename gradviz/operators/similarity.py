@@ -5,7 +5,7 @@ import numpy as np
 from ..program import Operator
 from .gradients import Steps, gradient_of
 from .inference import by_rows, need_floats, need_shape, result_dtype, same_shape
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
 
 FLOOR = 1e-12
 """Squared lengths below this count as this much, so that the angle with a vector of zeros is defined."""
@@ -172,9 +172,7 @@ def l1_distance_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return do.answer(None, None, do("DotProduct", signed, do.fill(x, 1.0)))
 
 
-def cosine_second_spec(
-    op: Operator, x: ArraySpec, y: ArraySpec, dz: ArraySpec, *arrived: ArraySpec
-) -> tuple[ArraySpec, ...]:
+def cosine_second_spec(op: Operator, x: ArraySpec, y: ArraySpec, dz: ArraySpec, *arrived: ArraySpec) -> Specs:
     for spec in arrived:
         dx, _ = distance_gradient_spec(op, x, spec, dz)
     dtype = result_dtype(dx, y, dz, *arrived)
