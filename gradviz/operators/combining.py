@@ -170,15 +170,14 @@ def weighted_sum_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return do.answer(g_dy, *of_pairs)
 
 
-def one_a_row(op: Operator, x: ArraySpec, w: ArraySpec) -> ArraySpec:
-    """Inference of RowMul."""
+def row_mul_spec(op: Operator, x: ArraySpec, w: ArraySpec) -> ArraySpec:
     need_floats(op, (x, w))
     if not x.shape or w.shape != x.shape[:1]:
         raise misfit(f"w needs one number a row of x {x.shape}; got {described(w)}.")
     return ArraySpec(x.shape, result_dtype(x, w))
 
 
-@operator("RowMul", "x, w -> y", "yᵢ = wᵢ · xᵢ", "dxᵢ = wᵢ · dyᵢ, dwᵢ = Σ dyᵢ · xᵢ", infer=one_a_row)
+@operator("RowMul", "x, w -> y", "yᵢ = wᵢ · xᵢ", "dxᵢ = wᵢ · dyᵢ, dwᵢ = Σ dyᵢ · xᵢ", infer=row_mul_spec)
 def row_mul(op: Operator, x: Array, w: Array) -> Array:
     """Every row of x, (n, ...), times its number in w, (n,)."""
     return x * by_rows(w, x)
@@ -196,15 +195,14 @@ def row_mul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     ], [x_grad, w_grad]
 
 
-def row_sums(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of ReduceTailSum."""
+def tail_sum_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     need_floats(op, (x,))
     if not x.shape:
         raise misfit("x needs at least one dimension.")
     return ArraySpec(x.shape[:1], x.dtype)
 
 
-@operator("ReduceTailSum", "x -> y", "yᵢ = Σ xᵢ", "dxᵢ = dyᵢ, for each element", infer=row_sums)
+@operator("ReduceTailSum", "x -> y", "yᵢ = Σ xᵢ", "dxᵢ = dyᵢ, for each element", infer=tail_sum_spec)
 def reduce_tail_sum(op: Operator, x: Array) -> Array:
     """Sum of each row of x, (n, ...), seen as a matrix: (n,)."""
     return as_matrix(x).sum(axis=1) if x.ndim > 1 else x

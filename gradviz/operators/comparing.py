@@ -29,8 +29,7 @@ def need_truths(op: Operator, spec: ArraySpec, position: int) -> None:
         )
 
 
-def joined(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
-    """Inference of And, Or and Xor."""
+def logic_spec(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
     need_truths(op, x, 0)
     need_truths(op, y, 1)
     return pair(op, x, y)
@@ -54,18 +53,17 @@ element_by_element("LT", "x < y", "Whether x is less than y", np.less, compared)
 element_by_element("LE", "x ≤ y", "Whether x is at most y", np.less_equal, compared)
 element_by_element("EQ", "(x = y)", "Whether x equals y", np.equal, compared)
 element_by_element("NE", "x ≠ y", "Whether x differs from y", np.not_equal, compared)
-element_by_element("And", "x ∧ y", "Whether both hold", np.logical_and, joined)
-element_by_element("Or", "x ∨ y", "Whether one or both hold", np.logical_or, joined)
-element_by_element("Xor", "x ⊻ y", "Whether exactly one holds", np.logical_xor, joined)
+element_by_element("And", "x ∧ y", "Whether both hold", np.logical_and, logic_spec)
+element_by_element("Or", "x ∨ y", "Whether one or both hold", np.logical_or, logic_spec)
+element_by_element("Xor", "x ⊻ y", "Whether exactly one holds", np.logical_xor, logic_spec)
 
 
-def negated(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of Not."""
+def not_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     need_truths(op, x, 0)
     return x
 
 
-@operator("Not", "x -> y", "y = ¬x", infer=negated)
+@operator("Not", "x -> y", "y = ¬x", infer=not_spec)
 def not_(op: Operator, x: Array) -> Array:
     """Whether each element does not hold."""
     return np.logical_not(x)

@@ -53,8 +53,7 @@ def flatten_to_vec(op: Operator, shape: Shape) -> Shape:
     return (prod(shape),)
 
 
-def like_second(op: Operator, x: ArraySpec, like: ArraySpec) -> ArraySpec:
-    """Inference of ResizeLike."""
+def resize_like_spec(op: Operator, x: ArraySpec, like: ArraySpec) -> ArraySpec:
     if prod(x.shape) != prod(like.shape):
         raise misfit(
             f"x of shape {x.shape} has {prod(x.shape)} elements, like of shape {like.shape} has {prod(like.shape)}."
@@ -67,7 +66,7 @@ def like_second(op: Operator, x: ArraySpec, like: ArraySpec) -> ArraySpec:
     "x, like -> y",
     "y = x in the shape of like",
     "dx = dy in the shape of x",
-    infer=like_second,
+    infer=resize_like_spec,
     rule=by("ResizeLike", "dy, x -> dx"),
 )
 def resize_like(op: Operator, x: Array, like: Array) -> Array:

@@ -17,8 +17,7 @@ BLOCK_ARGS: dict[str, Any] = {
 }
 
 
-def moved_axis(op: Operator, x: ArraySpec) -> ArraySpec:
-    """Inference of NCHW2NHWC and NHWC2NCHW."""
+def channels_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     if len(x.shape) < 2:
         raise misfit(f"x must have a batch and a channel dimension, its shape is {x.shape}.")
     count, *sizes = x.shape
@@ -32,7 +31,7 @@ def moved_axis(op: Operator, x: ArraySpec) -> ArraySpec:
     "x -> y",
     "y = x with channels last",
     "dx = dy with channels second",
-    infer=moved_axis,
+    infer=channels_spec,
     rule=by("NHWC2NCHW", "dy -> dx"),
 )
 def channels_last(op: Operator, x: Array) -> Array:
@@ -45,7 +44,7 @@ def channels_last(op: Operator, x: Array) -> Array:
     "x -> y",
     "y = x with channels second",
     "dx = dy with channels last",
-    infer=moved_axis,
+    infer=channels_spec,
     rule=by("NCHW2NHWC", "dy -> dx"),
 )
 def channels_second(op: Operator, x: Array) -> Array:

@@ -1,5 +1,6 @@
 """Arrays made larger or smaller along their dimensions: Expand, Tile, Slice."""
 
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -56,11 +57,12 @@ def said(op: Operator, name: str, given: Array | None) -> int:
     return op.args.get(name, TILE_ARGS[name]) if given is None else int(given.reshape(()).tolist())
 
 
-def tile_counts(op: Operator, shape: tuple[int, ...], tiles: int, axis: int) -> tuple[int, int]:
-    """How many times, and along which axis counted from the front."""
-    if tiles < 0:
-        raise misfit(f"tiles={tiles} is no number of copies.", "Give 0 or more.")
-    return tiles, canonical_axis(axis, shape)
+def tile_counts(op: Operator, shape: tuple[int, ...], *given: Array) -> tuple[int, int]:
+    """How many times, and along which axis counted from the front; by inputs for both where they are given."""
+    count, axis = (said(op, name, value) for name, value in zip_longest(TILE_ARGS, given))
+    if count < 0:
+        raise misfit(f"tiles={count} is no number of copies.", "Give 0 or more.")
+    return count, canonical_axis(axis, shape)
 
 
 def tile_spec(op: Operator, x: ArraySpec, *given: ArraySpec) -> ArraySpec | None:
@@ -69,7 +71,7 @@ def tile_spec(op: Operator, x: ArraySpec, *given: ArraySpec) -> ArraySpec | None
         need_one_integer(spec)
     if given:
         return None
-    tiles, axis = tile_counts(op, x.shape, said(op, "tiles", None), said(op, "axis", None))
+    tiles, axis = tile_counts(op, x.shape)
     return ArraySpec((*x.shape[:axis], x.shape[axis] * tiles, *x.shape[axis + 1 :]), x.dtype)
 
 
@@ -88,9 +90,9 @@ def need_one_integer(spec: ArraySpec) -> None:
     infer=tile_spec,
     args=TILE_ARGS,
 )
-def tile(op: Operator, x: Array, tiles: Array | None = None, axis: Array | None = None) -> Array:
+def tile(op: Operator, x: Array, *given: Array) -> Array:
     """x `tiles` times one behind the other along `axis`; inputs of one integer override the arguments."""
-    count, along = tile_counts(op, x.shape, said(op, "tiles", tiles), said(op, "axis", axis))
+    count, along = tile_counts(op, x.shape, *given)
     return np.tile(x, [count if i == along else 1 for i in range(x.ndim)])
 
 
@@ -99,7 +101,7 @@ def tile_gradient_spec(op: Operator, dy: ArraySpec, *given: ArraySpec) -> ArrayS
     need_floats(op, (dy,))
     if given:
         return None
-    shape = untiled(dy.shape, *tile_counts(op, dy.shape, said(op, "tiles", None), said(op, "axis", None)))
+    shape = untiled(dy.shape, *tile_counts(op, dy.shape))
     return ArraySpec((*shape[0], *shape[2]), dy.dtype)
 
 
@@ -128,10 +130,9 @@ def tile_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     rule=tile_rule,
     second=by("", "∂dx, tiles, axis -> ∂dy"),
 )
-def tile_gradient(op: Operator, dy: Array, tiles: Array | None = None, axis: Array | None = None) -> Array:
+def tile_gradient(op: Operator, dy: Array, *given: Array) -> Array:
     """Gradient of Tile: each copy gives back its part."""
-    counts = tile_counts(op, dy.shape, said(op, "tiles", tiles), said(op, "axis", axis))
-    before, count, behind = untiled(dy.shape, *counts)
+    before, count, behind = untiled(dy.shape, *tile_counts(op, dy.shape, *given))
     return dy.reshape(*before, count, *behind).sum(axis=len(before))
 
 

@@ -87,7 +87,7 @@ def top_k_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 def top_k_gradient(op: Operator, dvalues: Array, indices: Array, x: Array) -> Array:
     axis = canonical_axis(op.args.get("axis", -1), x.shape)
     size = x.shape[axis]
-    lead = resized(np.moveaxis(x, axis, -1).shape, x.ndim - 1, size)[:-1]
+    lead = np.moveaxis(x, axis, -1).shape[:-1]
     dx = np.zeros_like(x, dtype=dvalues.dtype, shape=(prod(lead), size))
     picked = (prod(lead), indices.shape[axis])
     places = np.moveaxis(indices, axis, -1).reshape(picked)[:, :size]
