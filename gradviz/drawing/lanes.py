@@ -292,15 +292,10 @@ class _Lanes:
         mark = "↻ " if section.repeats else ""
         yield f'<g id="net-{section.id}" class="net{" here" if is_here else ""}">'
         yield f'<rect class="strip" {_area(strip)} fill="{fill}"/>'
-        yield (
-            f'<line class="border" x1="{strip.x:.1f}" x2="{strip.x + strip.width:.1f}" y1="{strip.bottom:.1f}" '
-            f'y2="{strip.bottom:.1f}" stroke="{theme.frame}" stroke-width="1"/>'
-        )
-        yield (
-            f'<text class="title" x="{strip.x + 10:.1f}" y="{strip.y + 14:.1f}" font-family="{escape(theme.sans)}" '
-            f'font-size="{theme.detail_size:g}" font-weight="600" fill="{ink}">'
-            f"{mark}{escape(fit(section.title, MAX_NET_TITLE))}</text>"
-        )
+        border = _ends((strip.x, strip.bottom), (strip.x + strip.width, strip.bottom))
+        yield f'<line class="border" {border} stroke="{theme.frame}" stroke-width="1"/>'
+        at, said = (strip.x + 10, strip.y + 14), f"{mark}{escape(fit(section.title, MAX_NET_TITLE))}"
+        yield _text("title", at, theme.detail_size, ink, said, family=theme.sans)
         yield from self.net(section.view)
         yield "</g>"
 
@@ -327,23 +322,15 @@ def _node(node: Node, box: Box, state: State, theme: Theme, name: str | None) ->
         area = f'x="{left:.1f}" y="{box.top:.1f}" width="{width:.1f}" height="{height:g}"'
         yield f'<rect {area} rx="{theme.corner:g}" {pen}/>'
         if has_bar(node):
-            yield (
-                f'<line class="bar" x1="{left + 4:.1f}" x2="{left + 4:.1f}" y1="{box.top + 4:.1f}" '
-                f'y2="{box.bottom - 4:.1f}" stroke="{look.pen}" stroke-width="2.5"/>'
-            )
+            bar = _ends((left + 4, box.top + 4), (left + 4, box.bottom - 4))
+            yield f'<line class="bar" {bar} stroke="{look.pen}" stroke-width="2.5"/>'
         if node.fold:
             yield f'<polygon class="mark" points="{_mark(left + 15, box.y, node.fold == "open")}" fill="{look.pen}"/>'
         baseline, size = box.y - 2 if detail else box.y + 4, theme.title_size
-    yield (
-        f'<text class="title" x="{box.x:.1f}" y="{baseline:.1f}" font-size="{size:g}" font-weight="600" '
-        f'fill="{look.ink}">{title}</text>'
-    )
+    yield _text("title", (box.x, baseline), size, look.ink, title)
     if detail:
         ink = theme.muted if look.ink == theme.text else look.ink
-        yield (
-            f'<text class="detail" x="{box.x:.1f}" y="{box.y + 12:.1f}" font-size="{theme.detail_size:g}" '
-            f'fill="{ink}">{detail}</text>'
-        )
+        yield _text("detail", (box.x, box.y + 12), theme.detail_size, ink, detail)
     yield "</g>"
 
 
@@ -381,6 +368,18 @@ def _pen(look: Look, theme: Theme, dots: str = "") -> str:
     """Attributes of a pen where it is not the usual one."""
     width = "" if look.width == theme.pen else f' stroke-width="{look.width:g}"'
     return width + (dots or (' stroke-dasharray="5,2"' if look.dashed else ""))
+
+
+def _text(kind: str, at: Point, size: float, ink: str, words: str, family: str = "") -> str:
+    """A line of text; titles are bold."""
+    face = f' font-family="{escape(family)}"' if family else ""
+    weight = ' font-weight="600"' if kind == "title" else ""
+    place = f'x="{at[0]:.1f}" y="{at[1]:.1f}"'
+    return f'<text class="{kind}" {place}{face} font-size="{size:g}"{weight} fill="{ink}">{words}</text>'
+
+
+def _ends(start: Point, end: Point) -> str:
+    return f'x1="{start[0]:.1f}" x2="{end[0]:.1f}" y1="{start[1]:.1f}" y2="{end[1]:.1f}"'
 
 
 def _title(name: str | None) -> str:

@@ -12,7 +12,7 @@ one character of another alphabet, a phrase, and what is left between phrases ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -53,6 +53,9 @@ FIRST_PHRASE = 0x100
 MOST_PHRASES = 0x700
 SHORTEST_PHRASE = 3
 """Characters that are worth a phrase."""
+
+DOES = {"seed": "seed", "accumulation": "adds gradients", "deduplication": "merges rows", "handover": "hands over"}
+"""What a line of the backward half that belongs to no forward operator does, by its role."""
 
 _BETWEEN_PHRASES = re.compile(rf'((?<!-size=")(?<!-width=")-?\d+\.\d|(?<=edge-)\d+|[{chr(FIRST_WORD)}-{FILLER}])')
 
@@ -213,14 +216,8 @@ def _titles(trace: Trace, drawn: View) -> Iterable[tuple[str, str]]:
 def _name(line: Line) -> str:
     if line.role == "forward":
         return f"{line.type} #{line.id.rpartition('.')[2][1:]}"
-    if line.role == "seed":
-        return f"{line.type}, seed"
-    if line.role == "accumulation":
-        return f"{line.type}, adds gradients"
-    if line.role == "deduplication":
-        return f"{line.type}, merges rows"
-    if line.role == "handover":
-        return f"{line.type}, hands over"
+    if line.role in DOES:
+        return f"{line.type}, {DOES[line.role]}"
     if line.role == "duplicate":
         return f"{line.type} for #{line.of}, since one gradient arrives at several outputs"
     return f"{line.type} of #{line.of}" + (", passes on" if line.role == "passed" else "")
@@ -267,12 +264,6 @@ class Shapes:
         if markup not in self._phrases and len(self._phrases) < MOST_PHRASES:
             self._phrases[markup] = chr(FIRST_PHRASE + len(self._phrases))
         return self._phrases.get(markup, markup)
-
-
-def spoken(shape: str, phrases: Sequence[str], words: Sequence[str]) -> str:
-    """A shape with its words, which have to be escaped: the picture of the view that they come from."""
-    said = {FIRST_WORD + number: word for number, word in enumerate(words)}
-    return shape.translate(said | {FIRST_PHRASE + number: phrase for number, phrase in enumerate(phrases)})
 
 
 class _Words:

@@ -27,7 +27,7 @@ from gradviz.drawing.flows import flows, programs
 from gradviz.drawing.lanes import inside, lanes
 from gradviz.drawing.nesting import GROUPED, Nesting
 from gradviz.drawing.place import halves
-from gradviz.drawing.render import abstract, spoken
+from gradviz.drawing.render import FIRST_PHRASE, FIRST_WORD, abstract
 from gradviz.drawing.theme import Clock
 from gradviz.drawing.view import State, View, state_at
 from gradviz.notebook.progress import words
@@ -39,6 +39,12 @@ from tests.drawing.shapes import box, groups, overlap
 DRAWING = str(Path("gradviz", "drawing"))
 
 both = pytest.mark.parametrize("operators", [chain(200), residual(60)])
+
+
+def spoken(shape: str, phrases: Sequence[str], words: Sequence[str]) -> str:
+    """A shape with its words, which have to be escaped: the picture of the view that they come from."""
+    said = {FIRST_WORD + number: word for number, word in enumerate(words)}
+    return shape.translate(said | {FIRST_PHRASE + number: phrase for number, phrase in enumerate(phrases)})
 
 
 def levels(document: Trace) -> tuple[View, list[Content]]:
