@@ -40,11 +40,16 @@ def fill_dtype(op: Operator, like: "np.dtype[Any] | None") -> "np.dtype[Any]":
     dtype = op.args.get("dtype")
     if dtype is None:
         return like if like is not None and like.kind == "f" else np.dtype(np.float32)
-    name = DTYPES.get(dtype, "") if isinstance(dtype, int) else dtype
-    if name not in DTYPES.values():
+    return asked_dtype(op, "dtype", dtype, "is no dtype of a fill")
+
+
+def asked_dtype(op: Operator, name: str, asked: int | str, why: str) -> "np.dtype[Any]":
+    """The dtype with a number of Caffe2's or a name of numpy's; raises the error of argument `name` where none has."""
+    dtype = DTYPES.get(asked, "") if isinstance(asked, int) else asked
+    if dtype not in DTYPES.values():
         known = ", ".join(f"{number} {name}" for number, name in DTYPES.items())
-        raise bad_argument(op, "dtype", "is no dtype of a fill", f"Give one of {known}, or its name.")
-    return np.dtype(name)
+        raise bad_argument(op, name, why, f"Give one of {known}, or its name.")
+    return np.dtype(dtype)
 
 
 def fill_shape(op: Operator, like: tuple[int, ...] | None) -> tuple[int, ...]:

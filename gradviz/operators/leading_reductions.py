@@ -58,7 +58,7 @@ def counted(lengths: Array, seen: Array, axis: int, least: int = 0) -> Array:
     return places[:, None] < lengths if axis == 0 else places < lengths[:, None]
 
 
-def check_lengths(op: Operator, x: ArraySpec, lengths: ArraySpec, position: int) -> None:
+def check_lengths(op: Operator, x: ArraySpec, lengths: ArraySpec) -> None:
     """Raise unless `lengths` are integers, one for each element that stays."""
     stay = prod(cut(op, x.shape)[0])
     need_integers(lengths, f"lengths must be integers ({stay},)")
@@ -68,7 +68,7 @@ def check_lengths(op: Operator, x: ArraySpec, lengths: ArraySpec, position: int)
 
 def side_spec(op: Operator, x: ArraySpec, lengths: ArraySpec | None = None) -> ArraySpec:
     if lengths is not None:
-        check_lengths(op, x, lengths, 1)
+        check_lengths(op, x, lengths)
     return ArraySpec(cut(op, x.shape)[0], x.dtype)
 
 
@@ -93,7 +93,7 @@ def side_gradient_spec(outputs: int) -> Inference:
         for position in (0, 2)[: 1 + outputs]:
             need_shape(slot(op, position), given[position], cut(op, x.shape)[0])
         if lengths:
-            check_lengths(op, x, lengths[0], 2 + outputs)
+            check_lengths(op, x, lengths[0])
         return ArraySpec(x.shape, result_dtype(dy))
 
     return infer
