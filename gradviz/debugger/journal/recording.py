@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from ...gradient import Ys
 from ...operators.registry import Array
@@ -29,6 +32,7 @@ from ...runtime.store import Store
 from ...runtime.watched import Journal, Lending, Run, uncollected
 from ..document import Trace
 from .text import NetText, Reading, Statement
+from .timeline import NOWHERE, Indices, Timeline
 
 
 class Recording:
@@ -124,6 +128,35 @@ class Recording:
         with uncollected():
             return ProgramText(self.nets, self.events)
 
+    @cached_property
+    def timeline(self) -> Timeline:
+        """Where nested nets and groups of events begin and end."""
+        return Timeline(map(type, self.events))
+
+    @cached_property
+    def inside(self) -> Indices:
+        """Of each position, one more than there are events, the run that we are in there; else `NOWHERE`."""
+        timeline, whole = self.timeline, self.text.whole
+        if whole is None or not self.runs:
+            return np.full(len(self.events) + 1, NOWHERE)
+        begun = timeline.entries[timeline.entries >= whole]
+        # A position in no net has the last place, NOWHERE.
+        run = np.full(len(self.events) + 1, NOWHERE)
+        run[begun] = np.arange(len(begun))
+        return run[timeline.inside]
+
+    def net_of(self, run: int | None) -> NetText:
+        """The net that runs; None: the outermost one."""
+        return self.text.outermost if run is None else self.text.net(self.runs[run].net.path)
+
+    def operator(self, run: int | None, position: int) -> Statement:
+        """The operator at a position of what runs: a nested net, forward or backward, or the whole program."""
+        net = self.net_of(run)
+        if run is not None:
+            return (net.operators if self.runs[run].is_backward else net.forward)[position]
+        count = len(net.forward)
+        return net.forward[position] if position < count else net.operators[position - count]
+
     def run_at(self, path: str) -> Run | None:
         """The run at a path, ``"2.loop_net[3]/0.net"``; None: there was none."""
         return self._by_path.get(path)
@@ -172,8 +205,10 @@ class ProgramText:
         self._net = net
         self._halves = {inner.path: inner for inner in net}
         self._nets: dict[tuple[str, ...], NetText] = {(): self.outermost}
+        follow = self._followers
         for at, event in enumerate(events, 1):
-            self._add(event, at)
+            if (one := follow.get(type(event))) is not None:
+                one(event, at)
 
     def net(self, path: tuple[str, ...]) -> NetText:
         """The statements of the net at a path, without iterations."""
@@ -187,46 +222,67 @@ class ProgramText:
         """A forward operator of the net in which an event happened, as it reads at a position."""
         return self._nets[event.path].forward[index].at(at)
 
-    def _add(self, event: Event, at: int) -> None:
-        if type(event) is Played:
-            # The forward operators of a nested net join with the one that runs them.
-            if not event.path:
-                self._play(self._net, event.index, at)
-        elif type(event) is Ran:
-            if not event.path:
-                self._ran(event.position, at)
-        elif type(event) is Visited or type(event) is Skipped:
-            self._nets[event.path].forward[event.index].visits += (at,)
-        elif type(event) is GeneratorAdded:
-            self._nets[event.path].version(event.blob, event.version).arrivals.append(at)
-        elif type(event) is RuleApplied:
-            net = self._nets[event.path]
-            statements = net.apply(event, at)
-            if self._net.inside:
-                halves = self._halves[event.path]
-                for position, statement in zip(range(event.position, len(net.operators)), statements, strict=False):
-                    self._attach(halves, position, statement, at)
-        elif type(event) is Accumulated:
-            net = self._nets[event.path]
-            net.accumulate(event, at)
-            self.sums.append(at)
-            net.version(event.blob, event.version).arrivals.append(at)
-        elif type(event) is Seeded:
-            net = self._nets[event.path]
-            net.seed(event, at)
-            net.version(event.y, event.version).arrivals.append(at)
-        elif type(event) is Deduplicated:
-            self.outermost.merge(event, at)
-            self.merges.append(at)
-        elif type(event) is Completed and not event.path:
-            self.whole = at
+    @property
+    def _followers(self) -> dict[type[Event], Callable[[Any, int], None]]:
+        """What each kind of event does to the text; others leave it as it is."""
+        return {
+            Played: self._played,
+            Ran: self._ran,
+            Visited: self._visited,
+            Skipped: self._visited,
+            GeneratorAdded: self._arrived,
+            RuleApplied: self._rule_applied,
+            Accumulated: self._accumulated,
+            Seeded: self._seeded,
+            Deduplicated: self._deduplicated,
+            Completed: self._completed,
+        }
 
-    def _ran(self, position: int, at: int) -> None:
-        count = len(self._net.forward)
-        net = self.outermost
-        (net.forward[position] if position < count else net.operators[position - count]).ran = at
+    def _played(self, event: Played, at: int) -> None:
+        # The forward operators of a nested net join with the one that runs them.
+        if not event.path:
+            self._play(self._net, event.index, at)
+
+    def _ran(self, event: Ran, at: int) -> None:
+        if event.path:
+            return
+        place, net = event.position - len(self._net.forward), self.outermost
+        (net.forward[event.position] if place < 0 else net.operators[place]).ran = at
         if self.first_run is None:
             self.first_run = at
+
+    def _visited(self, event: Visited | Skipped, at: int) -> None:
+        self._nets[event.path].forward[event.index].visits += (at,)
+
+    def _arrived(self, event: GeneratorAdded, at: int) -> None:
+        self._nets[event.path].version(event.blob, event.version).arrivals.append(at)
+
+    def _rule_applied(self, event: RuleApplied, at: int) -> None:
+        net = self._nets[event.path]
+        statements = net.apply(event, at)
+        if self._net.inside:
+            halves = self._halves[event.path]
+            for position, statement in zip(range(event.position, len(net.operators)), statements, strict=False):
+                self._attach(halves, position, statement, at)
+
+    def _accumulated(self, event: Accumulated, at: int) -> None:
+        net = self._nets[event.path]
+        net.accumulate(event, at)
+        self.sums.append(at)
+        net.version(event.blob, event.version).arrivals.append(at)
+
+    def _seeded(self, event: Seeded, at: int) -> None:
+        net = self._nets[event.path]
+        net.seed(event, at)
+        net.version(event.y, event.version).arrivals.append(at)
+
+    def _deduplicated(self, event: Deduplicated, at: int) -> None:
+        self.outermost.merge(event, at)
+        self.merges.append(at)
+
+    def _completed(self, event: Completed, at: int) -> None:
+        if not event.path:
+            self.whole = at
 
     def _play(self, net: NetHalves, index: int, at: int) -> None:
         op = net.forward[index]

@@ -6,7 +6,7 @@ versions count the writings of a name, so that a renaming also moves the version
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -303,8 +303,14 @@ class NetText:
 
     def since(self, at: int) -> list[Reading]:
         """The backward statements that came with the event at position `at`, as they read then."""
-        first, last = (bisect_right(self.backward, position, key=_made) for position in (at - 1, at))
-        return [statement.at(at) for statement in self.backward[first:last]]
+        return [statement.at(at) for statement in self.made(at)]
+
+    def made(self, at: int) -> list[Statement]:
+        """The backward statements that came with the event at position `at`."""
+        first = last = bisect_left(self.backward, at, key=_made)
+        while last < len(self.backward) and self.backward[last].made == at:
+            last += 1
+        return self.backward[first:last]
 
     def backward_at(self, position: int) -> list[Reading]:
         """The backward statements that are there at a position, as they read then."""

@@ -54,10 +54,11 @@ class Timeline:
         group: the number of the event's group.
         first: the first event of its group.
         last: the last event of its group.
+        codes: of its kind the number among `KINDS`.
     """
 
     def __init__(self, kinds: Iterable[type[Event]]) -> None:
-        self._codes = codes = np.fromiter(map(_CODES.__getitem__, kinds), np.uint8)
+        self.codes = codes = np.fromiter(map(_CODES.__getitem__, kinds), np.uint8)
         self._entered = codes == _ENTERED
         numbers = np.arange(len(codes))
         self.around = np.full(len(codes), NOWHERE)
@@ -77,7 +78,7 @@ class Timeline:
     def _by_level(self) -> Iterator[Indices]:
         """The events of each level of nesting, from the outermost net inwards."""
         # Nets nest a few levels deep: to look for each is faster than to sort.
-        steps = self._entered.view(np.int8) - (self._codes == _LEFT).view(np.int8)
+        steps = self._entered.view(np.int8) - (self.codes == _LEFT).view(np.int8)
         levels = np.cumsum(steps, dtype=np.int32) - self._entered
         for level in range(int(levels.max(initial=0)) + 1):
             yield np.flatnonzero(levels == level)
@@ -89,15 +90,15 @@ class Timeline:
                 self.around[events] = entered_around[np.searchsorted(entered_around, events) - 1]
             is_same = self.around[events[1:]] == self.around[events[:-1]]
             self._previous[events[1:]] = np.where(is_same, events[:-1], NOWHERE)
-            entered, left = events[self._entered[events]], events[self._codes[events] == _LEFT]
+            entered, left = events[self._entered[events]], events[self.codes[events] == _LEFT]
             # In one net one is left before the next is entered: only the last can stay open.
-            self.end[entered] = len(self._codes) - 1
+            self.end[entered] = len(self.codes) - 1
             self.end[entered[: len(left)]], self.start[left] = left, entered[: len(left)]
             entered_around = entered
 
     @cached_property
     def _begins(self) -> Mask:
-        codes = self._codes
+        codes = self.codes
         completed = np.flatnonzero((codes == _COMPLETED) & (self.around == NOWHERE))
         generated = completed[0] if len(completed) else len(codes)
         follows = (codes[self._previous] == _LEFT) | (np.arange(len(codes)) < generated)
@@ -115,14 +116,23 @@ class Timeline:
     @cached_property
     def inside(self) -> Indices:
         """Of each position, one more than there are events, the event that entered the innermost net open there."""
-        found = np.full(len(self._codes) + 1, NOWHERE)
-        found[1:] = np.where(self._entered, np.arange(len(self._codes)), self.around)
+        found = np.full(len(self.codes) + 1, NOWHERE)
+        found[1:] = np.where(self._entered, np.arange(len(self.codes)), self.around)
         return found
 
     @cached_property
     def passages(self) -> Indices:
         """The events that enter or leave a nested net."""
-        return np.flatnonzero(self._entered | (self._codes == _LEFT))
+        return np.flatnonzero(self._entered | (self.codes == _LEFT))
+
+    @cached_property
+    def entries(self) -> Indices:
+        """The events that enter a nested net."""
+        return np.flatnonzero(self._entered)
+
+    def of(self, *kinds: type[Event]) -> Indices:
+        """The events of some kinds."""
+        return np.flatnonzero(np.isin(self.codes, [_CODES[kind] for kind in kinds]))
 
     def enters(self, event: int) -> bool:
         """Whether an event enters a nested net."""
@@ -130,4 +140,4 @@ class Timeline:
 
     def leaves(self, event: int) -> bool:
         """Whether an event leaves a nested net."""
-        return bool(self._codes[event] == _LEFT)
+        return bool(self.codes[event] == _LEFT)

@@ -33,7 +33,7 @@ class Execution:
 
     def net(self, frame: int | None) -> NetText:
         """The text of the net that runs."""
-        return self._text.outermost if frame is None else self._text.net(self._recording.runs[frame].net.path)
+        return self._recording.net_of(frame)
 
     def tell(self, event: Event, frame: int | None, before: int | None) -> tuple[Description, object] | None:
         """What is said of an event, and what all those share of which the same is said but for numbers.
@@ -68,7 +68,7 @@ class Execution:
             text = narration.ran(self._texts[line.id], event.device, event.seconds, described)
         focus = [*outputs, *line.statement.inputs]
         forward = line.statement.number if line.role == "forward" else line.of
-        return Description(text, forward, [line], focus, [event.op.type, *words]), (line.id, words, event.device)
+        return Description(text, forward, [line], focus, words), (line.id, words, event.device)
 
     def _entered(self, event: EnteredSubnet, frame: int) -> tuple[Description, object]:
         run = self._recording.runs[frame]
@@ -93,11 +93,7 @@ class Execution:
 
     def statement(self, frame: int | None, position: int) -> Statement:
         """The operator at a position of the net that runs."""
-        text = self.net(frame)
-        if frame is not None:
-            return (text.operators if self._recording.runs[frame].is_backward else text.forward)[position]
-        count = len(text.forward)
-        return text.forward[position] if position < count else text.operators[position - count]
+        return self._recording.operator(frame, position)
 
     def _place(self, frame: int | None, position: int) -> tuple[NetHalves, Reading]:
         """The net that runs, and the operator at a position of it."""

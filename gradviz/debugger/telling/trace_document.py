@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from ...operators import lookup
 from ...program.events import (
+    Accumulated,
     Completed,
     Deduplicated,
-    EnteredSubnet,
     Event,
     Failed,
     GeneratorAdded,
@@ -42,10 +42,11 @@ from ..document import (
     all_lines,
     json_safe,
 )
-from ..journal import Lending, Pace, Progress, Recording, Statement, Timeline, arguments
+from ..journal import NOWHERE, Lending, Pace, Progress, Recording, Statement, arguments
 from .execution import Execution
 from .narration import entry, stored
 from .story import Description, Story, versions_of
+from .subjects import Subject, Subjects, added, targets
 from .sums import ledgers, loop_ledger, sums_of, sums_of_loops
 from .values import DocumentValues, Values
 
@@ -57,7 +58,7 @@ def document(recording: Recording, progress: Progress | None = None) -> Trace:
         trace = _Document(recording).whole(pace)
         pace.before = 0
         pace.end(len(trace.events))
-        return replace(trace, formulas=formulas_of(trace), events=with_rows(trace))
+        return replace(trace, formulas=formulas_of(trace))
 
 
 def outline(recording: Recording) -> Trace:
@@ -77,6 +78,7 @@ class _Document:
         self._execution = Execution(recording, self._text, self._values)
         self._sums = sums_of(recording, self._story)
         self._ledgers = {one.at: number for number, one in enumerate(self._sums)}
+        self._subjects = Subjects(recording, self._story, self._values)
         self._groups: list[int] = []
         self._ran: dict[Statement, int] = {}
         # Events of a run that share all but what is said of them.
@@ -120,7 +122,7 @@ class _Document:
     def whole(self, pace: Pace) -> Trace:
         """All of it."""
         recording, text = self._recording, self._text
-        self._groups = self._timeline.group.tolist()
+        self._groups = recording.timeline.group.tolist()
         events = [self._event(event, at) for at, event in enumerate(pace.over(recording.events), 1)]
         outline = self.outline()
         nets = {id: text.net(path) for path, id in text.ids.items()}
@@ -140,22 +142,9 @@ class _Document:
         )
 
     @cached_property
-    def _timeline(self) -> Timeline:
-        return Timeline(map(type, self._recording.events))
-
-    @cached_property
-    def _frames(self) -> dict[int, int]:
-        """The runs of nested nets by the events that enter them."""
-        whole = self._text.whole
-        after = [] if whole is None else self._timeline.passages[self._timeline.passages >= whole].tolist()
-        return {event: frame for frame, event in enumerate(filter(self._timeline.enters, after))}
-
-    @cached_property
     def _inside(self) -> list[int | None]:
         """Of each position the run that we are in there; None: the outermost net."""
-        if not self._recording.runs:
-            return [None] * (len(self._recording.events) + 1)
-        return list(map(self._frames.get, self._timeline.inside.tolist()))
+        return [None if run == NOWHERE else run for run in self._recording.inside.tolist()]
 
     def _ends(self) -> dict[tuple[Statement, int | None], int]:
         """The positions after operators that run nested nets, by the operator and the run around it."""
@@ -171,14 +160,9 @@ class _Document:
         return found
 
     def _event(self, event: Event, at: int) -> TraceEvent:
-        whole, group = self._text.whole, self._groups[at - 1]
-        is_over = whole is not None and at > whole and not isinstance(event, Deduplicated)
-        if not is_over and type(event) is not Ran:
-            description = self._story.tell(event, at)
-            subnet = self._text.of(event).id
-            if isinstance(event, EnteredSubnet):
-                subnet = description.statements[0].nets[event.argument].id
-            fresh = _whole(event, description, subnet, is_run=False)
+        group = self._groups[at - 1]
+        if not self._subjects.is_run(event, at):
+            fresh = self._whole(event, at, self._story.tell(event, at))
             return replace(fresh, group=group, ledger=self._ledgers.get(at))
         before, frame = self._inside[at - 1 : at + 1]
         if isinstance(event, Failed) and not event.path:
@@ -186,14 +170,47 @@ class _Document:
         description, alike = self._execution.tell(event, frame, before) or (self._story.tell(event, at), None)
         seconds = None
         if type(event) is Ran:
-            self._ran.setdefault(description.statements[0].statement, at)
+            self._ran.setdefault(self._recording.operator(frame, event.position), at)
             seconds = event.seconds
         one = self._alike.get(alike) if alike is not None else None
         if one is None:
-            one = _whole(event, description, self._execution.net(frame).id, is_run=True)
+            one = self._whole(event, at, description)
             if alike is not None:
                 self._alike[alike] = one
         return replace(one, narration=description.narration, group=group, frame=frame, seconds=seconds)
+
+    def _whole(self, event: Event, at: int, description: Description) -> TraceEvent:
+        """An event with all that is said of it, but for its group and run."""
+        subjects = self._subjects
+        subject = subjects.of(event, at)
+        blobs, is_run = subject.blobs, subjects.is_run(event, at)
+        if is_run:
+            subject = subject._replace(words=[*subject.words, *description.words])
+        return TraceEvent(
+            kind=cast(Kind, event.kind),
+            narration=description.narration,
+            group=0,
+            phase="run" if is_run else "play" if isinstance(event, Played) and not event.path else "generate",
+            subnet=subjects.net(event, at).id or None,
+            forward=subject.forward,
+            lines=[one.id for one in subject.statements],
+            blobs=blobs,
+            targets=targets(event, subject, blobs),
+            detail=_detail(event, is_run=is_run),
+            row=self._row(event, at, subject),
+        )
+
+    def _row(self, event: Event, at: int, subject: Subject) -> EventRow:
+        """What conditions ask about."""
+        subjects = self._subjects
+        operator, writes = subjects.operator(event, at, subject), list(subjects.writes(event, at, subject))
+        about = next((blob for blob in (*writes, *subject.focus) if blob is not None), None)
+        return EventRow(
+            None if operator is None else operator.id,
+            list(map(str, writes)),
+            subjects.is_gradient(event, at, about),
+            added(event) if isinstance(event, Accumulated) else None,
+        )
 
     def _line(self, statement: Statement) -> Line:
         """A statement as the document has it."""
@@ -240,26 +257,6 @@ class _Document:
             )
 
 
-def _whole(event: Event, description: Description, subnet: str, *, is_run: bool) -> TraceEvent:
-    """An event with all that is said of it, but for its group and run."""
-    blobs = list(dict.fromkeys([str(blob) for blob in description.focus if blob is not None]))
-    is_named = description.forward is not None and not event.path
-    words = [event.kind, *description.words, *([f"#{description.forward}"] if is_named else []), *blobs]
-    names = [blob.rpartition("@")[0] for blob in blobs]
-    return TraceEvent(
-        kind=cast(Kind, event.kind),
-        narration=description.narration,
-        group=0,
-        phase="run" if is_run else "play" if isinstance(event, Played) and not event.path else "generate",
-        subnet=subnet or None,
-        forward=description.forward,
-        lines=[one.id for one in description.statements],
-        blobs=blobs,
-        targets=list(dict.fromkeys([*words, *names])),
-        detail=_detail(event, is_run=is_run),
-    )
-
-
 def _detail(event: Event, *, is_run: bool) -> dict[str, Any]:
     """The event's own fields, in a run but for those that differ from run to run."""
     detail = to_dict(event)
@@ -290,52 +287,6 @@ def _formula_of(type: str) -> Formula | None:
         inputs=known.inputs.written(),
         outputs=known.outputs.written(),
     )
-
-
-def with_rows(trace: Trace) -> list[TraceEvent]:
-    """The events of `trace` with their rows; those that are told like an earlier one share its row."""
-    lines = {line.id: line for line in all_lines(trace)}
-    backward = (line for line in lines.values() if line.kind == "operator" and line.role != "forward")
-    gradients = {(line.id.rpartition(".")[0], blob) for line in backward for blob in line.outputs}
-    rows: dict[int, EventRow] = {}
-    events = []
-    for position, event in enumerate(trace.events, 1):
-        key = id(event.detail)
-        if key not in rows:
-            writes = _written(position, event, lines)
-            about = writes or event.blobs
-            is_gradient = bool(about) and (event.subnet or "", about[0]) in gradients
-            is_gradient |= event.kind == "GradWritten" and bool(writes)
-            added = _added(event) if event.kind == "Accumulated" else None
-            rows[key] = EventRow(_operator(event), writes, is_gradient, added)
-        events.append(replace(event, row=rows[key]))
-    return events
-
-
-def _written(position: int, event: TraceEvent, lines: Mapping[str, Line]) -> list[str]:
-    written: list[str] = []
-    if event.kind == "GradWritten":
-        return [blob for blob in event.blobs[:1] if blob == event.detail.get("after")]
-    for id in event.lines:
-        line = lines[id]
-        if (line.made == position or event.kind == "Ran") and line.kind == "operator":
-            # Most events write what one operator does, whose list they share.
-            written = [*written, *line.outputs] if written else line.outputs
-    return written
-
-
-def _operator(event: TraceEvent) -> str | None:
-    """Id of the operator that ran, else of the forward one, else of the last one made."""
-    if event.kind != "Ran" and event.forward is not None:
-        return f"{event.subnet}.f{event.forward}" if event.subnet else f"f{event.forward}"
-    return event.lines[-1] if event.lines else None
-
-
-def _added(event: TraceEvent) -> tuple[int, int]:
-    """How many of the gradients of an accumulation are sparse, and how many dense."""
-    contributions = event.detail["contributions"]
-    dense = sum(isinstance(one["gradient"], str) for one in contributions)
-    return len(contributions) - dense, dense
 
 
 def schedule_of(recording: Recording) -> Schedule | None:

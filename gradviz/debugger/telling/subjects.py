@@ -1,0 +1,260 @@
+"""What each event of a recording is about: operators, blobs, and the words by which it is found.
+
+It follows from the event, the text of the program and the events that it refers to: in any order, and alone. Documents
+have it, verbs and breakpoints look for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ...program import Operator
+from ...program.events import (
+    Accumulated,
+    Completed,
+    Deduplicated,
+    EnteredSubnet,
+    Event,
+    Failed,
+    GeneratorAdded,
+    GradWritten,
+    InputChecked,
+    LeftSubnet,
+    Played,
+    Ran,
+    RuleApplied,
+    Seeded,
+    Skipped,
+    Visited,
+)
+from ...program.operator import parts_of
+from ..journal import NOWHERE, NetText, Recording, Statement, Writing
+from .story import Story, gradient_of, written
+from .values import DocumentValues
+
+MOST_BLOBS = 12
+"""Blob versions in focus on entering a net."""
+
+
+class Subject(NamedTuple):
+    """What an event is about.
+
+    Attributes:
+        forward: the forward operator.
+        statements: what it made, changed or ran.
+        focus: blobs, the most important one first.
+        words: beside its kind, operator and blobs: by which words it is found.
+    """
+
+    forward: int | None = None
+    statements: Sequence[Statement] = ()
+    focus: Sequence[Writing | str | None] = ()
+    words: Sequence[str] = ()
+
+    @property
+    def blobs(self) -> list[str]:
+        """What is in focus, each blob version once."""
+        return list(dict.fromkeys([str(blob) for blob in self.focus if blob is not None]))
+
+
+class Subjects:
+    """Says what the events of a recording are about; in a run statements are what they are in the end.
+
+    Args:
+        values: says which values there are.
+    """
+
+    def __init__(self, recording: Recording, story: Story, values: DocumentValues) -> None:
+        self._recording = recording
+        self._text = recording.text
+        self._story = story
+        self._values = values
+        self._rules: dict[type[Event], Callable[[Any, int], Subject]] = {
+            Played: self._played,
+            Seeded: self._seeded,
+            Visited: self._visited,
+            Skipped: self._skipped,
+            RuleApplied: self._rule_applied,
+            InputChecked: self._input_checked,
+            GeneratorAdded: self._generator_added,
+            Accumulated: self._accumulated,
+            Deduplicated: self._deduplicated,
+            GradWritten: self._grad_written,
+            EnteredSubnet: self._passage,
+            LeftSubnet: self._passage,
+            Ran: self._ran,
+            Failed: self._failed,
+            Completed: lambda event, at: Subject(),
+        }
+
+    def of(self, event: Event, at: int) -> Subject:
+        """What the event before position `at` is about."""
+        return self._rules[type(event)](event, at)
+
+    def is_run(self, event: Event, at: int) -> bool:
+        """Whether an event is one of running the program, and not of making the pass."""
+        whole = self._text.whole
+        return type(event) is Ran or (whole is not None and at > whole and type(event) is not Deduplicated)
+
+    def run(self, event: Event, at: int) -> int | None:
+        """The run of a nested net that we are in after an event; None: there is none."""
+        if not self._recording.runs or (type(event) is Failed and not event.path) or not self.is_run(event, at):
+            return None
+        run = int(self._recording.inside[at])
+        return None if run == NOWHERE else run
+
+    def net(self, event: Event, at: int) -> NetText:
+        """The net that we are in after an event."""
+        if self.is_run(event, at):
+            return self._recording.net_of(self.run(event, at))
+        net = self._text.of(event)
+        return net.forward[event.index].nets[event.argument] if type(event) is EnteredSubnet else net
+
+    def operator(self, event: Event, at: int, subject: Subject) -> Statement | None:
+        """The operator that ran, else the forward one that an event is about, else the last one made."""
+        if type(event) is not Ran and subject.forward is not None:
+            forward = self.net(event, at).forward
+            return forward[subject.forward] if subject.forward < len(forward) else None
+        return subject.statements[-1] if subject.statements else None
+
+    def writes(self, event: Event, at: int, subject: Subject) -> Iterator[Writing | str]:
+        """The blobs that an event writes."""
+        if type(event) is GradWritten:
+            yield from [] if event.after is None else [event.after]
+        elif brought(event):
+            for statement in subject.statements:
+                if statement.role != "passed" and (statement.made == at or type(event) is Ran):
+                    yield from statement.outputs
+
+    def is_gradient(self, event: Event, at: int, blob: Writing | str | None) -> bool:
+        """Whether a blob that an event is about is a gradient."""
+        if type(event) is GradWritten and blob == event.after:
+            return blob is not None
+        if isinstance(blob, str):
+            name, _, version = blob.rpartition("@")
+            blob = self.net(event, at).version(name, int(version)) if version.isdigit() else None
+        maker = None if blob is None else blob.statement
+        return maker is not None and maker.role not in ("forward", "passed")
+
+    def _played(self, event: Played, at: int) -> Subject:
+        statement = self._text.of(event).forward[event.index]
+        return Subject(event.index, [statement], [*statement.outputs, *statement.inputs], [event.op.type])
+
+    def _seeded(self, event: Seeded, at: int) -> Subject:
+        net = self._text.of(event)
+        made = net.made(at)
+        gradient = made[0].outputs[0] if made else net.latest(parts_of(event.gradient)[-1], at)
+        return Subject(None, made, [gradient, net.version(event.y, event.version)])
+
+    def _visited(self, event: Visited, at: int) -> Subject:
+        net = self._text.of(event)
+        statement = net.forward[event.index]
+        arrived = [None if gradient is None else net.latest(parts_of(gradient)[-1], at) for gradient in event.g_output]
+        return Subject(event.index, [], [*arrived, *statement.outputs], [statement.op.type])
+
+    def _skipped(self, event: Skipped, at: int) -> Subject:
+        statement = self._text.of(event).forward[event.index]
+        return Subject(event.index, [], statement.outputs, [statement.op.type])
+
+    def _rule_applied(self, event: RuleApplied, at: int) -> Subject:
+        net = self._text.of(event)
+        made = net.made(at)
+        focus = [one for new in made for one in (new.inputs if new.role == "passed" else new.outputs)]
+        return Subject(event.index, made, focus, [net.forward[event.index].op.type, *[new.op.type for new in made]])
+
+    def _input_checked(self, event: InputChecked, at: int) -> Subject:
+        statement = self._text.of(event).operators[event.position]
+        return Subject(event.index, [statement], statement.inputs)
+
+    def _generator_added(self, event: GeneratorAdded, at: int) -> Subject:
+        net = self._text.of(event)
+        gradient = written(net, parts_of(event.gradient)[-1], event.position, at)
+        maker = None if event.position is None else gradient.statement
+        focus = [gradient, net.version(event.blob, event.version)]
+        return Subject(event.index, [] if maker is None else [maker], focus)
+
+    def _accumulated(self, event: Accumulated, at: int) -> Subject:
+        net = self._text.of(event)
+        made = net.made(at)
+        blob = net.version(event.blob, event.version)
+        if not self._story.is_sum(event):
+            return Subject(event.index, made, [made[0].outputs[0], blob], ["SparseToDense"])
+        terms = [term.parts[-1] for term in self._story.terms(event, at)]
+        focus = [*reversed(self._story.total(event, at)), blob, *terms]
+        return Subject(event.index, made, focus, ["Σ", *[new.op.type for new in made]])
+
+    def _deduplicated(self, event: Deduplicated, at: int) -> Subject:
+        net = self._text.outermost
+        made = net.made(at)
+        was = gradient_of(net, event.before, [one for new in made for one in new.inputs], at)
+        became = gradient_of(net, event.after, [one for new in made for one in new.outputs], at)
+        focus = [*reversed(became), net.version(event.blob, event.version), *reversed(was)]
+        return Subject(None, made, focus, [new.op.type for new in made])
+
+    def _grad_written(self, event: GradWritten, at: int) -> Subject:
+        net = self._text.outermost
+        x = net.version(event.blob, 0)
+        gradient = None if event.gradient is None else net.latest(parts_of(event.gradient)[-1], at)
+        maker = None if x.statement is None else x.statement.number
+        return Subject(maker, [], [event.after, gradient, f"{event.blob}@0", event.before], [f"{event.blob}.grad"])
+
+    def _passage(self, event: EnteredSubnet | LeftSubnet, at: int) -> Subject:
+        entered = int(self._recording.inside[at if type(event) is EnteredSubnet else at - 1])
+        if entered == NOWHERE or not self.is_run(event, at):
+            return Subject(None, [self._text.of(event).forward[event.index]], [], [event.name])
+        run = self._recording.runs[entered]
+        focus: list[str] = []
+        if type(event) is EnteredSubnet:
+            reads = run.net.part(run.is_backward).reads
+            found = [key for key in reads if self._values.has(entered, run.net, key)]
+            focus = [f"{name}@{version}" for name, version in found[:MOST_BLOBS]]
+        return Subject(None, [self._recording.operator(run.around, run.operator)], focus, [event.name])
+
+    def _ran(self, event: Ran, at: int) -> Subject:
+        return ran(self._recording.operator(self.run(event, at), event.position))
+
+    def _failed(self, event: Failed, at: int) -> Subject:
+        if not self.is_run(event, at) or event.index is None:
+            return Subject(event.index, [], [], [event.error])
+        statement = self._recording.operator(self.run(event, at), event.index)
+        is_forward = statement.role == "forward"
+        return Subject(_forward(statement), [] if is_forward else [statement], [], [event.error])
+
+
+def ran(statement: Statement) -> Subject:
+    """What the run of an operator is about."""
+    return Subject(
+        _forward(statement), [statement], [*statement.outputs, *statement.inputs], [statement.op.type]
+    )
+
+
+def brought(event: Event) -> Sequence[Operator]:
+    """The operators that come with an event, or run; those of a nested net came with the one that runs it."""
+    match event:
+        case Ran() | Played(path=()):
+            return [event.op]
+        case Seeded(operator=None) | Played():
+            return []
+        case Seeded():
+            return [event.operator]
+        case RuleApplied() | Accumulated() | Deduplicated():
+            return event.operators
+    return []
+
+
+def _forward(statement: Statement) -> int | None:
+    return statement.number if statement.role == "forward" else statement.of
+
+
+def targets(event: Event, subject: Subject, blobs: Iterable[str]) -> list[str]:
+    """The words by which an event is found that is about a subject and these blobs."""
+    is_named = subject.forward is not None and not event.path
+    words = [event.kind, *subject.words, *([f"#{subject.forward}"] if is_named else []), *blobs]
+    return list(dict.fromkeys([*words, *[blob.rpartition("@")[0] for blob in blobs]]))
+
+
+def added(event: Accumulated) -> tuple[int, int]:
+    """How many of the gradients that an accumulation adds are sparse, and how many dense."""
+    dense = sum(isinstance(one.gradient, str) for one in event.contributions)
+    return len(event.contributions) - dense, dense
