@@ -31,7 +31,12 @@ from .runtime import Workspace
 if TYPE_CHECKING:
     import graphviz
 
+    from .debugger.telling import Parts
     from .drawing import Opened, Theme
+
+
+MOST_SHOWN = 50_000
+"""Events; of larger recordings the widget shows parts."""
 
 
 class Session(Cursor):
@@ -48,6 +53,7 @@ class Session(Cursor):
     ) -> None:
         super().__init__(trace, recording, told)
         self.id = os.urandom(4).hex()
+        self._part: Trace | None = None
         notebook.announce(self)
 
     @classmethod
@@ -84,6 +90,8 @@ class Session(Cursor):
     ) -> None:
         """Write a page that shows this session in any browser, from a file and offline; it opens at this position.
 
+        Of a recording of more than 100 000 events it shows the part around this position, without answers.
+
         Args:
             budget: the most bytes of JSON for values. Where they are more, fewer elements of each array are in the
                 page, then none, then no statistics either; the page says so.
@@ -96,12 +104,13 @@ class Session(Cursor):
         """
         from .notebook.page import page
 
-        trace = self.trace()
+        trace = self.trace() if len(self) <= MOST_EVENTS else self.view()
         with self._waiting() as progress:
             html = page(
                 trace,
                 self.position,
-                questions=self,
+                first=self.view() if MOST_SHOWN < len(self) <= MOST_EVENTS and self._recording is not None else None,
+                questions=self if trace.part is None else None,
                 budget=budget,
                 most_answers=answers,
                 title=title,
@@ -123,14 +132,36 @@ class Session(Cursor):
         write_notebook(path, self._trace, self._live)
 
     def trace(self) -> Trace:
-        """The trace document with its graph, breakpoints and watches: all that the widget shows."""
-        return msgspec.structs.replace(self._drawn, breakpoints=self.marks.breakpoints, watches=self.marks.watches)
+        """The trace document with its graph, breakpoints and watches."""
+        return self._marked(self._drawn)
+
+    def view(self) -> Trace:
+        """What the widget shows: `trace`, or of a recording of more than 50 000 events the part around this position.
+
+        Such a part has some hundred events and the operators that they are about; of those between them it says where
+        they are, and what flows. `Trace.part` says which part it is.
+        """
+        if self._recording is None or len(self) <= MOST_SHOWN:
+            return self.trace()
+        if self._part is None or not self._part.shows(self.position):
+            self._part = self._draw(self._parts.around(self.position))
+        return self._marked(self._part)
+
+    @cached_property
+    def _parts(self) -> "Parts":
+        from .debugger.telling import Parts
+
+        assert self._recording is not None
+        return Parts(self._recording)
+
+    def _marked(self, trace: Trace) -> Trace:
+        return msgspec.structs.replace(trace, breakpoints=self.marks.breakpoints, watches=self.marks.watches)
 
     @cached_property
     def _drawn(self) -> Trace:
-        trace = self._trace
-        if trace.graph.svg is not None:
-            return trace
+        return self._trace if self._trace.graph.svg is not None else self._draw(self._trace)
+
+    def _draw(self, trace: Trace) -> Trace:
         from .drawing import render
 
         with self._waiting() as progress:
@@ -161,7 +192,8 @@ class Session(Cursor):
         """
         from .drawing import LIGHT, digraph
 
-        return digraph(self._trace, self.position, theme or LIGHT, opened)
+        trace = self._trace if len(self) <= MOST_SHOWN else self.view()
+        return digraph(trace, self.position, theme or LIGHT, opened)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         from .notebook.display import mimebundle

@@ -4,19 +4,21 @@ import type { Question } from "./model/answers/asking";
 import { missing, readPageAnswers, type Answering } from "./model/answers/page_answers";
 import { messageOf } from "./model/schema/reader";
 import { element } from "./views/elements/dom";
-import { createPatience } from "./views/shell/notices";
+import { createPatience, painted } from "./views/shell/notices";
 import widget, { SHOWN, type Model, type State } from "./widget";
 
 /** A document has about so many characters for each that it takes in the page. */
 const UNPACKED = 7;
 
 /** A model without a kernel: nobody else moves it, and what is asked is answered from what the page holds. */
-function loneModel(state: State, answering: () => Promise<Answering>): Model {
-  let hear: (message?: unknown) => void = () => undefined;
-  return {
+function loneModel(state: State, answering: () => Promise<Answering>) {
+  const listeners = new Map<string, (message?: unknown) => void>();
+  const hear = (message: unknown): void => listeners.get("msg:custom")?.(message);
+  const model: Model = {
+    isAlone: true,
     get: (name) => state[name],
     set: (name, value) => void (state[name] = value),
-    on: (name, listener) => void (name === "msg:custom" && (hear = listener)),
+    on: (name, listener) => void listeners.set(name, listener),
     off: () => undefined,
     save_changes: () => undefined,
     send(message) {
@@ -25,6 +27,12 @@ function loneModel(state: State, answering: () => Promise<Answering>): Model {
       void reply.catch(damaged).then((found) => hear({ id: message["id"], ...found }));
     },
   };
+  /** Shows another document, where the reader is. */
+  function show(trace: string): void {
+    state.trace = trace;
+    listeners.get("change:trace")?.();
+  }
+  return { model, show };
 }
 
 /** The answers of the page, read with the first question; where there are none, it says so. */
@@ -48,7 +56,8 @@ async function unpack(packed: string): Promise<string> {
   return new Response(stream).text();
 }
 
-async function open(main: HTMLElement, recording: HTMLElement, answers: HTMLElement | null): Promise<void> {
+/** `first`: a part of the recording, which is shown while the whole is read. */
+async function open(main: HTMLElement, recording: HTMLElement, first: HTMLElement | null, answers: HTMLElement | null): Promise<void> {
   const packed = recording.textContent ?? "";
   const patience = createPatience(main, packed.length * UNPACKED);
   // The keys work at once, unless the reader has been quicker.
@@ -56,11 +65,17 @@ async function open(main: HTMLElement, recording: HTMLElement, answers: HTMLElem
     if (document.activeElement === document.body) main.querySelector<HTMLElement>("[role=region].gradviz")?.focus({ preventScroll: true });
   });
   try {
-    await patience.say("Opening …");
-    const trace = await unpack(packed);
-    recording.remove();
-    const state = { trace, position: Number(recording.dataset["position"]), marks: null };
-    widget.render({ model: loneModel(state, answersOf(answers)), el: main });
+    if (!first) await patience.say("Opening …");
+    const trace = await unpack(first?.textContent ?? packed);
+    const { model, show } = loneModel({ trace, position: Number(recording.dataset["position"]), marks: null }, answersOf(answers));
+    const shown = new Promise((resolve) => main.addEventListener(SHOWN, resolve, { once: true }));
+    widget.render({ model, el: main });
+    if (first) {
+      await shown;
+      await painted();
+      show(await unpack(packed));
+    }
+    for (const one of [recording, first]) one?.remove();
   } catch (error) {
     main.replaceChildren(element("p", { role: "alert" }, `This recording cannot be shown. ${messageOf(error)}`));
   } finally {
@@ -83,6 +98,6 @@ function offerColours(button: HTMLButtonElement): void {
   button.hidden = false;
 }
 
-const [main, recording, answers, button] = ["main", "#gv-recording", "#gv-answers", "#gv-colours"].map((one) => document.querySelector<HTMLElement>(one));
+const [main, recording, first, answers, button] = ["main", "#gv-recording", "#gv-first", "#gv-answers", "#gv-colours"].map((one) => document.querySelector<HTMLElement>(one));
 if (button instanceof HTMLButtonElement) offerColours(button);
-if (main && recording) void open(main, recording, answers ?? null);
+if (main && recording) void open(main, recording, first ?? null, answers ?? null);

@@ -29,6 +29,8 @@ export interface Model {
   save_changes(): void;
   /** Sends a message to the kernel. */
   send(message: Record<string, unknown>): void;
+  /** Whether there is no kernel: nobody has more than the document. */
+  isAlone?: boolean;
 }
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
@@ -48,7 +50,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     const own = ++turn;
     const patience = createPatience(el, document.length);
     try {
-      await patience.say(`Opening a recording of ${Math.round(document.length / 1e6)} MB …`);
+      if (!view) await patience.say(`Opening a recording of ${Math.round(document.length / 1e6)} MB …`);
       if (own === turn) await show(document, patience, () => own === turn);
     } catch (error) {
       view?.dispose();
@@ -62,13 +64,13 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
 
   async function show(document: string, patience: Patience, isDue: () => boolean): Promise<void> {
     const trace = parseTrace(document);
-    await patience.say(`Opening ${counted(allLines(trace).length, "operator")} …`);
+    if (!view) await patience.say(`Opening ${counted(allLines(trace).length, "operator")} …`);
     if (!isDue()) return;
     if (view) view.setTrace(trace, model.get("position"));
     else {
       const root = element("div");
       el.replaceChildren(lost.element, root);
-      view = createDebugger(root, trace, model.get("position"), { onPosition: position.later, onMarks: (marks) => report(model, lost, "marks", marks), ask: line.ask });
+      view = createDebugger(root, trace, model.get("position"), { onPosition: position.later, onMarks: (marks) => report(model, lost, "marks", marks), ask: line.ask, hasWhole: model.isAlone !== true });
     }
     showMarks();
     el.dispatchEvent(new Event(SHOWN));

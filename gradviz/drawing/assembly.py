@@ -167,7 +167,7 @@ class _Assembly:
         self, group: Group, held: Sequence[Row], slot: int, flowing: Mapping[str, Sequence[Stretch]], depth: int
     ) -> Cluster:
         inner = self._level(group.id, flowing.get(group.id, ()), held, group.inside, flowing, depth)
-        return Cluster(group.id, depth, slot, (Section(group.id, _range(group), False, inner),))
+        return Cluster(group.id, depth, slot, (Section(group.id, _range(held), False, inner),))
 
     def _put_apart(
         self,
@@ -218,28 +218,29 @@ class _Assembly:
         fold: Fold = "open" if self.apart is None and group.id in self._opened else "closed"
         lines = [line for _, row in held for line in row]
         forward = frozenset(line.id for line in lines if line.role == "forward")
-        many = f"{group.last - group.first + 1} operators"
+        many = f"{sum(line.many for line in lines if line.role == 'forward')} operators"
         title = group.title if self._nesting.obstacles.isdisjoint(forward) else f"{CROSS} {group.title}"
-        yield Node(
-            group.id, "group", True, title, f"{_range(group)} · {many}", None, slot, 0, None, fold, holds=forward
-        )
+        yield Node(group.id, "group", True, title, f"{_range(held)} · {many}", None, slot, 0, None, fold, holds=forward)
         backward = [line for line in lines if line.role != "forward"]
         if backward:
             mades = tuple(sorted(line.made for line in backward))
-            title = f"∂ {group.title}"
+            title, made = f"∂ {group.title}", f"{sum(line.many for line in backward)} made"
             yield Node(
-                gradients(group.id), "group", False, title, f"{len(mades)} made", None, slot, mades[0], None, fold,
+                gradients(group.id), "group", False, title, made, None, slot, mades[0], None, fold,
                 holds=frozenset(line.id for line in backward), mades=mades,
             )  # fmt: skip
 
     def _node(self, line: Line, slot: int) -> Node:
         title, detail, of = line.type, "" if line.of is None else f"of #{line.of}", line.of
         if line.role == "forward":
-            of = int(line.id.rpartition(".")[2][1:])
+            of = line.number
             nets = ", ".join(argument.removesuffix("_net") for argument in line.subnets)
-            detail = f"#{of} · {nets}" if nets else f"#{of}"
+            last = f" – #{of + line.many - 1}" if line.many > 1 else ""
+            detail = f"#{of}{last} · {nets}" if nets else f"#{of}{last}"
         elif line.role == "passed":
             title = f"({line.type}: passes on)"
+        elif line.kind == "stretch":
+            detail = f"{line.many} operators"
         elif line.role == "accumulation":
             title, detail = "Σ", ""
         elif line.role in SAYING:
@@ -297,8 +298,10 @@ def _parts(placed: Sequence[Row], groups: Sequence[Group]) -> Iterator[Sequence[
     yield from (lines for _, lines in placed[at:])
 
 
-def _range(group: Group) -> str:
-    return f"#{group.first} – #{group.last}"
+def _range(held: Sequence[Row]) -> str:
+    """Which operators these are, of a net that has them."""
+    forward = [line for _, lines in held for line in lines if line.role == "forward"]
+    return f"#{forward[0].number} – #{forward[-1].number + forward[-1].many - 1}"
 
 
 def _made(line: Line) -> int:
@@ -339,7 +342,9 @@ def _anchor_gradients(program: Program, anchors: dict[str, Anchor]) -> None:
     for order, line in enumerate(program.backward):
         if line.of is not None and line.role in ("gradient", "passed", "duplicate"):
             of.setdefault(line.of, []).append((order, line))
-    for index, lines in of.items():
+    places = {line.number: place for place, line in enumerate(program.forward)}
+    for number, lines in of.items():
+        index = places[number]
         if not program.forward[index].subnets:
             anchors.update({line.id: (index, 0) for _, line in lines})
             continue
@@ -351,6 +356,7 @@ def _anchor_gradients(program: Program, anchors: dict[str, Anchor]) -> None:
 
 def _anchor_sums(program: Program, anchors: dict[str, Anchor], sources: dict[str, list[str]]) -> None:
     """What adds, merges or hands over gradients stands above what made the first of them."""
+    places: dict[int | None, int] = {line.number: place for place, line in enumerate(program.forward)}
     first_reader = {blob: index for index, line in reversed([*enumerate(program.forward)]) for blob in line.inputs}
     merged = program.merged()
     for order, line in enumerate(program.backward):
@@ -358,5 +364,5 @@ def _anchor_sums(program: Program, anchors: dict[str, Anchor], sources: dict[str
             continue
         found: list[float] = [first_reader[blob] for blob in merged.get(line.id, ()) if blob in first_reader]
         found = found or [anchors[source][0] for source in sources.get(line.id, ()) if source in anchors]
-        without = 0 if line.role == "handover" else len(program.forward) if line.of is None else line.of
+        without = 0 if line.role == "handover" else places.get(line.of, len(program.forward))
         anchors[line.id] = (min(found) if found else without, -1, -order)

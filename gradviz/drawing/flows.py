@@ -155,7 +155,7 @@ class _GradientSources:
     """Who hands a gradient to a backward line: its maker, or the operator through which it passed last."""
 
     def __init__(self, program: Program) -> None:
-        self._forward = program.forward
+        self._forward = {line.number: line for line in program.forward}
         self._prefix = program.prefix
         self.made = {blob: line.id for line in program.backward if line.role != "passed" for blob in line.outputs}
         self._passing: dict[tuple[str, str], str] = {

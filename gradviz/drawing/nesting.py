@@ -282,7 +282,8 @@ class Nesting:
         while net in self._claimed:
             owner = self._claimed[net]
             net, _, own = owner.rpartition(".")
-            index = int(own[1:]) if own.startswith("f") else self._of[owner]
+            number = int(own[1:]) if own.startswith("f") else self._of[owner]
+            index = next((place for place, line in enumerate(self.nets[net].forward) if line.number == number), None)
             found += [owner, *(group.id for group in reversed(holding(self.groups[net], index)))]
         return found
 
@@ -335,14 +336,15 @@ def _owners(net: Program) -> Iterator[list[Line]]:
     """The operators of a net that run nested ones: forward with its gradient operator, or either alone."""
     partner: dict[int, Line] = {}
     alone: list[Line] = []
+    owners = {line.number for line in net.forward if line.subnets}
     for line in net.backward:
         if not line.subnets:
             continue
-        if line.of is not None and net.forward[line.of].subnets and line.of not in partner:
+        if line.of in owners and line.of not in partner:
             partner[line.of] = line
         else:
             alone.append(line)
-    for index, line in enumerate(net.forward):
+    for line in net.forward:
         if line.subnets:
-            yield [line, partner[index]] if index in partner else [line]
+            yield [line, partner[line.number]] if line.number in partner else [line]
     yield from ([line] for line in alone)

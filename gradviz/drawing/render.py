@@ -214,8 +214,10 @@ def _titles(trace: Trace, drawn: View) -> Iterable[tuple[str, str]]:
 
 
 def _name(line: Line) -> str:
+    if line.kind == "stretch":
+        return line.type
     if line.role == "forward":
-        return f"{line.type} #{line.id.rpartition('.')[2][1:]}"
+        return f"{line.type} #{line.number}"
     if line.role in DOES:
         return f"{line.type}, {DOES[line.role]}"
     if line.role == "duplicate":

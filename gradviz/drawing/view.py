@@ -248,11 +248,11 @@ def state_at(trace: Trace, position: int | None) -> State:
     obstacles = frozenset(trace.obstacle.lines if trace.obstacle else ())
     if position is None:
         return State(obstacles=obstacles)
-    if not 0 <= position <= len(trace.events):
-        raise IndexError(f"there is no position {position}: the recording goes from 0 to {len(trace.events)}")
-    if position == 0:
-        return State(0, obstacles=obstacles)
-    event = trace.events[position - 1]
+    if not 0 <= position <= trace.length:
+        raise IndexError(f"there is no position {position}: the recording goes from 0 to {trace.length}")
+    event = trace.event_at(position)
+    if event is None:
+        return State(position, obstacles=obstacles)
     prefix = f"{event.subnet}." if event.subnet else ""
     current = None if event.forward is None else f"{prefix}f{event.forward}"
     return State(position, current, event.subnet, frozenset(event.lines), event.kind in SUMS, obstacles)

@@ -4,8 +4,9 @@ A view asks    {"type": "question", "id", "question", "arguments", "position"}
 and hears      {"type": "answer", "id", "blocks": [...], "data": {...} or None}
 or             {"type": "answer", "id", "problem", "ways_out": [...]}
 
-`id` is the view's own, "question" a method of the session, which is asked at "position" and stays where it is. Blocks
-are rows of JSON: ["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
+`id` is the view's own, "question" a method of the session, which is asked at "position" and stays where it is. A `Verb`
+moves the session from there, and the answer is what there is to say of that. Blocks are rows of JSON:
+["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from ..debugger import Cursor
 from ..debugger.answers import Answer, Block, Bullets, Grid, Paragraph, Questions
 from ..program import GradvizError
 from .session_protocol import Shown
@@ -25,7 +27,11 @@ logger = logging.getLogger(__name__)
 
 Name = Literal["why_none", "provenance", "versions", "check", "state", "paths", "diff", "ledger", "numbers"]
 
-_METHODS = {name: (method := getattr(Questions, name), inspect.signature(method)) for name in get_args(Name)}
+Verb = Literal["over", "back_over", "into", "out", "run_to", "continue_", "reverse_continue", "other_clock"]
+
+_VERBS = get_args(Verb)
+
+_METHODS = {name: (method := getattr(Cursor, name), inspect.signature(method)) for name in (*get_args(Name), *_VERBS)}
 
 WITH_DATA = ("check", "numbers")
 """Answers of which a view shows more than the blocks."""
@@ -35,7 +41,7 @@ class Question(msgspec.Struct, frozen=True, tag_field="type", tag="question"):
     """What a view asks."""
 
     id: str
-    question: Name
+    question: Name | Verb
     arguments: list[str | int]
     position: int
 
@@ -50,13 +56,15 @@ def reply(session: Shown | None, question: Question) -> dict[str, Any]:
 
 def answered(session: Shown | Questions, question: Question) -> dict[str, Any]:
     """The answer as a view hears it, or why there is none."""
-    asked, signature = _METHODS[question.question]
+    method, signature = _METHODS[question.question]
     try:
         signature.bind(session, *question.arguments)
     except TypeError as error:
         return _problem(f"{question.question} cannot be asked so: {error}.")
     try:
-        return _shown(asked(session.at(question.position), *question.arguments))
+        if question.question in _VERBS and isinstance(session, Cursor):
+            return {"blocks": [_row(Paragraph(_moved(session, question)))], "data": None}
+        return _shown(method(session.at(question.position), *question.arguments))
     except GradvizError as error:
         return _problem(error.message, error.ways_out)
     except KeyboardInterrupt:
@@ -64,6 +72,18 @@ def answered(session: Shown | Questions, question: Question) -> dict[str, Any]:
     except Exception as error:
         logger.warning("A question of a view failed: %s", question, exc_info=True)
         return _problem(f"The question failed, which is a fault of gradviz: {type(error).__name__}: {error}.")
+
+
+def _moved(session: Cursor, question: Question) -> str:
+    """Move as a verb says, from where the view is; and what is to be said of the place."""
+    session.move_to(question.position)
+    getattr(session, question.question)(*question.arguments)
+    stop = session.stopped
+    if stop is None or question.question not in ("continue_", "reverse_continue"):
+        return ""
+    if stop.breakpoint is not None:
+        return f"Breakpoint: {', '.join(filter(None, [stop.breakpoint.on, stop.value]))}"
+    return "The start: no breakpoint before." if stop.reason == "start" else "The end: no breakpoint ahead."
 
 
 def _shown(answer: Answer) -> dict[str, Any]:

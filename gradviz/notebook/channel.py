@@ -2,7 +2,9 @@
 
 A panel opens a comm of the target "gradviz"; it may do so at any time, several panels at once. Then the kernel sends
 
-    {"type": "session", "id", "name", "position", "trace": JSON text}    the session displayed or created last
+    {"type": "session", "id", "name", "position", "trace": JSON text}    the session displayed or created last;
+                                                                         when it leaves the part that is shown of a
+                                                                         large recording it is sent again
     {"type": "position", "id", "position"}                               it moved
     {"type": "marks", "id", "breakpoints", "watches"}                    other things are marked in it
     {"type": "none"}                                                     there is no session (any more)
@@ -24,7 +26,7 @@ import comm
 import msgspec
 from comm.base_comm import BaseComm
 
-from ..debugger.document import BreakpointEntry, Marked, encode
+from ..debugger.document import BreakpointEntry, Marked, Trace, encode
 from .asking import Question, reply
 from .session_protocol import Shown, clamp, follow
 
@@ -67,6 +69,7 @@ class Channel:
         self._ends: list[Callable[[], None]] = []
         self._sign: BaseComm | None = None
         self._announced: str | None = None
+        self._shown: Trace | None = None
         self._speaking: BaseComm | None = None
 
     def listen(self, shell: Any) -> None:
@@ -92,16 +95,19 @@ class Channel:
             return
         self._announced = known
         if self._panels:
-            message = _introduction(session)
-            for panel in self._panels.values():
-                panel.send(message)
+            self._introduce(session)
 
     def accept(self, panel: BaseComm, _message: object = None) -> None:
         """A panel opened `panel`: answer its messages from now on, and tell it where things stand."""
         self._panels[panel.comm_id] = panel
         panel.on_msg(lambda message: self._heard(panel, message))
         panel.on_close(lambda _message: self._forget(panel))
-        panel.send(_introduction(self._current()))
+        panel.send(self._introduction(self._current()))
+
+    def _introduce(self, session: Shown | None) -> None:
+        message = self._introduction(session)
+        for panel in self._panels.values():
+            panel.send(message)
 
     def _forget(self, panel: BaseComm) -> None:
         self._panels.pop(panel.comm_id, None)
@@ -122,7 +128,7 @@ class Channel:
             return
         if session is None or session.id != said.id:
             # The panel still shows a session that is gone or was replaced while its message was on the way.
-            panel.send(_introduction(session))
+            panel.send(self._introduction(session))
             return
         self._speaking = panel
         try:
@@ -135,7 +141,22 @@ class Channel:
         if isinstance(said, Move) and session.position != said.position:
             panel.send(_whereabouts(session))
 
+    def _introduction(self, session: Shown | None) -> dict[str, Any]:
+        self._shown = None
+        if session is None:
+            return {"type": "none"}
+        self._shown = session.view()
+        return {
+            "type": "session",
+            "id": session.id,
+            "name": session.name,
+            "position": session.position,
+            "trace": encode(self._shown).decode(),
+        }
+
     def _moved(self, session: Shown) -> None:
+        if self._shown is not None and session.id == self._announced and not self._shown.shows(session.position):
+            self._introduce(session)
         self._tell_others(session, _whereabouts(session))
 
     def _marked(self, session: Shown) -> None:
@@ -154,18 +175,6 @@ class Channel:
 def kernel_channel() -> Channel:
     """The one channel of this kernel."""
     return Channel()
-
-
-def _introduction(session: Shown | None) -> dict[str, Any]:
-    if session is None:
-        return {"type": "none"}
-    return {
-        "type": "session",
-        "id": session.id,
-        "name": session.name,
-        "position": session.position,
-        "trace": encode(session.trace()).decode(),
-    }
 
 
 def _whereabouts(session: Shown) -> dict[str, Any]:

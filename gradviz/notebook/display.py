@@ -26,7 +26,7 @@ def mimebundle(session: Shown) -> tuple[dict[str, Any], dict[str, Any]]:
     In a kernel: the widget, our own type, SVG, HTML without scripts, text; and `session` becomes the one that a side
     panel shows. Elsewhere: text alone.
     """
-    trace, position = session.trace(), session.position
+    trace, position = session.view(), session.position
     plain = {"text/plain": still.text(trace, position)}
     if kernel_shell() is None:
         return plain, {}

@@ -50,6 +50,7 @@ def page(
     trace: Trace,
     position: int = 0,
     *,
+    first: Trace | None = None,
     questions: Questions | None = None,
     budget: int = BUDGET,
     most_answers: int = ANSWERS,
@@ -59,6 +60,7 @@ def page(
     """The HTML of a page that shows `trace`, opened at `position`; it works from a file, without any request.
 
     Args:
+        first: a part of it, which the page shows while it reads the whole.
         budget: the most bytes of JSON for values. Where they are more, fewer elements of each array are in the page,
             then none, then not even statistics; the page says so, and what is left out is never shown as a number.
         questions: answers what the page's reader may ask; None: the page has no answers.
@@ -79,11 +81,17 @@ def page(
     pace.reached(count)
     packed = _packed(document)
     pace.reached(count)
+    begin = "" if first is None else _block("gv-first", encode(within(first, budget)[0]))
     asked = _block_of_answers(questions, trace, most_answers)
     pace.end(count)
     script, style = ((STATIC / name).read_text("utf-8") for name in ("page.js", "page.css"))
     name = escape(title if title is not None else trace.name or "A backward pass")
-    subtitle = f"{count} events of a backward pass, recorded by {trace.producer[:MOST_PRODUCER]}."
+    said = (
+        f"{count} events"
+        if trace.part is None
+        else f"Events {trace.part.first + 1} to {trace.part.first + count} of {trace.length}"
+    )
+    subtitle = f"{said} of a backward pass, recorded by {trace.producer[:MOST_PRODUCER]}."
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -109,7 +117,7 @@ def page(
 </main>
 <footer><p>Made by gradviz {__version__}. Everything is in this file: it needs no server and no network.</p></footer>
 <script type="text/plain" id="gv-recording" data-position="{position}">{packed}</script>
-{asked}<script>{script}</script>
+{begin}{asked}<script>{script}</script>
 </body>
 </html>
 """
@@ -127,8 +135,11 @@ def too_large(what: str, size: int) -> FileError:
 def _block_of_answers(questions: Questions | None, trace: Trace, budget: int) -> str:
     if questions is None:
         return ""
-    packed = _packed(msgspec.json.encode(answers(questions, trace, budget=budget)))
-    return f'<script type="text/plain" id="gv-answers">{packed}</script>\n'
+    return _block("gv-answers", msgspec.json.encode(answers(questions, trace, budget=budget)))
+
+
+def _block(id: str, document: bytes) -> str:
+    return f'<script type="text/plain" id="{id}">{_packed(document)}</script>\n'
 
 
 def _policy(script: str) -> str:

@@ -56,8 +56,8 @@ class Shown(Protocol):
         """Its questions at a position; it stays where it is."""
         ...
 
-    def trace(self) -> Trace:
-        """The whole recording, drawing included."""
+    def view(self) -> Trace:
+        """What a view shows, drawing included: the whole recording, or the part of it around the position."""
         ...
 
 

@@ -38,12 +38,12 @@ def _half(title: str, lines: Iterable[Row]) -> str:
 
 
 def _where(trace: Trace, position: int) -> str:
-    return f"{trace.name}: event {position} of {len(trace.events)}"
+    return f"{trace.name}: event {position} of {trace.length}"
 
 
 def _said(trace: Trace, position: int) -> list[str]:
-    narration = trace.events[position - 1].narration if position else trace.summary
-    event = trace.events[position - 1] if position else None
+    event = trace.event_at(position)
+    narration = trace.summary if event is None else event.narration
     is_told = event is None or (event.kind == "Failed" and event.phase == "run")
     return [said for said in (narration, reminder(trace.obstacle, is_told=is_told)) if said]
 
@@ -87,7 +87,7 @@ class Row:
 
 def rows(trace: Trace, lines: Sequence[Line], position: int) -> Iterator[Row]:
     """The lines of one half of the program at `position`, in their order, at most MOST_ROWS of them."""
-    event = trace.events[position - 1] if position else None
+    event = trace.event_at(position)
     new = set(event.lines) if event is not None else set()
     obstacles = set(trace.obstacle.lines) if trace.obstacle is not None else set()
     visited = f"f{event.forward}" if event is not None and event.subnet is None else None

@@ -31,7 +31,7 @@ class DebuggerWidget(anywidget.AnyWidget):
     _css = STATIC / "widget.css"
 
     trace = traitlets.Unicode().tag(sync=True)
-    """The trace document as JSON text."""
+    """The trace document as JSON text; of a large recording the part around the position."""
     position = traitlets.Int().tag(sync=True)
     """How many events have happened, 0 to the length of the session; anything else is clamped."""
 
@@ -41,8 +41,9 @@ class DebuggerWidget(anywidget.AnyWidget):
     def __init__(self, session: Shown, **traits: Any) -> None:
         self._length = len(session)
         self._session = weakref.ref(session)
+        self._shown = session.view()
         marks = session.marks.to_dict()
-        super().__init__(trace=encode(session.trace()).decode(), position=session.position, marks=marks, **traits)
+        super().__init__(trace=encode(self._shown).decode(), position=session.position, marks=marks, **traits)
         self._ends = [follow(session.observe, self._follow), follow(session.observe_marks, self._follow_marks)]
         self.on_msg(self._hear)
 
@@ -54,7 +55,11 @@ class DebuggerWidget(anywidget.AnyWidget):
         super().close()
 
     def _follow(self, session: Shown) -> None:
-        self.position = session.position
+        with self.hold_sync():
+            if not self._shown.shows(session.position):
+                self._shown = session.view()
+                self.trace = encode(self._shown).decode()
+            self.position = session.position
 
     def _follow_marks(self, session: Shown) -> None:
         self.marks = session.marks.to_dict()

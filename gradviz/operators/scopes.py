@@ -24,7 +24,7 @@ class ScopeStack:
         below: the stack without it; None for the empty stack.
     """
 
-    __slots__ = ("below", "top")
+    __slots__ = ("_count", "below", "top")
     shape, dtype = SCOPE
 
     def __init__(
@@ -32,6 +32,7 @@ class ScopeStack:
     ) -> None:
         self.top = top
         self.below = below
+        self._count = (0 if below is None else len(below)) + (top is not None)
 
     def push(self, workspace: "Mapping[str, Array | ScopeStack]") -> "ScopeStack":
         """The stack with `workspace` on top, which must not be changed any more."""
@@ -54,7 +55,7 @@ class ScopeStack:
             stack = stack.below
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return self._count
 
     def __repr__(self) -> str:
         return f"<ScopeStack of {len(self)}>"

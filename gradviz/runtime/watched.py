@@ -168,7 +168,7 @@ def interrupted(where: str, operator_index: int | None = None) -> RunError:
 MANY = 100_000
 """So many new objects a block must leave for the cycle collector to be kept from them right after it too."""
 
-MOST_SPARED = 40 * MANY
+MOST_SPARED = 80 * MANY
 """When blocks have left more objects than this so, the next one begins with a collection of all."""
 
 _spared = 0

@@ -71,6 +71,19 @@ def large() -> Built:
     return net, ["loss"], workspace({"x0": np.linspace(-1, 1, 4)})
 
 
+def long_chain() -> Built:
+    """8 000 operators, whose 56 003 events are too many to be shown at once."""
+    net = gradviz.Net("long chain")
+    for at in range(8_000):
+        net.Tanh(f"x{at}", f"x{at + 1}")
+    return net, ["x8000"], workspace({"x0": np.linspace(-1, 1, 4)})
+
+
+def long_loop() -> Built:
+    """A loop of 3 000 iterations."""
+    return loops.recurrent(), ["loss"], loops.fed(rounds=3_000)
+
+
 def deep() -> Built:
     """A chain of 120 operators, which are too few for groups and too many for a window."""
     net = gradviz.Net("deep")

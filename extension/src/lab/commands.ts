@@ -7,6 +7,7 @@ import { runTo } from "../model/filters/occurrences";
 import { backOver, clamp, into, out, over } from "../model/recording/cursor";
 import type { Trace } from "../model/schema";
 import { gradvizIcon, type DebuggerBody } from "./panel";
+import { lengthOf } from "../model/recording/lookup";
 
 const CATEGORY = "Gradients";
 
@@ -23,7 +24,7 @@ const MOVES: { id: string; label: string; act(body: DebuggerBody | null): void }
   { id: "gradviz:continue", label: "Continue", act: (body) => body?.view?.continue() },
   { id: "gradviz:reverse-continue", label: "Reverse Continue", act: (body) => body?.view?.reverseContinue() },
   { id: "gradviz:restart", label: "Restart", act: to(() => 0) },
-  { id: "gradviz:finish", label: "Finish", act: to((trace) => trace.events.length) },
+  { id: "gradviz:finish", label: "Finish", act: to(lengthOf) },
 ];
 
 /** Moves to where a function of the trace and the position leads. */

@@ -42,7 +42,7 @@ export class DebuggerBody extends Widget {
     }
     const root = element("div");
     this.node.replaceChildren(root);
-    this.view = createDebugger(root, trace, position, { onPosition: this.onPosition, onMarks: this.onMarks, ...(this.ask && { ask: this.ask }) });
+    this.view = createDebugger(root, trace, position, { onPosition: this.onPosition, onMarks: this.onMarks, ...(this.ask && { ask: this.ask, hasWhole: true }) });
   }
 
   /** Shows elements instead of a debugger. */

@@ -8,6 +8,7 @@ import { forwardLine, nextEvent } from "../model/recording/cursor";
 import { linesById, linesNamed, netOf, original, subnetOf } from "../model/recording/lines";
 import { gradientsOf, isComplete, isComputed, numbersOf, valueOf, type Place } from "../model/recording/values";
 import type { Contribution, Ledger, Line, Trace, TraceEvent } from "../model/schema";
+import { lengthOf } from "../model/recording/lookup";
 
 /** A question about the event that comes next; code stands between backticks. */
 export type Question = { ask: string; line: Line | null } & ({ kind: "choice"; choices: string[]; right: number } | { kind: "numbers"; right: number[] });
@@ -234,12 +235,12 @@ function isPredicted(question: Question, prediction: Prediction): boolean | null
 
 /** The last event that may be told of: in a lesson that of the position, unless it is the end; else any. */
 export function lastTold(trace: Trace, position: number, isVeiled: boolean): number {
-  return isVeiled && position < trace.events.length ? position : Infinity;
+  return isVeiled && position < lengthOf(trace) ? position : Infinity;
 }
 
 /** Whether the pass is made: who wrote, reads and needs a blob, and why it has no gradient, is no secret any more. */
 export function isMade(trace: Trace, position: number): boolean {
-  return isComplete(trace, position) || position === trace.events.length;
+  return isComplete(trace, position) || position === lengthOf(trace);
 }
 
 /** Whether all gradients that these blobs ever get are computed. */

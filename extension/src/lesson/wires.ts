@@ -5,6 +5,7 @@ import { blobOf, forwardRun, gradientsOf, isComplete, valueAt, type GradientSinc
 import { forwardOf, linesNamed, subnetOf } from "../model/recording/lines";
 import { addTo } from "../model/recording/lookup";
 import type { Line, Scalar, Trace, Value } from "../model/schema";
+import { currentEvent } from "../model/recording/cursor";
 
 /** A blob on its way from a line to those that read it; null: it comes from around the net; none: nobody reads it. */
 export interface Wire {
@@ -124,7 +125,7 @@ function gradientAt(trace: Trace, { blob, subnet, to }: Wire, position: number):
 
 /** The run of a nested net that a position is in; null: in none. */
 function frameOf(trace: Trace, subnet: string | null, position: number): number | null {
-  let frame = subnet === null ? null : (trace.events[position - 1]?.frame ?? null);
+  let frame = subnet === null ? null : (currentEvent(trace, position)?.frame ?? null);
   while (frame !== null && trace.frames[frame]?.subnet !== subnet) frame = trace.frames[frame]?.around ?? null;
   return frame;
 }

@@ -9,6 +9,7 @@ table of rules again: `python -m tests.debugger.document.typescript`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable
 from functools import cache, partial
 from itertools import chain, islice, pairwise
@@ -33,6 +34,8 @@ from .bounds import (
 from .parts import Graph, Line, Subnet, Value
 from .schema import Trace
 
+_NET = re.compile(r"s[0-9]{1,9}")
+
 
 def check(trace: Trace) -> None:
     """Raise TraceError at the first place where `trace` contradicts itself."""
@@ -42,7 +45,8 @@ def check(trace: Trace) -> None:
     _check_groups(trace)
     _check_frames(trace)
     for index, merge in enumerate(trace.merges):
-        if merge.at == 0 or trace.events[merge.at - 1].kind != "Deduplicated":
+        at = merge.at - (trace.part.first if trace.part else 0)
+        if not 0 < at <= len(trace.events) or trace.events[at - 1].kind != "Deduplicated":
             wrong(f"merges[{index}].at", f"there is no Deduplicated event at position {merge.at}")
     for name, values in (("values", trace.values), ("arrays", dict(enumerate(trace.arrays)))):
         for key, value in values.items():
@@ -58,11 +62,21 @@ def check(trace: Trace) -> None:
 def _parts(trace: Trace) -> Parts:
     """What the rules of the types are about, by their names."""
     counts = {name: len(getattr(trace, name)) for name in ("frames", "ledgers", "arrays", "stacks")}
-    counts |= {"count": LARGEST + 1, "positions": len(trace.events) + 1}
-    counts |= {"operators": len(trace.forward), "shapes": len(trace.graph.shapes)}
+    length, forward = _whole(trace)
+    counts |= {"count": LARGEST + 1, "positions": length + 1, "operators": forward, "shapes": len(trace.graph.shapes)}
     nets: list[Trace | Subnet] = [trace, *trace.subnets]
     lines = {line.id for net in nets for line in (*net.forward, *net.backward)}
     return Parts(counts, {"lines": lines, "subnets": {net.id for net in trace.subnets}})
+
+
+def _whole(trace: Trace) -> tuple[int, int]:
+    """How many events the recording has, and forward operators around all nested nets."""
+    part = trace.part
+    if part is None:
+        return len(trace.events), len(trace.forward)
+    if part.first + len(trace.events) > part.length or len(trace.forward) > part.forward:
+        wrong("part", f"{len(trace.events)} events from {part.first} on are more than the {part.length} of the whole")
+    return part.length, part.forward
 
 
 def _check_nets(trace: Trace) -> None:
@@ -70,7 +84,7 @@ def _check_nets(trace: Trace) -> None:
     lines = _check_lines("", "", trace)
     for index, net in enumerate(trace.subnets):
         where = f"subnets[{index}]"
-        if net.id != f"s{index}":
+        if net.id != f"s{index}" and (trace.part is None or not _NET.fullmatch(net.id)):
             wrong(f"{where}.id", f'"{shorten(net.id)}" has to be "s{index}"')
         for owner in (net.owner, net.backward_owner):
             if owner is not None and owner not in lines:
@@ -81,19 +95,25 @@ def _check_nets(trace: Trace) -> None:
 
 
 def _check_lines(where: str, prefix: str, net: Trace | Subnet) -> set[str]:
-    """The ids of the lines of a net, each of which is there once."""
+    """The ids of the lines of a net, each of which is there once; of a part some, with rising numbers."""
     ids: set[str] = set()
-    emitted = 0
+    is_part = isinstance(net, Trace) and net.part is not None
     for part, lines in (("forward", net.forward), ("backward", net.backward)):
+        due = 0
         for index, line in enumerate(lines):
             here = f"{where}{part}[{index}]"
             if (line.role == "passed", line.role == "forward") != (line.kind == "passed", part == "forward"):
                 wrong(here, f'kind "{line.kind}" and role "{line.role}" contradict each other')
-            own = f"f{index}" if part == "forward" else f"p{line.of}" if line.kind == "passed" else f"b{emitted}"
+            if line.kind != "passed":
+                letter = part[0]
+                if is_part and line.id[:1] == letter and line.id[1:].isdecimal():
+                    due = max(due, int(line.id[1:]))
+                own, due = f"{letter}{due}", due + 1
+            else:
+                own = f"p{line.of}"
             if line.id != prefix + own or line.id in ids:
                 wrong(f"{here}.id", f'"{shorten(line.id)}" has to be "{prefix}{own}", once')
             ids.add(line.id)
-            emitted += part == "backward" and line.kind != "passed"
             _check_history(f"{here}.history", line)
     return ids
 
@@ -110,7 +130,7 @@ def _check_history(where: str, line: Line) -> None:
 def _check_forward(trace: Trace) -> None:
     """A number of a forward operator is one of its net."""
     nets: dict[str | None, Trace | Subnet] = {None: trace} | {net.id: net for net in trace.subnets}
-    counts = {name: len(net.forward) for name, net in nets.items()}
+    counts = {name: len(net.forward) for name, net in nets.items()} | {None: _whole(trace)[1]}
 
     def check(where: str, net: str | None, index: int | None) -> None:
         if index is not None and index >= counts[net]:
@@ -138,6 +158,9 @@ def _check_groups(trace: Trace) -> None:
     """Groups are contiguous, but that those of nested nets may lie inside; events are in the net last entered."""
     open_: list[int | None] = [None]
     inside: list[tuple[str | None, int | None]] = [(None, None)]
+    for entered in trace.part.entered if trace.part else ():
+        open_.append(None)
+        inside.append((entered.subnet, entered.frame))
     known: set[int] = set()
     for index, event in enumerate(trace.events):
         if event.kind == "LeftSubnet":

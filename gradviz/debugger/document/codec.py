@@ -115,6 +115,12 @@ def decode_with_events(data: bytes | str) -> tuple[Trace, list[Event]]:
             if (packed := _packed(data)) is not None:
                 return _unpacked(packed)
             raise _refusal(data, error) from None
+        if written.part is not None:
+            raise TraceError(
+                f"This is a part of a recording of {written.part.length} events, as a view shows it.",
+                kind="not_a_trace",
+                ways_out=["session.save(path) writes the whole recording."],
+            )
         fields = msgspec.structs.asdict(written)
         fields |= {"events": lengthened(written.events), "arrays": as_values(written.arrays)}
         trace = Trace(**fields)

@@ -209,13 +209,21 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     id: str
     """Forward "f0", "f1", ...; backward operator "b0", ... in the order of emission; passed "p<forward index>". In a
     nested net behind the id of the net: "s0.f0", "s0.b0", "s0.p2"."""
-    kind: Literal["operator", "passed"] = "operator"
+    kind: Literal["operator", "passed", "stretch"] = "operator"
+    """Stretch: the operators between two others of the net, or those that came from them, of which a part of a
+    recording says no more. Its id, `of` and `made` are those of the first of them, `ran` is that of the last."""
+    many: Annotated[int, msgspec.Meta(ge=1)] = 1
+    """For how many operators it stands."""
     type: str
-    """The operator's type; for passed: the type of the forward operator."""
+    """The operator's type; for passed: the type of the forward operator; for a stretch the types in it."""
     inputs: list[BlobVersion]
-    """Blob versions read, final names. For passed: the one gradient that passes on."""
+    """Blob versions read, final names. For passed: the one gradient that passes on. For a stretch: one for each line
+    that it reads from."""
     outputs: list[BlobVersion]
-    """Blob versions written, final names. For passed: the blobs whose gradient it is."""
+    """Blob versions written, final names. For passed: the blobs whose gradient it is. For a stretch: those that other
+    lines read, one for each other stretch."""
+    left_out: Count = 0
+    """So many inputs more are not in a part of a recording."""
     args: dict[str, Any] = {}
     """The arguments but for nested nets."""
     subnets: dict[str, SubnetId] = {}
@@ -234,6 +242,11 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Plain text, "y = x·wᵀ + b"; empty: not known."""
     ran: Position | None = None
     """Position after its run, in a nested net the first one; None: never executed."""
+
+    @property
+    def number(self) -> int:
+        """Of a forward line its number among the operators of its net."""
+        return int(self.id.rpartition(".")[2][1:])
 
 
 class Subnet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -317,6 +330,34 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     detail: dict[str, Any] = {}
     """The event's own fields, but for those that stand in others here: the seconds, the path of a frame."""
     row: EventRow = EventRow()
+
+
+class Entered(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A nested net that was entered before; in JSON a list of its fields."""
+
+    subnet: SubnetId
+    frame: FrameIndex | None
+    """The run of it; None: while the pass was generated."""
+    at: Position
+    """The position after the event that entered it."""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of which part of a recording a document is: of so many events behind a position. Positions and numbers of
+    operators and groups are those of the recording; of what is about other events there is nothing."""
+
+    first: Position
+    """The position at which it begins."""
+    length: Count
+    """The events of the recording."""
+    forward: Count
+    """Its forward operators, around all nested nets."""
+    backward: Count
+    """Its gradient operators there."""
+    whole: Position | None = None
+    """The position from which on the pass is whole; None: it has stopped before."""
+    entered: list[Entered] = []
+    """The nested nets that are open where it begins, from the outside in."""
 
 
 class Obstacle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -27,6 +27,7 @@ from .parts import (
     Merge,
     Number,
     Obstacle,
+    Part,
     Preview,
     Schedule,
     Subnet,
@@ -61,6 +62,8 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     """What was differentiated; a dictionary gives each y its own gradient, None: ones."""
     skip: Count = 0
     """How many leading operators the backward pass did not look at."""
+    part: Part | None = None
+    """What it is a part of; None: it is of the whole recording."""
     forward: list[Line]
     backward: list[Line]
     """In the order of emission, with the passed lines between."""
@@ -95,6 +98,20 @@ class Trace(Document[TraceEvent, list[Value]], frozen=True, kw_only=True, forbid
     """The document as it is worked with."""
 
     arrays: list[Value] = []
+
+    def event_at(self, position: int) -> TraceEvent | None:
+        """The event before a position; None at the start, and where a part has it not."""
+        number = position - 1 - (self.part.first if self.part else 0)
+        return self.events[number] if 0 <= number < len(self.events) else None
+
+    @property
+    def length(self) -> int:
+        """How many events the recording has."""
+        return self.part.length if self.part else len(self.events)
+
+    def shows(self, position: int) -> bool:
+        """Whether it has the events around a position."""
+        return self.part is None or self.part.first <= position <= self.part.first + len(self.events)
 
 
 class Again(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
@@ -255,7 +256,8 @@ def _summary(journal: Journal) -> str:
     forward, events = len(journal.net.ops), journal.events
     ys = listed([code(y) for y in dict.fromkeys(journal.ys)])
     said = f"A net of {count_of(forward, 'operator')}, differentiated from {ys}"
-    stop = next((event for event in events if isinstance(event, Failed)), None)
+    kinds = Counter(map(type, events))
+    stop = next((event for event in events if isinstance(event, Failed)), None) if kinds[Failed] else None
     if journal.obstacle is not None:
         if any(isinstance(event, Completed) and not event.path for event in events):
             stop = None
@@ -265,12 +267,11 @@ def _summary(journal: Journal) -> str:
         said += ". The pass stops"
     if stop is not None:
         return f"{said} at the last event: {stop.message}"
-    sums = sum(isinstance(event, Accumulated) for event in events)
     said += f": {count_of(len(journal.operators) - forward, 'gradient operator')} in the making"
-    said += f", with {count_of(sums, 'accumulation')}. Step to see how they come about."
+    said += f", with {count_of(kinds[Accumulated], 'accumulation')}. Step to see how they come about."
     if any(op.type in NETS for op in journal.operators):
         said += f" {count_of(len(list(journal.nets(journal))) - 1, 'nested net')}: into enters one, out leaves it."
-    if journal.deduplicate is None or any(isinstance(event, Deduplicated) for event in events):
+    if journal.deduplicate is None or kinds[Deduplicated]:
         return said
     return f"{said} No input of the net has a sparse gradient, so no rows are merged."
 

@@ -136,14 +136,16 @@ class Recording:
     @cached_property
     def inside(self) -> Indices:
         """Of each position, one more than there are events, the run that we are in there; else `NOWHERE`."""
-        timeline, whole = self.timeline, self.text.whole
-        if whole is None or not self.runs:
-            return np.full(len(self.events) + 1, NOWHERE)
-        begun = timeline.entries[timeline.entries >= whole]
         # A position in no net has the last place, NOWHERE.
         run = np.full(len(self.events) + 1, NOWHERE)
-        run[begun] = np.arange(len(begun))
-        return run[timeline.inside]
+        run[self.begun] = np.arange(len(self.begun))
+        return run[self.timeline.inside]
+
+    @cached_property
+    def begun(self) -> Indices:
+        """Of each run of a nested net the event that enters it."""
+        entries, whole = self.timeline.entries, self.text.whole
+        return entries[:0] if whole is None else entries[entries >= whole]
 
     def net_of(self, run: int | None) -> NetText:
         """The net that runs; None: the outermost one."""

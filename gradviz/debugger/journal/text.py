@@ -184,7 +184,7 @@ class Reading(NamedTuple):
     @property
     def text(self) -> str:
         """``a@0 = Tanh(h@0)``; of a gradient that passes ``x@0 := y_grad@0``."""
-        inputs, outputs = ", ".join(map(str, self.inputs)), ", ".join(map(str, self.outputs))
+        inputs, outputs = _listed(self.inputs), _listed(self.outputs)
         if self.role == "passed":
             return f"{outputs} := {inputs}"
         if not self.op.args:
@@ -192,8 +192,18 @@ class Reading(NamedTuple):
         else:
             args = [f"{name}={net.name}" for name, net in nested_nets(self.op).items()]
             args += [f"{name}={value!r}" for name, value in arguments(self.op).items() if name not in BINDINGS]
-            call = f"{self.op.type}({', '.join([*map(str, self.inputs), *args])})"
+            call = f"{self.op.type}({', '.join([*([inputs] if inputs else []), *args])})"
         return f"{outputs} = {call}" if outputs else call
+
+
+MOST_LISTED, FEW_LISTED = 200, 20
+"""Blobs of an operator that its text names; of more it names the first few."""
+
+
+def _listed(blobs: Sequence[Writing | BlobVersion]) -> str:
+    if len(blobs) <= MOST_LISTED:
+        return ", ".join(map(str, blobs))
+    return f"{', '.join(map(str, blobs[:FEW_LISTED]))}, … {len(blobs) - FEW_LISTED} more"
 
 
 def arguments(op: Operator) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from .narration import reminder, shape
 from .narrator import Narrator
+from .part import Parts
 from .story import Story
 from .sums import LoopSum, frames_of, hops_of, ledger_of, loop_ledger, placed, sum_of, sums_of_loops
 from .trace_document import document, outline, schedule_of
@@ -11,6 +12,7 @@ __all__ = [
     "PREVIEWS",
     "LoopSum",
     "Narrator",
+    "Parts",
     "Story",
     "document",
     "frames_of",

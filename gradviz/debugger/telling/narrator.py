@@ -16,7 +16,7 @@ from ..statistics import of_stack, statistics
 from .execution import Execution
 from .narration import stored
 from .story import Story
-from .values import DocumentValues
+from .values import DocumentValues, slots_of
 
 
 class Narrator:
@@ -57,6 +57,11 @@ class MeasuredValues(DocumentValues):
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
+
+    @cached_property
+    def blobs(self) -> dict[tuple[str, ...], dict[Key, int]]:  # type: ignore[override]
+        """For each nested net the places of its blob versions in its runs."""
+        return {net.path: slots_of(net) for net in self._recording.nets if net.path}
 
     def _values(self, frame: int | None) -> Mapping[Key, Array]:
         return self._recording.values if frame is None else self._recording.runs[frame].values

@@ -74,6 +74,7 @@ class Story:
         self._recording = recording
         self._events = recording.events
         self._text = text
+        self._read: tuple[Writing | None, list[str]] = None, []
         # Whether the pass runs as it goes, and is not generated first.
         self._goes = text.first_run is not None and (text.whole is None or text.first_run < text.whole)
 
@@ -315,10 +316,13 @@ class Story:
 
     def _readers(self, net: NetText, blob: Writing, at: int) -> list[str]:
         """Who reads a blob: operators, and by position `at` the start of the pass."""
-        skip = 0 if net.path else self._recording.skip
-        names = [one.name for one in blob.readers if one.role == "forward" and one.number >= skip]
+        if self._read[0] is not blob:
+            # Each of the gradients of a blob asks this anew, and there may be thousands.
+            skip = 0 if net.path else self._recording.skip
+            self._read = blob, [one.name for one in blob.readers if one.role == "forward" and one.number >= skip]
+        names = self._read[1]
         if net.ys.get((blob.name, blob.version), at + 1) <= at:
-            names.append("what follows" if net.path else "the y itself")
+            return [*names, "what follows" if net.path else "the y itself"]
         return names
 
 

@@ -224,9 +224,7 @@ class Subjects:
 
 def ran(statement: Statement) -> Subject:
     """What the run of an operator is about."""
-    return Subject(
-        _forward(statement), [statement], [*statement.outputs, *statement.inputs], [statement.op.type]
-    )
+    return Subject(_forward(statement), [statement], [*statement.outputs, *statement.inputs], [statement.op.type])
 
 
 def brought(event: Event) -> Sequence[Operator]:
@@ -234,10 +232,8 @@ def brought(event: Event) -> Sequence[Operator]:
     match event:
         case Ran() | Played(path=()):
             return [event.op]
-        case Seeded(operator=None) | Played():
-            return []
         case Seeded():
-            return [event.operator]
+            return [] if event.operator is None else [event.operator]
         case RuleApplied() | Accumulated() | Deduplicated():
             return event.operators
     return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, cast
 
@@ -42,12 +42,12 @@ from ..document import (
     all_lines,
     json_safe,
 )
-from ..journal import NOWHERE, Lending, Pace, Progress, Recording, Statement, arguments
+from ..journal import NOWHERE, Lending, NetHalves, Pace, Progress, Recording, Statement, arguments
 from .execution import Execution
 from .narration import entry, stored
 from .story import Description, Story, versions_of
 from .subjects import Subject, Subjects, added, targets
-from .sums import ledgers, loop_ledger, sums_of, sums_of_loops
+from .sums import Sum, ledgers, loop_ledger, sums_of, sums_of_loops
 from .values import DocumentValues, Values
 
 
@@ -55,7 +55,7 @@ def document(recording: Recording, progress: Progress | None = None) -> Trace:
     """The trace document of `recording`, its graph not drawn yet. `progress` is told how far it is if it takes long."""
     with uncollected(), np.errstate(all="ignore"):
         pace = Pace(progress, "describe")
-        trace = _Document(recording).whole(pace)
+        trace = Writer(recording, _all_values(recording)).whole(pace)
         pace.before = 0
         pace.end(len(trace.events))
         return replace(trace, formulas=formulas_of(trace))
@@ -64,25 +64,40 @@ def document(recording: Recording, progress: Progress | None = None) -> Trace:
 def outline(recording: Recording) -> Trace:
     """What a document has that does not follow from the events: values, ledgers, and what the pass is about."""
     with uncollected(), np.errstate(all="ignore"):
-        return _Document(recording).outline()
+        return Writer(recording, _all_values(recording)).outline()
 
 
-class _Document:
-    """A document while it is written."""
+def _all_values(recording: Recording) -> DocumentValues:
+    return Values(recording, recording.text.ids) if recording.saved is None else DocumentValues(recording.saved)
 
-    def __init__(self, recording: Recording) -> None:
+
+class Writer:
+    """Writes the entries of a document.
+
+    Args:
+        values: what is known of the values.
+
+    Attributes:
+        story: tells the events of the pass.
+        ran: the positions after the first runs of operators in nested nets, of those whose events have been written.
+        ledgers: by the position of an event the number of the ledger that it has.
+    """
+
+    def __init__(self, recording: Recording, values: DocumentValues) -> None:
         self._recording = recording
         self._text = recording.text
-        self._values = Values(recording, self._text.ids) if recording.saved is None else DocumentValues(recording.saved)
-        self._story = Story(recording, self._text)
+        self._values = values
+        self.story = Story(recording, self._text)
         self._execution = Execution(recording, self._text, self._values)
-        self._sums = sums_of(recording, self._story)
-        self._ledgers = {one.at: number for number, one in enumerate(self._sums)}
-        self._subjects = Subjects(recording, self._story, self._values)
-        self._groups: list[int] = []
-        self._ran: dict[Statement, int] = {}
+        self._subjects = Subjects(recording, self.story, self._values)
+        self.ran: dict[Statement, int] = {}
+        self.ledgers: dict[int, int] = {}
         # Events of a run that share all but what is said of them.
         self._alike: dict[object, TraceEvent] = {}
+
+    @cached_property
+    def _sums(self) -> list[Sum]:
+        return sums_of(self._recording, self.story)
 
     def outline(self) -> Trace:
         """All but events and lines."""
@@ -90,7 +105,7 @@ class _Document:
         if recording.saved is not None:
             return recording.saved
         merged = [(at, recording.events[at - 1]) for at in text.merges]
-        merges = [self._story.merge(event, at) for at, event in merged if isinstance(event, Deduplicated)]
+        merges = [self.story.merge(event, at) for at, event in merged if isinstance(event, Deduplicated)]
         ends = self._ends()
         looped = sums_of_loops(recording, text, lambda statement, frame: ends.get((statement, frame)))
         whole = text.whole or 0
@@ -107,7 +122,7 @@ class _Document:
             skip=recording.skip,
             forward=[],
             backward=[],
-            subnets=list(self._subnets()),
+            subnets=list(self.subnets(text.ids)),
             events=[],
             frames=values.frames,
             values=values.outermost,
@@ -122,29 +137,20 @@ class _Document:
     def whole(self, pace: Pace) -> Trace:
         """All of it."""
         recording, text = self._recording, self._text
-        self._groups = recording.timeline.group.tolist()
-        events = [self._event(event, at) for at, event in enumerate(pace.over(recording.events), 1)]
-        outline = self.outline()
-        nets = {id: text.net(path) for path, id in text.ids.items()}
+        self.ledgers = {one.at: number for number, one in enumerate(self._sums)}
+        events = [self.event(event, at) for at, event in enumerate(pace.over(recording.events), 1)]
         return replace(
-            outline,
+            self.outline(),
             events=events,
-            forward=list(map(self._line, text.outermost.forward)),
-            backward=list(map(self._line, text.outermost.backward)),
-            subnets=[
-                replace(
-                    subnet,
-                    forward=list(map(self._line, nets[subnet.id].forward)),
-                    backward=list(map(self._line, nets[subnet.id].backward)),
-                )
-                for subnet in outline.subnets
-            ],
+            forward=list(map(self.line, text.outermost.forward)),
+            backward=list(map(self.line, text.outermost.backward)),
+            subnets=[self.filled(subnet) for subnet in self.subnets(text.ids)],
         )
 
-    @cached_property
-    def _inside(self) -> list[int | None]:
-        """Of each position the run that we are in there; None: the outermost net."""
-        return [None if run == NOWHERE else run for run in self._recording.inside.tolist()]
+    def _run_at(self, position: int) -> int | None:
+        """The run that we are in at a position; None: the outermost net."""
+        run = int(self._recording.inside[position])
+        return None if run == NOWHERE else run
 
     def _ends(self) -> dict[tuple[Statement, int | None], int]:
         """The positions after operators that run nested nets, by the operator and the run around it."""
@@ -154,23 +160,25 @@ class _Document:
         found: dict[tuple[Statement, int | None], int] = {}
         for at, event in enumerate(self._recording.events[whole:], whole + 1):
             if isinstance(event, Ran):
-                statement = self._execution.statement(self._inside[at], event.position)
+                run = self._run_at(at)
+                statement = self._recording.operator(run, event.position)
                 if statement.nets:
-                    found[statement, self._inside[at]] = at
+                    found[statement, run] = at
         return found
 
-    def _event(self, event: Event, at: int) -> TraceEvent:
-        group = self._groups[at - 1]
+    def event(self, event: Event, at: int) -> TraceEvent:
+        """The event before position `at`."""
+        group = int(self._recording.timeline.group[at - 1])
         if not self._subjects.is_run(event, at):
-            fresh = self._whole(event, at, self._story.tell(event, at))
-            return replace(fresh, group=group, ledger=self._ledgers.get(at))
-        before, frame = self._inside[at - 1 : at + 1]
+            fresh = self._whole(event, at, self.story.tell(event, at))
+            return replace(fresh, group=group, ledger=self.ledgers.get(at))
+        before, frame = self._run_at(at - 1), self._run_at(at)
         if isinstance(event, Failed) and not event.path:
             frame = None
-        description, alike = self._execution.tell(event, frame, before) or (self._story.tell(event, at), None)
+        description, alike = self._execution.tell(event, frame, before) or (self.story.tell(event, at), None)
         seconds = None
         if type(event) is Ran:
-            self._ran.setdefault(self._recording.operator(frame, event.position), at)
+            self.ran.setdefault(self._recording.operator(frame, event.position), at)
             seconds = event.seconds
         one = self._alike.get(alike) if alike is not None else None
         if one is None:
@@ -212,8 +220,8 @@ class _Document:
             added(event) if isinstance(event, Accumulated) else None,
         )
 
-    def _line(self, statement: Statement) -> Line:
-        """A statement as the document has it."""
+    def line(self, statement: Statement) -> Line:
+        """A statement of the program."""
         op, is_passed = statement.op, statement.role == "passed"
         known = None if is_passed else lookup(op.type)
         readings = [statement.at(position) for position in statement.changes()]
@@ -236,25 +244,34 @@ class _Document:
             made=statement.made,
             history=history,
             formula=known.formula if known else "",
-            ran=self._ran.get(statement),
+            ran=self.ran.get(statement) if statement.net.path else statement.ran,
         )
 
-    def _subnets(self) -> Iterator[Subnet]:
-        arguments_of = {net.path: (net.argument, net.name) for net in self._recording.nets}
-        for path, id in self._text.ids.items():
+    def subnets(self, paths: Iterable[tuple[str, ...]]) -> Iterator[Subnet]:
+        """Some nested nets, without their lines."""
+        for path in paths:
+            id, net = self._text.ids[path], self._nets[path]
             owner, backward_owner = self._text.owners[id]
-            argument, name = arguments_of[path]
             yield Subnet(
                 id=id,
                 owner=None if owner is None else owner.id,
                 backward_owner=None if backward_owner is None else backward_owner.id,
-                argument=argument,
-                name=name,
+                argument=net.argument,
+                name=net.name,
                 path=list(path),
                 forward=[],
                 backward=[],
                 blobs=[f"{name}@{version}" for name, version in self._values.blobs[path]],
             )
+
+    @cached_property
+    def _nets(self) -> dict[tuple[str, ...], NetHalves]:
+        return {net.path: net for net in self._recording.nets}
+
+    def filled(self, subnet: Subnet) -> Subnet:
+        """A nested net with its lines."""
+        net = self._text.net(tuple(subnet.path))
+        return replace(subnet, forward=list(map(self.line, net.forward)), backward=list(map(self.line, net.backward)))
 
 
 def _detail(event: Event, *, is_run: bool) -> dict[str, Any]:

@@ -94,7 +94,7 @@ class Values(DocumentValues):
         self.outermost = self._outermost(recording)
         self._numbers: dict[int, int] = {}
         self._entries: list[Entry] = []
-        self.blobs = {net.path: _blobs(net) for net in recording.nets if net.path}
+        self.blobs = {net.path: slots_of(net) for net in recording.nets if net.path}
         self.frames = list(self._frames(recording, ids))
         self.arrays = self._measured()
 
@@ -182,7 +182,7 @@ class Values(DocumentValues):
         return below
 
 
-def _blobs(net: NetHalves) -> dict[Key, int]:
+def slots_of(net: NetHalves) -> dict[Key, int]:
     """The slot of each blob version of a net."""
     slots: dict[Key, int] = {}
     for part in (net.part(False), net.part(True)):

@@ -5,6 +5,7 @@ import { allLines, subnetOf } from "../recording/lines";
 import type { Graph, Line, Trace, TraceEvent, Value } from "../schema";
 import { messageOf, readTrace, refuse, text, whole, type Parts, type Reader } from "../schema/reader";
 import type { Again, Arrays } from "../schema/trace.gen";
+import { endOf, eventAt, lengthOf } from "../recording/lookup";
 
 /** Characters that the narrations of all rows may have together. A row is short, and what it repeats need not be. */
 export const MOST_TOLD = 200_000_000;
@@ -61,6 +62,7 @@ const MOST_AROUND = 200;
 
 /** Throws at the first place where parts contradict each other. */
 export function checkReferences(trace: Trace): void {
+  if (endOf(trace) > lengthOf(trace)) refuse("part", `ends at event ${endOf(trace)}, and the recording at ${lengthOf(trace)}`);
   const ids = new Set<string>();
   for (const line of allLines(trace)) {
     if (ids.has(line.id)) refuse(`line ${line.id}`, "is there twice");
@@ -70,7 +72,7 @@ export function checkReferences(trace: Trace): void {
   checkForward(trace);
   checkFrames(trace);
   trace.merges.forEach(({ at }, index) => {
-    if (trace.events[at - 1]?.kind !== "Deduplicated") refuse(`merges[${index}].at`, `is ${at}, and there is no Deduplicated event`);
+    if (eventAt(trace, at - 1)?.kind !== "Deduplicated") refuse(`merges[${index}].at`, `is ${at}, and there is no Deduplicated event`);
   });
   for (const { histogram, size, nan, inf } of [...Object.values(trace.values), ...trace.arrays]) {
     if (histogram.length > 0 && histogram.reduce((sum, one) => sum + one, 0) !== size - nan - inf) refuse("values", "have a histogram that does not count their elements");
@@ -93,7 +95,7 @@ function checkHistory(line: Line): void {
 /** A number of a forward line is one of its net. */
 function checkForward(trace: Trace): void {
   const counts = new Map<string | null, number>(trace.subnets.map((net) => [net.id, net.forward.length]));
-  counts.set(null, trace.forward.length);
+  counts.set(null, trace.part?.forward ?? trace.forward.length);
   const check = (found: number | null, net: string | null, path: () => string): void => {
     const count = counts.get(net) ?? 0;
     if (found !== null && found >= count) refuse(path(), `is ${found}, outside 0 to ${count - 1}`);
@@ -144,7 +146,8 @@ function checkGroups(trace: Trace): void {
   const open: number[] = [];
   const known = new Set<number>();
   const inside: Pick<TraceEvent, "subnet" | "frame">[] = [{ subnet: null, frame: null }];
-  let depth = 0;
+  for (const one of trace.part?.entered ?? []) inside.push(one);
+  let depth = inside.length - 1;
   trace.events.forEach((event, index) => {
     const { group, kind, subnet } = event;
     if (kind === "LeftSubnet") depth--;
@@ -222,6 +225,7 @@ function partsOf(document: unknown): Parts {
     return Array.isArray(found) ? found.length : Infinity;
   };
   const subnets = listAt(document, "subnets");
+  const [length, forward] = ["length", "forward"].map((name) => inside(inside(document, "part"), name));
   const lines = new Set<unknown>();
   for (const net of [document, ...subnets]) {
     for (const part of ["forward", "backward"]) for (const line of listAt(net, part)) lines.add(inside(line, "id"));
@@ -229,10 +233,10 @@ function partsOf(document: unknown): Parts {
   return {
     counts: {
       count: Infinity,
-      positions: count(document, "events") + 1,
+      positions: (typeof length === "number" ? length : count(document, "events")) + 1,
       arrays: count(inside(document, "arrays"), "rows"),
       shapes: count(inside(document, "graph"), "shapes"),
-      operators: count(document, "forward"),
+      operators: typeof forward === "number" ? forward : count(document, "forward"),
       frames: count(document, "frames"),
       ledgers: count(document, "ledgers"),
       stacks: count(document, "stacks"),

@@ -4,7 +4,7 @@
 // A recording does not change, so the hits of a breakpoint are a list of positions. The first `ignore` occurrences do not
 // count; of the others each `every`-th is a hit.
 
-import { memoizedByText } from "../recording/lookup";
+import { beginOf, endOf, lengthOf, memoizedByText } from "../recording/lookup";
 import { KINDS, type BreakpointEntry, type Line, type Marks, type Trace, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, parse, shown, type Node, type Result } from "./conditions/conditions";
 import { after, before, computedAt, latest, namedField, neverComputed, occurrencesOf, parseWatch, rowContext, rowsOf, told, WORDS, type Occurrences, type Rows } from "./occurrences";
@@ -36,13 +36,13 @@ const stops = ({ enabled, log }: BreakpointEntry): boolean => enabled && log ===
 /** The next position at which one of the breakpoints stops, else the end. */
 export function continueFrom(trace: Trace, entries: readonly BreakpointEntry[], position: number): number {
   const found = entries.filter(stops).map((entry) => after(hitsOf(trace, entry), position));
-  return Math.min(trace.events.length, ...found.filter((one) => one !== null));
+  return Math.min(endOf(trace), ...found.filter((one) => one !== null));
 }
 
 /** The last position before this one at which a breakpoint stops, else the start. */
 export function reverseContinueFrom(trace: Trace, entries: readonly BreakpointEntry[], position: number): number {
   const found = entries.filter(stops).map((entry) => before(hitsOf(trace, entry), position));
-  return Math.max(0, ...found.filter((one) => one !== null));
+  return Math.max(beginOf(trace), ...found.filter((one) => one !== null));
 }
 
 /** The first breakpoint that stops at a position, and what its condition asks about; null: none does. */
@@ -65,7 +65,7 @@ export function logBy(trace: Trace, entries: readonly BreakpointEntry[], positio
 
 function messageAt(trace: Trace, message: (string | Node)[], { rows }: Occurrences, position: number): string {
   const all = rowsOf(trace);
-  const row = rows.get(position) ?? all.rows[all.first[position] ?? 0];
+  const row = rows.get(position) ?? all.rows[all.first[position - beginOf(trace)] ?? 0];
   const context = row && rowContext(all, row);
   return message.map((part) => (typeof part === "string" ? part : shown(context ? evaluate(part, context) : null))).join("");
 }
@@ -97,7 +97,7 @@ function messageParts(text: string): (string | Node)[] {
 export function remarks(trace: Trace, entry: BreakpointEntry, last = Infinity): string {
   const meaning = meaningOf(trace, entry);
   if (meaning.problem) return meaning.problem.message;
-  const missing = last < trace.events.length ? [] : neverComputed(trace, meaning.occurrences);
+  const missing = last < lengthOf(trace) || trace.part ? [] : neverComputed(trace, meaning.occurrences);
   return [
     entry.log === null ? "" : `logs “${entry.log}”`,
     entry.ignore > 0 ? `ignores the first ${entry.ignore}` : "",
@@ -182,7 +182,7 @@ function normal({ breakpoints, watches }: Marks): unknown {
 
 /** The breakpoints that stand at a line: those at what it writes, else at its operator's type. */
 export function breakpointsAt(line: Line, breakpoints: readonly BreakpointEntry[]): BreakpointEntry[] {
-  const names = line.kind === "passed" ? [] : line.outputs.length > 0 ? line.outputs : [line.type];
+  const names = line.kind !== "operator" ? [] : line.outputs.length > 0 ? line.outputs : [line.type];
   return breakpoints.filter(({ on }) => names.includes(on));
 }
 
@@ -191,6 +191,6 @@ export function toggledAt(line: Line, breakpoints: readonly BreakpointEntry[]): 
   const there = breakpointsAt(line, breakpoints);
   if (there.length > 0) return breakpoints.filter((one) => !there.includes(one));
   const on = line.outputs[0] ?? line.type;
-  if (line.kind === "passed" || (KINDS as readonly string[]).includes(on)) return null;
+  if (line.kind !== "operator" || (KINDS as readonly string[]).includes(on)) return null;
   return withBreakpoint(breakpoints, on);
 }

@@ -3,9 +3,9 @@
 //
 // The rows of a recording: what each event writes, or else is about, and what conditions find in them.
 
-import { occursAt, pathOf } from "../recording/cursor";
+import { currentEvent, occursAt, pathOf } from "../recording/cursor";
 import { allLines, bare, linesById } from "../recording/lines";
-import { addTo, behind, memoized, memoizedByText } from "../recording/lookup";
+import { addTo, beginOf, behind, memoized, memoizedByText } from "../recording/lookup";
 import { loopAround, valueOf } from "../recording/values";
 import { KINDS, type Trace, type TraceEvent, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, nameOf, parse, shown, truth, type Context, type Field, type Node, type Result } from "./conditions/conditions";
@@ -27,7 +27,7 @@ type Computed = Row & { value: Value };
 export interface Rows {
   trace: Trace;
   rows: Row[];
-  /** Of each position the first of its rows; one more for the end. */
+  /** Of each position, counted from where the events begin, the first of its rows; one more for the end. */
   first: Int32Array;
   /** By name and by version, in their order; what was fed is at position 0. */
   computed: Map<string, Computed[]>;
@@ -38,12 +38,13 @@ export interface Rows {
 /** The rows of a trace. */
 export const rowsOf = memoized((trace): Rows => {
   const rows: Row[] = [];
+  const begin = beginOf(trace);
   const first = new Int32Array(trace.events.length + 2);
   trace.events.forEach(({ kind, frame, blobs, row: { writes } }, index) => {
     first[index + 1] = rows.length;
     const computes = writes.length > 0 && (kind === "Ran" || kind === "GradWritten");
     for (const blob of writes.length > 0 ? writes : [blobs[0] ?? ""]) {
-      rows.push({ position: index + 1, blob, value: computes ? valueOf(trace, frame, blob) : undefined });
+      rows.push({ position: begin + index + 1, blob, value: computes ? valueOf(trace, frame, blob) : undefined });
     }
   });
   first[trace.events.length + 1] = rows.length;
@@ -83,7 +84,7 @@ export function namedField(rows: Rows, blob: string, position: number, attribute
 /** What a condition finds in a row. */
 export function rowContext(rows: Rows, row: Row): Context {
   const { trace } = rows;
-  const event = trace.events[row.position - 1] as TraceEvent;
+  const event = currentEvent(trace, row.position) as TraceEvent;
   return {
     field(thing, attribute) {
       const blob = blobOf(thing);
@@ -160,28 +161,35 @@ export const occurrencesOf = memoizedByText((trace, text): Occurrences => {
 function named(trace: Trace, word: string): Occurrences | null {
   const targets = (positions: number[]): Occurrences => ({ condition: null, positions, rows: new Map() });
   if (/^[^:]+@[0-9]+$/.test(word)) {
-    const written = trace.events.flatMap(({ row }, index) => (row.writes.includes(word) ? [index + 1] : []));
+    const written = trace.events.flatMap(({ row }, index) => (row.writes.includes(word) ? [beginOf(trace) + index + 1] : []));
     if (written.length > 0) return targets(written);
   }
   const positions = occursAt(trace, word);
   if (positions.length > 0 || (KINDS as readonly string[]).includes(word)) return targets(positions);
-  return Object.hasOwn(PHRASES, word) ? happening(trace, parse(PHRASES[word] ?? ""), null) : null;
+  if (Object.hasOwn(PHRASES, word)) return happening(trace, parse(PHRASES[word] ?? ""), null);
+  // Of a part nobody knows here what else the recording has.
+  return trace.part && /^[^\s<>=!()]+$/.test(word) ? targets([]) : null;
 }
 
 /** What a watch shows: about blobs alone, so every word that names a blob of the recording is that blob. */
 export function parseWatch(trace: Trace, text: string): Node {
   const { names } = rowsOf(trace);
-  const node = checked(trace, text, parse(text, 0, (name) => names.has(name)));
+  const node = parse(text, 0, (name) => names.has(name));
+  refuseUnknown(trace, text, node, trace.part ? "this part of the recording" : "the recording");
   const wrong = mentioned(node).find(({ thing }) => blobOf(thing) === null);
   if (wrong) throw new ConditionError(text, wrong.at, `a watch is about blobs, and ${nameOf(wrong)} is about an event`);
   return node;
 }
 
 function checked(trace: Trace, text: string, node: Node): Node {
+  if (!trace.part) refuseUnknown(trace, text, node, "the recording");
+  return node;
+}
+
+function refuseUnknown(trace: Trace, text: string, node: Node, where: string): void {
   const { names } = rowsOf(trace);
   const unknown = mentioned(node).find(({ thing }) => !names.has(blobOf(thing) ?? thing) && blobOf(thing) !== null);
-  if (unknown) throw new ConditionError(text, unknown.at, `the recording has nothing that is called “${blobOf(unknown.thing)}”`);
-  return node;
+  if (unknown) throw new ConditionError(text, unknown.at, `${where} has nothing that is called “${blobOf(unknown.thing)}”`);
 }
 
 function happening(trace: Trace, condition: Node, positions: number[] | null): Occurrences {
@@ -192,7 +200,7 @@ function happening(trace: Trace, condition: Node, positions: number[] | null): O
     if (!rows.has(row.position) && evaluate(condition, rowContext(all, row)) === true) rows.set(row.position, row);
   };
   if (among === null) all.rows.forEach(look);
-  else for (const position of among) all.rows.slice(all.first[position], all.first[position + 1]).forEach(look);
+  else for (const at of among.map((position) => position - beginOf(trace))) all.rows.slice(all.first[at], all.first[at + 1]).forEach(look);
   return { condition, positions: [...rows.keys()], rows };
 }
 

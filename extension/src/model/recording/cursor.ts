@@ -5,89 +5,110 @@
 
 import type { Frame, Line, Names, Subnet, Trace, TraceEvent } from "../schema";
 import { allLines, forwardId, linesNamed } from "./lines";
-import { behind, memoized } from "./lookup";
+import { beginOf, behind, endOf, eventAt, lengthOf, memoized } from "./lookup";
 
 const NOWHERE = -1;
 
-/** The places of a trace. */
+/** The places of a trace, all by the numbers of events in the recording. */
 export const placesOf = memoized((trace) => {
-  const count = trace.events.length;
+  const [begin, end] = [beginOf(trace), endOf(trace)];
   const places = {
-    /** Event -> the event that ends what it begins. */
-    end: Int32Array.from({ length: count }, (_, number) => number),
-    /** The reverse. */
-    start: Int32Array.from({ length: count }, (_, number) => number),
+    /** Event -> the event that ends what it begins, the last one where that is none here. */
+    end: numbered(begin, end, (number) => number),
+    /** The reverse, the first one where that is none here. */
+    start: numbered(begin, end, (number) => number),
     /** Position -> the event that entered the innermost net that is open there. */
-    inside: new Int32Array(count + 1).fill(NOWHERE),
+    inside: numbered(begin, end + 1, () => NOWHERE),
     /** Event -> the event that entered the net which it is in; an EnteredSubnet is in the net around. */
-    around: new Int32Array(count).fill(NOWHERE),
+    around: numbered(begin, end, () => NOWHERE),
     /** Frame -> the event that entered it. */
     entered: new Int32Array(trace.frames.length).fill(NOWHERE),
     subnets: new Map<string, Subnet>(trace.subnets.map((net) => [net.id, net])),
+    /** The first event of the group of an event, and the last one. */
+    first: numbered(begin, end, (number) => number),
+    last: numbered(begin, end, (number) => number),
   };
   const open: number[] = [];
+  for (const { frame, at } of trace.part?.entered ?? []) enter(at - 1, frame);
+  places.inside.set(begin, open[open.length - 1] ?? NOWHERE);
   const [first, last] = [new Map<number, number>(), new Map<number, number>()];
-  trace.events.forEach(({ kind, group, frame }, number) => {
+  trace.events.forEach(({ kind, group, frame }, index) => {
+    const number = begin + index;
     if (!first.has(group)) first.set(group, number);
     last.set(group, number);
     if (kind === "LeftSubnet") {
       const entered = open.pop() ?? number;
-      places.end[entered] = number;
-      places.start[number] = entered;
+      places.end.set(entered, number);
+      places.start.set(number, Math.max(begin, entered));
     }
-    places.around[number] = open[open.length - 1] ?? NOWHERE;
-    if (kind === "EnteredSubnet") {
-      open.push(number);
-      places.end[number] = count - 1;
-      if (frame !== null) places.entered[frame] = number;
-    }
-    places.inside[number + 1] = open[open.length - 1] ?? NOWHERE;
+    places.around.set(number, open[open.length - 1] ?? NOWHERE);
+    if (kind === "EnteredSubnet") enter(number, frame);
+    places.inside.set(number + 1, open[open.length - 1] ?? NOWHERE);
   });
-  /** Event -> the first or the last event of its group. */
-  const among = (of: Map<number, number>): number[] => trace.events.map(({ group }) => of.get(group) ?? 0);
-  return { ...places, first: among(first), last: among(last) };
+  trace.events.forEach(({ group }, index) => {
+    places.first.set(begin + index, first.get(group) ?? 0);
+    places.last.set(begin + index, last.get(group) ?? 0);
+  });
+  return places;
+
+  function enter(number: number, frame: number | null): void {
+    places.around.set(number, open[open.length - 1] ?? NOWHERE);
+    places.end.set(number, end - 1);
+    if (frame !== null) places.entered[frame] = number;
+    open.push(number);
+  }
 });
 
-/** The number that an array has for an event that there is. */
-const of = (numbers: ArrayLike<number>, event: number): number => numbers[event] ?? 0;
+/** Numbers by event or position, from one on; few lie before that. */
+function numbered(begin: number, end: number, first: (number: number) => number) {
+  const numbers = Int32Array.from({ length: end - begin }, (_, index) => first(begin + index));
+  const before = new Map<number, number>();
+  return {
+    get: (at: number): number => numbers[at - begin] ?? before.get(at) ?? NOWHERE,
+    set: (at: number, number: number): void => {
+      if (at < begin) before.set(at, number);
+      else numbers[at - begin] = number;
+    },
+  };
+}
 
 /** After what begins at the position: an operator with all that it brings, a net that is entered, or one event. */
 export function over(trace: Trace, position: number): number {
   const { first, last, end } = placesOf(trace);
-  const kind = trace.events[position]?.kind;
+  const kind = eventAt(trace, position)?.kind;
   if (!kind) return position;
-  const isInside = of(first, position) < position;
-  if (isInside && kind === "EnteredSubnet") return of(end, position) + 1;
-  return isInside && kind === "LeftSubnet" ? position + 1 : of(last, position) + 1;
+  const isInside = first.get(position) < position;
+  if (isInside && kind === "EnteredSubnet") return end.get(position) + 1;
+  return isInside && kind === "LeftSubnet" ? position + 1 : last.get(position) + 1;
 }
 
 /** Before what ends at the position: the reverse of `over`. */
 export function backOver(trace: Trace, position: number): number {
   const { first, last, start } = placesOf(trace);
-  const kind = trace.events[position - 1]?.kind;
+  const kind = eventAt(trace, position - 1)?.kind;
   if (!kind) return position;
-  const isInside = of(last, position - 1) > position - 1;
-  if (isInside && kind === "LeftSubnet") return of(start, position - 1);
-  return isInside && kind === "EnteredSubnet" ? position - 1 : of(first, position - 1);
+  const isInside = last.get(position - 1) > position - 1;
+  if (isInside && kind === "LeftSubnet") return start.get(position - 1);
+  return isInside && kind === "EnteredSubnet" ? position - 1 : first.get(position - 1);
 }
 
 /** Inside the next nested net that the operator at the position enters; a step where it enters none. */
 export function into(trace: Trace, position: number): number {
-  const end = of(placesOf(trace).last, position);
+  const end = placesOf(trace).last.get(position);
   for (let number = position; number <= end; number++) {
-    const kind = trace.events[number]?.kind;
+    const kind = eventAt(trace, number)?.kind;
     if (kind === "EnteredSubnet") return number + 1;
     if (kind === "LeftSubnet") break;
   }
-  return Math.min(position + 1, trace.events.length);
+  return Math.min(position + 1, endOf(trace));
 }
 
 /** After the innermost nested net that is open; in the outermost one, after what the operator brings. */
 export function out(trace: Trace, position: number): number {
   const { inside, end, last } = placesOf(trace);
-  const entered = of(inside, position);
-  if (entered !== NOWHERE) return of(end, entered) + 1;
-  const behind = position > 0 ? of(last, position - 1) + 1 : 0;
+  const entered = inside.get(position);
+  if (entered !== NOWHERE) return end.get(entered) + 1;
+  const behind = position > beginOf(trace) ? last.get(position - 1) + 1 : 0;
   return behind > position ? behind : over(trace, position);
 }
 
@@ -104,8 +125,8 @@ export interface Crumb {
 export function crumbs(trace: Trace, position: number): Crumb[] {
   const places = placesOf(trace);
   const found: Crumb[] = [];
-  for (let entered = places.inside[position] ?? NOWHERE; entered !== NOWHERE; entered = places.around[entered] ?? NOWHERE) {
-    const event = trace.events[entered];
+  for (let entered = places.inside.get(position); entered !== NOWHERE; entered = places.around.get(entered)) {
+    const event = eventAt(trace, entered) ?? trace.part?.entered.find(({ at }) => at === entered + 1);
     const subnet = event?.subnet ? places.subnets.get(event.subnet) : undefined;
     if (event && subnet) found.push({ subnet, frame: event.frame, entered });
   }
@@ -143,7 +164,7 @@ export function occursAt(trace: Trace, target: string): number[] {
   };
   const positions: number[] = [];
   trace.events.forEach((event, number) => {
-    if (isNamed(event) || (isPassage && passes(trace, event, target))) positions.push(number + 1);
+    if (isNamed(event) || (isPassage && passes(trace, event, target))) positions.push(beginOf(trace) + number + 1);
   });
   return positions;
 }
@@ -169,13 +190,13 @@ function passes(trace: Trace, event: TraceEvent, target: string): boolean {
 export function otherIteration(trace: Trace, position: number, by: 1 | -1): number | null {
   const open = crumbs(trace, position);
   const round = open.reverse().find(({ frame }) => frame !== null && trace.frames[frame]?.iteration !== null);
-  const event = trace.events[position - 1];
+  const event = currentEvent(trace, position);
   if (!round || round.frame === null || !event) return null;
   const entered = sibling(trace, round, by);
   if (entered === null) return null;
-  const end = placesOf(trace).end[entered] ?? entered;
+  const end = placesOf(trace).end.get(entered);
   for (let number = entered; number <= end; number++) {
-    const other = trace.events[number];
+    const other = eventAt(trace, number);
     if (other && other.lines[0] === event.lines[0] && other.kind === event.kind && other.subnet === event.subnet) return number + 1;
   }
   return entered + 1;
@@ -184,8 +205,8 @@ export function otherIteration(trace: Trace, position: number, by: 1 | -1): numb
 /** The event that enters the same net in the iteration `by` further on. */
 function sibling(trace: Trace, round: Crumb, by: 1 | -1): number | null {
   const frame = trace.frames[round.frame ?? -1];
-  for (let number = round.entered + by; frame && number >= 0 && number < trace.events.length; number += by) {
-    const event = trace.events[number];
+  for (let number = round.entered + by; frame && number >= beginOf(trace) && number < endOf(trace); number += by) {
+    const event = eventAt(trace, number);
     const other = event?.kind === "EnteredSubnet" && event.frame !== null ? trace.frames[event.frame] : undefined;
     if (!other || other.subnet !== frame.subnet || other.around !== frame.around || other.operator !== frame.operator) continue;
     return other.iteration === (frame.iteration ?? 0) + by ? number : null;
@@ -197,17 +218,17 @@ function sibling(trace: Trace, round: Crumb, by: 1 | -1): number | null {
 export type LineState = "future" | "past" | "current" | "new";
 
 export function clamp(trace: Trace, position: number): number {
-  return Math.min(Math.max(Math.trunc(position) || 0, 0), trace.events.length);
+  return Math.min(Math.max(Math.trunc(position) || 0, 0), lengthOf(trace));
 }
 
 /** The event that led to the position; undefined at 0. */
 export function currentEvent(trace: Trace, position: number): TraceEvent | undefined {
-  return trace.events[position - 1];
+  return eventAt(trace, position - 1);
 }
 
 /** The event that a step would bring; undefined at the end. */
 export function nextEvent(trace: Trace, position: number): TraceEvent | undefined {
-  return trace.events[position];
+  return eventAt(trace, position);
 }
 
 /** The id of the forward line that an event is about; undefined where it is about none. */
@@ -247,8 +268,10 @@ export function namesAt(line: Line, position: number): Names {
 
 /** How many of the lines are operators, and how many of these exist by a position. */
 export function linesMade(lines: readonly Line[]): { all: number; by(position: number): number } {
-  const made = lines.filter((line) => line.kind === "operator").map((line) => line.made).sort((a, b) => a - b);
-  return { all: made.length, by: (position) => behind(made, position) };
+  const made = lines.filter(({ kind }) => kind !== "passed").sort((a, b) => a.made - b.made);
+  const counts = [0];
+  for (const { many } of made) counts.push((counts[counts.length - 1] ?? 0) + many);
+  return { all: counts[made.length] ?? 0, by: (position) => counts[behind(made, position, (line) => line.made)] ?? 0 };
 }
 
 /**
@@ -273,7 +296,7 @@ export function touchedLines(trace: Trace): (from: number | null, to: number) =>
 
 /** From where an operator was made the position where it ran first, or back; null: there is none, or it never ran. */
 export function otherClock(trace: Trace, position: number): number | null {
-  const event = trace.events[position - 1];
+  const event = currentEvent(trace, position);
   if (!event) return null;
   const about = operatorsOf(trace, event);
   if (event.kind === "Ran") return about[0]?.made ?? null;

@@ -1,7 +1,19 @@
-// What is worked out of a trace, which does not change: once, and for as long as the trace is there. Sorted numbers to look
-// things up in, and lists by keys.
+// Events by their numbers. What is worked out of a trace, which does not change: once, and for as long as the trace is there.
+// Sorted numbers to look things up in, and lists by keys.
 
-import type { Trace } from "../schema";
+import type { Trace, TraceEvent } from "../schema";
+
+/** The position at which the events of a document begin: 0 unless it is of a part of a recording. */
+export const beginOf = (trace: Trace): number => trace.part?.first ?? 0;
+
+/** The position at which they end. */
+export const endOf = (trace: Trace): number => beginOf(trace) + trace.events.length;
+
+/** How many events the recording has. */
+export const lengthOf = (trace: Trace): number => trace.part?.length ?? trace.events.length;
+
+/** The event with a number, which counts from 0 through the recording; undefined: there is none, or it is in another part. */
+export const eventAt = (trace: Trace, number: number): TraceEvent | undefined => trace.events[number - beginOf(trace)];
 
 /** The same function, which reads each trace once. */
 export function memoized<T>(read: (trace: Trace) => T): (trace: Trace) => T {

@@ -4,7 +4,7 @@
 import type { Frame, Line, Scalar, Trace, TraceEvent, Value } from "../schema";
 import { placesOf, runsAround } from "./cursor";
 import { bare } from "./lines";
-import { addTo, memoized } from "./lookup";
+import { addTo, beginOf, eventAt, memoized } from "./lookup";
 
 /** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
 export interface Place {
@@ -159,8 +159,8 @@ export function computedAt(trace: Trace, frame: number, line: string): number | 
   const { entered, end } = placesOf(trace);
   const start = entered[frame] ?? -1;
   if (start < 0) return null;
-  for (let number = start; number <= (end[start] ?? start); number++) {
-    const event = trace.events[number];
+  for (let number = Math.max(start, beginOf(trace)); number <= end.get(start); number++) {
+    const event = eventAt(trace, number);
     if (event?.kind === "Ran" && event.frame === frame && event.lines[0] === line) return number + 1;
   }
   return null;
@@ -203,7 +203,7 @@ const gradientsIn = memoized((trace) => {
     /** The gradients of a blob version, as they came. */
     since: new Map<string, GradientSince[]>(),
     /** Behind the event that completes the pass of the outermost net; infinity where none does. */
-    complete: completed < 0 ? Infinity : completed + 1,
+    complete: trace.part?.whole ?? (completed < 0 ? Infinity : completed + 1),
   };
   trace.events.forEach((event, index) => {
     if (!TELL.has(event.kind)) return;
@@ -214,7 +214,7 @@ const gradientsIn = memoized((trace) => {
     const parts = event.blobs.slice(0, end);
     for (const part of parts) addTo(gradients.blobs, keyOf(event.subnet, part), blob);
     const values = valuesAmong(parts, event.detail["gradient"]);
-    addTo(gradients.since, keyOf(event.subnet, blob), { at: index + 1, values, through: event.kind === "GeneratorAdded" ? event.forward : null, isSum: event.kind === "Accumulated" });
+    addTo(gradients.since, keyOf(event.subnet, blob), { at: beginOf(trace) + index + 1, values, through: event.kind === "GeneratorAdded" ? event.forward : null, isSum: event.kind === "Accumulated" });
   });
   return gradients;
 });

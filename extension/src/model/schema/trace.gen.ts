@@ -25,6 +25,34 @@ export interface GradientSlice {
   values: string;
 }
 
+/** A nested net that was entered before; in JSON a list of its fields. */
+export interface Entered {
+  subnet: string;
+  /** The run of it; None: while the pass was generated. */
+  frame: number | null;
+  /** The position after the event that entered it. */
+  at: number;
+}
+
+/**
+ * Of which part of a recording a document is: of so many events behind a position. Positions and numbers of
+ * operators and groups are those of the recording; of what is about other events there is nothing.
+ */
+export interface Part {
+  /** The position at which it begins. */
+  first: number;
+  /** The events of the recording. */
+  length: number;
+  /** Its forward operators, around all nested nets. */
+  forward: number;
+  /** Its gradient operators there. */
+  backward: number;
+  /** The position from which on the pass is whole; None: it has stopped before. */
+  whole: number | null;
+  /** The nested nets that are open where it begins, from the outside in. */
+  entered: Entered[];
+}
+
 /** How a line read from one position on. */
 export interface Revision {
   /** From this position on; the first revision of a line is at its `made`. */
@@ -40,13 +68,27 @@ export interface Line {
    * nested net behind the id of the net: "s0.f0", "s0.b0", "s0.p2".
    */
   id: string;
-  kind: "operator" | "passed";
-  /** The operator's type; for passed: the type of the forward operator. */
+  /**
+   * Stretch: the operators between two others of the net, or those that came from them, of which a part of a
+   * recording says no more. Its id, `of` and `made` are those of the first of them, `ran` is that of the last.
+   */
+  kind: "operator" | "passed" | "stretch";
+  /** For how many operators it stands. */
+  many: number;
+  /** The operator's type; for passed: the type of the forward operator; for a stretch the types in it. */
   type: string;
-  /** Blob versions read, final names. For passed: the one gradient that passes on. */
+  /**
+   * Blob versions read, final names. For passed: the one gradient that passes on. For a stretch: one for each line
+   * that it reads from.
+   */
   inputs: string[];
-  /** Blob versions written, final names. For passed: the blobs whose gradient it is. */
+  /**
+   * Blob versions written, final names. For passed: the blobs whose gradient it is. For a stretch: those that other
+   * lines read, one for each other stretch.
+   */
   outputs: string[];
+  /** So many inputs more are not in a part of a recording. */
+  left_out: number;
   /** The arguments but for nested nets. */
   args: Record<string, unknown>;
   /** Argument -> the id of the nested net that the line runs from it, forward or backward. */
@@ -417,6 +459,8 @@ export interface WrittenTrace {
   ys: string[] | Record<string, Gradient | null>;
   /** How many leading operators the backward pass did not look at. */
   skip: number;
+  /** What it is a part of; None: it is of the whole recording. */
+  part: Part | null;
   forward: Line[];
   /** In the order of emission, with the passed lines between. */
   backward: Line[];
@@ -473,6 +517,8 @@ export interface Trace {
   ys: string[] | Record<string, Gradient | null>;
   /** How many leading operators the backward pass did not look at. */
   skip: number;
+  /** What it is a part of; None: it is of the whole recording. */
+  part: Part | null;
   forward: Line[];
   /** In the order of emission, with the passed lines between. */
   backward: Line[];
@@ -518,6 +564,23 @@ export const TABLE = {
       values: "text",
     },
   },
+  Entered: { isRow: true,
+    fields: {
+      subnet: "text subnets",
+      frame: "?whole frames",
+      at: "whole positions",
+    },
+  },
+  Part: {
+    fields: {
+      first: "whole positions",
+      length: "whole count",
+      forward: "whole count",
+      backward: "whole count",
+      whole: ["?whole positions", null],
+      entered: [{ list: "Entered" }, []],
+    },
+  },
   Revision: {
     fields: {
       at: "whole positions",
@@ -528,10 +591,12 @@ export const TABLE = {
   Line: {
     fields: {
       id: "text",
-      kind: [{ one: ["operator", "passed"] }, "operator"],
+      kind: [{ one: ["operator", "passed", "stretch"] }, "operator"],
+      many: [{ least: 1 }, 1],
       type: "text",
       inputs: { list: "text versions" },
       outputs: { list: "text versions" },
+      left_out: ["whole count", 0],
       args: [{ map: "any" }, {}],
       subnets: [{ map: "text subnets" }, {}],
       device: ["?text", null],
@@ -785,6 +850,7 @@ export const TABLE = {
       net: { map: "any" },
       ys: { either: { list: { list: "text" }, object: { map: "?Gradient" } } },
       skip: ["whole count", 0],
+      part: ["?Part", null],
       forward: { list: "Line" },
       backward: { list: "Line" },
       subnets: [{ list: "Subnet" }, []],

@@ -5,7 +5,7 @@
 
 import { isSeveral, looseWires, severalAt, toldAt, wiresBetween, type Several, type Told, type Wire } from "../../lesson/wires";
 import { groupOfNode, groupsOf, linesById, netOf, subnetOf } from "../../model/recording/lines";
-import { addTo } from "../../model/recording/lookup";
+import { addTo, lengthOf } from "../../model/recording/lookup";
 import { elementsOf } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
 import { DIGITS, glance, NOT_COMPUTED, NOT_YET, NOT_YET_IN_SHORT, quantity } from "../elements/numbers";
@@ -310,7 +310,7 @@ function toldOf(trace: Trace, wires: readonly Wire[], isTogether: boolean, posit
 /** How large a label can become at any position: it stays where it is. */
 function extentIn(trace: Trace): Extent {
   return (wires, isTogether) => {
-    const last = toldOf(trace, wires, isTogether, trace.events.length);
+    const last = toldOf(trace, wires, isTogether, lengthOf(trace));
     const grows = (told: Told): number => (isSeveral(told.value) ? COUNTING : 0);
     const characters = last.map((told) => told.name.length + 3 + Math.max(NOT_YET_IN_SHORT.length, wordsFor(told, undefined, true).length + grows(told)));
     if (wires.some(({ subnet }) => subnet !== null)) characters.push(NESTED);
@@ -338,7 +338,7 @@ function draw(layer: SVGElement, { wires, isTogether, spots }: Planned, chosen: 
 function tell(trace: Trace, { wires, isTogether }: Planned, { texts }: Drawn, position: number): void {
   const told = toldOf(trace, wires, isTogether, position);
   // In a nested net values are those of a run, and behind the last event we are in none.
-  const isOver = position === trace.events.length && wires.every(({ subnet }) => subnet === null);
+  const isOver = position === lengthOf(trace) && wires.every(({ subnet }) => subnet === null);
   texts.forEach((text, index) => {
     const one = told[index];
     if (!one) return;

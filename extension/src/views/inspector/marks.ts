@@ -74,7 +74,8 @@ function createItem(trace: Trace, entry: BreakpointEntry, isUnfolded: boolean, c
     tell(position: number, last: number) {
       remark.textContent = remarks(trace, entry, last);
       remark.hidden = remark.textContent === "";
-      count.textContent = isWrong ? "" : hitText(hitsOf(trace, entry), position, last);
+      const hits = hitsOf(trace, entry);
+      count.textContent = isWrong ? "" : trace.part ? `${counted(hits.length, "hit")} in this part` : hitText(hits, position, last);
     },
   };
 }

@@ -5,7 +5,7 @@ import { isMade, isSettled } from "../../lesson/lesson";
 import type { Answers, Block, Question, Reply } from "../../model/answers/asking";
 import { currentEvent, forwardLine, pathOf } from "../../model/recording/cursor";
 import { forwardOf, linesById, numberOf, subnetOf } from "../../model/recording/lines";
-import { memoized } from "../../model/recording/lookup";
+import { lengthOf, memoized } from "../../model/recording/lookup";
 import { valueAt, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { button, element, linkButton, quiet, type Child } from "../elements/dom";
@@ -142,7 +142,7 @@ function withLinks({ trace, navigation }: Asking, text: string): Child[] {
 
 function linkTo(trace: Trace, navigation: Navigation, found: string, event: string | undefined, operator: string | undefined, isInside: boolean): HTMLElement | null {
   const link = (title: string, act: () => void): HTMLElement => button(act, { class: "gv-name", title }, found);
-  if (event !== undefined) return Number(event) <= trace.events.length ? link("Go to this event", () => navigation.go(Number(event))) : null;
+  if (event !== undefined) return Number(event) <= lengthOf(trace) ? link("Go to this event", () => navigation.go(Number(event))) : null;
   if (isInside) return null;
   const line = operator !== undefined ? linesById(trace).get(`f${operator}`)?.id : writersOf(trace).get(found);
   return line === undefined ? null : link("Show it in the program and the graph", () => navigation.select(line));
@@ -163,7 +163,7 @@ export function asked(trace: Trace, { blob, subnet, frame }: Place): string {
 export function whyCards(asking: Asking, place: Place, position: number): HTMLElement[] {
   if (asking.isVeiled() && !isMade(asking.trace, position)) return heldBack("the pass is made");
   const question = (name: Question["question"]): Question => ({ question: name, arguments: [asked(asking.trace, place)], position });
-  const value = valueAt(asking.trace, place, asking.isVeiled() ? position : asking.trace.events.length);
+  const value = valueAt(asking.trace, place, asking.isVeiled() ? position : lengthOf(asking.trace));
   const why = answerCard(asking, question("why_none"));
   if (!value || value.norm === null) return [why];
   const isFaulty = value.nan > 0 || value.inf > 0 || (value.size > 0 && value.zero === value.size);
@@ -238,7 +238,7 @@ function lightText(verdict: string, checks: Checked[]): string {
 
 /** A field for another position, and what changed between that one and here. */
 export function changesSince(asking: Asking, position: number): HTMLElement[] {
-  const max = asking.isVeiled() ? position : asking.trace.events.length;
+  const max = asking.isVeiled() ? position : lengthOf(asking.trace);
   const field = element("input", { type: "number", min: 0, max, required: true, value: Math.max(0, position - 1), "aria-label": "Compare with event", class: "gv-since" });
   const show = element("button", { type: "submit", class: "gv-link" }, "Compare");
   const place = element("div", { class: "gv-card", "aria-live": "polite" });

@@ -6,6 +6,7 @@ import { button, element, leave, linkButton, quiet, version, type Child } from "
 import type { Navigation } from "../elements/navigation";
 import { count, counted, quantity, shapeText } from "../elements/numbers";
 import { shareBar } from "./ledger";
+import { linesById, forwardId } from "../../model/recording/lines";
 
 /**
  * The functions in the heap, the next one first; the one that was taken out of it last; what `grad` is of every Variable that
@@ -79,7 +80,7 @@ function heapCard(trace: Trace, heap: Wait[], taken: Wait | null, position: numb
 
 /** A function in the heap: a button that shows it in program and graph. */
 function waiting(trace: Trace, one: Wait, says: string, navigation: Navigation): HTMLElement {
-  const type = trace.forward[one.function]?.type ?? "";
+  const type = linesById(trace).get(forwardId(null, one.function))?.type ?? "";
   const rank = element("span", { class: "gv-rank" }, `rank ${one.rank}`);
   const note = element("span", { class: "gv-note" }, `arrival ${one.arrival}`);
   const said = says === "" ? [] : [element("span", { class: "gv-says" }, says)];

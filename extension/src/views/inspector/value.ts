@@ -8,6 +8,8 @@ import { count, counted, describe, histogram, NOT_COMPUTED, NOT_YET, note, pictu
 import { createChoice } from "../elements/controls";
 import { element, leave, linkButton, quiet, turnButton, version, type Child } from "../elements/dom";
 import { answerCard, asked, shownReply, type Asking } from "./questions";
+import { currentEvent } from "../../model/recording/cursor";
+import { lengthOf } from "../../model/recording/lookup";
 
 /** The blobs to choose from; `choose` gets the one that is clicked. */
 export function blobChoice(blobs: readonly string[], chosen: string, choose: (blob: string) => void): HTMLElement {
@@ -83,7 +85,7 @@ function origin(trace: Trace, maker: Line | undefined, position: number, value: 
   if (trace.schedule !== null && maker.role === "forward") return [note(`computed when ${maker.type} was called`)];
   const at = frame === null ? maker.ran : computedAt(trace, frame, maker.id);
   if (at === null) return frame === null ? [] : [note(`found there; ${maker.type} made it`)];
-  const seconds = frame === null ? (value.seconds) : (trace.events[at - 1]?.seconds ?? null);
+  const seconds = frame === null ? (value.seconds) : (currentEvent(trace, at)?.seconds ?? null);
   const took = seconds === null ? "" : ` in ${duration(seconds)}`;
   const when = at > position ? `computed later, at event ${at}` : `computed at event ${at}`;
   return [note(`${when}, by ${maker.type}${took}`)];
@@ -134,7 +136,7 @@ function numbersTable(asking: Asking, blob: string, value: Value, corner: Corner
     return numbers ? [table(blob, numbers, corner)] : shownReply(asking, reply);
   };
   // A version has one value, whenever it is asked for.
-  const question = { question: "numbers" as const, arguments: [blob, row, column], position: asking.trace.events.length };
+  const question = { question: "numbers" as const, arguments: [blob, row, column], position: lengthOf(asking.trace) };
   const rows = pager("rows", row, ROWS, value.rows, (to) => turn({ row: to, column }));
   const columns = pager("columns", column, COLUMNS, value.columns, (to) => turn({ row, column: to }));
   return element("div", { class: "gv-card" }, element("div", { class: "gv-pagers" }, rows, columns), answerCard(asking, question, shown));

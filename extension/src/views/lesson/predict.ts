@@ -10,6 +10,7 @@ import { DIGITS, glance, NOT_YET, quantity } from "../elements/numbers";
 import { button, element, marked } from "../elements/dom";
 import { textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
+import { lengthOf } from "../../model/recording/lookup";
 
 export function createPredict(trace: Trace, navigation: Navigation, lesson: Lesson) {
   const outcome = element("span", { class: "gv-predicted", role: "status" });
@@ -81,7 +82,7 @@ function asking(trace: Trace, question: Question, position: number): (Node | str
 }
 
 function nothingToAsk(trace: Trace, position: number): HTMLElement {
-  const text = position === trace.events.length ? "The lesson is over: go back with ←, or restart." : "Nothing to predict here: step on.";
+  const text = position === lengthOf(trace) ? "The lesson is over: go back with ←, or restart." : "Nothing to predict here: step on.";
   return element("span", { class: "gv-note" }, text);
 }
 

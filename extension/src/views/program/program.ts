@@ -7,7 +7,7 @@ import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 import { isSum } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";
-import { counted } from "../elements/numbers";
+import { count as howMany, counted } from "../elements/numbers";
 import { createWindowed } from "../elements/windowed";
 import { createRow, createTitle, foldRow, itemsOf, lengthOf, markRow, nestedIn, titleKey, updateRow, type Item, type LineItem, type Part, type Row } from "./rows";
 
@@ -81,7 +81,7 @@ export function createSection(part: Part, shared: Shared) {
 
   /** Shows the lines `touched` as they are at the position, and one line where it can be seen. */
   function show(touched: Iterable<string>, line: string | undefined): void {
-    count.textContent = part === "forward" ? counted(made.all, "operator") : `${made.by(shared.position)} of ${made.all} made${trace.obstacle ? ", none run" : ""}`;
+    count.textContent = part === "forward" ? counted(made.all, "operator") : `${howMany(made.by(shared.position))} of ${howMany(made.all)} made${trace.obstacle ? ", none run" : ""}`;
     let isOther = false;
     for (const id of touched) {
       const row = rows.get(id);

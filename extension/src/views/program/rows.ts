@@ -6,6 +6,7 @@ import { formAt, hasRun, lineState, placesOf, type LineState } from "../../model
 import { isObstacle, reason } from "../../model/recording/lines";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
 import { element, version, type Child } from "../elements/dom";
+import { count } from "../elements/numbers";
 
 export type Part = "forward" | "backward";
 
@@ -30,10 +31,9 @@ export function nestedIn(trace: Trace, line: Line, part: Part): Subnet[] {
 export function itemsOf(trace: Trace, part: Part, open: ReadonlySet<string>): Item[] {
   const items: Item[] = [];
   const add = (lines: readonly Line[], depth: number): void => {
-    let number = 0;
     lines.forEach((line, index) => {
       const nets = nestedIn(trace, line, part);
-      const shown = line.kind === "operator" ? String(number++) : "";
+      const shown = line.kind === "passed" ? "" : (/\d+$/.exec(line.id)?.[0] ?? "");
       items.push({ key: line.id, depth, line, number: shown, nets, at: index + 1, among: lines.length });
       for (const net of open.has(line.id) ? nets : []) {
         items.push({ key: titleKey(line.id, net), depth: depth + 1, line: null, net });
@@ -131,13 +131,18 @@ export function markRow({ line, element: row }: Row, breakpoints: readonly Break
   else row.removeAttribute("aria-description");
 }
 
-/** "y@0 = FC(x@0, w@0)", and for a gradient that passes "∂v@0, ∂a@0 := s_grad@0 passed through". */
+/** "y@0 = FC(x@0, w@0)", and for a gradient that passes "∂v@0, ∂a@0 := s_grad@0 passed through"; "⋯ Tanh × 8 284". */
 function sentence(line: Line, form: number): Child[] {
   const { inputs, outputs } = line.history[form] ?? line;
   if (line.kind === "passed") {
     return [...listed(outputs, "∂"), " := ", ...listed(inputs), element("span", { class: "gv-note" }, " passed through")];
   }
-  const call = [element("span", { class: "gv-operator" }, line.type), "(", ...listed(inputs), ...settings(line, inputs), ")"];
+  if (line.kind === "stretch") {
+    const last = line.role === "forward" ? ` to #${Number(/\d+$/.exec(line.id)?.[0]) + line.many - 1}` : "";
+    return ["⋯ ", element("span", { class: "gv-operator" }, line.type), element("span", { class: "gv-note" }, last)];
+  }
+  const more = line.left_out > 0 ? [element("span", { class: "gv-note" }, `, and ${count(line.left_out)} more`)] : [];
+  const call = [element("span", { class: "gv-operator" }, line.type), "(", ...listed(inputs), ...more, ...settings(line, inputs), ")"];
   const device = line.device !== null && line.device !== "cpu" ? [element("span", { class: "gv-note" }, ` ${line.device}`)] : [];
   const role = line.role === "duplicate" ? [element("span", { class: "gv-note" }, " for a second output")] : [];
   return [...listed(outputs), outputs.length > 0 ? " = " : "", ...call, ...device, ...role];
@@ -162,6 +167,7 @@ function cut(text: string): string {
 function about(line: Line, nets: ReadonlyMap<string, string>): string {
   const args = Object.entries(line.args).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
   const nested = [...nets].map(([argument, name]) => `${argument} = the net ${name}`);
-  const told = [line.formula, line.name && `name: ${line.name}`, ...nested, ...args, line.device && `device: ${line.device}`];
+  const stretch = line.kind === "stretch" && "These operators are shown when you go there.";
+  const told = [stretch, line.formula, line.name && `name: ${line.name}`, ...nested, ...args, line.device && `device: ${line.device}`];
   return [...told.filter(Boolean), `made at event ${line.made}`].join("\n");
 }

@@ -1,7 +1,7 @@
 // The debugger: all views of one trace around one position.
 
 import { Lesson } from "../../lesson/lesson";
-import { createAnswers, type Answers, type Ask } from "../../model/answers/asking";
+import { createAnswers, type Answers, type Ask, type Verb } from "../../model/answers/asking";
 import { continueFrom, marksOf, reverseContinueFrom, sameMarks, stopAt, toggledAt } from "../../model/filters/marks";
 import { backOver, clamp, currentEvent, forwardLine, into, otherClock, otherIteration, out, over, touchedLines } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lines";
@@ -17,6 +17,7 @@ import { createTimeline } from "../timeline/timeline";
 import { createCrumbs, createFormula, createNarration } from "./narration";
 import { act, helpCard, keepShortcutsAway, type Keyboard } from "./keys";
 import { createToolbar } from "./toolbar";
+import { beginOf, endOf, lengthOf } from "../../model/recording/lookup";
 
 interface Host {
   /** The person moved to another position in this view. Not called for `setPosition`. */
@@ -25,6 +26,8 @@ interface Host {
   onMarks?(marks: Marks): void;
   /** Answers questions about the recording; without it there is nobody to ask. */
   ask?: Ask;
+  /** Whether it has the whole recording where a part of it is shown: it moves as verbs say, and brings other parts. */
+  hasWhole?: boolean;
 }
 
 export type DebuggerView = ReturnType<typeof createDebugger>;
@@ -33,23 +36,43 @@ export type DebuggerView = ReturnType<typeof createDebugger>;
 export function createDebugger(root: HTMLElement, trace: Trace, position: number, host: Host) {
   const chosen: Chosen = { tab: null, areNumbersInTable: false, areOperatorsInTable: false };
   const lesson = new Lesson();
-  let at = clamp(trace, position);
+  let at = inside(trace, position);
   let marks = marksOf(trace);
   let panes: Panes;
+  /** Of the move that led here, if it was made elsewhere: it can be another part that is shown then. */
+  let said = "";
 
   function move(to: number, isOwn: boolean): void {
-    const next = clamp(trace, to);
+    const isHere = to >= beginOf(trace) && to <= endOf(trace);
+    if (!isHere && host.hasWhole) return isOwn ? leave(clamp(trace, to)) : undefined;
+    const next = inside(trace, to);
     if (next === at) {
       if (isOwn) panes.select(null);
       return;
     }
     at = next;
+    said = "";
     lesson.moved(trace, at);
     const hadFocus = root.contains(document.activeElement);
     panes.show(at);
     // What had the focus may be gone, and the keys must not go with it.
     if (hadFocus && !root.contains(document.activeElement)) root.focus({ preventScroll: true });
     if (isOwn) host.onPosition(at);
+  }
+
+  /** Moves to another part of the recording, which the host brings. */
+  function leave(to: number): void {
+    panes.narration.say(`Opening the events around ${to} …`);
+    host.onPosition(to);
+  }
+
+  /** Moves as a verb says: of a part only whoever has the whole recording knows where to. */
+  function travel(verb: Verb, here: () => void, ...given: string[]): void {
+    if (!host.ask || !host.hasWhole || !trace.part) return here();
+    void host.ask({ question: verb, arguments: given, position: at }).then((reply) => {
+      said = "problem" in reply ? [reply.problem, ...reply.waysOut].join(" ") : reply.blocks.map((block) => (block.kind === "paragraph" ? block.text : "")).join(" ");
+      panes.narration.say(said);
+    });
   }
 
   function setMarks(next: Marks, isOwn: boolean): void {
@@ -72,25 +95,30 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     go,
     step: () => go(at + 1),
     back: () => go(at - 1),
-    over: () => go(over(trace, at)),
-    backOver: () => go(backOver(trace, at)),
-    into: () => go(into(trace, at)),
-    out: () => go(out(trace, at)),
+    over: () => travel("over", () => go(over(trace, at))),
+    backOver: () => travel("back_over", () => go(backOver(trace, at))),
+    into: () => travel("into", () => go(into(trace, at))),
+    out: () => travel("out", () => go(out(trace, at))),
     previousIteration: () => go(otherIteration(trace, at, -1) ?? at),
     nextIteration: () => go(otherIteration(trace, at, 1) ?? at),
     restart: () => go(0),
-    finish: () => go(trace.events.length),
-    runTo: (target) => runToTarget(trace, at, target, go),
+    finish: () => go(lengthOf(trace)),
+    runTo: (target) => {
+      let problem: string | null = null;
+      travel("run_to", () => (problem = runToTarget(trace, at, target, go)), target);
+      return problem;
+    },
     focus: () => panes.graph.toggleFocus(panes.line()),
     select: (line) => panes.select(line),
     /** Runs to the next breakpoint, or back to the last one, as if the person had asked for it here. */
-    continue: () => run(continueFrom(trace, marks.breakpoints, at)),
-    reverseContinue: () => run(reverseContinueFrom(trace, marks.breakpoints, at)),
-    otherClock: () => {
-      const to = otherClock(trace, at);
-      if (to === null) panes.narration.say("No operator here was both made and run.");
-      else go(to);
-    },
+    continue: () => travel("continue_", () => run(continueFrom(trace, marks.breakpoints, at))),
+    reverseContinue: () => travel("reverse_continue", () => run(reverseContinueFrom(trace, marks.breakpoints, at))),
+    otherClock: () =>
+      travel("other_clock", () => {
+        const to = otherClock(trace, at);
+        if (to === null) panes.narration.say("No operator here was both made and run.");
+        else go(to);
+      }),
     teach: () => {
       lesson.isOn = !lesson.isOn;
       panes.teach();
@@ -131,10 +159,11 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     setTrace(other: Trace, to: number) {
       panes.dispose();
       trace = other;
-      at = clamp(other, to);
+      at = inside(other, to);
       marks = marksOf(other);
       lesson.clear();
       build();
+      panes.narration.say(said);
     },
     /** Empties the root and lets go of every listener. */
     dispose() {
@@ -143,6 +172,11 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       root.replaceChildren();
     },
   };
+}
+
+/** The position nearest to one of which the trace has the events. */
+function inside(trace: Trace, position: number): number {
+  return Math.min(Math.max(clamp(trace, position), beginOf(trace)), endOf(trace));
 }
 
 /** What the person chose, which stays when another trace is shown. */

@@ -11,6 +11,7 @@ import { button, code, element, iconButton, ICONS, marked, rewinding, svgElement
 import { isSum, labelOf, LOOKS, mark } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
+import { beginOf } from "../../model/recording/lookup";
 
 export function createCrumbs(trace: Trace, navigation: Navigation) {
   const way = element("ol", { class: "gv-way" });
@@ -116,7 +117,7 @@ function longestPlaces(trace: Trace): number[] {
   trace.events.forEach((event, index) => {
     const length = labelOf(trace, event).length + event.narration.length;
     if (longest.length === CANDIDATES && length <= (longest[CANDIDATES - 1]?.length ?? 0)) return;
-    longest.push({ position: index + 1, length });
+    longest.push({ position: beginOf(trace) + index + 1, length });
     longest.sort((a, b) => b.length - a.length).splice(CANDIDATES);
   });
   return longest.map(({ position }) => position);

@@ -55,7 +55,7 @@ export function createPatience(host: HTMLElement, characters: number) {
 }
 
 /** A page that nobody sees has no frames, and nobody waits for it either. */
-function painted(): Promise<void> {
+export function painted(): Promise<void> {
   return new Promise((resolve) => {
     if (document.hidden) setTimeout(resolve);
     else requestAnimationFrame(() => setTimeout(resolve));

@@ -5,6 +5,7 @@ import type { Trace } from "../../model/schema";
 import { createChoice, textField } from "../elements/controls";
 import { button, element, icon, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
+import { lengthOf } from "../../model/recording/lookup";
 
 /** More suggestions than this help nobody and slow the list down. */
 const SUGGESTIONS = 300;
@@ -26,7 +27,7 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   clock.classList.add("gv-stroked");
   const teach = stepButton("Teach", "Teaching: values and gradients at the wires, a question before each step (t)", () => navigation.teach(), "Teach");
   const picture = createChoice("gv-segments", "Operators as", ["Graph", "Table"], (name) => ({ title: `${name} (g)` }), () => navigation.table());
-  const isRun = trace.events.some(({ kind }) => kind === "Ran");
+  const isRun = trace.part !== null || trace.events.some(({ kind }) => kind === "Ran");
   step.classList.add("gv-primary");
   const keys = stepButton("Keys", "Keys (?)", help.toggle, "?");
   keys.setAttribute("aria-expanded", "false");
@@ -36,10 +37,11 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const runTo = createRunTo(trace, navigation);
   const where = element("b");
   // As wide as it gets, so that no step wraps the toolbar.
-  where.style.minWidth = `${String(trace.events.length).length}ch`;
+  const length = lengthOf(trace);
+  where.style.minWidth = `${String(length).length}ch`;
   const { obstacle } = trace;
   const notRun = obstacle ? [button(() => navigation.select(obstacle.lines[0] ?? null), { class: "gv-not-run", title: reason(obstacle) }, "✗ not run")] : [];
-  const position = element("span", { class: "gv-position" }, "event ", where, ` / ${trace.events.length}`);
+  const position = element("span", { class: "gv-position" }, "event ", where, ` / ${length}`);
   const separator = (): HTMLElement => element("span", { class: "gv-separator" });
   const bar = element("div", { class: "gv-toolbar", role: "group", "aria-label": "Stepping" });
   bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, separator(), picture.element, teach, element("span", { class: "gv-where" }, ...notRun, position, keys));
@@ -47,7 +49,7 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   function show(to: number): void {
     where.textContent = String(to);
     for (const one of [restart, back, backOver, reverse]) one.setAttribute("aria-disabled", String(to === 0));
-    for (const one of [step, over, into, out, finish, onward]) one.setAttribute("aria-disabled", String(to === trace.events.length));
+    for (const one of [step, over, into, out, finish, onward]) one.setAttribute("aria-disabled", String(to === length));
     runTo.clear();
   }
 

@@ -3,7 +3,7 @@
 
 import { currentEvent, placesOf } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lines";
-import { behind } from "../../model/recording/lookup";
+import { beginOf, behind, endOf, lengthOf } from "../../model/recording/lookup";
 import type { Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
 import { labelOf, LOOKS, mark } from "../elements/kinds";
@@ -17,16 +17,18 @@ const SPACING = 9;
 const MIDDLE = 15;
 
 export function createTimeline(trace: Trace, navigation: Navigation) {
-  const length = trace.events.length;
+  const [begin, count, length] = [beginOf(trace), trace.events.length, lengthOf(trace)];
   const weights = Uint8Array.from(trace.events, ({ kind }) => LOOKS[kind].weight);
   const marks = svgElement("svg", { class: "gv-marks", "aria-hidden": "true" });
   const playhead = element("b", { class: "gv-playhead" });
   const veil = element("div", { class: "gv-veil" });
   const spans = createSpans(trace);
   const track = element("div", { class: "gv-track" }, spans.element, veil, marks, playhead);
+  const whole = trace.part ? createWhole(trace, navigation) : [];
   const slider = element(
     "div",
     { class: "gv-timeline", role: "slider", tabindex: 0, "aria-label": "Position", "aria-valuemin": 0, "aria-valuemax": length },
+    ...whole,
     track,
   );
   let buckets: ReturnType<typeof thin> = [];
@@ -34,7 +36,7 @@ export function createTimeline(trace: Trace, navigation: Navigation) {
   /** How many of the marks have happened. */
   let past = 0;
 
-  const share = (position: number): number => (length === 0 ? 0 : position / length);
+  const share = (position: number): number => (count === 0 ? 0 : (position - begin) / count);
 
   function draw(width: number): void {
     buckets = thin(trace, weights, Math.max(1, Math.floor(width / SPACING)), (position) => width * share(position));
@@ -62,7 +64,7 @@ export function createTimeline(trace: Trace, navigation: Navigation) {
   const resizes = new ResizeObserver(([entry]) => entry && draw(entry.contentRect.width));
   resizes.observe(track);
   draw(track.clientWidth || 900);
-  followPointer(slider, track, (fraction) => navigation.go(Math.round(fraction * length)));
+  followPointer(slider, track, (fraction) => navigation.go(begin + Math.round(fraction * count)));
   slider.addEventListener("keydown", (event) => {
     if (event.key !== "PageDown" && event.key !== "PageUp") return;
     event.preventDefault();
@@ -83,11 +85,27 @@ function thin(trace: Trace, weights: Uint8Array, room: number, place: (position:
     for (let index = start; index < end; index++) if ((weights[index] ?? 0) > (weights[best] ?? 0)) best = index;
     const event = trace.events[best];
     if (!event) continue;
-    const made = mark(event.kind, place(best + 1), MIDDLE);
-    made.append(svgElement("title", {}, `${best + 1}: ${labelOf(trace, event)}`));
-    buckets.push({ mark: made, from: best + 1 });
+    const position = beginOf(trace) + best + 1;
+    const made = mark(event.kind, place(position), MIDDLE);
+    made.append(svgElement("title", {}, `${position}: ${labelOf(trace, event)}`));
+    buckets.push({ mark: made, from: position });
   }
   return buckets;
+}
+
+/** The whole recording, with the part of it that is shown; it leads to any other. */
+function createWhole(trace: Trace, navigation: Navigation): HTMLElement[] {
+  const length = Math.max(1, lengthOf(trace));
+  const here = element("b");
+  here.style.left = `${(100 * beginOf(trace)) / length}%`;
+  here.style.width = `${(100 * trace.events.length) / length}%`;
+  const strip = element("div", { class: "gv-whole", "aria-hidden": "true", title: `The whole recording of ${length} events; shown are ${beginOf(trace) + 1} to ${endOf(trace)}` }, here);
+  strip.addEventListener("pointerdown", (event) => {
+    event.stopPropagation();
+    const { left, width } = strip.getBoundingClientRect();
+    if (event.button === 0 && width > 0) navigation.go(Math.round((length * (event.clientX - left)) / width));
+  });
+  return [strip];
 }
 
 /** Calls `moved` with the fraction of the track's width under the pointer, while it is down. */
@@ -127,7 +145,7 @@ function createSpans(trace: Trace): { element: HTMLElement; draw(width: number):
     box.replaceChildren(
       ...spans.map(({ from, to, title, rounds }) => {
         const band = element("span", { class: "gv-span", title });
-        band.style.left = percent(from);
+        band.style.left = percent(from - beginOf(trace));
         band.style.width = percent(to - from);
         const isRoomy = rounds.length > 1 && ((to - from) * width) / length / rounds.length >= ROUND_SPACING;
         for (const round of isRoomy ? rounds : []) {
@@ -147,11 +165,12 @@ function createSpans(trace: Trace): { element: HTMLElement; draw(width: number):
 function findSpans(trace: Trace): Span[] {
   const { around, end } = placesOf(trace);
   const spans = new Map<number, Span>();
-  trace.events.forEach((event, number) => {
-    if (event.kind !== "EnteredSubnet" || around[number] !== -1) return;
+  trace.events.forEach((event, index) => {
+    const number = beginOf(trace) + index;
+    if (event.kind !== "EnteredSubnet" || around.get(number) !== -1) return;
     const span = spans.get(event.group) ?? { from: number, to: number, title: "", rounds: [] };
     spans.set(event.group, span);
-    span.to = (end[number] ?? number) + 1;
+    span.to = end.get(number) + 1;
     const frame = event.frame === null ? undefined : trace.frames[event.frame];
     if (event.detail["argument"] === "loop_net" && frame) span.rounds.push(number + 1);
     const type = linesById(trace).get(event.lines[0] ?? "")?.type ?? "nested net";

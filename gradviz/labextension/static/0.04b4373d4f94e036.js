@@ -358,6 +358,22 @@
   position: relative;
   height: 100%;
 }
+.gv-whole {
+  position: absolute;
+  z-index: 1;
+  top: 0;
+  right: 16px;
+  left: 16px;
+  height: 5px;
+  background: var(--gv-border);
+}
+.gv-whole b {
+  position: absolute;
+  top: 0;
+  bottom: 0;
+  min-width: 4px;
+  background: var(--gv-forward);
+}
 .gv-track::before {
   content: "";
   position: absolute;
@@ -534,6 +550,7 @@
 .gv-section {
   display: flex;
   flex: none;
+  gap: 8px;
   justify-content: space-between;
   padding: 6px 12px 5px;
   border-bottom: 1px solid var(--gv-border);
@@ -544,8 +561,11 @@
   border-top: 1px solid var(--gv-border);
 }
 .gv-count {
+  overflow: hidden;
   color: var(--gv-muted);
   font-weight: 400;
+  text-overflow: ellipsis;
+  white-space: nowrap;
 }
 .gv-lines {
   min-height: 0;

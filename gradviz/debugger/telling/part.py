@@ -1,0 +1,331 @@
+"""The document of a part of a recording: a large one is shown in pieces, each with the events around a position.
+
+A piece has the operators that its events are about, line by line. Those between them are stretches: one line stands for
+thousands of operators, so that the program is whole in it, and so is what flows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from ...operators.registry import Array
+from ...operators.scopes import ScopeStack
+from ...program import Gradient, NetDef
+from ...program.events import Accumulated, Completed, Deduplicated, EnteredSubnet, Ran
+from ...version import __version__
+from ..document import Entered, Frame, Ledger, Line, Part, Subnet, Trace, TraceEvent, Value, Workspaces, json_safe
+from ..journal import NOWHERE, Recording, Run, Statement
+from ..statistics import all_statistics, of_stack
+from .narration import entry, stored
+from .narrator import MeasuredValues
+from .story import versions_of
+from .stretches import Outermost, PartProgram
+from .sums import frames_of, hops_of, ledger_of, placed, sum_of
+from .trace_document import Writer, formulas_of
+from .values import DocumentValues, key_of
+
+EVENTS = 600
+"""Of a part."""
+MOST_OPERATORS = 600
+MOST_SAID = 200
+"""Lines, blobs and entries of a list that an event has; an accumulation may have one for each operator there is."""
+MOST_ADDED = 2_000
+"""Gradients that a ledger adds up."""
+
+
+class Parts:
+    """A recording in parts.
+
+    Args:
+        events: of a part.
+        operators: forward operators around all nested nets that have lines of their own; where there are no more, all.
+
+    Attributes:
+        recording, writer, outermost: what each part is written from.
+    """
+
+    def __init__(self, recording: Recording, events: int = EVENTS, operators: int = MOST_OPERATORS) -> None:
+        self._events = events
+        self._operators = operators
+        self.recording = recording
+        saved = recording.saved
+        self.writer = Writer(recording, MeasuredValues(recording) if saved is None else DocumentValues(saved))
+        self.outermost = Outermost(recording.text.outermost)
+
+    @cached_property
+    def first_of(self) -> dict[tuple[tuple[str, ...], bool], int]:
+        """The first run of each nested net forward, and of its backward pass, by its path."""
+        found: dict[tuple[tuple[str, ...], bool], int] = {}
+        for number, run in enumerate(self.recording.runs):
+            found.setdefault((run.net.path, run.is_backward), number)
+        return found
+
+    def around(self, position: int) -> Trace:
+        """The part in whose middle `position` is, but for where the recording begins and ends; it is not drawn yet."""
+        length = len(self.recording.events)
+        first = max(0, min(position - self._events // 2, length - self._events))
+        positions = range(first + 1, min(first + self._events, length) + 1)
+        with np.errstate(all="ignore"):
+            return _Part(self, positions, position, self._operators).trace()
+
+
+class _Part:
+    """A part while it is written."""
+
+    def __init__(self, parts: Parts, positions: range, position: int, operators: int) -> None:
+        self._recording, self._writer = parts.recording, parts.writer
+        self._text = parts.recording.text
+        self._first_of = parts.first_of
+        self._positions = positions
+        self._writer.ran.clear()
+        self._writer.ledgers = {}
+        self._events = [self._writer.event(self._recording.events[at - 1], at) for at in positions]
+        chosen = self._chosen(position, len(parts.outermost.forward), operators)
+        self._program = PartProgram(parts.outermost, chosen, self._writer.line)
+        self._open = self._open_at(positions[0] - 1) if positions else []
+        self._frames = self._frame_numbers()
+        self._stacks: list[Workspaces] = []
+
+    def trace(self) -> Trace:
+        """The document, not drawn yet."""
+        recording, text, program = self._recording, self._text, self._program
+        paths = [path for path in text.ids if self._is_shown(path)]
+        nets = [self._net(path) for path in paths]
+        program.ids |= {line.id for net in nets for line in (*net.forward, *net.backward)}
+        ledgers = list(self._ledgers())
+        numbers = {one.at: number for number, one in reversed([*enumerate(ledgers)])}
+        events = [self._shown(event, numbers.get(at)) for at, event in zip(self._positions, self._events, strict=True)]
+        merged = [(at, recording.events[at - 1]) for at in text.merges if at in self._positions]
+        obstacle = None if recording.obstacle is None else entry(recording.obstacle, text.outermost)
+        values = self._outermost_values([*program.forward, *program.backward])
+        frames, arrays = self._runs({tuple(net.path): net for net in nets})
+        trace = Trace(
+            producer=f"gradviz {__version__}",
+            engine=recording.engine,
+            part=self._described(),
+            name=recording.net.name,
+            summary=recording.summary + stored(recording),
+            obstacle=obstacle and replace(obstacle, lines=program.located(obstacle.lines)),
+            net=json_safe(NetDef(recording.net.name, [one.op for one in program.shown]).to_dict()),
+            ys=dict(recording.ys) if isinstance(recording.ys, Mapping) else list(recording.ys),
+            skip=recording.skip,
+            forward=program.forward,
+            backward=program.backward,
+            subnets=nets,
+            events=events,
+            values=values,
+            frames=frames,
+            arrays=arrays,
+            stacks=self._stacks,
+            ledgers=ledgers,
+            merges=[self._writer.story.merge(event, at) for at, event in merged if isinstance(event, Deduplicated)],
+            gradients=self._gradients({blob.rpartition("@")[0] for line in program.forward for blob in line.inputs}),
+        )
+        return replace(trace, formulas=formulas_of(trace))
+
+    def _chosen(self, position: int, count: int, most: int) -> set[int]:
+        """The forward operators that have lines of their own: those that the events nearest to `position` are about."""
+        if count <= most:
+            return set(range(count))
+        found: set[int] = set()
+        for at in sorted(self._positions, key=lambda at: abs(at - position)):
+            found.update(self._about(at))
+            if len(found) >= most:
+                break
+        return found
+
+    def _about(self, at: int) -> Iterator[int]:
+        """The forward operators around all nested nets that an event is about."""
+        event = self._events[at - self._positions[0]]
+        for id in [*event.lines[-MOST_SAID:], *([] if event.forward is None else [_forward_id(event)])]:
+            statement = self._statement(id)
+            number = statement.number if statement.role in ("forward", "passed") else statement.of
+            if number is not None:
+                yield number
+
+    def _statement(self, id: str) -> Statement:
+        """The statement around all nested nets that has an id, or runs the nested net of the one that has it."""
+        text = self._text.outermost
+        while "." in id:
+            owners = self._text.owners[id.rpartition(".")[0]]
+            id = next(owner.id for owner in owners if owner is not None)
+        number = int(id[1:])
+        return text.operators[number] if id[0] == "b" else text.forward[number]
+
+    def _is_shown(self, path: tuple[str, ...]) -> bool:
+        """Whether a nested net is run by an operator that has a line."""
+        return self._statement(f"{self._text.ids[path]}.").id in self._program.ids
+
+    def _net(self, path: tuple[str, ...]) -> Subnet:
+        """A nested net with its lines."""
+        for is_backward in (False, True):
+            self._writer.ran.update(self._first_runs(path, is_backward))
+        [net] = self._writer.subnets([path])
+        return self._writer.filled(net)
+
+    def _first_runs(self, path: tuple[str, ...], is_backward: bool) -> Iterator[tuple[Statement, int]]:
+        """The operators of the first run of a nested net, each with the position after it."""
+        runs = self._recording.runs
+        frame = self._first_of.get((path, is_backward))
+        if frame is None:
+            return
+        for at in range(int(self._recording.begun[frame]) + 1, len(self._recording.events)):
+            event = self._recording.events[at]
+            if type(event) is Ran and event.path == runs[frame].path:
+                yield self._recording.operator(frame, event.position), at + 1
+            elif len(event.path) < len(runs[frame].path):
+                return
+
+    def _open_at(self, position: int) -> list[Entered]:
+        """The nested nets that are open at a position, from the outside in, with the runs as they are numbered."""
+        timeline, runs, begun = self._recording.timeline, self._recording.runs, self._recording.begun
+        found: list[Entered] = []
+        number = int(timeline.inside[position])
+        while number != NOWHERE:
+            event = self._recording.events[number]
+            assert isinstance(event, EnteredSubnet)
+            place = int(np.searchsorted(begun, number))
+            is_run = place < len(begun) and begun[place] == number
+            path = runs[place].net.path if is_run else (*event.path, f"{event.index}.{event.argument}")
+            found.append(Entered(self._text.ids[path], place if is_run else None, number + 1))
+            number = int(timeline.around[number])
+        return found[::-1]
+
+    def _frame_numbers(self) -> dict[int, int]:
+        """The runs that the events are in, and those around them: by their numbers among all the numbers here."""
+        runs = self._recording.runs
+        found = {event.frame for event in self._events} | {one.frame for one in self._open}
+        for frame in [*found]:
+            while frame is not None:
+                found.add(frame)
+                frame = runs[frame].around
+        return {frame: number for number, frame in enumerate(sorted(one for one in found if one is not None))}
+
+    def _described(self) -> Part:
+        net = self._text.outermost
+        return Part(
+            first=self._positions[0] - 1 if self._positions else 0,
+            length=len(self._recording.events),
+            forward=len(net.forward),
+            backward=len(net.operators),
+            whole=self._text.whole,
+            entered=[replace(one, frame=self._number(one.frame)) for one in self._open],
+        )
+
+    def _number(self, frame: int | None) -> int | None:
+        """The number that a run has here; None: it is not here."""
+        return None if frame is None else self._frames.get(frame)
+
+    def _shown(self, event: TraceEvent, ledger: int | None) -> TraceEvent:
+        """An event as it is shown here: of its lines, the last of which it makes, their end, of other lists their
+        beginning."""
+        lines = self._program.located(event.lines[-MOST_SAID:])
+        detail = _cut(event.detail) if len(event.blobs) > MOST_SAID else event.detail
+        row = event.row if event.row.operator in self._program.ids else replace(event.row, operator=None)
+        return replace(
+            event,
+            frame=self._number(event.frame),
+            lines=lines,
+            blobs=event.blobs[:MOST_SAID],
+            targets=event.targets[:MOST_SAID],
+            ledger=ledger,
+            detail=detail,
+            row=row,
+        )
+
+    def _ledgers(self) -> Iterator[Ledger]:
+        """Those of the sums that are shown, and of the events here, but for the longest."""
+        events, writer = self._recording.events, self._writer
+        made = {line.made for line in self._program.backward if line.role == "accumulation"}
+        sums = []
+        for at in sorted({*made, *(at for at in self._positions if isinstance(events[at - 1], Accumulated))}):
+            event = events[at - 1]
+            if isinstance(event, Accumulated) and writer.story.is_sum(event) and len(event.contributions) <= MOST_ADDED:
+                sums.append((sum_of(writer.story, event, at), event.path))
+        ways = {path: hops_of(one.net) for one, path in sums}
+        for one, frame in placed(sums, frames_of(self._recording) if sums else {}):
+            if frame is None or frame in self._frames:
+                found = ledger_of(one, ways[one.event.path], self._recording, frame)
+                yield replace(found, frame=self._number(frame))
+
+    def _gradients(self, names: Collection[str]) -> dict[str, Gradient]:
+        """The gradients of some blobs, when the pass is whole."""
+        whole = self._text.whole
+        completed = None if whole is None else self._recording.events[whole - 1]
+        if whole is None or not isinstance(completed, Completed):
+            return {}
+        some = {name: gradient for name, gradient in completed.gradients.items() if name in names}
+        return versions_of(replace(completed, gradients=some), self._text.outermost, whole)
+
+    def _outermost_values(self, lines: Sequence[Line]) -> dict[str, Value]:
+        """What is known of the blobs that lines read and write."""
+        blobs = dict.fromkeys(blob for line in lines for blob in (*line.inputs, *line.outputs))
+        if self._recording.saved is not None:
+            known = self._recording.saved.values
+            return {blob: known[blob] for blob in blobs if blob in known}
+        arrays = self._recording.values
+        found = {blob: arrays[key] for blob in blobs if (key := key_of(blob)) in arrays}
+        measured = self._measured(list(found.values()))
+        return {blob: replace(one, seconds=self._seconds(blob)) for blob, one in zip(found, measured, strict=True)}
+
+    def _seconds(self, blob: str) -> float | None:
+        """How long the operator that writes a blob took."""
+        writer = self._text.outermost.version(*key_of(blob)).statement
+        event = None if writer is None or writer.ran is None else self._recording.events[writer.ran - 1]
+        return event.seconds if isinstance(event, Ran) else None
+
+    def _runs(self, nets: Mapping[tuple[str, ...], Subnet]) -> tuple[list[Frame], list[Value]]:
+        """The runs, and the values that they refer to by number; what several of them see has one."""
+        recording, saved = self._recording, self._recording.saved
+        number: dict[int, int] = {}
+        found: list[Any] = []
+        frames = []
+        for old in self._frames:
+            run = recording.runs[old]
+            net = nets[run.net.path]
+            known = _arrays(net, run)
+            if saved is not None:
+                known = [None if one is None else saved.arrays[one] for one in saved.frames[old].values]
+            places = []
+            for one in known:
+                places.append(None if one is None else number.setdefault(id(one), len(found)))
+                if places[-1] == len(found):
+                    found.append(one)
+            around, rounds = self._number(run.around), recording.rounds(run)
+            frames.append(Frame(net.id, around, run.operator, run.iteration, rounds, run.is_backward, places))
+        return frames, found if saved is not None else self._measured(found)
+
+    def _measured(self, arrays: Sequence[Array | ScopeStack]) -> list[Value]:
+        """Their statistics. Of a stack the workspace on top is known, where its run is here."""
+        measured = iter(all_statistics(one for one in arrays if not isinstance(one, ScopeStack)))
+        return [self._stack(one) if isinstance(one, ScopeStack) else next(measured) for one in arrays]
+
+    def _stack(self, stack: ScopeStack) -> Value:
+        frame = None if stack.top is None else self._number(self._recording.left_by.get(id(stack.top)))
+        self._stacks.append(Workspaces(count=len(stack), frame=frame))
+        return of_stack(len(self._stacks) - 1, len(stack))
+
+
+def _forward_id(event: TraceEvent) -> str:
+    """The id of the forward line that an event is about."""
+    return f"{event.subnet}.f{event.forward}" if event.subnet else f"f{event.forward}"
+
+
+def _cut(value: Any) -> Any:
+    """The same with the beginnings of long lists."""
+    if isinstance(value, dict):
+        return {name: _cut(one) for name, one in value.items()}
+    return [_cut(one) for one in value[:MOST_SAID]] if isinstance(value, list) else value
+
+
+def _arrays(net: Subnet, run: Run) -> list[Any]:
+    """The values of a run for each blob of its net, up to the last that there is."""
+    found = [run.values.get(key_of(blob)) for blob in net.blobs]
+    while found and found[-1] is None:
+        found.pop()
+    return found
