@@ -11,7 +11,7 @@ import numpy as np
 
 from ..document import TraceError
 from ..journal import Pace
-from ..steering import Placed, bad_argument, saved_recording
+from ..steering import Placed, bad_argument
 from . import check, diff, ledger, numbers, paths, provenance, state, store, versions, why_none
 from .check import CheckView
 from .diff import DiffView
@@ -65,7 +65,7 @@ class Questions(Placed):
     def _recorded(self) -> Recorded:
         recording = self._recording
         if recording is None:
-            return Recorded(saved_recording(self._trace, self.events), self._trace, is_saved=True)
+            return Recorded(self._journal, self._trace, is_saved=True)
         if recording.saved is not None:
             return Recorded(recording, recording.saved, is_saved=True)
         # Values within a budget may be gone by now, and what was measured of them is not.

@@ -7,7 +7,7 @@ from .gradient_shapes import dense
 from .net_recorder import UNDEFINED, Budget, Folder, record
 from .recording import ProgramText, Recording
 from .text import AT_THE_END, NetText, Reading, Statement, Writing, arguments
-from .timeline import NOWHERE, Timeline
+from .timeline import NOWHERE, Indices, Timeline
 
 __all__ = [
     "AT_THE_END",
@@ -15,6 +15,7 @@ __all__ = [
     "UNDEFINED",
     "Budget",
     "Folder",
+    "Indices",
     "Key",
     "Lending",
     "NetHalves",

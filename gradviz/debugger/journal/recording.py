@@ -145,7 +145,7 @@ class Recording:
     def begun(self) -> Indices:
         """Of each run of a nested net the event that enters it."""
         entries, whole = self.timeline.entries, self.text.whole
-        return entries[:0] if whole is None else entries[entries >= whole]
+        return entries[:0] if whole is None or not self.runs else entries[entries >= whole]
 
     def net_of(self, run: int | None) -> NetText:
         """The net that runs; None: the outermost one."""

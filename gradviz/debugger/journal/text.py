@@ -361,6 +361,12 @@ class NetText:
         writings = self.writings.get(name, ())
         return writings[version] if version < len(writings) else None
 
+    def every(self, name: str) -> set[str]:
+        """The versions that anything called `name` has or had; none: nothing was."""
+        found = {str(one.version) for one in self.writings.get(name, ())}
+        former = [one for _, writing in self._called.get(name, ()) for one in writing.former]
+        return found.union(str(version) for _, called, version in former if called == name)
+
     def _passed(self, index: int, passed: Sequence[tuple[Writing, Sequence[Writing]]], at: int) -> Statement:
         statement = Statement(self, index, "passed", self.forward[index].op, index, at)
         statement.outputs = list(dict.fromkeys(blob for blob, _ in passed))

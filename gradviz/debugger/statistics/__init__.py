@@ -3,7 +3,9 @@
 from .measuring import (
     FULL_PREVIEW,
     WORKSPACES,
+    Columns,
     all_statistics,
+    columns,
     of_stack,
     previews,
     short_statistics,
@@ -14,11 +16,13 @@ from .vectors import Vector, absolute, as_vector, cancellation, compare, furthes
 __all__ = [
     "FULL_PREVIEW",
     "WORKSPACES",
+    "Columns",
     "Vector",
     "absolute",
     "all_statistics",
     "as_vector",
     "cancellation",
+    "columns",
     "compare",
     "furthest",
     "norm",

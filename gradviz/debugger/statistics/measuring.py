@@ -64,19 +64,90 @@ def short_statistics(arrays: Iterable[Array], preview: tuple[int, int]) -> list[
 
 
 def _alike(arrays: Iterable[Array], preview: tuple[int, int], *, are_short: bool = False) -> list[Value]:
-    found: list[Value] = []
+    values: dict[int, Value] = {}
     with uncollected():
-        for some in _batches(arrays):
-            alike: dict[object, list[int]] = {}
-            for place, array in enumerate(some):
-                device = device_of(array)
-                alike.setdefault((array.shape, array.dtype, device.type, device.id), []).append(place)
-            values: dict[int, Value] = {}
-            for places in alike.values():
-                measured = _measured([some[place] for place in places], preview, are_short=are_short)
-                values.update(zip(places, measured, strict=True))
-            found += [values[place] for place in range(len(some))]
-    return found
+        for places, some in _kinds(arrays):
+            values.update(zip(places, _measured(some, preview, are_short=are_short), strict=True))
+    return [values[place] for place in range(len(values))]
+
+
+class Columns(NamedTuple):
+    """A field of `Value` each, but for previews and histograms, of many arrays.
+
+    Attributes:
+        kinds: shape, dtype and device, which many have in common: values without numbers.
+        kind: of each array that of its shape, dtype and device.
+        numbers: the numbers of each array, by the names of the fields; NaN where there is none.
+        has_elements, has_finite: of each array whether it has an element, and a finite one.
+    """
+
+    kinds: list[Value]
+    kind: np.ndarray[Any, Any]
+    numbers: dict[str, np.ndarray[Any, Any]]
+    has_elements: np.ndarray[Any, Any]
+    has_finite: np.ndarray[Any, Any]
+
+    def has(self, name: str) -> np.ndarray[Any, Any]:
+        """Of each array whether it has a number of this name."""
+        if name in ("nan", "inf", "zero", "subnormal"):
+            return np.ones(len(self.kind), bool)
+        return self.has_elements if name == "norm" else self.has_finite
+
+
+def columns(arrays: Iterable[Array], *, are_short: bool = False) -> Columns:
+    """What `all_statistics` or, where they `are_short`, `short_statistics` says of `arrays`, field by field."""
+    kinds, places, tables = [], [], []
+    with uncollected(), np.errstate(all="ignore"):
+        for some, alike in _kinds(arrays):
+            kinds.append(_without_numbers(alike[0]))
+            places.append(some)
+            tables.append(_moments_table(alike, are_short))
+    count = sum(map(len, places))
+    kind, table = np.zeros(count, np.int64), np.zeros((len(MOMENTS) + 1, count))
+    for one, (some, found) in enumerate(zip(places, tables, strict=True)):
+        kind[some], table[:, some] = one, found
+    numbers = dict(zip(MOMENTS, table, strict=False))
+    has_elements = np.array([one.size > 0 for one in kinds], bool)[kind]
+    return Columns(kinds, kind, numbers, has_elements, table[-1] > 0)
+
+
+MOMENTS = ("min", "max", "mean", "mean_abs", "norm", "nan", "inf", "zero", "subnormal")
+
+
+def _moments_table(arrays: Sequence[Array], are_short: bool) -> np.ndarray[Any, Any]:
+    """The numbers of arrays of one shape and dtype that lie on one device, and how many finite elements each has."""
+    first = arrays[0]
+    if not first.size:
+        return np.zeros((len(MOMENTS) + 1, len(arrays)))
+    with current(device_of(first)):
+        found = moments(absolute(_stacked(arrays)).reshape(len(arrays), first.size), _precision(first.dtype))
+        table = moved(np.stack([*found[:5], found.nan, found.inf, found.zero, found.subnormal, found.finite]), CPU)
+    if are_short:
+        table[:5] = _shortened(table[:5])
+    return np.asarray(table)
+
+
+def _stacked(arrays: Sequence[Array]) -> Array:
+    """Arrays of one shape as one."""
+    if arrays[0].ndim and len(arrays) > 1:  # faster than to stack them
+        return np.concatenate(arrays).reshape(len(arrays), *arrays[0].shape)
+    return arrays[0][None] if len(arrays) == 1 else np.stack(arrays)
+
+
+def _kinds(arrays: Iterable[Array]) -> Iterator[tuple[list[int], list[Array]]]:
+    """`arrays` of one shape and dtype that lie on one device, and their places among all, as many as fit at once."""
+    before = 0
+    for some in _batches(arrays):
+        alike: dict[object, tuple[list[int], list[Array]]] = {}
+        for place, array in enumerate(some, before):
+            key = (array.shape, array.dtype, None if type(array) is np.ndarray else str(device_of(array)))
+            if key not in alike:
+                alike[key] = [], []
+            places, found = alike[key]
+            places.append(place)
+            found.append(array)
+        before += len(some)
+        yield from alike.values()
 
 
 def _batches(arrays: Iterable[Array]) -> Iterator[list[Array]]:
@@ -131,23 +202,17 @@ def _measured(
         are_short: whether their numbers have few digits.
     """
     first = arrays[0]
-    device = device_of(first)
-    rows, columns = rows_and_columns(first.shape)
-    nothing = Value(
-        shape=list(first.shape), dtype=str(first.dtype), device=str(device), size=first.size, min=None, max=None,
-        mean=None, mean_abs=None, norm=None, nan=0, inf=0, zero=0, preview=[], rows=rows, columns=columns,
-        seconds=seconds, subnormal=0,
-    )  # fmt: skip
-    with current(device), np.errstate(all="ignore"):
-        stack = first[None] if len(arrays) == 1 else np.stack(arrays)
-        table = absolute(stack)
+    nothing = _without_numbers(first, seconds)
+    rows, wide = nothing.rows, nothing.columns
+    with current(device_of(first)), np.errstate(all="ignore"):
+        table = absolute(_stacked(arrays))
         if not first.size:
-            shown = previews(table.reshape(len(arrays), rows, columns))
+            shown = previews(table.reshape(len(arrays), rows, wide))
             yield from (replace(nothing, preview=preview) for preview in shown)
             return
         flat = table.reshape(len(arrays), first.size)
-        corner = table.reshape(len(arrays), rows, columns)[:, : preview[0], : preview[1]]
-        is_counted = corner.shape[1:] != (rows, columns)
+        corner = table.reshape(len(arrays), rows, wide)[:, : preview[0], : preview[1]]
+        is_counted = corner.shape[1:] != (rows, wide)
         measured = moments(flat, _precision(first.dtype))
         histogram = histograms(flat, measured.low, measured.high) if is_counted else [[] for _ in arrays]
         numbers = _numbers(measured, are_short)
@@ -160,6 +225,16 @@ def _measured(
             nothing, min=low, max=high, mean=mean, mean_abs=mean_abs, norm=norm, nan=nan, inf=inf, zero=zero,
             subnormal=subnormal, preview=elements, histogram=bins,
         )  # fmt: skip
+
+
+def _without_numbers(array: Array, seconds: float | None = None) -> Value:
+    """What is known of an array of this shape, dtype and device before it is measured."""
+    rows, columns = rows_and_columns(array.shape)
+    return Value(
+        shape=list(array.shape), dtype=str(array.dtype), device=str(device_of(array)), size=array.size, min=None,
+        max=None, mean=None, mean_abs=None, norm=None, nan=0, inf=0, zero=0, preview=[], rows=rows, columns=columns,
+        seconds=seconds, subnormal=0,
+    )  # fmt: skip
 
 
 def _numbers(measured: Moments, are_short: bool) -> list[list[Number | None]]:

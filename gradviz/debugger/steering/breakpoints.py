@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+import numpy as np
 from msgspec.structs import replace
 
 from ..document import BreakpointEntry
-from .conditions import Column, ConditionError, Node, evaluate, shown
+from .conditions import ConditionError, Node, evaluate, shown
 from .marked_list import MarkedList
 from .occurrences import Finder, Occurrences
+from .rows import SomeRows
 
 _PART = re.compile(r"\{\{|\}\}|\{[^}]*\}|[{}]|[^{}]+")
 
@@ -32,13 +34,12 @@ class Message:
         self._rows = finder.rows
         self._parts = _parts(text, finder)
 
-    @cached_property
-    def _columns(self) -> list[str | Column]:
-        return [part if isinstance(part, str) else evaluate(part, self._rows) for part in self._parts]
-
-    def at(self, row: int) -> str:
-        """The message about what a row says."""
-        return "".join(part if isinstance(part, str) else shown(part.at(row)) for part in self._columns)
+    def of(self, rows: Sequence[int]) -> Iterator[str]:
+        """The message about what each of some rows says."""
+        some = SomeRows(self._rows, np.array(rows, np.int64))
+        parts = [part if isinstance(part, str) else evaluate(part, some) for part in self._parts]
+        for place in range(len(rows)):
+            yield "".join(part if isinstance(part, str) else shown(part.at(place)) for part in parts)
 
 
 def _parts(text: str, finder: Finder) -> list[str | Node]:
@@ -119,10 +120,15 @@ class Breakpoint:
 
     def messages(self, position: int) -> Iterator[tuple[int, str]]:
         """What a log point says up to `position`: the position of each hit and the message there."""
+        yield from self._messages[: bisect_right(self.hits, position)]
+
+    @cached_property
+    def _messages(self) -> list[tuple[int, str]]:
+        """The position of each hit and the message there."""
         if self._message is None or self._occurrences is None:
-            return
-        for hit in self.hits[: bisect_right(self.hits, position)]:
-            yield hit, self._message.at(self._occurrences.row_at(hit))
+            return []
+        rows = list(map(self._occurrences.row_at, self.hits))
+        return list(zip(self.hits, self._message.of(rows), strict=True))
 
     @property
     def description(self) -> str:

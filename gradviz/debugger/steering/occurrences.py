@@ -16,8 +16,8 @@ import numpy as np
 from ...program.errors import get_close_matches
 from ..document import Kind
 from .conditions import PHRASES, ConditionError, Field, Node, evaluate, mentioned, parse, shown, truth
-from .places import Places
 from .rows import Rows
+from .targets import Targets
 
 KINDS: tuple[str, ...] = get_args(Kind)
 _IF = re.compile(r"(.*?)\s+if\s", re.DOTALL)
@@ -82,19 +82,19 @@ class Occurrences:
     def _is_computed(self, field: Field) -> bool | None:
         """Whether anything in the recording has a field; None: it is nothing that is computed."""
         if field.blob is not None:
-            return field.blob in self._rows.computed
+            return bool(self._rows.computed(field.blob).positions)
         if field.thing in ("event", "op") or field.attribute in ("", "name", "version"):
             return None
         if field.thing == "x":
             return bool(self._rows.column("x", field.attribute).known.any())
-        return any(value is not None for value in self._rows.values)
+        return self._rows.has_values
 
     def told(self, position: int) -> str:
         """What the condition asks about is there, as text: ``norm of h_grad@0 = 12.5``."""
-        row = self.row_at(position)
+        rows = np.array([self.row_at(position)])
 
         def field(thing: str, attribute: str) -> str:
-            return shown(self._rows.column(thing, attribute).at(row))
+            return shown(self._rows.column(thing, attribute, rows).at(0))
 
         told = []
         for thing, attribute in dict.fromkeys((one.thing, one.attribute) for one in self._asked):
@@ -108,11 +108,12 @@ class Finder:
 
     Attributes:
         rows: what each event writes.
+        targets: the words that name events.
     """
 
-    def __init__(self, rows: Rows, places: Places) -> None:
+    def __init__(self, rows: Rows, targets: Targets) -> None:
         self.rows = rows
-        self._places = places
+        self.targets = targets
         self._known: dict[str, Occurrences] = {}
 
     def find(self, text: str) -> Occurrences:
@@ -137,10 +138,10 @@ class Finder:
 
     def _named(self, word: str) -> Occurrences | None:
         """The occurrences of a target or a phrase; None: it is neither."""
-        if _VERSION.fullmatch(word) and (written := self.rows.written(word)):
+        if _VERSION.fullmatch(word) and (written := self.targets.written(word)):
             return Occurrences(self.rows, written, None)
-        if word in self._places.words or word in KINDS:
-            return Occurrences(self.rows, self._places.words.get(word, []), None)
+        if (found := self.targets.find(word)) or word in KINDS:
+            return Occurrences(self.rows, found, None)
         return Occurrences(self.rows, None, parse(PHRASES[word])) if word in PHRASES else None
 
     def inside(self, text: str, start: int, end: int) -> Node:
@@ -149,7 +150,7 @@ class Finder:
 
     def watched(self, text: str) -> Node:
         """What a watch shows: about blobs alone, so every word that names a blob of the recording is that blob."""
-        node = self._checked(text, parse(text, is_blob=self.rows.names.__contains__))
+        node = self._checked(text, parse(text, is_blob=self.rows.has_blob))
         for field in mentioned(node):
             if field.blob is None:
                 problem = f"a watch is about blobs, and {field} is about an event"
@@ -158,12 +159,12 @@ class Finder:
 
     def _checked(self, text: str, node: Node) -> Node:
         for field in mentioned(node):
-            if field.blob is not None and field.blob not in self.rows.names:
+            if field.blob is not None and not self.rows.has_blob(field.blob):
                 raise self._unknown(text, field.at, field.blob)
         return node
 
     def _unknown(self, text: str, at: int, name: str) -> ConditionError:
-        near = get_close_matches(name, [*self._places.words, *PHRASES, *KINDS], n=3)
+        near = get_close_matches(name, [*self.targets.words, *PHRASES, *KINDS], n=3)
         ways_out = [*([f"Did you mean {' or '.join(near)}?"] if near else []), TARGETS]
         return ConditionError(
             text, at, f"the recording has nothing that is called {name!r}", kind="not_found", ways_out=ways_out

@@ -10,16 +10,16 @@ There are two linked clocks: the event that made an operator, and the event that
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...program.events import EnteredSubnet, Event
-from ..document import Trace, all_lines
-from ..journal import NOWHERE, Timeline
+from ...program.events import Accumulated, EnteredSubnet, Event, Ran
+from ..document import Trace
+from ..journal import NOWHERE, Recording, Statement, Timeline
+from ..telling import Subjects
 from .faults import CursorError
+from .runs import Runs
 
 
 def after(positions: Sequence[int], position: int) -> int | None:
@@ -35,12 +35,11 @@ def before(positions: Sequence[int], position: int) -> int | None:
 
 
 class Places:
-    """Where things begin and end in the events of a recording; the document is made for `words` alone."""
+    """Where things begin and end in the events of a recording."""
 
-    def __init__(self, events: Sequence[Event], trace: Callable[[], Trace]) -> None:
+    def __init__(self, events: Sequence[Event], timeline: Timeline) -> None:
         self._events = events
-        self._trace = trace
-        self._timeline = Timeline(map(type, events))
+        self._timeline = timeline
 
     def over(self, position: int) -> int:
         """After what begins at `position`: an operator with all that it brings, a net that is entered, or one event."""
@@ -86,38 +85,26 @@ class Places:
 
     def path(self, position: int) -> tuple[str, ...]:
         """The nested nets that are open, each as ``<operator>.<argument>``, in a loop with ``[<iteration>]``."""
-        entered = int(self._timeline.inside[position])
-        return () if entered == NOWHERE else self._entered(entered)
+        inside = int(self._timeline.inside[position])
+        event = self._events[inside]
+        return entered(event) if inside != NOWHERE and isinstance(event, EnteredSubnet) else ()
 
-    def _entered(self, number: int) -> tuple[str, ...]:
-        """The path of the net that an event enters."""
-        event = self._events[number]
-        assert isinstance(event, EnteredSubnet)
-        return (*event.path, element(event.index, event.argument, event.iteration))
 
-    @cached_property
-    def words(self) -> dict[str, list[int]]:
-        """Every target and the positions whose events are about it."""
-        found: defaultdict[str, list[int]] = defaultdict(list)
-        for position, event in enumerate(self._trace().events, 1):
-            for word in event.targets:
-                found[word].append(position)
-            if event.kind == "EnteredSubnet":
-                for word in self._passage_words(position - 1, is_run=event.frame is not None):
-                    found[word].append(position)
-        return dict(found)
+def entered(event: EnteredSubnet) -> tuple[str, ...]:
+    """The path of the net that an event enters."""
+    return (*event.path, element(event.index, event.argument, event.iteration))
 
-    def _passage_words(self, number: int, *, is_run: bool) -> Iterator[str]:
-        """The words by which the entering of a nested net is found, beside the event's own."""
-        path = self._entered(number)
-        yield path[-1]
-        if len(path) > 1:
-            yield "/".join(path)
-        if is_run and path[-1].endswith("]"):
-            name, _, iteration = path[-1].rstrip("]").partition("[")
-            yield name
-            if name.endswith(".loop_net"):
-                yield f"iteration {iteration}"
+
+def passage_words(path: tuple[str, ...], *, is_run: bool) -> Iterator[str]:
+    """The words by which the entering of the net at `path` is found, beside the event's own."""
+    yield path[-1]
+    if len(path) > 1:
+        yield "/".join(path)
+    if is_run and path[-1].endswith("]"):
+        name, _, iteration = path[-1].rstrip("]").partition("[")
+        yield name
+        if name.endswith(".loop_net"):
+            yield f"iteration {iteration}"
 
 
 def path_of(trace: Trace, frame: int) -> tuple[str, ...]:
@@ -137,7 +124,7 @@ def element(operator: int, argument: str, iteration: int | None) -> str:
     return f"{operator}.{argument}" if iteration is None else f"{operator}.{argument}[{iteration}]"
 
 
-def other_clock(trace: Trace, position: int) -> int:
+def other_clock(recording: Recording, subjects: Subjects, runs: Runs, position: int) -> int:
     """From where an operator was made the position where it ran; from where it ran the one where it was made.
 
     An operator in a loop runs often: the first time counts.
@@ -145,27 +132,30 @@ def other_clock(trace: Trace, position: int) -> int:
     Raises:
         CursorError: ``not_found`` where the event is about no operator; ``not_computed`` where it was never run.
     """
-    lines = {line.id: line for line in all_lines(trace)}
-    event = trace.events[position - 1] if position else None
-    ids = [] if event is None else event.lines or [id for id in (event.row.operator,) if id is not None]
-    about = [lines[id] for id in ids if lines[id].kind == "operator"]
-    if event is None or not about:
+    event = recording.events[position - 1] if position else None
+    about: list[Statement] = []
+    if event is not None:
+        subject = subjects.of(event, position)
+        operator = subjects.operator(event, position, subject)
+        about = list(subject.statements) or ([] if operator is None else [operator])
+    about = [one for one in about if one.role != "passed"]
+    if not about:
         raise CursorError(
             f"The event at position {position} is about no operator.",
             kind="not_found",
             ways_out=["Move to one that makes or runs an operator: Played, RuleApplied, Accumulated, Ran."],
         )
-    if event.kind == "Ran":
+    if isinstance(event, Ran):
         return about[0].made
-    if event.kind == "Accumulated":
+    if isinstance(event, Accumulated):
         # The last line is the sum; the others were only renamed.
         about.reverse()
-    ran = next((line.ran for line in about if line.ran is not None), None)
-    if ran is None:
+    found = next((at for one in about if (at := runs.first(one)) is not None), None)
+    if found is None:
         raise CursorError(
-            f"{about[0].type} was made at event {about[0].made} and never run.",
+            f"{about[0].op.type} was made at event {about[0].made} and never run.",
             kind="not_computed",
-            blobs=about[0].outputs,
+            blobs=list(map(str, about[0].outputs)),
             ways_out=["Feed the net's inputs and give the workspace: gradviz.debug(net, ys, workspace=ws)."],
         )
-    return ran
+    return found

@@ -16,16 +16,19 @@ import msgspec
 from ...program.errors import get_close_matches, shorten
 from ...program.events import Event
 from ..document import BreakpointEntry, Marked, Trace
-from ..journal import Progress, Recording
-from ..telling import document
+from ..journal import Progress, Recording, Timeline
+from ..telling import DocumentValues, MeasuredValues, Story, Subjects, document
 from .breakpoints import Breakpoint, Breakpoints
 from .conditions import ConditionError
+from .entries import Found
 from .faults import CursorError, bad_argument
 from .marked_list import table
 from .occurrences import Finder
 from .places import Places, after, before, other_clock
 from .rows import Rows
-from .saved import SavedEvents
+from .runs import Runs
+from .saved import SavedEvents, saved_recording
+from .targets import Targets
 from .watches import Watch, Watches
 
 
@@ -71,7 +74,13 @@ class Placed:
 
     @cached_property
     def _places(self) -> Places:
-        return Places(self.events, lambda: self._trace)
+        recording = self._recording
+        return Places(self.events, Timeline(map(type, self.events)) if recording is None else recording.timeline)
+
+    @cached_property
+    def _journal(self) -> Recording:
+        """What was recorded, or what a document tells of it."""
+        return self._recording or saved_recording(self._trace, self.events)
 
     @property
     def name(self) -> str:
@@ -149,7 +158,27 @@ class Marks(Placed):
 
     @cached_property
     def _finder(self) -> Finder:
-        return Finder(Rows(self._trace), self._places)
+        rows = Rows(self._journal, self._subjects, self._runs, Found(self._journal, self._saved_values))
+        return Finder(rows, Targets(self._journal, self._subjects, self._runs, rows))
+
+    @property
+    def _saved_values(self) -> DocumentValues | None:
+        """What a document says of the values; None: there are arrays."""
+        recording = self._recording
+        if recording is not None and recording.saved is not None:
+            return DocumentValues(recording.saved)
+        # Values within a budget may be gone by now, and what was measured of them is not.
+        return DocumentValues(self._trace) if recording is None or recording.store is not None else None
+
+    @cached_property
+    def _subjects(self) -> Subjects:
+        recording = self._journal
+        values = self._saved_values or MeasuredValues(recording)
+        return Subjects(recording, Story(recording, recording.text), values)
+
+    @cached_property
+    def _runs(self) -> Runs:
+        return Runs(self._journal)
 
     @cached_property
     def breakpoints(self) -> Breakpoints:
@@ -293,7 +322,7 @@ class Marks(Placed):
                 raise CursorError(f"There is no position {target}.", kind="not_found", ways_out=ways_out)
             return self.move_to(target)
         nearest = before if is_back else after
-        found = nearest(self._places.words.get(target, ()), self._position)
+        found = nearest(self._finder.targets.find(target), self._position)
         try:
             found = found or nearest(self._finder.find(target).positions, self._position)
         except ConditionError as error:
@@ -310,14 +339,14 @@ class Marks(Placed):
         Raises:
             CursorError: ``not_found`` where the event is about no operator; ``not_computed`` where it was never run.
         """
-        return self.move_to(other_clock(self._trace, self._position))
+        return self.move_to(other_clock(self._journal, self._subjects, self._runs, self._position))
 
     def _not_found(self, text: str, *, is_back: bool) -> CursorError:
-        known = self._places.words
+        targets = self._finder.targets
         ways_out = ["Targets: an operator (#3) or type (FC), a blob (x) or version (x@1), an event (Accumulated)."]
-        if text in known:
+        if targets.find(text):
             ways_out.insert(0, "It lies ahead: run_to." if is_back else "It lies behind: restart() first.")
-        elif near := get_close_matches(text, known, n=3):
+        elif near := get_close_matches(text, targets.words, n=3):
             ways_out.insert(0, f"Did you mean {' or '.join(near)}?")
         where = f"{'before' if is_back else 'after'} position {self._position}"
         return CursorError(f"No event {where} is about {shorten(text)}.", kind="not_found", ways_out=ways_out)

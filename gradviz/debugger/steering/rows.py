@@ -3,26 +3,44 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..document import Line, Revision, Trace, TraceEvent, Value, all_lines
+from ...program.events import (
+    KINDS,
+    Accumulated,
+    Deduplicated,
+    EnteredSubnet,
+    Event,
+    GradWritten,
+    Played,
+    Ran,
+    RuleApplied,
+    Seeded,
+)
+from ..document import Value
+from ..journal import NOWHERE, Indices, Recording, Statement, Writing
+from ..telling import Subject, Subjects, added, brought, key_of, ran
 from .conditions import FIELDS, NOTHING, Column, Result, bare, column_of
-from .places import path_of
-from .saved import SavedValues
+from .entries import Entries, Found
+from .runs import Runs
 
-Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+NAMING = ("", "name", "version")
+"""Fields of a blob that are known though nothing was computed."""
 
 
 class Computed(NamedTuple):
     """When a blob got values, and which."""
 
-    positions: list[int]
-    values: list[tuple[str, Value]]
+    positions: Sequence[int]
+    blobs: list[str]
+    entries: Entries
 
 
 class Rows:
@@ -31,143 +49,393 @@ class Rows:
     A column is made when a condition asks for it.
 
     Attributes:
-        blobs: of each row; empty where its event is about none.
-        events: of each row the index of its event.
-        positions: of each row the position after it.
+        runs: what ran.
     """
 
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        named = [event.row.writes or event.blobs[:1] or [""] for event in trace.events]
-        self.blobs = [blob for blobs in named for blob in blobs]
-        self.events: Indices = np.repeat(np.arange(len(named)), np.fromiter(map(len, named), np.int64))
-        self.positions: Indices = self.events + 1
-        self._value = SavedValues(trace).of
-        self._lines = {line.id: line for line in all_lines(trace)}
+    def __init__(self, recording: Recording, subjects: Subjects, runs: Runs, found: Found) -> None:
+        self._recording = recording
+        self._events = recording.events
+        self._timeline = recording.timeline
+        self._subjects = subjects
+        self._found = found
+        self.runs = runs
         self._columns: dict[tuple[str, str], Column] = {}
-        self._iterations: dict[int | None, int | None] = {None: None}
+        self._computed: dict[str, Computed] = {}
 
     @cached_property
-    def values(self) -> list[Value | None]:
-        """What the event of each row computed; None: nothing."""
-        events = self._trace.events
-        computes = [event.kind in ("Ran", "GradWritten") and bool(event.row.writes) for event in events]
-        rows = zip(self.events.tolist(), self.blobs, strict=True)
-        return [self._value(blob, events[at].frame) if computes[at] else None for at, blob in rows]
+    def events(self) -> Indices:
+        """Of each row the index of its event."""
+        return np.repeat(np.arange(len(self._events)), np.maximum(self._writes, 1))
 
     @cached_property
-    def computed(self) -> Mapping[str, Computed]:
-        """By name and by version of a blob. What was fed is at position 0."""
-        found: dict[str, Computed] = {}
-        written = {blob for event in self._trace.events for blob in event.row.writes}
-        fed = [(0, blob, value) for blob, value in self._trace.values.items() if blob not in written]
-        for position, blob, value in [*fed, *zip(self.positions.tolist(), self.blobs, self.values, strict=True)]:
-            if value is not None:
-                for name in (blob, bare(blob)):
-                    positions, values = found.setdefault(name, Computed([], []))
-                    positions.append(position)
-                    values.append((blob, value))
-        return found
+    def positions(self) -> Indices:
+        """Of each row the position after its event."""
+        return self.events + 1
 
     @cached_property
-    def names(self) -> frozenset[str]:
-        """Every blob by its name, and every version of it."""
-        lines = self._lines.values()
-        forms: list[Line | Revision] = [*lines, *(form for line in lines for form in line.history)]
-        versions = {blob for form in forms for blob in (*form.inputs, *form.outputs)}
-        versions |= {*self._trace.values, *filter(None, self.blobs)}
-        return frozenset([*versions, *map(bare, versions)])
+    def _first(self) -> Indices:
+        """The first row of each event."""
+        counts = np.maximum(self._writes, 1)
+        return np.cumsum(counts) - counts
 
-    def written(self, version: str) -> list[int]:
-        """The positions of the events that write a blob version."""
-        return [at for at, event in enumerate(self._trace.events, 1) if version in event.row.writes]
+    @cached_property
+    def _writes(self) -> Indices:
+        """How many blobs each event writes."""
+        counts = np.zeros(len(self._events), np.int64)
+        events = self._events
+        for number in self._timeline.of(Played, Seeded, RuleApplied, Accumulated, Deduplicated).tolist():
+            counts[number] = sum([len(op.outputs) for op in brought(events[number])])
+        for number in self._timeline.of(GradWritten).tolist():
+            counts[number] = len(list(self._subjects.writes(events[number], number + 1, Subject())))
+        runs = self.runs
+        counts[runs.events] = np.fromiter((len(one.outputs) for one in runs.statements), np.int64)[runs.numbers]
+        return counts
+
+    def _subject(self, event: int) -> Subject:
+        return self._subjects.of(self._events[event], event + 1)
+
+    def blob(self, row: int) -> str:
+        """The blob of a row; empty where its event is about none."""
+        number = int(self.events[row])
+        event, subject = self._events[number], self._subject(number)
+        if self._writes[number]:
+            return str(list(self._subjects.writes(event, number + 1, subject))[row - self._first[number]])
+        return next((str(one) for one in subject.focus if one is not None), "")
+
+    @cached_property
+    def _numbers(self) -> Indices:
+        """Of each row of what ran the number of its blob among the outputs of all operators; else `NOWHERE`."""
+        runs = self.runs
+        begins = np.full(len(self._events), NOWHERE)
+        outputs = np.cumsum([0, *(len(one.outputs) for one in runs.statements)])[runs.numbers]
+        begins[runs.events] = np.where(self._writes[runs.events] > 0, outputs, NOWHERE)
+        numbers = begins[self.events]
+        slots = np.arange(len(numbers)) - self._first[self.events]
+        return np.where(numbers == NOWHERE, NOWHERE, numbers + slots)
+
+    @cached_property
+    def _outputs(self) -> list[Writing]:
+        """The outputs of all operators."""
+        return [writing for one in self.runs.statements for writing in one.outputs]
+
+    def _frames_of(self, rows: Indices) -> Indices:
+        """The runs of nested nets that rows of what ran are in; else `NOWHERE`."""
+        return self._recording.inside[self.positions[rows]]
+
+    @cached_property
+    def _gradients_written(self) -> list[tuple[int, str]]:
+        """The rows of a written ``grad`` and their blobs."""
+        found = ((number, self._events[number]) for number in self._timeline.of(GradWritten).tolist())
+        return [(int(self._first[at]), one.after) for at, one in found if isinstance(one, GradWritten) and one.after]
+
+    @cached_property
+    def _entries(self) -> tuple[Indices, Entries]:
+        """Every row of which the event computed something, and these values."""
+        rows = np.flatnonzero(self._numbers != NOWHERE)
+        keys = [writing.key for writing in self._outputs]
+        frames = self._frames_of(rows)
+        found = []
+        frame, get = NOWHERE, self._found.at(NOWHERE)
+        for run, number in zip(frames.tolist(), self._numbers[rows].tolist(), strict=True):
+            if run != frame:
+                frame, get = run, self._found.at(run)
+            found.append(get(keys[number]))
+        around = self._found.at(NOWHERE)
+        found += [around(key_of(after)) for _, after in self._gradients_written]
+        rows = np.append(rows, np.array([row for row, _ in self._gradients_written], np.int64))
+        order = np.argsort(rows, kind="stable")
+        frames = np.append(frames, np.full(len(rows) - len(frames), NOWHERE))
+        return rows[order], Entries([found[place] for place in order.tolist()], frames[order])
+
+    def odd(self, count: str) -> Indices:
+        """The events that ran an operator and wrote elements of which there is such a count."""
+        rows, entries = self._entries
+        column = entries.column(count)
+        is_odd = column.known & (column.values > 0) & (self._numbers[rows] != NOWHERE)
+        return np.unique(self.events[rows[is_odd]])
+
+    def has_blob(self, blob: str) -> bool:
+        """Whether anything is called so, or was: a blob, or a version of one."""
+        name, _, version = blob.rpartition("@") if bare(blob) != blob else (blob, "", "")
+        for net in self.runs.nets:
+            found = net.every(name)
+            if found if not version else version in found:
+                return True
+        known = (f"{key[0]}@{key[1]}" for key in self._found.outermost() if key[0] == name)
+        if any(blob in (one, name) for one in known):
+            return True
+        return any(blob in (one, bare(one)) for one in self._written_gradients)
+
+    @cached_property
+    def _written_gradients(self) -> set[str]:
+        """The first blobs that events about the ``grad`` of Variables are about."""
+        numbers = self._timeline.of(GradWritten).tolist()
+        return {blob for number in numbers for blob in self._subject(number).blobs[:1]}
+
+    @property
+    def has_values(self) -> bool:
+        """Whether anything was computed."""
+        return bool(self._entries[1].known.any())
+
+    def computed(self, blob: str) -> Computed:
+        """When a blob, or a version of one, got values; what was fed is at position 0."""
+        if blob not in self._computed:
+            self._computed[blob] = self._find_computed(blob)
+        return self._computed[blob]
+
+    def _find_computed(self, blob: str) -> Computed:
+        is_meant = np.array([one.name == blob or str(one) == blob for one in self._outputs] + [False])
+        rows = np.flatnonzero(is_meant[self._numbers])
+        runs, positions = self._frames_of(rows), self.positions[rows]
+        names = [str(self._outputs[number]) for number in self._numbers[rows].tolist()]
+        given = [(row, one) for row, one in self._gradients_written if blob in (one, bare(one))]
+        fed = self._fed(blob, names)
+        around = self._found.at(NOWHERE)
+        found = [
+            *[(0, one, around(key_of(one)), NOWHERE) for one in fed],
+            *[
+                (at, name, self._found.at(run)(key_of(name)), run)
+                for at, name, run in zip(positions.tolist(), names, runs.tolist(), strict=True)
+            ],
+            *[(int(self.positions[row]), one, around(key_of(one)), NOWHERE) for row, one in given],
+        ]
+        known = sorted((one for one in found if one[2] is not None), key=lambda one: one[0])
+        frames = np.array([run for _, _, _, run in known], np.int64)
+        entries = Entries([entry for _, _, entry, _ in known], frames)
+        return Computed([at for at, _, _, _ in known], [name for _, name, _, _ in known], entries)
+
+    def _fed(self, blob: str, computed: Iterable[str]) -> list[str]:
+        """The versions of a blob that have values around all nested nets and that no event writes."""
+        written, net, events = set(computed), self._recording.text.outermost, []
+        written.update(after for _, after in self._gradients_written)
+        name = bare(blob)
+        for key in self._found.outermost():
+            one = f"{key[0]}@{key[1]}"
+            if key[0] == name and blob in (name, one) and one not in written and net.version(*key).statement is None:
+                events.append(one)
+        return events
 
     def computed_at(self, names: Iterable[str]) -> list[int]:
         """Every position at which one of these blobs gets a value."""
-        return sorted({at for name in names if name in self.computed for at in self.computed[name].positions})
+        return sorted({at for name in names for at in self.computed(name).positions})
 
     def latest(self, blob: str, position: int) -> tuple[str, Value] | None:
         """The version and value of a blob that were computed last, by `position`; None: there is none."""
-        positions, values = self.computed.get(blob, ((), ()))
-        at = bisect_right(positions, position)
-        return values[at - 1] if at else None
+        found = self.computed(blob)
+        at = bisect_right(found.positions, position) - 1
+        return None if at < 0 else (found.blobs[at], found.entries.value(at))
 
     def as_of(self, blob: str, attribute: str, positions: Indices) -> Column:
         """A field of what was computed last of a blob, by each of some positions."""
-        if blob not in self.computed:
+        found = self.computed(blob)
+        if not found.positions:
             return NOTHING
-        found, values = self.computed[blob]
-        column = self._once(f":{blob}", attribute, lambda: (_of_value(*one, attribute) for one in values))
-        return column.take(np.searchsorted(found, positions, "right") - 1)
+        if attribute in NAMING:
+            column = column_of(_naming(one, attribute) for one in found.blobs)
+        else:
+            column = found.entries.column(attribute)
+        return column.take(np.searchsorted(found.positions, positions, "right") - 1)
 
-    def column(self, thing: str, attribute: str) -> Column:
-        """A field of a thing in each row, or its name."""
+    def column(self, thing: str, attribute: str, rows: Indices | None = None) -> Column:
+        """A field of a thing in each row, or its name; of some `rows` alone where they are given."""
         if thing.startswith(":"):
-            return self.as_of(thing[1:], attribute, self.positions)
+            return self.as_of(thing[1:], attribute, self.positions if rows is None else self.positions[rows])
+        if rows is None:
+            rows = np.arange(len(self.events))
         if thing in ("x", "g"):
-            pairs = zip(self.blobs, self.values, strict=True)
-            column = self._once("x", attribute, lambda: (_of_value(*pair, attribute) for pair in pairs))
-            return column if thing == "x" else column._replace(known=column.known & self._gradients)
-        return self._once(thing, attribute, lambda: self._of_events(thing, attribute)).take(self.events)
+            column = self._naming(attribute, rows) if attribute in NAMING else self._of_values(attribute).take(rows)
+            return column if thing == "x" else column._replace(known=column.known & self._are_gradients(rows, column))
+        return self._once(thing, attribute, lambda: self._of_events(thing, attribute)).take(self.events[rows])
 
-    @cached_property
-    def _gradients(self) -> NDArray[np.bool_]:
-        events = self._trace.events
-        return np.fromiter((event.row.is_gradient for event in events), bool, len(events))[self.events]
-
-    def _once(self, thing: str, attribute: str, make: Callable[[], Iterable[Result]]) -> Column:
+    def _once(self, thing: str, attribute: str, make: Callable[[], Column]) -> Column:
         if (thing, attribute) not in self._columns:
-            self._columns[thing, attribute] = column_of(make())
+            self._columns[thing, attribute] = make()
         return self._columns[thing, attribute]
 
-    def _of_events(self, thing: str, attribute: str) -> Iterable[Result]:
+    def _naming(self, attribute: str, rows: Indices) -> Column:
+        """The blobs of some rows, or their names or versions."""
+        names = list(map(str, self._outputs))
+        numbers = self._numbers[rows].tolist()
+        pairs = zip(numbers, rows.tolist(), strict=True)
+        blobs = (self.blob(row) if number == NOWHERE else names[number] for number, row in pairs)
+        return column_of(_naming(blob, attribute) for blob in blobs)
+
+    def _of_values(self, attribute: str) -> Column:
+        """A field of what the event of each row computed."""
+
+        def make() -> Column:
+            rows, entries = self._entries
+            place = np.full(len(self.events), NOWHERE)
+            place[rows] = np.arange(len(rows))
+            return entries.column(attribute).take(place)
+
+        return self._once("x", attribute, make)
+
+    def _are_gradients(self, rows: Indices, column: Column) -> Mask:
+        """Of each row that a column knows whether its event is about a gradient."""
+        found = np.zeros(len(rows), bool)
+        is_known = np.broadcast_to(column.known, len(rows))
+        numbers = self._numbers[rows]
+        has_made = np.array([one.role != "forward" for one in self.runs.statements for _ in one.outputs], bool)
+        found[numbers != NOWHERE] = has_made[numbers[numbers != NOWHERE]]
+        for place in np.flatnonzero(is_known & (numbers == NOWHERE)).tolist():
+            found[place] = self._is_gradient(int(self.events[rows[place]]))
+        return found
+
+    def _is_gradient(self, number: int) -> bool:
+        """Whether the first blob that an event is about is a gradient."""
+        event, subject = self._events[number], self._subject(number)
+        blobs = (*self._subjects.writes(event, number + 1, subject), *subject.focus)
+        about = next((blob for blob in blobs if blob is not None), None)
+        return self._subjects.is_gradient(event, number + 1, about)
+
+    def _of_events(self, thing: str, attribute: str) -> Column:
         """A field of each event, of its operator, or of what that reads."""
-        events = self._trace.events
         if thing == "event":
-            ask = self._of_event(attribute or "kind")
-            return [ask(position, event) for position, event in enumerate(events, 1)]
-        operators = [self._lines.get(event.row.operator or "") for event in events]
-        of = _of_operator if thing == "op" else self._of_inputs
-        return [of(event, line, attribute or "type") for event, line in zip(events, operators, strict=True)]
+            return self._of_event(attribute or "kind")
+        return self._of_operator(attribute or "type") if thing == "op" else self._of_inputs(attribute or "type")
 
-    def _of_event(self, attribute: str) -> Callable[[int, TraceEvent], Result]:
+    def _of_event(self, attribute: str) -> Column:
+        count, codes = len(self._events), self._timeline.codes
+        everywhere = np.ones(count, bool)
         match attribute:
+            case "kind":
+                return Column(codes.astype(np.int64), everywhere, [kind.__name__ for kind in KINDS])
             case "step":
-                return lambda position, event: position
-            case "path":
-                return lambda position, event: self._path(event)
-            case "iteration":
-                return lambda position, event: self._iteration(event.frame)
-            case "n":
-                return lambda position, event: sum(event.row.added) if event.row.added else None
-            case "sparse" | "dense":
-                number = ("sparse", "dense").index(attribute)
-                return lambda position, event: event.row.added[number] if event.row.added else None
-        return lambda position, event: getattr(event, attribute)
+                return Column(np.arange(1.0, count + 1), everywhere)
+            case "phase":
+                return Column(self._phases, everywhere, ["play", "generate", "run"])
+            case "path" | "iteration":
+                return self._of_place(attribute)
+            case "seconds":
+                return self._scattered(self.runs.events, (one.seconds for one in self._of_kind(Ran)))  # type: ignore[attr-defined]
+        pairs = [added(one) for one in self._of_kind(Accumulated) if isinstance(one, Accumulated)]
+        found = (sum(pair) if attribute == "n" else pair[attribute == "dense"] for pair in pairs)
+        return self._scattered(self._timeline.of(Accumulated), found)
 
-    def _iteration(self, frame: int | None) -> int | None:
-        """Of the innermost loop that is open in a run of a nested net; None: there is none."""
-        if frame not in self._iterations:
-            run = self._trace.frames[frame or 0]
-            self._iterations[frame] = self._iteration(run.around) if run.iteration is None else run.iteration
-        return self._iterations[frame]
+    def _of_kind(self, kind: type[Event]) -> Iterable[Event]:
+        is_one = np.zeros(len(self._events), bool)
+        is_one[self._timeline.of(kind)] = True
+        return compress(self._events, is_one.tolist())
 
-    def _path(self, event: TraceEvent) -> str:
-        if event.frame is not None:
-            return "/".join(path_of(self._trace, event.frame))
-        return next(("/".join(net.path) for net in self._trace.subnets if net.id == event.subnet), "")
+    def _scattered(self, events: Indices, results: Iterable[Result]) -> Column:
+        """What some events have, and others have not."""
+        place = np.full(len(self._events), NOWHERE)
+        place[events] = np.arange(len(events))
+        return column_of(results).take(place)
 
-    def _of_inputs(self, event: TraceEvent, line: Line | None, attribute: str) -> Result:
-        if event.kind != "Ran" or line is None or attribute not in FIELDS["inputs"]:
-            return None
-        read = self._values_of(line.inputs, event)
-        if attribute == "devices":
-            return len({value.device for value in (*read, *self._values_of(line.outputs, event))})
-        counts = [getattr(value, attribute) for value in read]
-        return None if None in counts else sum(counts)
+    @cached_property
+    def _phases(self) -> Indices:
+        whole = self._recording.text.whole
+        phases = np.ones(len(self._events), np.int64)
+        for number in self._timeline.of(Played).tolist():
+            phases[number] = 0 if not self._events[number].path else 1
+        if whole is not None:
+            phases[whole:] = 2
+            phases[[at for at in self._timeline.of(Deduplicated).tolist() if at >= whole]] = 1
+        phases[self.runs.events] = 2
+        return phases
 
-    def _values_of(self, blobs: Iterable[str], event: TraceEvent) -> list[Value]:
-        return [value for blob in blobs if (value := self._value(blob, event.frame)) is not None]
+    def _of_place(self, attribute: str) -> Column:
+        """The path of the nested net that we are in after each event, or its innermost iteration."""
+        runs = self._recording.runs
+        if attribute == "iteration":
+            iterations: list[Result] = []
+            for run in runs:
+                around = None if run.around is None else iterations[run.around]
+                iterations.append(around if run.iteration is None else run.iteration)
+            return column_of(iterations).take(self._frames)
+        paths = ["/".join(run.path) for run in runs]
+        column = column_of([*paths, ""])
+        place = self._frames.copy()
+        place[place == NOWHERE] = len(paths)
+        subjects = self._subjects
+        nested = [
+            (number, "/".join(subjects.net(event, number + 1).path))
+            for number, event in enumerate(self._events[: self._recording.text.whole])
+            if (event.path or type(event) is EnteredSubnet) and self._frames[number] == NOWHERE
+        ]
+        if not nested:
+            return column.take(place)
+        whole = column_of([*paths, "", *(path for _, path in nested)])
+        place[[number for number, _ in nested]] = len(paths) + 1 + np.arange(len(nested))
+        return whole.take(place)
+
+    @cached_property
+    def _frames(self) -> Indices:
+        """Of each event the run of a nested net that we are in after it, else `NOWHERE`."""
+        frames = self._recording.inside[1:].copy()
+        last = len(frames) - 1
+        if last >= 0 and self._subjects.run(self._events[last], last + 1) is None:
+            frames[last] = NOWHERE  # a program that stopped is nowhere
+        return frames
+
+    @cached_property
+    def _operators(self) -> tuple[Indices, Indices]:
+        """Of each event the number of its operator, and the index of its forward operator; else `NOWHERE`."""
+        runs, subjects = self.runs, self._subjects
+        operators, forwards = (np.full(len(self._events), NOWHERE) for _ in range(2))
+        for number, event in enumerate(self._events):
+            if type(event) is Ran:
+                continue
+            subject = self._subject(number)
+            operator = subjects.operator(event, number + 1, subject)
+            if operator is not None and operator.role != "passed":
+                operators[number] = runs.number(operator)
+            if subject.forward is not None:
+                forwards[number] = subject.forward
+        operators[runs.events] = runs.numbers
+        found = (ran(one).forward for one in runs.statements)
+        forward = np.fromiter((NOWHERE if one is None else one for one in found), np.int64, len(runs.statements))
+        forwards[runs.events] = forward[runs.numbers]
+        return operators, forwards
+
+    def _of_operator(self, attribute: str) -> Column:
+        operators, forwards = self._operators
+        if attribute == "index":
+            return Column(forwards.astype(np.float64), forwards != NOWHERE)
+        column = column_of(_of_statement(one, attribute) for one in self.runs.statements).take(operators)
+        if attribute != "device":
+            return column
+        ran_on = self._scattered(self.runs.events, (one.device or None for one in self._of_kind(Ran)))  # type: ignore[attr-defined]
+        words = [*(ran_on.words or ()), *(column.words or ())]
+        if not words:
+            return column
+        elsewhere = column.values + len(ran_on.words or ())
+        values = np.where(ran_on.known, ran_on.values, elsewhere).astype(np.int64)
+        return Column(values, ran_on.known | column.known, words)
+
+    def _of_inputs(self, attribute: str) -> Column:
+        """What is known of all that the operator of a `Ran` event reads."""
+        if attribute not in FIELDS["inputs"]:
+            return NOTHING
+        runs, is_devices = self.runs, attribute == "devices"
+        blobs = [[*one.inputs, *(one.outputs if is_devices else ())] for one in runs.statements]
+        keys = [[writing.key for writing in some] for some in blobs]
+        places, entries, frames = [], [], []
+        frame, get = NOWHERE, self._found.at(NOWHERE)
+        for number, (run, operator) in enumerate(zip(runs.frames.tolist(), runs.numbers.tolist(), strict=True)):
+            if run != frame:
+                frame, get = run, self._found.at(run)
+            for key in keys[operator]:
+                entry = get(key)
+                if entry is not None:
+                    places.append(number)
+                    entries.append(entry)
+                    frames.append(run)
+        found = Entries(entries, np.array(frames, np.int64)).column("device" if is_devices else attribute)
+        at, count = np.array(places, np.int64), len(runs.events)
+        values, is_known = (np.broadcast_to(one, at.shape) for one in (found.values, found.known))
+        if is_devices:
+            many = len(found.words or ()) or 1
+            pairs = np.unique(at * many + values.astype(np.int64))
+            numbers, known = np.bincount(pairs // many, minlength=count), np.ones(count, bool)
+        else:
+            numbers = np.bincount(at, weights=np.where(is_known, values, 0.0), minlength=count)
+            known = np.bincount(at, weights=~is_known, minlength=count) == 0
+        place = np.full(len(self._events), NOWHERE)
+        place[runs.events] = np.arange(count)
+        return Column(numbers.astype(np.float64), known).take(place)
 
 
 class RowsAt(NamedTuple):
@@ -181,23 +449,27 @@ class RowsAt(NamedTuple):
         return self.rows.as_of(thing.removeprefix(":"), attribute, self.positions)
 
 
-def _of_operator(event: TraceEvent, line: Line | None, attribute: str) -> Result:
-    if attribute == "index":
-        return event.forward
-    if line is not None and attribute == "device":
-        return str(event.detail.get("device") or line.device or "") or None
-    return None if line is None else getattr(line, attribute)
+class SomeRows(NamedTuple):
+    """What messages look at: some rows alone."""
+
+    rows: Rows
+    numbers: Indices
+
+    def column(self, thing: str, attribute: str) -> Column:
+        """A field of a thing in each of the rows, or its name."""
+        return self.rows.column(thing, attribute, self.numbers)
 
 
-def _of_value(blob: str, value: Value | None, attribute: str) -> Result:
-    """A field of a blob version of which `value` is known; None: not computed."""
-    if attribute in ("", "name"):
-        return (bare(blob) if attribute else blob) or None
+def _of_statement(statement: Statement, attribute: str) -> Result:
+    """A field of an operator."""
+    op = statement.op
+    found = {"type": op.type, "role": statement.role, "name": op.name, "device": str(op.device or "") or None}
+    return found[attribute]
+
+
+def _naming(blob: str, attribute: str) -> Result:
+    """A blob version, or its name or version; None: there is none."""
     if attribute == "version":
         version = blob.removeprefix(bare(blob)).removeprefix("@")
         return float(version) if version else None
-    found = None if value is None else getattr(value, attribute)
-    if attribute == "shape" and found is not None:
-        return [float(extent) for extent in found]
-    # NaN and the infinities are words in a document.
-    return float(found) if found is not None and FIELDS["blob"][attribute] == "number" else found
+    return (bare(blob) if attribute else blob) or None

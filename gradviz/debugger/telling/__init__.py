@@ -1,26 +1,37 @@
 """What a recording means: its story in sentences, the lines of its nets, the ledgers of its sums; all as a document."""
 
+from .execution import ODDITIES
 from .narration import reminder, shape
-from .narrator import Narrator
+from .narrator import MeasuredValues, Narrator
 from .part import Parts
 from .story import Story
+from .subjects import Subject, Subjects, added, brought, ran
 from .sums import LoopSum, frames_of, hops_of, ledger_of, loop_ledger, placed, sum_of, sums_of_loops
 from .trace_document import document, outline, schedule_of
-from .values import PREVIEWS
+from .values import PREVIEWS, DocumentValues, key_of
 
 __all__ = [
+    "ODDITIES",
     "PREVIEWS",
+    "DocumentValues",
     "LoopSum",
+    "MeasuredValues",
     "Narrator",
     "Parts",
     "Story",
+    "Subject",
+    "Subjects",
+    "added",
+    "brought",
     "document",
     "frames_of",
     "hops_of",
+    "key_of",
     "ledger_of",
     "loop_ledger",
     "outline",
     "placed",
+    "ran",
     "reminder",
     "schedule_of",
     "shape",

@@ -15,8 +15,8 @@ from .run_narration import Passage, entered, left
 from .story import Description
 from .values import DocumentValues
 
-MOST_BLOBS = 12
-"""Blob versions in focus on entering a net."""
+ODDITIES = {"NaN": "nan", "Inf": "inf"}
+"""What a person looks for in the outputs of an operator, and the field that counts it."""
 
 
 class Execution:
@@ -66,30 +66,22 @@ class Execution:
             if line.id not in self._texts:
                 self._texts[line.id] = narration.running(line)
             text = narration.ran(self._texts[line.id], event.device, event.seconds, described)
-        focus = [*outputs, *line.statement.inputs]
-        forward = line.statement.number if line.role == "forward" else line.of
-        return Description(text, forward, [line], focus, words), (line.id, words, event.device)
+        return Description(text, words=words), (line.id, words, event.device)
 
     def _entered(self, event: EnteredSubnet, frame: int) -> tuple[Description, object]:
         run = self._recording.runs[frame]
         passage = self._passage(frame)
-        reads = [key for key in run.net.part(run.is_backward).reads if self._values.has(frame, run.net, key)]
-        focus = [f"{name}@{version}" for name, version in reads[:MOST_BLOBS]]
-        alike = ("entered", run.net.path, run.is_backward)
-        return Description(entered(passage), None, [passage.line], focus, [event.name]), alike
+        return Description(entered(passage)), ("entered", run.net.path, run.is_backward)
 
     def _left(self, event: LeftSubnet, frame: int) -> tuple[Description, object]:
         run = self._recording.runs[frame]
         passage = self._passage(frame)
-        alike = ("left", run.net.path, run.is_backward)
-        return Description(left(passage), None, [passage.line], [], [event.name]), alike
+        return Description(left(passage)), ("left", run.net.path, run.is_backward)
 
     def _failed(self, event: Failed, frame: int | None) -> Description:
-        line = None if event.index is None else self._place(frame, event.index)[1]
-        forward = None if line is None else line.statement.number if line.role == "forward" else line.of
         obstacle = self._recording.obstacle
         text = narration.failed(event) if obstacle is None else narration.not_run(obstacle)
-        return Description(text, forward, [] if line is None or line.role == "forward" else [line], [], [event.error])
+        return Description(text)
 
     def statement(self, frame: int | None, position: int) -> Statement:
         """The operator at a position of the net that runs."""
@@ -107,5 +99,4 @@ class Execution:
 
 def oddities(values: Sequence[Value]) -> tuple[str, ...]:
     """What a person looks for in the outputs of an operator."""
-    there = {"NaN": any(value.nan for value in values), "Inf": any(value.inf for value in values)}
-    return tuple(word for word, is_there in there.items() if is_there)
+    return tuple(word for word, count in ODDITIES.items() if any(getattr(value, count) for value in values))

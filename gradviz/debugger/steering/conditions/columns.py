@@ -45,7 +45,7 @@ class Column(NamedTuple):
 
     def take(self, rows: NDArray[np.int64]) -> Column:
         """The values of these rows; that of a negative number is not computed."""
-        if not len(self.known):
+        if not self.known.any():
             return NOTHING
         return Column(self.values[rows], self.known[rows] & (rows >= 0), self.words)
 

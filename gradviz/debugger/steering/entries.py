@@ -1,0 +1,154 @@
+"""Values of a recording in columns: arrays that are measured together, or what a document says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from ...operators.registry import Array
+from ...operators.scopes import ScopeStack
+from ..document import Value
+from ..journal import NOWHERE, Indices, Key, Recording
+from ..statistics import FULL_PREVIEW, Columns, columns, of_stack, short_statistics, statistics
+from ..telling import DocumentValues
+from .conditions import FIELDS, Column, Result, column_of
+
+Entry = Array | ScopeStack | Value
+"""A value, or what is known of one of which there is no array."""
+
+
+class Found:
+    """Finds the values of a recording: its arrays, or the document that has their numbers.
+
+    Args:
+        saved: the values of the document; None: there are arrays.
+    """
+
+    def __init__(self, recording: Recording, saved: DocumentValues | None) -> None:
+        self._recording = recording
+        self._saved = saved
+
+    def at(self, run: int) -> Callable[[Key], Entry | None]:
+        """Gives a version in a run of a nested net, or `NOWHERE`; None: not computed."""
+        around = run == NOWHERE
+        if self._saved is not None:
+            saved, net = self._saved, self._recording.nets if around else self._recording.runs[run].net
+            return lambda key: saved.of(None if around else run, net, key)
+        values: Mapping[Key, Array] = self._recording.values if around else self._recording.runs[run].values
+        return values.get
+
+    def outermost(self) -> Iterator[Key]:
+        """The versions that have values around all nested nets."""
+        if self._saved is None:
+            yield from self._recording.values
+            return
+        for blob in self._saved.outermost:
+            name, _, version = blob.rpartition("@")
+            yield name, int(version)
+
+
+class Entries:
+    """Values in an order of their own; a column is made of them when it is asked for.
+
+    Args:
+        found: values; None: not computed.
+        runs: of each the run of a nested net that it is in, whose numbers are short; else `NOWHERE`.
+    """
+
+    def __init__(self, found: Sequence[Entry | None], runs: Indices) -> None:
+        self._found = found
+        self._runs = runs
+        self.known = np.fromiter((one is not None for one in found), bool, len(found))
+        self._columns: dict[str, Column] = {}
+
+    def value(self, place: int) -> Value:
+        """All that is known of one that was computed."""
+        entry = self._found[place]
+        assert entry is not None
+        if isinstance(entry, Value):
+            return entry
+        if isinstance(entry, ScopeStack):
+            return of_stack(0, len(entry))
+        return statistics(entry) if self._runs[place] == NOWHERE else short_statistics([entry], FULL_PREVIEW)[0]
+
+    def column(self, attribute: str) -> Column:
+        """A field of each."""
+        if attribute not in self._columns:
+            self._columns[attribute] = self._column(attribute)
+        return self._columns[attribute]
+
+    def _column(self, attribute: str) -> Column:
+        if isinstance(next((one for one in self._found if one is not None), None), Value):
+            return column_of(None if one is None else field(one, attribute) for one in self._values)
+        if attribute in ("shape", "dtype", "device", "size"):
+            kinds, kind = self._kinds
+            return column_of([field(one, attribute) for one in kinds]).take(kind)
+        column = Column(np.full(len(self._found), np.nan), np.zeros(len(self._found), bool))
+        for places, measured in self._measured:
+            column.values[places] = measured.numbers[attribute]
+            column.known[places] = measured.has(attribute)
+        if attribute in ("nan", "inf", "zero"):
+            column.values[self._stacks], column.known[self._stacks] = 0, True
+        return column
+
+    @property
+    def _values(self) -> Sequence[Value | None]:
+        return [one if isinstance(one, Value | None) else self.value(place) for place, one in enumerate(self._found)]
+
+    @cached_property
+    def _stacks(self) -> list[int]:
+        return [place for place, one in enumerate(self._found) if isinstance(one, ScopeStack)]
+
+    @cached_property
+    def _measured(self) -> list[tuple[Indices, Columns]]:
+        """The places of arrays around all nested nets, and of those in runs; and what is measured of them."""
+        is_array = self.known.copy()
+        is_array[self._stacks] = False
+        parts = []
+        for are_short in (False, True):
+            places = np.flatnonzero(is_array & ((self._runs != NOWHERE) == are_short))
+            if len(places):
+                arrays = [self._found[place] for place in places.tolist()]
+                parts.append((places, columns(arrays, are_short=are_short)))
+        return parts
+
+    @cached_property
+    def _kinds(self) -> tuple[list[Value], Indices]:
+        """What has one shape, dtype and device each, and of each value which; -1: not computed."""
+        kinds: list[Value] = []
+        kind = np.full(len(self._found), -1)
+        for places, measured in self._measured:
+            kind[places] = measured.kind + len(kinds)
+            kinds += measured.kinds
+        counts: dict[int, int] = {}
+        for place in self._stacks:
+            stack = self._found[place]
+            assert isinstance(stack, ScopeStack)
+            kind[place] = len(kinds)
+            kinds.append(of_stack(0, _count(stack, counts)))
+        return kinds, kind
+
+
+def field(value: Value, attribute: str) -> Result:
+    """A field of a value as conditions have it; None: there is none."""
+    found = getattr(value, attribute)
+    if attribute == "shape":
+        return [float(extent) for extent in found]
+    # NaN and the infinities are words in a document.
+    return float(found) if found is not None and FIELDS["blob"][attribute] == "number" else found
+
+
+def _count(stack: ScopeStack, counts: dict[int, int]) -> int:
+    """How many workspaces lie on a stack; `counts` has those that were counted before, by identity."""
+    pending = []
+    one: ScopeStack | None = stack
+    while one is not None and id(one) not in counts:
+        pending.append(one)
+        one = one.below
+    count = 0 if one is None else counts[id(one)]
+    for one in reversed(pending):
+        count += one.top is not None
+        counts[id(one)] = count
+    return count

@@ -1,0 +1,69 @@
+"""Which operator each event of a run of the program is about, of all events at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import accumulate, compress
+from operator import attrgetter
+
+import numpy as np
+
+from ...program.events import Ran
+from ..journal import Indices, NetText, Recording, Statement
+
+
+class Runs:
+    """Every operator of every net, numbered, and what ran when.
+
+    Attributes:
+        statements: the operators: those of the whole program, then of each nested net its forward ones and gradient
+            ones.
+        events: the `Ran` events.
+        frames: of each of them the run of a nested net that it is in, else `NOWHERE`.
+        numbers: of each of them its operator's number.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        text = recording.text
+        self.nets: list[NetText] = [text.outermost, *map(text.net, text.ids)]
+        halves = [(net, is_backward) for net in self.nets for is_backward in (False, True)]
+        self.statements = [one for net, back in halves for one in (net.operators if back else net.forward)]
+        begins = accumulate((len(net.operators if back else net.forward) for net, back in halves), initial=0)
+        self._begins = {(net.id, back): begin for (net, back), begin in zip(halves, begins, strict=False)}
+        self.events = recording.timeline.of(Ran)
+        self.frames = recording.inside[self.events + 1]
+        is_ran = np.zeros(len(recording.events), bool)
+        is_ran[self.events] = True
+        found = map(attrgetter("position"), compress(recording.events, is_ran.tolist()))
+        self.numbers = self._begin()[self.frames] + np.fromiter(found, np.int64, len(self.events))
+
+    @cached_property
+    def halves(self) -> Indices:
+        """Of each run of a nested net which half of which net it is, one number for each."""
+        codes: dict[tuple[tuple[str, ...], bool], int] = {}
+        runs = self._recording.runs
+        return np.fromiter((codes.setdefault((one.net.path, one.is_backward), len(codes)) for one in runs), np.int64)
+
+    def _begin(self) -> Indices:
+        """Of each run of a nested net the number of its first operator, at the end that of the whole program."""
+        runs = self._recording.runs
+        _, first = np.unique(self.halves, return_index=True)
+        begins = [self._begins[self._recording.net_of(run).id, runs[run].is_backward] for run in first.tolist()]
+        return np.append(np.array(begins, np.int64)[self.halves], 0)
+
+    def number(self, statement: Statement) -> int:
+        """The number of an operator."""
+        return self._begins[statement.net.id, statement.role != "forward"] + statement.number
+
+    def of(self, statements: Iterable[Statement]) -> Indices:
+        """The places among `events` of those of some operators."""
+        is_one = np.zeros(len(self.statements), bool)
+        is_one[[self.number(one) for one in statements if one.role != "passed"]] = True
+        return np.flatnonzero(is_one[self.numbers])
+
+    def first(self, statement: Statement) -> int | None:
+        """The position after an operator ran, in a nested net the first time; None: it never did."""
+        found = self.of([statement])
+        return int(self.events[found[0]]) + 1 if len(found) else None

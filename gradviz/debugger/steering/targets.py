@@ -1,0 +1,235 @@
+"""The words that `run_to` and breakpoints understand, and where each is found.
+
+A word is looked for among the events that can be about it, by the operators and names in them; what an event is about
+decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...program import Gradient
+from ...program.events import (
+    KINDS,
+    Accumulated,
+    Completed,
+    Deduplicated,
+    EnteredSubnet,
+    Failed,
+    GeneratorAdded,
+    GradWritten,
+    InputChecked,
+    LeftSubnet,
+    Played,
+    RuleApplied,
+    Seeded,
+    Skipped,
+    Visited,
+)
+from ...program.operator import parts_of
+from ..journal import Indices, Recording, Writing
+from ..telling import ODDITIES, Subject, Subjects, ran
+from .places import entered, passage_words
+from .rows import Rows
+from .runs import Runs
+
+FEW = (Deduplicated, GradWritten, Failed, Completed, EnteredSubnet, LeftSubnet)
+"""Kinds of which there are few events in a pass."""
+
+
+class Targets:
+    """Every word by which events are found, and the positions after them."""
+
+    def __init__(self, recording: Recording, subjects: Subjects, runs: Runs, rows: Rows) -> None:
+        self._recording = recording
+        self._events = recording.events
+        self._timeline = recording.timeline
+        self._subjects = subjects
+        self._runs = runs
+        self._rows = rows
+        self._found: dict[str, list[int]] = {}
+
+    def find(self, word: str) -> list[int]:
+        """The positions after the events that a word names; none: it names nothing."""
+        if word not in self._found:
+            near = Near(self._runs, word)
+            ran_ = (one for one in near.statements if _names(word, ran(one), one.net.path))
+            found = [
+                self._timeline.of(*[kind for kind in KINDS if kind.__name__ == word]),
+                np.array([number for number in self._candidates(near) if self._is_about(word, number)], np.int64),
+                self._runs.events[self._runs.of(ran_)],
+                self._odd(word),
+                *self._passages(word),
+            ]
+            self._found[word] = (np.unique(np.concatenate(found)) + 1).tolist()
+        return self._found[word]
+
+    def written(self, version: str) -> list[int]:
+        """The positions of the events that write a blob version."""
+        statements = Near(self._runs, version).statements
+        numbers = {*self._runs.events[self._runs.of(statements)].tolist(), *self._timeline.of(GradWritten).tolist()}
+        numbers.update(one.made - 1 for one in statements if one.made)
+        return sorted(number + 1 for number in numbers if version in self._written(number))
+
+    def _written(self, number: int) -> list[str]:
+        event, at = self._events[number], number + 1
+        return list(map(str, self._subjects.writes(event, at, self._subjects.of(event, at))))
+
+    def _candidates(self, near: Near) -> Iterator[int]:
+        """The events that can be about what a word names, but for those of running the program."""
+        for kinds, can_be in near.filters.items():
+            for number in self._timeline.of(*kinds).tolist():
+                event = self._events[number]
+                if event.path or can_be(event):
+                    yield number
+        few = self._timeline.of(*FEW)
+        is_passage = np.isin(few, self._timeline.passages)
+        yield from few[~is_passage | (few < self._whole)].tolist()
+
+    @property
+    def _whole(self) -> int:
+        """How many events make the pass."""
+        whole = self._recording.text.whole
+        return len(self._events) if whole is None else whole
+
+    def _is_about(self, word: str, number: int) -> bool:
+        """Whether a word finds an event."""
+        event = self._events[number]
+        return _names(word, self._subjects.of(event, number + 1), event.path) or (
+            isinstance(event, EnteredSubnet) and word in passage_words(entered(event), is_run=False)
+        )
+
+    def _odd(self, word: str) -> Indices:
+        """What wrote NaN, or infinities."""
+        return self._rows.odd(ODDITIES[word]) if word in ODDITIES else np.zeros(0, np.int64)
+
+    def _passages(self, word: str) -> Iterator[Indices]:
+        """What begins or ends a run of a nested net that a word names."""
+        begun, ended = self._passed
+        for half, (begin, end) in enumerate(self._of_halves):
+            if _names(word, begin, ("",)):
+                yield begun[self._runs.halves == half]
+            if _names(word, end, ("",)):
+                left = ended[self._runs.halves == half]
+                yield left[np.isin(left, self._timeline.of(LeftSubnet))]
+        last, begins = word.rpartition("/")[2], f"{word}["
+        round_ = f".loop_net[{word.removeprefix('iteration ')}]"
+        for number, run in enumerate(self._recording.runs):
+            place = run.path[-1]
+            can_be = place == last or place.startswith(begins) or place.endswith(round_)
+            if can_be and word in passage_words(run.path, is_run=True):
+                yield begun[number : number + 1]
+
+    @property
+    def _passed(self) -> tuple[Indices, Indices]:
+        """The events that begin the runs of nested nets, and the last ones in them."""
+        return self._recording.begun, self._timeline.end[self._recording.begun]
+
+    @cached_property
+    def _of_halves(self) -> list[tuple[Subject, Subject]]:
+        """What beginning and ending a run of each half of a nested net is about: that of the first run is of all."""
+        begun, ended = self._passed
+        found = []
+        for run in np.unique(self._runs.halves, return_index=True)[1].tolist():
+            begin, end = int(begun[run]), int(ended[run])
+            is_left = isinstance(self._events[end], LeftSubnet)
+            subjects = [self._subjects.of(self._events[number], number + 1) for number in (begin, end)]
+            found.append((subjects[0], subjects[1] if is_left else Subject()))
+        return found
+
+    @cached_property
+    def words(self) -> set[str]:
+        """Every word that finds an event."""
+        found = {KINDS[code].__name__ for code in np.unique(self._timeline.codes).tolist()}
+        found.update(word for word in ODDITIES if len(self._odd(word)))
+        found.update(f"#{one.number}" for one in self._recording.text.outermost.forward)
+        for one in self._runs.statements:
+            found.update(_words(ran(one)))
+        single = [number for number in self._timeline.of(Accumulated).tolist() if self._is_single(number)]
+        if len(single) < len(self._timeline.of(Accumulated)):
+            found.add("Σ")
+        few = self._timeline.of(Seeded, *FEW)
+        for number in [*single, *few[few < self._whole].tolist(), *few[few >= self._whole].tolist()[-1:]]:
+            event = self._events[number]
+            found.update(_words(self._subjects.of(event, number + 1)))
+            if isinstance(event, EnteredSubnet):
+                found.update(passage_words(entered(event), is_run=number >= self._whole))
+        for subjects in self._of_halves:
+            for subject in subjects:
+                found.update(_words(subject))
+        for run in self._recording.runs:
+            found.update(passage_words(run.path, is_run=True))
+        return found
+
+    def _is_single(self, number: int) -> bool:
+        event = self._events[number]
+        return isinstance(event, Accumulated) and len(event.contributions) == 1
+
+
+class Near:
+    """What can make an event one about a word: it has to do with some operators, or names a blob.
+
+    Attributes:
+        statements: those of which it is the type or the forward operator, and those that write or read it.
+        filters: kinds of events, and what those of them let pass that can be about the word.
+    """
+
+    def __init__(self, runs: Runs, word: str) -> None:
+        writings = list(_called(runs, word))
+        blobs = [one for writing in writings for one in (writing.statement, *writing.readers) if one is not None]
+        operators = [one for one in runs.statements if one.op.type == word or _is_number(ran(one).forward, word)]
+        self.statements = [*blobs, *operators]
+        self._names = {word, word.rpartition("@")[0], *(name for one in writings for _, name, _ in one.former)}
+        outermost = [one for one in self.statements if not one.net.path]
+        forward = {one.number for one in outermost if one.role == "forward"}
+        rules = {one.of for one in outermost if one.role != "forward" and one.of is not None}
+        if operators:
+            forward = rules = forward | rules
+        has, names = self._has, self._names
+        self.filters: dict[tuple[type, ...], Callable[[Any], bool]] = {
+            (Played, Skipped): lambda event: event.index in forward,
+            (RuleApplied, InputChecked): lambda event: event.index in rules,
+            (Visited,): lambda event: event.index in forward or has(*event.g_output),
+            (GeneratorAdded,): lambda event: event.index in rules or event.blob in names or has(event.gradient),
+            (Seeded,): lambda event: event.y in names or has(event.gradient),
+            (Accumulated,): lambda event: (
+                event.index in rules
+                or event.blob in names
+                or word == "Σ"
+                or has(*[one.gradient for one in event.contributions])
+            ),
+        }
+
+    def _has(self, *gradients: Gradient | None) -> bool:
+        """Whether one of some gradients is called so, or was."""
+        return not all(self._names.isdisjoint(parts_of(gradient)) for gradient in gradients)
+
+
+def _called(runs: Runs, word: str) -> Iterator[Writing]:
+    """The writings of a name, or of a version, by what they are called in the end."""
+    name, at, version = word.rpartition("@")
+    for net in runs.nets:
+        yield from net.writings.get(word, ())
+        if at and version.isdecimal():
+            yield from net.writings.get(name, ())[int(version) :][:1]
+
+
+def _is_number(forward: int | None, word: str) -> bool:
+    return forward is not None and word == f"#{forward}"
+
+
+def _names(word: str, subject: Subject, path: tuple[str, ...]) -> bool:
+    """Whether a word finds an event about `subject`, in the net at `path`."""
+    if word in subject.words or (not path and _is_number(subject.forward, word)):
+        return True
+    return any(word in (blob, blob.rpartition("@")[0]) for blob in map(str, filter(None, subject.focus)))
+
+
+def _words(subject: Subject) -> Iterable[str]:
+    """The words of a subject."""
+    blobs = subject.blobs
+    return [*subject.words, *blobs, *[blob.rpartition("@")[0] for blob in blobs]]
