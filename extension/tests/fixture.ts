@@ -68,7 +68,7 @@ class Recorder {
     const named = forward === null ? [] : [FORWARD[forward]?.[0] ?? "", `#${forward}`];
     const blobs = (more.blobs ?? []).flatMap((version) => [version, version.split("@")[0] ?? ""]);
     const event = { group: this.group, forward, lines: [], blobs: [], ledger: null, subnet: null, frame: null, seconds: null, detail: {}, row: NO_ROW, ...more };
-    this.events.push({ kind, phase, narration, targets: [kind, ...named, ...blobs], ...event });
+    this.events.push({ kind, phase, narration: { template: 0, arguments: [narration] }, targets: [kind, ...named, ...blobs], ...event });
     return this.events.length;
   }
 
@@ -136,7 +136,9 @@ const GRAPH = { svg: null, dot: null, omitted: "drawn elsewhere", groups: [], sh
 
 /** A trace as JSON has it: rows are lists, arrays stand behind their kinds. */
 export function written(trace: Trace): Record<string, any> {
-  const events = trace.events.map(({ row, ...event }) => ({ ...event, row: [row.operator, row.writes, row.is_gradient, row.added] }));
+  const events = trace.events.map(({ row, narration, ...event }) => ({
+    ...event, narration: [narration.template, narration.arguments], row: [row.operator, row.writes, row.is_gradient, row.added],
+  }));
   return JSON.parse(JSON.stringify({ ...trace, events, arrays: { kinds: [], rows: [] } })) as Record<string, any>;
 }
 
@@ -155,7 +157,7 @@ export function residualTrace(options: { execute: boolean } = { execute: true })
   const net = { name: "residual", ops: FORWARD.map(([type, inputs, outputs]) => ({ type, inputs, outputs })) };
   return {
     format: "gradviz-trace", version: 2, producer: "gradviz 0.1.0", engine: "symbolic", part: null, name: "residual", summary: "A net of 7 operators.", obstacle: null, net,
-    ys: ["loss"], skip: 0, forward, backward, subnets: [], events, frames: [], values, arrays: [], stacks: [], ledgers, merges: [],
+    ys: ["loss"], skip: 0, forward, backward, subnets: [], templates: ["{text}"], events, frames: [], values, arrays: [], stacks: [], ledgers, merges: [],
     gradients: { x: "x_grad@0", a: "a_grad@0", w1: "w1_grad@0" }, graph: GRAPH, schedule: null, formulas: {}, breakpoints: [], watches: [],
   };
 }

@@ -47,11 +47,11 @@ class Writer {
   add(key: string, event: Written, group: number, frame: number | null, words: string): void {
     const like = this.first.get(key);
     const seconds = event["kind"] === "Ran" ? 1e-6 : null;
-    if (like !== undefined) this.events.push([like, group, frame, seconds, 0, 0, words]);
+    if (like !== undefined) this.events.push([like, group, frame, seconds, [words]]);
     else {
       this.first.set(key, this.events.length);
       const plain = { phase: "run", forward: null, lines: [], blobs: [], ledger: null, targets: [event["kind"]], detail: {} };
-      this.events.push({ ...plain, narration: words, group, frame, seconds, subnet: null, ...event });
+      this.events.push({ ...plain, narration: [0, [words]], group, frame, seconds, subnet: null, ...event });
     }
   }
 
@@ -107,7 +107,7 @@ export function loopDocument(): Written {
   const stack = { shape: [ROUNDS], dtype: "workspaces", device: "cpu", size: ROUNDS, min: null, max: null, mean: null, mean_abs: null, norm: null, nan: 0, inf: 0, zero: 0, preview: [], rows: 0, columns: 0, stack: ROUNDS };
   return {
     format: "gradviz-trace", version: 2, producer: "gradviz tests", engine: "symbolic", name: "loop", summary: "", obstacle: null, net: {}, ys: ["x"], skip: 0,
-    forward: FORWARD, backward: BACKWARD, subnets: SUBNETS, events: writer.events, frames: writer.frames, values: { "W@1": stack },
+    forward: FORWARD, backward: BACKWARD, subnets: SUBNETS, templates: ["{words}", "{who} {what} {when}"], events: writer.events, frames: writer.frames, values: { "W@1": stack },
     arrays: { kinds: [[[], "float64", "cpu"]], rows: writer.arrays }, stacks: writer.stacks, ledgers: [], merges: [], gradients: {}, graph: { omitted: "drawn elsewhere" },
   };
 }

@@ -36,7 +36,7 @@ class Cursor(Questions, Marks):
     @asked
     def _narrated(self) -> str:
         if self._recording is None:
-            return self._trace.events[self._position - 1].narration if self._position else self._trace.summary
+            return self._trace.narration(self._position)
         if not self._position:
             return self._narrator.summary()
         runs = (self._recorded.here(position)[1] for position in (self._position, self._position - 1))

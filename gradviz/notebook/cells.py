@@ -179,7 +179,7 @@ class _Cells:
         if line.made in self._narrated:
             yield "Made by the same rule."
         else:
-            yield self._trace.events[line.made - 1].narration
+            yield self._trace.narration(line.made)
         self._narrated.add(line.made)
         if len(line.history) > 1:
             before = ", ".join(f"`{name}`" for name in line.history[0].outputs)
@@ -200,7 +200,7 @@ class _Cells:
     def _end(self) -> Iterator[Cell]:
         last = self._trace.events[-1]
         if last.kind == "Failed":
-            yield _text("## Where it ends", last.narration)
+            yield _text("## Where it ends", self._trace.narration(len(self._trace.events)))
             return
         yield _text("## The gradients", "They are those of the recording, up to the rounding of another machine.")
         gradients = self._gradients().items()

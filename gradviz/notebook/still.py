@@ -43,9 +43,8 @@ def _where(trace: Trace, position: int) -> str:
 
 def _said(trace: Trace, position: int) -> list[str]:
     event = trace.event_at(position)
-    narration = trace.summary if event is None else event.narration
     is_told = event is None or (event.kind == "Failed" and event.phase == "run")
-    return [said for said in (narration, reminder(trace.obstacle, is_told=is_told)) if said]
+    return [said for said in (trace.narration(position), reminder(trace.obstacle, is_told=is_told)) if said]
 
 
 def _halves(trace: Trace) -> list[tuple[str, list[Line]]]:

@@ -121,10 +121,11 @@ def test_the_document_tells_which_run_left_each_workspace(session):
 
 
 def test_the_backward_pass_takes_the_last_workspace_first(session):
-    frames = session.trace().frames
+    trace = session.trace()
+    frames = trace.frames
     taken = [
-        event.narration
-        for event in session.trace().events
+        trace.narration(at)
+        for at, event in enumerate(trace.events, 1)
         if event.kind == "EnteredSubnet" and event.detail["argument"] == "net"
         if event.frame is not None and frames[event.frame].is_backward
     ]
@@ -143,7 +144,8 @@ def test_the_rule_of_a_loop_is_told(session):
 
 
 def test_a_version_that_the_body_overwrites_is_told_to_be_kept(session):
-    told = [event.narration for event in session.trace().events if event.kind == "InputChecked"]
+    trace = session.trace()
+    told = [trace.narration(at) for at, event in enumerate(trace.events, 1) if event.kind == "InputChecked"]
     assert any("`h@0`, which Tanh #1 overwrote; the workspace has kept it" in narration for narration in told)
 
 
@@ -208,7 +210,7 @@ def test_only_the_branch_that_is_taken_runs():
 
 def test_a_branch_says_why_it_runs_and_what_the_other_one_would_have_computed():
     session = debug(gated(), ["loss"], workspace=fed(3))
-    told = [event.narration for event in session.trace().events]
+    told = list(map(session.trace().narration, range(1, len(session) + 1)))
     assert any("is true, so If #4 runs its then_net" in narration for narration in told)
     assert any("was false, so the gradient of If #4 runs the backward pass of the else_net" in text for text in told)
     assert any("fills `w_grad` with zeros: a gradient that only the other branch computes" in text for text in told)
@@ -243,9 +245,9 @@ def test_the_copy_of_a_gradient_for_a_second_output_is_marked_and_told():
     (copy,) = [one for one in session.trace().backward if one.role == "duplicate"]
     assert copy.type == "Copy"
     assert "_DEDUP" in copy.outputs[0]
-    made = next(event for event in session.trace().events if copy.id in event.lines)
-    assert made.kind == "RuleApplied"
-    assert "arrives at several outputs of Do" in made.narration
+    made = next(at for at, event in enumerate(session.trace().events, 1) if copy.id in event.lines)
+    assert session.trace().events[made - 1].kind == "RuleApplied"
+    assert "arrives at several outputs of Do" in session.trace().narration(made)
     x = np.array([0.3, -1.0])
     np.testing.assert_allclose(session.value(session.trace().gradients["x"]), np.cos(x) + 1 - np.tanh(x) ** 2)
 

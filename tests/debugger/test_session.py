@@ -119,7 +119,7 @@ def test_the_lines_end_as_the_final_program_reads(session):
 
 def test_every_event_has_a_sentence_and_every_focus_a_value(session):
     trace = session.trace()
-    assert all(event.narration.endswith(".") for event in trace.events)
+    assert all(trace.narration(at).endswith(".") for at in range(1, len(trace.events) + 1))
     focused = {blob for event in trace.events for blob in event.blobs}
     assert focused <= set(trace.values)
 

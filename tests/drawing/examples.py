@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gradviz.debugger.document import Contribution, Ledger, Line, Revision, Trace, TraceEvent
+from gradviz.debugger.document import Contribution, Ledger, Line, Narration, Revision, Trace, TraceEvent
 
 PASSES = {"Sum", "Alias"}
 NO_GRADIENT = {"StopGradient", "ConstantFill"}
@@ -93,7 +93,7 @@ class _Pass:
 
     def happen(self, kind: str, group: int, **fields: object) -> int:
         phase = "play" if kind == "Played" else "generate"
-        self.events.append(TraceEvent(kind=kind, narration=f"{kind}.", group=group, phase=phase, **fields))
+        self.events.append(TraceEvent(kind=kind, narration=Narration(0, [kind]), group=group, phase=phase, **fields))
         return len(self.events)
 
     def version(self, name: str) -> str:
@@ -205,6 +205,7 @@ def trace(operators: Sequence[Operator], ys: Sequence[str] | None = None) -> Tra
     run.happen("Completed", 2 * len(operators) + 1)
     return Trace(
         producer="gradviz tests",
+        templates=["{kind}."],
         name="example",
         net={"name": "example", "ops": []},
         ys=list(ys or [operators[-1][2][-1]]),

@@ -84,7 +84,7 @@ def trace(built: Callable[[], Built]) -> Trace:
     """The document of a recording, which has reached its end."""
     net, ys, ws = built()
     document = debug(net, ys, workspace=ws).trace()
-    assert document.events[-1].kind != "Failed", document.events[-1].narration
+    assert document.events[-1].kind != "Failed", document.narration(len(document.events))
     return document
 
 

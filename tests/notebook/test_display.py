@@ -125,7 +125,7 @@ def test_the_text_says_where_it_is_what_happened_and_how_the_program_reads(sessi
     made = next(index for index, event in enumerate(recorded.events, 1) if event.kind == "Accumulated")
     lines = still.text(recorded, made).splitlines()
     assert lines[0] == f"twice <b>read</b>: event {made} of {len(recorded.events)}"
-    assert lines[2] == recorded.events[made - 1].narration.replace("`", "")
+    assert lines[2] == recorded.narration(made).replace("`", "")
     assert any(line.startswith("* ") and "= Sum(" in line for line in lines)
     assert any(line.startswith("> #") for line in lines)
     assert any(line.endswith("(not made yet)") for line in lines)

@@ -32,7 +32,7 @@ function recorded(): Trace {
     line.outputs.map((gradient): TraceEvent => {
       const blob = gradient.replace(/^_|_grad.*/g, "");
       const detail = { blob, version: 0, gradient: gradient.replace("@0", "") };
-      return { kind: "GeneratorAdded", narration: "", group: 1000, phase: "generate", subnet: null, frame: null, forward: line.of, lines: [line.id], blobs: [gradient, `${blob}@0`], ledger: null, targets: [], seconds: null, detail, row: NO_ROW };
+      return { kind: "GeneratorAdded", narration: { template: 0, arguments: [""] }, group: 1000, phase: "generate", subnet: null, frame: null, forward: line.of, lines: [line.id], blobs: [gradient, `${blob}@0`], ledger: null, targets: [], seconds: null, detail, row: NO_ROW };
     }),
   );
   const sum = trace.events.findIndex(({ kind }) => kind === "Accumulated");

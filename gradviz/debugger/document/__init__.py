@@ -18,6 +18,7 @@ from .parts import (
     Marked,
     Merge,
     MergedRow,
+    Narration,
     NodeGroup,
     Number,
     Obstacle,
@@ -34,7 +35,7 @@ from .parts import (
     json_safe,
     number,
 )
-from .schema import Trace, all_lines
+from .schema import Trace, all_lines, filled
 
 __all__ = [
     "MERGED_ROWS",
@@ -56,6 +57,7 @@ __all__ = [
     "Marked",
     "Merge",
     "MergedRow",
+    "Narration",
     "NodeGroup",
     "Number",
     "Obstacle",
@@ -78,6 +80,7 @@ __all__ = [
     "described",
     "encode",
     "encode_packed",
+    "filled",
     "json_safe",
     "number",
     "rows_and_columns",

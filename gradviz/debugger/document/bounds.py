@@ -45,6 +45,7 @@ FrameIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "frames"})]
 LedgerIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "ledgers"})]
 ArrayIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "arrays"})]
 StackIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "stacks"})]
+TemplateIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "templates"})]
 ShapeIndex = Annotated[Whole, msgspec.Meta(extra={"rule": "shapes"})]
 """Of what the graph's groups show."""
 LineId = Annotated[str, msgspec.Meta(extra={"rule": "lines"})]

@@ -32,7 +32,7 @@ from .bounds import (
     wrong,
 )
 from .parts import Graph, Line, Subnet, Value
-from .schema import Trace
+from .schema import PLACE, Trace
 
 _NET = re.compile(r"s[0-9]{1,9}")
 
@@ -40,6 +40,7 @@ _NET = re.compile(r"s[0-9]{1,9}")
 def check(trace: Trace) -> None:
     """Raise TraceError at the first place where `trace` contradicts itself."""
     check_rules(trace, _parts(trace))
+    _check_narrations(trace)
     _check_nets(trace)
     _check_forward(trace)
     _check_groups(trace)
@@ -61,7 +62,7 @@ def check(trace: Trace) -> None:
 
 def _parts(trace: Trace) -> Parts:
     """What the rules of the types are about, by their names."""
-    counts = {name: len(getattr(trace, name)) for name in ("frames", "ledgers", "arrays", "stacks")}
+    counts = {name: len(getattr(trace, name)) for name in ("frames", "ledgers", "arrays", "stacks", "templates")}
     length, forward = _whole(trace)
     counts |= {"count": LARGEST + 1, "positions": length + 1, "operators": forward, "shapes": len(trace.graph.shapes)}
     nets: list[Trace | Subnet] = [trace, *trace.subnets]
@@ -77,6 +78,14 @@ def _whole(trace: Trace) -> tuple[int, int]:
     if part.first + len(trace.events) > part.length or len(trace.forward) > part.forward:
         wrong("part", f"{len(trace.events)} events from {part.first} on are more than the {part.length} of the whole")
     return part.length, part.forward
+
+
+def _check_narrations(trace: Trace) -> None:
+    places = [len(PLACE.findall(template)) for template in trace.templates]
+    for index, event in enumerate(trace.events):
+        if len(event.narration.arguments) != places[event.narration.template]:
+            why = f"it has {len(event.narration.arguments)} arguments for {places[event.narration.template]} places"
+            wrong(f"events[{index}].narration", why)
 
 
 def _check_nets(trace: Trace) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any, Literal
 from zlib import compress, decompressobj
 from zlib import error as ZlibError
@@ -21,7 +22,7 @@ from ...program.net import nested_to_dict
 from ...runtime.watched import uncollected
 from .bounds import TraceError, contradiction, too_deep, wrong
 from .check import check, distinct
-from .parts import Subnet, TraceEvent, Value
+from .parts import Narration, Subnet, TraceEvent, Value
 from .schema import FORMAT, VERSION, Again, Arrays, Measured, Trace, WrittenTrace
 
 
@@ -122,7 +123,7 @@ def decode_with_events(data: bytes | str) -> tuple[Trace, list[Event]]:
                 ways_out=["session.save(path) writes the whole recording."],
             )
         fields = msgspec.structs.asdict(written)
-        fields |= {"events": lengthened(written.events), "arrays": as_values(written.arrays)}
+        fields |= {"events": lengthened(written.events, written.templates), "arrays": as_values(written.arrays)}
         trace = Trace(**fields)
         check(trace)
         return trace, _described_events(trace)
@@ -225,19 +226,22 @@ def _check_numbers(where: str, event: Event, most: int) -> None:
 
 
 MOST_TOLD = 200_000_000
-"""Characters that the narrations of all rows may have together. A row is short, and what it repeats need not be."""
+"""Characters that all narrations may have together. A row is short, and what it repeats need not be."""
 
 
 def shortened(events: Sequence[TraceEvent]) -> list[TraceEvent | Again]:
-    """`events` with rows for those that share the details of an earlier one."""
+    """`events` with rows for those that share the details of an earlier one, and its template."""
     first: dict[int, int] = {}
     rows: list[TraceEvent | Again] = []
     for number, event in enumerate(events):
         like = first.setdefault(id(event.detail), number)
         known = events[like]
         if like < number and _without_row(event) == _without_row(known):
-            words = _difference(known.narration, event.narration)
-            rows.append(Again(like, event.group, event.frame, event.seconds, *words))
+            pairs = zip(event.narration.arguments, known.narration.arguments, strict=True)
+            arguments = [None if one == other else one for one, other in pairs]
+            while arguments and arguments[-1] is None:
+                arguments.pop()
+            rows.append(Again(like, event.group, event.frame, event.seconds, arguments))
         else:
             rows.append(event)
     return rows
@@ -247,60 +251,45 @@ def _without_row(event: TraceEvent) -> tuple[object, ...]:
     """What a row does not say."""
     return (
         event.kind, event.phase, event.subnet, event.forward, event.lines, event.blobs, event.ledger, event.targets,
-        event.row,
+        event.row, event.narration.template,
     )  # fmt: skip
 
 
-def _difference(known: str, text: str) -> tuple[int, int, str]:
-    """The row's `before`, `behind` and `words`."""
-    if known == text:
-        return known.count(" ") + 1, 0, ""
-    old, new = known.split(" "), text.split(" ")
-    most = min(len(old), len(new))
-    before = 0
-    while before < most and old[before] == new[before]:
-        before += 1
-    behind = 0
-    while behind < most - before and old[-behind - 1] == new[-behind - 1]:
-        behind += 1
-    return before, behind, " ".join(new[before : len(new) - behind])
-
-
-def lengthened(rows: Sequence[TraceEvent | Again]) -> list[TraceEvent]:
+def lengthened(rows: Sequence[TraceEvent | Again], templates: Sequence[str]) -> list[TraceEvent]:
     """The events that `rows` stand for.
 
-    Raises TraceError where a row refers to no event before it, or where their narrations become too long.
+    Raises TraceError where a row refers to no event before it, or where the narrations become too long.
     """
     events: list[TraceEvent] = []
-    words: dict[int, list[str]] = {}
+    lengths = dict(enumerate(map(len, templates)))
     characters = 0
     for number, row in enumerate(rows):
-        if isinstance(row, TraceEvent):
-            events.append(row)
-            continue
-        known = rows[row.like] if 0 <= row.like < number else None
-        if not isinstance(known, TraceEvent):
-            raise contradiction(f"events[{number}]", f"event {row.like}, which it is like, is no whole event before it")
-        if row.like not in words:
-            words[row.like] = known.narration.split(" ")
-        narration = _narration(known.narration, words[row.like], row, number)
-        if narration is not known.narration:
-            characters += len(narration)
-            if characters > MOST_TOLD:
-                raise TraceError(
-                    f"events[{number}]: up to it the narrations of repeated events have more than {MOST_TOLD:,} "
-                    "characters.",
-                    kind="bad_structure",
-                    ways_out=["A recording that gradviz saved is shorter: save the session again."],
-                )
-        events.append(_event(known, row, narration))
+        event = row if isinstance(row, TraceEvent) else _event(rows, row, number)
+        template, arguments = event.narration.template, event.narration.arguments
+        characters += lengths.get(template, 0) + len(arguments) + sum(map(len, arguments))
+        if characters > MOST_TOLD:
+            raise TraceError(
+                f"events[{number}]: up to it the narrations have more than {MOST_TOLD:,} characters.",
+                kind="bad_structure",
+                ways_out=["A recording that gradviz saved is shorter: save the session again."],
+            )
+        events.append(event)
     return events
 
 
-def _event(known: TraceEvent, row: Again, narration: str) -> TraceEvent:
+def _event(rows: Sequence[TraceEvent | Again], row: Again, number: int) -> TraceEvent:
+    """The event that a row stands for, which is number `number`."""
+    known = rows[row.like] if 0 <= row.like < number else None
+    if not isinstance(known, TraceEvent):
+        raise contradiction(f"events[{number}]", f"event {row.like}, which it is like, is no whole event before it")
+    arguments = known.narration.arguments
+    if len(row.arguments) > len(arguments):
+        raise contradiction(f"events[{number}]", f"it has more arguments than the {len(arguments)} of event {row.like}")
+    if row.arguments:
+        arguments = [new if new is not None else old for new, old in zip_longest(row.arguments, arguments)]
     return TraceEvent(
         kind=known.kind,
-        narration=narration,
+        narration=Narration(known.narration.template, arguments),
         group=row.group,
         phase=known.phase,
         subnet=known.subnet,
@@ -314,16 +303,6 @@ def _event(known: TraceEvent, row: Again, narration: str) -> TraceEvent:
         detail=known.detail,
         row=known.row,
     )
-
-
-def _narration(known: str, words: list[str], row: Again, number: int) -> str:
-    if row.before < 0 or row.behind < 0 or row.before + row.behind > len(words):
-        raise contradiction(
-            f"events[{number}]", f"its narration keeps more words than the {len(words)} of event {row.like}"
-        )
-    if row.before + row.behind == len(words):
-        return known
-    return " ".join([*words[: row.before], row.words, *words[len(words) - row.behind :]])
 
 
 def as_rows(values: Sequence[Value]) -> Arrays:

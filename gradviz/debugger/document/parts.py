@@ -27,6 +27,7 @@ from .bounds import (
     ShapeIndex,
     StackIndex,
     SubnetId,
+    TemplateIndex,
     Whole,
 )
 
@@ -303,12 +304,19 @@ class EventRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Of an accumulation how many of the gradients that it adds are sparse, and how many dense."""
 
 
+class Narration(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
+    """One or two plain sentences, code between backticks; in JSON a list."""
+
+    template: TemplateIndex
+    arguments: list[str] = []
+    """What fills the places of the template, in their order."""
+
+
 class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One thing that happened."""
 
     kind: Kind
-    narration: str
-    """One or two plain sentences; code stands between backticks."""
+    narration: Narration
     group: Count
     """Events of one operator share a group; groups are contiguous, but that those of a nested net may lie inside."""
     phase: Phase

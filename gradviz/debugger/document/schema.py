@@ -7,7 +7,8 @@ exists once `events[4]` has happened. Blob versions are written `a@0`; in a nest
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -69,6 +70,8 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     """In the order of emission, with the passed lines between."""
     subnets: list[Subnet] = []
     """The nested nets, an outer one before those inside of it."""
+    templates: list[str] = []
+    """Of the narrations: texts with places for what differs, ``{blob}``. What fills one is never looked at again."""
     events: list[E]
     frames: list[Frame] = []
     """The runs of nested nets, in the order in which they began."""
@@ -104,6 +107,13 @@ class Trace(Document[TraceEvent, list[Value]], frozen=True, kw_only=True, forbid
         number = position - 1 - (self.part.first if self.part else 0)
         return self.events[number] if 0 <= number < len(self.events) else None
 
+    def narration(self, position: int) -> str:
+        """What the event before a position means, in a sentence or two; at the start what the recording is about."""
+        event = self.event_at(position)
+        if event is None:
+            return self.summary
+        return filled(self.templates[event.narration.template], event.narration.arguments)
+
     @property
     def length(self) -> int:
         """How many events the recording has."""
@@ -114,19 +124,25 @@ class Trace(Document[TraceEvent, list[Value]], frozen=True, kw_only=True, forbid
         return self.part is None or self.part.first <= position <= self.part.first + len(self.events)
 
 
-class Again(NamedTuple):
-    """An event that is the same as event number `like` but for these fields.
+PLACE = re.compile(r"\{[a-z_]+\}")
+"""In a template."""
 
-    Of the other's narration, cut at spaces, it has the first `before` words, then `words`, then the last `behind`.
-    """
+
+def filled(template: str, arguments: Iterable[str]) -> str:
+    """A template with as many arguments as it has places in these, in their order."""
+    each = iter(arguments)
+    return PLACE.sub(lambda _: next(each), template)
+
+
+class Again(NamedTuple):
+    """An event that is the same as event number `like` but for these fields."""
 
     like: Count
     group: Count
     frame: FrameIndex | None
     seconds: float | None
-    before: Count
-    behind: Count
-    words: str
+    arguments: list[str | None]
+    """Those of its narration; None, and what is left out at the end: as in the other's."""
 
 
 class Measured(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):

@@ -1,70 +1,56 @@
-"""Narration of control flow while the pass is generated: how Do, If and While are differentiated, and why so.
+"""Narration of control flow: how Do, If and While are differentiated and why so, and how they go into nested nets.
 
 Code stands between backticks, blobs with their versions: `x@1`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
+from typing import NamedTuple
 
 from ...program.control_flow import RUNNING_SUM, nested_nets, scopes_of, take_apart
-from ...program.errors import code, count_of, listed
+from ...program.errors import code, count_of
 from ...program.events import Completed, EnteredSubnet, LeftSubnet
-from ..journal import Reading
-from .narration import shortened
+from ..journal import Reading, Recording, Run
+from . import sentences as say
+from .narration import Named, coded, shortened
+from .sentences import Sentences
+from .values import DocumentValues
 
 
-def pass_entered(event: EnteredSubnet, line: Reading) -> str:
-    net = f"its {event.argument} {code(event.name)}"
+def pass_entered(event: EnteredSubnet, line: Reading) -> Sentences:
     if line.op.type == "Do":
-        net = f"its net {code(event.name)}"
-        return f"To differentiate {line.name}, the pass goes into {net}, where {bindings(line)}."
-    if line.op.type == "If":
-        return (
-            f"{line.name} may run either of its nets, so both are differentiated; "
-            f"which one the backward pass runs is decided when the condition is known. Now {net}."
-        )
-    return (
-        f"All iterations of {line.name} run the same net, so one backward pass of {net} serves them all: "
-        "it will run once for each iteration, in the workspace that the iteration has left."
-    )
+        return [(say.INTO_DO, line.name, event.name, bindings(line))]
+    into = say.INTO_BRANCH if line.op.type == "If" else say.INTO_LOOP
+    return [(into, line.name, event.argument, event.name)]
 
 
-def pass_left(event: LeftSubnet, line: Reading, inner: Sequence[Reading]) -> str:
+def pass_left(event: LeftSubnet, line: Reading, inner: Sequence[Reading]) -> Sentences:
     """`inner`: the backward statements of the net that is left."""
     if not inner:
-        return f"{code(event.name)} is left, back to {line.name}."
+        return [(say.OUT_OF_EMPTY_NET, event.name, line.name)]
     count = count_of(sum(one.role != "passed" for one in inner), "gradient operator")
-    return f"The backward pass of {code(event.name)} is there, {count}. Back to {line.name}, whose rule wraps it."
+    return [(say.OUT_OF_NET, event.name, count, line.name)]
 
 
-def completed(event: Completed, operators: int) -> str:
-    blobs = [code(blob) for blob in event.gradients]
-    if not blobs:
-        return "The pass through the nested net is whole, and reaches no blob."
-    return (
-        f"The pass through the nested net is whole: {count_of(operators, 'gradient operator')}, "
-        f"gradients of {shortened(blobs)}."
-    )
+def completed(event: Completed, operators: int) -> Sentences:
+    if not event.gradients:
+        return [(say.NET_ENDS_WITH_NONE,)]
+    return [(say.NET_ENDS, count_of(operators, "gradient operator"), _few(event.gradients))]
 
 
-def rule_applied(line: Reading, new: Sequence[Reading]) -> str:
+def rule_applied(line: Reading, new: Sequence[Reading]) -> Sentences:
     """What the rule of a control operator makes: copies, starts, and the operator that runs the backward passes."""
     runner = next((one for one in new if one.nets), None)
-    passed = [one for one in new if one.role == "passed"]
-    sentences = [_duplicated(one, line) for one in new if one.role == "duplicate"]
+    duplicates = [one for one in new if one.role == "duplicate"]
+    said: Sentences = [(say.DUPLICATED, one.inputs[0], line.name, one.text, one.outputs[0]) for one in duplicates]
     if runner is not None:
         starts = [one for one in new if one.role == "gradient" and one is not runner]
         tell = {"Do": _do, "If": _if, "While": _while}[line.op.type]
-        sentences += tell(line, runner, starts)
-    sentences += [
-        f"{listed([code(gradient) for gradient in one.inputs])} passes on unchanged to "
-        f"{listed([code(blob) for blob in one.outputs])}."
-        for one in passed
-    ]
-    if not sentences:
-        return f"The rule of {line.name} gives its inputs no gradient: nothing in its nets leads back to them."
-    return " ".join(sentences)
+        said += tell(line, runner, starts)
+    passed = [one for one in new if one.role == "passed"]
+    said += [(say.PASSES_ON, coded(one.inputs), coded(one.outputs)) for one in passed]
+    return said or [(say.NO_WAY_BACK, line.name)]
 
 
 def bindings(line: Reading, among: Container[str] | None = None) -> str:
@@ -82,59 +68,32 @@ def bindings(line: Reading, among: Container[str] | None = None) -> str:
     return shortened([first.replace(" for ", " stands for ", 1), *rest])
 
 
-def _duplicated(copy: Reading, line: Reading) -> str:
-    gradient, own = copy.inputs[0], copy.outputs[0]
-    return (
-        f"{code(gradient)} arrives at several outputs of {line.name}. A gradient can be bound to one inner blob only, "
-        f"so {code(copy.text)} makes {code(own)}, the same for a later one."
-    )
+def _do(line: Reading, runner: Reading, starts: Sequence[Reading]) -> Sentences:
+    return [(say.DO_RULE, line.name, line.name, runner.inputs[-1].name, _results(runner))]
 
 
-def _do(line: Reading, runner: Reading, starts: Sequence[Reading]) -> list[str]:
-    return [
-        f"The rule of {line.name} makes a Do of its own: it takes the workspace that {line.name} left off "
-        f"{code(runner.inputs[-1].name)} and runs the backward pass there, where everything still is as the net saw "
-        f"it; {_results(runner)}."
-    ]
-
-
-def _if(line: Reading, runner: Reading, starts: Sequence[Reading]) -> list[str]:
-    said = [
-        f"The rule of {line.name} makes an If of its own: it looks at the same condition, {code(runner.inputs[0])}, "
-        f"and runs the backward pass of the branch that was taken; {_results(runner)}."
-    ]
+def _if(line: Reading, runner: Reading, starts: Sequence[Reading]) -> Sentences:
+    said: Sentences = [(say.IF_RULE, line.name, runner.inputs[0], _results(runner))]
     for argument, net in runner.nets.items():
-        zeros = [code(one.outputs[0].name) for one in net.backward_at(runner.position) if _is_zeros(one)]
+        zeros = [one.outputs[0].name for one in net.backward_at(runner.position) if _is_zeros(one)]
         if zeros:
             what = "a gradient" if len(zeros) == 1 else "gradients"
-            said.append(
-                f"Its {argument} fills {shortened(zeros)} with zeros: {what} that only the other branch computes."
-            )
+            said.append((say.FILLS_WITH_ZEROS, argument, _few(zeros), what))
     return said
 
 
-def _while(line: Reading, runner: Reading, starts: Sequence[Reading]) -> list[str]:
+def _while(line: Reading, runner: Reading, starts: Sequence[Reading]) -> Sentences:
     scope = nested_nets(runner.op)["loop_net"].ops[0].inputs[-1]
-    said = [
-        f"The rule of {line.name} makes a While of its own: for each workspace that an iteration left on "
-        f"{code(scope)}, the last one first, it runs the backward pass of that iteration."
-    ]
+    said: Sentences = [(say.WHILE_RULE, line.name, scope)]
     summed = _summed(runner)
     carried = [new.outputs[0] for new in starts if new.outputs and new.op.type != "HasScope"]
-    handed = [code(written) for written in carried if written.name not in summed]
-    sums = [code(written) for written in carried if written.name in summed]
+    handed = [written for written in carried if written.name not in summed]
+    sums = [written for written in carried if written.name in summed]
     if handed:
-        is_one = len(handed) == 1
-        said.append(
-            f"{shortened(handed)} {'is' if is_one else 'are'} handed on from iteration to iteration, starting from "
-            "the gradient that arrives, or zeros."
-        )
+        said.append((say.HANDED_ON, _few(handed), "is" if len(handed) == 1 else "are"))
     if sums:
-        is_one = len(sums) == 1
-        said.append(
-            f"{shortened(sums)} {'is a running sum' if is_one else 'are running sums'}, from zero: every iteration "
-            f"reads the same {'blob' if is_one else 'blobs'} and adds its gradient."
-        )
+        are, blobs = ("is a running sum", "blob") if len(sums) == 1 else ("are running sums", "blobs")
+        said.append((say.SUMMED, _few(sums), are, blobs))
     return said
 
 
@@ -152,9 +111,137 @@ def _summed(runner: Reading) -> set[str]:
 
 
 def _results(runner: Reading) -> str:
-    written = [code(written) for written in runner.outputs if written.name not in scopes_of(runner.op)]
-    return f"{shortened(written)} {'comes' if len(written) == 1 else 'come'} out" if written else "nothing comes out"
+    written = [written for written in runner.outputs if written.name not in scopes_of(runner.op)]
+    return f"{_few(written)} {'comes' if len(written) == 1 else 'come'} out" if written else "nothing comes out"
+
+
+def _few(names: Iterable[object]) -> str:
+    return shortened(list(map(code, names)))
 
 
 def _is_zeros(line: Reading) -> bool:
     return line.role == "handover" and line.op.type == "ConstantFill"
+
+
+class Passage(NamedTuple):
+    """Going into a run or out of it.
+
+    Attributes:
+        frame: the number of `run`.
+        line: what runs it.
+        values: what is known of the values.
+    """
+
+    recording: Recording
+    run: Run
+    frame: int
+    line: Reading
+    values: DocumentValues
+
+    @property
+    def runner(self) -> str:
+        """``While #2``, ``the gradient of While #2``."""
+        if self.line.role == "forward":
+            return self.line.name
+        of = "" if self.line.of is None else f" #{self.line.of}"
+        return f"the gradient of {self.line.op.type}{of}"
+
+    @property
+    def names(self) -> Collection[str]:
+        """The blobs of the workspace that the net ran in; of a file, those that have values in it."""
+        return self.run.blobs if self.recording.saved is None else self.values.names(self.frame, self.run.net)
+
+    @property
+    def bound(self) -> str:
+        """What the inner blobs stand for that the net of a Do reads."""
+        return bindings(self.line, {blob for blob, _ in self.run.net.part(self.run.is_backward).reads})
+
+    @property
+    def forward_iteration(self) -> int:
+        """The iteration of the forward loop whose workspace a round of its backward pass takes: the last one first."""
+        rounds = self.recording.rounds(self.run)
+        assert rounds is not None
+        assert self.run.iteration is not None
+        return rounds - 1 - self.run.iteration
+
+
+def entered(passage: Passage) -> Sentences:
+    """Going into a run of a nested net."""
+    line, run, net, runner = passage.line, passage.run, passage.run.net, passage.runner
+    match net.argument, run.is_backward:
+        case "net", False:
+            return [(say.RUNS_DO, line.name, net.name, passage.bound)]
+        case "net", True:
+            scope = line.inputs[-1]
+            return [(say.RUNS_DO_BACK, _capital(runner), _left_by(passage, scope), scope, net.name, passage.bound)]
+        case "cond_net", False:
+            return [(say.ASKS, _capital(runner), run.iteration)]
+        case "cond_net", True:
+            return [(say.LOOKS_FOR_WORKSPACE, _capital(runner))]
+        case "loop_net", False:
+            return [(say.ITERATION, run.iteration, runner)]
+        case "loop_net", True:
+            return [(say.ITERATION_BACK, passage.forward_iteration, run.iteration)]
+    runs = say.RUNS_BRANCH_BACK if run.is_backward else say.RUNS_BRANCH
+    return [(runs, line.inputs[0], "true" if net.argument == "then_net" else "false", runner, net.argument, net.name)]
+
+
+def left(passage: Passage) -> Sentences:
+    """Going out of a run of a nested net."""
+    run, net = passage.run, passage.run.net
+    match net.argument, run.is_backward:
+        case "net", _:
+            return _out_of_do(passage)
+        case "cond_net", _:
+            return _out_of_condition(passage)
+        case "loop_net", False:
+            return [(say.ITERATION_ENDS, run.iteration)]
+        case "loop_net", True:
+            return [(say.ITERATION_ENDS_BACK, passage.forward_iteration)]
+    return [(say.BRANCH_ENDS_BACK if run.is_backward else say.BRANCH_ENDS, net.argument, net.name)]
+
+
+def _out_of_do(passage: Passage) -> Sentences:
+    line, run = passage.line, passage.run
+    scope = line.outputs[-1]
+    do = take_apart(line.op, 0)
+    around = {written.name: str(written) for written in line.outputs}
+    results = [code(around[blob]) for blob in do.outputs if do.inner[blob] in passage.names]
+    said: Sentences = [(say.DO_ENDS_BACK if run.is_backward else say.DO_ENDS, run.net.name)]
+    said += [(say.GO_OUT, shortened(results), "goes" if len(results) == 1 else "go")] if results else []
+    if run.is_backward:
+        return [*said, (say.WORKSPACE_USED_UP, scope)]
+    if passage.recording.saved:
+        return [*said, (say.WORKSPACE_KEPT, scope)]
+    return [*said, (say.WORKSPACE_KEPT_WITH, count_of(len(passage.names), "blob"), scope)]
+
+
+def _out_of_condition(passage: Passage) -> Sentences:
+    run = passage.run
+    blob = passage.line.op.inputs[0]
+    value = passage.values.last(passage.frame, run.net, blob)
+    if value is None or value.size != 1:
+        return [(say.CONDITION, blob)]
+    if not value.preview[0][0]:
+        return [(say.NO_MORE, blob, passage.runner, count_of(run.iteration or 0, "iteration"))]
+    return [(say.ONE_MORE_BACK, blob) if run.is_backward else (say.ONE_MORE, blob, run.iteration)]
+
+
+def _left_by(passage: Passage, scope: Named) -> str:
+    """Who left the workspace on top of `scope`: ``iteration 3 of While #2``, ``Do #4``, ``Do #0 in iteration 3``."""
+    recording, outside = passage.recording, passage.run.around
+    net = recording.nets if outside is None else recording.runs[outside].net
+    number = passage.values.left_by(outside, net, (scope.name, scope.version))
+    if number is None:
+        return "an earlier run"
+    run = recording.runs[number]
+    around = None if run.around is None else recording.runs[run.around]
+    if around is not None and around.iteration is not None:
+        return f"iteration {around.iteration} of While #{around.operator}"
+    while around is not None and around.iteration is None:
+        around = None if around.around is None else recording.runs[around.around]
+    return f"Do #{run.operator}" + (f" in iteration {around.iteration}" if around is not None else "")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -11,7 +11,9 @@ from ...program.events import EnteredSubnet, Event, Failed, LeftSubnet, Ran
 from ..document import Value
 from ..journal import AT_THE_END, NetHalves, NetText, ProgramText, Reading, Recording, Statement
 from . import narration
-from .run_narration import Passage, entered, left
+from . import sentences as say
+from .control_narration import Passage, entered, left
+from .sentences import Sentence
 from .story import Description
 from .values import DocumentValues
 
@@ -61,12 +63,12 @@ class Execution:
         words = oddities([value for _, value in found])
         described = [(blob, narration.shape(value)) for blob, value in found]
         if event.seconds is None and line.role == "forward":
-            text = narration.ran_before(line, described)
+            said = narration.ran_before(line, described)
         else:
             if line.id not in self._texts:
                 self._texts[line.id] = narration.running(line)
-            text = narration.ran(self._texts[line.id], event.device, event.seconds, described)
-        return Description(text, words=words), (line.id, words, event.device)
+            said = narration.ran(self._texts[line.id], event.device, event.seconds, described)
+        return Description(said, words=words), (line.id, words, event.device)
 
     def _entered(self, event: EnteredSubnet, frame: int) -> tuple[Description, object]:
         run = self._recording.runs[frame]
@@ -80,8 +82,8 @@ class Execution:
 
     def _failed(self, event: Failed, frame: int | None) -> Description:
         obstacle = self._recording.obstacle
-        text = narration.failed(event) if obstacle is None else narration.not_run(obstacle)
-        return Description(text)
+        why: Sentence = (say.FAILED, event.message) if obstacle is None else (say.NOT_RUN, narration.sentence(obstacle))
+        return Description([why])
 
     def statement(self, frame: int | None, position: int) -> Statement:
         """The operator at a position of the net that runs."""

@@ -16,14 +16,12 @@ from ...program.events import (
     Accumulated,
     Checked,
     Completed,
-    Failed,
     GeneratorAdded,
     GradWritten,
     InputChecked,
     Played,
     RuleApplied,
     Seeded,
-    Skipped,
     Visited,
     Waiting,
 )
@@ -32,6 +30,8 @@ from ...runtime.store import written as written_bytes
 from ..document import Merge, Obstacle, Value
 from ..journal import UNDEFINED, NetText, Reading, Recording, Writing
 from ..statistics import WORKSPACES
+from . import sentences as say
+from .sentences import Sentence, Sentences
 
 MOST_NAMED = 4
 """Blobs that are named before the rest is counted."""
@@ -53,7 +53,7 @@ def stored(recording: Recording) -> str:
     return f"{said} {contents.refused}" if contents.refused else said
 
 
-def played(event: Played, line: Reading, deepest: Named | None, *, goes: bool) -> str:
+def played(event: Played, line: Reading, deepest: Named | None, *, goes: bool) -> Sentences:
     """What joined.
 
     Args:
@@ -61,73 +61,69 @@ def played(event: Played, line: Reading, deepest: Named | None, *, goes: bool) -
         goes: whether the pass runs as it goes.
     """
     known = lookup(event.op.type)
-    formula = f", {known.formula}" if known and known.formula else ""
-    if goes:
-        said = f"Function #{event.index} was called: {code(line.text)}{formula}."
-        if event.op.type == "NewData":
-            return f"{said} It stands for new data that was given to a Variable, and has no gradient of its own."
-        if event.rank is None:
-            return said
-        if deepest is None:
-            return f"{said} It reads leaves alone, so its rank is {event.rank}."
-        return f"{said} Its rank is {event.rank}, that of {code(deepest)}, the greatest among what it reads."
-    what = "is part of the nested net" if event.path else "joins the program"
     nets = [f"{argument} {code(net.name)}" for argument, net in nested_nets(line.op).items()]
-    it = f"{code(line.op.type)} over {listed(nets)}" if nets else code(line.text)
-    said = f"Operator #{event.index} {what}: {it}{formula}."
+    joins = say.CALLED if goes else say.JOINS_NESTED if event.path else say.JOINS
+    said: Sentences = [(joins, event.index)]
+    said += [(say.CALL_OVER, line.op.type, listed(nets))] if nets and not goes else [(say.CALL, line.text)]
+    said += [(say.FORMULA, known.formula)] if known and known.formula else []
+    said += [(say.STOP,)]
+    if not goes:
+        return said + _overwrites(event)
+    if event.op.type == "NewData":
+        return [*said, (say.NEW_DATA,)]
+    if event.rank is None:
+        return said
+    return [*said, (say.RANK_BY_LEAVES, event.rank) if deepest is None else (say.RANK, event.rank, deepest)]
+
+
+def _overwrites(event: Played) -> Sentences:
+    """The names that an operator writes again."""
+    said: Sentences = []
     new = {name: version for name, version in zip(event.op.outputs, event.out_versions, strict=True) if version}
     for how, names in (
         ("in place", [name for name in new if name in event.op.inputs]),
         ("again", [name for name in new if name not in event.op.inputs]),
     ):
         if len(names) == 1:
-            said += f" It writes {code(names[0])} {how}, which makes it version {new[names[0]]}."
+            said.append((say.WRITES_ONE, names[0], how, new[names[0]]))
         elif names:
-            said += f" It writes {listed(list(map(code, names)))} {how}, which makes new versions of them."
+            said.append((say.WRITES_SEVERAL, coded(names), how))
     return said
 
 
-def seeded(event: Seeded, seed: Reading | None, owner: Reading | None, *, goes: bool) -> str:
+def seeded(event: Seeded, seed: Reading | None, owner: Reading | None, *, goes: bool) -> Sentences:
     """`owner`: what returned y; None: nothing did."""
-    y = code(f"{event.y}@{event.version}")
+    y = f"{event.y}@{event.version}"
     if seed is None:
-        what = "The pass of the nested net" if event.path else "The pass"
-        which = "that arrives there" if event.path else "that was given"
-        said = f"{what} starts at {y} from the gradient {which}, {code(event.gradient)}."
-    elif goes:
-        said = f"The pass starts at {y}, which is one number: its own gradient is 1, {code(seed.outputs[0])}."
+        said: Sentences = [(say.SEED_GIVEN_NESTED if event.path else say.SEED_GIVEN, y, event.gradient)]
     else:
-        said = f"The pass starts at {y}: its own gradient is one, so {code(seed.text)} fills it with ones."
-    return said if owner is None or event.queued is None else f"{said} {_joins(owner, event.queued)}"
+        said = [(say.SEEDED_AS_IT_GOES, y, seed.outputs[0]) if goes else (say.SEEDED, y, seed.text)]
+    return said if owner is None or event.queued is None else [*said, _joins(owner, event.queued)]
 
 
 def visited(
     event: Visited, line: Reading, gradients: Sequence[Named | None], waiting: Sequence[Reading], is_read: bool
-) -> str:
+) -> Sentences:
     """`waiting`: those that are next in the heap; `is_read`: whether others read what this one returned."""
     pairs = list(zip(line.outputs, gradients, strict=True))
     there = [(output, gradient) for output, gradient in pairs if gradient]
-    absent = listed([code(output) for output, gradient in pairs if not gradient])
+    absent = coded(output for output, gradient in pairs if not gradient)
     if event.rank is None:
-        said = listed([f"{code(gradient)} of {code(output)}" for output, gradient in there])
-        said = f"{line.name} is reached with the gradient {said}"
-        return f"{said}{f'; nothing sends one to {absent}' if absent else ''}. Now its rule can be asked."
-    said = f"{line.name} is next: {_why_next(event, waiting)}"
+        reached = listed([f"{code(gradient)} of {code(output)}" for output, gradient in there])
+        nothing: Sentences = [(say.NONE_SENT, absent)] if absent else []
+        return [(say.REACHED, line.name, reached), *nothing, (say.RULE_IS_NEXT,)]
+    said = [_why_next(event, line, waiting)]
     if is_read:
-        read, whole = listed([code(output) for output, _ in there]), listed([code(gradient) for _, gradient in there])
-        is_whole = "is whole" if len(there) == 1 else "are whole"
-        said += f" The readers of {read} have greater ranks and ran before: {whole} {is_whole}."
-    return f"{said} Nothing sends a gradient to {absent}." if absent else said
+        read, whole = coded(output for output, _ in there), coded(gradient for _, gradient in there)
+        said.append((say.WHOLE, read, whole, "is" if len(there) == 1 else "are"))
+    return [*said, (say.NONE_SENT_TO, absent)] if absent else said
 
 
-def _why_next(event: Visited, waiting: Sequence[Reading]) -> str:
+def _why_next(event: Visited, line: Reading, waiting: Sequence[Reading]) -> Sentence:
     if not event.waits:
-        return f"it is the only one in the heap, with rank {event.rank}."
-    equal = [other for other, one in zip(waiting, event.waiting, strict=True) if one.rank == event.rank]
-    who = _who_waits(event, waiting)
-    if equal:
-        return f"no rank in the heap is greater than its {event.rank}, and it was reached first; {who}."
-    return f"its rank {event.rank} is the greatest in the heap; {who}."
+        return say.NEXT_ALONE, line.name, event.rank
+    is_equal = any(one.rank == event.rank for one in event.waiting)
+    return say.NEXT_OF_EQUALS if is_equal else say.NEXT_BY_RANK, line.name, event.rank, _who_waits(event, waiting)
 
 
 def _who_waits(event: Visited, waiting: Sequence[Reading]) -> str:
@@ -143,118 +139,97 @@ def _who_waits(event: Visited, waiting: Sequence[Reading]) -> str:
     return listed([*parts, f"{left} more"] if left else parts)
 
 
-def _joins(line: Reading, queued: Waiting) -> str:
-    return f"{line.name} joins the heap with rank {queued.rank}, arrival number {queued.arrival}."
+def _joins(line: Reading, queued: Waiting) -> Sentence:
+    return say.JOINS_HEAP, line.name, queued.rank, queued.arrival
 
 
-def skipped(event: Skipped, line: Reading, *, goes: bool) -> str:
+def skipped(line: Reading, *, goes: bool) -> Sentences:
     if not line.outputs:
-        return f"{line.name} is passed by: it has no output, so nothing can send it a gradient."
-    outputs = listed([code(output) for output in line.outputs])
-    why = f"no gradient has reached {outputs}" if goes else f"nothing downstream sends a gradient to {outputs}"
-    return f"{line.name} is passed by: {why}. Not computed is not zero."
+        return [(say.WITHOUT_OUTPUT, line.name)]
+    return [(say.NOT_REACHED if goes else say.NOTHING_DOWNSTREAM, line.name, coded(line.outputs))]
 
 
-def rule_applied(line: Reading, new: Sequence[Reading]) -> str:
+def rule_applied(line: Reading, new: Sequence[Reading]) -> Sentences:
     known = lookup(line.op.type)
-    because = f" ({known.derivative})" if known and known.derivative else ""
-    operators = [code(one.text) for one in new if one.role != "passed"]
-    sentences = []
+    operators = coded(one.text for one in new if one.role != "passed")
+    said: Sentences = []
     if operators:
-        sentences.append(f"The rule of {line.name} makes {listed(operators)}{because}.")
-    for one in new:
-        if one.role == "passed":
-            sentences.append(
-                f"The rule of {line.name} lets {listed([code(gradient) for gradient in one.inputs])} pass on unchanged "
-                f"to {listed([code(blob) for blob in one.outputs])}; no operator is needed."
-            )
-    if not sentences:
-        blobs = listed([code(blob) for blob in line.inputs])
-        return f"The rule of {line.name} gives its inputs {blobs} no gradient: the flow ends here."
-    return " ".join(sentences)
+        because: Sentences = [(say.DERIVATIVE, known.derivative)] if known and known.derivative else []
+        said = [(say.RULE, line.name, operators), *because, (say.STOP,)]
+    passed = [one for one in new if one.role == "passed"]
+    said += [(say.RULE_PASSES, line.name, coded(one.inputs), coded(one.outputs)) for one in passed]
+    return said or [(say.RULE_ENDS, line.name, coded(line.inputs))]
 
 
-def rule_run(event: RuleApplied, line: Reading, new: Sequence[Reading]) -> str:
+def rule_run(event: RuleApplied, line: Reading, new: Sequence[Reading]) -> Sentences:
     """What a rule gave whose operators ran at once, or a backward method that somebody wrote."""
-    unwanted = [str(line.inputs[slot]) for slot in event.unwanted]
+    unwanted = dict.fromkeys(str(line.inputs[slot]) for slot in event.unwanted)
     is_method = event.by == "method"
     count = sum(one.role != "passed" for one in new)
     if is_method and not new:
-        said = f"The backward method of {line.name} gave no gradient: the flow ends here."
+        said: Sentences = [(say.METHOD_ENDS, line.name)]
     elif is_method:
-        said = f"The backward method of {line.name} ran: {listed([code(one.text) for one in new])}."
+        said = [(say.METHOD, line.name, coded(one.text for one in new))]
         pairs = zip(map(str, line.inputs), event.g_input, strict=True)
-        none = [code(blob) for blob, gradient in pairs if gradient is None and blob not in unwanted]
-        said += f" It gave no gradient of {listed(none)}: the flow ends there." if none else ""
+        none = coded(blob for blob, gradient in pairs if gradient is None and blob not in unwanted)
+        said += [(say.METHOD_GAVE_NONE, none)] if none else []
     else:
         said = rule_applied(line, new)
-        said += f" {'It is' if count == 1 else 'They are'} run at once." if count else ""
+        said += [(say.RUN_AT_ONCE, "It is" if count == 1 else "They are")] if count else []
     if unwanted:
-        require = "requires" if len(set(unwanted)) == 1 else "require"
-        said += f" {listed(list(dict.fromkeys(map(code, unwanted))))} {require} no gradient: none is computed."
+        said.append((say.NOT_REQUIRED, coded(unwanted), "requires" if len(unwanted) == 1 else "require"))
     return said
 
 
-def input_checked(event: InputChecked, line: Reading, gradient_line: Reading, net: NetText) -> str:
+def input_checked(event: InputChecked, line: Reading, gradient_line: Reading, net: NetText) -> Sentences:
     def of(source: str) -> list[Checked]:
         return list({checked.name: checked for checked in event.inputs if checked.source == source}.values())
 
-    parts = [
-        f"{code(checked.name)}, the gradient of {code(f'{checked.blob}@{checked.version}')}"
-        for checked in of("output gradient")
+    type = gradient_line.op.type
+    parts: Sentences = [
+        (say.GRADIENT_OF, checked.name, f"{checked.blob}@{checked.version}") for checked in of("output gradient")
     ]
     read = [*of("input"), *of("output")]
     forward = [code(f"{checked.blob}@{checked.version}") for checked in read if checked.name == checked.blob]
     if forward:
-        holds = "still holds" if len(forward) == 1 else "still hold"
-        parts.append(f"{listed(forward)}, which {holds} what {line.name} saw")
-    for checked in read:
-        if checked.name != checked.blob:
-            blob = code(f"{checked.blob}@{checked.version}")
-            parts.append(f"{blob}, which {_overwriter(net, checked)}; the workspace has kept it")
-    parts.extend(f"{code(checked.name)}, which the rule made just before" for checked in of("rule"))
+        hold = "still holds" if len(forward) == 1 else "still hold"
+        parts.append((say.STILL_HOLDS, listed(forward), hold, line.name))
+    parts += [_overwritten(net, checked) for checked in read if checked.name != checked.blob]
+    parts += [(say.MADE_BEFORE, checked.name) for checked in of("rule")]
     if not parts:
-        return f"{code(gradient_line.op.type)} reads nothing, so no version can be wrong."
-    return f"{code(gradient_line.op.type)} may read {'; and '.join(parts)}."
+        return [(say.READS_NOTHING, type)]
+    also = [one for part in parts[1:] for one in ((say.AND_ALSO,), part)]
+    return [(say.MAY_READ, type), parts[0], *also, (say.STOP,)]
 
 
-def _overwriter(net: NetText, checked: Checked) -> str:
+def _overwritten(net: NetText, checked: Checked) -> Sentence:
     """Which operator overwrote a forward blob version."""
+    blob = f"{checked.blob}@{checked.version}"
     statement = net.version(checked.blob, (checked.version or 0) + 1).statement
-    return "was overwritten" if statement is None or statement.role != "forward" else f"{statement.name} overwrote"
+    is_known = statement is not None and statement.role == "forward"
+    return (say.OVERWRITTEN_BY, blob, statement.name) if statement and is_known else (say.OVERWRITTEN, blob)
 
 
-def generator_added(event: GeneratorAdded, gradient: Named, readers: Sequence[str]) -> str:
-    blob = code(f"{event.blob}@{event.version}")
+def generator_added(event: GeneratorAdded, gradient: Named, readers: Sequence[str]) -> Sentences:
+    blob = f"{event.blob}@{event.version}"
     if len(readers) == 1 and event.count == 1:
-        return f"{code(gradient)} is the gradient of {blob}, complete: {readers[0]} is its only reader."
-    return f"{code(gradient)} is gradient number {event.count} of {blob}, which {reading(readers)}."
+        return [(say.ONLY_GRADIENT, gradient, blob, readers[0])]
+    return [(say.ONE_OF_GRADIENTS, gradient, event.count, blob, shortened(readers))]
 
 
-def arrived(event: GeneratorAdded, gradient: Named, owner: Reading | None, *, has_heap: bool) -> str:
+def arrived(event: GeneratorAdded, gradient: Named, owner: Reading | None, *, has_heap: bool) -> Sentences:
     """A gradient in a pass that runs as it goes; `owner`: the function that returned the blob, None: it is a leaf."""
-    blob = code(f"{event.blob}@{event.version}")
-    whose = "a leaf" if owner is None else f"which {owner.name} returned"
+    blob = f"{event.blob}@{event.version}"
+    arrives: Sentence = (say.ARRIVES_AT_LEAF, gradient, blob)
+    if owner is not None:
+        arrives = (say.ARRIVES, gradient, blob, owner.name)
     if event.count > 1:
-        said = f"{code(gradient)} arrives at {blob}, {whose}: gradient number {event.count} of it,"
-        return f"{said} added at once to what is there."
-    said = f"{code(gradient)} arrives at {blob}, {whose}"
+        return [arrives, (say.ADDED_AT_ONCE, event.count)]
     if owner is None:
-        return f"{said}: the first gradient of it in this pass."
+        return [arrives, (say.FIRST_IN_PASS,)]
     if event.queued is not None:
-        return f"{said}. {_joins(owner, event.queued)}"
-    if not has_heap:
-        return f"{said}."
-    return f"{said}. {owner.name} is in the heap already, by a gradient of something else that it returned."
-
-
-def densified(line: Reading, new: Reading, *, goes: bool) -> str:
-    how = "goes backward on dense gradients" if goes else "reads a dense gradient"
-    who, blob = (line.name, new.inputs[-1]) if goes else (f"The rule of {line.name}", line.outputs[0])
-    return (
-        f"{who} {how}, and that of {code(blob)} is sparse: "
-        f"{code(new.text)} adds its rows, those of equal index too, into zeros."
-    )
+        return [arrives, (say.STOP,), _joins(owner, event.queued)]
+    return [arrives, (say.STOP,), (say.IN_HEAP, owner.name)] if has_heap else [arrives, (say.STOP,)]
 
 
 def accumulated(
@@ -263,111 +238,87 @@ def accumulated(
     new: Sequence[Reading],
     readers: Sequence[str],
     renamed: Iterable[tuple[str, str]],
-) -> str:
-    blob = code(f"{event.blob}@{event.version}")
+) -> Sentences:
     count = len(event.contributions)
     all_of = "both" if count == 2 else f"all {count}"
-    said = f"{blob} {reading(readers)}. {line.name} is the first of them, so {all_of} gradients are in"
+    blob = f"{event.blob}@{event.version}"
+    said: Sentences = [(say.ALL_ARE_IN, blob, shortened(readers), line.name, all_of)]
     if isinstance(event.gradient, GradientSlice):
-        halves = listed([code(one.outputs[0]) for one in new])
-        said += f". They are sparse, so their rows are laid one after the other in {halves}, equal indices unmerged."
+        said.append((say.ARE_SPARSE, coded(one.outputs[0] for one in new)))
     else:
-        said += ", the sparse ones made dense," if len(new) > 1 else ""
-        said += f" and are added here: `{new[-1].outputs[0]} = {' + '.join(map(str, new[-1].inputs))}`."
+        said += [(say.SOME_MADE_DENSE,)] if len(new) > 1 else []
+        said.append((say.ADDED_HERE, *_sum(new)))
     pairs = [f"the former {code(old)} became {code(name)}" for old, name in renamed]
     if pairs:
         shown = pairs if len(pairs) <= 3 else [*pairs[:2], f"{len(pairs) - 2} more likewise"]
-        said += f" So that none overwrites another, {listed(shown)}."
+        said.append((say.RENAMED, listed(shown)))
     return said
 
 
-def added(event: Accumulated, new: Sequence[Reading], readers: Sequence[str]) -> str:
+def added(event: Accumulated, new: Sequence[Reading], readers: Sequence[str]) -> Sentences:
     """A gradient that was added to what was there when it arrived."""
-    blob = code(f"{event.blob}@{event.version}")
     times = {reader: readers.count(reader) for reader in readers} if len(set(readers)) < len(readers) else {}
     whose = [f"{one} ({times[one]} times)" if times.get(one, 1) > 1 else one for one in dict.fromkeys(readers)]
-    said = f"{blob} {reading(whose)}; the gradients that come from there are added as they arrive"
+    arrive: Sentence = (say.AS_THEY_ARRIVE, f"{event.blob}@{event.version}", shortened(whose))
     if len(parts_of(event.gradient)) == 2:
-        halves = listed([code(one.outputs[0]) for one in new])
-        return f"{said}: both are sparse, so their rows are laid one after the other in {halves}."
-    sparse = " the sparse one made dense;" if len(new) > 1 else ""
-    said += f":{sparse} `{new[-1].outputs[0]} = {' + '.join(map(str, new[-1].inputs))}`"
-    return f"{said}, the sum of {event.so_far} by now." if event.so_far and event.so_far > 2 else f"{said}."
+        return [arrive, (say.BOTH_SPARSE, coded(one.outputs[0] for one in new))]
+    by_now: Sentence = (say.SUM_BY_NOW, event.so_far) if event.so_far and event.so_far > 2 else (say.STOP,)
+    return [arrive, (say.ONE_MADE_DENSE if len(new) > 1 else say.ADDED, *_sum(new)), by_now]
 
 
-def deduplicated(merge: Merge, new: Sequence[Reading]) -> str:
-    unique, segments = (code(one.op.type) for one in new)
-    said = f"The gradient of {code(merge.blob)} is sparse, and its rows of equal index are merged: {unique} finds each "
-    if merge.aggregator == "sum":
-        said += f"index once, {segments} adds up the rows of each, and the gradient stays what it is."
-    else:
-        said += f"index once, {segments} takes the mean of the rows of each: another gradient where one repeats."
+def _sum(new: Sequence[Reading]) -> tuple[object, str]:
+    """The last of `new` as what it writes, and the terms that it adds."""
+    return new[-1].outputs[0], " + ".join(map(str, new[-1].inputs))
+
+
+def deduplicated(merge: Merge, new: Sequence[Reading]) -> Sentences:
+    unique, segments = (one.op.type for one in new)
+    rows = say.ROWS_ADDED if merge.aggregator == "sum" else say.ROWS_AVERAGED
+    said: Sentences = [(say.MERGED, merge.blob, unique), (rows, segments)]
     if merge.rows_before is None:
-        return f"{said} How many repeat is known once it has run."
+        return [*said, (say.REPEATS_UNKNOWN,)]
     if merge.rows_before == merge.rows_after:
-        return f"{said} Here none repeats: all {merge.rows_after} rows stay."
+        return [*said, (say.NO_REPEATS, merge.rows_after)]
     most = merge.most_repeated[0]
-    rows = f"{count_of(merge.rows_before, 'row')} became {merge.rows_after}"
-    return f"{said} Here {rows}; index {most.index} stood there {most.times} times."
+    return [*said, (say.REPEATS, count_of(merge.rows_before, "row"), merge.rows_after, most.index, most.times)]
 
 
-def written(event: GradWritten, gradient: Named | None, count: int) -> str:
+def written(event: GradWritten, gradient: Named | None, count: int) -> Sentences:
     """`count`: how many gradients the sum `gradient` consists of."""
-    grad = code(f"{event.blob}.grad")
-    after, before = code(event.after), code(event.before)
+    blob, after, before = event.blob, event.after, event.before
     if event.how == "dropped":
-        return f"{grad} held {before}, left by another pass, and keeps nothing now: retain_grad was not asked for."
-    of_what = "" if gradient is None else f", {code(gradient)}"
-    if count > 1:
-        of_what += f", the sum of {count} gradients"
+        return [(say.GRAD_DROPPED, blob, before)]
     if event.how == "added":
-        return (
-            f"{grad} held {before} of an earlier pass, so this pass is added to it: "
-            f"`{event.after} = {event.before} + {gradient}`. cleargrad() would make it start anew."
-        )
-    if isinstance(event.gradient, GradientSlice):
-        of_what += ", its rows added into zeros"
-    if event.how == "replaced":
-        return f"{grad} is {after} now{of_what}; what it held, {before}, is replaced."
-    return f"{grad} was empty and is {after} now{of_what}."
+        return [(say.GRAD_ADDED, blob, before, after, before, gradient)]
+    is_replaced = event.how == "replaced"
+    said: Sentences = [(say.GRAD_IS if is_replaced else say.GRAD_WAS_EMPTY, blob, after)]
+    said += [] if gradient is None else [(say.GRAD_OF, gradient)]
+    said += [(say.GRAD_IS_SUM, count)] if count > 1 else []
+    said += [(say.GRAD_OF_ROWS,)] if isinstance(event.gradient, GradientSlice) else []
+    return [*said, (say.GRAD_REPLACED, before) if is_replaced else (say.STOP,)]
 
 
-def completed(event: Completed, operators: int, ys: Iterable[str], *, is_run: bool) -> str:
+def completed(event: Completed, operators: int, ys: Iterable[str], *, is_run: bool) -> Sentences:
     """What the pass has come to; `is_run`: nothing keeps it from being run."""
-    said = "The backward pass is whole" if is_run else "The backward pass is generated, and will not be run"
-    said += f": {count_of(operators, 'gradient operator')}, "
-    said += f"gradients of {count_of(len(event.gradients), 'blob')}."
-    if set(event.gradients) <= set(ys):
-        reached = listed([code(blob) for blob in event.gradients])
-        said += f" None goes further back than {reached}; `why_none` says of any other blob what cuts its ways."
-    return said
+    completed = say.COMPLETED if is_run else say.COMPLETED_UNRUN
+    gradients = count_of(len(event.gradients), "blob")
+    said: Sentences = [(completed, count_of(operators, "gradient operator"), gradients)]
+    return [*said, (say.NO_FURTHER, coded(event.gradients))] if set(event.gradients) <= set(ys) else said
 
 
-def heap_emptied(functions: int, variables: int) -> str:
-    """What a pass has come to in which so many functions went backward and so many Variables got a gradient."""
-    said = f"The heap is empty, so the pass is whole: {count_of(functions, 'function')} went backward, "
-    return f"{said}and {count_of(variables, 'Variable')} got {'its' if variables == 1 else 'their'} grad."
-
-
-def failed(event: Failed) -> str:
-    return f"The pass stops here. {event.message}"
-
-
-def not_run(obstacle: GradvizError) -> str:
-    return f"Nothing is run. {sentence(obstacle)}"
-
-
-def ran(what: str, device: str, seconds: float | None, outputs: Sequence[tuple[str, str]]) -> str:
+def ran(what: str, device: str, seconds: float | None, outputs: Sequence[tuple[str, str]]) -> Sentences:
     """What an operator did; `outputs` are pairs of a blob version and its shape."""
-    said = f"{what} ran on {device}" + ("" if seconds is None else f" in {duration(seconds)}")
-    described = [f"{code(blob)} is {shape}" for blob, shape in outputs]
-    return f"{said}: {shortened(described)}." if described else f"{said}."
+    took: Sentences = [] if seconds is None else [(say.TOOK, duration(seconds))]
+    return [(say.RAN, what, device), *took, (say.OUTPUTS, _shapes(outputs)) if outputs else (say.STOP,)]
 
 
-def ran_before(line: Reading, outputs: Sequence[tuple[str, str]]) -> str:
+def ran_before(line: Reading, outputs: Sequence[tuple[str, str]]) -> Sentences:
     """A function whose values are there already."""
-    described = [f"{code(blob)} is {shape}" for blob, shape in outputs]
-    return f"{shortened(described)}: known since {line.name} was called; nothing is run again."
+    return [(say.RAN_BEFORE, _shapes(outputs), line.name)]
+
+
+def _shapes(outputs: Sequence[tuple[str, str]]) -> str:
+    return shortened([f"{code(blob)} is {shape}" for blob, shape in outputs])
 
 
 def running(line: Reading) -> str:
@@ -386,9 +337,8 @@ def shortened(parts: Sequence[str]) -> str:
     return listed([*parts[:MOST_NAMED], f"{len(parts) - MOST_NAMED} more"])
 
 
-def reading(readers: Sequence[str]) -> str:
-    """Who reads a blob: ``is read by FC #2 and Sum #4``."""
-    return f"is read by {shortened(readers)}"
+def coded(names: Iterable[object]) -> str:
+    return listed(list(map(code, names)))
 
 
 def duration(seconds: float) -> str:

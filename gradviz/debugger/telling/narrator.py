@@ -10,11 +10,12 @@ import numpy as np
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program.events import Deduplicated, Ran
-from ..document import Value
+from ..document import Value, filled
 from ..journal import Key, NetHalves, Recording
 from ..statistics import of_stack, statistics
 from .execution import Execution
 from .narration import stored
+from .sentences import joined
 from .story import Story
 from .values import DocumentValues, slots_of
 
@@ -49,7 +50,8 @@ class Narrator:
         with np.errstate(all="ignore"):
             is_over = whole is not None and at > whole and not isinstance(event, Deduplicated)
             found = self._execution.tell(event, run, before) if is_over or isinstance(event, Ran) else None
-            return (self._story.tell(event, at) if found is None else found[0]).narration
+            description = self._story.tell(event, at) if found is None else found[0]
+            return filled(*joined(description.narration))
 
 
 class MeasuredValues(DocumentValues):

@@ -117,6 +117,7 @@ class _Part:
             forward=program.forward,
             backward=program.backward,
             subnets=nets,
+            templates=self._writer.templates,
             events=events,
             values=values,
             frames=frames,

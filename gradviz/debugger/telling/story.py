@@ -13,6 +13,7 @@ import numpy as np
 from ...operators.indexing import added_rows
 from ...operators.registry import Array
 from ...program import Gradient, GradientSlice
+from ...program.errors import count_of
 from ...program.events import (
     Accumulated,
     Completed,
@@ -38,6 +39,8 @@ from ..document import MERGED_ROWS, Merge, MergedRow, Number, number
 from ..journal import Key, NetText, ProgramText, Reading, Recording, Statement, Writing
 from ..statistics import furthest
 from . import control_narration, narration
+from . import sentences as say
+from .sentences import Sentences
 
 Focus = Iterable[Writing | str | None]
 
@@ -52,7 +55,7 @@ class Description(NamedTuple):
         words: beside its kind, operator and blobs: by which words it is found.
     """
 
-    narration: str
+    narration: Sentences
     forward: int | None = None
     statements: Sequence[Reading] = ()
     focus: Focus = ()
@@ -89,8 +92,8 @@ class Story:
                 return self._visited(event, at)
             case Skipped():
                 line = self._text.statement(event, event.index, at)
-                text = narration.skipped(event, line, goes=self._goes)
-                return Description(text, event.index, [], line.statement.outputs, [line.op.type])
+                said = narration.skipped(line, goes=self._goes)
+                return Description(said, event.index, [], line.statement.outputs, [line.op.type])
             case RuleApplied():
                 return self._rule_applied(event, at)
             case InputChecked():
@@ -108,7 +111,7 @@ class Story:
             case Completed():
                 return self._completed(event, at)
             case Failed():
-                return Description(narration.failed(event), event.index, [], [], [event.error])
+                return Description([(say.FAILED, event.message)], event.index, [], [], [event.error])
         raise TypeError(f"{event.kind} is no event of a pass")
 
     def is_sum(self, event: Accumulated) -> bool:
@@ -192,8 +195,8 @@ class Story:
             returned = [one for one in line.statement.inputs if one.statement]
             deepest = max(returned, key=self._depth, default=None)
         focus = [*line.statement.outputs, *line.statement.inputs]
-        text = narration.played(event, line, deepest, goes=self._goes)
-        return Description(text, event.index, [line], focus, [event.op.type])
+        said = narration.played(event, line, deepest, goes=self._goes)
+        return Description(said, event.index, [line], focus, [event.op.type])
 
     def _seeded(self, event: Seeded, at: int) -> Description:
         net = self._text.of(event)
@@ -201,8 +204,8 @@ class Story:
         y = net.version(event.y, event.version)
         gradient = lines[0].statement.outputs[0] if lines else net.latest(parts_of(event.gradient)[-1], at)
         owner = None if y.statement is None else y.statement.at(at)
-        text = narration.seeded(event, lines[0] if lines else None, owner, goes=self._goes)
-        return Description(text, None, lines, [gradient, f"{event.y}@{event.version}"])
+        said = narration.seeded(event, lines[0] if lines else None, owner, goes=self._goes)
+        return Description(said, None, lines, [gradient, f"{event.y}@{event.version}"])
 
     def _visited(self, event: Visited, at: int) -> Description:
         net = self._text.of(event)
@@ -210,27 +213,27 @@ class Story:
         found = [None if gradient is None else net.latest(parts_of(gradient)[-1], at) for gradient in event.g_output]
         waiting = [net.forward[one.index].at(at) for one in event.waiting]
         is_read = any(one.role == "forward" for writing in line.statement.outputs for one in writing.readers)
-        text = narration.visited(event, line, [one and one.at(at) for one in found], waiting, is_read)
-        return Description(text, event.index, [], [*found, *line.statement.outputs], [line.op.type])
+        said = narration.visited(event, line, [one and one.at(at) for one in found], waiting, is_read)
+        return Description(said, event.index, [], [*found, *line.statement.outputs], [line.op.type])
 
     def _rule_applied(self, event: RuleApplied, at: int) -> Description:
         line = self._text.statement(event, event.index, at)
         lines = self._since(event, at)
         if self._goes:
-            text = narration.rule_run(event, line, lines)
+            said = narration.rule_run(event, line, lines)
         elif line.nets:
-            text = control_narration.rule_applied(line, lines)
+            said = control_narration.rule_applied(line, lines)
         else:
-            text = narration.rule_applied(line, lines)
+            said = narration.rule_applied(line, lines)
         changed = [new.statement for new in lines]
         focus = [one for new in changed for one in (new.inputs if new.role == "passed" else new.outputs)]
-        return Description(text, event.index, lines, focus, [line.op.type, *(new.op.type for new in lines)])
+        return Description(said, event.index, lines, focus, [line.op.type, *(new.op.type for new in lines)])
 
     def _input_checked(self, event: InputChecked, at: int) -> Description:
         net = self._text.of(event)
         line = net.operators[event.position].at(at)
-        text = narration.input_checked(event, self._text.statement(event, event.index, at), line, net)
-        return Description(text, event.index, [line], line.statement.inputs)
+        said = narration.input_checked(event, self._text.statement(event, event.index, at), line, net)
+        return Description(said, event.index, [line], line.statement.inputs)
 
     def _generator_added(self, event: GeneratorAdded, at: int) -> Description:
         net = self._text.of(event)
@@ -239,12 +242,12 @@ class Story:
         if self._goes:
             owner = None if blob.statement is None else blob.statement.at(at)
             has_heap = self._rank(net.forward[event.index]) is not None
-            text = narration.arrived(event, gradient.at(at), owner, has_heap=has_heap)
+            said = narration.arrived(event, gradient.at(at), owner, has_heap=has_heap)
         else:
-            text = narration.generator_added(event, gradient.at(at), self._readers(net, blob, at))
+            said = narration.generator_added(event, gradient.at(at), self._readers(net, blob, at))
         has_line = event.position is not None and gradient.statement is not None
         lines = [gradient.statement.at(at)] if has_line and gradient.statement is not None else []
-        return Description(text, event.index, lines, [gradient, f"{event.blob}@{event.version}"])
+        return Description(said, event.index, lines, [gradient, f"{event.blob}@{event.version}"])
 
     def _accumulated(self, event: Accumulated, at: int) -> Description:
         net = self._text.of(event)
@@ -252,19 +255,20 @@ class Story:
         lines = self._since(event, at)
         blob = net.version(event.blob, event.version)
         if not self.is_sum(event):
-            text = narration.densified(line, lines[0], goes=True)
-            return Description(text, event.index, lines, [lines[0].statement.outputs[0], str(blob)], ["SparseToDense"])
+            dense = lines[0]
+            said: Sentences = [(say.DENSE_PASS, line.name), (say.MADE_DENSE, dense.inputs[-1], dense.text)]
+            return Description(said, event.index, lines, [dense.statement.outputs[0], str(blob)], ["SparseToDense"])
         if len(event.contributions) == 1:
-            text = narration.densified(line, lines[0], goes=False)
+            said = [(say.DENSE_RULE, line.name), (say.MADE_DENSE, line.outputs[0], lines[0].text)]
         elif event.so_far is None:
             outputs = [net.operators[one.position].outputs[one.slot] for one in event.renames if one.slot >= 0]
             renamed = dict.fromkeys((str(one.at(at - 1)), one.at(at).name) for one in outputs)
-            text = narration.accumulated(event, line, lines, self._readers(net, blob, at), renamed)
+            said = narration.accumulated(event, line, lines, self._readers(net, blob, at), renamed)
         else:
-            text = narration.added(event, lines, self._readers(net, blob, 0))
+            said = narration.added(event, lines, self._readers(net, blob, 0))
         terms = [term.parts[-1] for term in self.terms(event, at)]
         focus: Focus = [*reversed(self.total(event, at)), str(blob), *terms]
-        return Description(text, event.index, lines, focus, ["Σ", *(new.op.type for new in lines)])
+        return Description(said, event.index, lines, focus, ["Σ", *(new.op.type for new in lines)])
 
     def _deduplicated(self, event: Deduplicated, at: int) -> Description:
         lines, merge = self._since(event, at), self.merge(event, at)
@@ -297,7 +301,8 @@ class Story:
         before = self._events[:at]
         if functions := sum(isinstance(one, Visited) and one.rank is not None for one in before):
             variables = sum(isinstance(one, GradWritten) and one.after is not None for one in before)
-            return Description(narration.heap_emptied(functions, variables))
+            their, got = "its" if variables == 1 else "their", count_of(variables, "Variable")
+            return Description([(say.HEAP_EMPTIED, count_of(functions, "function"), got, their)])
         is_run = self._recording.obstacle is None
         return Description(narration.completed(event, operators, self._recording.ys, is_run=is_run))
 

@@ -32,6 +32,7 @@ from ..document import (
     Grad,
     Kind,
     Line,
+    Narration,
     Pool,
     Revision,
     Schedule,
@@ -45,6 +46,7 @@ from ..document import (
 from ..journal import NOWHERE, Lending, NetHalves, Pace, Progress, Recording, Statement, arguments
 from .execution import Execution
 from .narration import entry, stored
+from .sentences import joined
 from .story import Description, Story, versions_of
 from .subjects import Subject, Subjects, added, targets
 from .sums import Sum, ledgers, loop_ledger, sums_of, sums_of_loops
@@ -92,7 +94,8 @@ class Writer:
         self._subjects = Subjects(recording, self.story, self._values)
         self.ran: dict[Statement, int] = {}
         self.ledgers: dict[int, int] = {}
-        # Events of a run that share all but what is said of them.
+        self._templates: dict[str, int] = {}
+        # Events of a run that share all but what fills their narration.
         self._alike: dict[object, TraceEvent] = {}
 
     @cached_property
@@ -141,6 +144,7 @@ class Writer:
         events = [self.event(event, at) for at, event in enumerate(pace.over(recording.events), 1)]
         return replace(
             self.outline(),
+            templates=self.templates,
             events=events,
             forward=list(map(self.line, text.outermost.forward)),
             backward=list(map(self.line, text.outermost.backward)),
@@ -166,11 +170,17 @@ class Writer:
                     found[statement, run] = at
         return found
 
+    @property
+    def templates(self) -> list[str]:
+        """The templates of the narrations that have been written."""
+        return list(self._templates)
+
     def event(self, event: Event, at: int) -> TraceEvent:
         """The event before position `at`."""
         group = int(self._recording.timeline.group[at - 1])
         if not self._subjects.is_run(event, at):
-            fresh = self._whole(event, at, self.story.tell(event, at))
+            description = self.story.tell(event, at)
+            fresh = self._whole(event, at, description, self._narration(description))
             return replace(fresh, group=group, ledger=self.ledgers.get(at))
         before, frame = self._run_at(at - 1), self._run_at(at)
         if isinstance(event, Failed) and not event.path:
@@ -180,14 +190,20 @@ class Writer:
         if type(event) is Ran:
             self.ran.setdefault(self._recording.operator(frame, event.position), at)
             seconds = event.seconds
-        one = self._alike.get(alike) if alike is not None else None
+        narration = self._narration(description)
+        key = (alike, narration.template)
+        one = self._alike.get(key) if alike is not None else None
         if one is None:
-            one = self._whole(event, at, description)
+            one = self._whole(event, at, description, narration)
             if alike is not None:
-                self._alike[alike] = one
-        return replace(one, narration=description.narration, group=group, frame=frame, seconds=seconds)
+                self._alike[key] = one
+        return replace(one, narration=narration, group=group, frame=frame, seconds=seconds)
 
-    def _whole(self, event: Event, at: int, description: Description) -> TraceEvent:
+    def _narration(self, description: Description) -> Narration:
+        template, arguments = joined(description.narration)
+        return Narration(self._templates.setdefault(template, len(self._templates)), arguments)
+
+    def _whole(self, event: Event, at: int, description: Description, narration: Narration) -> TraceEvent:
         """An event with all that is said of it, but for its group and run."""
         subjects = self._subjects
         subject = subjects.of(event, at)
@@ -196,7 +212,7 @@ class Writer:
             subject = subject._replace(words=[*subject.words, *description.words])
         return TraceEvent(
             kind=cast(Kind, event.kind),
-            narration=description.narration,
+            narration=narration,
             group=0,
             phase="run" if is_run else "play" if isinstance(event, Played) and not event.path else "generate",
             subnet=subjects.net(event, at).id or None,

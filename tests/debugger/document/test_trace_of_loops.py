@@ -49,8 +49,10 @@ def test_what_repeats_is_written_once():
     written = json.loads(encode(trace))
     whole = [event for event in written["events"] if isinstance(event, dict)]
     assert len(whole) < len(trace.events) / 4
-    assert [event["narration"] for event in whole if "Iteration 0" in event["narration"]]
-    assert all(event.narration for event in trace.events)
+    begins = written["templates"].index("Iteration {number} of {runner} begins.")
+    assert [event["narration"] for event in whole if event["narration"][0] == begins] == [[begins, ["0", "While #2"]]]
+    rounds = {f"Iteration {number} of While #2 begins." for number in range(30)}
+    assert rounds <= set(map(trace.narration, range(1, len(trace.events) + 1)))
 
 
 def test_previews_of_a_long_loop_are_smaller_than_those_of_a_short_one():
@@ -95,11 +97,20 @@ def test_statistics_of_what_is_not_finite():
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
-        (damaged("events", row(), to=[10**6, 0, None, None, 1, 0, ""]), "bad_reference"),
-        (damaged("events", row(), to=[row(), 0, None, None, 1, 0, ""]), "bad_reference"),
-        (damaged("events", row(), to=[0, 0, None, None, 99, 99, ""]), "bad_reference"),
+        (damaged("events", row(), to=[10**6, 0, None, None, []]), "bad_reference"),
+        (damaged("events", row(), to=[row(), 0, None, None, []]), "bad_reference"),
+        (damaged("events", row(), to=[0, 0, None, None, ["x"] * 99]), "bad_reference"),
         (damaged("events", row(), to=[0, 0]), "bad_structure"),
         (damaged("events", row(), 2, to=10**6), "bad_reference"),
+        (damaged("events", row(), 4, to=[0]), "bad_structure"),
+        (damaged("events", 0, "narration", 0, to=len(TRACE.templates)), "bad_reference"),
+        (damaged("events", 0, "narration", 0, to=-1), "bad_reference"),
+        (damaged("events", 0, "narration", 1, to=[]), "bad_reference"),
+        (damaged("events", 0, "narration", 1, to=["x"] * 99), "bad_reference"),
+        (damaged("events", 0, "narration", 1, to=[0]), "bad_structure"),
+        (damaged("events", 0, "narration", to="Text."), "bad_structure"),
+        (damaged("templates", 0, to="{place} more"), "bad_reference"),
+        (damaged("templates", 0, to=0), "bad_structure"),
         (damaged("events", 0, "subnet", to="s99"), "bad_reference"),
         (damaged("subnets", 0, "id", to="s5"), "bad_reference"),
         (damaged("subnets", 0, "owner", to="f99"), "bad_reference"),
@@ -126,13 +137,18 @@ def test_faults_are_named(data, kind):
     assert caught.value.kind == kind
 
 
-def test_rows_that_repeat_a_long_narration_too_often_are_refused():
+@pytest.mark.parametrize("is_long", ["template", "argument"])
+def test_rows_that_repeat_a_long_narration_too_often_are_refused(is_long):
     document = json.loads(encode(TRACE))
     at = row()
-    like = document["events"][at][0]
-    document["events"][like]["narration"] = "x " + "y" * 10_000_000
-    document["events"][at:at] = [[like, *document["events"][at][1:4], 0, 1, "z"]] * (MOST_TOLD // 10_000_000 + 1)
-    with pytest.raises(TraceError, match="narrations of repeated events have more than 200,000,000 char") as caught:
+    like, *rest, _ = document["events"][at]
+    number, arguments = document["events"][like]["narration"]
+    if is_long == "template":
+        document["templates"][number] += "y" * 10_000_000
+    else:
+        arguments[0] = "y" * 10_000_000
+    document["events"][at:at] = [[like, *rest, []]] * (MOST_TOLD // 10_000_000 + 1)
+    with pytest.raises(TraceError, match="narrations have more than 200,000,000 characters") as caught:
         decode(json.dumps(document))
     assert caught.value.kind == "bad_structure"
 

@@ -49,7 +49,7 @@ def test_what_was_computed_before_is_known_and_no_time_is_told(session):
     assert session.events.index(forward[0]) == 1
     np.testing.assert_array_equal(session.value("x@0"), [1, 2])
     np.testing.assert_array_equal(session.value("mul@0"), [3, 8])
-    assert "known since Mul #0 was called" in session.trace().events[1].narration
+    assert "known since Mul #0 was called" in session.trace().narration(2)
 
 
 def test_each_function_brings_its_events_one_after_the_other(session):
@@ -219,7 +219,7 @@ def test_the_engine_stands_in_the_document(session, tmp_path):
 
 def test_every_event_has_a_sentence_and_every_focus_a_value(session):
     trace = session.trace()
-    assert all(event.narration.endswith(".") for event in trace.events)
+    assert all(trace.narration(at).endswith(".") for at in range(1, len(trace.events) + 1))
     assert {blob for event in trace.events for blob in event.blobs} <= set(trace.values)
 
 

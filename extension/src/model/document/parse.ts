@@ -2,35 +2,37 @@
 // together, beside what each says of itself: see gradviz/debugger/document/check.py.
 
 import { allLines, subnetOf } from "../recording/lines";
+import { lengthBy, PLACE } from "../recording/narration";
 import type { Graph, Line, Trace, TraceEvent, Value } from "../schema";
 import { messageOf, readTrace, refuse, text, whole, type Parts, type Reader } from "../schema/reader";
 import type { Again, Arrays } from "../schema/trace.gen";
 import { endOf, eventAt, lengthOf } from "../recording/lookup";
 
-/** Characters that the narrations of all rows may have together. A row is short, and what it repeats need not be. */
+/** Characters that all narrations may have together. A row is short, and what it repeats need not be. */
 export const MOST_TOLD = 200_000_000;
 
 /** Throws where a row is like no event before it, or where the narrations become too long. */
-export function lengthened(rows: (TraceEvent | Again)[]): TraceEvent[] {
-  const words = new Map<number, string[]>();
+export function lengthened(rows: (TraceEvent | Again)[], templates: string[]): TraceEvent[] {
+  const length = lengthBy(templates);
   const events: TraceEvent[] = [];
   let told = 0;
   rows.forEach((row, index) => {
-    if (!("like" in row)) return events.push(row);
-    const path = `events[${index}]`;
-    const like = events[row.like] ?? refuse(path, "is like no event before it");
-    const known = words.get(row.like) ?? like.narration.split(" ");
-    words.set(row.like, known);
-    const { group, frame, seconds, before, behind } = row;
-    const kept = before + behind;
-    if (kept > known.length) refuse(path, `keeps more words than the ${known.length} of the event that it is like`);
-    if (kept === known.length) return events.push({ ...like, group, frame, seconds });
-    const narration = [...known.slice(0, before), row.words, ...known.slice(known.length - behind)].join(" ");
-    told += narration.length;
-    if (told > MOST_TOLD) refuse(path, `brings the narrations of repeated events to more than ${MOST_TOLD} characters`);
-    return events.push({ ...like, group, frame, seconds, narration });
+    const event = "like" in row ? repeated(events, row) : row;
+    told += length(event.narration) + event.narration.arguments.length;
+    if (told > MOST_TOLD) refuse(`events[${index}]`, `brings the narrations to more than ${MOST_TOLD} characters`);
+    events.push(event);
   });
   return events;
+}
+
+/** The event behind these that a row stands for. */
+function repeated(events: TraceEvent[], row: Again): TraceEvent {
+  const path = `events[${events.length}]`;
+  const like = events[row.like] ?? refuse(path, "is like no event before it");
+  const { template, arguments: known } = like.narration;
+  if (row.arguments.length > known.length) refuse(path, `has more arguments than the ${known.length} of the event that it is like`);
+  const filling = row.arguments.length === 0 ? known : known.map((one, index) => row.arguments[index] ?? one);
+  return { ...like, group: row.group, frame: row.frame, seconds: row.seconds, narration: { template, arguments: filling } };
 }
 
 /** Throws where a row contradicts itself. */
@@ -69,6 +71,7 @@ export function checkReferences(trace: Trace): void {
     ids.add(line.id);
     checkHistory(line);
   }
+  checkNarrations(trace);
   checkForward(trace);
   checkFrames(trace);
   trace.merges.forEach(({ at }, index) => {
@@ -89,6 +92,15 @@ function checkHistory(line: Line): void {
   line.history.forEach(({ at, inputs, outputs }, index) => {
     if (at < (line.history[index - 1]?.at ?? 0)) wrong("goes back in time");
     if (inputs.length !== line.inputs.length || outputs.length !== line.outputs.length) wrong("has more blobs, or fewer, than the line in the end");
+  });
+}
+
+/** A narration fills all places of its template. */
+function checkNarrations(trace: Trace): void {
+  const places = trace.templates.map((template) => template.match(PLACE)?.length ?? 0);
+  trace.events.forEach(({ narration }, index) => {
+    const [given, wanted] = [narration.arguments.length, places[narration.template] ?? 0];
+    if (given !== wanted) refuse(`events[${index}].narration`, `has ${given} arguments for ${wanted} places`);
   });
 }
 
@@ -177,7 +189,7 @@ export function parseTrace(source: string): Trace {
   const document = parseJson(source);
   checkFormat(document);
   const written = readTrace(document, partsOf(document));
-  const trace: Trace = { ...written, events: lengthened(written.events), arrays: valuesOf(written.arrays) };
+  const trace: Trace = { ...written, events: lengthened(written.events, written.templates), arrays: valuesOf(written.arrays) };
   checkReferences(trace);
   return trace;
 }
@@ -240,6 +252,7 @@ function partsOf(document: unknown): Parts {
       frames: count(document, "frames"),
       ledgers: count(document, "ledgers"),
       stacks: count(document, "stacks"),
+      templates: count(document, "templates"),
     },
     names: {
       lines: among(lines, "and there is no such line"),

@@ -129,6 +129,13 @@ export interface Subnet {
   blobs: string[];
 }
 
+/** One or two plain sentences, code between backticks; in JSON a list. */
+export interface Narration {
+  template: number;
+  /** What fills the places of the template, in their order. */
+  arguments: string[];
+}
+
 /**
  * What conditions, breakpoints and watches ask about in an event, beside its other fields; in JSON a list.
  *
@@ -148,8 +155,7 @@ export interface EventRow {
 /** One thing that happened. */
 export interface TraceEvent {
   kind: Kind;
-  /** One or two plain sentences; code stands between backticks. */
-  narration: string;
+  narration: Narration;
   /** Events of one operator share a group; groups are contiguous, but that those of a nested net may lie inside. */
   group: number;
   phase: Phase;
@@ -173,19 +179,14 @@ export interface TraceEvent {
   row: EventRow;
 }
 
-/**
- * An event that is the same as event number `like` but for these fields.
- *
- * Of the other's narration, cut at spaces, it has the first `before` words, then `words`, then the last `behind`.
- */
+/** An event that is the same as event number `like` but for these fields. */
 export interface Again {
   like: number;
   group: number;
   frame: number | null;
   seconds: number | null;
-  before: number;
-  behind: number;
-  words: string;
+  /** Those of its narration; None, and what is left out at the end: as in the other's. */
+  arguments: (string | null)[];
 }
 
 /** One run of a nested net, forward or backward; in JSON a list of its fields. */
@@ -466,6 +467,8 @@ export interface WrittenTrace {
   backward: Line[];
   /** The nested nets, an outer one before those inside of it. */
   subnets: Subnet[];
+  /** Of the narrations: texts with places for what differs, ``{blob}``. What fills one is never looked at again. */
+  templates: string[];
   events: (TraceEvent | Again)[];
   /** The runs of nested nets, in the order in which they began. */
   frames: Frame[];
@@ -524,6 +527,8 @@ export interface Trace {
   backward: Line[];
   /** The nested nets, an outer one before those inside of it. */
   subnets: Subnet[];
+  /** Of the narrations: texts with places for what differs, ``{blob}``. What fills one is never looked at again. */
+  templates: string[];
   events: TraceEvent[];
   /** The runs of nested nets, in the order in which they began. */
   frames: Frame[];
@@ -622,6 +627,12 @@ export const TABLE = {
       blobs: [{ list: "text versions" }, []],
     },
   },
+  Narration: { isRow: true,
+    fields: {
+      template: "whole templates",
+      arguments: [{ list: "text" }, []],
+    },
+  },
   EventRow: { isRow: true,
     fields: {
       operator: ["?text lines", null],
@@ -633,7 +644,7 @@ export const TABLE = {
   TraceEvent: {
     fields: {
       kind: "Kind",
-      narration: "text",
+      narration: "Narration",
       group: "whole count",
       phase: "Phase",
       subnet: ["?text subnets", null],
@@ -654,9 +665,7 @@ export const TABLE = {
       group: "whole count",
       frame: "?whole frames",
       seconds: "?real",
-      before: "whole count",
-      behind: "whole count",
-      words: "text",
+      arguments: { list: "?text" },
     },
   },
   Frame: { isRow: true,
@@ -854,6 +863,7 @@ export const TABLE = {
       forward: { list: "Line" },
       backward: { list: "Line" },
       subnets: [{ list: "Subnet" }, []],
+      templates: [{ list: "text" }, []],
       events: { list: { either: { object: "TraceEvent", list: "Again" } } },
       frames: [{ list: "Frame" }, []],
       values: [{ map: "Value", keys: "text versions" }, {}],

@@ -5,6 +5,7 @@ import { mathElement } from "../../formula/mathml";
 import { stepFormula } from "../../formula/steps";
 import { crumbs, currentEvent, forwardLine, nextEvent, type Crumb } from "../../model/recording/cursor";
 import { linesById, numberOf } from "../../model/recording/lines";
+import { lengthBy, narrationAt } from "../../model/recording/narration";
 import { roundText } from "../../model/recording/values";
 import type { EventKind, Trace, TraceEvent } from "../../model/schema";
 import { button, code, element, iconButton, ICONS, marked, rewinding, svgElement, version, type Child } from "../elements/dom";
@@ -102,7 +103,7 @@ function tell(trace: Trace, position: number, kind: HTMLElement, sentence: HTMLE
     kind.className = "gv-kind gv-tone-quiet";
     kind.replaceChildren("Start");
   }
-  sentence.replaceChildren(...marked(event?.narration ?? (trace.summary || `The net has ${counted(trace.forward.length, "operator")}.`)));
+  sentence.replaceChildren(...marked(narrationAt(trace, position) || `The net has ${counted(trace.forward.length, "operator")}.`));
 }
 
 /** Gives the word before a sentence the mark and the colour of a kind. */
@@ -113,9 +114,10 @@ function called(word: HTMLElement, kind: EventKind, label: string): void {
 
 /** The positions whose narrations have the most characters. */
 function longestPlaces(trace: Trace): number[] {
+  const lengthOf = lengthBy(trace.templates);
   const longest = [{ position: 0, length: trace.summary.length }];
   trace.events.forEach((event, index) => {
-    const length = labelOf(trace, event).length + event.narration.length;
+    const length = labelOf(trace, event).length + lengthOf(event.narration);
     if (longest.length === CANDIDATES && length <= (longest[CANDIDATES - 1]?.length ?? 0)) return;
     longest.push({ position: beginOf(trace) + index + 1, length });
     longest.sort((a, b) => b.length - a.length).splice(CANDIDATES);

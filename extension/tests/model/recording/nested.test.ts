@@ -5,6 +5,7 @@ import { MOST_TOLD, parseTrace } from "../../../src/model/document/parse";
 import { runTo } from "../../../src/model/filters/occurrences";
 import { backOver, crumbs, currentEvent, forwardLine, into, lineState, otherIteration, out, over, pathOf, touchedLines } from "../../../src/model/recording/cursor";
 import { allLines, linesById, subnetOf } from "../../../src/model/recording/lines";
+import { narrationAt } from "../../../src/model/recording/narration";
 import { blobsIn, computedAt, forwardIteration, loopAround, roundsOf, roundText, valueOf, workspacesOn } from "../../../src/model/recording/values";
 import { loopDocument, loopTrace, ROUNDS } from "../../loop";
 
@@ -27,18 +28,23 @@ const reached = (target: string, from = 0): number => {
 
 test("a row is read as the event that it is like, with what it says itself", () => {
   const ran = trace.events.filter((event) => event.lines[0] === "s2.f0");
-  assert.deepEqual(ran.map((event) => event.narration), ["ran 0", "ran 1", "ran 2"]);
+  assert.deepEqual(ran.map((event) => narrationAt(trace, trace.events.indexOf(event) + 1)), ["ran 0", "ran 1", "ran 2"]);
   assert.equal(new Set(ran.map((event) => event.frame)).size, ROUNDS);
   assert.ok(ran.every((event) => event.subnet === "s2" && event.blobs[0] === "x@1"));
 });
 
-test("a row keeps the words around those that it says", () => {
-  const document = loopDocument();
-  const events = document["events"] as Record<string, unknown>[];
-  const like = events.findIndex((event) => event["narration"] === "round 0 begins");
-  const row = events.findIndex((event) => Array.isArray(event) && event[0] === like);
-  (events as unknown[])[row] = [like, 1, 4, null, 1, 1, "one"];
-  assert.equal(parseTrace(JSON.stringify(document)).events[row]?.narration, "round one begins");
+test("a row has the arguments that it does not say from the event that it is like", () => {
+  const document = loopDocument() as any;
+  const row = document.events.findIndex((event: unknown) => Array.isArray(event));
+  const like = document.events[row][0];
+  document.events[like].narration = [1, ["round", "0", "begins, {who}, $&"]];
+  const said = (filling: (string | null)[]): string => {
+    document.events[row][4] = filling;
+    return narrationAt(parseTrace(JSON.stringify(document)), row + 1);
+  };
+  assert.equal(said([null, "1"]), "round 1 begins, {who}, $&");
+  assert.equal(said(["round {what}", null, ""]), "round {what} 0 ");
+  assert.equal(said([]), "round 0 begins, {who}, $&");
 });
 
 test("over passes a loop, back over goes back before it", () => {
@@ -55,7 +61,7 @@ test("over stays in a nested net to its end, then passes an iteration at a time"
   const left = over(trace, done);
   assert.equal(currentEvent(trace, left)?.kind, "LeftSubnet");
   assert.equal(place(over(trace, over(trace, left))), "");
-  assert.equal(currentEvent(trace, over(trace, over(trace, left)))?.narration, "round 2 ends");
+  assert.equal(narrationAt(trace, over(trace, over(trace, left))), "round 2 ends");
 });
 
 test("back over undoes over everywhere on a level", () => {
@@ -95,7 +101,7 @@ test("run to finds nets, runs and iterations", () => {
 test("another iteration is looked at in the same place", () => {
   const at = reached("Tanh", reached("iteration 1"));
   const next = otherIteration(trace, at, 1);
-  assert.equal(currentEvent(trace, next ?? 0)?.narration, "ran 2");
+  assert.equal(narrationAt(trace, next ?? 0), "ran 2");
   assert.equal(otherIteration(trace, next ?? 0, 1), null);
   assert.equal(otherIteration(trace, next ?? 0, -1), at);
   assert.equal(otherIteration(trace, 0, 1), null);
@@ -156,8 +162,16 @@ const refusal = (damage: (document: any) => void, message: RegExp): void => {
 test("what contradicts itself is refused", () => {
   const row = (loopDocument()["events"] as unknown[]).findIndex((event) => Array.isArray(event));
   refusal((d) => (d.events[row][0] = row), /events\[\d+\] is like no event before it/);
-  refusal((d) => (d.events[row][6] = 7), /events\[\d+\]\[6\] is 7, not a text/);
-  refusal((d) => (d.events[row][4] = 99), /keeps more words than/);
+  refusal((d) => (d.events[row][4] = [7]), /events\[\d+\]\[4\]\[0\] is 7, not a text/);
+  refusal((d) => (d.events[row][4] = ["x", "x"]), /has more arguments than the 1 of the event that it is like/);
+  refusal((d) => (d.events[0].narration[0] = 2), /events\[0\]\.narration\[0\] is 2, and there are 2 templates/);
+  refusal((d) => (d.events[0].narration[0] = -1), /events\[0\]\.narration\[0\] is -1, outside 0 to/);
+  refusal((d) => (d.events[0].narration[1] = []), /events\[0\]\.narration has 0 arguments for 1 places/);
+  refusal((d) => (d.events[0].narration[1] = ["x", "x"]), /events\[0\]\.narration has 2 arguments for 1 places/);
+  refusal((d) => (d.events[0].narration[1] = [0]), /events\[0\]\.narration\[1\]\[0\] is 0, not a text/);
+  refusal((d) => (d.events[0].narration = "Text."), /events\[0\]\.narration is "Text\.", not a list/);
+  refusal((d) => (d.templates[0] = "{place} more {places}"), /events\[0\]\.narration has 1 arguments for 2 places/);
+  refusal((d) => (d.templates[0] = 0), /templates\[0\] is 0, not a text/);
   refusal((d) => (d.subnets[0].owner = "f9"), /subnets\[0\]\.owner is "f9", and there is no such line/);
   refusal((d) => (d.forward[1].subnets.loop_net = "s9"), /forward\[1\]\.subnets\["loop_net"\] is "s9", and there is no such nested net/);
   refusal((d) => (d.frames[0][0] = "s9"), /frames\[0\]\[0\] is "s9"/);
@@ -178,9 +192,16 @@ test("rows that repeat a long narration too often are refused", () => {
   const long = 10_000_000;
   const row = (loopDocument()["events"] as unknown[]).findIndex((event) => Array.isArray(event));
   const repeat = (d: any): void => {
-    d.events[d.events[row][0]].narration = `x ${"y".repeat(long)}`;
-    d.events[row].splice(4, 3, 0, 1, "z");
+    d.events[row][4] = [];
     d.events.splice(row, 0, ...Array(Math.ceil(MOST_TOLD / long)).fill(d.events[row]));
   };
-  refusal(repeat, /brings the narrations of repeated events to more than 200000000 characters/);
+  const argument = (d: any): void => {
+    d.events[d.events[row][0]].narration[1] = ["y".repeat(long)];
+    repeat(d);
+  };
+  const template = (d: any): void => {
+    d.templates[0] += "y".repeat(long);
+    repeat(d);
+  };
+  for (const change of [argument, template]) refusal(change, /brings the narrations to more than 200000000 characters/);
 });
