@@ -47,7 +47,7 @@ class Writer {
   add(key: string, event: Written, group: number, frame: number | null, words: string): void {
     const like = this.first.get(key);
     const seconds = event["kind"] === "Ran" ? 1e-6 : null;
-    if (like !== undefined) this.events.push([like, group, frame, seconds, [words]]);
+    if (like !== undefined) this.events.push([like, group, frame, seconds, 0, [words]]);
     else {
       this.first.set(key, this.events.length);
       const plain = { phase: "run", forward: null, lines: [], blobs: [], ledger: null, targets: [event["kind"]], detail: {} };

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any, Literal
 from zlib import compress, decompressobj
 from zlib import error as ZlibError
@@ -237,11 +236,10 @@ def shortened(events: Sequence[TraceEvent]) -> list[TraceEvent | Again]:
         like = first.setdefault(id(event.detail), number)
         known = events[like]
         if like < number and _without_row(event) == _without_row(known):
-            pairs = zip(event.narration.arguments, known.narration.arguments, strict=True)
-            arguments = [None if one == other else one for one, other in pairs]
-            while arguments and arguments[-1] is None:
-                arguments.pop()
-            rows.append(Again(like, event.group, event.frame, event.seconds, arguments))
+            new, old = event.narration.arguments, known.narration.arguments
+            differ = [at for at, argument in enumerate(new) if argument != old[at]] or [0, -1]
+            arguments = new[differ[0] : differ[-1] + 1]
+            rows.append(Again(like, event.group, event.frame, event.seconds, differ[0], arguments))
         else:
             rows.append(event)
     return rows
@@ -282,11 +280,12 @@ def _event(rows: Sequence[TraceEvent | Again], row: Again, number: int) -> Trace
     known = rows[row.like] if 0 <= row.like < number else None
     if not isinstance(known, TraceEvent):
         raise contradiction(f"events[{number}]", f"event {row.like}, which it is like, is no whole event before it")
-    arguments = known.narration.arguments
-    if len(row.arguments) > len(arguments):
-        raise contradiction(f"events[{number}]", f"it has more arguments than the {len(arguments)} of event {row.like}")
+    arguments, end = known.narration.arguments, row.at + len(row.arguments)
+    if not 0 <= row.at <= end <= len(arguments):
+        why = f"it has arguments {row.at} to {end} of the {len(arguments)} of event {row.like}"
+        raise contradiction(f"events[{number}]", why)
     if row.arguments:
-        arguments = [new if new is not None else old for new, old in zip_longest(row.arguments, arguments)]
+        arguments = [*arguments[: row.at], *row.arguments, *arguments[end:]]
     return TraceEvent(
         kind=known.kind,
         narration=Narration(known.narration.template, arguments),

@@ -141,8 +141,9 @@ class Again(NamedTuple):
     group: Count
     frame: FrameIndex | None
     seconds: float | None
-    arguments: list[str | None]
-    """Those of its narration; None, and what is left out at the end: as in the other's."""
+    at: Count
+    arguments: list[str]
+    """Of its narration, from number `at` on; those before and behind are the other's."""
 
 
 class Measured(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):

@@ -97,12 +97,14 @@ def test_statistics_of_what_is_not_finite():
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
-        (damaged("events", row(), to=[10**6, 0, None, None, []]), "bad_reference"),
-        (damaged("events", row(), to=[row(), 0, None, None, []]), "bad_reference"),
-        (damaged("events", row(), to=[0, 0, None, None, ["x"] * 99]), "bad_reference"),
+        (damaged("events", row(), to=[10**6, 0, None, None, 0, []]), "bad_reference"),
+        (damaged("events", row(), to=[row(), 0, None, None, 0, []]), "bad_reference"),
+        (damaged("events", row(), to=[0, 0, None, None, 0, ["x"] * 99]), "bad_reference"),
         (damaged("events", row(), to=[0, 0]), "bad_structure"),
         (damaged("events", row(), 2, to=10**6), "bad_reference"),
-        (damaged("events", row(), 4, to=[0]), "bad_structure"),
+        (damaged("events", row(), 4, to=99), "bad_reference"),
+        (damaged("events", row(), 4, to=-1), "bad_reference"),
+        (damaged("events", row(), 5, to=[0]), "bad_structure"),
         (damaged("events", 0, "narration", 0, to=len(TRACE.templates)), "bad_reference"),
         (damaged("events", 0, "narration", 0, to=-1), "bad_reference"),
         (damaged("events", 0, "narration", 1, to=[]), "bad_reference"),
@@ -141,13 +143,13 @@ def test_faults_are_named(data, kind):
 def test_rows_that_repeat_a_long_narration_too_often_are_refused(is_long):
     document = json.loads(encode(TRACE))
     at = row()
-    like, *rest, _ = document["events"][at]
+    like, *rest, _, _ = document["events"][at]
     number, arguments = document["events"][like]["narration"]
     if is_long == "template":
         document["templates"][number] += "y" * 10_000_000
     else:
         arguments[0] = "y" * 10_000_000
-    document["events"][at:at] = [[like, *rest, []]] * (MOST_TOLD // 10_000_000 + 1)
+    document["events"][at:at] = [[like, *rest, 0, []]] * (MOST_TOLD // 10_000_000 + 1)
     with pytest.raises(TraceError, match="narrations have more than 200,000,000 characters") as caught:
         decode(json.dumps(document))
     assert caught.value.kind == "bad_structure"

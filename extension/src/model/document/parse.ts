@@ -30,8 +30,9 @@ function repeated(events: TraceEvent[], row: Again): TraceEvent {
   const path = `events[${events.length}]`;
   const like = events[row.like] ?? refuse(path, "is like no event before it");
   const { template, arguments: known } = like.narration;
-  if (row.arguments.length > known.length) refuse(path, `has more arguments than the ${known.length} of the event that it is like`);
-  const filling = row.arguments.length === 0 ? known : known.map((one, index) => row.arguments[index] ?? one);
+  const end = row.at + row.arguments.length;
+  if (end > known.length) refuse(path, `has arguments up to ${end}, and the event that it is like has ${known.length}`);
+  const filling = end === row.at ? known : [...known.slice(0, row.at), ...row.arguments, ...known.slice(end)];
   return { ...like, group: row.group, frame: row.frame, seconds: row.seconds, narration: { template, arguments: filling } };
 }
 

@@ -185,8 +185,9 @@ export interface Again {
   group: number;
   frame: number | null;
   seconds: number | null;
-  /** Those of its narration; None, and what is left out at the end: as in the other's. */
-  arguments: (string | null)[];
+  at: number;
+  /** Of its narration, from number `at` on; those before and behind are the other's. */
+  arguments: string[];
 }
 
 /** One run of a nested net, forward or backward; in JSON a list of its fields. */
@@ -665,7 +666,8 @@ export const TABLE = {
       group: "whole count",
       frame: "?whole frames",
       seconds: "?real",
-      arguments: { list: "?text" },
+      at: "whole count",
+      arguments: { list: "text" },
     },
   },
   Frame: { isRow: true,

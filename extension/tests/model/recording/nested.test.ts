@@ -38,13 +38,13 @@ test("a row has the arguments that it does not say from the event that it is lik
   const row = document.events.findIndex((event: unknown) => Array.isArray(event));
   const like = document.events[row][0];
   document.events[like].narration = [1, ["round", "0", "begins, {who}, $&"]];
-  const said = (filling: (string | null)[]): string => {
-    document.events[row][4] = filling;
+  const said = (...rest: [at: number, filling: string[]]): string => {
+    document.events[row].splice(4, 2, ...rest);
     return narrationAt(parseTrace(JSON.stringify(document)), row + 1);
   };
-  assert.equal(said([null, "1"]), "round 1 begins, {who}, $&");
-  assert.equal(said(["round {what}", null, ""]), "round {what} 0 ");
-  assert.equal(said([]), "round 0 begins, {who}, $&");
+  assert.equal(said(1, ["1"]), "round 1 begins, {who}, $&");
+  assert.equal(said(0, ["{what}", "{when}", ""]), "{what} {when} ");
+  assert.equal(said(2, []), "round 0 begins, {who}, $&");
 });
 
 test("over passes a loop, back over goes back before it", () => {
@@ -162,8 +162,10 @@ const refusal = (damage: (document: any) => void, message: RegExp): void => {
 test("what contradicts itself is refused", () => {
   const row = (loopDocument()["events"] as unknown[]).findIndex((event) => Array.isArray(event));
   refusal((d) => (d.events[row][0] = row), /events\[\d+\] is like no event before it/);
-  refusal((d) => (d.events[row][4] = [7]), /events\[\d+\]\[4\]\[0\] is 7, not a text/);
-  refusal((d) => (d.events[row][4] = ["x", "x"]), /has more arguments than the 1 of the event that it is like/);
+  refusal((d) => (d.events[row][5] = [7]), /events\[\d+\]\[5\]\[0\] is 7, not a text/);
+  refusal((d) => (d.events[row][5] = ["x", "x"]), /has arguments up to 2, and the event that it is like has 1/);
+  refusal((d) => (d.events[row][4] = 1), /has arguments up to 2, and the event that it is like has 1/);
+  refusal((d) => (d.events[row][4] = -1), /events\[\d+\]\[4\] is -1, outside 0 to/);
   refusal((d) => (d.events[0].narration[0] = 2), /events\[0\]\.narration\[0\] is 2, and there are 2 templates/);
   refusal((d) => (d.events[0].narration[0] = -1), /events\[0\]\.narration\[0\] is -1, outside 0 to/);
   refusal((d) => (d.events[0].narration[1] = []), /events\[0\]\.narration has 0 arguments for 1 places/);
@@ -192,7 +194,7 @@ test("rows that repeat a long narration too often are refused", () => {
   const long = 10_000_000;
   const row = (loopDocument()["events"] as unknown[]).findIndex((event) => Array.isArray(event));
   const repeat = (d: any): void => {
-    d.events[row][4] = [];
+    d.events[row][5] = [];
     d.events.splice(row, 0, ...Array(Math.ceil(MOST_TOLD / long)).fill(d.events[row]));
   };
   const argument = (d: any): void => {
