@@ -5,7 +5,6 @@ from .codec import MOST_EVENTS, as_rows, decode, decode_with_events, described, 
 from .parts import (
     BreakpointEntry,
     Contribution,
-    Entered,
     EventRow,
     Formula,
     Frame,
@@ -22,7 +21,6 @@ from .parts import (
     NodeGroup,
     Number,
     Obstacle,
-    Part,
     Pool,
     Revision,
     Role,
@@ -35,7 +33,7 @@ from .parts import (
     json_safe,
     number,
 )
-from .schema import Trace, all_lines, filled
+from .schema import Entered, Part, Trace, all_lines, filled
 
 __all__ = [
     "MERGED_ROWS",

@@ -340,34 +340,6 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     row: EventRow = EventRow()
 
 
-class Entered(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A nested net that was entered before; in JSON a list of its fields."""
-
-    subnet: SubnetId
-    frame: FrameIndex | None
-    """The run of it; None: while the pass was generated."""
-    at: Position
-    """The position after the event that entered it."""
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Of which part of a recording a document is: of so many events behind a position. Positions and numbers of
-    operators and groups are those of the recording; of what is about other events there is nothing."""
-
-    first: Position
-    """The position at which it begins."""
-    length: Count
-    """The events of the recording."""
-    forward: Count
-    """Its forward operators, around all nested nets."""
-    backward: Count
-    """Its gradient operators there."""
-    whole: Position | None = None
-    """The position from which on the pass is whole; None: it has stopped before."""
-    entered: list[Entered] = []
-    """The nested nets that are open where it begins, from the outside in."""
-
-
 class Obstacle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What kept the program from being run, found before its first operator."""
 

@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 import msgspec
 
 from ...program import GradientSlice
-from .bounds import BlobVersion, Count, FrameIndex, StackIndex
+from .bounds import BlobVersion, Count, FrameIndex, Position, StackIndex, SubnetId
 from .parts import (
     BreakpointEntry,
     Formula,
@@ -28,7 +28,6 @@ from .parts import (
     Merge,
     Number,
     Obstacle,
-    Part,
     Preview,
     Schedule,
     Subnet,
@@ -42,6 +41,34 @@ VERSION: Literal[2] = 2
 
 E = TypeVar("E")
 A = TypeVar("A")
+
+
+class Entered(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A nested net that was entered before; in JSON a list of its fields."""
+
+    subnet: SubnetId
+    frame: FrameIndex | None
+    """The run of it; None: while the pass was generated."""
+    at: Position
+    """The position after the event that entered it."""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of which part of a recording a document is: of so many events behind a position. Positions and numbers of
+    operators and groups are those of the recording; of what is about other events there is nothing."""
+
+    first: Position
+    """The position at which it begins."""
+    length: Count
+    """The events of the recording."""
+    forward: Count
+    """Its forward operators, around all nested nets."""
+    backward: Count
+    """Its gradient operators there."""
+    whole: Position | None = None
+    """The position from which on the pass is whole; None: it has stopped before."""
+    entered: list[Entered] = []
+    """The nested nets that are open where it begins, from the outside in."""
 
 
 class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -137,7 +137,7 @@ def said(event: TraceEvent) -> object:
     """What is the same in a part."""
     row = event.row.writes, event.row.is_gradient, event.row.added
     about = event.subnet, event.forward, event.blobs[:LONG], event.targets[:LONG], row
-    return event.kind, event.narration, event.group, event.phase, event.seconds, beginning(event.detail), about
+    return event.kind, event.group, event.phase, event.seconds, beginning(event.detail), about
 
 
 def beginning(value: object) -> object:
