@@ -152,17 +152,16 @@ def number(value: float) -> Number:
     return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
 
 
+LISTS = (list, tuple)
+
+
 def json_safe(value: Any) -> Any:
     """`value` with every number in it as JSON can carry it."""
-    if type(value) in WHOLE:
-        return value
-    if isinstance(value, float):
-        return number(value)
     if isinstance(value, dict):
         return {key: item if type(item) in WHOLE else json_safe(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, LISTS):
         return [item if type(item) in WHOLE else json_safe(item) for item in value]
-    return value
+    return number(value) if isinstance(value, float) else value
 
 
 Kind = Literal[

@@ -7,7 +7,6 @@ Code stands between backticks, blobs with their versions: `x@1`.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import chain
 
 Sentence = tuple[str, *tuple[object, ...]]
 """A template and what fills its places, in their order."""
@@ -17,8 +16,10 @@ Sentences = list[Sentence]
 
 def joined(sentences: Sentences) -> tuple[str, list[str]]:
     """The template of all together, and what fills it."""
-    arguments = list(map(str, chain.from_iterable([one[1:] for one in sentences])))
-    return _joined(tuple([one[0] for one in sentences])), arguments
+    if len(sentences) == 1:
+        template, *arguments = sentences[0]
+        return template, list(map(str, arguments))
+    return _joined(tuple([one[0] for one in sentences])), [str(what) for one in sentences for what in one[1:]]
 
 
 @lru_cache(1000)
