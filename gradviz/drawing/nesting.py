@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 GROUPED = 150
 """Forward operators of a net that are drawn one by one; a net of more is drawn in groups."""
 MOST_CHILDREN = 50
+MOST_BESIDE = 200
+"""Things that the outermost level shows where some are stretches."""
 LONGEST_BLOCK = 256
 SHORTEST_GROUP = 4
 """Operators of a block that gets a group of its own."""
@@ -88,13 +90,18 @@ class _Item:
 
 
 def groups(program: Program) -> tuple[Group, ...]:
-    """The outermost groups of a net, none where it can be drawn whole."""
+    """The outermost groups of a net, none where it can be drawn whole. A stretch is in none: it is one by itself."""
     if len(program.forward) <= GROUPED:
         return ()
     symbols: Symbols = {}
     leaves = [_leaf(index, line.type, symbols) for index, line in enumerate(program.forward)]
     scopes = [tuple(line.name.split("/")[:-1])[:MOST_SCOPES] for line in program.forward]
-    items = _scoped(leaves, scopes, 0, symbols)
+    items: Sequence[_Item] = []
+    for is_stretch, run in groupby(leaves, lambda leaf: program.forward[leaf.first].kind == "stretch"):
+        alike = list(run)
+        items = [*items, *(alike if is_stretch else _scoped(alike, scopes, 0, symbols))]
+    if len(items) > MOST_BESIDE:
+        items = _shortened(items, symbols)
     while len(items) == 1:
         items = items[0].children
     return _numbered(items, program.prefix, count())

@@ -83,7 +83,7 @@ class Outermost:
                 title = f"{title}, …"
                 break
             title = f"{title}, {type}"
-        return f"{title} × {end - first:,}".replace(",", "\u202f") if len(types) == 1 else title
+        return f"{title} × {end - first}" if len(types) == 1 else title
 
 
 class PartProgram:

@@ -1,13 +1,14 @@
 // What is said of each event: a template of Python's, and what fills its places.
 
 import type { Narration, Trace } from "../schema";
+import { eventAt } from "./lookup";
 
 /** In a template. */
 export const PLACE = /\{[a-z_]+\}/g;
 
 /** What the event before a position means; at the start what the recording is about. */
 export function narrationAt(trace: Trace, position: number): string {
-  const said = trace.events[position - 1]?.narration;
+  const said = eventAt(trace, position - 1)?.narration;
   if (!said) return trace.summary;
   let place = 0;
   return (trace.templates[said.template] ?? "").replace(PLACE, () => said.arguments[place++] ?? "");
