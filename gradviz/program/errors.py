@@ -105,4 +105,14 @@ def get_close_matches(word: str, possibilities: Iterable[str], n: int = 3, cutof
     """As `difflib.get_close_matches`; difflib, which takes its time to import, is there when a name is wrong."""
     from difflib import get_close_matches
 
-    return get_close_matches(word, list(possibilities), n, cutoff)
+    return get_close_matches(word, _with_letters_of(word, list(possibilities), cutoff), n, cutoff)
+
+
+def _with_letters_of(word: str, names: list[str], cutoff: float) -> list[str]:
+    """The names of which enough letters are in `word` for them to be alike; others need not be compared."""
+    text = "\n".join(names)
+    shared = text.translate(dict.fromkeys(map(ord, set(text) - {*word, "\n"}))).split("\n")
+    if len(shared) != len(names):
+        return names
+    pairs = zip(names, map(len, shared), strict=True)
+    return [name for name, count in pairs if 2 * min(count, len(word)) >= cutoff * (len(name) + len(word))]

@@ -9,9 +9,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..document import TraceError
 from ..journal import Pace
-from ..steering import Placed, bad_argument
+from ..steering import Placed, bad_argument, consistent
 from . import check, diff, ledger, numbers, paths, provenance, state, store, versions, why_none
 from .check import CheckView
 from .diff import DiffView
@@ -38,19 +37,10 @@ def asked(question: Question) -> Question:
 
     @wraps(question)
     def ask(questions: Questions, *args: Any, **kwargs: Any) -> Any:
-        try:
-            with np.errstate(all="ignore"):
-                return question(questions, *args, **kwargs)
-        except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
-            if questions._live is not None:
-                raise
-            raise TraceError(
-                f"The trace contradicts itself: {question.__name__} cannot be answered ({error!r}).",
-                kind="bad_reference",
-                ways_out=["The file may be damaged: save the session again."],
-            ) from error
+        with np.errstate(all="ignore"):
+            return question(questions, *args, **kwargs)
 
-    return cast(Question, ask)
+    return cast(Question, consistent(ask))
 
 
 class Questions(Placed):

@@ -18,7 +18,7 @@ from ...operators.registry import Array
 from ...runtime.devices import CPU, current, device_of, is_on_gpu, moved
 from ...runtime.watched import uncollected
 from ..document import PREVIEW_COLUMNS, PREVIEW_ROWS, Number, Value, number, rows_and_columns
-from .vectors import LEAST_SQUARE, absolute, exponent_of
+from .vectors import LEAST_SQUARE, absolute, exponents_of
 
 TOGETHER = 1 << 20
 """Elements that are measured at once."""
@@ -77,7 +77,8 @@ class Columns(NamedTuple):
     Attributes:
         kinds: shape, dtype and device, which many have in common: values without numbers.
         kind: of each array that of its shape, dtype and device.
-        numbers: the numbers of each array, by the names of the fields; NaN where there is none.
+        numbers: the numbers of each array in all digits, by the names of the fields.
+        are_short: whether numbers that are no counts have few digits.
         has_elements, has_finite: of each array whether it has an element, and a finite one.
     """
 
@@ -86,6 +87,11 @@ class Columns(NamedTuple):
     numbers: dict[str, np.ndarray[Any, Any]]
     has_elements: np.ndarray[Any, Any]
     has_finite: np.ndarray[Any, Any]
+    are_short: bool
+
+    def of(self, name: str) -> np.ndarray[Any, Any]:
+        """The number of this name of each array; where it has none anything."""
+        return _shortened(self.numbers[name]) if self.are_short and name in MOMENTS[:5] else self.numbers[name]
 
     def has(self, name: str) -> np.ndarray[Any, Any]:
         """Of each array whether it has a number of this name."""
@@ -101,20 +107,20 @@ def columns(arrays: Iterable[Array], *, are_short: bool = False) -> Columns:
         for some, alike in _kinds(arrays):
             kinds.append(_without_numbers(alike[0]))
             places.append(some)
-            tables.append(_moments_table(alike, are_short))
+            tables.append(_moments_table(alike))
     count = sum(map(len, places))
     kind, table = np.zeros(count, np.int64), np.zeros((len(MOMENTS) + 1, count))
     for one, (some, found) in enumerate(zip(places, tables, strict=True)):
         kind[some], table[:, some] = one, found
     numbers = dict(zip(MOMENTS, table, strict=False))
     has_elements = np.array([one.size > 0 for one in kinds], bool)[kind]
-    return Columns(kinds, kind, numbers, has_elements, table[-1] > 0)
+    return Columns(kinds, kind, numbers, has_elements, table[-1] > 0, are_short)
 
 
 MOMENTS = ("min", "max", "mean", "mean_abs", "norm", "nan", "inf", "zero", "subnormal")
 
 
-def _moments_table(arrays: Sequence[Array], are_short: bool) -> np.ndarray[Any, Any]:
+def _moments_table(arrays: Sequence[Array]) -> np.ndarray[Any, Any]:
     """The numbers of arrays of one shape and dtype that lie on one device, and how many finite elements each has."""
     first = arrays[0]
     if not first.size:
@@ -122,8 +128,6 @@ def _moments_table(arrays: Sequence[Array], are_short: bool) -> np.ndarray[Any, 
     with current(device_of(first)):
         found = moments(absolute(_stacked(arrays)).reshape(len(arrays), first.size), _precision(first.dtype))
         table = moved(np.stack([*found[:5], found.nan, found.inf, found.zero, found.subnormal, found.finite]), CPU)
-    if are_short:
-        table[:5] = _shortened(table[:5])
     return np.asarray(table)
 
 
@@ -364,8 +368,9 @@ def moments(table: Array, precision: np.dtype[Any]) -> Moments:
     sums = _sums(table, precision)
     mean, mean_abs, norm = sums.total / sums.finite, sums.magnitude / sums.finite, np.sqrt(sums.squares)
     if not (sums.squares.min() > LEAST_SQUARE and sums.squares.max() < np.inf):
-        for row in np.flatnonzero(_is_inexact(sums, table.shape[1])).tolist():
-            mean[row], mean_abs[row], norm[row] = _scaled(table[row : row + 1], sums, row, precision)
+        rows = np.flatnonzero(_is_inexact(sums, table.shape[1]))
+        if len(rows):
+            mean[rows], mean_abs[rows], norm[rows] = _scaled(table[rows], sums.low[rows], sums.high[rows], precision)
     return Moments(sums.low, sums.high, mean, mean_abs, norm, *sums[5:])
 
 
@@ -375,13 +380,14 @@ def _is_inexact(sums: _Sums, elements: int) -> Array:
     return has_overflowed | ((sums.squares < LEAST_SQUARE) & (sums.zero < elements))
 
 
-def _scaled(numbers: Array, sums: _Sums, row: int, precision: np.dtype[Any]) -> tuple[float, float, float]:
-    """Mean, mean of the absolute values and norm of numbers whose sums float64 does not hold."""
-    exponent = exponent_of(max(abs(float(sums.low[row])), abs(float(sums.high[row]))))
-    scaled, power = _sums(numbers.astype(np.float64) * 2.0**-exponent, precision), 2.0**exponent
-    finite = float(scaled.finite[0])
-    mean, mean_abs = float(scaled.total[0]) / finite, float(scaled.magnitude[0]) / finite
-    return mean * power, mean_abs * power, float(scaled.squares[0]) ** 0.5 * power
+def _scaled(table: Array, low: Array, high: Array, precision: np.dtype[Any]) -> tuple[Array, Array, Array]:
+    """Of each row mean, mean of the absolute values and norm of numbers whose sums float64 does not hold."""
+    exponent = exponents_of(np.maximum(np.abs(low), np.abs(high)))
+    scaled, power = (
+        _sums(table.astype(np.float64) * np.ldexp(1.0, -exponent)[:, None], precision),
+        np.ldexp(1.0, exponent),
+    )
+    return scaled.total / scaled.finite * power, scaled.magnitude / scaled.finite * power, scaled.squares**0.5 * power
 
 
 def _sums(table: Array, precision: np.dtype[Any]) -> _Sums:

@@ -73,6 +73,12 @@ def exponent_of(greatest: float) -> int:
     return 0 if abs(exponent) <= SAFE else max(-1000, min(exponent, 1000))  # 2**1000 and its inverse are normal
 
 
+def exponents_of(greatest: Array) -> Array:
+    """The same of each of some numbers."""
+    exponent = np.where(np.isfinite(greatest), np.frexp(greatest)[1], 0)
+    return np.where(np.abs(exponent) <= SAFE, 0, np.clip(exponent, -1000, 1000))
+
+
 def norm(of: Vector) -> float:
     """The Euclidean norm; NaN where one is in it."""
     return times_power(math.sqrt(of.square), of.exponent)

@@ -2,7 +2,7 @@
 
 from .breakpoints import Breakpoint
 from .conditions import ConditionError
-from .faults import CursorError, bad_argument, no_value, unknown
+from .faults import CursorError, bad_argument, consistent, no_value, unknown
 from .places import path_of
 from .position import Marks, Placed, Stop
 from .saved import SavedValues, saved_recording, unpacked_recording
@@ -18,6 +18,7 @@ __all__ = [
     "Stop",
     "Watch",
     "bad_argument",
+    "consistent",
     "no_value",
     "path_of",
     "saved_recording",

@@ -87,7 +87,7 @@ class Entries:
             return column_of([field(one, attribute) for one in kinds]).take(kind)
         column = Column(np.full(len(self._found), np.nan), np.zeros(len(self._found), bool))
         for places, measured in self._measured:
-            column.values[places] = measured.numbers[attribute]
+            column.values[places] = measured.of(attribute)
             column.known[places] = measured.has(attribute)
         if attribute in ("nan", "inf", "zero"):
             column.values[self._stacks], column.known[self._stacks] = 0, True

@@ -1,10 +1,14 @@
 """What a cursor refuses: a place, a blob or a value that the recording does not have."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from ...program import GradvizError
 from ...program.errors import get_close_matches, shorten
-from ..document import Obstacle
+from ..document import Obstacle, TraceError
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 MOST_KNOWN = 8
 """Names that an error lists."""
@@ -15,6 +19,28 @@ class CursorError(GradvizError):
 
     ``kind`` is ``not_found``, ``not_computed`` or ``bad_argument``.
     """
+
+
+def consistent(method: Method) -> Method:
+    """A method of what looks into a recording: `_live`, or None where that was read from a file.
+
+    What is in a file may contradict itself in ways that are only met there.
+    """
+
+    @wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, *args, **kwargs)
+        except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if self._live is not None:
+                raise
+            raise TraceError(
+                f"The trace contradicts itself: {method.__name__} cannot be answered ({error!r}).",
+                kind="bad_reference",
+                ways_out=["The file may be damaged: save the session again."],
+            ) from error
+
+    return cast(Method, call)
 
 
 def unknown(what: str, word: object, known: Iterable[str], ways_out: Sequence[str] = ()) -> CursorError:

@@ -21,7 +21,7 @@ from ..telling import DocumentValues, MeasuredValues, Story, Subjects, document
 from .breakpoints import Breakpoint, Breakpoints
 from .conditions import ConditionError
 from .entries import Found
-from .faults import CursorError, bad_argument
+from .faults import CursorError, bad_argument, consistent
 from .marked_list import table
 from .occurrences import Finder
 from .places import Places, after, before, other_clock
@@ -157,6 +157,7 @@ class Marks(Placed):
     """Breakpoints, watches and the verbs that move to what they or a text mean."""
 
     @cached_property
+    @consistent
     def _finder(self) -> Finder:
         rows = Rows(self._journal, self._subjects, self._runs, Found(self._journal, self._saved_values))
         return Finder(rows, Targets(self._journal, self._subjects, self._runs, rows))
@@ -333,6 +334,7 @@ class Marks(Placed):
             raise self._not_found(target, is_back=is_back)
         return self.move_to(found)
 
+    @consistent
     def other_clock(self) -> Event | None:
         """From the event that made an operator to the one that ran it, and from there back.
 

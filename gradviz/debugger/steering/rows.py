@@ -25,9 +25,10 @@ from ...program.events import (
 )
 from ..document import Value
 from ..journal import NOWHERE, Indices, Recording, Statement, Writing
-from ..telling import Subject, Subjects, added, brought, key_of, ran
+from ..telling import OF_FORWARD, Subject, Subjects, added, brought, key_of, ran
 from .conditions import FIELDS, NOTHING, Column, Result, bare, column_of
 from .entries import Entries, Found
+from .faults import consistent
 from .runs import Runs
 
 Mask = NDArray[np.bool_]
@@ -54,6 +55,7 @@ class Rows:
 
     def __init__(self, recording: Recording, subjects: Subjects, runs: Runs, found: Found) -> None:
         self._recording = recording
+        self._live = recording if recording.saved is None else None
         self._events = recording.events
         self._timeline = recording.timeline
         self._subjects = subjects
@@ -63,6 +65,7 @@ class Rows:
         self._computed: dict[str, Computed] = {}
 
     @cached_property
+    @consistent
     def events(self) -> Indices:
         """Of each row the index of its event."""
         return np.repeat(np.arange(len(self._events)), np.maximum(self._writes, 1))
@@ -147,6 +150,7 @@ class Rows:
         frames = np.append(frames, np.full(len(rows) - len(frames), NOWHERE))
         return rows[order], Entries([found[place] for place in order.tolist()], frames[order])
 
+    @consistent
     def odd(self, count: str) -> Indices:
         """The events that ran an operator and wrote elements of which there is such a count."""
         rows, entries = self._entries
@@ -154,6 +158,7 @@ class Rows:
         is_odd = column.known & (column.values > 0) & (self._numbers[rows] != NOWHERE)
         return np.unique(self.events[rows[is_odd]])
 
+    @consistent
     def has_blob(self, blob: str) -> bool:
         """Whether anything is called so, or was: a blob, or a version of one."""
         name, _, version = blob.rpartition("@") if bare(blob) != blob else (blob, "", "")
@@ -173,10 +178,12 @@ class Rows:
         return {blob for number in numbers for blob in self._subject(number).blobs[:1]}
 
     @property
+    @consistent
     def has_values(self) -> bool:
         """Whether anything was computed."""
         return bool(self._entries[1].known.any())
 
+    @consistent
     def computed(self, blob: str) -> Computed:
         """When a blob, or a version of one, got values; what was fed is at position 0."""
         if blob not in self._computed:
@@ -184,7 +191,8 @@ class Rows:
         return self._computed[blob]
 
     def _find_computed(self, blob: str) -> Computed:
-        is_meant = np.array([one.name == blob or str(one) == blob for one in self._outputs] + [False])
+        name = bare(blob)
+        is_meant = np.array([one.name == name and blob in (name, str(one)) for one in self._outputs] + [False])
         rows = np.flatnonzero(is_meant[self._numbers])
         runs, positions = self._frames_of(rows), self.positions[rows]
         names = [str(self._outputs[number]) for number in self._numbers[rows].tolist()]
@@ -236,6 +244,7 @@ class Rows:
             column = found.entries.column(attribute)
         return column.take(np.searchsorted(found.positions, positions, "right") - 1)
 
+    @consistent
     def column(self, thing: str, attribute: str, rows: Indices | None = None) -> Column:
         """A field of a thing in each row, or its name; of some `rows` alone where they are given."""
         if thing.startswith(":"):
@@ -375,10 +384,12 @@ class Rows:
         """Of each event the number of its operator, and the index of its forward operator; else `NOWHERE`."""
         runs, subjects = self.runs, self._subjects
         operators, forwards = (np.full(len(self._events), NOWHERE) for _ in range(2))
-        for number, event in enumerate(self._events):
-            if type(event) is Ran:
-                continue
-            subject = self._subject(number)
+        known = self._timeline.of(*OF_FORWARD)
+        forwards[known] = operators[known] = np.fromiter((self._events[at].index for at in known.tolist()), np.int64)
+        others = np.flatnonzero(~np.isin(self._timeline.codes, self._timeline.codes[np.append(known, runs.events)]))
+        nested = [at for at in known.tolist() if self._events[at].path]
+        for number in [*others.tolist(), *nested]:
+            event, subject = self._events[number], self._subject(number)
             operator = subjects.operator(event, number + 1, subject)
             if operator is not None and operator.role != "passed":
                 operators[number] = runs.number(operator)

@@ -31,8 +31,9 @@ from ...program.events import (
     Visited,
 )
 from ...program.operator import parts_of
-from ..journal import Indices, Recording, Writing
-from ..telling import ODDITIES, Subject, Subjects, ran
+from ..journal import Indices, Recording, Statement, Writing
+from ..telling import ODDITIES, Subject, Subjects, forward_of, ran
+from .faults import consistent
 from .places import entered, passage_words
 from .rows import Rows
 from .runs import Runs
@@ -46,6 +47,7 @@ class Targets:
 
     def __init__(self, recording: Recording, subjects: Subjects, runs: Runs, rows: Rows) -> None:
         self._recording = recording
+        self._live = recording if recording.saved is None else None
         self._events = recording.events
         self._timeline = recording.timeline
         self._subjects = subjects
@@ -53,6 +55,7 @@ class Targets:
         self._rows = rows
         self._found: dict[str, list[int]] = {}
 
+    @consistent
     def find(self, word: str) -> list[int]:
         """The positions after the events that a word names; none: it names nothing."""
         if word not in self._found:
@@ -68,6 +71,7 @@ class Targets:
             self._found[word] = (np.unique(np.concatenate(found)) + 1).tolist()
         return self._found[word]
 
+    @consistent
     def written(self, version: str) -> list[int]:
         """The positions of the events that write a blob version."""
         statements = Near(self._runs, version).statements
@@ -86,9 +90,13 @@ class Targets:
                 event = self._events[number]
                 if event.path or can_be(event):
                     yield number
+        yield from self._few.tolist()
+
+    @property
+    def _few(self) -> Indices:
+        """What happened in the pass but for what makes it, or stopped it or the run."""
         few = self._timeline.of(*FEW)
-        is_passage = np.isin(few, self._timeline.passages)
-        yield from few[~is_passage | (few < self._whole)].tolist()
+        return few[~np.isin(few, self._timeline.passages) | (few < self._whole)]
 
     @property
     def _whole(self) -> int:
@@ -142,22 +150,26 @@ class Targets:
         return found
 
     @cached_property
+    @consistent
     def words(self) -> set[str]:
         """Every word that finds an event."""
         found = {KINDS[code].__name__ for code in np.unique(self._timeline.codes).tolist()}
         found.update(word for word in ODDITIES if len(self._odd(word)))
         found.update(f"#{one.number}" for one in self._recording.text.outermost.forward)
-        for one in self._runs.statements:
-            found.update(_words(ran(one)))
+        has_run = np.bincount(self._runs.numbers, minlength=len(self._runs.statements)).tolist()
+        for one, times in zip(self._runs.statements, has_run, strict=True):
+            # Of a seed, and of what the rule of a control operator adds to its nets, only a run tells.
+            has_event = one.role != "seed" and self._events[one.made - 1].path == one.net.path
+            if times or one.role == "forward" or has_event:
+                found.update(_words(ran(one)))
         single = [number for number in self._timeline.of(Accumulated).tolist() if self._is_single(number)]
         if len(single) < len(self._timeline.of(Accumulated)):
             found.add("Σ")
-        few = self._timeline.of(Seeded, *FEW)
-        for number in [*single, *few[few < self._whole].tolist(), *few[few >= self._whole].tolist()[-1:]]:
+        for number in [*single, *self._timeline.of(Seeded).tolist(), *self._few.tolist()]:
             event = self._events[number]
             found.update(_words(self._subjects.of(event, number + 1)))
             if isinstance(event, EnteredSubnet):
-                found.update(passage_words(entered(event), is_run=number >= self._whole))
+                found.update(passage_words(entered(event), is_run=False))
         for subjects in self._of_halves:
             for subject in subjects:
                 found.update(_words(subject))
@@ -181,23 +193,26 @@ class Near:
     def __init__(self, runs: Runs, word: str) -> None:
         writings = list(_called(runs, word))
         blobs = [one for writing in writings for one in (writing.statement, *writing.readers) if one is not None]
-        operators = [one for one in runs.statements if one.op.type == word or _is_number(ran(one).forward, word)]
-        self.statements = [*blobs, *operators]
+        typed = [one for one in runs.statements if one.op.type == word]
+        numbered = [one for one in runs.statements if _is_number(forward_of(one), word)] if word[:1] == "#" else []
+        self.statements = [*blobs, *numbered, *typed]
         self._names = {word, word.rpartition("@")[0], *(name for one in writings for _, name, _ in one.former)}
-        outermost = [one for one in self.statements if not one.net.path]
-        forward = {one.number for one in outermost if one.role == "forward"}
-        rules = {one.of for one in outermost if one.role != "forward" and one.of is not None}
-        if operators:
+        forward, rules = _of_forward([*blobs, *numbered])
+        forward_typed, rules_typed = _of_forward(typed)
+        typed_anywhere = forward_typed | rules_typed
+        if numbered:
             forward = rules = forward | rules
         has, names = self._has, self._names
         self.filters: dict[tuple[type, ...], Callable[[Any], bool]] = {
-            (Played, Skipped): lambda event: event.index in forward,
-            (RuleApplied, InputChecked): lambda event: event.index in rules,
-            (Visited,): lambda event: event.index in forward or has(*event.g_output),
+            (Played, Skipped): lambda event: event.index in forward or event.index in forward_typed,
+            (Visited,): lambda event: event.index in forward or event.index in forward_typed or has(*event.g_output),
+            (RuleApplied,): lambda event: event.index in rules or event.index in typed_anywhere,
+            (InputChecked,): lambda event: event.index in rules,
             (GeneratorAdded,): lambda event: event.index in rules or event.blob in names or has(event.gradient),
             (Seeded,): lambda event: event.y in names or has(event.gradient),
             (Accumulated,): lambda event: (
                 event.index in rules
+                or event.index in rules_typed
                 or event.blob in names
                 or word == "Σ"
                 or has(*[one.gradient for one in event.contributions])
@@ -207,6 +222,13 @@ class Near:
     def _has(self, *gradients: Gradient | None) -> bool:
         """Whether one of some gradients is called so, or was."""
         return not all(self._names.isdisjoint(parts_of(gradient)) for gradient in gradients)
+
+
+def _of_forward(statements: Iterable[Statement]) -> tuple[set[int], set[int]]:
+    """The forward operators of the outermost net among some statements, and those that others came from."""
+    outermost = [one for one in statements if not one.net.path]
+    others = {one.of for one in outermost if one.role != "forward" and one.of is not None}
+    return {one.number for one in outermost if one.role == "forward"}, others
 
 
 def _called(runs: Runs, word: str) -> Iterator[Writing]:

@@ -5,13 +5,14 @@ from .narration import reminder, shape
 from .narrator import MeasuredValues, Narrator
 from .part import Parts
 from .story import Story
-from .subjects import Subject, Subjects, added, brought, ran
+from .subjects import OF_FORWARD, Subject, Subjects, added, brought, forward_of, ran
 from .sums import LoopSum, frames_of, hops_of, ledger_of, loop_ledger, placed, sum_of, sums_of_loops
 from .trace_document import document, outline, schedule_of
 from .values import PREVIEWS, DocumentValues, key_of
 
 __all__ = [
     "ODDITIES",
+    "OF_FORWARD",
     "PREVIEWS",
     "DocumentValues",
     "LoopSum",
@@ -24,6 +25,7 @@ __all__ = [
     "added",
     "brought",
     "document",
+    "forward_of",
     "frames_of",
     "hops_of",
     "key_of",

@@ -135,9 +135,13 @@ class Story:
         """
         net = self._text.of(event)
         if event.so_far is None:
-            read = [writing for line in self._since(event, at) for writing in line.statement.inputs]
-            terms = event.contributions
-            return [Term(gradient_of(net, one.gradient, read, at), producer(net, one), one) for one in terms]
+            read = {writing.at(at).name: writing for new in net.made(at) for writing in new.inputs}
+            return [
+                Term(
+                    [read.get(name) or net.latest(name, at) for name in parts_of(one.gradient)], producer(net, one), one
+                )
+                for one in event.contributions
+            ]
         arrivals = self._arrivals(event)
         folded = 0 if is_whole else event.so_far - len(event.contributions) + 1
         if folded < 2:

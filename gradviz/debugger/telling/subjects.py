@@ -33,6 +33,9 @@ from ..journal import NOWHERE, NetText, Recording, Statement, Writing
 from .story import Story, gradient_of, written
 from .values import DocumentValues
 
+OF_FORWARD = (Played, Visited, Skipped, RuleApplied, InputChecked, GeneratorAdded, Accumulated)
+"""Kinds of events that are about the forward operator of their index."""
+
 MOST_BLOBS = 12
 """Blob versions in focus on entering a net."""
 
@@ -219,12 +222,12 @@ class Subjects:
             return Subject(event.index, [], [], [event.error])
         statement = self._recording.operator(self.run(event, at), event.index)
         is_forward = statement.role == "forward"
-        return Subject(_forward(statement), [] if is_forward else [statement], [], [event.error])
+        return Subject(forward_of(statement), [] if is_forward else [statement], [], [event.error])
 
 
 def ran(statement: Statement) -> Subject:
     """What the run of an operator is about."""
-    return Subject(_forward(statement), [statement], [*statement.outputs, *statement.inputs], [statement.op.type])
+    return Subject(forward_of(statement), [statement], [*statement.outputs, *statement.inputs], [statement.op.type])
 
 
 def brought(event: Event) -> Sequence[Operator]:
@@ -239,7 +242,8 @@ def brought(event: Event) -> Sequence[Operator]:
     return []
 
 
-def _forward(statement: Statement) -> int | None:
+def forward_of(statement: Statement) -> int | None:
+    """The forward operator that an operator is, or came from."""
     return statement.number if statement.role == "forward" else statement.of
 
 

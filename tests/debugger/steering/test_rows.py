@@ -5,8 +5,18 @@ import pytest
 
 from gradviz import Net, Session, debug
 from gradviz.debugger.document import TraceError, decode, encode
+from gradviz.debugger.steering.entries import Found
 from gradviz.debugger.steering.rows import Rows
+from gradviz.debugger.steering.runs import Runs
+from gradviz.debugger.telling import MeasuredValues, Story, Subjects
 from tests.debugger.loops import fed, gated
+
+
+def rows_with(session):
+    """The rows of a session, without its document."""
+    recording = session._recording
+    story, values = Story(recording, recording.text), MeasuredValues(recording)
+    return Rows(recording, Subjects(recording, story, values), Runs(recording), Found(recording, None))
 
 
 def rows_of(session, kind):
@@ -62,17 +72,17 @@ def test_rows_that_refer_to_nothing_are_refused(session, written, damaged):
 
 
 def test_columns_have_what_is_known_in_each_row(session):
-    rows = Rows(session.trace())
+    rows = rows_with(session)
     values, norms = session.trace().values, rows.column("x", "norm")
-    computed = [number for number, value in enumerate(rows.values) if value is not None]
-    assert np.flatnonzero(norms.known).tolist() == computed
-    assert [norms.at(number) for number in computed] == [values[rows.blobs[number]].norm for number in computed]
+    computed = np.flatnonzero(norms.known).tolist()
+    assert len(computed) == sum(len(row.writes) for row in rows_of(session, "Ran"))
+    assert [norms.at(number) for number in computed] == [values[rows.blob(number)].norm for number in computed]
     assert rows.column("event", "step").at(3) == rows.positions[3]
     assert rows.column(":nothing", "norm").at(0) is None
 
 
 def test_a_named_blob_is_as_it_was_at_each_position(session):
-    rows = Rows(session.trace())
+    rows = rows_with(session)
     first, second = rows.computed_at(["a_grad"])
     versions = rows.as_of("a_grad", "version", np.array([first - 1, first, second - 1, second]))
     assert [versions.at(number) for number in range(4)] == [None, 0.0, 0.0, 1.0]

@@ -13,6 +13,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from .language import Constant, Field, Node, Operation
 
+MOST_COUNTED = 1 << 20
+"""Numbers that are counted and not sorted."""
+
 Mask = NDArray[np.bool_]
 Result = float | str | bool | list[float] | list[str] | None
 """What a condition gives in one row. None: not computed, of a truth: unknown."""
@@ -139,9 +142,19 @@ def _combinations(columns: Sequence[Column]) -> Combinations:
             numbers, values = np.unique(values, return_inverse=True)
             words = numbers.tolist()
         count = max(1, len(words))
-        distinct, codes = np.unique(codes * count + values, return_inverse=True)
+        distinct, codes = _distinct(codes * count + values, len(results) * count)
         results = [(*results[pair // count], words[pair % count]) for pair in distinct.tolist()]
     return Combinations(known, codes, results)
+
+
+def _distinct(codes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Those of `count` numbers that occur, in their order, and of each its place among them."""
+    if count > MOST_COUNTED:
+        return np.unique(codes, return_inverse=True)
+    distinct = np.flatnonzero(np.bincount(codes, minlength=count))
+    places = np.zeros(count, np.int64)
+    places[distinct] = np.arange(len(distinct))
+    return distinct, places[codes]
 
 
 def _each(function: Callable[..., Any], dtype: DTypeLike) -> Function:
