@@ -6,6 +6,7 @@ from typing import Any, TypeVar, cast
 
 from ...program import GradvizError
 from ...program.errors import get_close_matches, shorten
+from ...runtime.watched import uncollected
 from ..document import Obstacle, TraceError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -24,13 +25,15 @@ class CursorError(GradvizError):
 def consistent(method: Method) -> Method:
     """A method of what looks into a recording: `_live`, or None where that was read from a file.
 
-    What is in a file may contradict itself in ways that are only met there.
+    What is in a file may contradict itself in ways that are only met there. What it finds of a large recording is many
+    objects that are all needed.
     """
 
     @wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return method(self, *args, **kwargs)
+            with uncollected():
+                return method(self, *args, **kwargs)
         except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
             if self._live is not None:
                 raise

@@ -156,7 +156,9 @@ class Rows:
         rows, entries = self._entries
         column = entries.column(count)
         is_odd = column.known & (column.values > 0) & (self._numbers[rows] != NOWHERE)
-        return np.unique(self.events[rows[is_odd]])
+        found = np.zeros(len(self._events), bool)
+        found[self.events[rows[is_odd]]] = True
+        return np.flatnonzero(found)
 
     @consistent
     def has_blob(self, blob: str) -> bool:

@@ -68,7 +68,9 @@ class Targets:
                 self._odd(word),
                 *self._passages(word),
             ]
-            self._found[word] = (np.unique(np.concatenate(found)) + 1).tolist()
+            is_found = np.zeros(len(self._events) + 1, bool)
+            is_found[np.concatenate(found) + 1] = True
+            self._found[word] = np.flatnonzero(is_found).tolist()
         return self._found[word]
 
     @consistent

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ..document import Value
+from ..journal import Indices
 from .conditions import ConditionError, Field, Node, Result, evaluate, mentioned, shown
 from .marked_list import MarkedList
 from .occurrences import Finder
@@ -60,10 +61,23 @@ class Watch:
         if self._node is None:
             return [None for _ in positions]
         if (blob := self._blob) is not None:
-            latest = [self._rows.latest(blob, position) for position in positions]
-            return [None if found is None else _number_of(found[1]) for found in latest]
+            return self._numbers(blob, np.asarray(positions, np.int64))
         column = evaluate(self._node, RowsAt(self._rows, np.asarray(positions)))
         return [column.at(number) for number in range(len(positions))]
+
+    def _numbers(self, blob: str, positions: Indices) -> list[Result]:
+        """A single number by itself, else the norm."""
+        norm, size, most = (self._rows.as_of(blob, attribute, positions) for attribute in ("norm", "size", "max"))
+        found: list[Result] = []
+        for place, position in enumerate(positions.tolist()):
+            if size.at(place) != 1:
+                found.append(norm.at(place))
+            elif (number := most.at(place)) is not None:
+                found.append(number)
+            else:
+                latest = self._rows.latest(blob, position)
+                found.append(None if latest is None else _number_of(latest[1]))
+        return found
 
     @property
     def _blob(self) -> str | None:

@@ -1,6 +1,7 @@
 """What a document says that events are about is found without it, at the same positions."""
 
 from collections import defaultdict
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -84,9 +85,7 @@ def test_verbs_conditions_and_watches_do_without_the_document(session):
     session.watch(session.net.ops[0].outputs[0])
     session.continue_()
     for ask in (session.other_clock, lambda: session.run_to("NaN"), lambda: session.run_back_to("x")):
-        try:
+        with suppress(CursorError):
             ask()
-        except CursorError as error:
-            assert error.kind in ("not_found", "not_computed")
-    assert str(session.breakpoints) and str(session.watches) and session.log is not None
+    assert [one.problem for one in (*session.breakpoints, *session.watches)] == ["", "", ""]
     assert "_trace" not in session.__dict__
