@@ -175,15 +175,16 @@ _spared = 0
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def uncollected(*, is_asked: bool = False) -> Iterator[None]:
     """Keep the cycle collector from passing over and over objects that are all still needed.
 
     Without it the time for n objects grows faster than n. What becomes garbage inside is collected after the block;
-    after a block of `MANY` objects by the next collection of all objects, which a later block begins with in time.
+    after a block of `MANY` objects by the next collection of all objects, which a later block begins with in time,
+    unless it `is_asked`: somebody waits for an answer.
     """
     global _spared
     was_enabled = gc.isenabled()
-    if was_enabled and _spared > MOST_SPARED:
+    if was_enabled and _spared > MOST_SPARED and not is_asked:
         gc.collect()
         _spared = 0
     gc.disable()

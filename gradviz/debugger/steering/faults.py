@@ -32,7 +32,7 @@ def consistent(method: Method) -> Method:
     @wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            with uncollected():
+            with uncollected(is_asked=True):
                 return method(self, *args, **kwargs)
         except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
             if self._live is not None:

@@ -178,6 +178,7 @@ class Marks(Placed):
         return Subjects(recording, Story(recording, recording.text), values)
 
     @cached_property
+    @consistent
     def _runs(self) -> Runs:
         return Runs(self._journal)
 
@@ -316,6 +317,7 @@ class Marks(Placed):
         """
         return self._run_to(target, is_back=True)
 
+    @consistent
     def _run_to(self, target: str | int, *, is_back: bool) -> Event | None:
         if isinstance(target, int):
             if not 0 <= target <= len(self):
