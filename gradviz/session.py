@@ -266,7 +266,11 @@ def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> 
     if y is not None and net is not None:
         options["net"] = net
     with shown_progress() as progress:
-        return Session(None, record_any(net if y is None else y, options, progress))
+        session = Session(None, record_any(net if y is None else y, options, progress))
+        if len(session) > MOST_SHOWN:
+            session.over()  # what verbs ask is read while one waits, and not at the first key
+            session.restart()
+        return session
 
 
 def load(path: str | Path) -> Session:
