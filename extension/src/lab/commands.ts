@@ -3,36 +3,26 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { type ICommandPalette, InputDialog, Notification } from "@jupyterlab/apputils";
 
-import { runTo } from "../model/filters/occurrences";
-import { backOver, clamp, into, out, over } from "../model/recording/cursor";
-import type { Trace } from "../model/schema";
+import type { Verbs } from "../views/elements/navigation";
 import { gradvizIcon, type DebuggerBody } from "./panel";
-import { lengthOf } from "../model/recording/lookup";
 
 const CATEGORY = "Gradients";
 
 const SHOW_PANEL = "gradviz:show-panel";
 const RUN_TO = "gradviz:run-to";
 
-const MOVES: { id: string; label: string; act(body: DebuggerBody | null): void }[] = [
-  { id: "gradviz:step", label: "Step", act: to((_, position) => position + 1) },
-  { id: "gradviz:back", label: "Step Back", act: to((_, position) => position - 1) },
-  { id: "gradviz:over", label: "Step Over", act: to(over) },
-  { id: "gradviz:back-over", label: "Step Back Over", act: to(backOver) },
-  { id: "gradviz:into", label: "Step Into", act: to(into) },
-  { id: "gradviz:out", label: "Step Out", act: to(out) },
-  { id: "gradviz:continue", label: "Continue", act: (body) => body?.view?.continue() },
-  { id: "gradviz:reverse-continue", label: "Reverse Continue", act: (body) => body?.view?.reverseContinue() },
-  { id: "gradviz:restart", label: "Restart", act: to(() => 0) },
-  { id: "gradviz:finish", label: "Finish", act: to(lengthOf) },
+const MOVES: { id: string; label: string; act(verbs: Verbs): void }[] = [
+  { id: "gradviz:step", label: "Step", act: (verbs) => verbs.step() },
+  { id: "gradviz:back", label: "Step Back", act: (verbs) => verbs.back() },
+  { id: "gradviz:over", label: "Step Over", act: (verbs) => verbs.over() },
+  { id: "gradviz:back-over", label: "Step Back Over", act: (verbs) => verbs.backOver() },
+  { id: "gradviz:into", label: "Step Into", act: (verbs) => verbs.into() },
+  { id: "gradviz:out", label: "Step Out", act: (verbs) => verbs.out() },
+  { id: "gradviz:continue", label: "Continue", act: (verbs) => verbs.continue() },
+  { id: "gradviz:reverse-continue", label: "Reverse Continue", act: (verbs) => verbs.reverseContinue() },
+  { id: "gradviz:restart", label: "Restart", act: (verbs) => verbs.restart() },
+  { id: "gradviz:finish", label: "Finish", act: (verbs) => verbs.finish() },
 ];
-
-/** Moves to where a function of the trace and the position leads. */
-function to(target: (trace: Trace, position: number) => number): (body: DebuggerBody | null) => void {
-  return (body) => {
-    if (body?.place) body.moveTo(clamp(body.place.trace, target(body.place.trace, body.place.position)));
-  };
-}
 
 /** Adds the commands; `current` gives the debugger in use, `showPanel` brings up the side panel. */
 export function addCommands(
@@ -42,9 +32,9 @@ export function addCommands(
   showPanel: () => void,
 ): void {
   const { commands } = app;
-  const isEnabled = (): boolean => current()?.place != null;
+  const isEnabled = (): boolean => current()?.view != null;
   for (const { id, label, act } of MOVES) {
-    commands.addCommand(id, { label, caption: `${label} in the recording of the gradients`, isEnabled, execute: () => act(current()) });
+    commands.addCommand(id, { label, caption: `${label} in the recording of the gradients`, isEnabled, execute: () => { const verbs = current()?.view?.verbs; if (verbs) act(verbs); } });
   }
   commands.addCommand(RUN_TO, {
     label: "Run To…",
@@ -59,11 +49,9 @@ export function addCommands(
 }
 
 async function askAndRunTo(body: DebuggerBody | null): Promise<void> {
-  if (!body?.place) return;
+  if (!body?.view) return;
   const label = "A blob (a, a@0), an operator (#2, FC), an event (Accumulated) or a nested net (2.loop_net, iteration 3)";
   const { value } = await InputDialog.getText({ title: "Run to", label });
-  if (!value || !body.place) return;
-  const found = runTo(body.place.trace, body.place.position, value);
-  if (found === null) Notification.info(`Nothing after event ${body.place.position} matches “${value}”.`, { autoClose: 5000 });
-  else body.moveTo(found);
+  const problem = value ? body.view?.verbs.runTo(value) : null;
+  if (problem) Notification.info(problem, { autoClose: 5000 });
 }

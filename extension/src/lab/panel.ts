@@ -21,7 +21,6 @@ export const gradvizIcon = new LabIcon({
 export class DebuggerBody extends Widget {
   /** Null while words stand in its place. */
   view: DebuggerView | null = null;
-  private trace: Trace | null = null;
 
   /** `onPosition` hears of every move that a person makes here, by hand or by command; `onMarks` of other marks; `ask` answers questions. */
   constructor(
@@ -35,7 +34,6 @@ export class DebuggerBody extends Widget {
 
   /** Shows a trace at a position. */
   debug(trace: Trace, position: number): void {
-    this.trace = trace;
     if (this.view !== null) {
       this.view.setTrace(trace, position);
       return;
@@ -57,18 +55,6 @@ export class DebuggerBody extends Widget {
     this.node.firstElementChild?.setAttribute("role", "alert");
   }
 
-  /** Where the debugger stands; null while there is none. */
-  get place(): { trace: Trace; position: number } | null {
-    return this.view && this.trace && { trace: this.trace, position: this.view.position };
-  }
-
-  /** Moves as if the person had done it in the view. */
-  moveTo(position: number): void {
-    if (this.view === null || this.view.position === position) return;
-    this.view.setPosition(position);
-    this.onPosition(position);
-  }
-
   override dispose(): void {
     if (this.isDisposed) return;
     this.clear();
@@ -78,7 +64,6 @@ export class DebuggerBody extends Widget {
   private clear(): void {
     this.view?.dispose();
     this.view = null;
-    this.trace = null;
   }
 }
 

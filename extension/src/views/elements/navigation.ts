@@ -2,9 +2,8 @@
 
 import type { Marks } from "../../model/schema";
 
-export interface Navigation {
-  /** Moves to a position and tells the host. */
-  go(position: number): void;
+/** The moves that a person makes by a key, a button or a command. */
+export interface Verbs {
   step(): void;
   back(): void;
   over(): void;
@@ -21,6 +20,11 @@ export interface Navigation {
   /** Moves to the next breakpoint or the end, or back to the last one or the start; the narration says why it stopped. */
   continue(): void;
   reverseContinue(): void;
+}
+
+export interface Navigation extends Verbs {
+  /** Moves to a position and tells the host. */
+  go(position: number): void;
   /** Moves from where an operator was made to where it ran, or back. */
   otherClock(): void;
   /** Switches teaching mode on or off. */

@@ -7,7 +7,7 @@ import { backOver, clamp, currentEvent, forwardLine, into, otherClock, otherIter
 import { linesById } from "../../model/recording/lines";
 import type { Marks, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
-import type { Navigation } from "../elements/navigation";
+import type { Navigation, Verbs } from "../elements/navigation";
 import { createGraph } from "../graph/graph";
 import { runToTarget } from "../inspector/marks";
 import { createInspector, type Chosen as ChosenOfInspector } from "../inspector/inspector";
@@ -153,8 +153,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     setPosition: (to: number) => move(to, false),
     /** Shows other breakpoints and watches. */
     setMarks: (next: Marks) => setMarks(next, false),
-    continue: () => navigation.continue(),
-    reverseContinue: () => navigation.reverseContinue(),
+    verbs: navigation as Verbs,
     /** Shows another trace, with the marks that it brings. */
     setTrace(other: Trace, to: number) {
       panes.dispose();
