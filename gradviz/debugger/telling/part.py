@@ -1,6 +1,6 @@
-"""The document of a part of a recording: a large one is shown in pieces, each with the events around a position.
+"""The document of a part of a recording: a large one is shown in parts, each with the events around a position.
 
-A piece has the operators that its events are about, line by line. Those between them are stretches: one line stands for
+A part has the operators that its events are about, line by line. Those between them are stretches: one line stands for
 thousands of operators, so that the program is whole in it, and so is what flows.
 """
 
@@ -25,13 +25,13 @@ from .narration import entry, stored
 from .narrator import MeasuredValues
 from .story import versions_of
 from .stretches import Outermost, PartProgram
-from .sums import frames_of, hops_of, ledger_of, placed, sum_of
+from .sums import Hops, frames_of, hops_of, ledger_of, placed, sum_of
 from .trace_document import Writer, formulas_of
 from .values import DocumentValues, key_of
 
 EVENTS = 600
-"""Of a part."""
 MOST_OPERATORS = 600
+"""Of a part, where nothing else is asked for."""
 MOST_SAID = 200
 """Lines, blobs and entries of a list that an event has; an accumulation may have one for each operator there is."""
 MOST_ADDED = 2_000
@@ -46,7 +46,7 @@ class Parts:
         operators: forward operators around all nested nets that have lines of their own; where there are no more, all.
 
     Attributes:
-        recording, writer, outermost: what each part is written from.
+        recording, writer, outermost, first_of, ways: what each part is written from.
     """
 
     def __init__(self, recording: Recording, events: int = EVENTS, operators: int = MOST_OPERATORS) -> None:
@@ -65,6 +65,11 @@ class Parts:
             found.setdefault((run.net.path, run.is_backward), number)
         return found
 
+    @cached_property
+    def ways(self) -> dict[tuple[str, ...], Hops]:
+        """The way from each forward operator of a net towards a y, of the nets that were asked about so far."""
+        return {}
+
     def around(self, position: int) -> Trace:
         """The part in whose middle `position` is, but for where the recording begins and ends; it is not drawn yet."""
         length = len(self.recording.events)
@@ -80,7 +85,7 @@ class _Part:
     def __init__(self, parts: Parts, positions: range, position: int, operators: int) -> None:
         self._recording, self._writer = parts.recording, parts.writer
         self._text = parts.recording.text
-        self._first_of = parts.first_of
+        self._first_of, self._ways = parts.first_of, parts.ways
         self._positions = positions
         self._writer.ran.clear()
         self._writer.ledgers = {}
@@ -248,10 +253,12 @@ class _Part:
             event = events[at - 1]
             if isinstance(event, Accumulated) and writer.story.is_sum(event) and len(event.contributions) <= MOST_ADDED:
                 sums.append((sum_of(writer.story, event, at), event.path))
-        ways = {path: hops_of(one.net) for one, path in sums}
+        for one, path in sums:
+            if path not in self._ways:
+                self._ways[path] = hops_of(one.net)
         for one, frame in placed(sums, frames_of(self._recording) if sums else {}):
             if frame is None or frame in self._frames:
-                found = ledger_of(one, ways[one.event.path], self._recording, frame)
+                found = ledger_of(one, self._ways[one.event.path], self._recording, frame)
                 yield replace(found, frame=self._number(frame))
 
     def _gradients(self, names: Collection[str]) -> dict[str, Gradient]:
