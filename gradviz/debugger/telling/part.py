@@ -275,7 +275,7 @@ class _Part:
         blobs = dict.fromkeys(blob for line in lines for blob in (*line.inputs, *line.outputs))
         if self._recording.saved is not None:
             known = self._recording.saved.values
-            return {blob: known[blob] for blob in blobs if blob in known}
+            return {blob: self._read(known[blob]) for blob in blobs if blob in known}
         arrays = self._recording.values
         found = {blob: arrays[key] for blob in blobs if (key := key_of(blob)) in arrays}
         measured = self._measured(list(found.values()))
@@ -306,12 +306,21 @@ class _Part:
                     found.append(one)
             around, rounds = self._number(run.around), recording.rounds(run)
             frames.append(Frame(net.id, around, run.operator, run.iteration, rounds, run.is_backward, places))
-        return frames, found if saved is not None else self._measured(found)
+        return frames, list(map(self._read, found)) if saved is not None else self._measured(found)
 
     def _measured(self, arrays: Sequence[Array | ScopeStack]) -> list[Value]:
         """Their statistics. Of a stack the workspace on top is known, where its run is here."""
         measured = iter(all_statistics(one for one in arrays if not isinstance(one, ScopeStack)))
         return [self._stack(one) if isinstance(one, ScopeStack) else next(measured) for one in arrays]
+
+    def _read(self, value: Value) -> Value:
+        """What a file says of a value; of a stack the workspace on top is known, where its run is here."""
+        saved = self._recording.saved
+        if saved is None or value.stack is None:
+            return value
+        stack = saved.stacks[value.stack]
+        self._stacks.append(Workspaces(count=stack.count, frame=self._number(stack.frame)))
+        return replace(value, stack=len(self._stacks) - 1)
 
     def _stack(self, stack: ScopeStack) -> Value:
         frame = None if stack.top is None else self._number(self._recording.left_by.get(id(stack.top)))

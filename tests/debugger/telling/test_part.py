@@ -7,8 +7,20 @@ import pytest
 from msgspec.structs import replace
 
 import gradviz
-from gradviz.debugger.document import Line, Trace, TraceError, TraceEvent, Value, all_lines, decode, encode
-from gradviz.debugger.telling import Parts, document
+from gradviz.debugger.document import (
+    Line,
+    Trace,
+    TraceError,
+    TraceEvent,
+    Value,
+    all_lines,
+    decode,
+    decode_with_events,
+    encode,
+    encode_packed,
+)
+from gradviz.debugger.steering import unpacked_recording
+from gradviz.debugger.telling import Parts, document, outline
 from gradviz.drawing import render
 from tests.browser import programs
 
@@ -40,10 +52,19 @@ def program(build: Callable[[], programs.Built]) -> Callable[[], gradviz.Session
     return lambda: programs.record(build)
 
 
+def packed() -> gradviz.Session:
+    """As it is read from a packed file, without arrays."""
+    recording = programs.record(programs.gated)._recording
+    return gradviz.Session(
+        None, unpacked_recording(*decode_with_events(encode_packed(outline(recording), recording.events)))
+    )
+
+
 RECORDINGS = {
     "large": program(programs.large),
     "gated loop": program(programs.gated),
     "loop of many operators": program(programs.large_loop),
+    "packed": packed,
     "merged rows": deduplicated,
     "by rank": lambda: chain(60, "rank"),
     "tape": lambda: chain(60, "tape"),
