@@ -38,8 +38,15 @@ class Net(BlockNet):
         'x_grad'
     """
 
-    def __init__(self, name: str = "net", ops: Iterable[Operator] = (), **external: Iterable[str]) -> None:
-        super().__init__(name, ops, **external)
+    def __init__(
+        self,
+        name: str = "net",
+        ops: Iterable[Operator] = (),
+        *,
+        external_inputs: Iterable[str] = (),
+        external_outputs: Iterable[str] = (),
+    ) -> None:
+        super().__init__(name, ops, external_inputs=external_inputs, external_outputs=external_outputs)
         for index, op in enumerate(self.ops):
             if op.args:
                 _check_arguments(op, index)
