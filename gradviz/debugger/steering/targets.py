@@ -160,9 +160,7 @@ class Targets:
         found.update(f"#{one.number}" for one in self._recording.text.outermost.forward)
         has_run = np.bincount(self._runs.numbers, minlength=len(self._runs.statements)).tolist()
         for one, times in zip(self._runs.statements, has_run, strict=True):
-            # Of a seed, and of what the rule of a control operator adds to its nets, only a run tells.
-            has_event = one.role != "seed" and self._events[one.made - 1].path == one.net.path
-            if times or one.role == "forward" or has_event:
+            if times or self._has_come(one):
                 found.update(_words(ran(one)))
         single = [number for number in self._timeline.of(Accumulated).tolist() if self._is_single(number)]
         if len(single) < len(self._timeline.of(Accumulated)):
@@ -178,6 +176,23 @@ class Targets:
         for run in self._recording.runs:
             found.update(passage_words(run.path, is_run=True))
         return found
+
+    def _has_come(self, statement: Statement) -> bool:
+        """Whether an event tells of a statement that came, by its type and blobs.
+
+        Of a seed, of nested nets that have no pass, and of what the rule of a control operator adds to them, only a
+        run tells.
+        """
+        path = statement.net.path
+        if statement.role == "forward":
+            return not path or (path, statement.number) in self._played
+        return statement.role != "seed" and self._events[statement.made - 1].path == path
+
+    @cached_property
+    def _played(self) -> set[tuple[tuple[str, ...], int]]:
+        """The forward operators that came by events of nested nets, by net and number."""
+        events = (self._events[number] for number in self._timeline.of(Played).tolist())
+        return {(event.path, event.index) for event in events if isinstance(event, Played) and event.path}
 
     def _is_single(self, number: int) -> bool:
         event = self._events[number]
@@ -208,7 +223,7 @@ class Near:
         self.filters: dict[tuple[type, ...], Callable[[Any], bool]] = {
             (Played, Skipped): lambda event: event.index in forward or event.index in forward_typed,
             (Visited,): lambda event: event.index in forward or event.index in forward_typed or has(*event.g_output),
-            (RuleApplied,): lambda event: event.index in rules or event.index in typed_anywhere,
+            (RuleApplied,): lambda event: event.index in rules or event.index in typed_anywhere or has(*event.g_input),
             (InputChecked,): lambda event: event.index in rules,
             (GeneratorAdded,): lambda event: event.index in rules or event.blob in names or has(event.gradient),
             (Seeded,): lambda event: event.y in names or has(event.gradient),
