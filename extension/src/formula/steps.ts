@@ -182,8 +182,8 @@ function seed(of: Noun, value: unknown): Printed {
 /** The gradients that are added, by the operators that they come through: "∂a = ∂a via #2 + ∂a via #3". */
 function throughReaders(trace: Trace, { blob, contributions }: Ledger): Printed {
   const total = gradientOf(trace, blob);
-  const term = ({ of }: Contribution): Printed => {
-    const way = of === null ? "from outside" : `via #${of}`;
+  const term = ({ of, how, producer }: Contribution): Printed => {
+    const way = of !== null ? `via #${of}` : how === "generated" ? producer : "from outside";
     return { markup: [markup("msub", row(noun(total)), words(way))], text: `${nounText(total)} ${way}` };
   };
   return sum(total, contributions.map(term));
