@@ -1,6 +1,6 @@
 // The graph's pane: the drawing, or the table of the operators, and what is done to them: zoom, search, focus.
 
-import { allLines, linesById, netOf, numberOf, subnetOf } from "../../model/recording/lines";
+import { allLines, forwardOf, linesById, netOf, numberOf, subnetOf } from "../../model/recording/lines";
 import { addTo } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { messageOf } from "../../model/schema/reader";
@@ -127,50 +127,37 @@ export function neighbourhood(trace: Trace, line: string, hops: number): Set<str
   const from = linesById(trace).get(line);
   const net = netOf(trace, subnetOf(line));
   if (!from || !net) return new Set();
-  const touching = byBlob(net.backward);
-  const beside = (one: Line): Line[] => [...one.inputs, ...one.outputs].flatMap((blob) => touching.get(blob) ?? []);
-  const starts = from.role === "forward" ? [net.forward.indexOf(from)] : from.of !== null ? [from.of] : beside(from).flatMap(({ of }) => (of === null ? [] : [of]));
-  const near = within(net.forward, new Set(starts), hops);
-  const found = new Set<string>([line]);
-  for (const index of near) found.add(net.forward[index]?.id ?? line);
-  const backward = net.backward.filter(({ of }) => of !== null && near.has(of));
-  for (const { id } of backward) found.add(id);
+  const touching = byBlob(net.backward, touchedBy);
+  const beside = (one: Line): Line[] => touchedBy(one).flatMap((blob) => touching.get(blob) ?? []);
+  const ofForward = (lines: Line[]): Line[] => lines.flatMap((one) => forwardOf(trace, one) ?? []);
+  const starts = from.role === "forward" ? [from] : ofForward(from.of !== null ? [from] : beside(from));
+  const near = within(net.forward, starts, hops);
+  const backward = net.backward.filter((one) => ofForward([one]).some((forward) => near.has(forward)));
   // Seeds and sums that came from no single operator belong to what they read and write.
-  for (const one of backward.flatMap(beside)) if (one.of === null) found.add(one.id);
-  return found;
+  const sums = backward.flatMap(beside).filter(({ of }) => of === null);
+  return new Set([from, ...near, ...backward, ...sums].map(({ id }) => id));
 }
 
-function within(forward: Line[], start: Set<number>, hops: number): Set<number> {
-  const touching = byBlob(forward);
-  const places = new Map(forward.map((line, index) => [line, index]));
-  // What the net is fed joins nothing: a weight that all layers read is no way between them.
-  const made = new Set(forward.flatMap(({ outputs }) => outputs));
-  const found = new Set(start);
-  let edge = [...start];
+/** From what a line reads to who writes it, and from what it writes to who reads it: of two that read one blob neither reaches the other, and what the net is fed joins nothing. */
+function within(forward: Line[], starts: Line[], hops: number): Set<Line> {
+  const writers = byBlob(forward, ({ outputs }) => outputs);
+  const readers = byBlob(forward, ({ inputs }) => inputs);
+  const found = new Set(starts);
   for (let hop = 0; hop < hops; hop++) {
-    const next: number[] = [];
-    for (const index of edge) {
-      const line = forward[index];
-      for (const blob of line ? [...line.inputs, ...line.outputs] : []) {
-        for (const other of made.has(blob) ? (touching.get(blob) ?? []) : []) {
-          const place = places.get(other);
-          if (place === undefined || found.has(place)) continue;
-          // Of two that read one blob, neither reaches the other through it.
-          if (line?.inputs.includes(blob) && !other.outputs.includes(blob)) continue;
-          found.add(place);
-          next.push(place);
-        }
-      }
+    for (const { inputs, outputs } of [...found]) {
+      const near = [...inputs.map((blob) => writers.get(blob)), ...outputs.map((blob) => readers.get(blob))];
+      for (const line of near.flatMap((lines) => lines ?? [])) found.add(line);
     }
-    edge = next;
   }
   return found;
 }
 
-/** The lines that read or write each blob. */
-function byBlob(lines: Line[]): Map<string, Line[]> {
+const touchedBy = ({ inputs, outputs }: Line): string[] => [...inputs, ...outputs];
+
+/** The lines that have each blob among their `blobs`. */
+function byBlob(lines: Line[], blobs: (line: Line) => string[]): Map<string, Line[]> {
   const found = new Map<string, Line[]>();
-  for (const line of lines) for (const blob of new Set([...line.inputs, ...line.outputs])) addTo(found, blob, line);
+  for (const line of lines) for (const blob of new Set(blobs(line))) addTo(found, blob, line);
   return found;
 }
 
