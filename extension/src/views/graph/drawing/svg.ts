@@ -219,45 +219,33 @@ function opened(laid: Laid, copying: Copying, x: number, y: number, depth: numbe
 
 /** Brings an element to where it comes to lie; true when all in it goes along. */
 function move(made: SVGElement, from: Element, folded: Fold): boolean {
-  const at = (name: string): number => Number(made.getAttribute(name)) || 0;
+  const text = (name: string): string => made.getAttribute(name) ?? "";
+  const at = (name: string): number => Number(text(name)) || 0;
   const set = (name: string, value: number): void => made.setAttribute(name, String(round(value)));
-  switch (made.localName) {
-    case "svg": {
-      const box = (made.getAttribute("viewBox") ?? "").split(/[\s,]+/).map(Number);
-      made.setAttribute("viewBox", `0 0 ${round(folded.x(box[2] ?? 0))} ${round(folded.y(box[3] ?? 0))}`);
-      return false;
-    }
-    case "g": {
-      if (!/(?:^|\s)(?:node|port|lane)(?:\s|$)/.test(made.getAttribute("class") ?? "")) return false;
-      const box = outlineOf(from);
-      const [x, y] = box ? [box.x + box.width / 2, box.y + box.height / 2] : [0, 0];
-      made.setAttribute("transform", `translate(${round(folded.x(x) - x)} ${round(folded.y(y) - y)})`);
-      return true;
-    }
-    case "path":
-      made.setAttribute("d", foldPath(made.getAttribute("d") ?? "", folded));
-      return false;
-    case "polygon": {
-      const [x = 0, y = 0] = (made.getAttribute("points") ?? "").split(/[\s,]+/).map(Number);
-      made.setAttribute("transform", `translate(${round(folded.x(x) - x)} ${round(folded.y(y) - y)})`);
-      return false;
-    }
-    case "rect": {
-      const [right, bottom] = [folded.x(at("x") + at("width")), folded.y(at("y") + at("height"))];
-      set("x", folded.x(at("x")));
-      set("y", folded.y(at("y")));
-      set("width", right - at("x"));
-      set("height", bottom - at("y"));
-      return false;
-    }
-    case "line":
-      for (const name of ["x1", "x2"]) set(name, folded.x(at(name)));
-      for (const name of ["y1", "y2"]) set(name, folded.y(at(name)));
-      return false;
-    case "text":
-      set("x", folded.x(at("x")));
-      set("y", folded.y(at("y")));
-      return false;
+  const shift = (x: number, y: number): void => made.setAttribute("transform", `translate(${round(folded.x(x) - x)} ${round(folded.y(y) - y)})`);
+  const tag = made.localName;
+  if (tag === "g") {
+    if (!/(?:^|\s)(?:node|port|lane)(?:\s|$)/.test(text("class"))) return false;
+    const box = outlineOf(from);
+    shift(box ? box.x + box.width / 2 : 0, box ? box.y + box.height / 2 : 0);
+    return true;
+  }
+  if (tag === "svg") {
+    const [, , width = 0, height = 0] = text("viewBox").split(/[\s,]+/).map(Number);
+    made.setAttribute("viewBox", `0 0 ${round(folded.x(width))} ${round(folded.y(height))}`);
+  } else if (tag === "path") made.setAttribute("d", foldPath(text("d"), folded));
+  else if (tag === "polygon") {
+    const [x = 0, y = 0] = text("points").split(/[\s,]+/).map(Number);
+    shift(x, y);
+  } else if (tag === "rect") {
+    const [right, bottom] = [folded.x(at("x") + at("width")), folded.y(at("y") + at("height"))];
+    set("x", folded.x(at("x")));
+    set("y", folded.y(at("y")));
+    set("width", right - at("x"));
+    set("height", bottom - at("y"));
+  } else if (tag === "line" || tag === "text") {
+    for (const name of tag === "line" ? ["x1", "x2"] : ["x"]) set(name, folded.x(at(name)));
+    for (const name of tag === "line" ? ["y1", "y2"] : ["y"]) set(name, folded.y(at(name)));
   }
   return false;
 }
