@@ -130,25 +130,16 @@ function joined(made: Markup[]): Markup[] {
 const SHOWN: Record<string, string> = { "-": "−", "->": "→", "...": "…" };
 
 function one(part: Part, naming: (name: string) => Noun): Markup {
-  switch (part.kind) {
-    case "name":
-      return noun(naming(part.text));
-    case "word":
-      return FUNCTIONS.has(part.text) ? identifier(part.text) : words(part.text);
-    case "number":
-      return number(part.text);
-    case "sign":
-    case "big":
-      return sign(SHOWN[part.text] ?? part.text);
-    case "group":
-      return part.open === "" ? row(...printed(part.items, naming)) : markup("mrow", sign(part.open), ...printed(part.items, naming), sign(part.close));
-    case "root":
-      return part.degree ? markup("mroot", one(part.of, naming), number(part.degree)) : markup("msqrt", one(part.of, naming));
-    case "fraction":
-      return markup("mfrac", row(...printed(part.top, naming)), row(...printed(part.bottom, naming)));
-    case "script":
-      return script(one(part.base, naming), part.sub, part.sup, naming);
+  if (part.kind === "group") {
+    const items = printed(part.items, naming);
+    return part.open === "" ? row(...items) : markup("mrow", sign(part.open), ...items, sign(part.close));
   }
+  if (part.kind === "root") return part.degree ? markup("mroot", one(part.of, naming), number(part.degree)) : markup("msqrt", one(part.of, naming));
+  if (part.kind === "fraction") return markup("mfrac", row(...printed(part.top, naming)), row(...printed(part.bottom, naming)));
+  if (part.kind === "script") return script(one(part.base, naming), part.sub, part.sup, naming);
+  if (part.kind === "name") return noun(naming(part.text));
+  if (part.kind === "word") return FUNCTIONS.has(part.text) ? identifier(part.text) : words(part.text);
+  return part.kind === "number" ? number(part.text) : sign(SHOWN[part.text] ?? part.text);
 }
 
 /** An index is a letter of its own; in a power a letter is what it is elsewhere: "e⁻ˣ". */

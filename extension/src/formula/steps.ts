@@ -4,7 +4,7 @@ import { currentEvent, forwardLine, namesAt } from "../model/recording/cursor";
 import { blobOf } from "../model/recording/values";
 import { allLines, bare, forwardOf, linesById, linesNamed, original, subnetOf } from "../model/recording/lines";
 import { memoized } from "../model/recording/lookup";
-import type { Contribution, Formula, Ledger, Line, Names, Trace, TraceEvent } from "../model/schema";
+import type { Contribution, EventKind, Formula, Ledger, Line, Names, Trace, TraceEvent } from "../model/schema";
 import { joinedBy, markup, named, noun, nounText, print, row, sign, words, type Naming, type Noun, type Printed } from "./mathml";
 
 /** Longer names of blobs are cut; the program has them whole. */
@@ -90,23 +90,14 @@ const LINES = 3;
 export function stepFormula(trace: Trace, position: number): Printed | null {
   const event = currentEvent(trace, position);
   if (!event) return null;
-  switch (event.kind) {
-    case "Seeded":
-      return seedFormula(trace, event);
-    case "Played":
-    case "Visited":
-      return together(linesNamed(trace, [forwardLine(event) ?? ""]), trace, position);
-    case "GeneratorAdded":
-      return event.lines.length > 0 ? together(linesOf(trace, event), trace, position) : handedOn(trace, event);
-    case "RuleApplied":
-    case "InputChecked":
-    case "Accumulated":
-    case "Ran":
-      return together(linesOf(trace, event), trace, position);
-    default:
-      return null;
-  }
+  if (event.kind === "Seeded") return seedFormula(trace, event);
+  if (event.kind === "GeneratorAdded" && event.lines.length === 0) return handedOn(trace, event);
+  if (event.kind === "Played" || event.kind === "Visited") return together(linesNamed(trace, [forwardLine(event) ?? ""]), trace, position);
+  return COMPUTING.includes(event.kind) ? together(linesOf(trace, event), trace, position) : null;
 }
+
+/** The kinds of events whose lines are computed, or will be. */
+const COMPUTING: EventKind[] = ["RuleApplied", "InputChecked", "GeneratorAdded", "Accumulated", "Ran"];
 
 /** The lines of an event; of an accumulation only those that add. */
 function linesOf(trace: Trace, event: TraceEvent): Line[] {

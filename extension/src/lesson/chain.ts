@@ -93,23 +93,11 @@ const WORDS = new Set(["where", "else"]);
 const OF_MANY = new Set(["max", "min", "argmax", "argmin", "softmax", "mean"]);
 
 function isAlone(part: Part): boolean {
-  switch (part.kind) {
-    case "big":
-      return false;
-    case "sign":
-      return part.text !== "·" || part.gap;
-    case "word":
-      return WORDS.has(part.text) || (FUNCTIONS.has(part.text) && !OF_MANY.has(part.text));
-    case "group":
-      return part.open === "(" && part.items.every(isAlone);
-    case "root":
-      return isAlone(part.of);
-    case "script":
-      return part.sub === "" && !/T|′/.test(part.sup) && isAlone(part.base);
-    case "fraction":
-      return [...part.top, ...part.bottom].every(isAlone);
-    default:
-      return true;
-  }
+  if (part.kind === "big") return false;
+  if (part.kind === "sign") return part.text !== "·" || part.gap;
+  if (part.kind === "word") return WORDS.has(part.text) || (FUNCTIONS.has(part.text) && !OF_MANY.has(part.text));
+  if (part.kind === "group") return part.open === "(" && part.items.every(isAlone);
+  if (part.kind === "root") return isAlone(part.of);
+  if (part.kind === "script") return part.sub === "" && !/T|′/.test(part.sup) && isAlone(part.base);
+  return part.kind !== "fraction" || [...part.top, ...part.bottom].every(isAlone);
 }
-
