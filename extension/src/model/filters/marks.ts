@@ -72,25 +72,13 @@ function messageAt(trace: Trace, message: (string | Node)[], { rows }: Occurrenc
 
 /** The text of a message between the expressions that stand between braces, and these; a brace itself is written twice. */
 function messageParts(text: string): (string | Node)[] {
-  const parts: (string | Node)[] = [];
-  for (let at = 0; at < text.length; ) {
-    const two = text.slice(at, at + 2);
-    const character = text[at] ?? "";
-    if (two === "{{" || two === "}}") {
-      parts.push(character);
-      at += 2;
-    } else if (character === "{") {
-      const end = text.indexOf("}", at);
-      if (end < 0) throw new ConditionError(text, at, "this brace is never closed");
-      parts.push(parse(text.slice(0, end), at + 1));
-      at = end + 1;
-    } else if (character === "}") throw new ConditionError(text, at, "this brace closes nothing");
-    else {
-      parts.push(character);
-      at++;
-    }
-  }
-  return parts;
+  return [...text.matchAll(/\{\{|\}\}|\{[^}]*\}?|\}|[^{}]+/g)].map(({ 0: part, index: at }) => {
+    if (part === "{{" || part === "}}") return part.charAt(0);
+    if (part === "}") throw new ConditionError(text, at, "this brace closes nothing");
+    if (!part.startsWith("{")) return part;
+    if (!part.endsWith("}")) throw new ConditionError(text, at, "this brace is never closed");
+    return parse(text.slice(0, at + part.length - 1), at + 1);
+  });
 }
 
 /** What a breakpoint does beside stopping where its text says, in words; empty where there is nothing to say. `last`: what comes behind it is not told. */
@@ -124,7 +112,7 @@ export interface Watched {
 }
 
 /** What a watch shows. */
-export const watched = memoizedByText((trace, on): Watched => {
+export const watched = memoizedByText((trace, on: string): Watched => {
   try {
     return watching(rowsOf(trace), parseWatch(trace, on));
   } catch (error) {
@@ -173,11 +161,8 @@ export function marksOf({ breakpoints, watches }: Trace): Marks {
 
 /** Whether two lists of marks are the same. */
 export function sameMarks(a: Marks, b: Marks): boolean {
-  return JSON.stringify(normal(a)) === JSON.stringify(normal(b));
-}
-
-function normal({ breakpoints, watches }: Marks): unknown {
-  return [breakpoints.map(({ id, on, log, ignore, every, enabled }) => [id, on, log, ignore, every, enabled]), watches];
+  // Their fields stand in one order, wherever they come from.
+  return JSON.stringify([a.breakpoints, a.watches]) === JSON.stringify([b.breakpoints, b.watches]);
 }
 
 /** The breakpoints that stand at a line: those at what it writes, else at its operator's type. */
