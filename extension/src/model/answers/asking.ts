@@ -3,7 +3,7 @@
 // Stepping goes on while a question is on its way. Of what was asked meanwhile, only what somebody still waits for is
 // asked then, the newest first: a kernel that was busy for a minute is not asked about each step of that minute.
 
-import { list, messageOf, optional, record, refuse, text, type Reader } from "../schema/reader";
+import { list, messageOf, optional, record, refuse, text, tuple, type Reader } from "../schema/reader";
 
 /** Moves the session, where the question comes from; what is said of that is the answer. */
 export type Verb = "over" | "back_over" | "into" | "out" | "run_to" | "continue_" | "reverse_continue" | "other_clock";
@@ -48,6 +48,7 @@ export function inPython({ question, arguments: given }: Question): string {
 }
 
 const texts = list(text);
+const grid = tuple(text, text, texts, list(texts), text);
 
 /** A block is written as a row. */
 const block: Reader<Block> = (found, path) => {
@@ -56,14 +57,8 @@ const block: Reader<Block> = (found, path) => {
   if (kind === "paragraph") return { kind, text: text(rest[0], `${path}[1]`), isTitle: rest[1] === true };
   if (kind === "bullets") return { kind, items: texts(rest[0], `${path}[1]`) };
   if (kind !== "grid") return refuse(path, "is no block that is known");
-  const [title, head, rows, foot] = rest;
-  return {
-    kind,
-    title: text(title, `${path}[1]`),
-    head: texts(head, `${path}[2]`),
-    rows: list(texts)(rows, `${path}[3]`),
-    foot: text(foot, `${path}[4]`),
-  };
+  const [, title, head, rows, foot] = grid(found, path);
+  return { kind, title, head, rows, foot };
 };
 
 const reply: Reader<Reply> = (found, path) => {
