@@ -73,26 +73,22 @@ export interface Group {
   mades: number[];
 }
 
-type Groups = ReturnType<typeof groupsOf>;
+/** By their ids; and of each line the innermost one that holds it. */
+interface Groups {
+  byId: Map<string, Group>;
+  of: Map<string, Group>;
+}
 
-export const groupsOf = memoized((trace) => {
-  const lines = linesById(trace);
+export const groupsOf = memoized((trace): Groups => {
   const byId = new Map<string, Group>();
-  /** The innermost group that holds a line. */
   const of = new Map<string, Group>();
   for (const { id, around, lines: own } of trace.graph.groups) {
     const group: Group = { id, around: around === null ? null : (byId.get(around) ?? null), forward: [], backward: [], mades: [] };
     byId.set(id, group);
     for (const line of own) of.set(line, group);
   }
-  if (trace.graph.groups.length > 0) {
-    for (const { id } of allLines(trace)) {
-      const line = lines.get(id);
-      for (let group = of.get(id) ?? null; group && line; group = group.around) {
-        if (line.role === "forward") group.forward.push(line);
-        else group.backward.push(line);
-      }
-    }
+  for (const line of allLines(trace)) {
+    for (const { forward, backward } of groupsAround({ byId, of }, line.id)) (line.role === "forward" ? forward : backward).push(line);
   }
   for (const group of byId.values()) group.mades = group.backward.map(({ made }) => made).sort((a, b) => a - b);
   return { byId, of };
