@@ -148,12 +148,13 @@ export interface Occurrences {
 }
 
 /** Where what a text names happens. Throws a ConditionError where it names nothing. */
-export const occurrencesOf = memoizedByText((trace, text): Occurrences => {
+export const occurrencesOf = memoizedByText((trace, text: string): Occurrences => {
   const target = named(trace, text.trim().replace(/^next\s+/, ""));
   if (target) return target;
   const head = /^(.*?)\s+if\s/s.exec(text);
   const around = head ? named(trace, (head[1] ?? "").trim()) : null;
-  const node = checked(trace, text, parse(text, around && head ? head[0].length : 0));
+  const node = parse(text, around && head ? head[0].length : 0);
+  if (!trace.part) refuseUnknown(trace, text, node, "the recording");
   return happening(trace, truth(text, node), around?.positions ?? null);
 });
 
@@ -178,11 +179,6 @@ export function parseWatch(trace: Trace, text: string): Node {
   refuseUnknown(trace, text, node, trace.part ? "this part of the recording" : "the recording");
   const wrong = mentioned(node).find(({ thing }) => blobOf(thing) === null);
   if (wrong) throw new ConditionError(text, wrong.at, `a watch is about blobs, and ${nameOf(wrong)} is about an event`);
-  return node;
-}
-
-function checked(trace: Trace, text: string, node: Node): Node {
-  if (!trace.part) refuseUnknown(trace, text, node, "the recording");
   return node;
 }
 

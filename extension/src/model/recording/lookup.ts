@@ -26,12 +26,12 @@ export function memoized<T>(read: (trace: Trace) => T): (trace: Trace) => T {
 }
 
 /** The same of texts about a trace: each is read once. */
-export function memoizedByText<T>(read: (trace: Trace, text: string) => T): (trace: Trace, text: string) => T {
+export function memoizedByText<Texts extends string[], T>(read: (trace: Trace, ...texts: Texts) => T): (trace: Trace, ...texts: Texts) => T {
   const byText = memoized(() => new Map<string, T>());
-  return (trace, text) => {
-    const known = byText(trace);
-    const found = known.get(text) ?? read(trace, text);
-    known.set(text, found);
+  return (trace, ...texts) => {
+    const [known, key] = [byText(trace), texts.join("\n")];
+    const found = known.get(key) ?? read(trace, ...texts);
+    known.set(key, found);
     return found;
   };
 }

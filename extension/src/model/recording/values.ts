@@ -4,7 +4,7 @@
 import type { Frame, Line, Scalar, Trace, TraceEvent, Value } from "../schema";
 import { placesOf, runsAround } from "./cursor";
 import { bare } from "./lines";
-import { addTo, beginOf, eventAt, memoized } from "./lookup";
+import { addTo, beginOf, eventAt, memoized, memoizedByText } from "./lookup";
 
 /** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
 export interface Place {
@@ -41,28 +41,17 @@ export function roundsOf(trace: Trace, subnet: string, blob: string, frame: numb
   return here ?? loops[0] ?? [];
 }
 
-const loopsIn = memoized(() => new Map<string, Round[][]>());
-
-/** The same for each run of each loop around the blob, forward and backward; looked for once. */
-function loopsOf(trace: Trace, subnet: string, blob: string): Round[][] {
-  const key = `${subnet} ${blob}`;
-  const found = loopsIn(trace).get(key) ?? findLoops(trace, subnet, blob);
-  loopsIn(trace).set(key, found);
-  return found;
-}
-
-function findLoops(trace: Trace, subnet: string, blob: string): Round[][] {
-  const slot = placesOf(trace).subnets.get(subnet)?.blobs.indexOf(blob) ?? -1;
+/** The same for each run of each loop around the blob, forward and backward. */
+const loopsOf = memoizedByText((trace, subnet: string, blob: string): Round[][] => {
   const loops = new Map<string, Round[]>();
   trace.frames.forEach((run, number) => {
-    const array = run.subnet === subnet ? (run.values[slot] ?? null) : null;
-    const value = array === null ? undefined : trace.arrays[array];
+    const value = run.subnet === subnet ? valueOf(trace, number, blob) : undefined;
     if (!value) return;
     const round = loopAround(trace, number);
     addTo(loops, `${round?.around} ${round?.operator} ${run.is_backward}`, { frame: number, iteration: round && forwardIteration(round), value });
   });
   return [...loops.values()].map((rounds) => rounds.sort((a, b) => (a.iteration ?? 0) - (b.iteration ?? 0)));
-}
+});
 
 /** The innermost iteration of a loop that a run is part of. */
 export function loopAround(trace: Trace, frame: number): Frame | null {

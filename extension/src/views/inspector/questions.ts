@@ -5,8 +5,8 @@ import { isMade, isSettled } from "../../lesson/lesson";
 import type { Answers, Block, Question, Reply } from "../../model/answers/asking";
 import { currentEvent, forwardLine, pathOf } from "../../model/recording/cursor";
 import { forwardOf, linesById, numberOf, subnetOf } from "../../model/recording/lines";
-import { lengthOf, memoized } from "../../model/recording/lookup";
-import { valueAt, type Place } from "../../model/recording/values";
+import { lengthOf } from "../../model/recording/lookup";
+import { makerOf, valueAt, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { button, element, linkButton, quiet, type Child } from "../elements/dom";
 import { keepKeys } from "../elements/controls";
@@ -144,15 +144,9 @@ function linkTo(trace: Trace, navigation: Navigation, found: string, event: stri
   const link = (title: string, act: () => void): HTMLElement => button(act, { class: "gv-name", title }, found);
   if (event !== undefined) return Number(event) <= lengthOf(trace) ? link("Go to this event", () => navigation.go(Number(event))) : null;
   if (isInside) return null;
-  const line = operator !== undefined ? linesById(trace).get(`f${operator}`)?.id : writersOf(trace).get(found);
-  return line === undefined ? null : link("Show it in the program and the graph", () => navigation.select(line));
+  const line = operator !== undefined ? linesById(trace).get(`f${operator}`) : makerOf(trace, found, null);
+  return line ? link("Show it in the program and the graph", () => navigation.select(line.id)) : null;
 }
-
-/** Blob version -> the line of the outermost net that writes it. */
-const writersOf = memoized(({ forward, backward }) => {
-  const operators = [...forward, ...backward].filter(({ kind }) => kind === "operator");
-  return new Map(operators.flatMap(({ id, outputs }) => outputs.map((one) => [one, id] as const)));
-});
 
 /** A blob of a net, or of a run of it, as it is asked for from anywhere. */
 export function asked(trace: Trace, { blob, subnet, frame }: Place): string {
