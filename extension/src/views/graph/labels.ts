@@ -10,8 +10,8 @@ import { elementsOf } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
 import { DIGITS, glance, NOT_COMPUTED, NOT_YET, NOT_YET_IN_SHORT, quantity } from "../elements/numbers";
 import { svgElement } from "../elements/dom";
-import { PORT } from "./drawing/levels";
-import { boxOf, offset, pathOf, type Box, type Drawing, type Point } from "./drawing/svg";
+import { PORT, type Box } from "./drawing/levels";
+import { boxOf, offset, pathOf, type Drawing, type Point } from "./drawing/svg";
 
 /** A spot for a label: whether its text ends at the wire, and what is drawn of the wire where the drawing has none. */
 interface Spot extends Box {

@@ -273,7 +273,8 @@ export function isBeside(id: string, element: Element, kept: ReadonlySet<string>
 function rowsBeside(root: Element, kept: ReadonlySet<string>): Span[] {
   const rows = new Map<number, { from: number; to: number; isKept: boolean }>();
   for (const node of root.querySelectorAll("g.node")) {
-    const { from, to } = heightOf(node);
+    const { y: from, height } = outlineOf(node) ?? { y: 0, height: 0 };
+    const to = from + height;
     const middle = Math.round((from + to) / 2);
     const row = rows.get(middle) ?? { from, to, isKept: false };
     rows.set(middle, { from: Math.min(row.from, from), to: Math.max(row.to, to), isKept: row.isKept || !isBeside(node.id, node, kept) });
@@ -282,9 +283,20 @@ function rowsBeside(root: Element, kept: ReadonlySet<string>): Span[] {
   return sorted.flatMap((row, index) => (row.isKept ? [] : [{ from: row.from, to: sorted[index + 1]?.from ?? row.to }]));
 }
 
-function heightOf(node: Element): Span {
-  const box = node.querySelector("rect");
-  if (box) return span(box, "y", "height");
-  const at = (name: string): number => Number(node.querySelector("ellipse")?.getAttribute(name)) || 0;
-  return { from: at("cy") - at("ry"), to: at("cy") + at("ry") };
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** The outline of a node, before it is moved as its group is; a lane's heading by its letters. */
+export function outlineOf(group: Element): Box | null {
+  const outline = [...group.children].find(({ localName }) => ["rect", "ellipse", "text"].includes(localName));
+  if (!outline) return null;
+  const at = (name: string): number => Number(outline.getAttribute(name)) || 0;
+  if (outline.localName === "rect") return { x: at("x"), y: at("y"), width: at("width"), height: at("height") };
+  if (outline.localName === "ellipse") return { x: at("cx") - at("rx"), y: at("cy") - at("ry"), width: 2 * at("rx"), height: 2 * at("ry") };
+  const [width, height] = [(outline.textContent ?? "").length * 0.6 * at("font-size"), at("font-size")];
+  return { x: at("x") - width / 2, y: at("y") - height, width, height };
 }

@@ -5,14 +5,7 @@
 
 import type { Graph } from "../../../model/schema";
 import { SVG_NAMESPACE, svgElement } from "../../elements/dom";
-import { foldPath, isBeside, lay, pathSpan, readLevel, round, spoken, type Fold, type Laid, type Level, type Span } from "./levels";
-
-export interface Box {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
+import { foldPath, isBeside, lay, outlineOf, pathSpan, readLevel, round, spoken, type Box, type Fold, type Laid, type Level, type Span } from "./levels";
 
 export type Point = [x: number, y: number];
 
@@ -28,17 +21,6 @@ export interface Part {
 
 /** The path of an edge. */
 export const pathOf = (edge: Element): string => edge.querySelector("path")?.getAttribute("d") ?? "";
-
-/** The outline of a node, before it is moved as its group is; a lane's heading by its letters. */
-function outlineOf(group: Element): Box | null {
-  const outline = [...group.children].find(({ localName }) => ["rect", "ellipse", "text"].includes(localName));
-  if (!outline) return null;
-  const at = (name: string): number => Number(outline.getAttribute(name)) || 0;
-  if (outline.localName === "rect") return { x: at("x"), y: at("y"), width: at("width"), height: at("height") };
-  if (outline.localName === "ellipse") return { x: at("cx") - at("rx"), y: at("cy") - at("ry"), width: 2 * at("rx"), height: 2 * at("ry") };
-  const [width, height] = [(outline.textContent ?? "").length * 0.6 * at("font-size"), at("font-size")];
-  return { x: at("x") - width / 2, y: at("y") - height, width, height };
-}
 
 /** Where a node stands. */
 export function boxOf(group: Element): Box | null {
