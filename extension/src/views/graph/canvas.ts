@@ -1,7 +1,7 @@
 // The drawing in its window. A step changes the classes of its nodes and edges; opening, closing and focusing fold the
 // same drawing in another way. Clusters open in it: operators that run nested nets, and groups.
 
-import { currentEvent, linesAbout } from "../../model/recording/cursor";
+import { currentEvent, linesAbout, placesOf } from "../../model/recording/cursor";
 import { allLines, groupOfNode, groupsOf, linesById, subnetOf } from "../../model/recording/lines";
 import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
@@ -20,7 +20,6 @@ export type Tree = Pick<ReturnType<typeof clustersOf>, "around" | "showing" | "a
 export function clustersOf(trace: Trace, source: Source) {
   const groups = groupsOf(trace);
   const lines = linesById(trace);
-  const subnets = new Map(trace.subnets.map((net) => [net.id, net]));
 
   /** The drawing that shows a line, once all in it is open. */
   function levelOf(line: string): Level | null {
@@ -30,7 +29,7 @@ export function clustersOf(trace: Trace, source: Source) {
   }
 
   function ownerOf(net: string | null): string | null {
-    const subnet = net === null ? undefined : subnets.get(net);
+    const subnet = placesOf(trace).subnets.get(net ?? "");
     return subnet?.owner ?? subnet?.backward_owner ?? null;
   }
 
@@ -196,11 +195,8 @@ function button(group: SVGElement, mark: Element, isOpen: boolean, act: () => vo
 
 function centre(mark: Element): string {
   const numbers = (mark.getAttribute("points") ?? "").split(/[\s,]+/).map(Number);
-  const middle = (from: number): number => {
-    const along = numbers.filter((_, index) => index % 2 === from);
-    return (Math.min(...along) + Math.max(...along)) / 2;
-  };
-  return `${middle(0)} ${middle(1)}`;
+  const middle = (along: number[]): number => (Math.min(...along) + Math.max(...along)) / 2;
+  return [0, 1].map((axis) => middle(numbers.filter((_, index) => index % 2 === axis))).join(" ");
 }
 
 export type Canvas = ReturnType<typeof createCanvas>;
@@ -356,13 +352,11 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
 /** Lines, and the nodes of all that they lie in. */
 function withAround(trace: Trace, lines: ReadonlySet<string>, around: (line: string) => string[]): Set<string> {
   const found = new Set(lines);
-  for (const line of lines) {
-    for (const cluster of around(line)) found.add(cluster).add(`${cluster}.backward`);
-    for (let inner: string | null = line; inner !== null; ) {
-      const net = trace.subnets.find(({ id }) => id === subnetOf(inner ?? ""));
-      for (const owner of [net?.owner, net?.backward_owner]) if (owner) found.add(owner);
-      inner = net?.owner ?? net?.backward_owner ?? null;
-    }
+  for (const line of lines) for (const cluster of around(line)) found.add(cluster).add(`${cluster}.backward`);
+  // It grows as it is gone through: an owner can lie in a net that others own.
+  for (const line of found) {
+    const net = placesOf(trace).subnets.get(subnetOf(line) ?? "");
+    for (const owner of [net?.owner, net?.backward_owner]) if (owner) found.add(owner);
   }
   return found;
 }
