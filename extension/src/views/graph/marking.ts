@@ -120,7 +120,8 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
     const found = both.flatMap((element, lane) => (element ? [groupNode(element, lane === 0)] : []));
     if (found.length > 0) nodes.set(id, found);
   }
-  const obstacles = new Set((trace.obstacle?.lines ?? []).flatMap((line) => groupsAround(groups, line)));
+  const around = (lines: Iterable<string>): Set<Group> => new Set([...lines].flatMap((line) => groupsAround(groups, line)));
+  const obstacles = around(trace.obstacle?.lines ?? []);
 
   /** Gives the groups around the lines `touched` their looks; returns those in which we are, where the line itself is not among `drawn`. */
   function show(position: number, touched: Iterable<string>, drawn: ReadonlyMap<string, unknown>): Element[] {
@@ -128,11 +129,8 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
     const event = currentEvent(trace, position);
     const visited = forwardLine(event);
     const here = new Set(linesAbout(event));
-    const inside = new Map<Group, string>();
-    for (const line of here) for (const group of groupsAround(groups, line)) inside.set(group, line);
-    const changed = new Set<Group>();
-    for (const line of touched) for (const group of groupsAround(groups, line)) changed.add(group);
-    for (const group of changed) {
+    const inside = around(here);
+    for (const group of around(touched)) {
       for (const node of nodes.get(group.id) ?? []) dress(node, group, position, event?.lines ?? [], visited, inside.has(group));
     }
     const seen = [...here].filter((line) => !drawn.has(line)).map((line) => groupsAround(groups, line).find(({ id }) => nodes.has(id)));
