@@ -149,10 +149,15 @@ export function histogram(value: Value): HTMLElement[] {
   const most = Math.max(...bins);
   const at = (number: number): number => Math.min(bins.length - 1, Math.floor(((number - min) / (max - min)) * bins.length));
   const zeros = min <= 0 && max >= 0 ? at(0) : -1;
-  const bars = element("div", { class: "gv-bars", role: "img", "aria-label": described(bins, min, max, value) });
-  bins.forEach((size, bin) => {
+  const range = (bin: number): string => {
     const low = min + (max - min) * (bin / bins.length);
-    const bar = element("i", { title: `${quantity(low)} to ${quantity(low + (max - min) / bins.length)}: ${count(size)}` });
+    return `${quantity(low)} to ${quantity(low + (max - min) / bins.length)}`;
+  };
+  const rest = counts(value);
+  const words = `histogram from ${quantity(min)} to ${quantity(max)}, most from ${range(bins.indexOf(most))}${rest && `; ${rest}`}`;
+  const bars = element("div", { class: "gv-bars", role: "img", "aria-label": words });
+  bins.forEach((size, bin) => {
+    const bar = element("i", { title: `${range(bin)}: ${count(size)}` });
     bar.style.height = `${(100 * size) / most}%`;
     if (bin === zeros && value.zero > 0) {
       const part = element("b");
@@ -161,7 +166,7 @@ export function histogram(value: Value): HTMLElement[] {
     }
     bars.append(element("span", bin === zeros ? { class: "gv-zero" } : {}, bar));
   });
-  const axis = element("div", { class: "gv-axis", "aria-hidden": "true" }, element("span", {}, quantity(min)), element("span", {}, counts(value)), element("span", {}, quantity(max)));
+  const axis = element("div", { class: "gv-axis", "aria-hidden": "true" }, element("span", {}, quantity(min)), element("span", {}, rest), element("span", {}, quantity(max)));
   return [element("div", { class: "gv-histogram" }, bars, axis)];
 }
 
@@ -169,13 +174,6 @@ export function histogram(value: Value): HTMLElement[] {
 function counts({ zero, nan, inf }: Value): string {
   const parts = [zero > 0 ? counted(zero, "zero") : "", nan > 0 ? `${count(nan)} NaN` : "", inf > 0 ? `${count(inf)} infinite` : ""];
   return parts.filter(Boolean).join(", ");
-}
-
-function described(bins: number[], min: number, max: number, value: Value): string {
-  const peak = bins.indexOf(Math.max(...bins));
-  const low = min + (max - min) * (peak / bins.length);
-  const rest = counts(value);
-  return `histogram from ${quantity(min)} to ${quantity(max)}, most from ${quantity(low)} to ${quantity(low + (max - min) / bins.length)}${rest && `; ${rest}`}`;
 }
 
 /** The counts of an array that the preview shows whole, where its elements differ. */
