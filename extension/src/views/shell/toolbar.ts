@@ -96,18 +96,10 @@ function createRunTo(trace: Trace, navigation: Navigation) {
   return { element: element("span", { class: "gv-run-to" }, input, list, message), clear, suggest, focus: () => input.focus({ preventScroll: true }) };
 }
 
-function targets(trace: Trace): string[] {
-  const found = new Set<string>();
-  const seen = new Set<string[]>();
-  if (trace.frames.some((frame) => frame.iteration !== null)) found.add("iteration 0");
-  for (const net of trace.subnets) found.add(net.path[net.path.length - 1] ?? net.name);
-  for (const event of trace.events) {
-    if (seen.has(event.targets)) continue;
-    seen.add(event.targets);
-    for (const target of event.targets) {
-      if (found.size >= SUGGESTIONS) return [...found];
-      found.add(target);
-    }
-  }
-  return [...found];
+function targets({ frames, subnets, events }: Trace): string[] {
+  const iterations = frames.some((frame) => frame.iteration !== null) ? ["iteration 0"] : [];
+  const nets = subnets.map(({ path, name }) => path[path.length - 1] ?? name);
+  // Events of a loop share their lists of targets.
+  const lists = new Set(events.map((event) => event.targets));
+  return [...new Set([...iterations, ...nets, ...[...lists].flat()])].slice(0, SUGGESTIONS);
 }
