@@ -63,7 +63,8 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     const own = selected === null ? currentEvent(trace, position)?.ledger : null;
     const found = [...new Set(blobs())];
     const merge = mergeFor(byNow(trace.merges), position, selected === null ? null : found);
-    const tab = chosen.tab ?? ((own ?? merge ?? null) === null ? following() : "Ledger");
+    const isOfState = selected === null && trace.schedule !== null && OF_STATE.includes(currentEvent(trace, position)?.kind ?? "");
+    const tab = chosen.tab ?? ((own ?? merge ?? null) !== null ? "Ledger" : isOfState ? "State" : "Value");
     tabs.show(tab);
     panel.setAttribute("aria-label", tab);
     refill(panel, CONTENTS[tab](found, own, merge));
@@ -89,12 +90,6 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
 
   /** Whether the number of a blob may be told: in a lesson, when it is computed. */
   const isTold = (place: Place): boolean => last() === Infinity || isComputed(trace, place, position);
-
-  /** The tab that goes with the event where it is about no ledger. */
-  function following(): Tab {
-    const isOfState = selected === null && trace.schedule !== null && OF_STATE.includes(currentEvent(trace, position)?.kind ?? "");
-    return isOfState ? "State" : "Value";
-  }
 
   /** The nested net that the blobs belong to, and the run of it that we are in. */
   function where(): { subnet: string | null; frame: number | null } {

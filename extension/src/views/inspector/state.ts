@@ -108,11 +108,9 @@ function gradRow(trace: Trace, one: Grad, position: number, navigation: Navigati
   const value = one.value === null ? undefined : trace.values[one.value];
   const what: Child[] = one.value === null ? ["None"] : [element("code", {}, ...version(one.value)), ` ${value ? shapeText(value.shape) : ""}`];
   const how = button(() => one.at > 0 && navigation.go(one.at), { title: one.at > 0 ? `Written by event ${one.at}` : "It was so before this recording" }, HOW[one.how]);
-  const cells: [string, Child[]][] = [
-    ["", [element("code", {}, one.variable)]], ["", what], ["gv-right", [value ? quantity(value.norm) : "none"]], ["gv-right", [how]],
-  ];
-  const row = cells.map(([className, content]) => element("td", className ? { class: className } : {}, ...content));
-  return element("tr", isChanged ? { class: "gv-changed", "aria-current": "step" } : {}, ...row);
+  const norm = element("td", { class: "gv-right" }, value ? quantity(value.norm) : "none");
+  const cells = [element("td", {}, element("code", {}, one.variable)), element("td", {}, ...what), norm, element("td", { class: "gv-right" }, how)];
+  return element("tr", isChanged ? { class: "gv-changed", "aria-current": "step" } : {}, ...cells);
 }
 
 function poolCard(pools: Pool[], position: number): HTMLElement {
