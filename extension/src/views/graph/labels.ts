@@ -85,9 +85,8 @@ function linesAt(trace: Trace, end: string, isBackward: boolean): Line[] {
   if (!group) return [];
   const inside = isBackward ? group.backward : group.forward;
   if (!port) return inside;
-  const net = netOf(trace, subnetOf(group.id));
   const own = new Set(inside);
-  return (net?.[isBackward ? "backward" : "forward"] ?? []).filter((one) => !own.has(one));
+  return (netOf(trace, subnetOf(group.id))?.[isBackward ? "backward" : "forward"] ?? []).filter((one) => !own.has(one));
 }
 
 /** Spots beside a path, from its middle outward. */
@@ -150,34 +149,22 @@ const STRIP = 40;
 
 /** For each label the number of the place that it takes; null: all are taken. */
 export function place(labels: readonly Box[][], boxes: readonly Box[], lines: readonly Point[][]): (number | null)[] {
-  const taken = new Strips();
-  for (const box of boxes) taken.add(box);
-  for (const [x, y] of lines.flat()) taken.add({ x, y, width: 0, height: 0 });
-  return labels.map((places) => {
-    const found = places.findIndex((one) => !taken.isTaken(one));
-    const chosen = places[found];
-    if (!chosen) return null;
-    taken.add(chosen);
-    return found;
-  });
-}
-
-/** Boxes by their height in the drawing. */
-class Strips {
-  private readonly strips = new Map<number, Box[]>();
-
-  add(box: Box): void {
-    for (const strip of this.of(box)) addTo(this.strips, strip, box);
-  }
-
-  isTaken(box: Box): boolean {
-    return this.of(box).some((strip) => this.strips.get(strip)?.some((other) => overlaps(box, other)) ?? false);
-  }
-
-  private of({ y, height }: Box): number[] {
+  const strips = new Map<number, Box[]>();
+  const stripsOf = ({ y, height }: Box): number[] => {
     const first = Math.floor(y / STRIP);
     return Array.from({ length: Math.floor((y + height) / STRIP) - first + 1 }, (_, index) => first + index);
-  }
+  };
+  const take = (box: Box): void => stripsOf(box).forEach((strip) => addTo(strips, strip, box));
+  const isTaken = (box: Box): boolean => stripsOf(box).some((strip) => strips.get(strip)?.some((other) => overlaps(box, other)));
+  for (const box of boxes) take(box);
+  for (const [x, y] of lines.flat()) take({ x, y, width: 0, height: 0 });
+  return labels.map((places) => {
+    const found = places.findIndex((one) => !isTaken(one));
+    const chosen = places[found];
+    if (!chosen) return null;
+    take(chosen);
+    return found;
+  });
 }
 
 /** Whether two boxes lie over each other, or so close that they would be read as one. */
