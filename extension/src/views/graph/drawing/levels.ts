@@ -243,7 +243,10 @@ export function lay(level: Level, open: ReadonlySet<string>, kept: ReadonlySet<s
   const right = Math.max(0, ...reach.map((one) => one.right + BESIDE - (to - axis)));
   const place: Fold = {
     isLeftOut: folded.isLeftOut,
-    x: (at) => moved(folded.x(at), from, to, left, right),
+    x(at) {
+      const x = folded.x(at);
+      return x + (x > from ? left : 0) + (x >= to ? right : 0);
+    },
     y: (at) => rooms.reduce((sum, room) => (room.at <= folded.y(at) ? sum + room.height : sum), folded.y(at)),
   };
   const inside: Laid["inside"] = new Map();
@@ -252,10 +255,6 @@ export function lay(level: Level, open: ReadonlySet<string>, kept: ReadonlySet<s
     addTo(inside, holder, { laid, x: place.x(level.axis) - laid.fold.x(laid.level.axis), y: above - laid.fold.y(laid.level.down.from) });
   }
   return { level, fold: place, kept, inside };
-}
-
-function moved(at: number, from: number, to: number, left: number, right: number): number {
-  return at + (at > from ? left : 0) + (at >= to ? right : 0);
 }
 
 /** The node at the border of a cluster, through which something comes in or goes out. */
