@@ -40,15 +40,13 @@ export function chainAt(trace: Trace, position: number): Link[] {
   });
 }
 
-/** A sum of gradients: its terms, where they are arrays like the total; of a sparse one, whose rows are joined, there are none. */
-export interface Sum {
-  total: Noun;
-  result: Value | null;
-  terms: Value[];
-}
+export type Sum = NonNullable<ReturnType<typeof sumAt>>;
 
-/** The sum that the event is about; null: it is about none. */
-export function sumAt(trace: Trace, position: number): Sum | null {
+/**
+ * The sum of gradients that the event is about; null: it is about none. Its terms, where they are arrays like the total; of a
+ * sparse one, whose rows are joined, there are none.
+ */
+export function sumAt(trace: Trace, position: number) {
   const event = currentEvent(trace, position);
   const lines = linesNamed(trace, event?.lines ?? []).filter((one) => one.role === "accumulation");
   // Of a sparse sum the rows count, not their indices: an accumulation names its total first.
