@@ -5,7 +5,7 @@
 
 import type { Frame, Line, Names, Subnet, Trace, TraceEvent } from "../schema";
 import { allLines, forwardId, linesNamed } from "./lines";
-import { beginOf, behind, endOf, eventAt, lengthOf, memoized } from "./lookup";
+import { beginOf, behind, endOf, eventAt, lengthOf, memoized, outward } from "./lookup";
 
 const NOWHERE = -1;
 
@@ -142,9 +142,7 @@ export function pathOf(trace: Trace, event: Pick<TraceEvent, "subnet" | "frame">
 
 /** A run of a nested net and those that it is part of, from the innermost. */
 export function runsAround(trace: Trace, frame: number): Frame[] {
-  const runs: Frame[] = [];
-  for (let run = trace.frames[frame]; run; run = run.around === null ? undefined : trace.frames[run.around]) runs.push(run);
-  return runs;
+  return outward(trace.frames[frame], ({ around }) => trace.frames[around ?? -1]);
 }
 
 function elementOf(trace: Trace, frame: Frame): string {

@@ -2,7 +2,7 @@
 // The groups of a large net's drawing: which lines each holds, and how far these are at a position.
 
 import type { Line, Obstacle, Subnet, Trace } from "../schema";
-import { memoized } from "./lookup";
+import { memoized, outward } from "./lookup";
 
 /** Every line: the outermost net's, then those of each nested net, forward before backward. */
 export function allLines(trace: Trace): Line[] {
@@ -96,9 +96,7 @@ export const groupsOf = memoized((trace): Groups => {
 
 /** The groups that hold a line, from the innermost. */
 export function groupsAround(groups: Groups, line: string): Group[] {
-  const found: Group[] = [];
-  for (let group = groups.of.get(line) ?? null; group; group = group.around) found.push(group);
-  return found;
+  return outward(groups.of.get(line), ({ around }) => around);
 }
 
 /** The id of the group that a node of the drawing stands for, in either lane. */

@@ -49,6 +49,13 @@ export function behind<Item>(sorted: ArrayLike<Item>, limit: number, number = (i
   return low;
 }
 
+/** Something and what lies around it, from the innermost; `around` gives null where that is nothing. */
+export function outward<T>(innermost: T | null | undefined, around: (one: T) => T | null | undefined): T[] {
+  const found: T[] = [];
+  for (let one = innermost ?? null; one !== null; one = around(one) ?? null) found.push(one);
+  return found;
+}
+
 /** Puts an item behind those that its key has. */
 export function addTo<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {
   const list = lists.get(key);

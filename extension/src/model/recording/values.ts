@@ -4,7 +4,7 @@
 import type { Frame, Line, Scalar, Trace, TraceEvent, Value } from "../schema";
 import { placesOf, runsAround } from "./cursor";
 import { bare } from "./lines";
-import { addTo, beginOf, eventAt, memoized, memoizedByText } from "./lookup";
+import { addTo, beginOf, eventAt, memoized, memoizedByText, outward } from "./lookup";
 
 /** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
 export interface Place {
@@ -124,23 +124,15 @@ export function forwardRun(trace: Trace, frame: number): number | null {
 
 /** The workspaces on a stack, the last one first: the runs that left them, null for one from before the recording. */
 export function workspacesOn(trace: Trace, stack: number): (number | null)[] {
-  const runs: (number | null)[] = [];
-  for (let at: number | null = stack; at !== null; at = trace.stacks[at]?.below ?? null) {
-    const one: (typeof trace.stacks)[number] | undefined = trace.stacks[at];
-    if (one && one.count > 0) runs.push(one.frame);
-  }
-  return runs;
+  const stacks = outward(trace.stacks[stack], ({ below }) => trace.stacks[below ?? -1]);
+  return stacks.filter(({ count }) => count > 0).map(({ frame }) => frame);
 }
 
 /** The blobs of a workspace that a run has left, each at its last version. */
 export function blobsIn(trace: Trace, frame: number): string[] {
-  const run = trace.frames[frame];
-  const blobs = run ? (placesOf(trace).subnets.get(run.subnet)?.blobs ?? []) : [];
-  const last = new Map<string, string>();
-  blobs.forEach((blob, slot) => {
-    if ((run?.values[slot] ?? null) !== null) last.set(bare(blob), blob);
-  });
-  return [...last.values()];
+  const blobs = placesOf(trace).subnets.get(trace.frames[frame]?.subnet ?? "")?.blobs ?? [];
+  const there = blobs.filter((blob) => valueOf(trace, frame, blob));
+  return [...new Map(there.map((blob) => [bare(blob), blob])).values()];
 }
 
 /** The position after which a run has computed what a line writes; null: it has not. */

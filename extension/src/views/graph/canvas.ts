@@ -3,6 +3,7 @@
 
 import { currentEvent, linesAbout, placesOf } from "../../model/recording/cursor";
 import { allLines, groupOfNode, groupsOf, linesById, subnetOf } from "../../model/recording/lines";
+import { outward } from "../../model/recording/lookup";
 import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
@@ -66,9 +67,7 @@ export function clustersOf(trace: Trace, source: Source) {
 
 /** A cluster and those that it lies in, from the innermost. */
 export function clustersFrom(tree: Tree, cluster: string | null): string[] {
-  const found: string[] = [];
-  for (let next = cluster; next !== null; next = tree.around(next)) found.push(next);
-  return found;
+  return outward(cluster, tree.around);
 }
 
 /**
