@@ -1,8 +1,8 @@
 // Reads a trace document from text. Where loops repeat themselves it has rows in place of whole parts. Whether the parts hold
 // together, beside what each says of itself: see gradviz/debugger/document/check.py.
 
+import { lengthBy, PLACE } from "../recording/cursor";
 import { allLines, subnetOf } from "../recording/lines";
-import { lengthBy, PLACE } from "../recording/narration";
 import type { Graph, Line, Trace, TraceEvent, Value } from "../schema";
 import { messageOf, readTrace, refuse, text, whole, type Parts, type Reader } from "../schema/reader";
 import type { Again, Arrays } from "../schema/trace.gen";

@@ -1,9 +1,10 @@
-// Moving over a trace: where operators and nested nets begin and end, where each verb leads, and how lines are then.
+// Moving over a trace: where operators and nested nets begin and end, where each verb leads, how lines are then, and what is
+// said of it.
 //
 // Position p stands between event p - 1, the current one, and event p, the next one: p events have happened. An
 // EnteredSubnet opens a nested net that its LeftSubnet closes; a net in which the recording stops stays open.
 
-import type { Frame, Line, Names, Subnet, Trace, TraceEvent } from "../schema";
+import type { Frame, Line, Names, Narration, Subnet, Trace, TraceEvent } from "../schema";
 import { allLines, forwardId, linesNamed } from "./lines";
 import { beginOf, behind, endOf, eventAt, lengthOf, memoized, outward } from "./lookup";
 
@@ -262,6 +263,23 @@ export function formAt(line: Line, position: number): number {
 /** The blobs that the line reads and writes, by the names they have at the position. */
 export function namesAt(line: Line, position: number): Names {
   return line.history[formAt(line, position)] ?? line;
+}
+
+/** In a template of a narration. */
+export const PLACE = /\{[a-z_]+\}/g;
+
+/** What the event before a position means, by a template of Python's and what fills its places; at the start what the recording is about. */
+export function narrationAt(trace: Trace, position: number): string {
+  const said = currentEvent(trace, position)?.narration;
+  if (!said) return trace.summary;
+  let place = 0;
+  return (trace.templates[said.template] ?? "").replace(PLACE, () => said.arguments[place++] ?? "");
+}
+
+/** How many characters a narration by one of these templates has. */
+export function lengthBy(templates: string[]): (said: Narration) => number {
+  const bare = templates.map((template) => template.replace(PLACE, "").length);
+  return (said) => said.arguments.reduce((length, one) => length + one.length, bare[said.template] ?? 0);
 }
 
 /** How many of the lines are operators, and how many of these exist by a position. */

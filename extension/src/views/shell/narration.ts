@@ -3,9 +3,8 @@
 
 import { mathElement } from "../../formula/mathml";
 import { stepFormula } from "../../formula/steps";
-import { crumbs, currentEvent, forwardLine, nextEvent, type Crumb } from "../../model/recording/cursor";
+import { crumbs, currentEvent, forwardLine, lengthBy, narrationAt, nextEvent, type Crumb } from "../../model/recording/cursor";
 import { linesById, numberOf } from "../../model/recording/lines";
-import { lengthBy, narrationAt } from "../../model/recording/narration";
 import { roundText } from "../../model/recording/values";
 import type { EventKind, Trace, TraceEvent } from "../../model/schema";
 import { button, code, element, iconButton, ICONS, marked, rewinding, svgElement, version, type Child } from "../elements/dom";
