@@ -80,19 +80,17 @@ function createItem(trace: Trace, entry: BreakpointEntry, isUnfolded: boolean, c
   };
 }
 
-/** "hit 2 of 5", "5 hits" where it is not one of them, "no hit"; how many more come is told only where the last one may be. */
-function hitText(hits: readonly number[], position: number, last: number): string {
-  if (last < Infinity) return hitTextBy(hits.filter((hit) => hit <= last), position);
+/**
+ * "hit 2 of 5", "5 hits" where it is not one of them, "no hit"; how many more come is told only where the last one may be,
+ * else "hit 2", "2 hits by now", "no hit by now".
+ */
+function hitText(all: readonly number[], position: number, last: number): string {
+  const hits = all.filter((hit) => hit <= last);
   const here = hits.indexOf(position);
+  const found = hits.length === 0 ? "no hit" : counted(hits.length, "hit");
+  if (last < Infinity) return here >= 0 ? `hit ${hits.length}` : `${found} by now`;
   if (here >= 0) return `hit ${here + 1} of ${hits.length}`;
-  if (hits.length === 0) return "no hit";
-  return after(hits, position) === null ? `${counted(hits.length, "hit")}, none ahead` : counted(hits.length, "hit");
-}
-
-/** "hit 2", "2 hits by now", "no hit by now". */
-function hitTextBy(hits: readonly number[], position: number): string {
-  if (hits.includes(position)) return `hit ${hits.length}`;
-  return `${hits.length === 0 ? "no hit" : counted(hits.length, "hit")} by now`;
+  return hits.length > 0 && after(hits, position) === null ? `${found}, none ahead` : found;
 }
 
 function messagesCard(trace: Trace, position: number, breakpoints: BreakpointEntry[], navigation: Navigation): HTMLElement[] {
