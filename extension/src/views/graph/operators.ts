@@ -88,7 +88,10 @@ export function createOperators(trace: Trace, navigation: Navigation) {
   /** Whether it may be told of what has no gradient that it has none. */
   const isSettled = (): boolean => last() === Infinity || isMade(trace, position);
 
-  const normNow = (entry: Entry): Scalar | null => (entry.maker || isSettled() ? normOf(trace, entry, position) : null);
+  function normNow({ gradient, maker }: Entry): Scalar | null {
+    const isThere = gradient !== null && (maker ? hasRun(maker, position) : isSettled());
+    return isThere ? (trace.values[gradient]?.norm ?? null) : null;
+  }
 
   function gradientText({ gradients }: Entry): string {
     const names = gradients.filter(({ made }) => told(made) !== null).map(({ type, kind }) => (kind === "passed" ? "passes on" : type));
@@ -212,11 +215,6 @@ function gradientOf(trace: Trace, line: Line): string | null {
   if (blob === undefined) return null;
   const found: GradientName | undefined = trace.gradients[bare(blob)];
   return found === undefined ? null : typeof found === "string" ? found : found.values;
-}
-
-function normOf(trace: Trace, { gradient, maker }: Entry, position: number): Scalar | null {
-  if (gradient === null || (maker && !hasRun(maker, position))) return null;
-  return trace.values[gradient]?.norm ?? null;
 }
 
 /** A cell, whose whole text is in its tool tip too: it can be too narrow for it. */
