@@ -82,10 +82,6 @@ export function createOpening(tree: Tree) {
   let here: string[] = [];
   let open = new Set<string>();
 
-  function outermost(cluster: string): string {
-    return clustersFrom(tree, cluster).at(-1) ?? cluster;
-  }
-
   function settle(): void {
     open = new Set([...byHand, ...byPosition].filter((cluster) => !closed.has(cluster)));
   }
@@ -103,8 +99,8 @@ export function createOpening(tree: Tree) {
     /** The position is in this nested net now; null: in the outermost one. */
     enter(net: string | null) {
       here = clustersFrom(tree, net === null ? null : tree.showing(net));
-      const outer = here[here.length - 1];
-      for (const cluster of byPosition) if (outermost(cluster) !== outer) byPosition.delete(cluster);
+      const outer = here.at(-1);
+      for (const cluster of byPosition) if (clustersFrom(tree, cluster).at(-1) !== outer) byPosition.delete(cluster);
       for (const cluster of closed) if (!here.includes(cluster)) closed.delete(cluster);
       for (const cluster of here) byPosition.add(cluster);
       settle();

@@ -83,9 +83,8 @@ export function ledgerList(trace: Trace, among: readonly Ledger[], go: (position
 }
 
 function nothingHere(trace: Trace, among: readonly Ledger[]): string {
-  if (among.length < trace.ledgers.length && among.length === 0) return "No gradients have been added yet.";
-  if (among.length === 0) return "No blob of this net has more than one gradient, so none are added.";
-  return "No gradients are added here. They are added for:";
+  if (among.length > 0) return "No gradients are added here. They are added for:";
+  return trace.ledgers.length > 0 ? "No gradients have been added yet." : "No blob of this net has more than one gradient, so none are added.";
 }
 
 function caption(trace: Trace, ledger: Ledger): Child[] {

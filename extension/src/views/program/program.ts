@@ -141,8 +141,7 @@ export function createSection(part: Part, shared: Shared) {
 
   body.addEventListener("focusin", (event) => {
     const line = event.target instanceof HTMLElement ? event.target.dataset["line"] : undefined;
-    if (line === undefined || line === active) return;
-    activate(line);
+    if (line !== undefined && line !== active) activate(line);
   });
   fill();
 
