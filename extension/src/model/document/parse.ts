@@ -247,13 +247,10 @@ function partsOf(document: unknown): Parts {
     counts: {
       count: Infinity,
       positions: (typeof length === "number" ? length : count(document, "events")) + 1,
+      ...Object.fromEntries(["frames", "ledgers", "stacks", "templates"].map((name) => [name, count(document, name)])),
       arrays: count(inside(document, "arrays"), "rows"),
       shapes: count(inside(document, "graph"), "shapes"),
       operators: typeof forward === "number" ? forward : count(document, "forward"),
-      frames: count(document, "frames"),
-      ledgers: count(document, "ledgers"),
-      stacks: count(document, "stacks"),
-      templates: count(document, "templates"),
     },
     names: {
       lines: among(lines, "and there is no such line"),
