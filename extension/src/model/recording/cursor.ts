@@ -13,6 +13,8 @@ const NOWHERE = -1;
 /** The places of a trace, all by the numbers of events in the recording. */
 export const placesOf = memoized((trace) => {
   const [begin, end] = [beginOf(trace), endOf(trace)];
+  const [first, last] = [new Map<number, number>(), new Map<number, number>()];
+  const ofGroup = (numbers: Map<number, number>) => ({ get: (at: number): number => numbers.get(eventAt(trace, at)?.group ?? NOWHERE) ?? NOWHERE });
   const places = {
     /** Event -> the event that ends what it begins, the last one where that is none here. */
     end: numbered(begin, end, (number) => number),
@@ -26,13 +28,12 @@ export const placesOf = memoized((trace) => {
     entered: new Int32Array(trace.frames.length).fill(NOWHERE),
     subnets: new Map<string, Subnet>(trace.subnets.map((net) => [net.id, net])),
     /** The first event of the group of an event, and the last one. */
-    first: numbered(begin, end, (number) => number),
-    last: numbered(begin, end, (number) => number),
+    first: ofGroup(first),
+    last: ofGroup(last),
   };
   const open: number[] = [];
   for (const { frame, at } of trace.part?.entered ?? []) enter(at - 1, frame);
   places.inside.set(begin, open[open.length - 1] ?? NOWHERE);
-  const [first, last] = [new Map<number, number>(), new Map<number, number>()];
   trace.events.forEach(({ kind, group, frame }, index) => {
     const number = begin + index;
     if (!first.has(group)) first.set(group, number);
@@ -45,10 +46,6 @@ export const placesOf = memoized((trace) => {
     places.around.set(number, open[open.length - 1] ?? NOWHERE);
     if (kind === "EnteredSubnet") enter(number, frame);
     places.inside.set(number + 1, open[open.length - 1] ?? NOWHERE);
-  });
-  trace.events.forEach(({ group }, index) => {
-    places.first.set(begin + index, first.get(group) ?? 0);
-    places.last.set(begin + index, last.get(group) ?? 0);
   });
   return places;
 
