@@ -73,14 +73,11 @@ export interface Group {
   mades: number[];
 }
 
-/** By their ids; and of each line the innermost one that holds it. */
-interface Groups {
-  byId: Map<string, Group>;
-  of: Map<string, Group>;
-}
+type Groups = ReturnType<typeof groupsOf>;
 
-export const groupsOf = memoized((trace): Groups => {
+export const groupsOf = memoized((trace) => {
   const byId = new Map<string, Group>();
+  /** The innermost group that holds a line. */
   const of = new Map<string, Group>();
   for (const { id, around, lines: own } of trace.graph.groups) {
     const group: Group = { id, around: around === null ? null : (byId.get(around) ?? null), forward: [], backward: [], mades: [] };
@@ -88,7 +85,7 @@ export const groupsOf = memoized((trace): Groups => {
     for (const line of own) of.set(line, group);
   }
   for (const line of allLines(trace)) {
-    for (const { forward, backward } of groupsAround({ byId, of }, line.id)) (line.role === "forward" ? forward : backward).push(line);
+    for (const { forward, backward } of outward(of.get(line.id), ({ around }) => around)) (line.role === "forward" ? forward : backward).push(line);
   }
   for (const group of byId.values()) group.mades = group.backward.map(({ made }) => made).sort((a, b) => a - b);
   return { byId, of };
