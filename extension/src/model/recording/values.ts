@@ -74,14 +74,14 @@ export function roundText(trace: Trace, round: Frame | null | undefined): string
 
 /** The line of a net that writes a blob version, if one does. */
 export function makerOf(trace: Trace, blob: string, subnet: string | null): Line | undefined {
-  return makersIn(trace).get(`${subnet ?? ""} ${blob}`);
+  return makersIn(trace).get(keyOf(subnet, blob));
 }
 
 const makersIn = memoized((trace) => {
   const found = new Map<string, Line>();
-  for (const net of [{ id: "", forward: trace.forward, backward: trace.backward }, ...trace.subnets]) {
-    for (const line of [...net.backward, ...net.forward].reverse()) {
-      if (line.kind === "operator") for (const blob of line.outputs) found.set(`${net.id} ${blob}`, line);
+  for (const { id, forward, backward } of [{ ...trace, id: null }, ...trace.subnets]) {
+    for (const line of [...backward, ...forward].reverse()) {
+      if (line.kind === "operator") for (const blob of line.outputs) found.set(keyOf(id, blob), line);
     }
   }
   return found;
