@@ -34,24 +34,22 @@ export function clustersOf(trace: Trace, source: Source) {
     return subnet?.owner ?? subnet?.backward_owner ?? null;
   }
 
-  /** The cluster that shows a nested net; null where the drawing does not show it. */
-  function showing(net: string): string | null {
+  /** The cluster that shows a nested net; null where the drawing does not show it, and for the outermost. */
+  function showing(net: string | null): string | null {
     const owner = ownerOf(net);
-    return (owner !== null && levelOf(owner)?.plan.nets.get(net)) || null;
+    return (owner !== null && levelOf(owner)?.plan.nets.get(net ?? "")) || null;
   }
 
   /** The cluster that one lies in; null for one of the outermost net. */
   function around(cluster: string): string | null {
     const group = groups.byId.get(cluster);
     if (!group) return levelOf(cluster)?.plan.clusters.get(cluster)?.around ?? holding(cluster);
-    const net = subnetOf(cluster);
-    return group.around?.id ?? (net === null ? null : showing(net));
+    return group.around?.id ?? showing(subnetOf(cluster));
   }
 
   /** What has to be open for a line to be seen, and nothing else: the cluster that it lies in, null for none. */
   function holding(line: string): string | null {
-    const net = subnetOf(line);
-    return groups.of.get(line)?.id ?? (net === null ? null : showing(net));
+    return groups.of.get(line)?.id ?? showing(subnetOf(line));
   }
 
   /** The cluster that a node of the drawing opens, by its line or its group; undefined: it opens none. */
@@ -98,7 +96,7 @@ export function createOpening(tree: Tree) {
     },
     /** The position is in this nested net now; null: in the outermost one. */
     enter(net: string | null) {
-      here = clustersFrom(tree, net === null ? null : tree.showing(net));
+      here = clustersFrom(tree, tree.showing(net));
       const outer = here.at(-1);
       for (const cluster of byPosition) if (clustersFrom(tree, cluster).at(-1) !== outer) byPosition.delete(cluster);
       for (const cluster of closed) if (!here.includes(cluster)) closed.delete(cluster);

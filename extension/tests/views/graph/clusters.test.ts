@@ -32,7 +32,7 @@ const plan: Plan = {
 
 const tree: Tree = {
   around: (cluster) => plan.clusters.get(cluster)?.around ?? null,
-  showing: (net) => plan.nets.get(net) ?? null,
+  showing: (net) => plan.nets.get(net ?? "") ?? null,
   alone: (cluster) => plan.clusters.get(cluster)?.alone ?? [],
 };
 
