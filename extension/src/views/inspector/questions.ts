@@ -36,18 +36,11 @@ export function answerCard(asking: Asking, question: Question, show = shownReply
   }
   let isAnswered = false;
 
-  /** What had the focus may be gone; the focus stays in the card. */
-  function fill(...content: HTMLElement[]): void {
-    const hadFocus = card.contains(document.activeElement);
-    card.replaceChildren(...content);
-    if (hadFocus) focusCard(card);
-  }
-
   function ask(): void {
     card.setAttribute("aria-busy", "true");
     const words = quiet("asking the kernel…");
     words.classList.add("gv-asking");
-    fill(words);
+    fill(card, card, words);
     const isWanted = (): boolean => card.isConnected && !isAnswered;
     // The card is on the page once the tab is drawn.
     queueMicrotask(() => asking.answers.ask(question, isWanted, tell));
@@ -57,14 +50,18 @@ export function answerCard(asking: Asking, question: Question, show = shownReply
     const isSilent = "late" in reply;
     isAnswered = !isSilent;
     card.removeAttribute("aria-busy");
-    fill(...show(asking, reply), ...(isSilent ? [linkButton(ask, "Ask again")] : []));
+    fill(card, card, ...show(asking, reply), ...(isSilent ? [linkButton(ask, "Ask again")] : []));
   }
 
   ask();
   return card;
 }
 
-function focusCard(card: HTMLElement): void {
+/** What had the focus in a box may be gone: then the card in it has the focus. */
+function fill(box: HTMLElement, card: HTMLElement, ...content: HTMLElement[]): void {
+  const hadFocus = box.contains(document.activeElement);
+  box.replaceChildren(...content);
+  if (!hadFocus) return;
   card.tabIndex = -1;
   card.focus({ preventScroll: true });
 }
@@ -73,10 +70,8 @@ function focusCard(card: HTMLElement): void {
 export function onDemand(asking: Asking, label: string, question: Question, show = shownReply): HTMLElement {
   if (asking.answers.known(question)) return answerCard(asking, question, show);
   const ask = (): void => {
-    const hadFocus = place.contains(document.activeElement);
     const card = answerCard(asking, question, show);
-    place.replaceChildren(card);
-    if (hadFocus) focusCard(card);
+    fill(place, card, card);
   };
   const place = element("div", { class: "gv-card", "aria-live": "polite" }, linkButton(ask, label));
   return place;
