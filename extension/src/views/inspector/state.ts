@@ -64,18 +64,13 @@ function heapCard(trace: Trace, heap: Wait[], taken: Wait | null, position: numb
     return element("li", isNew(one.since, position) ? { class: "gv-changed" } : {}, waiting(trace, one, says, navigation));
   };
   list.append(...heap.slice(0, SHOWN).map(item));
-  const card = element("div", { class: "gv-card gv-state" }, head, out, list);
-  const rest = heap.slice(SHOWN);
-  if (rest.length > 0) {
-    const show = (): void => {
-      list.append(...rest.map((one, index) => item(one, SHOWN + index)));
-      leave(more);
-      more.remove();
-    };
-    const more = linkButton(show, `${counted(rest.length, "function")} more`);
-    card.append(more);
-  }
-  return card;
+  const show = (): void => {
+    list.append(...heap.slice(SHOWN).map((one, index) => item(one, SHOWN + index)));
+    leave(more);
+    more.remove();
+  };
+  const more = linkButton(show, `${counted(heap.length - SHOWN, "function")} more`);
+  return element("div", { class: "gv-card gv-state" }, head, out, list, ...(heap.length > SHOWN ? [more] : []));
 }
 
 /** A function in the heap: a button that shows it in program and graph. */
