@@ -220,6 +220,10 @@ class ProgramText:
         """The statements of the net in which an event of the pass happened."""
         return self._nets[event.path]
 
+    def is_run(self, event: Event, at: int) -> bool:
+        """Whether the event before position `at` is one of running the program, and not of making the pass."""
+        return type(event) is Ran or (self.whole is not None and at > self.whole and type(event) is not Deduplicated)
+
     def statement(self, event: Event, index: int, at: int) -> Reading:
         """A forward operator of the net in which an event happened, as it reads at a position."""
         return self._nets[event.path].forward[index].at(at)

@@ -1,14 +1,13 @@
 """What a recording means: its story in sentences, the lines of its nets, the ledgers of its sums; all as a document."""
 
-from .execution import ODDITIES
 from .narration import reminder, shape
-from .narrator import MeasuredValues, Narrator
+from .narrator import ODDITIES, Narrator
 from .part import Parts
 from .story import Story
 from .subjects import OF_FORWARD, Subject, Subjects, added, brought, forward_of, ran
 from .sums import LoopSum, frames_of, hops_of, ledger_of, loop_ledger, placed, sum_of, sums_of_loops
 from .trace_document import document, outline, schedule_of
-from .values import PREVIEWS, DocumentValues, key_of
+from .values import PREVIEWS, DocumentValues, MeasuredValues, key_of
 
 __all__ = [
     "ODDITIES",

@@ -1,90 +1,120 @@
-"""What is said of one position of a recording, for which nothing else of its document is made."""
+"""What is said of each event of a recording, by itself.
+
+Of running the program there is an event for each operator and each passage into and out of a net; statements read there
+as they do in the end. The iterations of a loop say the same things of other numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from ...operators.registry import Array
-from ...operators.scopes import ScopeStack
-from ...program.events import Deduplicated, Ran
+from ...program.events import EnteredSubnet, Event, Failed, LeftSubnet, Ran
 from ..document import Value, filled
-from ..journal import Key, NetHalves, Recording
-from ..statistics import of_stack, statistics
-from .execution import Execution
-from .narration import stored
-from .sentences import joined
+from ..journal import AT_THE_END, NetHalves, Reading, Recording
+from . import narration
+from . import sentences as say
+from .control_narration import Passage, entered, left
+from .sentences import Sentences, joined
 from .story import Story
-from .values import DocumentValues, slots_of
+from .values import DocumentValues, MeasuredValues
+
+ODDITIES = {"NaN": "nan", "Inf": "inf"}
+"""What a person looks for in the outputs of an operator, and the field that counts it."""
+
+
+class Description(NamedTuple):
+    """What is said of an event.
+
+    Attributes:
+        words: beside those of its subject: by which words it is found.
+        alike: what all those share of which the same is said but for numbers; None: of none other.
+    """
+
+    narration: Sentences
+    words: Sequence[str] = ()
+    alike: object = None
 
 
 class Narrator:
-    """Tells the events of a recording, each by itself."""
+    """Tells the events of a recording, each by itself.
 
-    def __init__(self, recording: Recording) -> None:
+    Args:
+        values: what is known of the values; None: what is asked for is looked up, or measured.
+    """
+
+    def __init__(self, recording: Recording, values: DocumentValues | None = None) -> None:
         self._recording = recording
+        self._values = values or _values(recording)
+        self._texts: dict[str, str] = {}
 
     @cached_property
-    def _story(self) -> Story:
+    def story(self) -> Story:
+        """Tells the events of the pass."""
         return Story(self._recording, self._recording.text)
-
-    @cached_property
-    def _execution(self) -> Execution:
-        saved = self._recording.saved
-        values = MeasuredValues(self._recording) if saved is None else DocumentValues(saved)
-        return Execution(self._recording, self._recording.text, values)
 
     def summary(self) -> str:
         """What the recording is about, before anything has happened."""
-        return self._recording.summary + stored(self._recording)
+        return self._recording.summary + narration.stored(self._recording)
 
     def narration(self, at: int, run: int | None, before: int | None) -> str:
+        """What is said of the event before position `at`; `run` and `before` as in `tell`."""
+        with np.errstate(all="ignore"):
+            return filled(*joined(self.tell(self._recording.events[at - 1], at, run, before).narration))
+
+    def tell(self, event: Event, at: int, run: int | None, before: int | None) -> Description:
         """What is said of the event before position `at`.
 
         Args:
             run, before: the run of a nested net that we are in there, and at the position before; None: in none.
         """
-        event, whole = self._recording.events[at - 1], self._recording.text.whole
-        with np.errstate(all="ignore"):
-            is_over = whole is not None and at > whole and not isinstance(event, Deduplicated)
-            found = self._execution.tell(event, run, before) if is_over or isinstance(event, Ran) else None
-            description = self._story.tell(event, at) if found is None else found[0]
-            return filled(*joined(description.narration))
+        if self._recording.text.is_run(event, at):
+            match event:
+                case Ran():
+                    return self._ran(event, run)
+                case EnteredSubnet() if run is not None:
+                    return self._passage(run, is_entered=True)
+                case LeftSubnet() if before is not None:
+                    return self._passage(before, is_entered=False)
+                case Failed() if self._recording.obstacle is not None:
+                    return Description([(say.NOT_RUN, narration.sentence(self._recording.obstacle))])
+        return Description(self.story.tell(event, at))
+
+    def _ran(self, event: Ran, run: int | None) -> Description:
+        net, line = self._place(run, event.position)
+        outputs = line.statement.outputs
+        found = [(str(one), value) for one in outputs if (value := self._values.of(run, net, one.key)) is not None]
+        words = oddities([value for _, value in found])
+        described = [(blob, narration.shape(value)) for blob, value in found]
+        if event.seconds is None and line.role == "forward":
+            said = narration.ran_before(line, described)
+        else:
+            if line.id not in self._texts:
+                self._texts[line.id] = narration.running(line)
+            said = narration.ran(self._texts[line.id], event.device, event.seconds, described)
+        return Description(said, words, (line.id, words, event.device))
+
+    def _passage(self, number: int, *, is_entered: bool) -> Description:
+        """Going into a run, or out of it."""
+        run = self._recording.runs[number]
+        line = self._place(run.around, run.operator)[1]
+        passage = Passage(self._recording, run, number, line, self._values)
+        said = entered(passage) if is_entered else left(passage)
+        return Description(said, alike=(is_entered, run.net.path, run.is_backward))
+
+    def _place(self, run: int | None, position: int) -> tuple[NetHalves, Reading]:
+        """The net that runs, and the operator at a position of it."""
+        net = self._recording.nets if run is None else self._recording.runs[run].net
+        return net, self._recording.operator(run, position).at(AT_THE_END)
 
 
-class MeasuredValues(DocumentValues):
-    """The values of a recording, each measured when it is asked for."""
+def _values(recording: Recording) -> DocumentValues:
+    return MeasuredValues(recording) if recording.saved is None else DocumentValues(recording.saved)
 
-    def __init__(self, recording: Recording) -> None:
-        self._recording = recording
 
-    @cached_property
-    def blobs(self) -> dict[tuple[str, ...], dict[Key, int]]:  # type: ignore[override]
-        """For each nested net the places of its blob versions in its runs."""
-        return {net.path: slots_of(net) for net in self._recording.nets if net.path}
-
-    def _values(self, frame: int | None) -> Mapping[Key, Array]:
-        return self._recording.values if frame is None else self._recording.runs[frame].values
-
-    def keys(self, frame: int, net: NetHalves) -> Iterator[Key]:
-        """The blob versions that were computed in a run."""
-        return iter(self._values(frame))
-
-    def has(self, frame: int, net: NetHalves, key: Key) -> bool:
-        """Whether a blob version was computed in a run."""
-        return key in self._values(frame)
-
-    def left_by(self, frame: int | None, net: NetHalves, key: Key) -> int | None:
-        """The number of the run that has left the workspace on top of a stack; None: not known."""
-        stack = self._values(frame).get(key)
-        top = stack.top if isinstance(stack, ScopeStack) else None
-        return None if top is None else self._recording.left_by.get(id(top))
-
-    def of(self, frame: int | None, net: NetHalves, key: Key) -> Value | None:
-        """What is known of a blob version; None: not computed."""
-        array = self._values(frame).get(key)
-        if array is None:
-            return None
-        return of_stack(0, len(array)) if isinstance(array, ScopeStack) else statistics(array)
+def oddities(values: Sequence[Value]) -> tuple[str, ...]:
+    """What a person looks for in the outputs of an operator."""
+    return tuple(word for word, count in ODDITIES.items() if any(getattr(value, count) for value in values))

@@ -22,12 +22,11 @@ from ..document import Entered, Frame, Ledger, Line, Part, Subnet, Trace, TraceE
 from ..journal import NOWHERE, Recording, Run, Statement
 from ..statistics import all_statistics, of_stack
 from .narration import entry, stored
-from .narrator import MeasuredValues
 from .story import versions_of
 from .stretches import Outermost, PartProgram
 from .sums import Hops, frames_of, hops_of, ledger_of, placed, sum_of
 from .trace_document import Writer, formulas_of
-from .values import DocumentValues, key_of
+from .values import DocumentValues, MeasuredValues, key_of
 
 EVENTS = 600
 MOST_OPERATORS = 600

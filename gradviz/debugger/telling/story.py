@@ -1,4 +1,4 @@
-"""The story of a recording: each event in words, with the statements and blobs that it is about.
+"""The story of a recording: each event of the pass in words.
 
 An event is told from itself, the text of the program, and the events that it refers to: in any order, and alone.
 """
@@ -42,25 +42,6 @@ from . import control_narration, narration
 from . import sentences as say
 from .sentences import Sentences
 
-Focus = Iterable[Writing | str | None]
-
-
-class Description(NamedTuple):
-    """What is said of an event.
-
-    Attributes:
-        forward: the forward operator that it is about.
-        statements: what it made, changed or ran.
-        focus: the blobs that it is about, the most important one first.
-        words: beside its kind, operator and blobs: by which words it is found.
-    """
-
-    narration: Sentences
-    forward: int | None = None
-    statements: Sequence[Reading] = ()
-    focus: Focus = ()
-    words: Sequence[str] = ()
-
 
 class Term(NamedTuple):
     """A gradient that went into a sum: what it consists of, who made it, and how it came."""
@@ -81,37 +62,40 @@ class Story:
         # Whether the pass runs as it goes, and is not generated first.
         self._goes = text.first_run is not None and (text.whole is None or text.first_run < text.whole)
 
-    def tell(self, event: Event, at: int) -> Description:
+    def tell(self, event: Event, at: int) -> Sentences:
         """What is said of the event before position `at`."""
         match event:
             case Played():
                 return self._played(event, at)
             case Seeded():
-                return self._seeded(event, at)
+                new, owner = self._since(event, at), self._maker(event, event.y, event.version, at)
+                return narration.seeded(event, new[0] if new else None, owner, goes=self._goes)
             case Visited():
                 return self._visited(event, at)
             case Skipped():
-                line = self._text.statement(event, event.index, at)
-                said = narration.skipped(line, goes=self._goes)
-                return Description(said, event.index, [], line.statement.outputs, [line.op.type])
+                return narration.skipped(self._text.statement(event, event.index, at), goes=self._goes)
             case RuleApplied():
                 return self._rule_applied(event, at)
             case InputChecked():
-                return self._input_checked(event, at)
+                net, line = self._text.of(event), self._text.statement(event, event.index, at)
+                return narration.input_checked(event, line, net.operators[event.position].at(at), net)
             case GeneratorAdded():
                 return self._generator_added(event, at)
             case Accumulated():
                 return self._accumulated(event, at)
             case Deduplicated():
-                return self._deduplicated(event, at)
-            case EnteredSubnet() | LeftSubnet():
-                return self._passage(event, at)
+                return narration.deduplicated(self.merge(event, at), self._since(event, at))
+            case EnteredSubnet():
+                return control_narration.pass_entered(event, self._text.statement(event, event.index, at))
+            case LeftSubnet():
+                line = self._text.statement(event, event.index, at)
+                return control_narration.pass_left(event, line, line.nets[event.argument].backward_at(at))
             case GradWritten():
-                return self.grad_written(event, at)
+                return self._grad_written(event, at)
             case Completed():
                 return self._completed(event, at)
             case Failed():
-                return Description([(say.FAILED, event.message)], event.index, [], [], [event.error])
+                return [(say.FAILED, event.message)]
         raise TypeError(f"{event.kind} is no event of a pass")
 
     def is_sum(self, event: Accumulated) -> bool:
@@ -179,136 +163,85 @@ class Story:
 
     def total(self, event: Accumulated, at: int) -> list[Writing]:
         """What the sum of an accumulation consists of."""
-        outputs = [writing for line in self._since(event, at) for writing in line.statement.outputs]
-        return gradient_of(self._text.of(event), event.gradient, outputs, at)
+        net = self._text.of(event)
+        return gradient_of(net, event.gradient, [blob for new in net.made(at) for blob in new.outputs], at)
+
+    def merged(self, event: Deduplicated, at: int) -> tuple[list[Writing], list[Writing]]:
+        """The gradient whose rows were merged, and the one that this gave: indices and values."""
+        net = self._text.outermost
+        made = net.made(at)
+        was = gradient_of(net, event.before, [blob for new in made for blob in new.inputs], at)
+        return was, gradient_of(net, event.after, [blob for new in made for blob in new.outputs], at)
 
     def merge(self, event: Deduplicated, at: int) -> Merge:
         """What merging the rows of a gradient did."""
         if self._recording.saved is not None:
             return next(one for one in self._recording.saved.merges if one.at == at)
-        lines = self._since(event, at)
-        net, values = self._text.outermost, self._recording.values
-        was = gradient_of(net, event.before, [w for line in lines for w in line.statement.inputs], at)
-        became = gradient_of(net, event.after, [w for line in lines for w in line.statement.outputs], at)
-        return merge_of(event, at, was, became, values)
+        return merge_of(event, at, *self.merged(event, at), self._recording.values)
 
-    def _played(self, event: Played, at: int) -> Description:
+    def _played(self, event: Played, at: int) -> Sentences:
         line = self._text.statement(event, event.index, at)
-        deepest: Writing | None = None
-        if event.rank:
-            returned = [one for one in line.statement.inputs if one.statement]
-            deepest = max(returned, key=self._depth, default=None)
-        focus = [*line.statement.outputs, *line.statement.inputs]
-        said = narration.played(event, line, deepest, goes=self._goes)
-        return Description(said, event.index, [line], focus, [event.op.type])
+        returned = [one for one in line.statement.inputs if one.statement]
+        deepest = max(returned, key=self._depth, default=None) if event.rank else None
+        return narration.played(event, line, deepest, goes=self._goes)
 
-    def _seeded(self, event: Seeded, at: int) -> Description:
-        net = self._text.of(event)
-        lines = self._since(event, at)
-        y = net.version(event.y, event.version)
-        gradient = lines[0].statement.outputs[0] if lines else net.latest(parts_of(event.gradient)[-1], at)
-        owner = None if y.statement is None else y.statement.at(at)
-        said = narration.seeded(event, lines[0] if lines else None, owner, goes=self._goes)
-        return Description(said, None, lines, [gradient, f"{event.y}@{event.version}"])
-
-    def _visited(self, event: Visited, at: int) -> Description:
-        net = self._text.of(event)
-        line = self._text.statement(event, event.index, at)
-        found = [None if gradient is None else net.latest(parts_of(gradient)[-1], at) for gradient in event.g_output]
+    def _visited(self, event: Visited, at: int) -> Sentences:
+        net, line = self._text.of(event), self._text.statement(event, event.index, at)
+        found = [latest(net, gradient, at) for gradient in event.g_output]
         waiting = [net.forward[one.index].at(at) for one in event.waiting]
         is_read = any(one.role == "forward" for writing in line.statement.outputs for one in writing.readers)
-        said = narration.visited(event, line, [one and one.at(at) for one in found], waiting, is_read)
-        return Description(said, event.index, [], [*found, *line.statement.outputs], [line.op.type])
+        return narration.visited(event, line, [one and one.at(at) for one in found], waiting, is_read)
 
-    def _rule_applied(self, event: RuleApplied, at: int) -> Description:
-        line = self._text.statement(event, event.index, at)
-        lines = self._since(event, at)
+    def _rule_applied(self, event: RuleApplied, at: int) -> Sentences:
+        line, new = self._text.statement(event, event.index, at), self._since(event, at)
         if self._goes:
-            said = narration.rule_run(event, line, lines)
-        elif line.nets:
-            said = control_narration.rule_applied(line, lines)
-        else:
-            said = narration.rule_applied(line, lines)
-        changed = [new.statement for new in lines]
-        focus = [one for new in changed for one in (new.inputs if new.role == "passed" else new.outputs)]
-        return Description(said, event.index, lines, focus, [line.op.type, *(new.op.type for new in lines)])
+            return narration.rule_run(event, line, new)
+        return control_narration.rule_applied(line, new) if line.nets else narration.rule_applied(line, new)
 
-    def _input_checked(self, event: InputChecked, at: int) -> Description:
+    def _generator_added(self, event: GeneratorAdded, at: int) -> Sentences:
         net = self._text.of(event)
-        line = net.operators[event.position].at(at)
-        said = narration.input_checked(event, self._text.statement(event, event.index, at), line, net)
-        return Description(said, event.index, [line], line.statement.inputs)
+        gradient = written(net, parts_of(event.gradient)[-1], event.position, at).at(at)
+        if not self._goes:
+            readers = self._readers(net, net.version(event.blob, event.version), at)
+            return narration.generator_added(event, gradient, readers)
+        owner = self._maker(event, event.blob, event.version, at)
+        return narration.arrived(event, gradient, owner, has_heap=self._rank(net.forward[event.index]) is not None)
 
-    def _generator_added(self, event: GeneratorAdded, at: int) -> Description:
+    def _accumulated(self, event: Accumulated, at: int) -> Sentences:
         net = self._text.of(event)
-        gradient = written(net, parts_of(event.gradient)[-1], event.position, at)
-        blob = net.version(event.blob, event.version)
-        if self._goes:
-            owner = None if blob.statement is None else blob.statement.at(at)
-            has_heap = self._rank(net.forward[event.index]) is not None
-            said = narration.arrived(event, gradient.at(at), owner, has_heap=has_heap)
-        else:
-            said = narration.generator_added(event, gradient.at(at), self._readers(net, blob, at))
-        has_line = event.position is not None and gradient.statement is not None
-        lines = [gradient.statement.at(at)] if has_line and gradient.statement is not None else []
-        return Description(said, event.index, lines, [gradient, f"{event.blob}@{event.version}"])
-
-    def _accumulated(self, event: Accumulated, at: int) -> Description:
-        net = self._text.of(event)
-        line = self._text.statement(event, event.index, at)
-        lines = self._since(event, at)
-        blob = net.version(event.blob, event.version)
+        line, new = self._text.statement(event, event.index, at), self._since(event, at)
         if not self.is_sum(event):
-            dense = lines[0]
-            said: Sentences = [(say.DENSE_PASS, line.name), (say.MADE_DENSE, dense.inputs[-1], dense.text)]
-            return Description(said, event.index, lines, [dense.statement.outputs[0], str(blob)], ["SparseToDense"])
+            return [(say.DENSE_PASS, line.name), (say.MADE_DENSE, new[0].inputs[-1], new[0].text)]
         if len(event.contributions) == 1:
-            said = [(say.DENSE_RULE, line.name), (say.MADE_DENSE, line.outputs[0], lines[0].text)]
-        elif event.so_far is None:
-            outputs = [net.operators[one.position].outputs[one.slot] for one in event.renames if one.slot >= 0]
-            renamed = dict.fromkeys((str(one.at(at - 1)), one.at(at).name) for one in outputs)
-            said = narration.accumulated(event, line, lines, self._readers(net, blob, at), renamed)
-        else:
-            said = narration.added(event, lines, self._readers(net, blob, 0))
-        terms = [term.parts[-1] for term in self.terms(event, at)]
-        focus: Focus = [*reversed(self.total(event, at)), str(blob), *terms]
-        return Description(said, event.index, lines, focus, ["Σ", *(new.op.type for new in lines)])
+            return [(say.DENSE_RULE, line.name), (say.MADE_DENSE, line.outputs[0], new[0].text)]
+        blob = net.version(event.blob, event.version)
+        if event.so_far is not None:
+            return narration.added(event, new, self._readers(net, blob, 0))
+        outputs = [net.operators[one.position].outputs[one.slot] for one in event.renames if one.slot >= 0]
+        renames = dict.fromkeys((str(one.at(at - 1)), one.at(at).name) for one in outputs)
+        return narration.accumulated(event, line, new, self._readers(net, blob, at), renames)
 
-    def _deduplicated(self, event: Deduplicated, at: int) -> Description:
-        lines, merge = self._since(event, at), self.merge(event, at)
-        focus: Focus = [*reversed(parts_of(merge.after)), merge.blob, *reversed(parts_of(merge.before))]
-        return Description(narration.deduplicated(merge, lines), None, lines, focus, [new.op.type for new in lines])
-
-    def _passage(self, event: EnteredSubnet | LeftSubnet, at: int) -> Description:
-        line = self._text.statement(event, event.index, at)
-        if isinstance(event, EnteredSubnet):
-            return Description(control_narration.pass_entered(event, line), None, [line], [], [event.name])
-        inner = line.nets[event.argument].backward_at(at)
-        return Description(control_narration.pass_left(event, line, inner), None, [line], [], [event.name])
-
-    def grad_written(self, event: GradWritten, at: int) -> Description:
-        """What became of ``grad`` of a Variable."""
+    def _grad_written(self, event: GradWritten, at: int) -> Sentences:
         net = self._text.outermost
-        x = net.version(event.blob, 0)
-        gradient = None if event.gradient is None else net.latest(parts_of(event.gradient)[-1], at)
-        sums = [one.so_far or 1 for one in (self._events[at - 1] for at in x.arrivals) if isinstance(one, Accumulated)]
-        maker = None if x.statement is None else x.statement.number
-        focus: Focus = [event.after, gradient, f"{event.blob}@0", event.before]
-        return Description(
-            narration.written(event, gradient, max(sums, default=1)), maker, [], focus, [f"{event.blob}.grad"]
-        )
+        arrivals = net.version(event.blob, 0).arrivals
+        sums = [one.so_far or 1 for one in (self._events[at - 1] for at in arrivals) if isinstance(one, Accumulated)]
+        return narration.written(event, latest(net, event.gradient, at), max(sums, default=1))
 
-    def _completed(self, event: Completed, at: int) -> Description:
+    def _completed(self, event: Completed, at: int) -> Sentences:
         operators = sum(one.role != "passed" and one.made <= at for one in self._text.of(event).backward)
         if event.path:
-            return Description(control_narration.completed(event, operators))
+            return control_narration.completed(event, operators)
         before = self._events[:at]
         if functions := sum(isinstance(one, Visited) and one.rank is not None for one in before):
             variables = sum(isinstance(one, GradWritten) and one.after is not None for one in before)
             their, got = "its" if variables == 1 else "their", count_of(variables, "Variable")
-            return Description([(say.HEAP_EMPTIED, count_of(functions, "function"), got, their)])
-        is_run = self._recording.obstacle is None
-        return Description(narration.completed(event, operators, self._recording.ys, is_run=is_run))
+            return [(say.HEAP_EMPTIED, count_of(functions, "function"), got, their)]
+        return narration.completed(event, operators, self._recording.ys, is_run=self._recording.obstacle is None)
+
+    def _maker(self, event: Event, name: str, version: int, at: int) -> Reading | None:
+        """What returned a blob version; None: nothing did."""
+        statement = self._text.of(event).version(name, version).statement
+        return None if statement is None else statement.at(at)
 
     def _since(self, event: Event, at: int) -> list[Reading]:
         """The backward statements that came with an event."""
@@ -339,6 +272,11 @@ def written(net: NetText, name: str, operator: int | None, at: int) -> Writing:
     """The writing that a gradient's name stands for at a position, by the operator that wrote it where one did."""
     outputs = net.operators[operator].outputs if operator is not None else []
     return next((one for one in outputs if one.at(at).name == name), None) or net.latest(name, at)
+
+
+def latest(net: NetText, gradient: Gradient | None, at: int) -> Writing | None:
+    """The writing that a gradient's name stands for at a position, of a sparse one its values."""
+    return None if gradient is None else net.latest(parts_of(gradient)[-1], at)
 
 
 def gradient_of(net: NetText, gradient: Gradient, among: Iterable[Writing], at: int) -> list[Writing]:

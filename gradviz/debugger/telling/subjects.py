@@ -31,7 +31,7 @@ from ...program.events import (
 )
 from ...program.operator import parts_of
 from ..journal import NOWHERE, NetText, Recording, Statement, Writing
-from .story import Story, gradient_of, written
+from .story import Story, latest, written
 from .values import DocumentValues
 
 OF_FORWARD = (Played, Visited, Skipped, RuleApplied, InputChecked, GeneratorAdded, Accumulated)
@@ -96,21 +96,16 @@ class Subjects:
         """What the event before position `at` is about."""
         return self._rules[type(event)](event, at)
 
-    def is_run(self, event: Event, at: int) -> bool:
-        """Whether an event is one of running the program, and not of making the pass."""
-        whole = self._text.whole
-        return type(event) is Ran or (whole is not None and at > whole and type(event) is not Deduplicated)
-
     def run(self, event: Event, at: int) -> int | None:
         """The run of a nested net that we are in after an event; None: there is none."""
-        if not self._recording.runs or (type(event) is Failed and not event.path) or not self.is_run(event, at):
+        if not self._recording.runs or (type(event) is Failed and not event.path) or not self._text.is_run(event, at):
             return None
         run = int(self._recording.inside[at])
         return None if run == NOWHERE else run
 
     def net(self, event: Event, at: int) -> NetText:
         """The net that we are in after an event."""
-        if self.is_run(event, at):
+        if self._text.is_run(event, at):
             return self._recording.net_of(self.run(event, at))
         net = self._text.of(event)
         return net.forward[event.index].nets[event.argument] if type(event) is EnteredSubnet else net
@@ -148,13 +143,13 @@ class Subjects:
     def _seeded(self, event: Seeded, at: int) -> Subject:
         net = self._text.of(event)
         made = net.made(at)
-        gradient = made[0].outputs[0] if made else net.latest(parts_of(event.gradient)[-1], at)
+        gradient = made[0].outputs[0] if made else latest(net, event.gradient, at)
         return Subject(None, made, [gradient, net.version(event.y, event.version)])
 
     def _visited(self, event: Visited, at: int) -> Subject:
         net = self._text.of(event)
         statement = net.forward[event.index]
-        arrived = [None if gradient is None else net.latest(parts_of(gradient)[-1], at) for gradient in event.g_output]
+        arrived = [latest(net, gradient, at) for gradient in event.g_output]
         return Subject(event.index, [], [*arrived, *statement.outputs], [statement.op.type])
 
     def _skipped(self, event: Skipped, at: int) -> Subject:
@@ -190,22 +185,20 @@ class Subjects:
 
     def _deduplicated(self, event: Deduplicated, at: int) -> Subject:
         net = self._text.outermost
-        made = net.made(at)
-        was = gradient_of(net, event.before, [one for new in made for one in new.inputs], at)
-        became = gradient_of(net, event.after, [one for new in made for one in new.outputs], at)
+        made, (was, became) = net.made(at), self._story.merged(event, at)
         focus = [*reversed(became), net.version(event.blob, event.version), *reversed(was)]
         return Subject(None, made, focus, [new.op.type for new in made])
 
     def _grad_written(self, event: GradWritten, at: int) -> Subject:
         net = self._text.outermost
         x = net.version(event.blob, 0)
-        gradient = None if event.gradient is None else net.latest(parts_of(event.gradient)[-1], at)
+        gradient = latest(net, event.gradient, at)
         maker = None if x.statement is None else x.statement.number
         return Subject(maker, [], [event.after, gradient, f"{event.blob}@0", event.before], [f"{event.blob}.grad"])
 
     def _passage(self, event: EnteredSubnet | LeftSubnet, at: int) -> Subject:
         entered = int(self._recording.inside[at if type(event) is EnteredSubnet else at - 1])
-        if entered == NOWHERE or not self.is_run(event, at):
+        if entered == NOWHERE or not self._text.is_run(event, at):
             return Subject(None, [self._text.of(event).forward[event.index]], [], [event.name])
         run = self._recording.runs[entered]
         focus: list[str] = []
@@ -228,7 +221,7 @@ class Subjects:
         return ran(self._recording.operator(self.run(event, at), event.position))
 
     def _failed(self, event: Failed, at: int) -> Subject:
-        if not self.is_run(event, at) or event.index is None:
+        if not self._text.is_run(event, at) or event.index is None:
             return Subject(event.index, [], [], [event.error])
         statement = self._recording.operator(self.run(event, at), event.index)
         is_forward = statement.role == "forward"

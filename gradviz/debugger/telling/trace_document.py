@@ -44,10 +44,10 @@ from ..document import (
     json_safe,
 )
 from ..journal import NOWHERE, Lending, NetHalves, Pace, Progress, Recording, Statement, arguments
-from .execution import Execution
 from .narration import entry, stored
+from .narrator import Description, Narrator
 from .sentences import joined
-from .story import Description, Story, versions_of
+from .story import versions_of
 from .subjects import Subject, Subjects, added, targets
 from .sums import Sum, ledgers, loop_ledger, sums_of, sums_of_loops
 from .values import DocumentValues, Values
@@ -89,8 +89,8 @@ class Writer:
         self._recording = recording
         self._text = recording.text
         self._values = values
-        self.story = Story(recording, self._text)
-        self._execution = Execution(recording, self._text, self._values)
+        self._narrator = Narrator(recording, values)
+        self.story = self._narrator.story
         self._subjects = Subjects(recording, self.story, self._values)
         self.ran: dict[Statement, int] = {}
         self.ledgers: dict[int, int] = {}
@@ -177,27 +177,21 @@ class Writer:
 
     def event(self, event: Event, at: int) -> TraceEvent:
         """The event before position `at`."""
-        group = int(self._recording.timeline.group[at - 1])
-        if not self._subjects.is_run(event, at):
-            description = self.story.tell(event, at)
-            fresh = self._whole(event, at, description, self._narration(description))
-            return replace(fresh, group=group, ledger=self.ledgers.get(at))
-        before, frame = self._run_at(at - 1), self._run_at(at)
-        if isinstance(event, Failed) and not event.path:
-            frame = None
-        description, alike = self._execution.tell(event, frame, before) or (self.story.tell(event, at), None)
+        is_run, frame = self._text.is_run(event, at), self._subjects.run(event, at)
+        description = self._narrator.tell(event, at, frame, self._run_at(at - 1) if is_run else None)
         seconds = None
         if type(event) is Ran:
             self.ran.setdefault(self._recording.operator(frame, event.position), at)
             seconds = event.seconds
         narration = self._narration(description)
-        key = (alike, narration.template)
-        one = self._alike.get(key) if alike is not None else None
+        key = (description.alike, narration.template)
+        one = None if description.alike is None else self._alike.get(key)
         if one is None:
             one = self._whole(event, at, description, narration)
-            if alike is not None:
+            if description.alike is not None:
                 self._alike[key] = one
-        return replace(one, narration=narration, group=group, frame=frame, seconds=seconds)
+        group, ledger = int(self._recording.timeline.group[at - 1]), None if is_run else self.ledgers.get(at)
+        return replace(one, narration=narration, group=group, frame=frame, seconds=seconds, ledger=ledger)
 
     def _narration(self, description: Description) -> Narration:
         template, arguments = joined(description.narration)
@@ -207,9 +201,8 @@ class Writer:
         """An event with all that is said of it, but for its group and run."""
         subjects = self._subjects
         subject = subjects.of(event, at)
-        blobs, is_run = subject.blobs, subjects.is_run(event, at)
-        if is_run:
-            subject = subject._replace(words=[*subject.words, *description.words])
+        subject = subject._replace(words=[*subject.words, *description.words])
+        blobs, is_run = subject.blobs, self._text.is_run(event, at)
         return TraceEvent(
             kind=cast(Kind, event.kind),
             narration=narration,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -12,7 +13,7 @@ from ...program.events import Ran
 from ...runtime.store import Shelf, StoredArray
 from ..document import Frame, Trace, Value, Workspaces
 from ..journal import Key, NetHalves, Recording
-from ..statistics import FULL_PREVIEW, all_statistics, of_stack, short_statistics
+from ..statistics import FULL_PREVIEW, all_statistics, of_stack, short_statistics, statistics
 
 Entry = Array | StoredArray | ScopeStack
 """A value, or what stands for it in a store, until it is measured; the same for the same one."""
@@ -74,6 +75,42 @@ def key_of(blob: str) -> Key:
     """A blob version as name and number."""
     name, _, version = blob.rpartition("@")
     return name, int(version)
+
+
+class MeasuredValues(DocumentValues):
+    """The values of a recording, each measured when it is asked for."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+
+    @cached_property
+    def blobs(self) -> dict[tuple[str, ...], dict[Key, int]]:  # type: ignore[override]
+        """For each nested net the places of its blob versions in its runs."""
+        return {net.path: slots_of(net) for net in self._recording.nets if net.path}
+
+    def _values(self, frame: int | None) -> Mapping[Key, Array]:
+        return self._recording.values if frame is None else self._recording.runs[frame].values
+
+    def keys(self, frame: int, net: NetHalves) -> Iterator[Key]:
+        """The blob versions that were computed in a run."""
+        return iter(self._values(frame))
+
+    def has(self, frame: int, net: NetHalves, key: Key) -> bool:
+        """Whether a blob version was computed in a run."""
+        return key in self._values(frame)
+
+    def left_by(self, frame: int | None, net: NetHalves, key: Key) -> int | None:
+        """The number of the run that has left the workspace on top of a stack; None: not known."""
+        stack = self._values(frame).get(key)
+        top = stack.top if isinstance(stack, ScopeStack) else None
+        return None if top is None else self._recording.left_by.get(id(top))
+
+    def of(self, frame: int | None, net: NetHalves, key: Key) -> Value | None:
+        """What is known of a blob version; None: not computed."""
+        array = self._values(frame).get(key)
+        if array is None:
+            return None
+        return of_stack(0, len(array)) if isinstance(array, ScopeStack) else statistics(array)
 
 
 class Values(DocumentValues):
