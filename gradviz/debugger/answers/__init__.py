@@ -15,23 +15,7 @@ from .versions import VersionsView
 from .why_none import WhyNoneView
 
 __all__ = [
-    "Answer",
-    "Block",
-    "Bullets",
-    "CheckView",
-    "DiffView",
-    "Grid",
-    "LedgerView",
-    "MergeView",
-    "NumbersView",
-    "Paragraph",
-    "PathsView",
-    "ProvenanceView",
-    "Questions",
-    "StateView",
-    "StoreView",
-    "VersionsView",
-    "WhyNoneView",
-    "asked",
-    "by_name",
-]
+    "Answer", "Block", "Bullets", "CheckView", "DiffView", "Grid", "LedgerView", "MergeView", "NumbersView",
+    "Paragraph", "PathsView", "ProvenanceView", "Questions", "StateView", "StoreView", "VersionsView", "WhyNoneView",
+    "asked", "by_name",
+]  # fmt: skip

@@ -14,21 +14,6 @@ from .measuring import (
 from .vectors import Vector, absolute, as_vector, cancellation, compare, furthest, norm, vector
 
 __all__ = [
-    "FULL_PREVIEW",
-    "WORKSPACES",
-    "Columns",
-    "Vector",
-    "absolute",
-    "all_statistics",
-    "as_vector",
-    "cancellation",
-    "columns",
-    "compare",
-    "furthest",
-    "norm",
-    "of_stack",
-    "previews",
-    "short_statistics",
-    "statistics",
-    "vector",
-]
+    "FULL_PREVIEW", "WORKSPACES", "Columns", "Vector", "absolute", "all_statistics", "as_vector", "cancellation",
+    "columns", "compare", "furthest", "norm", "of_stack", "previews", "short_statistics", "statistics", "vector",
+]  # fmt: skip
