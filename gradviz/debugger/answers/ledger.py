@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ...program.errors import shorten
-from ...program.events import Accumulated, Deduplicated
+from ...program.events import Accumulated
 from ..document import Contribution, Ledger, Merge
 from ..journal import NetText
 from ..steering import CursorError
@@ -92,8 +92,7 @@ def entries(recorded: Recorded, word: str | None = None) -> list[Entry]:
     if recorded.trace is not None:
         found = list(map(_written, recorded.trace.ledgers))
     else:
-        sums = _every_sum(recorded) if word is None else _sums_about(recorded, word)
-        found = _of_sums(recorded, sums)
+        found = _of_sums(recorded, _sums(recorded, word))
         looped = sums_of_loops(recorded.recording, recorded.text, recorded.ran)
         found += [_of_loop(recorded, one) for one in looped]
     return [one for one in found if word is None or one.is_about(word)]
@@ -103,17 +102,12 @@ def _written(one: Ledger) -> Entry:
     return Entry(one.blob, one.total, one.at, one.subnet, one.frame, lambda: one)
 
 
-def _every_sum(recorded: Recorded) -> Iterator[tuple[int, Accumulated]]:
-    for at, event in enumerate(recorded.events, 1):
-        if isinstance(event, Accumulated) and recorded.story.is_sum(event):
-            yield at, event
-
-
-def _sums_about(recorded: Recorded, word: str) -> list[tuple[int, Accumulated]]:
-    """The accumulations in every net that concern a blob, a version of it, or that form it."""
+def _sums(recorded: Recorded, word: str | None) -> list[tuple[int, Accumulated]]:
+    """The accumulations in every net that concern a blob, a version of it, or that form it; None: all."""
     text = recorded.text
-    positions = {at for path in ((), *text.ids) for at in _positions(text.net(path), word)}
-    found = ((at, recorded.events[at - 1]) for at in sorted(positions))
+    nets = map(text.net, ((), *text.ids))
+    positions = text.sums if word is None else sorted({at for net in nets for at in _positions(net, word)})
+    found = ((at, recorded.events[at - 1]) for at in positions)
     return [(at, event) for at, event in found if isinstance(event, Accumulated) and recorded.story.is_sum(event)]
 
 
@@ -189,8 +183,7 @@ def merges(recorded: Recorded) -> list[Merge]:
     """What merging the rows of sparse gradients did, in their order."""
     if recorded.trace is not None:
         return recorded.trace.merges
-    merged = [(at, event) for at, event in enumerate(recorded.events, 1) if isinstance(event, Deduplicated)]
-    return [recorded.story.merge(event, at) for at, event in merged]
+    return recorded.story.merges(recorded.text.merges)
 
 
 def rows(recorded: Recorded, blob: str) -> MergeView:

@@ -286,22 +286,8 @@ def _event(rows: Sequence[TraceEvent | Again], row: Again, number: int) -> Trace
         raise contradiction(f"events[{number}]", why)
     if row.arguments:
         arguments = [*arguments[: row.at], *row.arguments, *arguments[end:]]
-    return TraceEvent(
-        kind=known.kind,
-        narration=Narration(known.narration.template, arguments),
-        group=row.group,
-        phase=known.phase,
-        subnet=known.subnet,
-        frame=row.frame,
-        forward=known.forward,
-        lines=known.lines,
-        blobs=known.blobs,
-        ledger=known.ledger,
-        targets=known.targets,
-        seconds=row.seconds,
-        detail=known.detail,
-        row=known.row,
-    )
+    narration = Narration(known.narration.template, arguments)
+    return msgspec.structs.replace(known, narration=narration, group=row.group, frame=row.frame, seconds=row.seconds)
 
 
 def as_rows(values: Sequence[Value]) -> Arrays:

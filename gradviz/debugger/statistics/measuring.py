@@ -171,24 +171,9 @@ def _batches(arrays: Iterable[Array]) -> Iterator[list[Array]]:
 def of_stack(index: int, count: int, seconds: float | None = None) -> Value:
     """What stands for the statistics of a stack of `count` workspaces, number `index` of the trace's."""
     return Value(
-        shape=[count],
-        dtype=WORKSPACES,
-        device="cpu",
-        size=count,
-        min=None,
-        max=None,
-        mean=None,
-        mean_abs=None,
-        norm=None,
-        nan=0,
-        inf=0,
-        zero=0,
-        preview=[],
-        rows=0,
-        columns=0,
-        seconds=seconds,
-        stack=index,
-    )
+        shape=[count], dtype=WORKSPACES, device="cpu", size=count, min=None, max=None, mean=None, mean_abs=None,
+        norm=None, nan=0, inf=0, zero=0, preview=[], rows=0, columns=0, seconds=seconds, stack=index,
+    )  # fmt: skip
 
 
 def _measured(

@@ -16,12 +16,10 @@ from msgspec.structs import replace
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import Gradient, NetDef
-from ...program.events import Accumulated, Completed, Deduplicated, EnteredSubnet, Ran
-from ...version import __version__
-from ..document import Entered, Frame, Ledger, Line, Part, Subnet, Trace, TraceEvent, Value, Workspaces, json_safe
+from ...program.events import Accumulated, Completed, EnteredSubnet, Ran
+from ..document import Entered, Frame, Ledger, Line, Part, Subnet, Trace, TraceEvent, Value, Workspaces
 from ..journal import NOWHERE, Recording, Run, Statement
 from ..statistics import all_statistics, of_stack
-from .narration import entry, stored
 from .story import versions_of
 from .stretches import Outermost, PartProgram
 from .sums import Hops, frames_of, hops_of, ledger_of, placed, sum_of
@@ -104,20 +102,14 @@ class _Part:
         ledgers = list(self._ledgers())
         numbers = {one.at: number for number, one in reversed([*enumerate(ledgers)])}
         events = [self._shown(event, numbers.get(at)) for at, event in zip(self._positions, self._events, strict=True)]
-        merged = [(at, recording.events[at - 1]) for at in text.merges if at in self._positions]
-        obstacle = None if recording.obstacle is None else entry(recording.obstacle, text.outermost)
+        header = self._writer.header(NetDef(recording.net.name, [one.op for one in program.shown]))
+        obstacle = header.obstacle and replace(header.obstacle, lines=program.located(header.obstacle.lines))
         values = self._outermost_values([*program.forward, *program.backward])
         frames, arrays = self._runs({tuple(net.path): net for net in nets})
-        trace = Trace(
-            producer=f"gradviz {__version__}",
-            engine=recording.engine,
+        trace = replace(
+            header,
             part=self._described(),
-            name=recording.net.name,
-            summary=recording.summary + stored(recording),
-            obstacle=obstacle and replace(obstacle, lines=program.located(obstacle.lines)),
-            net=json_safe(NetDef(recording.net.name, [one.op for one in program.shown]).to_dict()),
-            ys=dict(recording.ys) if isinstance(recording.ys, Mapping) else list(recording.ys),
-            skip=recording.skip,
+            obstacle=obstacle,
             forward=program.forward,
             backward=program.backward,
             subnets=nets,
@@ -128,7 +120,7 @@ class _Part:
             arrays=arrays,
             stacks=self._stacks,
             ledgers=ledgers,
-            merges=[self._writer.story.merge(event, at) for at, event in merged if isinstance(event, Deduplicated)],
+            merges=self._writer.story.merges(at for at in text.merges if at in self._positions),
             gradients=self._gradients({blob.rpartition("@")[0] for line in program.forward for blob in line.inputs}),
         )
         return replace(trace, formulas=formulas_of(trace))

@@ -179,6 +179,11 @@ class Story:
             return next(one for one in self._recording.saved.merges if one.at == at)
         return merge_of(event, at, *self.merged(event, at), self._recording.values)
 
+    def merges(self, positions: Iterable[int]) -> list[Merge]:
+        """The same of the events before these positions that merge rows."""
+        events = ((at, self._events[at - 1]) for at in positions)
+        return [self.merge(event, at) for at, event in events if isinstance(event, Deduplicated)]
+
     def _played(self, event: Played, at: int) -> Sentences:
         line = self._text.statement(event, event.index, at)
         returned = [one for one in line.statement.inputs if one.statement]

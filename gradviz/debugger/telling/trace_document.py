@@ -10,10 +10,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from ...operators import lookup
+from ...program import NetDef
 from ...program.events import (
     Accumulated,
     Completed,
-    Deduplicated,
     Event,
     Failed,
     GeneratorAdded,
@@ -44,7 +44,7 @@ from ..document import (
     json_safe,
 )
 from ..journal import NOWHERE, Lending, NetHalves, Pace, Progress, Recording, Statement, arguments
-from .narration import entry, stored
+from .narration import entry
 from .narrator import Description, Narrator
 from .sentences import joined
 from .story import versions_of
@@ -107,26 +107,15 @@ class Writer:
         recording, text, values = self._recording, self._text, self._values
         if recording.saved is not None:
             return recording.saved
-        merged = [(at, recording.events[at - 1]) for at in text.merges]
-        merges = [self.story.merge(event, at) for at, event in merged if isinstance(event, Deduplicated)]
+        merges = self.story.merges(text.merges)
         ends = self._ends()
         looped = sums_of_loops(recording, text, lambda statement, frame: ends.get((statement, frame)))
         whole = text.whole or 0
         completed = recording.events[whole - 1]
         gradients = versions_of(completed, text.outermost, whole) if isinstance(completed, Completed) and whole else {}
-        return Trace(
-            producer=f"gradviz {__version__}",
-            engine=recording.engine,
-            name=recording.net.name,
-            summary=recording.summary + stored(recording),
-            obstacle=None if recording.obstacle is None else entry(recording.obstacle, text.outermost),
-            net=json_safe(recording.net.to_dict()),
-            ys=dict(recording.ys) if isinstance(recording.ys, Mapping) else list(recording.ys),
-            skip=recording.skip,
-            forward=[],
-            backward=[],
+        return replace(
+            self.header(recording.net),
             subnets=list(self.subnets(text.ids)),
-            events=[],
             frames=values.frames,
             values=values.outermost,
             arrays=values.arrays,
@@ -135,6 +124,23 @@ class Writer:
             merges=merges,
             gradients=gradients | {one.blob.rpartition("@")[0]: one.after for one in merges},
             schedule=schedule_of(recording),
+        )
+
+    def header(self, net: NetDef) -> Trace:
+        """What a document says of the recording as a whole, with `net`, all of its net or a part."""
+        recording = self._recording
+        return Trace(
+            producer=f"gradviz {__version__}",
+            engine=recording.engine,
+            name=recording.net.name,
+            summary=self._narrator.summary(),
+            obstacle=None if recording.obstacle is None else entry(recording.obstacle, self._text.outermost),
+            net=json_safe(net.to_dict()),
+            ys=dict(recording.ys) if isinstance(recording.ys, Mapping) else list(recording.ys),
+            skip=recording.skip,
+            forward=[],
+            backward=[],
+            events=[],
         )
 
     def whole(self, pace: Pace) -> Trace:
