@@ -20,7 +20,7 @@ import numpy as np
 
 from ..debugger import Recording
 from ..debugger.document import Line, Trace
-from ..debugger.journal import Key
+from ..debugger.telling import key_of
 from ..operators import lookup
 from ..operators.arguments import own_arguments
 from ..operators.registry import Array
@@ -187,7 +187,7 @@ class _Cells:
 
     def _give(self, op: Operator, line: Line) -> Iterator[str]:
         for name, version in zip(op.outputs, line.outputs, strict=True):
-            array = self._recording.values[name, int(version.rpartition("@")[2])]
+            array = self._recording.values[name, key_of(version)[1]]
             yield f"ws.feed({quoted(name)}, {self._code_of(f'given/{version}', _on_cpu(array))})"
 
     def _look(self, op: Operator, line: Line) -> Iterator[str]:
@@ -224,7 +224,7 @@ class _Cells:
 
     def _gradients(self) -> dict[str, Array]:
         """The gradients at the end, by their names."""
-        last = dict(sorted(map(_key, self._gradient_versions()), key=lambda key: key[1]))
+        last = dict(sorted(map(key_of, self._gradient_versions()), key=lambda key: key[1]))
         found = {name: self._recording.values.get((name, number)) for name, number in last.items()}
         return {name: _on_cpu(array) for name, array in found.items() if array is not None}
 
@@ -245,11 +245,6 @@ def _text(*paragraphs: str) -> Cell:
 
 def _code(*lines: str) -> Cell:
     return {"cell_type": "code", "metadata": {}, "source": "\n".join(lines), "execution_count": None, "outputs": []}
-
-
-def _key(version: str) -> Key:
-    name, _, number = version.rpartition("@")
-    return name, int(number)
 
 
 def _is_ours(op: Operator) -> bool:

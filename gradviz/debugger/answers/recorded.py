@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
-from ...program.events import EnteredSubnet, Ran
+from ...program.events import EnteredSubnet
 from ...runtime.devices import CPU, moved
 from ...runtime.store import Shelf
 from ..document import Schedule, Trace, Value
 from ..journal import Key, NetText, Recording, Statement
 from ..statistics import WORKSPACES, norm, of_stack, short_statistics, statistics, vector
-from ..steering import SavedValues
-from ..telling import Story, schedule_of
+from ..telling import DocumentValues, Story, key_of, schedule_of
 
 Maker = tuple[int, Key]
 """The run of a nested net in which a kernel made an array, and the version under which it did."""
@@ -41,7 +40,7 @@ class Recorded:
         self.trace = trace
         self.is_saved = is_saved
         self.story = Story(recording, self.text)
-        self._saved = None if trace is None else SavedValues(trace)
+        self._saved = None if trace is None else DocumentValues(trace)
         self._measured: dict[tuple[int, bool], tuple[object, Value]] = {}
 
     def here(self, position: int) -> tuple[NetText, int | None]:
@@ -94,32 +93,17 @@ class Recorded:
         """The position after a statement ran, in a run of its nested net, None: the first one; None: it never did."""
         if not statement.net.path:
             return statement.ran
-        is_backward = statement.role != "forward"
         if run is None:
-            path = statement.net.path
-            halves = ((one.net.path, one.is_backward) for one in self.runs)
-            run = next((number for number, one in enumerate(halves) if one == (path, is_backward)), None)
-            if run is None:
-                return None
-        path = self.runs[run].path
-        for at in range(self._begun[run], len(self.events)):
-            event = self.events[at]
-            if event.path == path and type(event) is Ran and event.position == statement.number:
-                return at + 1
-            if len(event.path) < len(path):
-                break
-        return None
-
-    @cached_property
-    def _begun(self) -> Sequence[int]:
-        """The position at which each run of a nested net began."""
-        whole = self.text.whole or len(self.events)
-        return [at for at, event in enumerate(self.events, 1) if type(event) is EnteredSubnet and at > whole]
+            run = self.recording.first_runs.get((statement.net.path, statement.role != "forward"))
+        if run is None:
+            return None
+        number = statement.number
+        return next((at for at, event in self.recording.ran_in(run) if event.position == number), None)
 
     def value(self, run: int | None, key: Key) -> Value | None:
         """The statistics of a version, in a run of a nested net or around all; None: it was not computed."""
         if self._saved is not None:
-            return self._saved.of(_version(key), run)
+            return self._saved.of(run, key)
         array = self._values(run).get(key)
         if array is None:
             return None
@@ -143,7 +127,7 @@ class Recorded:
     def identity(self, run: int, key: Key) -> int | None:
         """The same number for the same array, whatever it is called; None: it was not computed."""
         if self.is_saved and self._saved is not None:
-            return self._saved.number(_version(key), run)
+            return self._saved.number(run, key)
         values = self.runs[run].values
         array = values.entries.get(key) if isinstance(values, Shelf) else values.get(key)
         return None if array is None else id(array)
@@ -151,7 +135,7 @@ class Recorded:
     def known(self, run: int | None) -> Iterator[Key]:
         """The versions that were fed or computed around all nested nets, or in a run of one."""
         if run is None and self.trace is not None:
-            return (_key(blob) for blob in self.trace.values)
+            return map(key_of, self.trace.values)
         return iter(self._values(run))
 
     def _values(self, run: int | None) -> Mapping[Key, Array]:
@@ -188,12 +172,3 @@ def _measure(array: Array | ScopeStack, *, is_short: bool) -> Value:
     if isinstance(array, ScopeStack):
         return of_stack(0, len(array))
     return short_statistics([array], (1, 1))[0] if is_short else statistics(array)
-
-
-def _version(key: Key) -> str:
-    return f"{key[0]}@{key[1]}"
-
-
-def _key(blob: str) -> Key:
-    name, _, version = blob.rpartition("@")
-    return name, int(version)

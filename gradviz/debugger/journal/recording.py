@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -158,6 +158,24 @@ class Recording:
             return (net.operators if self.runs[run].is_backward else net.forward)[position]
         count = len(net.forward)
         return net.forward[position] if position < count else net.operators[position - count]
+
+    @cached_property
+    def first_runs(self) -> dict[tuple[tuple[str, ...], bool], int]:
+        """The first run of each nested net forward, and of its backward pass, by its path."""
+        found: dict[tuple[tuple[str, ...], bool], int] = {}
+        for number, run in enumerate(self.runs):
+            found.setdefault((run.net.path, run.is_backward), number)
+        return found
+
+    def ran_in(self, run: int) -> Iterator[tuple[int, Ran]]:
+        """The operators that ran in a run of a nested net, not in nets inside of it, with the positions after them."""
+        path = self.runs[run].path
+        for at in range(int(self.begun[run]) + 1, len(self.events)):
+            event = self.events[at]
+            if type(event) is Ran and event.path == path:
+                yield at + 1, event
+            elif len(event.path) < len(path):
+                return
 
     def run_at(self, path: str) -> Run | None:
         """The run at a path, ``"2.loop_net[3]/0.net"``; None: there was none."""

@@ -5,7 +5,7 @@ from .conditions import ConditionError
 from .faults import CursorError, bad_argument, consistent, no_value, unknown
 from .places import path_of
 from .position import Marks, Placed, Stop
-from .saved import SavedValues, saved_recording, unpacked_recording
+from .saved import saved_recording, unpacked_recording
 from .watches import Watch
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "CursorError",
     "Marks",
     "Placed",
-    "SavedValues",
     "Stop",
     "Watch",
     "bad_argument",

@@ -34,8 +34,8 @@ class Found:
         """Gives a version in a run of a nested net, or `NOWHERE`; None: not computed."""
         around = run == NOWHERE
         if self._saved is not None:
-            saved, net = self._saved, self._recording.nets if around else self._recording.runs[run].net
-            return lambda key: saved.of(None if around else run, net, key)
+            saved = self._saved
+            return lambda key: saved.of(None if around else run, key)
         values: Mapping[Key, Array] = self._recording.values if around else self._recording.runs[run].values
         return values.get
 

@@ -13,7 +13,7 @@ from ...program.control_flow import NETS
 from ...program.events import Accumulated, Deduplicated, Event, Played, RuleApplied, Seeded, from_dict
 from ...program.net_halves import nets_of
 from ...runtime.watched import Journal, uncollected
-from ..document import Obstacle, Trace, TraceError, Value, described
+from ..document import Obstacle, Trace, TraceError, described
 from ..journal import Recording, Run
 from .places import path_of
 
@@ -71,27 +71,6 @@ class SavedEvents(Sequence[Event]):
         if event.kind == "EnteredSubnet" and frame is not None:
             frame = self._trace.frames[frame].around
         return () if frame is None else path_of(self._trace, frame)
-
-
-class SavedValues:
-    """What a document says of the values of a recording."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        self._slots = {net.id: {blob: slot for slot, blob in enumerate(net.blobs)} for net in trace.subnets}
-
-    def of(self, blob: str, frame: int | None) -> Value | None:
-        """The statistics of a version in a run of a nested net, None: around all of them; None: not computed."""
-        if frame is None:
-            return self._trace.values.get(blob)
-        number = self.number(blob, frame)
-        return None if number is None else self._trace.arrays[number]
-
-    def number(self, blob: str, frame: int) -> int | None:
-        """The number of an array in a run of a nested net among those of the document; None: not computed."""
-        run = self._trace.frames[frame]
-        slot = self._slots[run.subnet].get(blob)
-        return run.values[slot] if slot is not None and slot < len(run.values) else None
 
 
 def saved_recording(trace: Trace, events: Sequence[Event]) -> Recording:

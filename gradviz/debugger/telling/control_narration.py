@@ -149,7 +149,7 @@ class Passage(NamedTuple):
     @property
     def names(self) -> Collection[str]:
         """The blobs of the workspace that the net ran in; of a file, those that have values in it."""
-        return self.run.blobs if self.recording.saved is None else self.values.names(self.frame, self.run.net)
+        return self.run.blobs if self.recording.saved is None else self.values.names(self.frame)
 
     @property
     def bound(self) -> str:
@@ -219,7 +219,7 @@ def _out_of_do(passage: Passage) -> Sentences:
 def _out_of_condition(passage: Passage) -> Sentences:
     run = passage.run
     blob = passage.line.op.inputs[0]
-    value = passage.values.last(passage.frame, run.net, blob)
+    value = passage.values.last(passage.frame, blob)
     if value is None or value.size != 1:
         return [(say.CONDITION, blob)]
     if not value.preview[0][0]:
@@ -230,8 +230,7 @@ def _out_of_condition(passage: Passage) -> Sentences:
 def _left_by(passage: Passage, scope: Named) -> str:
     """Who left the workspace on top of `scope`: ``iteration 3 of While #2``, ``Do #4``, ``Do #0 in iteration 3``."""
     recording, outside = passage.recording, passage.run.around
-    net = recording.nets if outside is None else recording.runs[outside].net
-    number = passage.values.left_by(outside, net, (scope.name, scope.version))
+    number = passage.values.left_by(outside, (scope.name, scope.version))
     if number is None:
         return "an earlier run"
     run = recording.runs[number]

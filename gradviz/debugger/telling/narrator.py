@@ -14,7 +14,7 @@ import numpy as np
 
 from ...program.events import EnteredSubnet, Event, Failed, LeftSubnet, Ran
 from ..document import Value, filled
-from ..journal import AT_THE_END, NetHalves, Reading, Recording
+from ..journal import AT_THE_END, Reading, Recording
 from . import narration
 from . import sentences as say
 from .control_narration import Passage, entered, left
@@ -84,9 +84,9 @@ class Narrator:
         return Description(self.story.tell(event, at))
 
     def _ran(self, event: Ran, run: int | None) -> Description:
-        net, line = self._place(run, event.position)
+        line = self._line(run, event.position)
         outputs = line.statement.outputs
-        found = [(str(one), value) for one in outputs if (value := self._values.of(run, net, one.key)) is not None]
+        found = [(str(one), value) for one in outputs if (value := self._values.of(run, one.key)) is not None]
         words = oddities([value for _, value in found])
         described = [(blob, narration.shape(value)) for blob, value in found]
         if event.seconds is None and line.role == "forward":
@@ -100,15 +100,13 @@ class Narrator:
     def _passage(self, number: int, *, is_entered: bool) -> Description:
         """Going into a run, or out of it."""
         run = self._recording.runs[number]
-        line = self._place(run.around, run.operator)[1]
-        passage = Passage(self._recording, run, number, line, self._values)
+        passage = Passage(self._recording, run, number, self._line(run.around, run.operator), self._values)
         said = entered(passage) if is_entered else left(passage)
         return Description(said, alike=(is_entered, run.net.path, run.is_backward))
 
-    def _place(self, run: int | None, position: int) -> tuple[NetHalves, Reading]:
-        """The net that runs, and the operator at a position of it."""
-        net = self._recording.nets if run is None else self._recording.runs[run].net
-        return net, self._recording.operator(run, position).at(AT_THE_END)
+    def _line(self, run: int | None, position: int) -> Reading:
+        """The operator at a position of the net that runs."""
+        return self._recording.operator(run, position).at(AT_THE_END)
 
 
 def _values(recording: Recording) -> DocumentValues:

@@ -7,7 +7,6 @@ thousands of operators, so that the program is whole in it, and so is what flows
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from .story import versions_of
 from .stretches import Outermost, PartProgram
 from .sums import Hops, frames_of, hops_of, ledger_of, placed, sum_of
 from .trace_document import Writer, formulas_of
-from .values import DocumentValues, MeasuredValues, key_of
+from .values import DocumentValues, MeasuredValues, frame_of, key_of
 
 EVENTS = 600
 MOST_OPERATORS = 600
@@ -55,14 +54,6 @@ class Parts:
         self.outermost = Outermost(recording.text.outermost)
 
     @cached_property
-    def first_of(self) -> dict[tuple[tuple[str, ...], bool], int]:
-        """The first run of each nested net forward, and of its backward pass, by its path."""
-        found: dict[tuple[tuple[str, ...], bool], int] = {}
-        for number, run in enumerate(self.recording.runs):
-            found.setdefault((run.net.path, run.is_backward), number)
-        return found
-
-    @cached_property
     def ways(self) -> dict[tuple[str, ...], Hops]:
         """The way from each forward operator of a net towards a y, of the nets that were asked about so far."""
         return {}
@@ -82,7 +73,7 @@ class _Part:
     def __init__(self, parts: Parts, positions: range, position: int, operators: int) -> None:
         self._recording, self._writer = parts.recording, parts.writer
         self._text = parts.recording.text
-        self._first_of, self._ways = parts.first_of, parts.ways
+        self._ways = parts.ways
         self._positions = positions
         self._writer.ran.clear()
         self._writer.ledgers = {}
@@ -160,23 +151,13 @@ class _Part:
 
     def _net(self, path: tuple[str, ...]) -> Subnet:
         """A nested net with its lines."""
+        recording = self._recording
         for is_backward in (False, True):
-            self._writer.ran.update(self._first_runs(path, is_backward))
+            run = recording.first_runs.get((path, is_backward))
+            for at, event in () if run is None else recording.ran_in(run):
+                self._writer.ran[recording.operator(run, event.position)] = at
         [net] = self._writer.subnets([path])
         return self._writer.filled(net)
-
-    def _first_runs(self, path: tuple[str, ...], is_backward: bool) -> Iterator[tuple[Statement, int]]:
-        """The operators of the first run of a nested net, each with the position after it."""
-        runs = self._recording.runs
-        frame = self._first_of.get((path, is_backward))
-        if frame is None:
-            return
-        for at in range(int(self._recording.begun[frame]) + 1, len(self._recording.events)):
-            event = self._recording.events[at]
-            if type(event) is Ran and event.path == runs[frame].path:
-                yield self._recording.operator(frame, event.position), at + 1
-            elif len(event.path) < len(runs[frame].path):
-                return
 
     def _open_at(self, position: int) -> list[Entered]:
         """The nested nets that are open at a position, from the outside in, with the runs as they are numbered."""
@@ -295,8 +276,7 @@ class _Part:
                 places.append(None if one is None else number.setdefault(id(one), len(found)))
                 if places[-1] == len(found):
                     found.append(one)
-            around, rounds = self._number(run.around), recording.rounds(run)
-            frames.append(Frame(net.id, around, run.operator, run.iteration, rounds, run.is_backward, places))
+            frames.append(frame_of(recording, run, net.id, self._number(run.around), places))
         return frames, list(map(self._read, found)) if saved is not None else self._measured(found)
 
     def _measured(self, arrays: Sequence[Array | ScopeStack]) -> list[Value]:

@@ -205,7 +205,7 @@ class Subjects:
         if type(event) is EnteredSubnet:
             # What the first run of a net finds is said of all.
             reads, first = run.net.part(run.is_backward).reads, self._first_runs[run.net.path, run.is_backward]
-            found = [key for key in reads if self._values.has(first, run.net, key)]
+            found = [key for key in reads if self._values.has(first, key)]
             focus = [f"{name}@{version}" for name, version in found[:MOST_BLOBS]]
         return Subject(None, [self._recording.operator(run.around, run.operator)], focus, [event.name])
 

@@ -70,7 +70,7 @@ def outline(recording: Recording) -> Trace:
 
 
 def _all_values(recording: Recording) -> DocumentValues:
-    return Values(recording, recording.text.ids) if recording.saved is None else DocumentValues(recording.saved)
+    return Values(recording) if recording.saved is None else DocumentValues(recording.saved)
 
 
 class Writer:
@@ -276,7 +276,7 @@ class Writer:
                 path=list(path),
                 forward=[],
                 backward=[],
-                blobs=[f"{name}@{version}" for name, version in self._values.blobs[path]],
+                blobs=[f"{name}@{version}" for name, version in self._values.blobs[id]],
             )
 
     @cached_property

@@ -12,7 +12,7 @@ from ...operators.scopes import ScopeStack
 from ...program.events import Ran
 from ...runtime.store import Shelf, StoredArray
 from ..document import Frame, Trace, Value, Workspaces
-from ..journal import Key, NetHalves, Recording
+from ..journal import Key, NetHalves, Recording, Run
 from ..statistics import FULL_PREVIEW, all_statistics, of_stack, short_statistics, statistics
 
 Entry = Array | StoredArray | ScopeStack
@@ -35,39 +35,41 @@ class DocumentValues:
 
     def __init__(self, trace: Trace) -> None:
         self.outermost, self.frames, self.arrays, self.stacks = trace.values, trace.frames, trace.arrays, trace.stacks
-        self.blobs = {
-            tuple(net.path): {key_of(blob): slot for slot, blob in enumerate(net.blobs)} for net in trace.subnets
-        }
+        self.blobs = {net.id: {key_of(blob): slot for slot, blob in enumerate(net.blobs)} for net in trace.subnets}
 
-    def of(self, frame: int | None, net: NetHalves, key: Key) -> Value | None:
-        """What is known of a blob version in a run of `net`, or around all nested nets; None: not computed."""
+    def of(self, frame: int | None, key: Key) -> Value | None:
+        """What is known of a blob version in a run of a nested net, None: around all of them; None: not computed."""
         if frame is None:
             return self.outermost.get(f"{key[0]}@{key[1]}")
-        slot = self.blobs[net.path].get(key)
-        numbers = self.frames[frame].values
-        number = numbers[slot] if slot is not None and slot < len(numbers) else None
+        number = self.number(frame, key)
         return None if number is None else self.arrays[number]
 
-    def has(self, frame: int, net: NetHalves, key: Key) -> bool:
-        """Whether a blob version was computed in a run of `net`."""
-        return self.of(frame, net, key) is not None
+    def number(self, frame: int, key: Key) -> int | None:
+        """The number of an array in a run among those of the document; None: not computed."""
+        run = self.frames[frame]
+        slot = self.blobs[run.subnet].get(key)
+        return run.values[slot] if slot is not None and slot < len(run.values) else None
 
-    def keys(self, frame: int, net: NetHalves) -> Iterator[Key]:
-        """The blob versions that were computed in a run of `net`."""
-        return (key for key in self.blobs[net.path] if self.has(frame, net, key))
+    def has(self, frame: int, key: Key) -> bool:
+        """Whether a blob version was computed in a run."""
+        return self.number(frame, key) is not None
 
-    def names(self, frame: int, net: NetHalves) -> set[str]:
+    def keys(self, frame: int) -> Iterator[Key]:
+        """The blob versions that were computed in a run."""
+        return (key for key in self.blobs[self.frames[frame].subnet] if self.has(frame, key))
+
+    def names(self, frame: int) -> set[str]:
         """Their names."""
-        return {name for name, _ in self.keys(frame, net)}
+        return {name for name, _ in self.keys(frame)}
 
-    def last(self, frame: int, net: NetHalves, name: str) -> Value | None:
-        """The last version of a blob in a run of `net`; None: not computed."""
-        found = [key for key in self.keys(frame, net) if key[0] == name]
-        return self.of(frame, net, max(found)) if found else None
+    def last(self, frame: int, name: str) -> Value | None:
+        """The last version of a blob in a run; None: not computed."""
+        found = [key for key in self.keys(frame) if key[0] == name]
+        return self.of(frame, max(found)) if found else None
 
-    def left_by(self, frame: int | None, net: NetHalves, key: Key) -> int | None:
+    def left_by(self, frame: int | None, key: Key) -> int | None:
         """The number of the run that has left the workspace on top of a stack; None: not known."""
-        value = self.of(frame, net, key)
+        value = self.of(frame, key)
         return None if value is None or value.stack is None else self.stacks[value.stack].frame
 
 
@@ -84,28 +86,28 @@ class MeasuredValues(DocumentValues):
         self._recording = recording
 
     @cached_property
-    def blobs(self) -> dict[tuple[str, ...], dict[Key, int]]:  # type: ignore[override]
+    def blobs(self) -> dict[str, dict[Key, int]]:  # type: ignore[override]
         """For each nested net the places of its blob versions in its runs."""
-        return {net.path: slots_of(net) for net in self._recording.nets if net.path}
+        return _slots(self._recording)
 
     def _values(self, frame: int | None) -> Mapping[Key, Array]:
         return self._recording.values if frame is None else self._recording.runs[frame].values
 
-    def keys(self, frame: int, net: NetHalves) -> Iterator[Key]:
+    def keys(self, frame: int) -> Iterator[Key]:
         """The blob versions that were computed in a run."""
         return iter(self._values(frame))
 
-    def has(self, frame: int, net: NetHalves, key: Key) -> bool:
+    def has(self, frame: int, key: Key) -> bool:
         """Whether a blob version was computed in a run."""
         return key in self._values(frame)
 
-    def left_by(self, frame: int | None, net: NetHalves, key: Key) -> int | None:
+    def left_by(self, frame: int | None, key: Key) -> int | None:
         """The number of the run that has left the workspace on top of a stack; None: not known."""
         stack = self._values(frame).get(key)
         top = stack.top if isinstance(stack, ScopeStack) else None
         return None if top is None else self._recording.left_by.get(id(top))
 
-    def of(self, frame: int | None, net: NetHalves, key: Key) -> Value | None:
+    def of(self, frame: int | None, key: Key) -> Value | None:
         """What is known of a blob version; None: not computed."""
         array = self._values(frame).get(key)
         if array is None:
@@ -120,10 +122,10 @@ class Values(DocumentValues):
         outermost: by blob version, around all nested nets.
         frames: the runs of nested nets, whose values are numbers of `arrays`.
         stacks: what scope blobs held.
-        blobs: for each nested net its blob versions in the order in which its frames have their values.
+        blobs: by the id of each nested net its blob versions in the order in which its frames have their values.
     """
 
-    def __init__(self, recording: Recording, ids: Mapping[tuple[str, ...], str]) -> None:
+    def __init__(self, recording: Recording) -> None:
         self.stacks: list[Workspaces] = []
         self._stack_numbers: dict[int, int] = {}
         self._left_by = recording.left_by
@@ -131,8 +133,8 @@ class Values(DocumentValues):
         self.outermost = self._outermost(recording)
         self._numbers: dict[int, int] = {}
         self._entries: list[Entry] = []
-        self.blobs = {net.path: slots_of(net) for net in recording.nets if net.path}
-        self.frames = list(self._frames(recording, ids))
+        self.blobs = _slots(recording)
+        self.frames = list(self._frames(recording))
         self.arrays = self._measured()
 
     def _outermost(self, recording: Recording) -> dict[str, Value]:
@@ -160,23 +162,16 @@ class Values(DocumentValues):
             elif not isinstance(entry, ScopeStack):
                 yield entry
 
-    def _frames(self, recording: Recording, ids: Mapping[tuple[str, ...], str]) -> Iterable[Frame]:
+    def _frames(self, recording: Recording) -> Iterable[Frame]:
         for run in recording.runs:
-            slots = self.blobs[run.net.path]
+            net = recording.text.ids[run.net.path]
+            slots = self.blobs[net]
             values: list[int | None] = [None] * len(slots)
             for key, entry in entries(run.values).items():
                 values[slots[key]] = self._number(entry)
             while values and values[-1] is None:
                 values.pop()
-            yield Frame(
-                ids[run.net.path],
-                run.around,
-                run.operator,
-                run.iteration,
-                recording.rounds(run),
-                run.is_backward,
-                values,
-            )
+            yield frame_of(recording, run, net, run.around, values)
 
     def _number(self, entry: Entry) -> int:
         """The number of an array among all; one that several runs see has one."""
@@ -217,6 +212,16 @@ class Values(DocumentValues):
             below = self._stack_numbers[id(stack)] = len(self.stacks) - 1
         assert below is not None
         return below
+
+
+def frame_of(recording: Recording, run: Run, net: str, around: int | None, values: list[int | None]) -> Frame:
+    """A run in a document, with the id of its net there, the number of the run around it and those of its values."""
+    return Frame(net, around, run.operator, run.iteration, recording.rounds(run), run.is_backward, values)
+
+
+def _slots(recording: Recording) -> dict[str, dict[Key, int]]:
+    """For each nested net the places of its blob versions in its runs."""
+    return {recording.text.ids[net.path]: slots_of(net) for net in recording.nets if net.path}
 
 
 def slots_of(net: NetHalves) -> dict[Key, int]:
