@@ -39,8 +39,7 @@ class Cursor(Questions, Marks):
             return self._trace.narration(self._position)
         if not self._position:
             return self._narrator.summary()
-        runs = (self._recorded.here(position)[1] for position in (self._position, self._position - 1))
-        return self._narrator.narration(self._position, *runs)
+        return self._narrator.narration(self._position)
 
     @cached_property
     def _narrator(self) -> Narrator:

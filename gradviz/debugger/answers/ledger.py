@@ -93,7 +93,7 @@ def entries(recorded: Recorded, word: str | None = None) -> list[Entry]:
         found = list(map(_written, recorded.trace.ledgers))
     else:
         found = _of_sums(recorded, _sums(recorded, word))
-        looped = sums_of_loops(recorded.recording, recorded.text, recorded.ran)
+        looped = sums_of_loops(recorded.recording)
         found += [_of_loop(recorded, one) for one in looped]
     return [one for one in found if word is None or one.is_about(word)]
 

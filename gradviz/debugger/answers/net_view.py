@@ -216,7 +216,7 @@ class NetView:
 
     def ran_at(self, statement: Statement) -> int | None:
         """The position after an operator ran, of a nested net in this run; None: it never did."""
-        return self.recorded.ran(statement, self.runs[statement.role != "forward"])
+        return self.recorded.recording.ran(statement, self.runs[statement.role != "forward"])
 
     def operator(self, statement: Statement) -> Operator:
         """The operator of a statement, its nested nets included, with the names of the end."""

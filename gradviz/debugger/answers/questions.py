@@ -77,7 +77,8 @@ class Questions(Placed):
     @property
     def _here(self) -> NetView:
         """The net that we are in, or the run of it."""
-        return NetView(self._recorded, self._position, *self._recorded.here(self._position))
+        recording, position = self._recorded.recording, self._position
+        return NetView(self._recorded, position, recording.net_after(position), recording.run_after(position))
 
     @contextmanager
     def _pace(self) -> Iterator[Pace]:

@@ -8,11 +8,10 @@ from functools import cached_property
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
-from ...program.events import EnteredSubnet
 from ...runtime.devices import CPU, moved
 from ...runtime.store import Shelf
 from ..document import Schedule, Trace, Value
-from ..journal import Key, NetText, Recording, Statement
+from ..journal import Key, Recording
 from ..statistics import WORKSPACES, norm, of_stack, short_statistics, statistics, vector
 from ..telling import DocumentValues, Story, key_of, schedule_of
 
@@ -42,20 +41,6 @@ class Recorded:
         self.story = Story(recording, self.text)
         self._saved = None if trace is None else DocumentValues(trace)
         self._measured: dict[tuple[int, bool], tuple[object, Value]] = {}
-
-    def here(self, position: int) -> tuple[NetText, int | None]:
-        """The net that we are in at a position, and the run of it."""
-        if not position:
-            return self.text.outermost, None
-        event = self.events[position - 1]
-        path = event.path
-        if isinstance(event, EnteredSubnet):
-            element = f"{event.index}.{event.argument}"
-            path = (*path, element if event.iteration is None else f"{element}[{event.iteration}]")
-        if self.text.whole is None or position <= self.text.whole:
-            return self.text.net(path), None
-        run = self.by_path.get("/".join(path))
-        return (self.text.outermost, None) if run is None else (self.text.net(self.runs[run].net.path), run)
 
     @cached_property
     def by_path(self) -> dict[str, int]:
@@ -88,17 +73,6 @@ class Recorded:
         return {
             (run.net.path, run.around, run.iteration, run.is_backward): number for number, run in enumerate(self.runs)
         }
-
-    def ran(self, statement: Statement, run: int | None) -> int | None:
-        """The position after a statement ran, in a run of its nested net, None: the first one; None: it never did."""
-        if not statement.net.path:
-            return statement.ran
-        if run is None:
-            run = self.recording.first_runs.get((statement.net.path, statement.role != "forward"))
-        if run is None:
-            return None
-        number = statement.number
-        return next((at for at, event in self.recording.ran_in(run) if event.position == number), None)
 
     def value(self, run: int | None, key: Key) -> Value | None:
         """The statistics of a version, in a run of a nested net or around all; None: it was not computed."""

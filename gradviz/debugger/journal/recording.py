@@ -18,7 +18,9 @@ from ...program.events import (
     Aggregator,
     Completed,
     Deduplicated,
+    EnteredSubnet,
     Event,
+    Failed,
     GeneratorAdded,
     Played,
     Ran,
@@ -176,6 +178,31 @@ class Recording:
                 yield at + 1, event
             elif len(event.path) < len(path):
                 return
+
+    def run_after(self, position: int) -> int | None:
+        """The run of a nested net that we are in at a position; None: in none, or the program has stopped."""
+        event = self.events[position - 1] if position and self.runs else None
+        if event is None or (type(event) is Failed and not event.path) or not self.text.is_run(event, position):
+            return None
+        run = int(self.inside[position])
+        return None if run == NOWHERE else run
+
+    def net_after(self, position: int) -> NetText:
+        """The net that we are in at a position."""
+        if not position or self.text.is_run(event := self.events[position - 1], position):
+            return self.net_of(self.run_after(position))
+        net = self.text.of(event)
+        return net.forward[event.index].nets[event.argument] if type(event) is EnteredSubnet else net
+
+    def ran(self, statement: Statement, run: int | None) -> int | None:
+        """The position after a statement ran, in a run of its nested net, None: the first one; None: it never did."""
+        if not statement.net.path:
+            return statement.ran
+        if run is None:
+            run = self.first_runs.get((statement.net.path, statement.role != "forward"))
+        if run is None:
+            return None
+        return next((at for at, event in self.ran_in(run) if event.position == statement.number), None)
 
     def run_at(self, path: str) -> Run | None:
         """The run at a path, ``"2.loop_net[3]/0.net"``; None: there was none."""

@@ -360,9 +360,8 @@ class Rows:
         column = column_of([*paths, ""])
         place = self._frames.copy()
         place[place == NOWHERE] = len(paths)
-        subjects = self._subjects
         nested = [
-            (number, "/".join(subjects.net(event, number + 1).path))
+            (number, "/".join(self._recording.net_after(number + 1).path))
             for number, event in enumerate(self._events[: self._recording.text.whole])
             if (event.path or type(event) is EnteredSubnet) and self._frames[number] == NOWHERE
         ]
@@ -377,7 +376,7 @@ class Rows:
         """Of each event the run of a nested net that we are in after it, else `NOWHERE`."""
         frames = self._recording.inside[1:].copy()
         last = len(frames) - 1
-        if last >= 0 and self._subjects.run(self._events[last], last + 1) is None:
+        if last >= 0 and self._recording.run_after(last + 1) is None:
             frames[last] = NOWHERE  # a program that stopped is nowhere
         return frames
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...program.events import EnteredSubnet, Event, Failed, LeftSubnet, Ran
+from ...program.events import EnteredSubnet, Failed, LeftSubnet, Ran
 from ..document import Value, filled
 from ..journal import AT_THE_END, Reading, Recording
 from . import narration
@@ -60,27 +60,23 @@ class Narrator:
         """What the recording is about, before anything has happened."""
         return self._recording.summary + narration.stored(self._recording)
 
-    def narration(self, at: int, run: int | None, before: int | None) -> str:
-        """What is said of the event before position `at`; `run` and `before` as in `tell`."""
+    def narration(self, at: int) -> str:
+        """What is said of the event before position `at`."""
         with np.errstate(all="ignore"):
-            return filled(*joined(self.tell(self._recording.events[at - 1], at, run, before).narration))
+            return filled(*joined(self.tell(at).narration))
 
-    def tell(self, event: Event, at: int, run: int | None, before: int | None) -> Description:
-        """What is said of the event before position `at`.
-
-        Args:
-            run, before: the run of a nested net that we are in there, and at the position before; None: in none.
-        """
-        if self._recording.text.is_run(event, at):
+    def tell(self, at: int) -> Description:
+        """What is said of the event before position `at`."""
+        recording, event = self._recording, self._recording.events[at - 1]
+        if recording.text.is_run(event, at):
+            run = recording.run_after(at - 1 if type(event) is LeftSubnet else at)
             match event:
                 case Ran():
                     return self._ran(event, run)
-                case EnteredSubnet() if run is not None:
-                    return self._passage(run, is_entered=True)
-                case LeftSubnet() if before is not None:
-                    return self._passage(before, is_entered=False)
-                case Failed() if self._recording.obstacle is not None:
-                    return Description([(say.NOT_RUN, narration.sentence(self._recording.obstacle))])
+                case EnteredSubnet() | LeftSubnet() if run is not None:
+                    return self._passage(run, is_entered=type(event) is EnteredSubnet)
+                case Failed() if recording.obstacle is not None:
+                    return Description([(say.NOT_RUN, narration.sentence(recording.obstacle))])
         return Description(self.story.tell(event, at))
 
     def _ran(self, event: Ran, run: int | None) -> Description:

@@ -30,7 +30,7 @@ from ...program.events import (
     Visited,
 )
 from ...program.operator import parts_of
-from ..journal import NOWHERE, NetText, Recording, Statement, Writing
+from ..journal import NOWHERE, Recording, Statement, Writing
 from .story import Story, latest, written
 from .values import DocumentValues
 
@@ -96,24 +96,10 @@ class Subjects:
         """What the event before position `at` is about."""
         return self._rules[type(event)](event, at)
 
-    def run(self, event: Event, at: int) -> int | None:
-        """The run of a nested net that we are in after an event; None: there is none."""
-        if not self._recording.runs or (type(event) is Failed and not event.path) or not self._text.is_run(event, at):
-            return None
-        run = int(self._recording.inside[at])
-        return None if run == NOWHERE else run
-
-    def net(self, event: Event, at: int) -> NetText:
-        """The net that we are in after an event."""
-        if self._text.is_run(event, at):
-            return self._recording.net_of(self.run(event, at))
-        net = self._text.of(event)
-        return net.forward[event.index].nets[event.argument] if type(event) is EnteredSubnet else net
-
     def operator(self, event: Event, at: int, subject: Subject) -> Statement | None:
         """The operator that ran, else the forward one that an event is about, else the last one made."""
         if type(event) is not Ran and subject.forward is not None:
-            forward = self.net(event, at).forward
+            forward = self._recording.net_after(at).forward
             return forward[subject.forward] if subject.forward < len(forward) else None
         return subject.statements[-1] if subject.statements else None
 
@@ -132,7 +118,7 @@ class Subjects:
             return blob is not None
         if isinstance(blob, str):
             name, _, version = blob.rpartition("@")
-            blob = self.net(event, at).version(name, int(version)) if version.isdigit() else None
+            blob = self._recording.net_after(at).version(name, int(version)) if version.isdigit() else None
         maker = None if blob is None else blob.statement
         return maker is not None and maker.role not in ("forward", "passed")
 
@@ -218,12 +204,12 @@ class Subjects:
         return found
 
     def _ran(self, event: Ran, at: int) -> Subject:
-        return ran(self._recording.operator(self.run(event, at), event.position))
+        return ran(self._recording.operator(self._recording.run_after(at), event.position))
 
     def _failed(self, event: Failed, at: int) -> Subject:
         if not self._text.is_run(event, at) or event.index is None:
             return Subject(event.index, [], [], [event.error])
-        statement = self._recording.operator(self.run(event, at), event.index)
+        statement = self._recording.operator(self._recording.run_after(at), event.index)
         is_forward = statement.role == "forward"
         return Subject(forward_of(statement), [] if is_forward else [statement], [], [event.error])
 

@@ -16,7 +16,7 @@ after the last of them the sum is
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -26,7 +26,7 @@ from ...program.control_flow import RUNNING_SUM, take_apart
 from ...program.events import Accumulated, How
 from ...runtime.devices import CPU, current, device_of, moved
 from ..document import Contribution, Ledger, Number, number
-from ..journal import Key, NetHalves, NetText, ProgramText, Recording, Statement, Writing, dense
+from ..journal import Key, NetHalves, NetText, Recording, Statement, Writing, dense
 from ..statistics import Vector, cancellation, compare, norm, vector
 from . import story
 
@@ -231,10 +231,6 @@ def hops_of(net: NetText) -> Hops:
     return hops
 
 
-Ended = Callable[[Statement, int | None], int | None]
-"""From an operator that runs nested nets, and the run around it, to the position after it ran; None: it has not."""
-
-
 class LoopSum(NamedTuple):
     """What one run of a loop's backward pass has summed for a blob.
 
@@ -257,7 +253,7 @@ class LoopSum(NamedTuple):
     rounds: Sequence[int]
 
 
-def sums_of_loops(recording: Recording, text: ProgramText, ended: Ended) -> Iterator[LoopSum]:
+def sums_of_loops(recording: Recording) -> Iterator[LoopSum]:
     """A sum for each blob that the iterations of a loop read, and each time that the loop's backward pass ran."""
     runs: dict[int, list[int | None]] = {id(recording.nets): [None]}
     rounds: dict[tuple[int | None, int], list[int]] = {}
@@ -273,11 +269,11 @@ def sums_of_loops(recording: Recording, text: ProgramText, ended: Ended) -> Iter
         for (is_backward, index, argument), loop in net.inside.items():
             if not is_backward or argument != "loop_net":
                 continue
-            around = text.net(net.path)
+            around = recording.text.net(net.path)
             operator = index if net.path else index + len(net.forward)
+            ended = [(frame, recording.ran(around.operators[index], frame)) for frame in runs.get(id(net), ())]
             for blob, total, term in _summed(around, index, loop):
-                for frame in runs.get(id(net), ()):
-                    at = ended(around.operators[index], frame)
+                for frame, at in ended:
                     if at is not None:
                         within = [inside[place] for place in rounds.get((frame, operator), ())]
                         yield LoopSum(blob, total, term, around.id or None, frame, at, within)

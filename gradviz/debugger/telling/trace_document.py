@@ -43,7 +43,7 @@ from ..document import (
     all_lines,
     json_safe,
 )
-from ..journal import NOWHERE, Lending, NetHalves, Pace, Progress, Recording, Statement, arguments
+from ..journal import Lending, NetHalves, Pace, Progress, Recording, Statement, arguments
 from .narration import entry
 from .narrator import Description, Narrator
 from .sentences import joined
@@ -108,8 +108,7 @@ class Writer:
         if recording.saved is not None:
             return recording.saved
         merges = self.story.merges(text.merges)
-        ends = self._ends()
-        looped = sums_of_loops(recording, text, lambda statement, frame: ends.get((statement, frame)))
+        looped = sums_of_loops(recording)
         whole = text.whole or 0
         completed = recording.events[whole - 1]
         gradients = versions_of(completed, text.outermost, whole) if isinstance(completed, Completed) and whole else {}
@@ -157,25 +156,6 @@ class Writer:
             subnets=[self.filled(subnet) for subnet in self.subnets(text.ids)],
         )
 
-    def _run_at(self, position: int) -> int | None:
-        """The run that we are in at a position; None: the outermost net."""
-        run = int(self._recording.inside[position])
-        return None if run == NOWHERE else run
-
-    def _ends(self) -> dict[tuple[Statement, int | None], int]:
-        """The positions after operators that run nested nets, by the operator and the run around it."""
-        whole = self._text.whole
-        if whole is None or not self._recording.runs:
-            return {}
-        found: dict[tuple[Statement, int | None], int] = {}
-        for at, event in enumerate(self._recording.events[whole:], whole + 1):
-            if isinstance(event, Ran):
-                run = self._run_at(at)
-                statement = self._recording.operator(run, event.position)
-                if statement.nets:
-                    found[statement, run] = at
-        return found
-
     @property
     def templates(self) -> list[str]:
         """The templates of the narrations that have been written."""
@@ -183,8 +163,8 @@ class Writer:
 
     def event(self, event: Event, at: int) -> TraceEvent:
         """The event before position `at`."""
-        is_run, frame = self._text.is_run(event, at), self._subjects.run(event, at)
-        description = self._narrator.tell(event, at, frame, self._run_at(at - 1) if is_run else None)
+        is_run, frame = self._text.is_run(event, at), self._recording.run_after(at)
+        description = self._narrator.tell(at)
         seconds = None
         if type(event) is Ran:
             self.ran.setdefault(self._recording.operator(frame, event.position), at)
@@ -214,7 +194,7 @@ class Writer:
             narration=narration,
             group=0,
             phase="run" if is_run else "play" if isinstance(event, Played) and not event.path else "generate",
-            subnet=subjects.net(event, at).id or None,
+            subnet=self._recording.net_after(at).id or None,
             forward=subject.forward,
             lines=[one.id for one in subject.statements],
             blobs=blobs,
