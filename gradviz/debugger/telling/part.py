@@ -42,7 +42,8 @@ class Parts:
         operators: forward operators around all nested nets that have lines of their own; where there are no more, all.
 
     Attributes:
-        recording, writer, outermost, first_of, ways: what each part is written from.
+        recording, writer, outermost: what each part is written from.
+        ways: the way from each forward operator towards a y, of the nets that were asked about.
     """
 
     def __init__(self, recording: Recording, events: int = EVENTS, operators: int = MOST_OPERATORS) -> None:
@@ -52,11 +53,7 @@ class Parts:
         saved = recording.saved
         self.writer = Writer(recording, MeasuredValues(recording) if saved is None else DocumentValues(saved))
         self.outermost = Outermost(recording.text.outermost)
-
-    @cached_property
-    def ways(self) -> dict[tuple[str, ...], Hops]:
-        """The way from each forward operator of a net towards a y, of the nets that were asked about so far."""
-        return {}
+        self.ways: dict[tuple[str, ...], Hops] = {}
 
     def around(self, position: int) -> Trace:
         """The part in whose middle `position` is, but for where the recording begins and ends; it is not drawn yet."""

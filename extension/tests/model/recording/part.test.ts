@@ -3,8 +3,8 @@ import { test } from "node:test";
 
 import { occurrencesOf } from "../../../src/model/filters/occurrences";
 import { parseTrace } from "../../../src/model/document/parse";
-import { backOver, clamp, crumbs, currentEvent, nextEvent, occursAt, over } from "../../../src/model/recording/cursor";
-import { narrationAt } from "../../../src/model/recording/narration";
+import { backOver, clamp, crumbs, currentEvent, narrationAt, nextEvent, occursAt, over } from "../../../src/model/recording/cursor";
+
 import type { Trace } from "../../../src/model/schema";
 import { residualTrace, written } from "../../fixture";
 import { loopTrace } from "../../loop";
