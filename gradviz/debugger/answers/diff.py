@@ -159,7 +159,7 @@ def _computed(here: NetView, first: int, last: int, pace: Pace) -> Iterator[Comp
         if event.path not in views:
             views[event.path] = here.of(recorded.by_path["/".join(event.path)])
         view = views[event.path]
-        for blob in view.ran(event).outputs:
+        for blob in recorded.recording.operator(view.run, event.position).outputs:
             if (value := view.value(blob)) is not None:
                 yield Computed(view.named(blob), shape(value), value.norm)
 

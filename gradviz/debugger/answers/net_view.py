@@ -16,7 +16,8 @@ import msgspec
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import Operator
-from ...program.events import Failed, Ran
+from ...program.control_flow import take_apart
+from ...program.events import Failed
 from ..document import Value
 from ..journal import NetText, Statement, Writing
 from ..steering import CursorError, no_value, unknown
@@ -120,7 +121,7 @@ class NetView:
         if owner is None:
             return None
         if owner.op.type == "Do":
-            return bindings(owner).get(name)
+            return take_apart(owner.op, 0).inner.get(name)
         return name if name in (*owner.op.inputs, *owner.op.outputs) else None
 
     def leaves(self, name: str) -> bool:
@@ -197,23 +198,6 @@ class NetView:
         runs = self.recorded.by_place.get((self.runs[is_backward], place, is_backward), ())
         return [run for run in runs if self.recorded.runs[run].net.path in paths]
 
-    def at_place(self, number: int, *, is_backward: bool) -> Statement:
-        """An operator by its number while the program runs: in the whole program, or in the half of a nested net."""
-        if not self.net.path and is_backward:
-            number -= len(self.net.forward)
-        return (self.net.operators if is_backward else self.net.forward)[number]
-
-    def beginning(self, run: int) -> Statement:
-        """The operator of this net that has begun a run of a nested one."""
-        begun = self.recorded.runs[run]
-        return self.at_place(begun.operator, is_backward=begun.is_backward)
-
-    def ran(self, event: Ran) -> Statement:
-        """The operator that ran."""
-        if self.run is None:
-            return self.at_place(event.position, is_backward=event.position >= len(self.net.forward))
-        return self.at_place(event.position, is_backward=self.recorded.runs[self.run].is_backward)
-
     def ran_at(self, statement: Statement) -> int | None:
         """The position after an operator ran, of a nested net in this run; None: it never did."""
         return self.recorded.recording.ran(statement, self.runs[statement.role != "forward"])
@@ -276,14 +260,6 @@ class NetView:
         version = int(number)
         found = self.net.called(name, version, self.position)
         return [found] if found else [one for one in self.writings(name) if one.version == version]
-
-
-def bindings(statement: Statement) -> dict[str, str]:
-    """The blobs around a Do, each with what its net calls it."""
-    op = statement.op
-    candidates = [*op.inputs[:-1], *op.outputs[:-1]]
-    places = zip(op.args["inner_blobs"], op.args["outer_blobs_idx"], strict=True)
-    return {candidates[place]: inner for inner, place in places}
 
 
 def text_of(statement: Statement, position: int | None = None) -> str:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
+from ...program.control_flow import take_apart
 from ...program.errors import count_of, listed, shorten
 from ...runtime.devices import CPU, moved
 from ..document import Number, Value, number
@@ -15,7 +16,7 @@ from ..journal import Statement, Writing
 from ..statistics import WORKSPACES, absolute
 from ..steering import CursorError, bad_argument
 from .forms import Answer, Block, Grid, Paragraph, digits
-from .net_view import NetView, bindings, placed
+from .net_view import NetView, placed
 
 What = Literal["nan", "inf", "zero", "explosion"]
 Side = Literal["forward", "backward", "fed"]
@@ -364,18 +365,17 @@ def producer_of(view: NetView, blob: Writing) -> Producer:
 
 def _around(view: NetView, run: int, blob: Writing) -> Producer | None:
     """Who computed the same version in the net around; None: it has none there."""
-    outer = view.recorded.runs[run].around
-    around = next(reversed(list(view.around()))) if outer is None else view.of(outer)
-    statement = around.beginning(run)
-    names = {inner: name for name, inner in bindings(statement).items()} if statement.op.type == "Do" else None
-    name = blob.name if names is None else names.get(blob.name)
+    begun = view.recorded.runs[run]
+    around = next(reversed(list(view.around()))) if begun.around is None else view.of(begun.around)
+    statement = view.recorded.recording.operator(begun.around, begun.operator)
+    name = take_apart(statement.op, 0).outer.get(blob.name) if statement.op.type == "Do" else blob.name
     found = next((one for one in statement.inputs if one.name == name), None)
     return None if found is None else producer_of(around, found)
 
 
 def _inside(view: NetView, statement: Statement, blob: Writing) -> Producer | None:
     """Who computed an output of an operator with nested nets; None: none of its runs wrote it."""
-    inner = bindings(statement).get(blob.name, "") if statement.op.type == "Do" else blob.name
+    inner = take_apart(statement.op, 0).inner.get(blob.name, "") if statement.op.type == "Do" else blob.name
     for run in reversed(view.runs_of(statement)):
         inside = view.of(run)
         is_backward = view.recorded.runs[run].is_backward

@@ -23,34 +23,15 @@ import msgspec
 
 from ...operators.registry import Array
 from ...program.control_flow import RUNNING_SUM, take_apart
-from ...program.events import Accumulated, How
+from ...program.events import Accumulated
 from ...runtime.devices import CPU, current, device_of, moved
 from ..document import Contribution, Ledger, Number, number
 from ..journal import Key, NetHalves, NetText, Recording, Statement, Writing, dense
 from ..statistics import Vector, cancellation, compare, norm, vector
 from . import story
 
-
-class Term(NamedTuple):
-    """One gradient that went into a sum.
-
-    Attributes:
-        gradient: its version, ``"a_grad@0"``.
-        producer: who made it, ``"FCGradient #2"`` or ``"iteration 3"``.
-        of: the forward operator it came through.
-        how: how it came to be.
-        path: a way from there to a y.
-        array: its value, a sparse one made dense; None: not computed.
-        frame: the run of a loop that made it.
-    """
-
-    gradient: str
-    producer: str
-    of: int | None
-    how: How
-    path: list[str]
-    array: Array | None
-    frame: int | None = None
+Term = tuple[Contribution, Array | None]
+"""One gradient that went into a sum, without numbers, and its value, a sparse one made dense; None: not computed."""
 
 
 def ledger(blob: str, at: int, total: str, terms: Sequence[Term], whole: Array | None) -> Ledger:
@@ -61,28 +42,15 @@ def ledger(blob: str, at: int, total: str, terms: Sequence[Term], whole: Array |
         terms: the contributions; where the value of one is not known, no number is.
         whole: the sum's value.
     """
-    arrays = [term.array for term in terms]
-    sum_ = None if whole is None or any(array is None for array in arrays) else vector(whole)
+    sum_ = None if whole is None or any(array is None for _, array in terms) else vector(whole)
     parts: list[Vector] = []
     contributions = []
-    for term in terms:
-        length = share = cosine = None
-        if sum_ is not None and term.array is not None:
-            parts.append(vector(term.array))
-            length, share, cosine = compare(parts[-1], sum_)
-        contributions.append(
-            Contribution(
-                gradient=term.gradient,
-                producer=term.producer,
-                of=term.of,
-                how=term.how,
-                path=term.path,
-                norm=_number_of(length),
-                share=_number_of(share),
-                cosine=_number_of(cosine),
-                frame=term.frame,
-            )
-        )
+    for contribution, array in terms:
+        if sum_ is not None and array is not None:
+            parts.append(vector(array))
+            length, share, cosine = map(_number_of, compare(parts[-1], sum_))
+            contribution = msgspec.structs.replace(contribution, norm=length, share=share, cosine=cosine)
+        contributions.append(contribution)
     return Ledger(
         blob=blob,
         at=at,
@@ -182,14 +150,13 @@ def ledger_of(one: Sum, hops: Hops, recording: Recording, frame: int | None) -> 
     total = _dense(one.total, event, values)
     device = CPU if total is None else device_of(total)
     terms = []
-    for parts, producer, contribution in one.terms:
-        array = _dense(parts, event, values)
-        path = _path(contribution.index, event.blob, hops)
-        array = None if array is None else moved(array, device)
-        terms.append(Term(str(parts[-1]), producer, contribution.index, contribution.how, path, array))
+    for parts, producer, term in one.terms:
+        array, path = _dense(parts, event, values), _path(term.index, event.blob, hops)
+        said = Contribution(gradient=str(parts[-1]), producer=producer, of=term.index, how=term.how, path=path)
+        terms.append((said, None if array is None else moved(array, device)))
     with current(device):
-        said = ledger(f"{event.blob}@{event.version}", one.at, str(one.total[-1]), terms, total)
-    return msgspec.structs.replace(said, subnet=one.net.id or None, frame=frame)
+        found = ledger(f"{event.blob}@{event.version}", one.at, str(one.total[-1]), terms, total)
+    return msgspec.structs.replace(found, subnet=one.net.id or None, frame=frame)
 
 
 def _dense(parts: Sequence[Writing], event: Accumulated, computed: Values) -> Array | None:
@@ -299,18 +266,11 @@ def _summed(around: NetText, index: int, loop: NetHalves) -> Iterator[tuple[Writ
 def loop_ledger(recording: Recording, one: LoopSum) -> Ledger:
     """One contribution for each iteration, in the order of the forward pass; the backward pass has them reversed."""
     name, version = one.term
-    terms = [
-        Term(
-            gradient=f"{name}@{version}",
-            producer=f"iteration {iteration}",
-            of=None,
-            how="generated",
-            path=[],
-            array=recording.runs[frame].values.get(one.term),
-            frame=frame,
-        )
-        for iteration, frame in enumerate(reversed(one.rounds))
-    ]
+    terms: list[Term] = []
+    for iteration, frame in enumerate(reversed(one.rounds)):
+        producer = f"iteration {iteration}"
+        said = Contribution(gradient=f"{name}@{version}", producer=producer, how="generated", frame=frame)
+        terms.append((said, recording.runs[frame].values.get(one.term)))
     values = recording.values if one.frame is None else recording.runs[one.frame].values
     found = ledger(str(one.blob), one.at, str(one.total), terms, values.get(one.total.key))
     return msgspec.structs.replace(found, subnet=one.subnet, frame=one.frame)

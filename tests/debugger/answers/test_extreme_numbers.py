@@ -9,8 +9,9 @@ import pytest
 from nbclient import NotebookClient
 
 import gradviz
+from gradviz.debugger.document import Contribution
 from gradviz.debugger.statistics import cancellation, compare, furthest, norm, statistics, vector
-from gradviz.debugger.telling.sums import Term, ledger
+from gradviz.debugger.telling.sums import ledger
 
 GREATEST, LEAST = np.finfo(np.float64).max, 5e-324
 
@@ -113,7 +114,8 @@ def test_a_notebook_has_complex_numbers_that_are_not_finite(tmp_path) -> None:
 
 
 def of(*arrays: np.ndarray) -> gradviz.debugger.document.Ledger:
-    terms = [Term(f"g@{at}", f"Op #{at}", at, "generated", [], array) for at, array in enumerate(arrays)]
+    said = [Contribution(gradient=f"g@{at}", producer=f"Op #{at}", of=at, how="generated") for at in range(len(arrays))]
+    terms = list(zip(said, arrays, strict=True))
     with np.errstate(all="ignore"):
         return ledger("x@0", 1, "x_grad@0", terms, sum(arrays))
 
