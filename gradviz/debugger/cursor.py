@@ -112,8 +112,8 @@ class Cursor(Questions, Marks):
         if recording is None:
             return
         path, colon, name = blob.rpartition(":")
-        if colon and (run := recording.run_at(path)) is not None:
-            yield run.values, name
+        if colon and (run := recording.by_path.get(path)) is not None:
+            yield recording.runs[run].values, name
             return
         frame = self._here.run
         while frame is not None:

@@ -157,7 +157,7 @@ def _computed(here: NetView, first: int, last: int, pace: Pace) -> Iterator[Comp
         if not isinstance(event, Ran):
             continue
         if event.path not in views:
-            views[event.path] = here.of(recorded.by_path["/".join(event.path)])
+            views[event.path] = here.of(recorded.recording.by_path["/".join(event.path)])
         view = views[event.path]
         for blob in recorded.recording.operator(view.run, event.position).outputs:
             if (value := view.value(blob)) is not None:

@@ -150,7 +150,7 @@ def answer(here: NetView, blob: str) -> LedgerView:
     """The ledger that `blob` means in a run of a nested net; raises CursorError ``not_found``."""
     recorded, word = here.recorded, str(blob)
     path, colon, name = word.rpartition(":")
-    run = recorded.by_path.get(path) if colon else None
+    run = recorded.recording.by_path.get(path) if colon else None
     if run is not None:
         found = _latest([one for one in entries(recorded, name) if one.frame == run], here.position)
     else:
@@ -163,13 +163,8 @@ def answer(here: NetView, blob: str) -> LedgerView:
         )
         found = next((one for several in nearest if (one := _latest(several, here.position))), None)
     if found is None:
-        known = ", ".join(dict.fromkeys(one.blob for one in entries(recorded)[:8]))
-        raise CursorError(
-            f"No gradients of {shorten(word)} were added up.",
-            kind="not_found",
-            blobs=[word],
-            ways_out=[f"Blobs with a ledger: {known}."] if known else ["In this net no blob has several readers."],
-        )
+        known, other = [one.blob for one in entries(recorded)], "In this net no blob has several readers."
+        raise _not_found(f"No gradients of {shorten(word)} were added up.", word, "Blobs with a ledger", known, other)
     return LedgerView(found.ledger())
 
 
@@ -192,15 +187,15 @@ def rows(recorded: Recorded, blob: str) -> MergeView:
     for merge in found:
         if blob in (merge.blob, merge.blob.rpartition("@")[0]):
             return MergeView(merge)
-    known = ", ".join(merge.blob for merge in found[:8])
-    raise CursorError(
-        f"No rows in a gradient of {shorten(str(blob))} were merged.",
-        kind="not_found",
-        blobs=[str(blob)],
-        ways_out=[f"Blobs whose rows were: {known}."]
-        if known
-        else ['Record it so: gradviz.debug(net, ys, deduplicate="sum"); it merges sparse gradients of inputs.'],
-    )
+    said = f"No rows in a gradient of {shorten(str(blob))} were merged."
+    other = 'Record it so: gradviz.debug(net, ys, deduplicate="sum"); it merges sparse gradients of inputs.'
+    raise _not_found(said, str(blob), "Blobs whose rows were", [merge.blob for merge in found], other)
+
+
+def _not_found(said: str, word: str, title: str, known: list[str], other: str) -> CursorError:
+    """The error for a blob of which there is no answer; `other` says what to do where there is none of any."""
+    ways_out = [f"{title}: {', '.join(dict.fromkeys(known[:8]))}."] if known else [other]
+    return CursorError(said, kind="not_found", blobs=[word], ways_out=ways_out)
 
 
 def _row(contribution: Contribution) -> tuple[str, ...]:

@@ -222,7 +222,7 @@ class NetView:
     def at(self, path: str) -> NetView | None:
         """The view at ``"2.loop_net[3]/0.net"``; without saying in which run, at ``"2.loop_net/0.net"``; at ``""``."""
         text = self.recorded.text
-        run = self.recorded.by_path.get(path) if path else None
+        run = self.recorded.recording.by_path.get(path) if path else None
         if run is not None:
             return self.of(run)
         nets = {"": (), **{"/".join(known): known for known in text.ids}}

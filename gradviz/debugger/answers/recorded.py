@@ -43,11 +43,6 @@ class Recorded:
         self._measured: dict[tuple[int, bool], tuple[object, Value]] = {}
 
     @cached_property
-    def by_path(self) -> dict[str, int]:
-        """The number of each run of a nested net by its path, ``"2.loop_net[3]/0.net"``."""
-        return {"/".join(run.path): number for number, run in enumerate(self.runs)}
-
-    @cached_property
     def by_place(self) -> dict[tuple[int | None, int, bool], list[int]]:
         """The runs that operators have begun: by the run around, the operator, and whether it ran backward."""
         found: dict[tuple[int | None, int, bool], list[int]] = defaultdict(list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,19 @@ from ..document import Trace
 from .text import NetText, Reading, Statement
 from .timeline import NOWHERE, Indices, Timeline
 
+T = TypeVar("T")
+
+
+class OfJournal(Generic[T]):
+    """A field of the journal that an engine hands on, which is read when one of them is first looked at."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, recording: Recording, owner: type) -> T:
+        found: T = getattr(recording._journal, self._name)
+        return found
+
 
 class Recording:
     """What an engine did, in order, and the value of every blob version. Immutable once made.
@@ -51,6 +64,19 @@ class Recording:
         journal: gives what the engine hands on, when it is first looked at.
     """
 
+    engine = OfJournal[str]()
+    net = OfJournal[NetDef]()
+    ys = OfJournal[Ys]()
+    skip = OfJournal[int]()
+    deduplicate = OfJournal[Aggregator | None]()
+    operators = OfJournal[tuple[Operator, ...]]()
+    events = OfJournal[tuple[Event, ...]]()
+    values = OfJournal[Mapping[Key, Array]]()
+    runs = OfJournal[Sequence[Run]]()
+    obstacle = OfJournal[GradvizError | None]()
+    held = OfJournal[Mapping[str, str]]()
+    pools = OfJournal[Sequence[Lending]]()
+
     def __init__(self, journal: Callable[[], Journal], store: Store | None = None, saved: Trace | None = None) -> None:
         self.store = store
         self.saved = saved
@@ -60,54 +86,6 @@ class Recording:
     def _journal(self) -> Journal:
         with uncollected():
             return self._read()
-
-    @property
-    def engine(self) -> str:
-        return self._journal.engine
-
-    @property
-    def net(self) -> NetDef:
-        return self._journal.net
-
-    @property
-    def ys(self) -> Ys:
-        return self._journal.ys
-
-    @property
-    def skip(self) -> int:
-        return self._journal.skip
-
-    @property
-    def deduplicate(self) -> Aggregator | None:
-        return self._journal.deduplicate
-
-    @property
-    def operators(self) -> tuple[Operator, ...]:
-        return self._journal.operators
-
-    @property
-    def events(self) -> tuple[Event, ...]:
-        return self._journal.events
-
-    @property
-    def values(self) -> Mapping[Key, Array]:
-        return self._journal.values
-
-    @property
-    def runs(self) -> Sequence[Run]:
-        return self._journal.runs
-
-    @property
-    def obstacle(self) -> GradvizError | None:
-        return self._journal.obstacle
-
-    @property
-    def held(self) -> Mapping[str, str]:
-        return self._journal.held
-
-    @property
-    def pools(self) -> Sequence[Lending]:
-        return self._journal.pools
 
     @cached_property
     def summary(self) -> str:
@@ -204,13 +182,10 @@ class Recording:
             return None
         return next((at for at, event in self.ran_in(run) if event.position == statement.number), None)
 
-    def run_at(self, path: str) -> Run | None:
-        """The run at a path, ``"2.loop_net[3]/0.net"``; None: there was none."""
-        return self._by_path.get(path)
-
     @cached_property
-    def _by_path(self) -> dict[str, Run]:
-        return {"/".join(run.path): run for run in self.runs}
+    def by_path(self) -> dict[str, int]:
+        """The number of each run of a nested net by its path, ``"2.loop_net[3]/0.net"``."""
+        return {"/".join(run.path): number for number, run in enumerate(self.runs)}
 
     def rounds(self, run: Run) -> int | None:
         """How often the loop that `run` belongs to ran its net; None for what is no loop."""
