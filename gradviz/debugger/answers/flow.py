@@ -12,6 +12,7 @@ from ...program.events import Accumulated, Event, GeneratorAdded, How, RuleAppli
 from ...program.operator import parts_of
 from ...runtime.devices import current, device_of, moved
 from ..journal import Statement, Writing, dense
+from ..telling import arrival
 from .net_view import NetView
 
 Parts = tuple[Writing, ...]
@@ -55,10 +56,8 @@ def sent(view: NetView, blob: Writing) -> Iterator[Sent]:
                 place = alike[event.position, name]
                 parts = (*parts[:-1], written[place if place < len(written) else 0])
                 alike[event.position, name] += 1
-        if isinstance(event, GeneratorAdded):
-            yield Sent(at, parts, event.how, event.index)
-        else:
-            yield Sent(at, parts, "given" if event.operator is None else "seed", None)
+        one = arrival(event)
+        yield Sent(at, parts, one.how, one.index)
 
 
 def _parts(view: NetView, gradient: Gradient, at: int) -> Parts:

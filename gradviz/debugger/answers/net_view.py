@@ -207,8 +207,7 @@ class NetView:
         if statement.role == "forward":
             return statement.op
         if statement.nets:
-            net = next(net for net in self.recorded.recording.nets if net.path == self.net.path)
-            return net.backward[statement.number]
+            return self.recorded.text.halves[self.net.path].backward[statement.number]
         inputs, outputs = ([one.name for one in blobs] for blobs in (statement.inputs, statement.outputs))
         return msgspec.structs.replace(statement.op, inputs=inputs, outputs=outputs)
 

@@ -23,6 +23,7 @@ from ...program.events import (
 from ...program.operator import parts_of
 from ..document import How
 from ..journal import NetText, Pace, Statement, Writing
+from ..telling import arrival
 from .flow import gives
 from .forms import Answer, Block, Bullets, Grid, Paragraph, first_of
 from .net_view import NetView, text_of
@@ -275,12 +276,10 @@ def _arrived(view: NetView, blob: Writing, position: int) -> list[Contribution]:
     found: list[Contribution] = []
     for at in blob.arrivals[: bisect_right(blob.arrivals, position)]:
         event = view.recorded.events[at - 1]
-        if isinstance(event, Seeded):
-            is_given = event.operator is None
+        if isinstance(event, Seeded | GeneratorAdded):
+            is_given = isinstance(event, Seeded) and event.operator is None
             if not (is_given and _is_unused(view, blob)):
-                found.append(Contribution(event.gradient, "given" if is_given else "seed", None, event.position))
-        elif isinstance(event, GeneratorAdded):
-            found.append(Contribution(event.gradient, event.how, event.index, event.position))
+                found.append(arrival(event))
         elif isinstance(event, Accumulated) and len(found) == len(event.contributions) > 1:
             found = [*event.contributions]
     return found

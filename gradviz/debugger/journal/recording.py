@@ -209,6 +209,7 @@ class ProgramText:
 
     Attributes:
         outermost: the statements around all nested nets.
+        halves: path of a net -> its operators, forward and backward.
         ids: path of a nested net -> its id, an outer one before those in it.
         owners: id of a nested net -> the statement that runs it, and the one that runs its backward pass.
         whole: the position from which on the pass is whole; None: it has stopped before.
@@ -225,7 +226,7 @@ class ProgramText:
         self.sums: list[int] = []
         self.merges: list[int] = []
         self._net = net
-        self._halves = {inner.path: inner for inner in net}
+        self.halves = {inner.path: inner for inner in net}
         self._nets: dict[tuple[str, ...], NetText] = {(): self.outermost}
         follow = self._followers
         for at, event in enumerate(events, 1):
@@ -287,7 +288,7 @@ class ProgramText:
         net = self._nets[event.path]
         statements = net.apply(event, at)
         if self._net.inside:
-            halves = self._halves[event.path]
+            halves = self.halves[event.path]
             for position, statement in zip(range(event.position, len(net.operators)), statements, strict=False):
                 self._attach(halves, position, statement, at)
 

@@ -24,7 +24,6 @@ from ...program.events import (
     Failed,
     GeneratorAdded,
     GradWritten,
-    How,
     InputChecked,
     LeftSubnet,
     Played,
@@ -152,12 +151,9 @@ class Story:
 
     def _arrival(self, event: Seeded | GeneratorAdded, position: int) -> Term:
         """A gradient that an event brought."""
-        net = self._text.of(event)
+        net, term = self._text.of(event), arrival(event)
         if isinstance(event, Seeded):
-            how: How = "given" if event.operator is None else "seed"
-            term = Contribution(event.gradient, how, None, event.position)
-            return Term([net.latest(parts_of(event.gradient)[-1], position)], how, term)
-        term = Contribution(event.gradient, event.how, event.index, event.position)
+            return Term([net.latest(parts_of(event.gradient)[-1], position)], term.how, term)
         parts = [written(net, name, event.position, position) for name in parts_of(event.gradient)]
         return Term(parts, producer(net, term), term)
 
@@ -271,6 +267,13 @@ class Story:
         if net.ys.get((blob.name, blob.version), at + 1) <= at:
             return [*names, "what follows" if net.path else "the y itself"]
         return names
+
+
+def arrival(event: Seeded | GeneratorAdded) -> Contribution:
+    """The gradient that an event brought."""
+    if isinstance(event, GeneratorAdded):
+        return Contribution(event.gradient, event.how, event.index, event.position)
+    return Contribution(event.gradient, "given" if event.operator is None else "seed", None, event.position)
 
 
 def written(net: NetText, name: str, operator: int | None, at: int) -> Writing:

@@ -43,7 +43,7 @@ from ..document import (
     all_lines,
     json_safe,
 )
-from ..journal import Lending, NetHalves, Pace, Progress, Recording, Statement, arguments
+from ..journal import Lending, Pace, Progress, Recording, Statement, arguments
 from .narration import entry
 from .narrator import Description, Narrator
 from .sentences import joined
@@ -245,7 +245,7 @@ class Writer:
     def subnets(self, paths: Iterable[tuple[str, ...]]) -> Iterator[Subnet]:
         """Some nested nets, without their lines."""
         for path in paths:
-            id, net = self._text.ids[path], self._nets[path]
+            id, net = self._text.ids[path], self._text.halves[path]
             owner, backward_owner = self._text.owners[id]
             yield Subnet(
                 id=id,
@@ -258,10 +258,6 @@ class Writer:
                 backward=[],
                 blobs=[f"{name}@{version}" for name, version in self._values.blobs[id]],
             )
-
-    @cached_property
-    def _nets(self) -> dict[tuple[str, ...], NetHalves]:
-        return {net.path: net for net in self._recording.nets}
 
     def filled(self, subnet: Subnet) -> Subnet:
         """A nested net with its lines."""
