@@ -160,7 +160,7 @@ class Recording:
     def run_after(self, position: int) -> int | None:
         """The run of a nested net that we are in at a position; None: in none, or the program has stopped."""
         event = self.events[position - 1] if position and self.runs else None
-        if event is None or (type(event) is Failed and not event.path) or not self.text.is_run(event, position):
+        if event is None or (type(event) is Failed and not event.path):
             return None
         run = int(self.inside[position])
         return None if run == NOWHERE else run

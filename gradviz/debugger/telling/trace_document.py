@@ -163,8 +163,7 @@ class Writer:
 
     def event(self, event: Event, at: int) -> TraceEvent:
         """The event before position `at`."""
-        is_run, frame = self._text.is_run(event, at), self._recording.run_after(at)
-        description = self._narrator.tell(at)
+        description, frame = self._narrator.tell(at), self._recording.run_after(at)
         seconds = None
         if type(event) is Ran:
             self.ran.setdefault(self._recording.operator(frame, event.position), at)
@@ -176,8 +175,8 @@ class Writer:
             one = self._whole(event, at, description, narration)
             if description.alike is not None:
                 self._alike[key] = one
-        group, ledger = int(self._recording.timeline.group[at - 1]), None if is_run else self.ledgers.get(at)
-        return replace(one, narration=narration, group=group, frame=frame, seconds=seconds, ledger=ledger)
+        group = int(self._recording.timeline.group[at - 1])
+        return replace(one, narration=narration, group=group, frame=frame, seconds=seconds, ledger=self.ledgers.get(at))
 
     def _narration(self, description: Description) -> Narration:
         template, arguments = joined(description.narration)
