@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 
 from ...operators.registry import Array
@@ -73,7 +73,7 @@ class Recorded:
         """The statistics of a version, in a run of a nested net or around all; None: it was not computed."""
         if self._saved is not None:
             return self._saved.of(run, key)
-        array = self._values(run).get(key)
+        array = self.recording.values_of(run).get(key)
         if array is None:
             return None
         is_short = run is not None
@@ -85,7 +85,7 @@ class Recorded:
 
     def norm(self, run: int | None, key: Key) -> float | None:
         """The norm of a version, of which no more is measured; None: it was not computed, or holds no numbers."""
-        array = None if self.trace is not None else self._values(run).get(key)
+        array = None if self.trace is not None else self.recording.values_of(run).get(key)
         if isinstance(array, ScopeStack):
             return None
         if array is not None:
@@ -105,10 +105,7 @@ class Recorded:
         """The versions that were fed or computed around all nested nets, or in a run of one."""
         if run is None and self.trace is not None:
             return map(key_of, self.trace.values)
-        return iter(self._values(run))
-
-    def _values(self, run: int | None) -> Mapping[Key, Array]:
-        return self.recording.values if run is None else self.runs[run].values
+        return iter(self.recording.values_of(run))
 
     @cached_property
     def makers(self) -> dict[int, Maker]:

@@ -131,6 +131,10 @@ class Recording:
         """The net that runs; None: the outermost one."""
         return self.text.outermost if run is None else self.text.net(self.runs[run].net.path)
 
+    def values_of(self, run: int | None) -> Mapping[Key, Array]:
+        """The values in a run of a nested net; None: around all of them."""
+        return self.values if run is None else self.runs[run].values
+
     def operator(self, run: int | None, position: int) -> Statement:
         """The operator at a position of what runs: a nested net, forward or backward, or the whole program."""
         net = self.net_of(run)

@@ -20,7 +20,7 @@ from . import sentences as say
 from .control_narration import Passage, entered, left
 from .sentences import Sentences, joined
 from .story import Story
-from .values import DocumentValues, MeasuredValues
+from .values import DocumentValues, values_of
 
 ODDITIES = {"NaN": "nan", "Inf": "inf"}
 """What a person looks for in the outputs of an operator, and the field that counts it."""
@@ -48,7 +48,7 @@ class Narrator:
 
     def __init__(self, recording: Recording, values: DocumentValues | None = None) -> None:
         self._recording = recording
-        self._values = values or _values(recording)
+        self._values = values or values_of(recording)
         self._texts: dict[str, str] = {}
 
     @cached_property
@@ -103,10 +103,6 @@ class Narrator:
     def _line(self, run: int | None, position: int) -> Reading:
         """The operator at a position of the net that runs."""
         return self._recording.operator(run, position).at(AT_THE_END)
-
-
-def _values(recording: Recording) -> DocumentValues:
-    return MeasuredValues(recording) if recording.saved is None else DocumentValues(recording.saved)
 
 
 def oddities(values: Sequence[Value]) -> tuple[str, ...]:

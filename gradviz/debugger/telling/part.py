@@ -23,7 +23,7 @@ from .story import versions_of
 from .stretches import Outermost, PartProgram
 from .sums import Hops, frames_of, hops_of, ledger_of, placed, sum_of
 from .trace_document import Writer, formulas_of
-from .values import DocumentValues, MeasuredValues, frame_of, key_of
+from .values import frame_of, key_of, values_of
 
 EVENTS = 600
 MOST_OPERATORS = 600
@@ -50,8 +50,7 @@ class Parts:
         self._events = events
         self._operators = operators
         self.recording = recording
-        saved = recording.saved
-        self.writer = Writer(recording, MeasuredValues(recording) if saved is None else DocumentValues(saved))
+        self.writer = Writer(recording, values_of(recording))
         self.outermost = Outermost(recording.text.outermost)
         self.ways: dict[tuple[str, ...], Hops] = {}
 

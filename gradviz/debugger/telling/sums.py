@@ -142,11 +142,7 @@ Hops = dict[int, tuple[str, int | None]]
 def ledger_of(one: Sum, hops: Hops, recording: Recording, frame: int | None) -> Ledger:
     """The ledger of a sum, in a nested net with the numbers of a run, or without any."""
     event = one.event
-    values: Values = {}
-    if not event.path:
-        values = recording.values
-    elif frame is not None:
-        values = recording.runs[frame].values
+    values: Values = {} if event.path and frame is None else recording.values_of(frame)
     total = _dense(one.total, event, values)
     device = CPU if total is None else device_of(total)
     terms = []
@@ -271,6 +267,6 @@ def loop_ledger(recording: Recording, one: LoopSum) -> Ledger:
         producer = f"iteration {iteration}"
         said = Contribution(gradient=f"{name}@{version}", producer=producer, how="generated", frame=frame)
         terms.append((said, recording.runs[frame].values.get(one.term)))
-    values = recording.values if one.frame is None else recording.runs[one.frame].values
-    found = ledger(str(one.blob), one.at, str(one.total), terms, values.get(one.total.key))
+    whole = recording.values_of(one.frame).get(one.total.key)
+    found = ledger(str(one.blob), one.at, str(one.total), terms, whole)
     return msgspec.structs.replace(found, subnet=one.subnet, frame=one.frame)

@@ -90,26 +90,23 @@ class MeasuredValues(DocumentValues):
         """For each nested net the places of its blob versions in its runs."""
         return _slots(self._recording)
 
-    def _values(self, frame: int | None) -> Mapping[Key, Array]:
-        return self._recording.values if frame is None else self._recording.runs[frame].values
-
     def keys(self, frame: int) -> Iterator[Key]:
         """The blob versions that were computed in a run."""
-        return iter(self._values(frame))
+        return iter(self._recording.values_of(frame))
 
     def has(self, frame: int, key: Key) -> bool:
         """Whether a blob version was computed in a run."""
-        return key in self._values(frame)
+        return key in self._recording.values_of(frame)
 
     def left_by(self, frame: int | None, key: Key) -> int | None:
         """The number of the run that has left the workspace on top of a stack; None: not known."""
-        stack = self._values(frame).get(key)
+        stack = self._recording.values_of(frame).get(key)
         top = stack.top if isinstance(stack, ScopeStack) else None
         return None if top is None else self._recording.left_by.get(id(top))
 
     def of(self, frame: int | None, key: Key) -> Value | None:
         """What is known of a blob version; None: not computed."""
-        array = self._values(frame).get(key)
+        array = self._recording.values_of(frame).get(key)
         if array is None:
             return None
         return of_stack(0, len(array)) if isinstance(array, ScopeStack) else statistics(array)
@@ -212,6 +209,11 @@ class Values(DocumentValues):
             below = self._stack_numbers[id(stack)] = len(self.stacks) - 1
         assert below is not None
         return below
+
+
+def values_of(recording: Recording) -> DocumentValues:
+    """The values of a recording, each looked up in what was saved, or measured, when it is asked for."""
+    return MeasuredValues(recording) if recording.saved is None else DocumentValues(recording.saved)
 
 
 def frame_of(recording: Recording, run: Run, net: str, around: int | None, values: list[int | None]) -> Frame:
