@@ -49,6 +49,9 @@ class OfJournal(Generic[T]):
         found: T = getattr(recording._journal, self._name)
         return found
 
+    def __set__(self, recording: Recording, value: T) -> None:
+        raise AttributeError(f"{self._name} of a recording cannot be set")
+
 
 class Recording:
     """What an engine did, in order, and the value of every blob version. Immutable once made.
