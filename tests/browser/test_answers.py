@@ -134,8 +134,9 @@ def test_an_answer_is_waited_for_while_stepping_goes_on(host: JupyterHost) -> No
     view.press("ArrowRight")
     view.expect_at(at + 1)
     expect(panel).not_to_contain_text("asking the kernel…")
-    host.run("gate.set()")
     view.press("ArrowLeft")
+    expect(panel).to_contain_text("asking the kernel…")
+    host.run("gate.set()")
     expect(panel.locator(".gv-light")).to_contain_text("agree")
 
 

@@ -145,16 +145,22 @@ export function createAnswers(put: Ask | null) {
   const heard = new Map<string, Reply>();
   const key = ({ question, arguments: given, position }: Question): string => JSON.stringify([question, position, ...given]);
   let wishes: Wish[] = [];
-  let isAsking = false;
+  /** The key of the question that is on its way. */
+  let asking: string | null = null;
 
   function next(): void {
-    if (isAsking || put === null) return;
+    if (asking !== null || put === null) return;
     wishes = wishes.filter((wish) => wish.isWanted());
     const wish = wishes.pop();
     if (!wish) return;
-    isAsking = true;
+    const known = heard.get(key(wish.question));
+    if (known) {
+      wish.done(known);
+      return next();
+    }
+    asking = key(wish.question);
     void put(wish.question).then((reply) => {
-      isAsking = false;
+      asking = null;
       tell(wish, reply);
       if ("late" in reply) void reply.late?.then((found) => tell(wish, found));
       if (reply === KERNEL_GONE) for (const other of wishes.splice(0)) other.done(reply);
@@ -171,6 +177,8 @@ export function createAnswers(put: Ask | null) {
   return {
     /** What was answered before; undefined: it was not asked, or there was no answer. */
     known: (question: Question) => heard.get(key(question)),
+    /** Whether a question has been put, and there is no answer yet. */
+    isAsked: (question: Question) => asking === key(question),
     /** Calls `done` with the reply, as soon as it is there and if it `isWanted` then; once more with one that comes late. */
     ask(question: Question, isWanted: () => boolean, done: (reply: Reply) => void) {
       const known = heard.get(key(question));

@@ -68,7 +68,7 @@ function fill(box: HTMLElement, card: HTMLElement, ...content: HTMLElement[]): v
 
 /** A button that asks, and the answer in its place; at once where it is known. */
 export function onDemand(asking: Asking, label: string, question: Question, show = shownReply): HTMLElement {
-  if (asking.answers.known(question)) return answerCard(asking, question, show);
+  if (asking.answers.known(question) || asking.answers.isAsked(question)) return answerCard(asking, question, show);
   const ask = (): void => {
     const card = answerCard(asking, question, show);
     fill(place, card, card);
