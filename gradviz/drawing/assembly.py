@@ -342,7 +342,7 @@ def _anchor_gradients(program: Program, anchors: dict[str, Anchor]) -> None:
     for order, line in enumerate(program.backward):
         if line.of is not None and line.role in ("gradient", "passed", "duplicate"):
             of.setdefault(line.of, []).append((order, line))
-    places = {line.number: place for place, line in enumerate(program.forward)}
+    places = program.places()
     for number, lines in of.items():
         index = places[number]
         if not program.forward[index].subnets:
@@ -356,7 +356,7 @@ def _anchor_gradients(program: Program, anchors: dict[str, Anchor]) -> None:
 
 def _anchor_sums(program: Program, anchors: dict[str, Anchor], sources: dict[str, list[str]]) -> None:
     """What adds, merges or hands over gradients stands above what made the first of them."""
-    places: dict[int | None, int] = {line.number: place for place, line in enumerate(program.forward)}
+    places = program.places()
     first_reader = {blob: index for index, line in reversed([*enumerate(program.forward)]) for blob in line.inputs}
     merged = program.merged()
     for order, line in enumerate(program.backward):

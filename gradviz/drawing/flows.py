@@ -70,6 +70,10 @@ class Program(msgspec.Struct, frozen=True):
         """What the ids of its lines begin with."""
         return f"{self.id}." if self.id else ""
 
+    def places(self) -> dict[int | None, int]:
+        """Where each forward operator stands, by its number; a part of a recording has not all of them."""
+        return {line.number: place for place, line in enumerate(self.forward)}
+
     def merged(self) -> dict[str, list[str]]:
         """The blob whose gradient's rows a line merges, by the line's id."""
         slices = {name: merge.blob for merge in self.merges for name in (merge.after.indices, merge.after.values)}

@@ -290,7 +290,7 @@ class Nesting:
             owner = self._claimed[net]
             net, _, own = owner.rpartition(".")
             number = int(own[1:]) if own.startswith("f") else self._of[owner]
-            index = next((place for place, line in enumerate(self.nets[net].forward) if line.number == number), None)
+            index = self.nets[net].places().get(number)
             found += [owner, *(group.id for group in reversed(holding(self.groups[net], index)))]
         return found
 

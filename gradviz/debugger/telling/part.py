@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import Gradient, NetDef
-from ...program.events import Accumulated, Completed, EnteredSubnet, Ran
+from ...program.events import Accumulated, Completed, Ran
 from ..document import Entered, Frame, Ledger, Line, Part, Subnet, Trace, TraceEvent, Value, Workspaces
 from ..journal import NOWHERE, Recording, Run, Statement
 from ..statistics import all_statistics, of_stack
@@ -42,7 +42,7 @@ class Parts:
         operators: forward operators around all nested nets that have lines of their own; where there are no more, all.
 
     Attributes:
-        recording, writer, outermost: what each part is written from.
+        recording, values, outermost: what each part is written from.
         ways: the way from each forward operator towards a y, of the nets that were asked about.
     """
 
@@ -50,7 +50,7 @@ class Parts:
         self._events = events
         self._operators = operators
         self.recording = recording
-        self.writer = Writer(recording, values_of(recording))
+        self.values = values_of(recording)
         self.outermost = Outermost(recording.text.outermost)
         self.ways: dict[tuple[str, ...], Hops] = {}
 
@@ -67,12 +67,10 @@ class _Part:
     """A part while it is written."""
 
     def __init__(self, parts: Parts, positions: range, position: int, operators: int) -> None:
-        self._recording, self._writer = parts.recording, parts.writer
-        self._text = parts.recording.text
+        self._recording, self._text = parts.recording, parts.recording.text
+        self._writer = Writer(parts.recording, parts.values)
         self._ways = parts.ways
         self._positions = positions
-        self._writer.ran.clear()
-        self._writer.ledgers = {}
         self._events = [self._writer.event(self._recording.events[at - 1], at) for at in positions]
         chosen = self._chosen(position, len(parts.outermost.forward), operators)
         self._program = PartProgram(parts.outermost, chosen, self._writer.line)
@@ -157,16 +155,12 @@ class _Part:
 
     def _open_at(self, position: int) -> list[Entered]:
         """The nested nets that are open at a position, from the outside in, with the runs as they are numbered."""
-        timeline, runs, begun = self._recording.timeline, self._recording.runs, self._recording.begun
+        recording, timeline = self._recording, self._recording.timeline
         found: list[Entered] = []
         number = int(timeline.inside[position])
         while number != NOWHERE:
-            event = self._recording.events[number]
-            assert isinstance(event, EnteredSubnet)
-            place = int(np.searchsorted(begun, number))
-            is_run = place < len(begun) and begun[place] == number
-            path = runs[place].net.path if is_run else (*event.path, f"{event.index}.{event.argument}")
-            found.append(Entered(self._text.ids[path], place if is_run else None, number + 1))
+            at = number + 1
+            found.append(Entered(recording.net_after(at).id, recording.run_after(at), at))
             number = int(timeline.around[number])
         return found[::-1]
 

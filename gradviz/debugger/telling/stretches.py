@@ -129,9 +129,15 @@ class PartProgram:
 
     def _unit(self, statement: Statement | None, ours: int) -> int | None:
         """The stretch that a statement is in; None: it has a line, or there is none."""
-        of = None if statement is None else statement.number if statement.role == "forward" else statement.of
+        if statement is None:
+            return None
+        gap = self._gap(statement.number if statement.role == "forward" else statement.of)
+        return None if gap is None else ours + 2 * gap + (statement.role != "forward")
+
+    def _gap(self, of: int | None) -> int | None:
+        """The number of the stretch that a forward operator is in; None: it has a line, or there is none."""
         gap = -1 if of is None else int(self._inside[of])
-        return None if statement is None or gap < 0 else ours + 2 * gap + (statement.role != "forward")
+        return gap if gap >= 0 else None
 
     def _forward(self, number: int, unit: int) -> Line:
         first, end = self._gaps[number]
@@ -178,9 +184,8 @@ class PartProgram:
     def _stretch_with(self, id: str) -> str:
         """The stretch that holds a line of the net; empty: none does."""
         number = int(id[1:])
-        of = self._net.operators[number].of if id[0] == "b" else number
-        gap = -1 if of is None else int(self._inside[of])
-        if gap < 0:
+        gap = self._gap(self._net.operators[number].of if id[0] == "b" else number)
+        if gap is None:
             return ""
         return f"f{self._gaps[gap][0]}" if id[0] == "f" else self._back_ids.get(gap, "")
 
