@@ -201,9 +201,8 @@ def _path(view: NetView, part: Part, total: Vector | None) -> Path:
     blobs = [*(str(forward[hop.operator].inputs[hop.slot]) for hop in hops), str(part.start)]
     length = share = cosine = None
     if part.array is not None and total is not None:
-        length, share, cosine = (
-            None if one is None else number(one) for one in compare(vector(moved(part.array, CPU)), total)
-        )
+        found = compare([moved(part.array, CPU)], total)[:3]
+        length, share, cosine = (None if one is None else number(one) for (one,) in found)
     steps = blobs[:1]
     for hop, after in zip(hops, blobs[1:], strict=True):
         inputs = forward[hop.operator].inputs

@@ -18,10 +18,7 @@ from ...operators.registry import Array
 from ...runtime.devices import CPU, current, device_of, is_on_gpu, moved
 from ...runtime.watched import uncollected
 from ..document import PREVIEW_COLUMNS, PREVIEW_ROWS, Number, Value, number, rows_and_columns
-from .vectors import LEAST_SQUARE, absolute, exponents_of
-
-TOGETHER = 1 << 20
-"""Elements that are measured at once."""
+from .vectors import LEAST_SQUARE, TOGETHER, absolute, exponents_of
 
 DIGITS = 6
 """Of a number in a preview."""

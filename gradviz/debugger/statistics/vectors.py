@@ -18,9 +18,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ...operators.registry import Array
+from ...runtime.devices import CPU, moved
 
 SAFE = 300
 """Powers of two up to which the greatest element of a vector may lie from 1 for its squares to be exact enough."""
+
+TOGETHER = 1 << 20
+"""Elements that are measured at once."""
 
 LEAST_SQUARE = 2.0 ** (-2 * SAFE)
 """A sum of squares below this may have lost some of them."""
@@ -39,12 +43,19 @@ class Vector(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A contribution c to a total t: norm |c|, share <c, t> / <t, t>, and cosine; the latter None where there is none,
-    as of zeros. A norm beyond the greatest float64 is infinite."""
+    """Contributions c to a total t.
 
-    norm: float
-    share: float | None
-    cosine: float | None
+    Attributes:
+        norms: |c| of each. One beyond the greatest float64 is infinite.
+        shares: <c, t> / <t, t>; None where t is zero.
+        cosines: of the angles to t; None where there is none, as of zeros.
+        cancellation: 1 - |t| / sum of |c|; None where all are zero.
+    """
+
+    norms: list[float]
+    shares: list[float | None]
+    cosines: list[float | None]
+    cancellation: float | None
 
 
 def as_vector(array: Array) -> Array:
@@ -84,21 +95,54 @@ def norm(of: Vector) -> float:
     return times_power(math.sqrt(of.square), of.exponent)
 
 
-def compare(part: Vector, total: Vector) -> Compared:
-    """What a part is of a total of as many elements."""
+def compare(parts: Sequence[Array], total: Vector) -> Compared:
+    """What each of some arrays is of a total that has as many elements, and lies where they do."""
+    together = max(1, TOGETHER // max(1, len(total.numbers)))
+    batches = [_against(parts[at : at + together], total) for at in range(0, len(parts), together)]
+    squares, products, powers = np.concatenate([np.zeros((3, 0)), *batches], axis=1)
+    exponents, root = powers.astype(np.int64), math.sqrt(total.square)
+    most = max([total.exponent, *exponents.tolist()])
     with np.errstate(all="ignore"):
-        product = float(part.numbers @ total.numbers)
-    length, square = math.sqrt(part.square), total.square
-    share = times_power(product / square, part.exponent - total.exponent) if square else None
-    cosine = product / (length * math.sqrt(square)) if length and square else None
-    return Compared(norm(part), share, cosine)
+        lengths = np.sqrt(squares)
+        norms = np.ldexp(lengths, exponents)
+        shares = np.ldexp(products / total.square, exponents - total.exponent)
+        cosines = products / (lengths * root)
+        summed = sum(np.ldexp(lengths, exponents - most).tolist())
+    return Compared(
+        norms.tolist(),
+        _where(total.square != 0, shares),
+        _where((lengths != 0) & (total.square != 0), cosines),
+        1 - times_power(root, total.exponent - most) / summed if summed else None,
+    )
 
 
-def cancellation(parts: Sequence[Vector], total: Vector) -> float | None:
-    """1 - |total| / sum of |part|; None where all parts are zero."""
-    most = max(one.exponent for one in (*parts, total))
-    whole, *lengths = (times_power(math.sqrt(one.square), one.exponent - most) for one in (total, *parts))
-    return 1 - whole / sum(lengths) if sum(lengths) else None
+def _where(is_there: Array | bool, numbers: Array) -> list[float | None]:
+    found: list[float | None] = numbers.tolist()
+    if not np.all(is_there):
+        for place in np.flatnonzero(~np.broadcast_to(is_there, numbers.shape)).tolist():
+            found[place] = None
+    return found
+
+
+def _against(parts: Sequence[Array], total: Vector) -> Array:
+    """Of each part its square, its product with the total, and the exponent that both are without: (3, parts)."""
+    flat = np.concatenate([one.reshape(-1) for one in parts]).reshape(len(parts), parts[0].size)
+    is_complex = flat.dtype.kind == "c"
+    table = (np.concatenate([flat.real, flat.imag], axis=1) if is_complex else flat).astype(np.float64)
+    exponents = np.zeros(len(parts), np.int64, like=table)
+    with np.errstate(all="ignore"):
+        squares = _products(table, table)
+        inexact = ~((squares > LEAST_SQUARE) & (squares < math.inf))
+        if table.shape[1] and inexact.any():
+            exponents[inexact] = exponents_of(np.abs(table[inexact]).max(axis=1))
+            table[inexact] *= np.ldexp(1.0, -exponents[inexact])[:, None]
+            squares[inexact] = _products(table[inexact], table[inexact])
+        return moved(np.stack([squares, _products(table, total.numbers), exponents]), CPU)
+
+
+def _products(table: Array, other: Array) -> Array:
+    """The scalar product of each row with that of the other, or with the one other, as it is of two alone."""
+    return np.matmul(table[:, None, :], other[..., None])[:, 0, 0]
 
 
 def furthest(one: Array, other: Array) -> float:

@@ -27,7 +27,7 @@ from ...program.events import Accumulated
 from ...runtime.devices import CPU, current, device_of, moved
 from ..document import Contribution, Ledger, Number, number
 from ..journal import Key, NetHalves, NetText, Recording, Statement, Writing, dense
-from ..statistics import Vector, cancellation, compare, norm, vector
+from ..statistics import compare, norm, vector
 from . import story
 
 Term = tuple[Contribution, Array | None]
@@ -42,27 +42,28 @@ def ledger(blob: str, at: int, total: str, terms: Sequence[Term], whole: Array |
         terms: the contributions; where the value of one is not known, no number is.
         whole: the sum's value.
     """
-    sum_ = None if whole is None or any(array is None for _, array in terms) else vector(whole)
-    parts: list[Vector] = []
-    contributions = []
-    for contribution, array in terms:
-        if sum_ is not None and array is not None:
-            parts.append(vector(array))
-            length, share, cosine = map(_number_of, compare(parts[-1], sum_))
-            contribution = msgspec.structs.replace(contribution, norm=length, share=share, cosine=cosine)
-        contributions.append(contribution)
+    contributions = [contribution for contribution, _ in terms]
+    arrays = [array for _, array in terms if array is not None]
+    if whole is None or len(arrays) < len(terms):
+        return Ledger(blob=blob, at=at, total=total, contributions=contributions)
+    sum_ = vector(whole)
+    found = compare(arrays, sum_)
+    numbers = zip(contributions, *map(_numbers, found[:3]), strict=True)
     return Ledger(
         blob=blob,
         at=at,
         total=total,
-        contributions=contributions,
-        norm=None if sum_ is None else number(norm(sum_)),
-        cancellation=None if sum_ is None else _number_of(cancellation(parts, sum_)),
+        contributions=[
+            msgspec.structs.replace(contribution, norm=length, share=share, cosine=cosine)
+            for contribution, length, share, cosine in numbers
+        ],
+        norm=number(norm(sum_)),
+        cancellation=None if found.cancellation is None else number(found.cancellation),
     )
 
 
-def _number_of(value: float | None) -> Number | None:
-    return None if value is None else number(value)
+def _numbers(values: Sequence[float | None]) -> list[Number | None]:
+    return [None if value is None else number(value) for value in values]
 
 
 PATH_LENGTH = 12
