@@ -31,6 +31,7 @@ from ...runtime.executor import infer, spec_of
 from ...runtime.store import Shelf
 from .recording import ProgramText
 from .text import NetText, Writing
+from .timeline import Timeline
 
 Known = Mapping[Key, Array | ArraySpec | None]
 """Blob versions as far as they are known: arrays, or their shapes and dtypes."""
@@ -76,7 +77,7 @@ class Fit:
     @cached_property
     def text(self) -> ProgramText:
         """The statements of the pass."""
-        return ProgramText(self._nets, self._events)
+        return ProgramText(self._nets, self._events, Timeline(map(type, self._events)))
 
     @property
     def _text(self) -> NetText:
@@ -84,10 +85,13 @@ class Fit:
 
     def _expected(self) -> Iterator[ExpectedGradient]:
         for statement in self._text.forward:
-            if statement.op.type in self._checked:
-                for blob, parts in zip(statement.inputs, statement.sends, strict=False):
-                    if parts is not None:
-                        yield ExpectedGradient(blob, parts, statement.visits[-1])
+            at = statement.visits[-1] if statement.visits and statement.op.type in self._checked else 0
+            event = self._events[at - 1]
+            if at and isinstance(event, RuleApplied):
+                for blob, gradient in zip(statement.inputs, event.g_input, strict=False):
+                    if gradient is not None:
+                        parts = [self._text.latest(name, at) for name in parts_of(gradient)]
+                        yield ExpectedGradient(blob, parts, at)
         for (y, version), at in self._text.ys.items():
             event = self._events[at - 1]
             if isinstance(event, Seeded) and event.operator is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -109,7 +109,7 @@ class Recording:
     def text(self) -> ProgramText:
         """The statements of every net, and what each writing is called at each position."""
         with uncollected():
-            return ProgramText(self.nets, self.events)
+            return ProgramText(self.nets, self.events, self.timeline)
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -213,6 +213,7 @@ class ProgramText:
     Args:
         net: the outermost net, with those nested in it.
         events: all of them.
+        timeline: of these.
 
     Attributes:
         outermost: the statements around all nested nets.
@@ -224,7 +225,7 @@ class ProgramText:
         sums, merges: the positions after accumulations, and after merges of rows.
     """
 
-    def __init__(self, net: NetHalves, events: Iterable[Event]) -> None:
+    def __init__(self, net: NetHalves, events: Sequence[Event], timeline: Timeline) -> None:
         self.outermost = NetText()
         self.ids = {inner.path: f"s{number}" for number, inner in enumerate(inner for inner in net if inner is not net)}
         self.owners: dict[str, tuple[Statement | None, Statement | None]] = {}
@@ -236,9 +237,11 @@ class ProgramText:
         self.halves = {inner.path: inner for inner in net}
         self._nets: dict[tuple[str, ...], NetText] = {(): self.outermost}
         follow = self._followers
-        for at, event in enumerate(events, 1):
-            if (one := follow.get(type(event))) is not None:
-                one(event, at)
+        for number in timeline.of(*follow).tolist():
+            follow[type(events[number])](events[number], number + 1)
+        ran = timeline.of(Ran)
+        for number in ran[timeline.around[ran] == NOWHERE].tolist():
+            self._ran(events[number], number + 1)
 
     def net(self, path: tuple[str, ...]) -> NetText:
         """The statements of the net at a path, without iterations."""
@@ -261,7 +264,6 @@ class ProgramText:
         """What each kind of event does to the text; others leave it as it is."""
         return {
             Played: self._played,
-            Ran: self._ran,
             Visited: self._visited,
             Skipped: self._visited,
             GeneratorAdded: self._arrived,
@@ -277,9 +279,7 @@ class ProgramText:
         if not event.path:
             self._play(self._net, event.index, at)
 
-    def _ran(self, event: Ran, at: int) -> None:
-        if event.path:
-            return
+    def _ran(self, event: Any, at: int) -> None:
         place, net = event.position - len(self._net.forward), self.outermost
         (net.forward[event.position] if place < 0 else net.operators[place]).ran = at
         if self.first_run is None:

@@ -7,8 +7,9 @@ versions count the writings of a name, so that a renaming also moves the version
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ...program import Gradient, Operator
@@ -86,12 +87,11 @@ class Statement:
         nets: the nested nets that it runs, by the argument that holds them.
         visits: of a forward operator the positions of the events in which the pass comes to it, asks its rule or goes
             by.
-        sends: of a forward operator what the gradient of each input consists of that its rule gave; None: it gave none.
         ran: the position after its run; None: it was never run, or it is in a nested net, which may run often.
     """
 
     __slots__ = (
-        "former", "inputs", "made", "net", "nets", "number", "of", "op", "outputs", "ran", "role", "sends", "visits",
+        "former", "inputs", "made", "net", "nets", "number", "of", "op", "outputs", "ran", "role", "visits",
     )  # fmt: skip
 
     def __init__(self, net: NetText, number: int, role: Role, op: Operator, of: int | None, made: int) -> None:
@@ -106,7 +106,6 @@ class Statement:
         self.former: tuple[tuple[int, Operator, list[Writing]], ...] = ()
         self.nets: dict[str, NetText] = {}
         self.visits: tuple[int, ...] = ()
-        self.sends: Sequence[Sequence[Writing] | None] = ()
         self.ran: int | None = None
 
     @property
@@ -237,7 +236,8 @@ class NetText:
         self.backward: list[Statement] = []
         self.writings: dict[str, list[Writing]] = {name: [Writing(name, 0, None)] for name in initial}
         self.ys: dict[tuple[str, int], int] = {}
-        # Of a name that a writing was given or has lost: every writing that was called so, and from when on.
+        # The writings that have lost a name; of such names, once asked, every one that was called so and since when.
+        self._lost: dict[str, list[Writing]] = {}
         self._called: dict[str, list[tuple[int, Writing]]] = {}
 
     def play(self, op: Operator, at: int) -> Statement:
@@ -258,12 +258,11 @@ class NetText:
         forward = self.forward[event.index]
         statements = [self._backward(_role_of_rule(op, forward.op), op, event.index, at) for op in event.operators]
         forward.visits += (at,)
-        forward.sends = [None if gradient is None else self.now(gradient) for gradient in event.g_input]
         written = {name for op in event.operators for name in op.outputs}
         passed = [
-            (blob, parts)
-            for blob, parts in zip(forward.inputs, forward.sends, strict=False)
-            if parts is not None and written.isdisjoint([part.name for part in parts])
+            (blob, self.now(gradient))
+            for blob, gradient in zip(forward.inputs, event.g_input, strict=False)
+            if gradient is not None and written.isdisjoint(parts_of(gradient))
         ]
         if passed:
             statements.append(self._passed(event.index, passed, at))
@@ -331,14 +330,18 @@ class NetText:
 
         What no operator reads has no version from the outside: as in SSA, its first writing is version 0.
         """
-        called = self._called.get(name)
-        if called is not None:
-            for place in range(bisect_right(called, position, key=_since) - 1, -1, -1):
-                if called[place][1].at(position).name == name:
-                    return called[place][1]
         writings = self.writings.get(name, ())
-        place = bisect_right(writings, position, key=_written) if called is None else 0
-        return writings[place - 1] if place else Writing(name, 0, None)
+        if name not in self._lost:
+            place = bisect_right(writings, position, key=_since)
+            return writings[place - 1] if place else Writing(name, 0, None)
+        if name not in self._called:
+            once = dict.fromkeys([*self._lost[name], *writings])
+            self._called[name] = sorted(((at, one) for one in once for at in _times(one, name)), key=itemgetter(0))
+        called = self._called[name]
+        for place in range(bisect_right(called, position, key=itemgetter(0)) - 1, -1, -1):
+            if called[place][1].at(position).name == name:
+                return called[place][1]
+        return Writing(name, 0, None)
 
     def now(self, gradient: Gradient) -> list[Writing]:
         """The writings that a gradient consists of, as far as the text has been followed."""
@@ -354,17 +357,19 @@ class NetText:
 
     def called(self, name: str, version: int, position: int) -> Writing | None:
         """What is called so at a position, or else will be in the end; None: nothing that is written or read."""
-        for since, writing in self._called.get(name, ()):
-            then = writing.at(position)
-            if since <= position and (then.name, then.version) == (name, version):
-                return writing
-        writings = self.writings.get(name, ())
+        writings = self.writings.get(name) or []
+        renamed = [*self._lost[name], *writings] if name in self._lost else []
+        for one in renamed:
+            then = one.at(position)
+            if _written(one) <= position and (then.name, then.version) == (name, version):
+                return one
         return writings[version] if version < len(writings) else None
 
     def every(self, name: str) -> set[str]:
         """The versions that anything called `name` has or had; none: nothing was."""
-        found = {str(one.version) for one in self.writings.get(name, ())}
-        former = [one for _, writing in self._called.get(name, ()) for one in writing.former]
+        writings = self.writings.get(name, ())
+        found = {str(one.version) for one in writings}
+        former = [one for writing in (*self._lost.get(name, ()), *writings) for one in writing.former]
         return found.union(str(version) for _, called, version in former if called == name)
 
     def _passed(self, index: int, passed: Sequence[tuple[Writing, Sequence[Writing]]], at: int) -> Statement:
@@ -384,40 +389,36 @@ class NetText:
         return statement
 
     def _fill(self, statement: Statement, inputs: list[str], outputs: list[str]) -> None:
-        statement.inputs = [self._read(name) for name in inputs]
-        for writing in statement.inputs:
+        for name in inputs:
+            writing = self._read(name)
             writing.readers.append(statement)
-        statement.outputs = [self._write(name, Writing(name, 0, statement), statement.made) for name in outputs]
+            statement.inputs.append(writing)
+        for name in outputs:
+            statement.outputs.append(self._write(Writing(name, 0, statement)))
 
     def _read(self, name: str) -> Writing:
         """The last writing of `name`, which from now on has a version from the outside if nobody wrote it."""
         writings = self.writings.get(name)
-        return writings[-1] if writings else self._write(name, Writing(name, 0, None), -1)
+        return writings[-1] if writings else self._write(Writing(name, 0, None))
 
-    def _write(self, name: str, writing: Writing, at: int) -> Writing:
-        writings = self.writings.get(name)
-        if writings is None:
-            writings = self.writings[name] = []
+    def _write(self, writing: Writing) -> Writing:
+        writings = self.writings.setdefault(writing.name, [])
         writing.version = len(writings)
         writings.append(writing)
-        if name in self._called:
-            self._called[name].append((at, writing))
         return writing
 
     def _rename(self, renames: Sequence[tuple[Writing, str]], at: int) -> None:
         """Call writings otherwise from position `at` on."""
-        for name in {name for writing, new in renames for name in (writing.name, new)}:
-            self._called.setdefault(name, [(_written(one), one) for one in self.writings.get(name, ())])
-        lost: dict[str, set[Writing]] = {}
-        for writing, _ in renames:
-            lost.setdefault(writing.name, set()).add(writing)
-        for name, gone in lost.items():
-            self.writings[name] = [one for one in self.writings[name] if one not in gone]
+        gone = {writing for writing, _ in renames}
+        lost = dict.fromkeys([writing.name for writing, _ in renames])
+        for name in lost:
+            writings = self.writings[name]
+            self._lost.setdefault(name, []).extend([one for one in writings if one in gone])
+            self.writings[name] = [one for one in writings if one not in gone]
         for writing, new in renames:
             writings = self.writings.setdefault(new, [])
             writing.rename(new, len(writings), at)
             writings.append(writing)
-            self._called[new].append((at, writing))
         for name in lost:
             for version, writing in enumerate(self.writings[name]):
                 if writing.version != version:
@@ -441,8 +442,18 @@ def _written(writing: Writing) -> int:
     return -1 if writing.statement is None else writing.statement.made
 
 
-def _since(called: tuple[int, Writing]) -> int:
-    return called[0]
+def _times(writing: Writing, name: str) -> Iterator[int]:
+    """The positions from which on a writing was called so."""
+    since, before = _written(writing), ""
+    for until, called, _ in (*writing.former, (AT_THE_END, writing.name, writing.version)):
+        if called == name != before:
+            yield since
+        since, before = until, called
+
+
+def _since(writing: Writing) -> int:
+    """The position from which on a writing has the name that it has in the end."""
+    return max(_times(writing, writing.name)) if writing.former else _written(writing)
 
 
 def _role_of_rule(op: Operator, forward: Operator) -> Role:

@@ -129,15 +129,13 @@ def _against(parts: Sequence[Array], total: Vector) -> Array:
     flat = np.concatenate([one.reshape(-1) for one in parts]).reshape(len(parts), parts[0].size)
     is_complex = flat.dtype.kind == "c"
     table = (np.concatenate([flat.real, flat.imag], axis=1) if is_complex else flat).astype(np.float64)
-    exponents = np.zeros(len(parts), np.int64, like=table)
     with np.errstate(all="ignore"):
-        squares = _products(table, table)
-        inexact = ~((squares > LEAST_SQUARE) & (squares < math.inf))
-        if table.shape[1] and inexact.any():
-            exponents[inexact] = exponents_of(np.abs(table[inexact]).max(axis=1))
-            table[inexact] *= np.ldexp(1.0, -exponents[inexact])[:, None]
-            squares[inexact] = _products(table[inexact], table[inexact])
-        return moved(np.stack([squares, _products(table, total.numbers), exponents]), CPU)
+        measured = np.stack([_products(table, table), _products(table, total.numbers)])
+        found = np.concatenate([moved(measured, CPU), np.zeros((1, len(parts)))])
+        for place in np.flatnonzero(~((found[0] > LEAST_SQUARE) & (found[0] < math.inf))).tolist():
+            numbers, exponent, square = vector(parts[place])
+            found[:, place] = square, float(numbers @ total.numbers), exponent
+    return found
 
 
 def _products(table: Array, other: Array) -> Array:

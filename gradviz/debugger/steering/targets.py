@@ -109,6 +109,11 @@ class Targets:
     def _is_about(self, word: str, number: int) -> bool:
         """Whether a word finds an event."""
         event = self._events[number]
+        # The blobs that an event names itself are in focus.
+        if isinstance(event, GeneratorAdded | Accumulated) and event.blob == word:
+            return True
+        if isinstance(event, Played) and (word in event.op.inputs or word in event.op.outputs):
+            return True
         return _names(word, self._subjects.of(event, number + 1), event.path) or (
             isinstance(event, EnteredSubnet) and word in passage_words(entered(event), is_run=False)
         )
@@ -215,14 +220,16 @@ class Near:
         self.statements = [*blobs, *numbered, *typed]
         self._names = {word, word.rpartition("@")[0], *(name for one in writings for _, name, _ in one.former)}
         forward, rules = _of_forward([*blobs, *numbered])
+        visited, _ = _of_forward([one.statement for one in writings if one.statement is not None])
         forward_typed, rules_typed = _of_forward(typed)
         typed_anywhere = forward_typed | rules_typed
         if numbered:
-            forward = rules = forward | rules
+            visited = forward = rules = forward | rules
         has, names = self._has, self._names
         self.filters: dict[tuple[type, ...], Callable[[Any], bool]] = {
-            (Played, Skipped): lambda event: event.index in forward or event.index in forward_typed,
-            (Visited,): lambda event: event.index in forward or event.index in forward_typed or has(*event.g_output),
+            (Played,): lambda event: event.index in forward or event.index in forward_typed,
+            (Skipped,): lambda event: event.index in visited or event.index in forward_typed,
+            (Visited,): lambda event: event.index in visited or event.index in forward_typed or has(*event.g_output),
             (RuleApplied,): lambda event: event.index in rules or event.index in typed_anywhere or has(*event.g_input),
             (InputChecked,): lambda event: event.index in rules,
             (GeneratorAdded,): lambda event: event.index in rules or event.blob in names or has(event.gradient),
@@ -265,7 +272,14 @@ def _names(word: str, subject: Subject, path: tuple[str, ...]) -> bool:
     """Whether a word finds an event about `subject`, in the net at `path`."""
     if word in subject.words or (not path and _is_number(subject.forward, word)):
         return True
-    return any(word in (blob, blob.rpartition("@")[0]) for blob in map(str, filter(None, subject.focus)))
+    name = word.rpartition("@")[0]
+    for blob in subject.focus:
+        if isinstance(blob, Writing):
+            if blob.name == word or (blob.name == name and str(blob) == word):
+                return True
+        elif blob and word in (blob, blob.rpartition("@")[0]):
+            return True
+    return False
 
 
 def _words(subject: Subject) -> Iterable[str]:

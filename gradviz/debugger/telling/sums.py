@@ -48,14 +48,14 @@ def ledger(blob: str, at: int, total: str, terms: Sequence[Term], whole: Array |
         return Ledger(blob=blob, at=at, total=total, contributions=contributions)
     sum_ = vector(whole)
     found = compare(arrays, sum_)
-    numbers = zip(contributions, *map(_numbers, found[:3]), strict=True)
+    numbers = [_numbers(column) for column in (found.norms, found.shares, found.cosines)]
     return Ledger(
         blob=blob,
         at=at,
         total=total,
         contributions=[
             msgspec.structs.replace(contribution, norm=length, share=share, cosine=cosine)
-            for contribution, length, share, cosine in numbers
+            for contribution, length, share, cosine in zip(contributions, *numbers, strict=True)
         ],
         norm=number(norm(sum_)),
         cancellation=None if found.cancellation is None else number(found.cancellation),
