@@ -40,13 +40,14 @@ class NetView:
         self.net = net
         self.run = run
 
+    def run_of(self, *, is_backward: bool) -> int | None:
+        """The run forward, or that of the backward pass, of the two that belong together; None: it did not run."""
+        is_own = self.run is None or self.recorded.runs[self.run].is_backward == is_backward
+        return self.run if is_own else self._counterpart
+
     @cached_property
-    def runs(self) -> tuple[int | None, int | None]:
-        """The run forward and the run of the backward pass that belong together; None: it did not run."""
-        if self.run is None:
-            return None, None
-        other = self.recorded.counterpart(self.run)
-        return (other, self.run) if self.recorded.runs[self.run].is_backward else (self.run, other)
+    def _counterpart(self) -> int | None:
+        return None if self.run is None else self.recorded.counterpart(self.run)
 
     @property
     def where(self) -> str:
@@ -149,10 +150,12 @@ class NetView:
                 yield argument, view
 
     def run_with(self, blob: Writing) -> int | None:
-        """Which of the two runs of a nested net knows a version; None: neither does."""
-        return next(
-            (one for one in self.runs if one is not None and self.recorded.identity(one, blob.key) is not None), None
-        )
+        """Which of the two runs of a nested net knows a version, first the one forward; None: neither does."""
+        for is_backward in (False, True):
+            run = self.run_of(is_backward=is_backward)
+            if run is not None and self.recorded.identity(run, blob.key) is not None:
+                return run
+        return None
 
     def value(self, blob: Writing) -> Value | None:
         """The statistics of a version; None: not computed."""
@@ -193,14 +196,15 @@ class NetView:
     def runs_of(self, statement: Statement) -> list[int]:
         """The runs of the nested nets of an operator, in order."""
         is_backward = statement.role != "forward"
-        place = statement.number + (len(self.net.forward) if is_backward and not self.net.path else 0)
-        paths = {net.path for net in statement.nets.values()}
-        runs = self.recorded.by_place.get((self.runs[is_backward], place, is_backward), ())
-        return [run for run in runs if self.recorded.runs[run].net.path in paths]
+        around = self.run_of(is_backward=is_backward)
+        if around is None and self.net.path:
+            return []
+        nets = [self.recorded.runs_in(around, net.path, is_backward=is_backward) for net in statement.nets.values()]
+        return sorted(run for runs in nets for run in runs)
 
     def ran_at(self, statement: Statement) -> int | None:
         """The position after an operator ran, of a nested net in this run; None: it never did."""
-        return self.recorded.recording.ran(statement, self.runs[statement.role != "forward"])
+        return self.recorded.recording.ran(statement, self.run_of(is_backward=statement.role != "forward"))
 
     def operator(self, statement: Statement) -> Operator:
         """The operator of a statement, its nested nets included, with the names of the end."""

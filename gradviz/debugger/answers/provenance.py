@@ -266,23 +266,27 @@ def _growing(view: NetView, blob: Writing, factor: float) -> Chain | None:
     None: from the end of the way to its start the norm has not grown more than so many times.
     """
     # A way may be long: by norms alone it is known whether the rest needs to be measured.
-    steps: dict[str, tuple[Producer, float, float]] = {}
-    while (named := (producer := producer_of(view, blob)).view.named(producer.blob)) not in steps:
+    steps: dict[object, tuple[Producer, float]] = {}
+    while (place := (producer := producer_of(view, blob)).place) not in steps:
         view = producer.view
         read = [(view.norm(one), one) for one in _flowing(producer)]
         norms = [(norm, str(one), one) for norm, one in read if norm is not None]
         before, _, blob = max(norms, default=(0.0, "", blob), key=lambda one: one[:2])
-        steps[named] = producer, view.norm(producer.blob) or 0.0, before
+        steps[place] = producer, before
         if not before > 0:
             break
     way = list(steps.values())
-    start, end = way[-1][1], way[0][1]
+    end, start = _norm(way[0][0]), _norm(way[-1][0])
     if not start > 0 or not end / start > factor:
         return None
     chain = Chain()
-    for producer, norm, before in way:
-        chain.add(producer, norm / before if before > 0 else None)
+    for producer, before in way:
+        chain.add(producer, _norm(producer) / before if before > 0 else None)
     return chain
+
+
+def _norm(producer: Producer) -> float:
+    return producer.view.norm(producer.blob) or 0.0
 
 
 def _flowing(producer: Producer) -> list[Writing]:
@@ -308,6 +312,11 @@ class Producer(NamedTuple):
     view: NetView
     blob: Writing
     statement: Statement | None
+
+    @property
+    def place(self) -> object:
+        """The same for the same version in the same net, or run of it."""
+        return self.view.net.id, self.view.run, self.blob.key
 
     @property
     def value(self) -> Value:
@@ -354,12 +363,8 @@ def producer_of(view: NetView, blob: Writing) -> Producer:
     run = view.run_with(blob) if statement is None and view.net.path else None
     if run is None:
         return Producer(view, blob, statement)
-    array = view.recorded.identity(run, blob.key)
-    maker = None if array is None else view.recorded.makers.get(array)
-    if maker is not None:
-        inside = view.of(maker[0])
-        made = inside.net.version(*maker[1])
-        return Producer(inside, made, made.statement)
+    if (maker := view.recorded.maker(run, blob.key)) is not None:
+        return Producer(view.of(maker[0]), maker[1], maker[1].statement)
     return _around(view, run, blob) or Producer(view, blob, None)
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from operator import itemgetter
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...runtime.devices import CPU, moved
-from ...runtime.store import Shelf
 from ..document import Schedule, Trace, Value
-from ..journal import Key, Recording
+from ..journal import Key, Recording, Writing
 from ..statistics import WORKSPACES, norm, of_stack, short_statistics, statistics, vector
-from ..telling import DocumentValues, Story, key_of, schedule_of
+from ..telling import DocumentValues, Story, entries, key_of, schedule_of
 
-Maker = tuple[int, Key]
-"""The run of a nested net in which a kernel made an array, and the version under which it did."""
+Maker = tuple[int, Writing]
+"""The run of a nested net in which a kernel made an array, and what it wrote it as."""
 
 
 class Recorded:
@@ -41,14 +42,28 @@ class Recorded:
         self.story = Story(recording, self.text)
         self._saved = None if trace is None else DocumentValues(trace)
         self._measured: dict[tuple[int, bool], tuple[object, Value]] = {}
+        # By the identity of arrays, which a recording without a budget keeps.
+        self._norms: dict[int, float] = {}
 
     @cached_property
-    def by_place(self) -> dict[tuple[int | None, int, bool], list[int]]:
-        """The runs that operators have begun: by the run around, the operator, and whether it ran backward."""
-        found: dict[tuple[int | None, int, bool], list[int]] = defaultdict(list)
+    def _halves(self) -> dict[tuple[tuple[str, ...], bool], list[int]]:
+        """The runs of each nested net, forward and backward, in their order."""
+        found: dict[tuple[tuple[str, ...], bool], list[int]] = defaultdict(list)
         for number, run in enumerate(self.runs):
-            found[run.around, run.operator, run.is_backward].append(number)
+            found[run.net.path, run.is_backward].append(number)
         return found
+
+    def runs_in(self, around: int | None, path: tuple[str, ...], *, is_backward: bool) -> list[int]:
+        """The runs of a nested net, forward or backward, that a run of the net around has begun; None: the program."""
+        runs = self._halves.get((path, is_backward), [])
+        if around is None:
+            return runs
+        # Those that a run begins follow each other.
+        first = bisect_left(runs, around, key=self._around)
+        return runs[first : bisect_right(runs, around, first, key=self._around)]
+
+    def _around(self, run: int) -> int:
+        return -1 if (around := self.runs[run].around) is None else around
 
     def counterpart(self, number: int) -> int | None:
         """The run of the backward pass that belongs to a run forward, and the reverse; None: there is none.
@@ -85,20 +100,21 @@ class Recorded:
 
     def norm(self, run: int | None, key: Key) -> float | None:
         """The norm of a version, of which no more is measured; None: it was not computed, or holds no numbers."""
-        array = None if self.trace is not None else self.recording.values_of(run).get(key)
-        if isinstance(array, ScopeStack):
+        if self.trace is not None:
+            value = self.value(run, key)
+            return None if value is None or value.dtype == WORKSPACES else float(value.norm or 0)
+        array = (self.recording.values if run is None else self.runs[run].values).get(key)
+        if array is None or isinstance(array, ScopeStack):
             return None
-        if array is not None:
-            return norm(vector(moved(array, CPU)))
-        value = self.value(run, key)
-        return None if value is None or value.dtype == WORKSPACES else float(value.norm or 0)
+        if id(array) not in self._norms:
+            self._norms[id(array)] = norm(vector(moved(array, CPU)))
+        return self._norms[id(array)]
 
     def identity(self, run: int, key: Key) -> int | None:
         """The same number for the same array, whatever it is called; None: it was not computed."""
         if self.is_saved and self._saved is not None:
             return self._saved.number(run, key)
-        values = self.runs[run].values
-        array = values.entries.get(key) if isinstance(values, Shelf) else values.get(key)
+        array = entries(self.runs[run].values).get(key)
         return None if array is None else id(array)
 
     def known(self, run: int | None) -> Iterator[Key]:
@@ -107,24 +123,49 @@ class Recorded:
             return map(key_of, self.trace.values)
         return iter(self.recording.values_of(run))
 
+    def maker(self, run: int, key: Key) -> Maker | None:
+        """Which kernel in a nested net made the array that a run has, perhaps under another name and in another run."""
+        array = self.identity(run, key)
+        if array is None or array in self._forward_makers or not self.runs[run].is_backward:
+            return None if array is None else self._forward_makers.get(array)
+        return self._backward_makers.get(array)
+
     @cached_property
-    def makers(self) -> dict[int, Maker]:
-        """Which kernel in a nested net made each array, which may go from iteration to iteration under other names."""
-        found: dict[int, Maker] = {}
-        halves: dict[tuple[tuple[str, ...], bool], list[tuple[list[Key], list[Key]]]] = {}
-        for number, run in enumerate(self.runs):
-            half = run.net.path, run.is_backward
-            if half not in halves:
-                net = self.text.net(run.net.path)
-                kernels = [one for one in (net.operators if run.is_backward else net.forward) if not one.nets]
-                halves[half] = [([w.key for w in one.inputs], [w.key for w in one.outputs]) for one in kernels]
-            for read, wrote in halves[half]:
-                before = {self.identity(number, key) for key in read}
-                for key in wrote:
-                    array = self.identity(number, key)
-                    if array is not None and array not in before:
-                        found.setdefault(array, (number, key))
-        return found
+    def _forward_makers(self) -> dict[int, Maker]:
+        return self._makers(is_backward=False)
+
+    @cached_property
+    def _backward_makers(self) -> dict[int, Maker]:
+        return self._makers(is_backward=True)
+
+    def _makers(self, *, is_backward: bool) -> dict[int, Maker]:
+        """The kernels that made the arrays of one direction; what they handed on of their inputs is not theirs."""
+        makers: dict[int, Maker] = {}
+        for (path, half), runs in self._halves.items():
+            if half != is_backward:
+                continue
+            net, identities = self.text.net(path), self._identities(runs)
+            kernels = [one for one in (net.operators if half else net.forward) if not one.nets]
+            for kernel in kernels:
+                read = [identities(one.key) for one in kernel.inputs]
+                for writing in kernel.outputs:
+                    wrote = identities(writing.key)
+                    for before in read:
+                        wrote = [None if one == other else one for one, other in zip(wrote, before, strict=True)]
+                    # Of several runs the first stays.
+                    pairs = zip(reversed(wrote), reversed(runs), strict=True)
+                    made = {array: (run, writing) for array, run in pairs if array is not None}
+                    for array in made.keys() & makers.keys():
+                        made[array] = min(makers[array], made[array], key=itemgetter(0))
+                    makers |= made
+        return makers
+
+    def _identities(self, runs: Sequence[int]) -> Callable[[Key], list[int | None]]:
+        """Gives the identity of a version in each of some runs."""
+        if self.is_saved:
+            return lambda key: [self.identity(run, key) for run in runs]
+        values = [entries(self.runs[run].values) for run in runs]
+        return lambda key: [None if one is None else id(one) for one in [some.get(key) for some in values]]
 
     @cached_property
     def schedule(self) -> Schedule | None:
