@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from operator import itemgetter
@@ -45,17 +44,9 @@ class Recorded:
         # By the identity of arrays, which a recording without a budget keeps.
         self._norms: dict[int, float] = {}
 
-    @cached_property
-    def _halves(self) -> dict[tuple[tuple[str, ...], bool], list[int]]:
-        """The runs of each nested net, forward and backward, in their order."""
-        found: dict[tuple[tuple[str, ...], bool], list[int]] = defaultdict(list)
-        for number, run in enumerate(self.runs):
-            found[run.net.path, run.is_backward].append(number)
-        return found
-
     def runs_in(self, around: int | None, path: tuple[str, ...], *, is_backward: bool) -> list[int]:
         """The runs of a nested net, forward or backward, that a run of the net around has begun; None: the program."""
-        runs = self._halves.get((path, is_backward), [])
+        runs = self.recording.halves.get((path, is_backward), [])
         if around is None:
             return runs
         # Those that a run begins follow each other.
@@ -141,7 +132,7 @@ class Recorded:
     def _makers(self, *, is_backward: bool) -> dict[int, Maker]:
         """The kernels that made the arrays of one direction; what they handed on of their inputs is not theirs."""
         makers: dict[int, Maker] = {}
-        for (path, half), runs in self._halves.items():
+        for (path, half), runs in self.recording.halves.items():
             if half != is_backward:
                 continue
             net, identities = self.text.net(path), self._identities(runs)

@@ -147,11 +147,11 @@ class Recording:
         return net.forward[position] if position < count else net.operators[position - count]
 
     @cached_property
-    def first_runs(self) -> dict[tuple[tuple[str, ...], bool], int]:
-        """The first run of each nested net forward, and of its backward pass, by its path."""
-        found: dict[tuple[tuple[str, ...], bool], int] = {}
+    def halves(self) -> dict[tuple[tuple[str, ...], bool], list[int]]:
+        """The runs of each nested net forward, and of its backward pass, by its path."""
+        found: dict[tuple[tuple[str, ...], bool], list[int]] = {}
         for number, run in enumerate(self.runs):
-            found.setdefault((run.net.path, run.is_backward), number)
+            found.setdefault((run.net.path, run.is_backward), []).append(number)
         return found
 
     def ran_in(self, run: int) -> Iterator[tuple[int, Ran]]:
@@ -184,9 +184,10 @@ class Recording:
         if not statement.net.path:
             return statement.ran
         if run is None:
-            run = self.first_runs.get((statement.net.path, statement.role != "forward"))
-        if run is None:
-            return None
+            runs = self.halves.get((statement.net.path, statement.role != "forward"))
+            if runs is None:
+                return None
+            run = runs[0]
         return next((at for at, event in self.ran_in(run) if event.position == statement.number), None)
 
     @cached_property

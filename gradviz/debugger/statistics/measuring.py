@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from ...operators.registry import Array
 from ...runtime.devices import CPU, current, device_of, is_on_gpu, moved
@@ -64,7 +65,7 @@ def _alike(arrays: Iterable[Array], preview: tuple[int, int], *, are_short: bool
     values: dict[int, Value] = {}
     with uncollected():
         for places, some in _kinds(arrays):
-            values.update(zip(places, _measured(some, preview, are_short=are_short), strict=True))
+            values.update(zip(places.tolist(), _measured(some, preview, are_short=are_short), strict=True))
     return [values[place] for place in range(len(values))]
 
 
@@ -130,25 +131,26 @@ def _moments_table(arrays: Sequence[Array]) -> np.ndarray[Any, Any]:
 
 def _stacked(arrays: Sequence[Array]) -> Array:
     """Arrays of one shape as one."""
-    if arrays[0].ndim and len(arrays) > 1:  # faster than to stack them
-        return np.concatenate(arrays).reshape(len(arrays), *arrays[0].shape)
-    return arrays[0][None] if len(arrays) == 1 else np.stack(arrays)
+    if len(arrays) == 1:
+        return arrays[0][None]
+    several = arrays if arrays[0].ndim else [one.reshape(1) for one in arrays]
+    return np.concatenate(several).reshape(len(arrays), *arrays[0].shape)  # faster than to stack them
 
 
-def _kinds(arrays: Iterable[Array]) -> Iterator[tuple[list[int], list[Array]]]:
+def _kinds(arrays: Iterable[Array]) -> Iterator[tuple[NDArray[np.int64], list[Array]]]:
     """`arrays` of one shape and dtype that lie on one device, and their places among all, as many as fit at once."""
     before = 0
     for some in _batches(arrays):
-        alike: dict[object, tuple[list[int], list[Array]]] = {}
-        for place, array in enumerate(some, before):
-            key = (array.shape, array.dtype, None if type(array) is np.ndarray else str(device_of(array)))
-            if key not in alike:
-                alike[key] = [], []
-            places, found = alike[key]
-            places.append(place)
-            found.append(array)
+        codes: dict[object, int] = {}
+        code = np.array([codes.setdefault(_kind(array), len(codes)) for array in some])
+        for one in range(len(codes)):
+            places = np.flatnonzero(code == one)
+            yield places + before, [some[place] for place in places.tolist()]
         before += len(some)
-        yield from alike.values()
+
+
+def _kind(array: Array) -> object:
+    return array.shape, array.dtype, None if type(array) is np.ndarray else str(device_of(array))
 
 
 def _batches(arrays: Iterable[Array]) -> Iterator[list[Array]]:

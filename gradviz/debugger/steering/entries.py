@@ -36,8 +36,12 @@ class Found:
         if self._saved is not None:
             saved = self._saved
             return lambda key: saved.of(None if around else run, key)
-        values: Mapping[Key, Array] = self._recording.values if around else self._recording.runs[run].values
-        return values.get
+        return self._values[run].get
+
+    @cached_property
+    def _values(self) -> list[Mapping[Key, Array]]:
+        """Of each run, and at the end, where `NOWHERE` leads, of the whole program."""
+        return [*(run.values for run in self._recording.runs), self._recording.values]
 
     def outermost(self) -> Iterator[Key]:
         """The versions that have values around all nested nets."""
@@ -60,7 +64,7 @@ class Entries:
     def __init__(self, found: Sequence[Entry | None], runs: Indices) -> None:
         self._found = found
         self._runs = runs
-        self.known = np.fromiter((one is not None for one in found), bool, len(found))
+        self.known = np.array([one is not None for one in found], bool)
         self._columns: dict[str, Column] = {}
 
     def value(self, place: int) -> Value:

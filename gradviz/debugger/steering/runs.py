@@ -42,15 +42,15 @@ class Runs:
     @cached_property
     def halves(self) -> Indices:
         """Of each run of a nested net which half of which net it is, one number for each."""
-        codes: dict[tuple[tuple[str, ...], bool], int] = {}
-        runs = self._recording.runs
-        return np.fromiter((codes.setdefault((one.net.path, one.is_backward), len(codes)) for one in runs), np.int64)
+        halves = np.zeros(len(self._recording.runs), np.int64)
+        for number, runs in enumerate(self._recording.halves.values()):
+            halves[runs] = number
+        return halves
 
     def _begin(self) -> Indices:
         """Of each run of a nested net the number of its first operator, at the end that of the whole program."""
-        runs = self._recording.runs
-        _, first = np.unique(self.halves, return_index=True)
-        begins = [self._begins[self._recording.net_of(run).id, runs[run].is_backward] for run in first.tolist()]
+        text, halves = self._recording.text, self._recording.halves
+        begins = [self._begins[text.net(path).id, is_backward] for path, is_backward in halves]
         return np.append(np.array(begins, np.int64)[self.halves], 0)
 
     def number(self, statement: Statement) -> int:

@@ -133,6 +133,10 @@ class Targets:
                 yield left[np.isin(left, self._timeline.of(LeftSubnet))]
         last, begins = word.rpartition("/")[2], f"{word}["
         round_ = f".loop_net[{word.removeprefix('iteration ')}]"
+        first = [self._recording.runs[runs[0]] for runs in self._recording.halves.values()]
+        nets = {run.path[-1].partition("[")[0] for run in first}
+        if last.partition("[")[0] not in nets and not word.startswith("iteration "):
+            return
         for number, run in enumerate(self._recording.runs):
             place = run.path[-1]
             can_be = place == last or place.startswith(begins) or place.endswith(round_)
@@ -149,8 +153,8 @@ class Targets:
         """What beginning and ending a run of each half of a nested net is about: that of the first run is of all."""
         begun, ended = self._passed
         found = []
-        for run in np.unique(self._runs.halves, return_index=True)[1].tolist():
-            begin, end = int(begun[run]), int(ended[run])
+        for runs in self._recording.halves.values():
+            begin, end = int(begun[runs[0]]), int(ended[runs[0]])
             is_left = isinstance(self._events[end], LeftSubnet)
             subjects = [self._subjects.of(self._events[number], number + 1) for number in (begin, end)]
             found.append((subjects[0], subjects[1] if is_left else Subject()))

@@ -147,9 +147,9 @@ class _Part:
         """A nested net with its lines."""
         recording = self._recording
         for is_backward in (False, True):
-            run = recording.first_runs.get((path, is_backward))
-            for at, event in () if run is None else recording.ran_in(run):
-                self._writer.ran[recording.operator(run, event.position)] = at
+            for run in recording.halves.get((path, is_backward), [])[:1]:
+                for at, event in recording.ran_in(run):
+                    self._writer.ran[recording.operator(run, event.position)] = at
         [net] = self._writer.subnets([path])
         return self._writer.filled(net)
 

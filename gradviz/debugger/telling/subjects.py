@@ -7,7 +7,6 @@ have it, verbs and breakpoints look for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...program import Operator
@@ -190,18 +189,10 @@ class Subjects:
         focus: list[str] = []
         if type(event) is EnteredSubnet:
             # What the first run of a net finds is said of all.
-            reads, first = run.net.part(run.is_backward).reads, self._first_runs[run.net.path, run.is_backward]
+            reads, first = run.net.part(run.is_backward).reads, self._recording.halves[run.net.path, run.is_backward][0]
             found = [key for key in reads if self._values.has(first, key)]
             focus = [f"{name}@{version}" for name, version in found[:MOST_BLOBS]]
         return Subject(None, [self._recording.operator(run.around, run.operator)], focus, [event.name])
-
-    @cached_property
-    def _first_runs(self) -> dict[tuple[tuple[str, ...], bool], int]:
-        """The first run of each nested net, forward and backward."""
-        found: dict[tuple[tuple[str, ...], bool], int] = {}
-        for number, run in enumerate(self._recording.runs):
-            found.setdefault((run.net.path, run.is_backward), number)
-        return found
 
     def _ran(self, event: Ran, at: int) -> Subject:
         return ran(self._recording.operator(self._recording.run_after(at), event.position))

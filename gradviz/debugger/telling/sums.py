@@ -100,11 +100,7 @@ Path = tuple[str, ...]
 
 def frames_of(recording: Recording) -> dict[Path, list[int]]:
     """The runs of the backward pass of each nested net, as numbers among all runs."""
-    found: dict[Path, list[int]] = {}
-    for index, run in enumerate(recording.runs):
-        if run.is_backward:
-            found.setdefault(run.net.path, []).append(index)
-    return found
+    return {path: runs for (path, is_backward), runs in recording.halves.items() if is_backward}
 
 
 def placed(sums: Sequence[tuple[T, Path]], frames: Mapping[Path, Sequence[int]]) -> list[tuple[T, int | None]]:
