@@ -241,8 +241,10 @@ class ProgramText:
         for number in timeline.of(*follow).tolist():
             follow[type(events[number])](events[number], number + 1)
         ran = timeline.of(Ran)
+        operators = [*self.outermost.forward, *self.outermost.operators]
         for number in ran[timeline.around[ran] == NOWHERE].tolist():
-            self._ran(events[number], number + 1)
+            operators[events[number].position].ran = number + 1
+            self.first_run = self.first_run or number + 1
 
     def net(self, path: tuple[str, ...]) -> NetText:
         """The statements of the net at a path, without iterations."""
@@ -279,12 +281,6 @@ class ProgramText:
         # The forward operators of a nested net join with the one that runs them.
         if not event.path:
             self._play(self._net, event.index, at)
-
-    def _ran(self, event: Any, at: int) -> None:
-        place, net = event.position - len(self._net.forward), self.outermost
-        (net.forward[event.position] if place < 0 else net.operators[place]).ran = at
-        if self.first_run is None:
-            self.first_run = at
 
     def _visited(self, event: Visited | Skipped, at: int) -> None:
         self._nets[event.path].forward[event.index].visits += (at,)
