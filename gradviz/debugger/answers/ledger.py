@@ -11,7 +11,7 @@ from ...program.events import Accumulated
 from ..document import Contribution, Ledger, Merge
 from ..journal import NetText
 from ..steering import CursorError
-from ..telling import LoopSum, frames_of, hops_of, ledger_of, loop_ledger, placed, sum_of, sums_of_loops
+from ..telling import ledger_of, loop_ledger, placed, sum_of, sums_of_loops
 from .forms import Answer, Block, Grid, absent, digits, first_of, percent, way
 from .net_view import NetView
 from .recorded import Recorded
@@ -93,8 +93,10 @@ def entries(recorded: Recorded, word: str | None = None) -> list[Entry]:
         found = list(map(_written, recorded.trace.ledgers))
     else:
         found = _of_sums(recorded, _sums(recorded, word))
-        looped = sums_of_loops(recorded.recording)
-        found += [_of_loop(recorded, one) for one in looped]
+        recording = recorded.recording
+        for one in sums_of_loops(recording):
+            make = partial(loop_ledger, recording, one)
+            found.append(Entry(str(one.blob), str(one.total), one.at, one.subnet, one.frame, make))
     return [one for one in found if word is None or one.is_about(word)]
 
 
@@ -132,18 +134,12 @@ def _of_sums(recorded: Recorded, sums: Iterable[tuple[int, Accumulated]]) -> lis
             frame,
             partial(_of_sum, recorded, event, at, frame),
         )
-        for (at, event), frame in placed([(one, one[1].path) for one in sums], frames_of(recorded.recording))
+        for (at, event), frame in placed([(one, one[1].path) for one in sums], recorded.recording)
     ]
 
 
 def _of_sum(recorded: Recorded, event: Accumulated, at: int, frame: int | None) -> Ledger:
-    one = sum_of(recorded.story, event, at)
-    return ledger_of(one, hops_of(one.net), recorded.recording, frame)
-
-
-def _of_loop(recorded: Recorded, one: LoopSum) -> Entry:
-    make = partial(loop_ledger, recorded.recording, one)
-    return Entry(str(one.blob), str(one.total), one.at, one.subnet, one.frame, make)
+    return ledger_of(sum_of(recorded.story, event, at), recorded.recording, frame)
 
 
 def answer(here: NetView, blob: str) -> LedgerView:

@@ -94,8 +94,8 @@ class NetView:
     def failure(self) -> Failed | None:
         """With what generating its pass has stopped, as the last event of all."""
         last = self.recorded.events[-1]
-        has_stopped = isinstance(last, Failed) and last.path == self.net.path and self.recorded.text.whole is None
-        return last if has_stopped and isinstance(last, Failed) else None
+        is_open = self.recorded.text.whole is None
+        return last if is_open and isinstance(last, Failed) and last.path == self.net.path else None
 
     @property
     def skip(self) -> int:

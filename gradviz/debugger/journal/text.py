@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -28,6 +29,10 @@ AT_THE_END = 1 << 62
 """A position behind all events."""
 
 LETTERS: Mapping[Role, str] = {"forward": "f", "passed": "p"}
+
+
+Hops = dict[int, tuple[str, int | None]]
+"""Forward operator -> the blob and the operator that it reaches a y through, None when the blob is the y."""
 
 
 class Writing:
@@ -371,6 +376,24 @@ class NetText:
         found = {str(one.version) for one in writings}
         former = [one for writing in (*self._lost.get(name, ()), *writings) for one in writing.former]
         return found.union(str(version) for _, called, version in former if called == name)
+
+    @cached_property
+    def hops(self) -> Hops:
+        """The way from each forward operator towards a y, once the pass is whole."""
+        hops: Hops = {}
+        queue: list[Statement] = []
+        for y, _ in self.ys:
+            statement = self.latest(y).statement
+            if statement is not None and statement.role == "forward" and statement.number not in hops:
+                hops[statement.number] = (y, None)
+                queue.append(statement)
+        for statement in queue:
+            for writing in statement.inputs:
+                before = writing.statement
+                if before is not None and before.number not in hops:
+                    hops[before.number] = (writing.name, statement.number)
+                    queue.append(before)
+        return hops
 
     def _passed(self, index: int, passed: Sequence[tuple[Writing, Sequence[Writing]]], at: int) -> Statement:
         statement = Statement(self, index, "passed", self.forward[index].op, index, at)

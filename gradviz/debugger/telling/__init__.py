@@ -5,13 +5,12 @@ from .narrator import ODDITIES, Narrator
 from .part import Parts
 from .story import Story, arrival
 from .subjects import OF_FORWARD, Subject, Subjects, added, brought, forward_of, ran
-from .sums import LoopSum, frames_of, hops_of, ledger_of, loop_ledger, placed, sum_of, sums_of_loops
+from .sums import ledger_of, loop_ledger, placed, sum_of, sums_of_loops
 from .trace_document import document, outline, schedule_of
 from .values import PREVIEWS, DocumentValues, MeasuredValues, entries, key_of
 
 __all__ = [
-    "ODDITIES", "OF_FORWARD", "PREVIEWS", "DocumentValues", "LoopSum", "MeasuredValues", "Narrator", "Parts", "Story",
-    "Subject", "Subjects", "added", "arrival", "brought", "document", "entries", "forward_of", "frames_of", "hops_of",
-    "key_of", "ledger_of", "loop_ledger", "outline", "placed", "ran", "reminder", "schedule_of", "shape", "sum_of",
-    "sums_of_loops",
+    "ODDITIES", "OF_FORWARD", "PREVIEWS", "DocumentValues", "MeasuredValues", "Narrator", "Parts", "Story", "Subject",
+    "Subjects", "added", "arrival", "brought", "document", "entries", "forward_of", "key_of", "ledger_of",
+    "loop_ledger", "outline", "placed", "ran", "reminder", "schedule_of", "shape", "sum_of", "sums_of_loops",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...program.events import EnteredSubnet, Failed, LeftSubnet, Ran
-from ..document import Value, filled
+from ..document import filled
 from ..journal import AT_THE_END, Reading, Recording
 from . import narration
 from . import sentences as say
@@ -83,7 +83,7 @@ class Narrator:
         line = self._line(run, event.position)
         outputs = line.statement.outputs
         found = [(str(one), value) for one in outputs if (value := self._values.of(run, one.key)) is not None]
-        words = oddities([value for _, value in found])
+        words = tuple(word for word, count in ODDITIES.items() if any(getattr(value, count) for _, value in found))
         described = [(blob, narration.shape(value)) for blob, value in found]
         if event.seconds is None and line.role == "forward":
             said = narration.ran_before(line, described)
@@ -103,8 +103,3 @@ class Narrator:
     def _line(self, run: int | None, position: int) -> Reading:
         """The operator at a position of the net that runs."""
         return self._recording.operator(run, position).at(AT_THE_END)
-
-
-def oddities(values: Sequence[Value]) -> tuple[str, ...]:
-    """What a person looks for in the outputs of an operator."""
-    return tuple(word for word, count in ODDITIES.items() if any(getattr(value, count) for value in values))

@@ -21,7 +21,7 @@ from ..journal import NOWHERE, Recording, Run, Statement
 from ..statistics import all_statistics, of_stack
 from .story import versions_of
 from .stretches import Outermost, PartProgram
-from .sums import Hops, frames_of, hops_of, ledger_of, placed, sum_of
+from .sums import ledger_of, placed, sum_of
 from .trace_document import Writer, formulas_of
 from .values import frame_of, key_of, values_of
 
@@ -43,7 +43,6 @@ class Parts:
 
     Attributes:
         recording, values, outermost: what each part is written from.
-        ways: the way from each forward operator towards a y, of the nets that were asked about.
     """
 
     def __init__(self, recording: Recording, events: int = EVENTS, operators: int = MOST_OPERATORS) -> None:
@@ -52,7 +51,6 @@ class Parts:
         self.recording = recording
         self.values = values_of(recording)
         self.outermost = Outermost(recording.text.outermost)
-        self.ways: dict[tuple[str, ...], Hops] = {}
 
     def around(self, position: int) -> Trace:
         """The part in whose middle `position` is, but for where the recording begins and ends; it is not drawn yet."""
@@ -69,7 +67,6 @@ class _Part:
     def __init__(self, parts: Parts, positions: range, position: int, operators: int) -> None:
         self._recording, self._text = parts.recording, parts.recording.text
         self._writer = Writer(parts.recording, parts.values)
-        self._ways = parts.ways
         self._positions = positions
         self._events = [self._writer.event(self._recording.events[at - 1], at) for at in positions]
         chosen = self._chosen(position, len(parts.outermost.forward), operators)
@@ -215,12 +212,9 @@ class _Part:
             event = events[at - 1]
             if isinstance(event, Accumulated) and writer.story.is_sum(event) and len(event.contributions) <= MOST_ADDED:
                 sums.append((sum_of(writer.story, event, at), event.path))
-        for one, path in sums:
-            if path not in self._ways:
-                self._ways[path] = hops_of(one.net)
-        for one, frame in placed(sums, frames_of(self._recording) if sums else {}):
+        for one, frame in placed(sums, self._recording):
             if frame is None or frame in self._frames:
-                found = ledger_of(one, self._ways[one.event.path], self._recording, frame)
+                found = ledger_of(one, self._recording, frame)
                 yield replace(found, frame=self._number(frame))
 
     def _gradients(self, names: Collection[str]) -> dict[str, Gradient]:

@@ -15,7 +15,6 @@ after the last of them the sum is
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -26,7 +25,7 @@ from ...program.control_flow import RUNNING_SUM, take_apart
 from ...program.events import Accumulated
 from ...runtime.devices import CPU, current, device_of, moved
 from ..document import Contribution, Ledger, Number, number
-from ..journal import Key, NetHalves, NetText, Recording, Statement, Writing, dense
+from ..journal import Key, NetHalves, NetText, Recording, Writing, dense
 from ..statistics import compare, norm, vector
 from . import story
 
@@ -88,27 +87,19 @@ def ledgers(sums: Sequence[Sum], recording: Recording) -> list[Ledger]:
     A sum in a nested net is formed in each run of its backward pass: where there is one run, the ledger has its
     numbers, where there are more, a ledger without numbers is followed, at the end, by one for each run.
     """
-    frames = frames_of(recording)
-    ways = {one.event.path: hops_of(one.net) for one in {one.event.path: one for one in sums}.values()}
-    places = placed([(one, one.event.path) for one in sums], frames)
-    return [ledger_of(one, ways[one.event.path], recording, frame) for one, frame in places]
+    places = placed([(one, one.event.path) for one in sums], recording)
+    return [ledger_of(one, recording, frame) for one, frame in places]
 
 
 T = TypeVar("T")
-Path = tuple[str, ...]
 
 
-def frames_of(recording: Recording) -> dict[Path, list[int]]:
-    """The runs of the backward pass of each nested net, as numbers among all runs."""
-    return {path: runs for (path, is_backward), runs in recording.halves.items() if is_backward}
-
-
-def placed(sums: Sequence[tuple[T, Path]], frames: Mapping[Path, Sequence[int]]) -> list[tuple[T, int | None]]:
+def placed(sums: Sequence[tuple[T, tuple[str, ...]]], recording: Recording) -> list[tuple[T, int | None]]:
     """Of sums in nets the ledgers that there are: each with the run that its numbers are of, None: there is no one."""
     first: list[tuple[T, int | None]] = []
     more: list[tuple[T, int | None]] = []
     for one, path in sums:
-        runs = frames.get(path, ())
+        runs = recording.halves.get((path, True), [])
         first.append((one, runs[0] if len(runs) == 1 else None))
         more += [(one, run) for run in runs if len(runs) > 1]
     return first + more
@@ -132,11 +123,7 @@ def sums_of(recording: Recording, telling: story.Story) -> list[Sum]:
     return [sum_of(telling, event, at) for at, event in sums]
 
 
-Hops = dict[int, tuple[str, int | None]]
-"""Forward operator -> the blob and the operator that it reaches a y through, None when the blob is the y."""
-
-
-def ledger_of(one: Sum, hops: Hops, recording: Recording, frame: int | None) -> Ledger:
+def ledger_of(one: Sum, recording: Recording, frame: int | None) -> Ledger:
     """The ledger of a sum, in a nested net with the numbers of a run, or without any."""
     event = one.event
     values: Values = {} if event.path and frame is None else recording.values_of(frame)
@@ -144,7 +131,7 @@ def ledger_of(one: Sum, hops: Hops, recording: Recording, frame: int | None) -> 
     device = CPU if total is None else device_of(total)
     terms = []
     for parts, producer, term in one.terms:
-        array, path = _dense(parts, event, values), _path(term.index, event.blob, hops)
+        array, path = _dense(parts, event, values), _path(term.index, event.blob, one.net)
         said = Contribution(gradient=str(parts[-1]), producer=producer, of=term.index, how=term.how, path=path)
         terms.append((said, None if array is None else moved(array, device)))
     with current(device):
@@ -161,34 +148,15 @@ def _dense(parts: Sequence[Writing], event: Accumulated, computed: Values) -> Ar
     return None if table is None or indices is None else dense(indices, values, table)
 
 
-def _path(index: int | None, blob: str, hops: Hops) -> list[str]:
+def _path(index: int | None, blob: str, net: NetText) -> list[str]:
     """One shortest way from forward operator `index` to a y, as words; for a seed, the `blob` it belongs to."""
     path = [blob] if index is None else [f"#{index}"]
-    while index is not None and index in hops:
+    while index is not None and index in net.hops:
         if len(path) == PATH_LENGTH:
             return [*path, "…"]
-        name, index = hops[index]
+        name, index = net.hops[index]
         path.append(name)
     return path
-
-
-def hops_of(net: NetText) -> Hops:
-    """The way from each forward operator towards a y."""
-    hops: Hops = {}
-    queue: deque[Statement] = deque()
-    for y, _ in net.ys:
-        statement = net.latest(y).statement
-        if statement is not None and statement.role == "forward" and statement.number not in hops:
-            hops[statement.number] = (y, None)
-            queue.append(statement)
-    while queue:
-        statement = queue.popleft()
-        for writing in statement.inputs:
-            before = writing.statement
-            if before is not None and before.number not in hops:
-                hops[before.number] = (writing.name, statement.number)
-                queue.append(before)
-    return hops
 
 
 class LoopSum(NamedTuple):
