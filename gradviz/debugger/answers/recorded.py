@@ -40,9 +40,9 @@ class Recorded:
         self.is_saved = is_saved
         self.story = Story(recording, self.text)
         self._saved = None if trace is None else DocumentValues(trace)
+        # By the identities of arrays, which are kept with what is known of them, so that these stay their own.
         self._measured: dict[tuple[int, bool], tuple[object, Value]] = {}
-        # By the identity of arrays, which a recording without a budget keeps.
-        self._norms: dict[int, float] = {}
+        self._norms: dict[int, tuple[object, float]] = {}
 
     def runs_in(self, around: int | None, path: tuple[str, ...], *, is_backward: bool) -> list[int]:
         """The runs of a nested net, forward or backward, that a run of the net around has begun; None: the program."""
@@ -85,7 +85,6 @@ class Recorded:
         is_short = run is not None
         found = self._measured.get((id(array), is_short))
         if found is None:
-            # The array is kept with its statistics, so that its identity stays its own.
             found = self._measured[id(array), is_short] = array, _measure(array, is_short=is_short)
         return found[1]
 
@@ -98,8 +97,8 @@ class Recorded:
         if array is None or isinstance(array, ScopeStack):
             return None
         if id(array) not in self._norms:
-            self._norms[id(array)] = norm(vector(moved(array, CPU)))
-        return self._norms[id(array)]
+            self._norms[id(array)] = array, norm(vector(moved(array, CPU)))
+        return self._norms[id(array)][1]
 
     def identity(self, run: int, key: Key) -> int | None:
         """The same number for the same array, whatever it is called; None: it was not computed."""
@@ -117,9 +116,10 @@ class Recorded:
     def maker(self, run: int, key: Key) -> Maker | None:
         """Which kernel in a nested net made the array that a run has, perhaps under another name and in another run."""
         array = self.identity(run, key)
-        if array is None or array in self._forward_makers or not self.runs[run].is_backward:
-            return None if array is None else self._forward_makers.get(array)
-        return self._backward_makers.get(array)
+        if array is None:
+            return None
+        found = self._forward_makers.get(array)
+        return self._backward_makers.get(array) if found is None and self.runs[run].is_backward else found
 
     @cached_property
     def _forward_makers(self) -> dict[int, Maker]:
