@@ -87,12 +87,17 @@ class Program:
         visits: each function, with what it reads and what it writes.
         written: uid of a function -> the blobs of its outputs.
         leaves: leaf -> the blob that was read from it first.
+        holding: the Variables on the way that hold a gradient, or shall, each with its blob.
+
+    Args:
+        retain: whether all Variables shall hold theirs.
     """
 
-    def __init__(self, functions: Iterable[Function]) -> None:
+    def __init__(self, functions: Iterable[Function], retain: bool) -> None:
         self.visits: list[tuple[Function | NewData, list[Blob], list[Blob]]] = []
         self.written: dict[int, list[Blob]] = {}
         self.leaves: dict[Variable, Blob] = {}
+        self.holding: list[tuple[Variable, Blob]] = []
         self._renewed: dict[tuple[Blob, int], Blob] = {}
         visits, written, leaves = self.visits, self.written, self.leaves
         for function in functions:
@@ -105,6 +110,8 @@ class Program:
                         blob = leaves.get(x) or leaves.setdefault(x, Blob(array))
                     else:
                         blob = written[creator.uid][x.place]
+                        if retain or x._grad is not None:
+                            self.holding.append((x, blob))
                     if blob.array is not array:
                         blob = self._with_new_data(blob, array)
                     if blob.first is None:
@@ -113,7 +120,7 @@ class Program:
                 else:
                     reads.append(UNWANTED)
                 wanted >>= 1
-            written[function.uid] = writes = [Blob(array) for array in arrays[len(reads) :]]
+            written[function.uid] = writes = list(map(Blob, arrays[len(reads) :]))
             visits.append((function, reads, writes))
 
     def _with_new_data(self, blob: Blob, array: Array) -> Blob:
@@ -149,24 +156,17 @@ class TapePass(Pass):
         super().__init__((), create_graph=create_graph, retain=retain, keep=keep)
         self._is_plain = not (self.is_watched or create_graph or retain or keep or current_mode().hooks)
         with uncollected():
-            program = Program(functions)
-        self._visits, self.leaves = program.visits, program.leaves
-        written = program.written
+            program = Program(functions, retain)
+        self._visits, self.leaves, self._holding = program.visits, program.leaves, program.holding
         for y, gradient in seeds:
-            written[y._creator.uid][y.place].receive(gradient)  # type: ignore[union-attr]
-        self._holding = [
-            (x, written[x.creator.uid][x.place])
-            for function in functions
-            for x in function.inputs
-            if (retain or x._grad is not None) and x.creator is not None and x.creator.uid in written
-        ]
+            program.written[y._creator.uid][y.place].receive(gradient)  # type: ignore[union-attr]
 
     def run(self) -> Arrived:
         """Run every function that gradients reach backward."""
         visits, visit = self._visits, self._visit
         while visits:
             function, reads, writes = visits.pop()
-            gys = [blob.gradient for blob in writes]
+            gys = [writes[0].gradient] if len(writes) == 1 else [blob.gradient for blob in writes]
             for gy in gys:
                 if gy is not None:
                     visit(function, reads, gys)
@@ -184,7 +184,8 @@ class TapePass(Pass):
         """Send on what the gradients of the outputs make of those of the inputs."""
         plan = None
         if self._is_plain and type(function) is OperatorFunction:
-            plan = function.signature.tape_plans.get((function.wanted, *map(type, gys)))
+            key = (function.wanted, type(gys[0])) if len(gys) == 1 else (function.wanted, *map(type, gys))
+            plan = function.signature.tape_plans.get(key)
         elif isinstance(function, NewData):
             reads[0].receive(gys[0])
             return
