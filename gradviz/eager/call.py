@@ -155,7 +155,8 @@ class OperatorFunction(Function):
             plan.calls = [Call.of(step.op) for step in plan.steps]
         for call, step in zip(plan.calls, plan.steps, strict=True):
             values += call.several(*step.pick(values))
-        return [at if at is None else _gradient(values, at, x) for at, x in zip(plan.answers, self.inputs, strict=True)]
+        found = [[values[number] for number in answer] for answer in plan.answers]
+        return [_gradient(parts, x) if parts else None for parts, x in zip(found, self.inputs, strict=True)]
 
     def explained(self, error: Exception) -> Exception:
         call = self.signature.called(self.in_data)
@@ -173,12 +174,9 @@ def _gradient_names(op: Operator, gys: Sequence[Any]) -> list[GradientName | Non
     ]
 
 
-def _gradient(values: Sequence[Any], at: int | tuple[int, int], x: Variable) -> Variable:
-    """The gradient of x, one Variable in its dtype, from the value, or the two halves, of number `at`."""
-    if isinstance(at, int):
-        gradient: Variable = values[at]
-    else:
-        gradient = TO_DENSE(values[at[0]], values[at[1]], x)
+def _gradient(parts: Sequence[Variable], x: Variable) -> Variable:
+    """The gradient of x that consists of `parts`, one Variable in its dtype."""
+    gradient = TO_DENSE(*parts, x) if len(parts) == 2 else parts[0]
     return gradient if gradient.dtype == x.dtype else Call("cast", "Cast", {"to": x.dtype.name})(gradient)
 
 

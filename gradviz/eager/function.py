@@ -48,14 +48,9 @@ current_mode = mode.get
 
 
 @contextmanager
-def no_grad() -> Iterator[None]:
-    """While it lasts, what functions return requires no gradient and remembers nothing. Also a decorator.
-
-    Example:
-        >>> with no_grad():
-        ...     accuracy = evaluate(model, images)
-    """
-    token = mode.set(current_mode()._replace(records=False))
+def in_mode(**changes: Any) -> Iterator[None]:
+    """While it lasts, these fields of the mode are others."""
+    token = mode.set(current_mode()._replace(**changes))
     try:
         yield
     finally:
@@ -63,13 +58,15 @@ def no_grad() -> Iterator[None]:
 
 
 @contextmanager
-def recorded() -> Iterator[None]:
-    """While it lasts, functions are recorded, also inside `no_grad`."""
-    token = mode.set(current_mode()._replace(records=True))
-    try:
+def no_grad() -> Iterator[None]:
+    """While it lasts, what functions return requires no gradient and remembers nothing. Also a decorator.
+
+    Example:
+        >>> with no_grad():
+        ...     accuracy = evaluate(model, images)
+    """
+    with in_mode(records=False):
         yield
-    finally:
-        mode.reset(token)
 
 
 _new = object.__new__
@@ -211,7 +208,10 @@ class Function:
 
     def as_operator(self, arrays: Sequence[Array], inputs: list[str], outputs: list[str]) -> Operator:
         """This call, which read and returned `arrays`, as an operator on blobs of these names."""
-        return python_operator(self, arrays, inputs, outputs)
+        _functions[self.uid] = self
+        device = device_of(arrays[-1]) if outputs else CPU
+        args = {"function": self.label, "uid": self.uid}
+        return Operator("PythonFunction", inputs, outputs, args, None if device == CPU else device)
 
     def run_again(self, arrays: tuple[Array, ...]) -> Self:
         """The same call on other arrays; no Variable knows of it."""
@@ -295,14 +295,7 @@ CUT.cut()
 
 
 _functions: WeakValueDictionary[int, Function] = WeakValueDictionary()
-
-
-def python_operator(function: Function, arrays: Sequence[Array], inputs: list[str], outputs: list[str]) -> Operator:
-    """The operator that stands for a function with methods in Python, which read and returned `arrays`."""
-    _functions[function.uid] = function
-    device = device_of(arrays[-1]) if outputs else CPU
-    args = {"function": function.label, "uid": function.uid}
-    return Operator("PythonFunction", inputs, outputs, args, None if device == CPU else device)
+"""Those that operators stand for, by their number."""
 
 
 def _function_of(op: Operator) -> Function:

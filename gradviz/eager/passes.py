@@ -12,7 +12,7 @@ from ..program import GradientError
 from ..runtime.devices import current
 from . import gradients
 from .faults import bad_gradient, bad_schedule, described, named, no_buffers, no_seed
-from .function import Function, current_mode, recorded
+from .function import Function, current_mode, in_mode
 from .gradients import HandedOut, dense
 from .rank import ADD, Arrived, run_by_rank
 from .tape import Sharing, run_by_tape
@@ -91,7 +91,7 @@ def changes(
     starts = [(y, _start(seed_of(y, g), create_graph)) for y, g in roots if not _starts_at_itself(y, g)]
     handed = HandedOut([seed for _, seed in starts], bool(current_mode().hooks))
     keep = {id(y.creator) for y, _ in roots if y.creator is not None} if len(roots) > 1 else ()
-    with np.errstate(**QUIET), recorded() if create_graph else nullcontext():
+    with np.errstate(**QUIET), in_mode(records=True) if create_graph else nullcontext():
         arrived = run(starts, create_graph=create_graph, retain=retain_grad, keep=keep)
         made = [Change(x, _added(x, g, handed)) for x, g in arrived.leaves.items() if x.requires_grad]
     given = {y: g is not None or y._grad_is_given for y, g in roots if y.creator is not None}
@@ -144,7 +144,7 @@ def grad(
         for y, seed in starts
         if (y in wanted if y.creator is None else id(y.creator) in follow)
     ]
-    with np.errstate(**QUIET), recorded() if create_graph else nullcontext():
+    with np.errstate(**QUIET), in_mode(records=True) if create_graph else nullcontext():
         arrived = run_by_rank(seeds, create_graph=create_graph, keep=keep, follow=follow)
     handed = HandedOut(seen=bool(current_mode().hooks))
     made = [_kept(x, arrived, handed) for x in xs]

@@ -25,8 +25,8 @@ from ..runtime.devices import CPU, current, device_of, finish, is_on_gpu, runnin
 from . import gradients
 from .gradients import Rows, flat_rows
 
-Answer = int | tuple[int, int] | None
-"""The number of a gradient, those of the two halves of a sparse one, or None where there is none."""
+Answer = tuple[int, ...]
+"""The numbers of what a gradient consists of: one, two for the halves of a sparse one, none where there is none."""
 
 _ONLY_ARRAYS = {np.ndarray}
 
@@ -135,15 +135,14 @@ class Plan:
 
 def _chooser(answers: Sequence[Answer]) -> Callable[[Sequence[Any]], Sequence[Any]]:
     """What takes the answers out of a list of values, the last of which is None."""
-    dense = [-1 if at is None else at for at in answers if not isinstance(at, tuple)]
-    if len(dense) == len(answers):
-        return _picker(dense)
-    return lambda values: [None if at is None else _chosen(values, at) for at in answers]
+    if all(len(answer) < 2 for answer in answers):
+        return _picker([answer[0] if answer else -1 for answer in answers])
+    return lambda values: [_chosen([values[number] for number in answer]) for answer in answers]
 
 
-def _chosen(values: Sequence[Any], at: int | tuple[int, int]) -> Any:
-    """The value of number `at`; for two numbers the rows that they make."""
-    return values[at] if type(at) is int else flat_rows(*[values[half] for half in at])  # type: ignore[union-attr]
+def _chosen(parts: Sequence[Any]) -> Any:
+    """The gradient that consists of `parts`."""
+    return flat_rows(*parts) if len(parts) == 2 else parts[0] if parts else None
 
 
 def _cast(gradients: Sequence[Any], arrays: Sequence[Array], casts: Sequence[int]) -> list[Any]:
@@ -175,7 +174,7 @@ def make_plan(op: Operator, g_output: Sequence[Gradient | None], wanted: int, de
         GradientError: ``no_gradient_rule``, ``rule_failed``, ``missing_output_gradient``.
         RunError: ``unknown_operator``, a gradient operator has no kernel.
     """
-    answer = ask_rule(op, 0, g_output)
+    asked = ask_rule(op, 0, g_output)
     forward = [*op.inputs, *op.outputs]
     given: list[Any] = forward + [name for gradient in g_output for name in parts_of(gradient) or (None,)]
     numbers = {name: number for number, name in enumerate(given) if name is not None}
@@ -189,7 +188,7 @@ def make_plan(op: Operator, g_output: Sequence[Gradient | None], wanted: int, de
 
     steps: list[Numbered] = []
     first: dict[str, int] = {}
-    for place, made in enumerate(answer.operators):
+    for place, made in enumerate(asked.operators):
         reads = tuple([number_of(name) for name in made.inputs])
         start = steps[-1].writes.stop if steps else len(given)
         writes = range(start, start + len(made.outputs))
@@ -199,15 +198,15 @@ def make_plan(op: Operator, g_output: Sequence[Gradient | None], wanted: int, de
         steps.append(Numbered(place, made, reads, writes))
     answers: list[Answer] = []
     arriving: dict[int, float] = {}
-    for at, gradient in enumerate(answer.g_input):
-        found = [number_of(name) for name in parts_of(gradient)]
-        if len(found) == 1 and found[0] < len(forward):
+    for at, gradient in enumerate(asked.g_input):
+        answer = tuple([number_of(name) for name in parts_of(gradient)])
+        if len(answer) == 1 and answer[0] < len(forward):
             raise out_of_scope(op, 0, gradient)
-        if not found or not wanted >> at & 1:
-            answers.append(None)
-            continue
-        answers.append((found[0], found[1]) if len(found) == 2 else found[0])
-        arriving[at] = first.get(gradient, inf) if isinstance(gradient, str) else inf
+        if not wanted >> at & 1:
+            answer = ()
+        if answer:
+            arriving[at] = first.get(gradient, inf) if isinstance(gradient, str) else inf
+        answers.append(answer)
     return _only_needed(steps, answers, sorted(arriving, key=arriving.__getitem__), len(given), device)
 
 
@@ -224,7 +223,7 @@ def _only_needed(
     steps: Sequence[Numbered], answers: Sequence[Answer], arrivals: Sequence[int], given: int, device: Device
 ) -> Plan:
     """The plan of those steps, with those outputs, from which the answers come; the first `given` values are there."""
-    needed = {number for at in answers for number in _halves(at)}
+    needed = {number for answer in answers for number in answer}
     kept: list[Numbered] = []
     for step in reversed(steps):
         if not needed.isdisjoint(step.writes):
@@ -237,15 +236,8 @@ def _only_needed(
         Step(kernel_of(op, device), op, _picker([place[number] for number in reads]), len(op.outputs))
         for _, op, reads, _ in kept
     ]
-    placed: list[Answer] = []
-    for answer in answers:
-        found = [place[number] for number in _halves(answer)]
-        placed.append((found[0], found[1]) if len(found) == 2 else found[0] if found else None)
+    placed = [tuple([place[number] for number in answer]) for answer in answers]
     return Plan(ready, [step.place for step in kept], placed, arrivals)
-
-
-def _halves(at: Answer) -> tuple[int, ...]:
-    return () if at is None else (at,) if isinstance(at, int) else at
 
 
 def _trimmed(step: Numbered, needed: set[int]) -> Numbered:

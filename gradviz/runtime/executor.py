@@ -129,7 +129,16 @@ def _explained(error: Exception, step: Step, values: Mapping[str, Array]) -> Exc
 
 
 def _failed(step: Step, values: Mapping[str, Array], what: str) -> RunError:
-    return kernel_failed(step.op, step.position, values, what)
+    """A kernel raised, or returned what is no array for each output."""
+    op = step.op
+    shapes = ", ".join(f"{name}: {values[name].shape} {values[name].dtype}" for name in op.inputs)
+    return RunError(
+        f"The kernel of operator #{step.position} {op} {what}. Its inputs are {shapes or 'none'}.",
+        kind="kernel_failed",
+        operator_index=step.position,
+        blobs=op.inputs,
+        ways_out=["A kernel takes (op, *arrays) and returns one new array, or a tuple of one for each output."],
+    )
 
 
 def spec_of(value: Array) -> ArraySpec:
@@ -210,18 +219,6 @@ def undefined(
         operator_index=index,
         blobs=[name],
         ways_out=ways_out,
-    )
-
-
-def kernel_failed(op: Operator, index: int, values: Mapping[str, Array], what: str) -> RunError:
-    """A kernel raised, or returned what is no array for each output."""
-    shapes = ", ".join(f"{name}: {values[name].shape} {values[name].dtype}" for name in op.inputs)
-    return RunError(
-        f"The kernel of operator #{index} {op} {what}. Its inputs are {shapes or 'none'}.",
-        kind="kernel_failed",
-        operator_index=index,
-        blobs=op.inputs,
-        ways_out=["A kernel takes (op, *arrays) and returns one new array, or a tuple of one for each output."],
     )
 
 

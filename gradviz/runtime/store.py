@@ -16,10 +16,12 @@ from time import perf_counter
 from typing import Any, NamedTuple, TypeVar, final
 from weakref import ref
 
+import msgspec
 import numpy as np
 
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
+from ..program import Device
 from .devices import CPU, device_of, moved
 from .spill import Spill
 
@@ -54,7 +56,7 @@ class Contents(NamedTuple):
     refused: str
 
 
-class Memory:
+class Memory(msgspec.Struct, eq=False):
     """Memory that arrays lie in.
 
     Attributes:
@@ -66,19 +68,16 @@ class Memory:
         start: where it begins in the file, None where it was not written.
     """
 
-    __slots__ = ("alive", "arrays", "device", "is_fed", "nbytes", "owner", "start")
-
-    def __init__(self, owner: Array, alive: ref[Array], is_fed: bool) -> None:
-        self.owner: Array | None = owner
-        self.alive = alive
-        self.nbytes = int(owner.size * owner.dtype.itemsize)
-        self.device = device_of(owner)
-        self.is_fed = is_fed
-        self.arrays: list[StoredArray] = []
-        self.start: int | None = None
+    owner: Array | None
+    alive: ref[Array]
+    nbytes: int
+    device: Device
+    is_fed: bool
+    arrays: list[StoredArray] = []
+    start: int | None = None
 
 
-class StoredArray:
+class StoredArray(msgspec.Struct, eq=False):
     """An array of a store, in memory or not.
 
     Attributes:
@@ -87,15 +86,12 @@ class StoredArray:
         alive: itself as long as anybody has it.
     """
 
-    __slots__ = ("alive", "dtype", "memory", "offset", "shape", "strides")
-
-    def __init__(self, array: Array, alive: ref[Array], memory: Memory, owner: Array) -> None:
-        self.alive = alive
-        self.memory = memory
-        self.shape: tuple[int, ...] = array.shape
-        self.dtype: np.dtype[np.generic] = array.dtype
-        self.strides = array.strides if memory.device == CPU else None
-        self.offset = 0 if array is owner else _address(array) - _address(owner)
+    memory: Memory
+    offset: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[np.generic]
+    strides: tuple[int, ...] | None
+    alive: ref[Array]
 
 
 class Store:
@@ -129,7 +125,10 @@ class Store:
                 if owner is not array and _bytes_of(owner) is None:
                     owner = array
                 memory = self._memory_of.get(id(owner)) or self._new_memory(owner, is_fed)
-                stored = StoredArray(array, _while_alive(self._array_of, array), memory, owner)
+                offset = 0 if array is owner else array.ctypes.data - owner.ctypes.data
+                strides = array.strides if memory.device == CPU else None
+                alive = _while_alive(self._array_of, array)
+                stored = StoredArray(memory, offset, array.shape, array.dtype, strides, alive)
                 self._array_of[id(array)] = stored
                 memory.arrays.append(stored)
             self._use(stored.memory)
@@ -172,7 +171,8 @@ class Store:
             )
 
     def _new_memory(self, owner: Array, is_fed: bool) -> Memory:
-        memory = Memory(owner, _while_alive(self._memory_of, owner), is_fed)
+        size = int(owner.size * owner.dtype.itemsize)
+        memory = Memory(owner, _while_alive(self._memory_of, owner), size, device_of(owner), is_fed)
         self._memory_of[id(owner)] = memory
         self._memories.append(memory)
         if not is_fed and memory.nbytes:
@@ -234,11 +234,6 @@ def _count(memories: Iterable[Memory]) -> Count:
     return Count(sum(arrays for arrays, _ in counts), sum(size for _, size in counts))
 
 
-def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
-
-
 def _bytes_of(array: Array) -> Array | None:
     """The bytes of a numpy array that owns its memory, uint8 (n,), not copied; None where there are gaps in them."""
     axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
@@ -275,27 +270,21 @@ Other = TypeVar("Other")
 class Shelf(MutableMapping[Key, Array]):
     """Arrays by key. Stacks of workspaces stand among them as they are; their workspaces are shelves themselves.
 
+    Attributes:
+        entries: what has the shape and dtype of each array, so that it need not be read; stacks as they are.
+
     Raises:
         StoreError: on reading an array whose file is gone.
     """
 
-    __slots__ = ("__weakref__", "_entries", "store")
+    __slots__ = ("__weakref__", "entries", "store")
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._entries: dict[Key, StoredArray | ScopeStack] = {}
-
-    @property
-    def entries(self) -> Mapping[Key, StoredArray | ScopeStack]:
-        """What stands for each array and has its shape and dtype, so that it need not be read; stacks as they are."""
-        return self._entries
-
-    def share(self, key: Key, other: Shelf[Other], theirs: Other) -> None:
-        """Put here what `other` has as `theirs`, without reading it."""
-        self._entries[key] = other._entries[theirs]
+        self.entries: dict[Key, StoredArray | ScopeStack] = {}
 
     def __getitem__(self, key: Key) -> Array:
-        entry = self._entries[key]
+        entry = self.entries[key]
         return self.store.fetch(entry) if isinstance(entry, StoredArray) else entry
 
     def __setitem__(self, key: Key, array: Array) -> None:
@@ -303,19 +292,19 @@ class Shelf(MutableMapping[Key, Array]):
 
     def put(self, key: Key, array: Array, *, is_fed: bool) -> None:
         """The same as ``shelf[key] = array``; what `is_fed` is kept outside anyway."""
-        self._entries[key] = array if isinstance(array, ScopeStack) else self.store.keep(array, is_fed=is_fed)
+        self.entries[key] = array if isinstance(array, ScopeStack) else self.store.keep(array, is_fed=is_fed)
 
     def __delitem__(self, key: Key) -> None:
-        del self._entries[key]
+        del self.entries[key]
 
     def __contains__(self, key: object) -> bool:
-        return key in self._entries
+        return key in self.entries
 
     def __iter__(self) -> Iterator[Key]:
-        return iter(self._entries)
+        return iter(self.entries)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
 
 
 def new_values(store: Store | None) -> MutableMapping[Key, Array]:
@@ -345,6 +334,6 @@ def feed(values: MutableMapping[Key, Array], arrays: Mapping[Key, Array]) -> Non
 def share(key: Key, into: MutableMapping[Key, Array], other: Mapping[Other, Array], theirs: Other) -> None:
     """Put into a mapping what `other` has as `theirs`; between shelves without reading it."""
     if type(into) is Shelf and type(other) is Shelf:  # isinstance takes long for an abstract base class
-        into.share(key, other, theirs)
+        into.entries[key] = other.entries[theirs]
     else:
         into[key] = other[theirs]

@@ -16,6 +16,8 @@ from time import perf_counter
 from types import FrameType
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
+import msgspec
+
 from ..operators.registry import Array
 from ..program import Gradient, GradvizError, NetDef, Operator, RunError
 from ..program.control_flow import within
@@ -205,7 +207,7 @@ Blobs = MutableMapping[str, Array]
 Values = MutableMapping[Key, Array]
 
 
-class Run:
+class Run(msgspec.Struct, eq=False):
     """One run of a nested net. Immutable once it has ended.
 
     Attributes:
@@ -219,35 +221,20 @@ class Run:
         blobs: the blobs that it works on by their names; a Do puts this very mapping on its stack.
     """
 
-    __slots__ = ("around", "blobs", "is_backward", "iteration", "net", "operator", "path", "values")
+    net: NetHalves
+    around: int | None
+    operator: int
+    iteration: int | None
+    is_backward: bool
+    path: tuple[str, ...]
+    blobs: Blobs
+    values: Values = {}
 
-    def __init__(
-        self,
-        net: NetHalves,
-        around: int | None,
-        operator: int,
-        iteration: int | None,
-        is_backward: bool,
-        path: tuple[str, ...],
-        blobs: Blobs,
-    ) -> None:
-        self.net = net
-        self.around = around
-        self.operator = operator
-        self.iteration = iteration
-        self.is_backward = is_backward
-        self.path = path
-        self.blobs = blobs
-        self.values = _versions(net.part(is_backward).reads, blobs)
-
-
-def _versions(reads: Sequence[Key], blobs: Blobs) -> Values:
-    """Those of `blobs` that are there, as the versions that are read."""
-    found: Values = beside(blobs, {})
-    for key in reads:
-        if key[0] in blobs:
-            share(key, found, blobs, key[0])
-    return found
+    def __post_init__(self) -> None:
+        self.values = beside(self.blobs, {})
+        for key in self.net.part(self.is_backward).reads:
+            if key[0] in self.blobs:
+                share(key, self.values, self.blobs, key[0])
 
 
 class WatchedExecution:

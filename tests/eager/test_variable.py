@@ -322,7 +322,11 @@ def test_what_type_checkers_read_of_a_variable_is_what_is_installed() -> None:
     (for_types,) = [
         node for node in ast.walk(variable) if isinstance(node, ast.If) and "TYPE" in ast.unparse(node.test)
     ]
-    declared = {node.name: node.args for node in for_types.body if isinstance(node, ast.FunctionDef)}
+    alike = {node.name: node.args for node in for_types.body if isinstance(node, ast.FunctionDef)}
+    declared = {name: args for name, args in alike.items() if name.startswith("__") or name[0] != "_"}
+    for node in for_types.body:
+        if isinstance(node, ast.Assign):
+            declared.update({ast.unparse(target): alike[ast.unparse(node.value)] for target in node.targets})
     assert declared.keys() == INSTALLED.keys()
     for name in [name for name in declared if name != "T" and not name.startswith("__")]:
         parameters = [argument.arg for argument in declared[name].args[1:]]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradviz.runtime.spill import Spill
-from gradviz.runtime.store import Shelf, Store, StoredArray, written
+from gradviz.runtime.store import Shelf, Store, StoredArray, share, written
 
 ARRAY = 80
 Made = Callable[[int], Store]
@@ -204,7 +204,7 @@ def test_a_shelf_says_shapes_and_shares_without_reading(made: Made) -> None:
     one: Shelf[str] = Shelf(store)
     one["x"] = ten(5)
     other: Shelf[int] = Shelf(store)
-    other.share(5, one, "x")
+    share(5, other, one, "x")
     assert one.entries["x"].shape == (10,)
     assert "x" in one
     assert store.contents.read_again == 0

@@ -199,34 +199,22 @@ def named_answer(op: Operator, g_output: Sequence[str | None], plan: Plan, names
         )
         blobs += writes
     g_input: list[Gradient | None] = []
-    makers: list[int | None] = []
     for answer in plan.answers:
-        if answer is None:
-            g_input.append(None)
-            makers.append(None)
-        elif isinstance(answer, int):
-            g_input.append(blobs[answer])
-            makers.append(writer.get(answer))
-        else:
-            g_input.append(GradientSlice(blobs[answer[0]], blobs[answer[1]]))
-            makers.append(writer.get(answer[1]))
-    return Named(made, g_input, makers)
+        parts = [blobs[number] for number in answer]
+        g_input.append(GradientSlice(*parts) if len(parts) == 2 else parts[0] if parts else None)
+    return Named(made, g_input, [writer.get(answer[-1]) if answer else None for answer in plan.answers])
 
 
 def _names_wanted(op: Operator, answers: Sequence[Answer], given: int, names: GradientNames) -> dict[int, str]:
     """The names of the values that are the gradients of inputs, as far as steps make them."""
     wanted: dict[int, str] = {}
     for blob, answer in zip(op.inputs, answers, strict=True):
-        if isinstance(answer, int):
-            if answer >= given and answer not in wanted:
-                wanted[answer] = names.of_next(blob)
-        elif answer is not None:
-            indices, values = answer
-            if indices >= given and values >= given:
-                made = names.of_next_slice(blob)
-                wanted[indices], wanted[values] = made.indices, made.values
-            elif values >= given:
-                wanted[values] = names.of_next_slice(blob).values
+        new = [number for number in answer if number >= given]
+        if len(answer) == 1 and new and new[0] not in wanted:
+            wanted[new[0]] = names.of_next(blob)
+        elif len(answer) == 2 and answer[1] in new:
+            parts = dict(zip(answer, parts_of(names.of_next_slice(blob)), strict=True))
+            wanted.update((number, parts[number]) for number in new)
     return wanted
 
 
@@ -251,14 +239,14 @@ def conversions(
     made: list[Converted] = []
     for at, (answer, gx) in enumerate(zip(plan.answers, gxs, strict=True)):
         gradient = named.g_input[at]
-        if isinstance(answer, int):
-            if gx is values[answer]:
+        if len(answer) == 1:
+            if gx is values[answer[0]]:
                 continue
             name = names.take(f"{gradient}_cast")
             op = Operator("Cast", [str(gradient)], [name], {"to": str(gx.dtype)}, is_gradient=True)
             made.append(Converted(op, (gx,)))
             named.g_input[at] = name
-        elif answer is not None and isinstance(gradient, GradientSlice) and gx.indices is not values[answer[0]]:
+        elif isinstance(gradient, GradientSlice) and gx.indices is not values[answer[0]]:
             made += _flattened(gradient, gx, values[answer[1]], names)
             named.g_input[at] = GradientSlice(made[-2].op.outputs[0], made[-1].op.outputs[0])
         else:

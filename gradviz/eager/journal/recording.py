@@ -13,7 +13,7 @@ from ...runtime.devices import copied, device_of
 from ...runtime.watched import Journal, Limits, uncollected
 from ..expression import Expression, Recalled, recall, recorded, written
 from ..faults import bad_schedule, named
-from ..function import current_mode, mode
+from ..function import in_mode
 from ..passes import SCHEDULES, changes
 from ..rank import Arrived
 from ..variable import Variable
@@ -59,13 +59,9 @@ def watch_backward(
     if len(set(map(recalled.identity, ys))) < len(ys):
         raise _bad_ys("A Variable is there twice.", "Give each y once.")
     given = {root for root, own in roots if own is not None or root._grad_is_given}
-    token = mode.set(current_mode()._replace(hooks=()))
-    try:
-        with uncollected():
-            watch = _by_tape if schedule == "tape" and recalled.functions else _by_rank
-            return watch(recalled, roots, given, retain_grad, limits)
-    finally:
-        mode.reset(token)
+    watch = _by_tape if schedule == "tape" and recalled.functions else _by_rank
+    with in_mode(hooks=()), uncollected():
+        return watch(recalled, roots, given, retain_grad, limits)
 
 
 def _by_rank(

@@ -159,8 +159,8 @@ class WatchedTape(TapePass):
             self._log.ran(self._net, first, made, perf_counter() - start)
         else:
             for answer, gx in zip(plan.answers, gxs, strict=True):
-                if isinstance(answer, int) and answer in self._keys and gx is not self._values[answer]:  # it was cast
-                    self._log.values[self._keys[answer]] = gx
+                if len(answer) == 1 and answer[0] in self._keys and gx is not self._values[answer[0]]:  # it was cast
+                    self._log.values[self._keys[answer[0]]] = gx
         self._log.running = None
         return gxs
 

@@ -216,7 +216,7 @@ class TapePass(Pass):
         arrivals = [at for at in places if function.wanted >> at & 1] if plan is None else plan.arrivals
         if any(map(_is_absent, found)):
             if all(gy is None or _is_absent(gy) for gy in found):
-                is_rows = [plan is not None and type(plan.answers[at]) is tuple for at in places]
+                is_rows = [plan is not None and len(plan.answers[at]) == 2 for at in places]
                 return arrivals, [ABSENT_ROWS if is_rows[at] and not self._create_graph else ABSENT for at in places]
             found = [
                 gy if not _is_absent(gy) else None if plan is None else self._zeros(function, at)
