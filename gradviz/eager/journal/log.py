@@ -114,6 +114,7 @@ class Log:
     """What happens in a pass, growing with it.
 
     Attributes:
+        expression: the program that goes backward.
         events: what has happened.
         operators: the gradient operators, each executable on blobs of these names.
         values: blob version -> array.
@@ -128,7 +129,7 @@ class Log:
         self.events: list[Event] = []
         self.operators: list[Operator] = []
         self.values: MutableMapping[Key, Array] = new_values(store)
-        self._expression = expression
+        self.expression = expression
         self._names = GradientNames(expression.values)
         self.held = {
             name: self._grad(name, 0, held[x])
@@ -139,14 +140,14 @@ class Log:
 
     def _known(self, index: int, op: Operator, ins: tuple[int, ...], outs: tuple[int, ...]) -> None:
         """Function `index`, shown as `op`, has run when it was called."""
-        outputs = self._expression.operators[index].outputs
-        device = str(device_of(self._expression.values[outputs[0]])) if outputs else "cpu"
+        outputs = self.expression.operators[index].outputs
+        device = str(device_of(self.expression.values[outputs[0]])) if outputs else "cpu"
         self.events.append(Ran(index, op, ins, outs, device, None))
 
     def _write_grads(self, changes: Sequence[NotedChange], gradient_of: Callable[[str], Gradient | None]) -> None:
         """What becomes of every ``grad``, by the gradient that the pass has brought."""
         for x, how, after in changes:
-            name = self._expression.name_of(x)
+            name = self.expression.name_of(x)
             if name is not None:
                 before = self.held.get(name)
                 version = None if after is None else self._grad(name, int(before is not None), after)

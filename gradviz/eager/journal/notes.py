@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from ...gradient.accumulation import GradientNames
@@ -31,7 +32,7 @@ from ..variable import Variable
 from .log import NotedChange
 
 
-class Visit:
+class Visit(msgspec.Struct, eq=False):
     """A function was taken from the heap and run backward.
 
     Attributes:
@@ -42,15 +43,19 @@ class Visit:
         gxs: the gradients of its inputs, which have arrived there when the next function is visited; None: it failed.
     """
 
-    __slots__ = ("arrays", "function", "gxs", "gys", "plan", "runs")
+    function: Function
+    arrays: tuple[Array, ...]
+    gys: Sequence[Any]
+    plan: Plan | None = None
+    runs: list[tuple[Sequence[Array], float]] = []
+    gxs: Sequence[Any] | None = None
 
-    def __init__(self, function: Function, gys: Sequence[Any]) -> None:
-        self.function = function
-        self.arrays = function.arrays
-        self.gys = gys
-        self.plan: Plan | None = None
-        self.runs: list[tuple[Sequence[Array], float]] = []
-        self.gxs: Sequence[Any] | None = None
+    def run_steps(self, steps: Sequence[Step], values: list[Any]) -> None:
+        """Run the steps of a plan, noting what each of them makes."""
+        for step in steps:
+            made = timed(step, step.pick(values))
+            self.runs.append(made)
+            values += made[0]
 
 
 class Sum(NamedTuple):
@@ -70,7 +75,7 @@ class Seed(NamedTuple):
     is_given: bool
 
 
-class Notes:
+class Notes(msgspec.Struct, eq=False):
     """All that is noted of a pass while it runs.
 
     Attributes:
@@ -83,14 +88,13 @@ class Notes:
         has_begun: whether the schedule started.
     """
 
-    def __init__(self, held: Mapping[Variable, Array]) -> None:
-        self.held = held
-        self.seeds: list[Seed] = []
-        self.visits: list[Visit] = []
-        self.sums: list[Sum] = []
-        self.changes: Sequence[NotedChange] = ()
-        self.error: Exception | None = None
-        self.has_begun = False
+    held: Mapping[Variable, Array]
+    seeds: list[Seed] = []
+    visits: list[Visit] = []
+    sums: list[Sum] = []
+    changes: Sequence[NotedChange] = ()
+    error: Exception | None = None
+    has_begun: bool = False
 
 
 class WatchedPass(Pass):
@@ -103,22 +107,15 @@ class WatchedPass(Pass):
 
     is_watched = True
 
-    def __init__(
-        self,
-        notes: Notes,
-        limits: Limits,
-        seeds: Sequence[tuple[Variable, Any]],
-        **options: Any,
-    ) -> None:
+    def __init__(self, notes: Notes, limits: Limits, seeds: Sequence[tuple[Variable, Any]], **options: Any) -> None:
         self._visits = notes.visits
         self._sums = notes.sums
         self._limits = limits
-        self._runs: list[tuple[Sequence[Array], float]] = []
         self._visited = 0
         super().__init__(seeds, add=self._add, **options)
 
     def _watched(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
-        visit = Visit(function, gys)
+        visit = Visit(function, function.arrays, gys)
         self._visits.append(visit)
         self._visited += 1
         limits = self._limits
@@ -129,20 +126,12 @@ class WatchedPass(Pass):
         if type(function) is not OperatorFunction:
             visit.gxs = self._run_own(visit, function, gys, wanted)
             return visit.gxs
-        self._runs = visit.runs
         try:
             plan = visit.plan = function.plan(gys, wanted)
-            gxs = visit.gxs = plan.run(visit.arrays, gys, self._run_steps)
+            gxs = visit.gxs = plan.run(visit.arrays, gys, visit.run_steps)
         except Exception as error:
             raise function.explained(error) from error
         return gxs
-
-    def _run_steps(self, steps: Sequence[Step], values: list[Any]) -> None:
-        """Run the steps of a plan, noting what each of them makes."""
-        for step in steps:
-            made = timed(step, step.pick(values))
-            self._runs.append(made)
-            values += made[0]
 
     def _run_own(self, visit: Visit, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
         """Run a function backward that is one operator of its own; what it returns it may keep, and change."""

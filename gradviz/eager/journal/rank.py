@@ -2,8 +2,9 @@
 
 from bisect import insort
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from ...operators import lookup
@@ -14,7 +15,6 @@ from ...program.events import (
     Completed,
     Contribution,
     GeneratorAdded,
-    How,
     Played,
     Ran,
     RuleApplied,
@@ -37,22 +37,7 @@ MOST_WAITING = 8
 """Functions in the heap that an event lists."""
 
 
-class Arrival(NamedTuple):
-    """A gradient that reaches a blob; `of`: the function that it came through, None for a seed."""
-
-    blob: str
-    gradient: Gradient
-    how: How
-    of: int | None
-    position: int | None
-
-    @property
-    def term(self) -> Contribution:
-        """It, as a term of a sum."""
-        return Contribution(self.gradient, self.how, self.of, self.position)
-
-
-class Gathered:
+class Gathered(msgspec.Struct):
     """What has arrived of the gradient of a blob.
 
     Attributes:
@@ -61,18 +46,15 @@ class Gathered:
         count: how many have arrived.
     """
 
-    __slots__ = ("count", "gradient", "terms")
+    gradient: Gradient
+    terms: list[Contribution]
+    count: int = 1
 
-    def __init__(self, arrival: Arrival) -> None:
-        self.gradient = arrival.gradient
-        self.terms = [arrival.term]
-        self.count = 1
-
-    def add(self, arrival: Arrival, total: Gradient) -> None:
+    def add(self, term: Contribution, total: Gradient) -> None:
         """One more arrived and was added: the sum is `total`."""
         if len(self.terms) == MOST_CONTRIBUTIONS:
             self.terms = [Contribution(self.gradient, "generated", None, None)]
-        self.terms.append(arrival.term)
+        self.terms.append(term)
         self.gradient = total
         self.count += 1
 
@@ -126,20 +108,21 @@ class RankLog(Log):
         self._visited: set[int] = set()
         self._running: int | None = None
         self._sums = iter(notes.sums)
-        self._has_begun = self._is_broken = False
+        self._is_broken = False
         for index, (op, function) in enumerate(zip(expression.operators, expression.functions, strict=True)):
             op, ins, outs = shown(op), (0,) * len(op.inputs), (0,) * len(op.outputs)
             self.events.append(Played(index, op, ins, outs, None if function is None else function.rank))
             self._known(index, op, ins, outs)
+        for y, gradient, is_given in notes.seeds:
+            self._seed(str(expression.name_of(y)), gradient, is_given)
 
     def tell(self, visit: Visit) -> None:
         """Say what happened at a visit, of which all is known by now."""
-        self._begin()
         function, index = visit.function, self._heap.indices[visit.function.uid]
         waits, waiting = self._heap.take()
         self._visited.add(index)
         self._running = index
-        op = self._expression.operators[index]
+        op = self.expression.operators[index]
         arrived = [self._gradient_of(y) for y in op.outputs]
         self.events.append(Visited(index, arrived, function.rank, waits, waiting))
         g_output = [self._densified(index, y, gy) for y, gy in zip(op.outputs, visit.gys, strict=True)]
@@ -149,41 +132,33 @@ class RankLog(Log):
         elif visit.gxs is not None:
             coming = self._applied(visit, index, own_answer(op, index, g_output, visit, self._names))
         if visit.gxs is not None:
-            all(map(self._arrive, coming))
+            all(self._arrive(blob, term) for blob, term in coming)
 
     def end(self) -> None:
         """Say how the pass ended."""
-        self._begin()
         error = self._notes.error
         if error is None or not self._is_broken:
             self._running = None
             for index in reversed(range(self._forward)):
-                if index not in self._visited and self._expression.functions[index] is not None:
+                if index not in self._visited and self.expression.functions[index] is not None:
                     self.events.append(Skipped(index, "no gradient has reached what it returned"))
         self._write_grads(self._notes.changes, self._gradient_of)
         if error is None:
             self.events.append(Completed({blob: known.gradient for blob, known in self._gathered.items()}))
         else:
-            self.events.append(failed(error, self._expression, self._running))
-
-    def _begin(self) -> None:
-        if self._has_begun:
-            return
-        self._has_begun = True
-        for y, gradient, is_given in self._notes.seeds:
-            self._seed(str(self._expression.name_of(y)), gradient, is_given)
+            self.events.append(failed(error, self.expression, self._running))
 
     def _seed(self, y: str, gradient: Array, is_given: bool) -> None:
         """The pass starts at a blob."""
         if is_given:
             name = self._names.of_next(y)
             self._write(name, gradient)
-            self._gathered[y] = Gathered(Arrival(y, name, "given", None, None))
+            self._gathered[y] = Gathered(name, [Contribution(name, "given", None, None)])
             self.events.append(Seeded(y, 0, name, queued=self._heap.reach(y)))
             return
         op = Operator("ConstantFill", [y], [self._names.take(f"{y}_autogen_grad")], {"value": 1.0}, is_gradient=True)
         name, position = op.outputs[0], len(self.operators)
-        self._gathered[y] = Gathered(Arrival(y, name, "seed", None, position))
+        self._gathered[y] = Gathered(name, [Contribution(name, "seed", None, position)])
         self.events.append(Seeded(y, 0, name, op, position, self._heap.reach(y)))
         self._ran([op], [((gradient,), None)])
 
@@ -198,9 +173,13 @@ class RankLog(Log):
         self._ran([op], [((gy,), None)])
         return op.outputs[0]
 
-    def _applied(self, visit: Visit, index: int, named: Named) -> list[Arrival]:
-        """The rule of function `index` has answered, and its operators have run as far as it came."""
-        function, op = visit.function, self._expression.operators[index]
+    def _applied(self, visit: Visit, index: int, named: Named) -> list[tuple[str, Contribution]]:
+        """The rule of function `index` has answered, and its operators have run as far as it came.
+
+        Returns:
+            The gradients that it brings, each with its blob.
+        """
+        function, op = visit.function, self.expression.operators[index]
         added = []
         if visit.plan is not None and visit.gxs is not None:
             values = [*visit.arrays, *visit.gys, *[output for outputs, _ in visit.runs for output in outputs]]
@@ -218,24 +197,22 @@ class RankLog(Log):
         self._ran(named.operators, visit.runs)
         if added:
             self._ran([made for made, _ in added], [(outputs, None) for _, outputs in added])
+        positions = [None if maker is None else position + maker for maker in named.makers]
         return [
-            Arrival(
-                self._read_again.get(blob, blob), gradient,
-                "passed" if maker is None else "generated", index, None if maker is None else position + maker,
-            )
-            for blob, gradient, maker in zip(op.inputs, named.g_input, named.makers, strict=True)
+            (self._read_again.get(x, x), Contribution(gradient, "passed" if at is None else "generated", index, at))
+            for x, gradient, at in zip(op.inputs, named.g_input, positions, strict=True)
             if gradient is not None
-        ]  # fmt: skip
+        ]
 
-    def _arrive(self, arrival: Arrival) -> bool:
+    def _arrive(self, blob: str, term: Contribution) -> bool:
         """A gradient has arrived and, unless it is the first, been added to what was there; False: the pass has
         ended before."""
-        blob, gradient, how, index, position = arrival
+        gradient, how, index, position = term.gradient, term.how, term.index, term.position
         assert index is not None
         known = self._gathered.get(blob)
         if known is None:
             self.events.append(GeneratorAdded(index, blob, 0, gradient, how, position, 1, self._heap.reach(blob)))
-            self._gathered[blob] = Gathered(arrival)
+            self._gathered[blob] = Gathered(gradient, [term])
             return True
         noted = next(self._sums, None)
         if noted is None:
@@ -243,7 +220,7 @@ class RankLog(Log):
         self.events.append(GeneratorAdded(index, blob, 0, gradient, how, position, known.count + 1))
         first = len(self.operators)
         operators, runs, total = added_up(blob, known.gradient, gradient, noted, self._names)
-        known.add(arrival, total)
+        known.add(term, total)
         self.events.append(Accumulated(index, blob, 0, known.terms.copy(), [], operators, first, total, known.count))
         self._ran(operators, runs)
         return True
@@ -277,10 +254,9 @@ class RankLog(Log):
 class ToldAtOnce(list[Visit]):
     """Visits that are told and forgotten as the next ones come: what they hold lies in a store."""
 
-    def __init__(self, log: RankLog, store: Store) -> None:
+    def __init__(self, log: RankLog) -> None:
         super().__init__()
-        self._log = log
-        self._store = store
+        self.log = log
 
     def append(self, visit: Visit) -> None:
         """One visit more; the one before says all by now."""
@@ -290,4 +266,4 @@ class ToldAtOnce(list[Visit]):
     def end(self) -> None:
         """All are told."""
         if self:
-            self._log.tell(self.pop())
+            self.log.tell(self.pop())

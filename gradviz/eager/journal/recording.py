@@ -11,7 +11,7 @@ from ...program.events import Accumulated, Failed, Played
 from ...program.net_halves import NetHalves, nets_of
 from ...runtime.devices import copied, device_of
 from ...runtime.watched import Journal, Limits, uncollected
-from ..expression import Expression, Recalled, recall, recorded, written
+from ..expression import Recalled, recall, recorded, written
 from ..faults import bad_schedule, named
 from ..function import in_mode
 from ..passes import SCHEDULES, changes
@@ -68,15 +68,12 @@ def _by_rank(
     recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, limits: Limits
 ) -> Callable[[], Journal]:
     notes = Notes(copies(recalled.holding))
-    at_once = None
-    if limits.store is not None:
-        expression = written(recalled)
-        log = RankLog(expression, notes, limits.store)
-        notes.visits = at_once = ToldAtOnce(log, limits.store)
 
     def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
         own = [(y, copied(gradient, device_of(gradient))) for y, gradient in seeds]
         notes.seeds += [Seed(y, gradient, y in given) for y, gradient in own]
+        if limits.store is not None:
+            notes.visits = ToldAtOnce(RankLog(written(recalled), notes, limits.store))
         notes.has_begun = True
         return WatchedPass(notes, limits, own, **options).run()
 
@@ -86,27 +83,25 @@ def _by_rank(
         if not notes.has_begun:
             raise
         notes.error = error
-    if at_once is None:
+    if not isinstance(notes.visits, ToldAtOnce):
         return partial(_told, recalled, notes)
-    at_once.end()
-    journal = _journal_of_rank(expression, notes, log)
+    notes.visits.end()
+    journal = _journal_of_rank(notes, notes.visits.log)
     return lambda: journal
 
 
 def _told(recalled: Recalled, notes: Notes) -> Journal:
     """What a pass by rank did, whose values are all kept."""
-    expression = written(recalled)
-    log = RankLog(expression, notes, None)
+    log = RankLog(written(recalled), notes, None)
     for visit in notes.visits:
         log.tell(visit)
-    return _journal_of_rank(expression, notes, log)
+    return _journal_of_rank(notes, log)
 
 
-def _journal_of_rank(expression: Expression, notes: Notes, log: RankLog) -> Journal:
+def _journal_of_rank(notes: Notes, log: RankLog) -> Journal:
     log.end()
-    names = [(str(expression.name_of(y)), is_given) for y, _, is_given in notes.seeds]
-    ys = {name: gradient_name(name) if is_given else None for name, is_given in names}
-    return _journal("rank", expression, ys, log)
+    names = [(str(log.expression.name_of(y)), is_given) for y, _, is_given in notes.seeds]
+    return _journal("rank", {name: gradient_name(name) if is_given else None for name, is_given in names}, log)
 
 
 def _by_tape(
@@ -121,11 +116,11 @@ def _by_tape(
         if not log.has_begun:
             raise
         log.failed(error)
-    return lambda: _journal("tape", made, log.ys, log)._replace(pools=pools)
+    return lambda: _journal("tape", log.ys, log)._replace(pools=pools)
 
 
-def _journal(engine: str, expression: Expression, ys: Mapping[str, str | None], log: Log) -> Journal:
-    roots = expression.roots
+def _journal(engine: str, ys: Mapping[str, str | None], log: Log) -> Journal:
+    expression, roots = log.expression, log.expression.roots
     name = " + ".join(roots[:2]) + (" + …" if len(roots) > 2 else "")
     net = NetDef(f"{name}.backward()", external_inputs=expression.leaves, external_outputs=roots)
     net.ops = list(expression.operators)  # their names are legal, and need no check

@@ -56,7 +56,7 @@ class TapeLog(Log):
             GradvizError: as the IR does; what has happened until then is kept.
         """
         self.ys = ys
-        ir = IR(self._expression.operators)
+        ir = IR(self.expression.operators)
         try:
             for event in ir.backward_events(ys):
                 self.events.append(self._shown(event))
@@ -68,7 +68,7 @@ class TapeLog(Log):
 
     def net(self) -> NetHalves:
         """The program with the versions of its blobs."""
-        return nets_of(self._expression.operators, self.operators, [])
+        return nets_of(self.expression.operators, self.operators, [])
 
     def known(self, net: NetHalves) -> None:
         """What the forward operators have returned is known."""
@@ -83,7 +83,7 @@ class TapeLog(Log):
             if array is not None:
                 self.values[key] = array
         device = str(next((device_of(array) for array in outputs if array is not None), "cpu"))
-        at = len(self._expression.operators) + position
+        at = len(self.expression.operators) + position
         self.events.append(Ran(at, shown(op), ins, outs, device, seconds))
         limits = self._limits
         if (now := perf_counter()) > limits.pace.due:
@@ -98,7 +98,7 @@ class TapeLog(Log):
     def failed(self, error: Exception) -> None:
         """The pass stops with an error."""
         if self._runs or not isinstance(error, GradvizError):
-            self.events.append(failed(error, self._expression, self.running))
+            self.events.append(failed(error, self.expression, self.running))
         else:
             self.events.append(stopped(error, self.events))
 
@@ -111,11 +111,11 @@ class TapeLog(Log):
     def _shown(self, event: Event) -> Event:
         """An event of the IR with its operators as people read them, and with what is known of the functions."""
         if isinstance(event, Played):
-            function = self._expression.functions[event.index]
+            function = self.expression.functions[event.index]
             rank = None if function is None else function.rank
             return msgspec.structs.replace(event, op=shown(event.op), rank=rank)
         if isinstance(event, RuleApplied):
-            op, function = self._expression.operators[event.index], self._expression.functions[event.index]
+            op, function = self.expression.operators[event.index], self.expression.functions[event.index]
             return msgspec.structs.replace(
                 event,
                 operators=list(map(shown, event.operators)),
