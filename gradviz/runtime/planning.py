@@ -40,6 +40,10 @@ External = tuple[tuple[int, ...], np.dtype[Any], type[Any]]
 """Shape, dtype and type, numpy's array or CuPy's, of an array that operators read from outside."""
 
 
+Blob = tuple[ArraySpec | None, Device]
+"""What is known of a blob: its shape and dtype, None where only running tells, and its device."""
+
+
 class Plan(NamedTuple):
     """Operators that fit together, and what they read from outside as it was when they were checked.
 
@@ -96,8 +100,7 @@ class Known:
     """What is known of the blobs at one point of a program, and the plans of operators from there on.
 
     Attributes:
-        specs: name -> shape and dtype, None where only running tells.
-        places: name -> device.
+        blobs: what is known of each, by name.
         external, on_gpus: as in `Plan`.
 
     Args:
@@ -117,8 +120,7 @@ class Known:
         is_open: bool = False,
         may_not_run: bool = False,
     ) -> None:
-        self.specs: dict[str, ArraySpec | None] = {}
-        self.places: dict[str, Device] = {}
+        self.blobs: dict[str, Blob] = {}
         self.external: dict[str, External] = {}
         self.on_gpus: dict[str, Device] = {}
         self._program = program
@@ -132,27 +134,26 @@ class Known:
         return [self._step(op, index) for index, op in enumerate(operators)]
 
     def __contains__(self, name: str) -> bool:
-        return name in self.specs or name in self._values
+        return name in self.blobs or name in self._values
 
     def _look(self, op: Operator, index: int, name: str) -> None:
         """Come to know what `op` reads as `name`."""
-        if name in self.specs:
+        if name in self.blobs:
             return
         value = self._values.get(name)
         if value is None:
             if not self._is_open:
-                raise undefined(op, index, name, [*self._values, *self.specs], self._program)
+                raise undefined(op, index, name, [*self._values, *self.blobs], self._program)
             self._doubt(name)
             return
-        self.specs[name] = spec = spec_of(value)
+        spec, lies = self.blobs[name] = spec_of(value), device_of(value)
         self.external[name] = (*spec, type(value))
-        self.places[name] = lies = device_of(value)
         if lies != CPU:
             self.on_gpus[name] = lies
 
     def _doubt(self, name: str) -> None:
         """Take a blob for one that only running tells of: what a branch computes is there if it was taken."""
-        self.specs[name], self.places[name] = UNKNOWN, self._device
+        self.blobs[name] = UNKNOWN, self._device
 
     def _doubt_branches(self, op: Operator) -> None:
         """Doubt what the nets of an If of a backward pass read: it is there if the same branch was taken before."""
@@ -177,9 +178,9 @@ class Known:
         return self._kernel_step(op, index, known, keeps)
 
     def _kernel_step(self, op: Operator, index: int, known: OperatorType, keeps: tuple[tuple[str, str], ...]) -> Step:
-        reads = [self.specs[name] for name in op.inputs]
+        reads = [self.blobs[name][0] for name in op.inputs]
         outputs, late = self._outputs(op, index, known, reads)
-        lying = [self.places[name] for name in op.inputs]
+        lying = [self.blobs[name][1] for name in op.inputs]
         kernel = known.kernel
         assert kernel is not None
         try:
@@ -189,7 +190,7 @@ class Known:
         if device != CPU or lying.count(CPU) < len(lying):
             kernel = running_on(kernel, device)
         for name, output in zip(op.outputs, outputs, strict=True):
-            self.specs[name], self.places[name] = output, CPU if output == SCOPE else device
+            self.blobs[name] = output, CPU if output == SCOPE else device
         direct = not (late or keeps) and len(op.inputs) in (1, 2) and len(op.outputs) == 1
         inputs = tuple(op.inputs) if direct else ()
         return Step(kernel, op, index, inputs, op.outputs[0] if direct else "", late, device, None, keeps)
@@ -216,7 +217,7 @@ class Known:
 
     def _scoped(self, op: Operator, index: int) -> Scoped:
         do = take_apart(op, index, RunError)
-        scope = self.specs[do.scope]
+        scope, _ = self.blobs[do.scope]
         if scope is not None and scope != SCOPE:
             raise no_stack(op, index, do.scope)
         is_open = do.pops or do.reuses
@@ -224,14 +225,13 @@ class Known:
         for name, blob in do.outer.items():
             if blob in self:
                 self._look(op, index, blob)
-                inside.specs[name], inside.places[name] = self.specs[blob], self.places[blob]
+                inside.blobs[name] = self.blobs[blob]
             elif self._is_open:
                 inside._doubt(name)
         steps = inside.plan_scoped(op, index, do)
         for blob in do.outputs:
-            name = do.inner[blob]
-            self.specs[blob], self.places[blob] = inside.specs.get(name), inside.places.get(name, self._device)
-        self.specs[do.scope], self.places[do.scope] = SCOPE, CPU
+            self.blobs[blob] = inside.blobs.get(do.inner[blob], (UNKNOWN, self._device))
+        self.blobs[do.scope] = SCOPE, CPU
         written = [(do.inner[blob], blob) for blob in do.outputs]
         make = _steps_in_workspace(op, index, do, self._device) if is_open else lambda workspace: steps
         return Scoped(op, index, make, list(do.outer.items()), written, do.scope, do.pops, do.reuses)
@@ -262,23 +262,24 @@ class Known:
 
     def _branch(self, op: Operator, index: int) -> Branch:
         nets = nested_nets(op)
-        specs, places = self.specs, self.places
+        before = self.blobs
         steps, ends = [], []
         for argument in ("then_net", "else_net"):
-            self.specs, self.places = specs.copy(), places.copy()
+            self.blobs = before.copy()
             steps.append(self._plan_net(op, index, argument, nets.get(argument), may_not_run=True))
-            ends.append((self.specs, self.places))
-        self.specs, self.places = specs, places
-        for name in op.outputs:
-            self._meet(name, [(known[name], lies[name]) for known, lies in ends if name in known])
+            ends.append(self.blobs)
+        self.blobs = before
+        self._meet(op.outputs, ends)
         return Branch(op, index, steps[0], steps[1])
 
-    def _meet(self, name: str, ways: Sequence[tuple[ArraySpec | None, Device]]) -> None:
-        """Come to know of a blob what holds in each of the ways that the program may have taken."""
-        if ways:
-            specs = {spec for spec, _ in ways}
-            self.specs[name] = specs.pop() if len(specs) == 1 and len(ways) > 1 else UNKNOWN
-            self.places[name] = next((device for _, device in ways if device != CPU), CPU)
+    def _meet(self, names: Iterable[str], ways: Sequence[Mapping[str, Blob]]) -> None:
+        """Come to know of blobs what holds in each of the two ways that the program may have taken."""
+        for name in names:
+            ends = [blobs[name] for blobs in ways if name in blobs]
+            if ends:
+                specs = {spec for spec, _ in ends}
+                spec = specs.pop() if len(specs) == 1 and len(ends) > 1 else UNKNOWN
+                self.blobs[name] = spec, next((device for _, device in ends if device != CPU), CPU)
 
     def _loop(self, op: Operator, index: int) -> Loop:
         limit = op.args.get("max_iterations", MAX_ITERATIONS)
@@ -291,20 +292,19 @@ class Known:
                 ways_out=["Give a number of iterations, 1 at least."],
             )
         nets = nested_nets(op)
-        head, places = self.specs, self.places
+        head = self.blobs
         while True:
-            self.specs, self.places = head.copy(), places.copy()
+            self.blobs = head.copy()
             condition_steps = self._plan_net(op, index, "cond_net", nets.get("cond_net"))
-            end = self.specs.copy(), self.places.copy()
+            end = self.blobs.copy()
             steps = self._plan_net(op, index, "loop_net", nets["loop_net"], may_not_run=True)
-            changing = [name for name in op.outputs if name in head and self.specs[name] != head[name] is not UNKNOWN]
+            known = {name: head[name] for name in op.outputs if name in head}
+            changing = [name for name, (spec, _) in known.items() if self.blobs[name][0] != spec is not UNKNOWN]
             if not changing:
                 break
-            head |= dict.fromkeys(changing, UNKNOWN)
-        ways = [end, (self.specs, self.places)]
-        self.specs, self.places = head, places
-        for name in op.outputs:
-            self._meet(name, [(known[name], lies[name]) for known, lies in ways if name in known])
+            head.update((name, (UNKNOWN, known[name][1])) for name in changing)
+        ways, self.blobs = [end, self.blobs], head
+        self._meet(op.outputs, ways)
         return Loop(
             op,
             index,
