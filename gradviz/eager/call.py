@@ -123,7 +123,14 @@ class OperatorFunction(Function):
             if x.data is not array:
                 raise data_replaced(self, x)
         try:
-            return self._run_on_variables(self.plan(gys, wanted), gys)
+            plan = self.plan(gys, wanted)
+            values: list[Any] = [*self.inputs, *map(self.output, range(self.count)), *gys]
+            if plan.calls is None:
+                plan.calls = [Call.of(step.op) for step in plan.steps]
+            for call, step in zip(plan.calls, plan.steps, strict=True):
+                values += call.several(*step.pick(values))
+            found = [[values[number] for number in answer] for answer in plan.answers]
+            return [_gradient(parts, x) if parts else None for parts, x in zip(found, self.inputs, strict=True)]
         except Exception as error:
             raise self.explained(error) from error
 
@@ -148,15 +155,6 @@ class OperatorFunction(Function):
             is_taken = Rows not in key or takes_slices(op, 0, names)
             plans[key] = make_plan(op, names, self.wanted, signature.device) if is_taken else None
         return plans[key]
-
-    def _run_on_variables(self, plan: Plan, gys: Sequence[Variable | None]) -> Sequence[Variable | None]:
-        values: list[Any] = [*self.inputs, *map(self.output, range(self.count)), *gys]
-        if plan.calls is None:
-            plan.calls = [Call.of(step.op) for step in plan.steps]
-        for call, step in zip(plan.calls, plan.steps, strict=True):
-            values += call.several(*step.pick(values))
-        found = [[values[number] for number in answer] for answer in plan.answers]
-        return [_gradient(parts, x) if parts else None for parts, x in zip(found, self.inputs, strict=True)]
 
     def explained(self, error: Exception) -> Exception:
         call = self.signature.called(self.in_data)

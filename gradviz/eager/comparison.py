@@ -14,7 +14,7 @@ import numpy as np
 from ..gradient import IR
 from ..operators.gradients import gradient_name
 from ..operators.registry import Array
-from ..program import Gradient, GradientError, NetDef
+from ..program import GradientError, NetDef
 from ..program.events import Visited
 from ..program.operator import free_name, parts_of
 from ..runtime import Workspace
@@ -22,7 +22,7 @@ from ..runtime.devices import CPU, moved
 from ..runtime.store import owner_of
 from .expression import Expression, expression
 from .function import Function
-from .gradients import dense, flat_rows
+from .gradients import dense, joined
 from .hooks import FunctionHook
 from .passes import QUIET, SCHEDULES, seed_of
 from .rank import Arrived
@@ -164,8 +164,8 @@ def compare(f: Callable[..., Variable], *inputs: Operand, gradient: Array | None
         >>> print(compare(lambda x: functions.sum(functions.tanh(x) * x), numpy.ones(3)))
     """
     program = _Program(f, inputs, gradient)
-    names, ways = program.leaves(), [_symbolic(program), *[_scheduled(program, name) for name in SCHEDULES]]
-    return Comparison({way.name: way for way in ways}, tuple(_differences(names, ways)))
+    ways = [_symbolic(program), *[_scheduled(program, name) for name in SCHEDULES]]
+    return Comparison({way.name: way for way in ways}, tuple(_differences(ways)))
 
 
 class _Program:
@@ -195,15 +195,8 @@ class _Program:
         gradient = np.ones_like(y.data) if self._gradient is None else self._gradient
         return y, seed_of(y, gradient)
 
-    def leaves(self) -> list[str]:
-        """The names of the leaves to which gradients flow."""
-        y, _ = self.run()
-        program = expression([y])
-        return [name for name in program.leaves if name in program.wanted]
-
 
 def _symbolic(program: _Program) -> Way:
-    """The way of the IR."""
     y, seed = program.run()
     forward = expression([y])
     root = forward.roots[0]
@@ -224,13 +217,13 @@ def _symbolic(program: _Program) -> Way:
         done.run(backward)
     visited = [event for event in IR(forward.operators).backward_events({root: start}) if isinstance(event, Visited)]
     leaves = [name for name in forward.leaves if name in forward.wanted]
-    found = {name: _fetched(done, gradients.get(name), forward.values[name]) for name in leaves}
+    parts = {name: [done.fetch(part, device=None) for part in parts_of(gradients.get(name))] for name in leaves}
+    found = {name: _array(joined(parts[name]), forward.values[name]) for name in leaves}
     order = [forward.functions[event.index] for event in visited]
     return Way("symbolic", _told(order, forward), found, first, later, live.peak)
 
 
 def _scheduled(program: _Program, schedule: str) -> Way:
-    """The way of a schedule."""
     seconds = []
     for _ in range(1 + RUNS):
         y, seed = program.run()
@@ -239,7 +232,9 @@ def _scheduled(program: _Program, schedule: str) -> Way:
     forward = expression([y])
     with LiveBytes([*forward.values.values(), seed]) as live:
         arrived = _pass(schedule, y, seed)
-    found = {name: _array(arrived.leaves.get(x), x) for name, x in forward.leaves.items() if name in forward.wanted}
+    found = {
+        name: _array(arrived.leaves.get(x), x.data) for name, x in forward.leaves.items() if name in forward.wanted
+    }
     del arrived
     with _Order() as order:
         _pass(schedule, y, seed)
@@ -275,23 +270,16 @@ def _seconds(run: Callable[..., Any], *args: Any) -> float:
     return perf_counter() - begin
 
 
-def _fetched(workspace: Workspace, gradient: Gradient | None, like: Array) -> Array | None:
-    if gradient is None:
-        return None
-    found = [workspace.fetch(name, device=None) for name in parts_of(gradient)]
-    return moved(dense(flat_rows(*found) if len(found) == 2 else found[0], like.shape), CPU)
+def _array(gradient: Any, like: Array) -> Array | None:
+    return None if gradient is None else moved(dense(gradient, like.shape), CPU)
 
 
-def _array(gradient: Any, x: Variable) -> Array | None:
-    return None if gradient is None else moved(dense(gradient, x.shape), CPU)
-
-
-def _differences(names: Sequence[str], ways: Sequence[Way]) -> Iterator[Difference]:
+def _differences(ways: Sequence[Way]) -> Iterator[Difference]:
     """Where a way gives another gradient than the first; None and zeros are the same."""
     first = ways[0]
-    for name in names:
+    for name, one in first.gradients.items():
         for way in ways[1:]:
-            one, other = first.gradients.get(name), way.gradients.get(name)
+            other = way.gradients.get(name)
             if one is None and other is None:
                 continue
             a = np.zeros_like(other) if one is None else one

@@ -141,7 +141,8 @@ def written(recalled: Recalled) -> Expression:
     return _Writer(recalled).write()
 
 
-def _is_legal(name: object) -> bool:
+def is_legal(name: object) -> bool:
+    """Whether a blob can be called `name`."""
     try:
         check_name(name, "Variable")
     except NetError:
@@ -159,7 +160,7 @@ class _Writer:
     def __init__(self, recalled: Recalled) -> None:
         self._recalled = recalled
         self._identity = recalled.identity
-        self._own_names = {key: name for key, name in recalled.own_names.items() if _is_legal(name)}
+        self._own_names = {key: name for key, name in recalled.own_names.items() if is_legal(name)}
         self._reserved = set(self._own_names.values())
         self._used: set[str] = set()
         self._numbers: defaultdict[str, int] = defaultdict(int)

@@ -23,9 +23,9 @@ from ..operators import register_gradient, register_kernel
 from ..operators.gradients import gradient_name
 from ..operators.registry import NUMERIC, Array, Gradients, RuleAnswer
 from ..program import Operator, RunError
-from ..runtime.devices import CPU, copied, current, device_of, is_on_gpu
+from ..runtime.devices import CPU, copied, device_of, is_on_gpu
 from .faults import called, common_device, differentiable_once, wrong_count, wrong_results
-from .gradients import Gradient, checked_array, read_only
+from .gradients import Gradient, checked_array, read_only, zeros_like
 from .variable import Variable, as_variables
 
 if TYPE_CHECKING:
@@ -342,12 +342,7 @@ def python_function_gradient(op: Operator, *reads: Array) -> tuple[Array, ...]:
     for at, gy in zip(given, reads[len(xs) :], strict=True):
         gys[at] = gy
     gxs: Sequence[Any] = function.input_gradients(gys, function.wanted)
-    return tuple([_zeros_like(xs[at]) if gxs[at] is None else gxs[at] for at in wanted])
-
-
-def _zeros_like(x: Array) -> Array:
-    with current(device_of(x)):
-        return np.zeros_like(x)
+    return tuple([zeros_like(xs[at]) if gxs[at] is None else gxs[at] for at in wanted])
 
 
 @register_kernel("NewData")

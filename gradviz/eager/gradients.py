@@ -4,7 +4,7 @@ No gradient is written into after it has been made, so passes share them freely.
 array of its own.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -68,12 +68,21 @@ def dense(gradient: Gradient, shape: tuple[int, ...]) -> Array:
         return added_rows(gradient.indices, gradient.values, shape[0])
 
 
-def flat_rows(indices: Array, values: Array) -> Rows:
-    """Rows told by indices of any shape (n, ...), each with its values (n, ..., ...)."""
+def joined(parts: Sequence[Array]) -> Gradient | None:
+    """The gradient that consists of `parts`: none, one array, or indices (n, ...) and their values (n, ..., ...)."""
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    indices, values = parts
     if indices.ndim == 1:
         return Rows(indices, values)
     with current(device_of(values)):
         return Rows(indices.reshape(-1), values.reshape((indices.size, *values.shape[indices.ndim :])))
+
+
+def zeros_like(array: Array) -> Array:
+    """Zeros in the shape and dtype of `array`, where it lies."""
+    with current(device_of(array)):
+        return np.zeros_like(array)
 
 
 def read_only(gradient: Array) -> Array:

@@ -102,27 +102,19 @@ FUNCTIONS = (
 )  # fmt: skip
 """The functions that are methods under their own names."""
 
-OPERATORS = {
-    "__add__": functions.add,
-    "__radd__": reflected(functions.add),
-    "__sub__": functions.sub,
-    "__rsub__": reflected(functions.sub),
-    "__mul__": functions.mul,
-    "__rmul__": reflected(functions.mul),
-    "__truediv__": functions.div,
-    "__rtruediv__": reflected(functions.div),
-    "__pow__": functions.pow,
-    "__rpow__": reflected(functions.pow),
-    "__matmul__": functions.matmul,
-    "__rmatmul__": reflected(functions.matmul),
-    "__neg__": functions.neg,
-    "__abs__": functions.abs,
-    "__getitem__": functions.get_item,
-}
+BINARY: dict[str, Callable[[Operand, Operand], Variable]] = {
+    "add": functions.add, "sub": functions.sub, "mul": functions.mul, "truediv": functions.div, "pow": functions.pow,
+    "matmul": functions.matmul,
+}  # fmt: skip
+"""The functions that are operators, also with a Variable on the right-hand side alone."""
 
 INSTALLED: dict[str, Any] = {
     **{method.__name__: method for method in (*METHODS, *FUNCTIONS)},
-    **OPERATORS,
+    **{f"__{name}__": function for name, function in BINARY.items()},
+    **{f"__r{name}__": reflected(function) for name, function in BINARY.items()},
+    "__neg__": functions.neg,
+    "__abs__": functions.abs,
+    "__getitem__": functions.get_item,
     "T": property(functions.transpose),
     "astype": functions.cast,
 }

@@ -23,12 +23,10 @@ from ..program import Device, Gradient, Operator, RunError
 from ..program.operator import parts_of
 from ..runtime.devices import CPU, current, device_of, finish, is_on_gpu, running_on
 from . import gradients
-from .gradients import Rows, flat_rows
+from .gradients import Rows, joined
 
 Answer = tuple[int, ...]
 """The numbers of what a gradient consists of: one, two for the halves of a sparse one, none where there is none."""
-
-_ONLY_ARRAYS = {np.ndarray}
 
 
 class Step(NamedTuple):
@@ -55,10 +53,16 @@ def run_steps(steps: Iterable[Step], values: list[Any]) -> None:
 
 
 def as_outputs(made: Any, count: int) -> Sequence[Array]:
-    """What a kernel returned, as one array for each of `count` outputs. Raises ValueError where it is too little."""
-    if type(made) is tuple and len(made) == count and set(map(type, made)) == _ONLY_ARRAYS:
-        return made
-    return _as_arrays(made, count)
+    """What a kernel returned, as one array for each of `count` outputs: it may return more than it was asked for.
+
+    Raises:
+        ValueError: it returned less.
+    """
+    if not isinstance(made, tuple):
+        made = (made,)
+    if len(made) < count:
+        raise ValueError(f"it returned {len(made)} arrays for {count} outputs")
+    return [array if type(array) is np.ndarray or is_on_gpu(array) else np.asarray(array) for array in made[:count]]
 
 
 def timed(step: Step, arrays: Sequence[Any]) -> tuple[Sequence[Array], float]:
@@ -73,15 +77,6 @@ def timed(step: Step, arrays: Sequence[Any]) -> tuple[Sequence[Array], float]:
         if type(output) is not np.ndarray:
             finish(device_of(output))
     return outputs, perf_counter() - start
-
-
-def _as_arrays(made: Any, count: int) -> list[Array]:
-    """The first `count` arrays that a kernel returned: it may return more than it was asked for."""
-    if not isinstance(made, tuple):
-        made = (made,)
-    if len(made) < count:
-        raise ValueError(f"it returned {len(made)} arrays for {count} outputs")
-    return [array if is_on_gpu(array) else np.asarray(array) for array in made[:count]]
 
 
 class Plan:
@@ -137,12 +132,7 @@ def _chooser(answers: Sequence[Answer]) -> Callable[[Sequence[Any]], Sequence[An
     """What takes the answers out of a list of values, the last of which is None."""
     if all(len(answer) < 2 for answer in answers):
         return _picker([answer[0] if answer else -1 for answer in answers])
-    return lambda values: [_chosen([values[number] for number in answer]) for answer in answers]
-
-
-def _chosen(parts: Sequence[Any]) -> Any:
-    """The gradient that consists of `parts`."""
-    return flat_rows(*parts) if len(parts) == 2 else parts[0] if parts else None
+    return lambda values: [joined([values[number] for number in answer]) for answer in answers]
 
 
 def _cast(gradients: Sequence[Any], arrays: Sequence[Array], casts: Sequence[int]) -> list[Any]:

@@ -75,12 +75,8 @@ class Workspace:
             RunError: ``undefined_blob``; ``bad_device`` for a device that is not there.
         """
         wanted = Device.parse(device)
-        array = self._blob(name)
-        return guarded(array if wanted is None else moved(array, available(wanted)))
-
-    def _blob(self, name: str) -> Array:
         try:
-            return self._values[name]
+            array = self._values[name]
         except KeyError:
             near = get_close_matches(name, self._values, n=3) if isinstance(name, str) else []
             raise RunError(
@@ -92,6 +88,7 @@ class Workspace:
                     "Feed it, or run the net that writes it.",
                 ],
             ) from None
+        return guarded(array if wanted is None else moved(array, available(wanted)))
 
     def run(self, net: NetDef) -> None:
         """Run every operator of `net` in order.

@@ -11,14 +11,13 @@ import msgspec
 from ...gradient.accumulation import GradientNames
 from ...operators import lookup
 from ...operators.registry import Array
-from ...program import Gradient, GradientError, GradvizError, NetError, Operator
+from ...program import Gradient, GradientError, GradvizError, Operator
 from ...program.events import Event, Failed, GradWritten, Ran, Writing
 from ...program.net_halves import Key
-from ...program.operator import check_name
 from ...runtime.devices import copied, device_of
 from ...runtime.store import Store, feed, new_values
 from ...runtime.watched import Lending
-from ..expression import Expression
+from ..expression import Expression, is_legal
 from ..function import Function
 from ..passes import Change
 from ..tape import OperatorPool, TensorPool
@@ -49,9 +48,7 @@ def shown(op: Operator) -> Operator:
 
 def _label(name: str) -> str:
     """The name of a class, as no other operator type is called."""
-    try:
-        check_name(name, "function")
-    except NetError:
+    if not is_legal(name):
         return PYTHON
     return name if lookup(name) is None else f"Python.{name}"
 

@@ -15,7 +15,7 @@ back first is taken first.
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count, islice
+from itertools import chain, count, islice
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 from weakref import finalize, ref
 
@@ -59,11 +59,10 @@ class _Scope:
         return names
 
 
-class _Holder(ref[Variable]):
+class _Holder(NamedTuple):
     """A Variable that has a name, and the key under which the name is known."""
 
-    __slots__ = ("key",)
-
+    variable: ref[Variable]
     key: int
 
 
@@ -100,8 +99,9 @@ class _Pool:
         Raises:
             RunError: ``undefined_blob``, the name is not in use: it was released before, or never taken.
         """
-        if not self._give_back(name):
+        if name not in self._held:
             raise self._not_in_use(name)
+        self.release_all([name])
 
     def release_all(self, names: Sequence[str]) -> None:
         """Give back those of `names`, all of one scope, that are in use still."""
@@ -109,12 +109,6 @@ class _Pool:
         if scope is not None:
             pop = self._held.pop
             scope.free.extend([name for name in names if pop(name, self) is not self])
-
-    def _give_back(self, name: str) -> bool:
-        """Whether the name was in use; it is not any more."""
-        was_in_use = name in self._held
-        self.release_all([name])
-        return was_in_use
 
     def _not_in_use(self, name: str) -> RunError:
         scope = self._scope_of(name)
@@ -191,10 +185,8 @@ class TensorPool(_Pool):
         known = self._names.get(key)
         if known is not None:
             return known
-        holder = _Holder(x)
-        holder.key = key
         scope = scope_of(x)
-        (name,) = self.take_for(scope, [holder])
+        (name,) = self.take_for(scope, [_Holder(ref(x), key)])
         self._names[key] = name
         if scope == "join":
             self._named_outputs.add(name)
@@ -214,7 +206,7 @@ class TensorPool(_Pool):
 
     def _deleted(self, key: int, name: str) -> None:
         if self._names.get(key) == name:
-            self._give_back(name)
+            self.release_all([name])
 
     def release_all(self, names: Sequence[str]) -> None:
         if self._names:
@@ -232,7 +224,7 @@ class TensorPool(_Pool):
             RunError: ``undefined_blob``, no tensor is, or a buffer that holds nothing.
         """
         holder = self._held.get(name, self)
-        array = holder() if isinstance(holder, _Holder) else holder
+        array = holder.variable() if isinstance(holder, _Holder) else holder
         if array is self:
             raise self._not_in_use(name)
         if array is None:
@@ -334,7 +326,7 @@ def lent_to(functions: Sequence[Function], roots: Sequence[Variable], leaves: It
 
 
 def _output_names(pool: TensorPool, functions: Sequence[Function], roots: Sequence[Variable]) -> list[str]:
-    known = pool.names_of_outputs(x for inputs in (roots, *[f.inputs for f in functions]) for x in inputs)
+    known = pool.names_of_outputs(chain(roots, chain.from_iterable(function.inputs for function in functions)))
     if not known:
         return pool.take_for("join", [array for function in functions for array in function.out_data])
     return [

@@ -14,18 +14,17 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from ...operators.registry import Array
 from ...program import Operator
-from ...runtime.devices import current, device_of
+from ...runtime.devices import device_of
 from ...runtime.watched import uncollected
 from .. import gradients
 from ..call import Call, OperatorFunction
 from ..expression import recorded
 from ..faults import cannot_add
 from ..function import Function, current_mode
-from ..gradients import ABSENT, Rows
+from ..gradients import ABSENT, Rows, zeros_like
 from ..plan import Plan, Step, as_outputs, kernel_of, run_steps
 from ..rank import ADD, Arrived, Pass
 from ..variable import Variable, plain
@@ -247,13 +246,10 @@ class TapePass(Pass):
             raise function.explained(error) from error
 
     def _run_steps(self, steps: Sequence[Step], values: list[Any]) -> None:
-        """Run the operators of a rule."""
         run_steps(steps, values)
 
     def _zeros(self, function: Function, place: int) -> Any:
-        array = function.out_data[place]
-        with current(device_of(array)):
-            zeros = np.zeros_like(array)
+        zeros = zeros_like(function.out_data[place])
         return Variable(zeros, requires_grad=False) if self._create_graph else zeros
 
     def _total(self, terms: Terms, like: Array) -> Any:
