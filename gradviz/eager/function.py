@@ -285,9 +285,6 @@ class _Once(Function):
     def input_gradients(self, gys: Sequence[Array | None], wanted: int) -> Sequence[Gradient | None]:
         raise differentiable_once(self.of)
 
-    def input_gradient_variables(self, gys: Sequence[Variable | None], wanted: int) -> Sequence[Variable | None]:
-        raise differentiable_once(self.of)
-
 
 CUT = Function()
 """What a Variable that is cut off by hand has for its creator."""

@@ -6,9 +6,7 @@ loop, what is known of a blob is what holds whichever way the program takes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from ..operators import ArraySpec, OperatorType, lookup
 from ..operators.arguments import check_names
@@ -36,10 +34,6 @@ from .devices import CPU, device_of, place, running_on
 from .executor import UNKNOWN, check_arity, infer, located, no_kernel, spec_of, undefined
 from .nested import Branch, Loop, Nested, Scoped, Step, Values, no_stack
 
-External = tuple[tuple[int, ...], np.dtype[Any], type[Any]]
-"""Shape, dtype and type, numpy's array or CuPy's, of an array that operators read from outside."""
-
-
 Blob = tuple[ArraySpec | None, Device]
 """What is known of a blob: its shape and dtype, None where only running tells, and its device."""
 
@@ -47,13 +41,12 @@ Blob = tuple[ArraySpec | None, Device]
 class Plan(NamedTuple):
     """Operators that fit together, and what they read from outside as it was when they were checked.
 
-    `on_gpus`: which of it lay on which GPU. `nested`: the nets in the operators, with what each consisted of.
+    `nested`: the nets in the operators, with what each consisted of.
     """
 
     operators: list[Operator]
     steps: list[Step]
-    external: dict[str, External]
-    on_gpus: dict[str, Device]
+    external: dict[str, tuple[ArraySpec, Device]]
     nested: list[tuple[NetDef, list[Operator]]]
 
     def fits(self, operators: Sequence[Operator], values: Mapping[str, Array]) -> bool:
@@ -64,11 +57,11 @@ class Plan(NamedTuple):
 
     def fits_values(self, values: Mapping[str, Array]) -> bool:
         """Whether it still holds for these values."""
-        for name, (shape, dtype, kind) in self.external.items():
+        for name, ((shape, dtype), device) in self.external.items():
             value = values.get(name)
-            if value is None or type(value) is not kind or value.shape != shape or value.dtype != dtype:
+            if value is None or value.shape != shape or value.dtype != dtype or device_of(value) != device:
                 return False
-        return all(device_of(values[name]) == device for name, device in self.on_gpus.items())
+        return True
 
 
 def plan(operators: Sequence[Operator], values: Mapping[str, Array], device: Device = CPU) -> Plan:
@@ -86,7 +79,7 @@ def plan(operators: Sequence[Operator], values: Mapping[str, Array], device: Dev
             check_depth(op, index, RunError)
     known = Known(operators, values, device)
     steps = known.plan(operators)
-    return Plan(list(operators), steps, known.external, known.on_gpus, list(_nets_in(operators)))
+    return Plan(list(operators), steps, known.external, list(_nets_in(operators)))
 
 
 def _nets_in(operators: Iterable[Operator]) -> Iterator[tuple[NetDef, list[Operator]]]:
@@ -101,7 +94,7 @@ class Known:
 
     Attributes:
         blobs: what is known of each, by name.
-        external, on_gpus: as in `Plan`.
+        external: as in `Plan`.
 
     Args:
         program: the operators of its net.
@@ -121,8 +114,7 @@ class Known:
         may_not_run: bool = False,
     ) -> None:
         self.blobs: dict[str, Blob] = {}
-        self.external: dict[str, External] = {}
-        self.on_gpus: dict[str, Device] = {}
+        self.external: dict[str, tuple[ArraySpec, Device]] = {}
         self._program = program
         self._values = values
         self._device = device
@@ -146,10 +138,7 @@ class Known:
                 raise undefined(op, index, name, [*self._values, *self.blobs], self._program)
             self._doubt(name)
             return
-        spec, lies = self.blobs[name] = spec_of(value), device_of(value)
-        self.external[name] = (*spec, type(value))
-        if lies != CPU:
-            self.on_gpus[name] = lies
+        self.blobs[name] = self.external[name] = spec_of(value), device_of(value)
 
     def _doubt(self, name: str) -> None:
         """Take a blob for one that only running tells of: what a branch computes is there if it was taken."""
@@ -340,7 +329,7 @@ def _steps_in_workspace(op: Operator, index: int, do: Do, device: Device) -> Cal
         nonlocal made
         if made is None or not made.fits_values(workspace):
             known = Known(do.net.ops, workspace, device, is_open=True)
-            made = Plan(do.net.ops, known.plan_scoped(op, index, do), known.external, known.on_gpus, [])
+            made = Plan(do.net.ops, known.plan_scoped(op, index, do), known.external, [])
         return made.steps
 
     return steps

@@ -307,18 +307,6 @@ class WatchedExecution:
     def _run_nested(
         self, parent: Runnable, argument: str, steps: Sequence[Step], values: Blobs, iteration: int | None
     ) -> None:
-        with self._inside(parent, argument, values, iteration) as run:
-            for step, played in zip(steps, run.net.part(run.is_backward).steps, strict=True):
-                try:
-                    self._step(step, played, values, run.values, run.path)
-                except GradvizError as error:
-                    if self._failed is None:
-                        self._failed = run.path, step.position
-                    raise within(error, parent.op, parent.position, argument, iteration) from error
-
-    @contextmanager
-    def _inside(self, parent: Runnable, argument: str, blobs: Blobs, iteration: int | None) -> Iterator[Run]:
-        """While it lasts, we are in a run of a nested net; it is left by its end only, not by an error."""
         around = self._current
         outside = None if around is None else self.runs[around]
         net, path = self.net if outside is None else outside.net, () if outside is None else outside.path
@@ -326,11 +314,17 @@ class WatchedExecution:
         is_backward = place >= count if outside is None else outside.is_backward
         inner = net.inside[is_backward, place - count * is_backward, argument]
         element = f"{place}.{argument}" if iteration is None else f"{place}.{argument}[{iteration}]"
-        run = Run(inner, around, place, iteration, is_backward, (*path, element), blobs)
+        run = Run(inner, around, place, iteration, is_backward, (*path, element), values)
         self.events.append(EnteredSubnet(place, argument, inner.name, iteration, path=path))
         self._current = len(self.runs)
         self.runs.append(run)
-        yield run
+        for step, played in zip(steps, inner.part(is_backward).steps, strict=True):
+            try:
+                self._step(step, played, values, run.values, run.path)
+            except GradvizError as error:
+                if self._failed is None:
+                    self._failed = run.path, step.position
+                raise within(error, parent.op, place, argument, iteration) from error
         self._current = around
         self.events.append(LeftSubnet(place, argument, inner.name, iteration, path=path))
 

@@ -148,8 +148,12 @@ class WatchedPass(Pass):
         return total
 
 
-Outcome = tuple[Sequence[Array], float | None]
-"""What an operator has made, and in how many seconds; None: not known."""
+class Executed(NamedTuple):
+    """An operator, what it has made, and in how many seconds; None: not known."""
+
+    op: Operator
+    outputs: Sequence[Array]
+    seconds: float | None = None
 
 
 class Named(NamedTuple):
@@ -207,16 +211,9 @@ def _names_wanted(op: Operator, answers: Sequence[Answer], given: int, names: Gr
     return wanted
 
 
-class Converted(NamedTuple):
-    """An operator that the engine added behind those of a rule, and what it made."""
-
-    op: Operator
-    outputs: tuple[Array, ...]
-
-
 def conversions(
     named: Named, plan: Plan, values: Sequence[Any], gxs: Sequence[Any], names: GradientNames
-) -> list[Converted]:
+) -> list[Executed]:
     """What was done to the answers of a plan before they were handed on; `named` then has the names of the results.
 
     A gradient is cast to the dtype of its input, and the rows of a sparse one lie along one axis.
@@ -225,7 +222,7 @@ def conversions(
         values: those that the plan numbers.
         gxs: what was handed on.
     """
-    made: list[Converted] = []
+    made: list[Executed] = []
     for at, (answer, gx) in enumerate(zip(plan.answers, gxs, strict=True)):
         gradient = named.g_input[at]
         if len(answer) == 1:
@@ -233,7 +230,7 @@ def conversions(
                 continue
             name = names.take(f"{gradient}_cast")
             op = Operator("Cast", [str(gradient)], [name], {"to": str(gx.dtype)}, is_gradient=True)
-            made.append(Converted(op, (gx,)))
+            made.append(Executed(op, (gx,)))
             named.g_input[at] = name
         elif isinstance(gradient, GradientSlice) and gx.indices is not values[answer[0]]:
             made += _flattened(gradient, gx, values[answer[1]], names)
@@ -244,13 +241,13 @@ def conversions(
     return made
 
 
-def _flattened(gradient: GradientSlice, rows: Rows, before: Array, names: GradientNames) -> list[Converted]:
+def _flattened(gradient: GradientSlice, rows: Rows, before: Array, names: GradientNames) -> list[Executed]:
     indices, values = (names.take(f"{name}_rows") for name in (gradient.indices, gradient.values))
     shape = [-1, *rows.values.shape[1:]]
     old = names.take(f"{values}_shape")
     return [
-        Converted(Operator("FlattenToVec", [gradient.indices], [indices], is_gradient=True), (rows.indices,)),
-        Converted(
+        Executed(Operator("FlattenToVec", [gradient.indices], [indices], is_gradient=True), (rows.indices,)),
+        Executed(
             Operator("Reshape", [gradient.values], [values, old], {"shape": shape}, is_gradient=True),
             (rows.values, np.array(before.shape)),
         ),
@@ -272,23 +269,20 @@ def own_answer(op: Operator, index: int, g_output: Sequence[str | None], visit: 
 
 def added_up(
     blob: str, one: Gradient, other: Gradient, sum: Sum, names: GradientNames
-) -> tuple[list[Operator], list[Outcome], Gradient]:
-    """The operators that add two gradients of a blob, what they made, and the name of the sum."""
+) -> tuple[list[Executed], Gradient]:
+    """The operators that add two gradients of a blob, and the name of the sum."""
     if isinstance(one, GradientSlice) and isinstance(other, GradientSlice):
         return _joined(blob, one, other, sum, names)
-    operators: list[Operator] = []
-    runs: list[Outcome] = []
+    added: list[Executed] = []
     terms: list[str] = []
     for name, value, like in ((one, sum.before, sum.gradient), (other, sum.gradient, sum.before)):
         if isinstance(name, GradientSlice):
-            operators.append(densifying(blob, name, names))
-            runs.append(((dense(value, like.shape),), None))
-            name = operators[-1].outputs[0]
+            added.append(Executed(densifying(blob, name, names), (dense(value, like.shape),)))
+            name = added[-1].op.outputs[0]
         terms.append(name)
     made = names.of_sum(blob)
-    operators.append(Operator("Sum", terms, [made], is_gradient=True))
-    runs.append(((sum.total,), sum.seconds))
-    return operators, runs, made
+    added.append(Executed(Operator("Sum", terms, [made], is_gradient=True), (sum.total,), sum.seconds))
+    return added, made
 
 
 def densifying(blob: str, gradient: GradientSlice, names: GradientNames) -> Operator:
@@ -299,14 +293,13 @@ def densifying(blob: str, gradient: GradientSlice, names: GradientNames) -> Oper
 
 def _joined(
     blob: str, one: GradientSlice, other: GradientSlice, sum: Sum, names: GradientNames
-) -> tuple[list[Operator], list[Outcome], Gradient]:
+) -> tuple[list[Executed], Gradient]:
     """Sparse gradients are added by laying their rows one after the other."""
     name = names.of_joined(blob)
-    operators: list[Operator] = []
-    runs: list[Outcome] = []
+    added: list[Executed] = []
     sizes = np.array([len(sum.before.indices), len(sum.gradient.indices)], np.int32)
     for a, b, made, array in zip(parts_of(one), parts_of(other), parts_of(name), sum.total, strict=True):
         split = names.take(f"{made}_split")
-        operators.append(Operator("Concat", [a, b], [made, split], {"axis": 0}, is_gradient=True))
-        runs.append(((array, sizes), sum.seconds / 2))
-    return operators, runs, name
+        op = Operator("Concat", [a, b], [made, split], {"axis": 0}, is_gradient=True)
+        added.append(Executed(op, (array, sizes), sum.seconds / 2))
+    return added, name

@@ -1,7 +1,7 @@
 """From the notes of a pass by the rank schedule to its events: who is who, and what each gradient is called."""
 
 from bisect import insort
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -28,7 +28,7 @@ from ...runtime.store import Store
 from ..expression import Expression
 from ..function import Function
 from .log import Log, failed, is_python, shown, unwanted
-from .notes import Named, Notes, Outcome, Visit, added_up, conversions, densifying, named_answer, own_answer
+from .notes import Executed, Named, Notes, Visit, added_up, conversions, densifying, named_answer, own_answer
 
 MOST_CONTRIBUTIONS = 8
 """An accumulation lists so many terms; then those added before are one: thousands of readers would list millions."""
@@ -160,7 +160,7 @@ class RankLog(Log):
         name, position = op.outputs[0], len(self.operators)
         self._gathered[y] = Gathered(name, [Contribution(name, "seed", None, position)])
         self.events.append(Seeded(y, 0, name, op, position, self._heap.reach(y)))
-        self._ran([op], [((gradient,), None)])
+        self._ran([Executed(op, (gradient,))])
 
     def _densified(self, index: int, y: str, gy: Any) -> str | None:
         """The gradient of an output of function `index`: `gy`, which has arrived as rows or dense."""
@@ -170,7 +170,7 @@ class RankLog(Log):
         op = densifying(y, gradient, self._names)
         terms = [Contribution(gradient, "generated", None, None)]
         self.events.append(Accumulated(index, y, 0, terms, [], [op], len(self.operators), op.outputs[0]))
-        self._ran([op], [((gy,), None)])
+        self._ran([Executed(op, (gy,))])
         return op.outputs[0]
 
     def _applied(self, visit: Visit, index: int, named: Named) -> list[tuple[str, Contribution]]:
@@ -185,7 +185,7 @@ class RankLog(Log):
             values = [*visit.arrays, *visit.gys, *[output for outputs, _ in visit.runs for output in outputs]]
             added = conversions(named, visit.plan, values, visit.gxs, self._names)
         position, is_own = len(self.operators), is_python(op)
-        operators = [*named.operators, *[made for made, _ in added]]
+        operators = [*named.operators, *[made.op for made in added]]
         known = lookup(op.type)
         source = source_of(type(function).backward) if is_own else "" if known is None else known.rule_source
         self.events.append(
@@ -194,9 +194,9 @@ class RankLog(Log):
                 unwanted(function, len(op.inputs)), "method" if is_own else "rule",
             )
         )  # fmt: skip
-        self._ran(named.operators, visit.runs)
-        if added:
-            self._ran([made for made, _ in added], [(outputs, None) for _, outputs in added])
+        self._ran([Executed(made, *run) for made, run in zip(named.operators, visit.runs, strict=False)])
+        self.operators += named.operators[len(visit.runs) :]
+        self._ran(added)
         positions = [None if maker is None else position + maker for maker in named.makers]
         return [
             (self._read_again.get(x, x), Contribution(gradient, "passed" if at is None else "generated", index, at))
@@ -219,27 +219,27 @@ class RankLog(Log):
             return False
         self.events.append(GeneratorAdded(index, blob, 0, gradient, how, position, known.count + 1))
         first = len(self.operators)
-        operators, runs, total = added_up(blob, known.gradient, gradient, noted, self._names)
+        added, total = added_up(blob, known.gradient, gradient, noted, self._names)
         known.add(term, total)
-        self.events.append(Accumulated(index, blob, 0, known.terms.copy(), [], operators, first, total, known.count))
-        self._ran(operators, runs)
+        made = [one.op for one in added]
+        self.events.append(Accumulated(index, blob, 0, known.terms.copy(), [], made, first, total, known.count))
+        self._ran(added)
         return True
 
     def _gradient_of(self, blob: str) -> Gradient | None:
         known = self._gathered.get(blob)
         return None if known is None else known.gradient
 
-    def _ran(self, operators: Sequence[Operator], runs: Sequence[Outcome]) -> None:
-        """`operators` join the gradient operators; those that `runs` knows of have run, by kernels or otherwise."""
+    def _ran(self, executed: Iterable[Executed]) -> None:
+        """Operators join the gradient operators; they have run, by kernels or otherwise."""
         versions = self._versions
-        position = self._forward + len(self.operators)
-        self.operators += operators
-        for op, (outputs, seconds) in zip(operators, runs, strict=False):
+        for op, outputs, seconds in executed:
+            position = self._forward + len(self.operators)
+            self.operators.append(op)
             ins = tuple([versions.get(name, 0) for name in op.inputs])
             outs = tuple([self._write(name, array) for name, array in zip(op.outputs, outputs, strict=True)])
             device = str(device_of(outputs[0])) if outputs else "cpu"
             self.events.append(Ran(position, shown(op), ins, outs, device, seconds))
-            position += 1
 
     def _write(self, name: str, array: Array) -> int:
         """A new version of a name has a value."""
