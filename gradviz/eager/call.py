@@ -245,7 +245,6 @@ class Call:
         return function
 
     def _sign(self, key: Any, arrays: tuple[Array, ...]) -> Signature:
-        """Check the call on such arrays, and remember it."""
         known = lookup(self.type)
         if known is None or known.kernel is None:
             raise RunError(

@@ -163,26 +163,24 @@ def compare(f: Callable[..., Variable], *inputs: Operand, gradient: Array | None
     Example:
         >>> print(compare(lambda x: functions.sum(functions.tanh(x) * x), numpy.ones(3)))
     """
-    program = _Program(f, inputs, gradient)
+    program = _repeated(f, inputs, gradient)
     ways = [_symbolic(program), *[_scheduled(program, name) for name in SCHEDULES]]
     return Comparison({way.name: way for way in ways}, tuple(_differences(ways)))
 
 
-class _Program:
-    """A program that can be run again and again."""
+Program = Callable[[], tuple[Variable, Any]]
+"""Runs f once more: what it returns, and the gradient to start from."""
 
-    def __init__(self, f: Callable[..., Variable], inputs: Sequence[Operand], gradient: Array | None) -> None:
-        self._f = f
-        self._inputs = [x if isinstance(x, Variable) else Variable(x) for x in inputs]
-        self._gradient = gradient
-        self._random = np.random.get_state()
 
-    def run(self) -> tuple[Variable, Any]:
-        """What f returns, and the gradient to start from."""
+def _repeated(f: Callable[..., Variable], inputs: Sequence[Operand], gradient: Array | None) -> Program:
+    variables = [x if isinstance(x, Variable) else Variable(x) for x in inputs]
+    random = np.random.get_state()
+
+    def run() -> tuple[Variable, Any]:
         after = np.random.get_state()
-        np.random.set_state(self._random)
+        np.random.set_state(random)
         try:
-            y = self._f(*[Variable(x, x.requires_grad, x.name) for x in self._inputs])
+            y = f(*[Variable(x, x.requires_grad, x.name) for x in variables])
         finally:
             np.random.set_state(after)
         if not isinstance(y, Variable) or y.creator is None:
@@ -192,12 +190,13 @@ class _Program:
                 kind="bad_argument",
                 ways_out=["Return a Variable that was computed from the inputs, which require gradients."],
             )
-        gradient = np.ones_like(y.data) if self._gradient is None else self._gradient
-        return y, seed_of(y, gradient)
+        return y, seed_of(y, np.ones_like(y.data) if gradient is None else gradient)
+
+    return run
 
 
-def _symbolic(program: _Program) -> Way:
-    y, seed = program.run()
+def _symbolic(program: Program) -> Way:
+    y, seed = program()
     forward = expression([y])
     root = forward.roots[0]
     start = free_name(gradient_name(root), forward.values.__contains__)
@@ -223,12 +222,12 @@ def _symbolic(program: _Program) -> Way:
     return Way("symbolic", _told(order, forward), found, first, later, live.peak)
 
 
-def _scheduled(program: _Program, schedule: str) -> Way:
+def _scheduled(program: Program, schedule: str) -> Way:
     seconds = []
     for _ in range(1 + RUNS):
-        y, seed = program.run()
+        y, seed = program()
         seconds.append(_seconds(_pass, schedule, y, seed))
-    y, seed = program.run()
+    y, seed = program()
     forward = expression([y])
     with LiveBytes([*forward.values.values(), seed]) as live:
         arrived = _pass(schedule, y, seed)

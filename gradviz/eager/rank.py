@@ -126,7 +126,6 @@ class Pass:
         return run(gys, wanted)
 
     def _receive(self, x: Variable, gradient: Any) -> None:
-        """A gradient of x has arrived."""
         function = x._creator
         if function is None or function.inputs is None:  # a leaf, or cut off
             leaves = self._arrived.leaves

@@ -89,7 +89,6 @@ def run_step(step: Step, values: Values, run_nested: Runner = _run_nested) -> No
 
 
 def _store(result: Any, step: Step, values: Values) -> None:
-    """Put what a kernel returned into `values`, one array for each output."""
     outputs = step.op.outputs
     if type(result) is not tuple:
         result = (result,)

@@ -129,7 +129,6 @@ class Known:
         return name in self.blobs or name in self._values
 
     def _look(self, op: Operator, index: int, name: str) -> None:
-        """Come to know what `op` reads as `name`."""
         if name in self.blobs:
             return
         value = self._values.get(name)
@@ -308,7 +307,6 @@ class Known:
     def _plan_net(
         self, op: Operator, index: int, argument: str, net: NetDef | None, *, may_not_run: bool = False
     ) -> list[Step]:
-        """The steps of a nested net that works on these blobs."""
         if net is None:
             return []
         around = self._may_not_run

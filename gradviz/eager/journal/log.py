@@ -152,7 +152,6 @@ class Log:
                 self.events.append(GradWritten(name, how, gradient, before, version))
 
     def _grad(self, name: str, version: int, array: Array) -> str:
-        """A version of ``grad`` of a Variable."""
         grad = self._names.always(f"{name}.grad")
         self.values[grad, version] = array
         return f"{grad}@{version}"

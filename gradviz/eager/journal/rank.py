@@ -149,7 +149,6 @@ class RankLog(Log):
             self.events.append(failed(error, self.expression, self._running))
 
     def _seed(self, y: str, gradient: Array, is_given: bool) -> None:
-        """The pass starts at a blob."""
         if is_given:
             name = self._names.of_next(y)
             self._write(name, gradient)
@@ -242,7 +241,6 @@ class RankLog(Log):
             self.events.append(Ran(position, shown(op), ins, outs, device, seconds))
 
     def _write(self, name: str, array: Array) -> int:
-        """A new version of a name has a value."""
         version = self._versions.get(name, -1) + 1
         self._versions[name] = version
         if type(array) is np.ndarray:

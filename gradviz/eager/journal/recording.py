@@ -135,7 +135,6 @@ def _nets(journal: Journal) -> NetHalves:
 
 
 def _summary(journal: Journal) -> str:
-    """What a recording is about."""
     events = journal.events
     count = sum(isinstance(event, Played) for event in events)
     starts = listed(list(map(code, journal.ys)))
@@ -151,7 +150,6 @@ def _summary(journal: Journal) -> str:
 
 
 def _roots(y: Any, gradient: Any) -> list[tuple[Variable, Any]]:
-    """Each y with the gradient that is given for it."""
     ys = [y] if isinstance(y, Variable) else list(y)
     for one in ys:
         if not isinstance(one, Variable):

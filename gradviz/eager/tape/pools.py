@@ -162,7 +162,6 @@ class TensorPool(_Pool):
     def __init__(self) -> None:
         super().__init__()
         self._names: dict[int, str] = {}
-        self._named_outputs: set[str] = set()
         self._buffers: list[str] = []
 
     def take(self, scope: Scope = "detach") -> str:
@@ -185,11 +184,8 @@ class TensorPool(_Pool):
         known = self._names.get(key)
         if known is not None:
             return known
-        scope = scope_of(x)
-        (name,) = self.take_for(scope, [_Holder(ref(x), key)])
+        (name,) = self.take_for(scope_of(x), [_Holder(ref(x), key)])
         self._names[key] = name
-        if scope == "join":
-            self._named_outputs.add(name)
         finalize(x, self._deleted, key, name).atexit = False
         return name
 
@@ -199,7 +195,7 @@ class TensorPool(_Pool):
 
     def names_of_outputs(self, variables: Iterable[Variable]) -> dict[tuple[int, int], str]:
         """The uid and place of each output among `variables` that has been asked for its name -> that name."""
-        if not self._named_outputs:
+        if not any(name.startswith("join/") for name in list(self._held)):
             return {}
         found = [(x.creator, x.place, self.known_name(x)) for x in variables]
         return {(creator.uid, place): name for creator, place, name in found if creator is not None and name}
@@ -214,7 +210,6 @@ class TensorPool(_Pool):
                 holder = self._held.get(name)
                 if isinstance(holder, _Holder):
                     self._names.pop(holder.key, None)
-                    self._named_outputs.discard(name)
         super().release_all(names)
 
     def __getitem__(self, name: str) -> Array:

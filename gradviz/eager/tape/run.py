@@ -180,7 +180,6 @@ class TapePass(Pass):
         return self._arrived
 
     def _visit(self, function: Function | NewData, reads: Sequence[Blob], gys: list[Any]) -> None:
-        """Send on what the gradients of the outputs make of those of the inputs."""
         plan = None
         if self._is_plain and type(function) is OperatorFunction:
             key = (function.wanted, type(gys[0])) if len(gys) == 1 else (function.wanted, *map(type, gys))
