@@ -295,14 +295,10 @@ def as_variables(values: tuple[Operand, ...]) -> tuple[Variable, ...]:
     its device.
     """
     like = next((value for value in values if isinstance(value, Variable)), None)
-    return tuple([value if isinstance(value, Variable) else constant(value, like) for value in values])
+    return tuple([value if isinstance(value, Variable) else _constant(value, like) for value in values])
 
 
-def constant(value: Operand, like: Variable | None = None) -> Variable:
-    """`value` as a Variable that requires no gradient.
-
-    Beside `like` a plain number takes the dtype that numpy gives it there, and what is no array lies where `like` does.
-    """
+def _constant(value: Operand, like: Variable | None) -> Variable:
     if like is None or type(value) not in NUMBERS:
         return placed(value, like)
     array = np.array(value, like.dtype if like.dtype.kind == "f" else np.result_type(like.dtype, value))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program import Device, Operator, RunError
+from ..program.control_flow import Do
 from .store import beside, share
 
 
@@ -44,40 +45,29 @@ class Runner(Protocol):
 
 
 class Scoped(NamedTuple):
-    """A Do ready to run.
-
-    Attributes:
-        steps: gives those of its net in a workspace as it is before the first of them.
-        bound: (inner name, outer blob) of what it may read.
-        written: the same of what it writes.
-        scope: the blob that holds its stack of workspaces.
-        pops, reuses: see `gradviz.program.control_flow.Do`.
-    """
+    """A Do ready to run; `steps` gives those of its net in a workspace as it is before the first of them."""
 
     op: Operator
     position: int
     steps: Callable[[Values], Sequence[Step]]
-    bound: list[tuple[str, str]]
-    written: list[tuple[str, str]]
-    scope: str
-    pops: bool
-    reuses: bool
+    do: Do
 
     def run(self, values: Values, runner: Runner) -> None:
         """Run the net in its workspace, and put the outer blobs it writes into `values`."""
-        stack = _stack(self.op, self.position, values, self.scope)
-        if self.pops and stack.top is None:
-            raise _no_workspace(self.op, self.position, self.scope)
-        left = stack.top if self.pops or self.reuses else None
+        do = self.do
+        stack = _stack(self.op, self.position, values, do.scope)
+        if do.pops and stack.top is None:
+            raise _no_workspace(self.op, self.position, do.scope)
+        left = stack.top if do.pops or do.reuses else None
         workspace = beside(values, {} if left is None else left)
-        for name, blob in self.bound:
+        for name, blob in do.outer.items():
             if blob in values:
                 share(name, workspace, values, blob)
         runner(self, "net", self.steps(workspace), workspace, None)
-        for name, blob in self.written:
-            if name in workspace:
-                share(blob, values, workspace, name)
-        values[self.scope] = stack.below if self.pops else stack.push(workspace)
+        for blob in do.outputs:
+            if do.inner[blob] in workspace:
+                share(blob, values, workspace, do.inner[blob])
+        values[do.scope] = stack.below if do.pops else stack.push(workspace)
 
 
 class Branch(NamedTuple):

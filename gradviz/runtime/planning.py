@@ -220,9 +220,8 @@ class Known:
         for blob in do.outputs:
             self.blobs[blob] = inside.blobs.get(do.inner[blob], (UNKNOWN, self._device))
         self.blobs[do.scope] = SCOPE, CPU
-        written = [(do.inner[blob], blob) for blob in do.outputs]
         make = _steps_in_workspace(op, index, do, self._device) if is_open else lambda workspace: steps
-        return Scoped(op, index, make, list(do.outer.items()), written, do.scope, do.pops, do.reuses)
+        return Scoped(op, index, make, do)
 
     def plan_scoped(self, op: Operator, index: int, do: Do) -> list[Step]:
         """The steps of the net of `do`, which keep what they overwrite if there can be a backward pass.
@@ -239,13 +238,10 @@ class Known:
 
     def _overwritten(self, ssa: Ssa[BlobVersion]) -> tuple[tuple[str, str], ...]:
         """What an operator overwrites, each with the name under which it is kept."""
-        if all(blob.version == 0 for blob in ssa.writes):
-            return ()
-        scopes = scopes_of(ssa.op)
         return tuple(
             (blob.name, kept_name(BlobVersion(blob.name, blob.version - 1)))
             for blob in ssa.writes
-            if blob.version and blob.name in self and blob.name not in scopes
+            if blob.version and blob.name in self and blob.name not in scopes_of(ssa.op)
         )
 
     def _branch(self, op: Operator, index: int) -> Branch:

@@ -111,7 +111,7 @@ def _by_tape(
     log = TapeLog(made, copies(recalled.holding), limits)
     pools = lendings(made)
     try:
-        log.written(noted(changes(roots, watched_tape(log, made, given), retain_grad)))
+        log.written(noted(changes(roots, watched_tape(log, given), retain_grad)))
     except Exception as error:
         if not log.has_begun:
             raise

@@ -3,7 +3,7 @@
 The pass is that of the schedule, with an eye on each operator.
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -180,25 +180,21 @@ class WatchedTape(TapePass):
         return made
 
 
-def watched_tape(log: TapeLog, expression: Expression, given: set[Variable]) -> Callable[..., Arrived]:
+def watched_tape(log: TapeLog, given: set[Variable]) -> Callable[..., Arrived]:
     """The tape schedule, as `passes` takes it, that tells `log`; `given`: the seeds that somebody gave."""
 
-    def run(
-        seeds: Sequence[tuple[Variable, Any]], *, create_graph: bool, retain: bool = False, keep: Container[int] = ()
-    ) -> Arrived:
+    def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
         log.has_begun = True
         starts = [(y, gradient) for y, gradient in seeds if y.creator is not None]
-        named = {str(expression.name_of(y)): gradient for y, gradient in starts if y in given}
-        ys = {
-            str(name): log.seed(str(name), named[str(name)]) if name in named else None
-            for name in (expression.name_of(y) for y, _ in starts)
-        }
-        log.generate(ys)
-        tape = WatchedTape(
-            log, [f for f in expression.functions if f is not None], starts,
-            create_graph=create_graph, retain=retain, keep=keep,
-        )  # fmt: skip
-        arrived = tape.run()
+        names = [str(log.expression.name_of(y)) for y, _ in starts]
+        log.generate(
+            {
+                name: log.seed(name, gradient) if y in given else None
+                for name, (y, gradient) in zip(names, starts, strict=True)
+            }
+        )
+        functions = [function for function in log.expression.functions if function is not None]
+        arrived = WatchedTape(log, functions, starts, **options).run()
         arrived.leaves.update((y, gradient) for y, gradient in seeds if y.creator is None)
         return arrived
 
