@@ -14,7 +14,7 @@ from ...operators.gradients import gradient_name
 from ...operators.registry import Array
 from ...program import GradvizError, Operator
 from ...program.events import Accumulated, Event, Played, Ran, RuleApplied, Seeded, stopped
-from ...program.net_halves import Key, NetHalves, nets_of
+from ...program.net_halves import Key, Numbered, nets_of
 from ...runtime.devices import CPU, copied, device_of
 from ...runtime.watched import Limits, interrupted
 from ..expression import Expression
@@ -36,6 +36,7 @@ class TapeLog(Log):
 
     Attributes:
         ys: what the pass started from.
+        steps: the gradient operators with the versions of their blobs.
         has_begun: whether the pass has started.
         running: the function that goes backward on its own, by its index; None: none, or all are of the table.
     """
@@ -43,6 +44,7 @@ class TapeLog(Log):
     def __init__(self, expression: Expression, held: Mapping[Variable, Array], limits: Limits) -> None:
         super().__init__(expression, held, limits.store)
         self.ys: Ys = {}
+        self.steps: Sequence[Numbered] = ()
         self.has_begun = False
         self.running: int | None = None
         self._gradients: Mapping[str, Any] = {}
@@ -50,7 +52,7 @@ class TapeLog(Log):
         self._limits = limits
 
     def generate(self, ys: Ys) -> None:
-        """The IR makes the backward pass of `ys`.
+        """The IR makes the backward pass of `ys`; what the forward operators have returned is known.
 
         Raises:
             GradvizError: as the IR does; what has happened until then is kept.
@@ -65,30 +67,23 @@ class TapeLog(Log):
         finally:
             self.operators = ir.gradient_ops
         self._gradients = ir.gradient_map
-
-    def net(self) -> NetHalves:
-        """The program with the versions of its blobs."""
-        return nets_of(self.expression.operators, self.operators, [])
-
-    def known(self, net: NetHalves) -> None:
-        """What the forward operators have returned is known."""
         self._runs = True
+        net = nets_of(self.expression.operators, self.operators, [])
+        self.steps = net.part(True).steps
         for index, (op, ins, outs, _) in enumerate(net.part(False).steps):
             self._known(index, shown(op), ins, outs)
 
-    def ran(self, net: NetHalves, position: int, outputs: Sequence[Array | None], seconds: float) -> None:
+    def ran(self, position: int, outputs: Sequence[Array | None], seconds: float) -> None:
         """Gradient operator `position` has run."""
-        op, ins, outs, keys = net.part(True).steps[position]
+        op, ins, outs, keys = self.steps[position]
         for key, array in zip(keys, outputs, strict=False):
             if array is not None:
                 self.values[key] = array
         device = str(next((device_of(array) for array in outputs if array is not None), "cpu"))
         at = len(self.expression.operators) + position
         self.events.append(Ran(at, shown(op), ins, outs, device, seconds))
-        limits = self._limits
-        if (now := perf_counter()) > limits.pace.due:
-            limits.pace.tell(now, len(self.events), position + 1, len(self.operators))
-        if limits.interrupts.is_asked:
+        self._limits.pace.reached(len(self.events), position + 1, len(self.operators))
+        if self._limits.interrupts.is_asked:
             raise interrupted(f"after gradient operator #{at} {shown(op)}")
 
     def written(self, changes: Sequence[NotedChange]) -> None:
@@ -133,7 +128,6 @@ class WatchedTape(TapePass):
     def __init__(self, log: TapeLog, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._log = log
-        self._net = log.net()
         outermost = [event for event in log.events if not event.path]
         self._starts = {event.index: event.position for event in outermost if isinstance(event, RuleApplied)}
         sums = [event for event in outermost if isinstance(event, Accumulated)]
@@ -141,11 +135,10 @@ class WatchedTape(TapePass):
         self._places: Sequence[int] = ()
         self._values: list[Any] = []
         self._keys: dict[int, Key] = {}
-        log.known(self._net)
         for event in outermost:
             if isinstance(event, Seeded) and event.operator is not None and event.position is not None:
                 fill = Step(kernel_of(event.operator, CPU), event.operator, tuple, 1)
-                log.ran(self._net, event.position, *timed(fill, [log.values[event.y, 0]]))
+                log.ran(event.position, *timed(fill, [log.values[event.y, 0]]))
 
     def _input_gradients(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
         self._log.running = index = len(self._visits)
@@ -156,7 +149,7 @@ class WatchedTape(TapePass):
             wanted_ones = [gx for at, gx in enumerate(gxs) if wanted >> at & 1]
             # A function of the user's may keep what it returned, and change it.
             made = [None if gx is None else copied(gx, device_of(gx)) for gx in wanted_ones]
-            self._log.ran(self._net, first, made, perf_counter() - start)
+            self._log.ran(first, made, perf_counter() - start)
         else:
             for answer, gx in zip(plan.answers, gxs, strict=True):
                 if len(answer) == 1 and answer[0] in self._keys and gx is not self._values[answer[0]]:  # it was cast
@@ -168,15 +161,15 @@ class WatchedTape(TapePass):
         self._values, self._keys = values, {}
         for step, position in zip(steps, self._places, strict=True):
             outputs, seconds = timed(step, step.pick(values))
-            self._keys.update(enumerate(self._net.part(True).steps[position][3][: step.outputs], len(values)))
+            self._keys.update(enumerate(self._log.steps[position][3][: step.outputs], len(values)))
             values += outputs
-            self._log.ran(self._net, position, outputs, seconds)
+            self._log.ran(position, outputs, seconds)
 
     def _made(self, op: Operator, arrays: Sequence[Any]) -> Any:
         position, start = next(self._sums), perf_counter()
         made = super()._made(op, arrays)
         if made is not ABSENT:
-            self._log.ran(self._net, position, [made], perf_counter() - start)
+            self._log.ran(position, [made], perf_counter() - start)
         return made
 
 
