@@ -148,7 +148,7 @@ class WatchedPass(Pass):
         return total
 
 
-class Executed(NamedTuple):
+class Executed(msgspec.Struct, frozen=True):
     """An operator, what it has made, and in how many seconds; None: not known."""
 
     op: Operator

@@ -232,13 +232,13 @@ class RankLog(Log):
     def _ran(self, executed: Iterable[Executed]) -> None:
         """Operators join the gradient operators; they have run, by kernels or otherwise."""
         versions = self._versions
-        for op, outputs, seconds in executed:
-            position = self._forward + len(self.operators)
+        for one in executed:
+            op, outputs, position = one.op, one.outputs, self._forward + len(self.operators)
             self.operators.append(op)
             ins = tuple([versions.get(name, 0) for name in op.inputs])
             outs = tuple([self._write(name, array) for name, array in zip(op.outputs, outputs, strict=True)])
             device = str(device_of(outputs[0])) if outputs else "cpu"
-            self.events.append(Ran(position, shown(op), ins, outs, device, seconds))
+            self.events.append(Ran(position, shown(op), ins, outs, device, one.seconds))
 
     def _write(self, name: str, array: Array) -> int:
         version = self._versions.get(name, -1) + 1
