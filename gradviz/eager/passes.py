@@ -92,7 +92,7 @@ def changes(
     handed = HandedOut([seed for _, seed in starts], bool(current_mode().hooks))
     keep = {id(y.creator) for y, _ in roots if y.creator is not None} if len(roots) > 1 else ()
     with np.errstate(**QUIET), in_mode(records=True) if create_graph else nullcontext():
-        arrived = run(starts, create_graph=create_graph, retain=retain_grad, keep=keep)
+        arrived = run(starts, create_graph=create_graph, keep=None if retain_grad else keep)
         made = [Change(x, _added(x, g, handed)) for x, g in arrived.leaves.items() if x.requires_grad]
     given = {y: g is not None or y._grad_is_given for y, g in roots if y.creator is not None}
     met = [x for x in dict.fromkeys(arrived.met) if x not in given]

@@ -50,8 +50,7 @@ class Pass:
     Args:
         seeds: Variables and their gradients.
         create_graph: whether gradients are Variables.
-        retain: whether to keep the gradients of all outputs.
-        keep: ids of functions whose outputs keep their gradients in any case.
+        keep: ids of the functions whose outputs keep their gradients; None: all of them.
         follow: id of a function -> the inputs to follow, as in `Function.wanted`; None: all that want a gradient.
         add: adds two gradients of one array; None: as `create_graph` says.
     """
@@ -63,8 +62,7 @@ class Pass:
         seeds: Sequence[tuple[Variable, Any]],
         *,
         create_graph: bool,
-        retain: bool = False,
-        keep: Container[int] = (),
+        keep: Container[int] | None = (),
         follow: Mapping[int, int] | None = None,
         add: Callable[[Any, Any], Any] | None = None,
     ) -> None:
@@ -72,7 +70,6 @@ class Pass:
         self._reached: dict[int, list[Any]] = {}
         self._arrived = Arrived({}, {}, [])
         self._create_graph = create_graph
-        self._retain = retain
         self._keep = keep
         self._follow = follow
         self._sum: Any = add or (ADD if create_graph else gradients.add)
@@ -82,14 +79,14 @@ class Pass:
     def run(self) -> Arrived:
         """Run every function that gradients reach backward."""
         heap, reached, receive, follow = self._heap, self._reached, self._receive, self._follow
-        keeps = self._retain or self._keep
+        keep = self._keep
         is_plain = not (self._create_graph or self.is_watched or current_mode().hooks)
         while heap:
             function = heappop(heap)[2]
             name = id(function)
             gys = reached[name]
             reached[name] = DONE
-            if keeps and (self._retain or name in self._keep):
+            if keep is None or name in keep:
                 self._arrived.kept[name] = gys
             wanted = function.wanted if follow is None else follow[name]
             if not wanted:
@@ -131,7 +128,7 @@ class Pass:
             leaves = self._arrived.leaves
             leaves[x] = self._sum(leaves[x], gradient) if x in leaves else gradient
             return
-        if self._retain or x._grad is not None:
+        if self._keep is None or x._grad is not None:
             self._arrived.met.append(x)
         gys = self._reached.get(id(function))
         if gys is None:

@@ -89,10 +89,10 @@ class Program:
         holding: the Variables on the way that hold a gradient, or shall, each with its blob.
 
     Args:
-        retain: whether all Variables shall hold theirs.
+        keeps_all: whether all Variables shall hold theirs.
     """
 
-    def __init__(self, functions: Iterable[Function], retain: bool) -> None:
+    def __init__(self, functions: Iterable[Function], keeps_all: bool) -> None:
         self.visits: list[tuple[Function | NewData, list[Blob], list[Blob]]] = []
         self.written: dict[int, list[Blob]] = {}
         self.leaves: dict[Variable, Blob] = {}
@@ -109,7 +109,7 @@ class Program:
                         blob = leaves.get(x) or leaves.setdefault(x, Blob(array))
                     else:
                         blob = written[creator.uid][x.place]
-                        if retain or x._grad is not None:
+                        if keeps_all or x._grad is not None:
                             self.holding.append((x, blob))
                     if blob.array is not array:
                         blob = self._with_new_data(blob, array)
@@ -140,7 +140,7 @@ class TapePass(Pass):
 
     Args:
         functions: those recorded for the seeds.
-        create_graph, retain, keep: as for `Pass`.
+        create_graph, keep: as for `Pass`.
     """
 
     def __init__(
@@ -149,13 +149,12 @@ class TapePass(Pass):
         seeds: Sequence[tuple[Variable, Any]],
         *,
         create_graph: bool,
-        retain: bool = False,
-        keep: Container[int] = (),
+        keep: Container[int] | None = (),
     ) -> None:
-        super().__init__((), create_graph=create_graph, retain=retain, keep=keep)
-        self._is_plain = not (self.is_watched or create_graph or retain or keep or current_mode().hooks)
+        super().__init__((), create_graph=create_graph, keep=keep)
+        self._is_plain = keep == () and not (self.is_watched or create_graph or current_mode().hooks)
         with uncollected():
-            program = Program(functions, retain)
+            program = Program(functions, keep is None)
         self._visits, self.leaves, self._holding = program.visits, program.leaves, program.holding
         for y, gradient in seeds:
             program.written[y._creator.uid][y.place].receive(gradient)  # type: ignore[union-attr]
@@ -220,7 +219,7 @@ class TapePass(Pass):
                 gy if not _is_absent(gy) else None if plan is None else self._zeros(function, at)
                 for at, gy in enumerate(found)
             ]
-        if self._retain or id(function) in self._keep:
+        if self._keep is None or id(function) in self._keep:
             self._arrived.kept[id(function)] = [None if _is_absent(gy) else gy for gy in gys]
         gxs = self._watched(function, found, function.wanted)
         return arrivals, [ABSENT if gx is None else gx for gx in gxs]
@@ -280,16 +279,14 @@ def run_by_tape(
     seeds: Sequence[tuple[Variable, Any]],
     *,
     create_graph: bool,
-    retain: bool = False,
-    keep: Container[int] = (),
+    keep: Container[int] | None = (),
     tell_sharing: Callable[[Sharing], None] | None = None,
 ) -> Arrived:
     """One pass backward from `seeds`: Variables and their gradients.
 
     Args:
         create_graph: whether gradients are Variables.
-        retain: whether to keep the gradients of all outputs.
-        keep: ids of functions whose outputs keep their gradients in any case.
+        keep: ids of the functions whose outputs keep their gradients; None: all of them.
         tell_sharing: is told what gradients save that take turns in shared buffers; None: nobody asks.
     """
     add = ADD if create_graph else gradients.add
@@ -304,7 +301,7 @@ def run_by_tape(
     roots = [y for y, _ in starts.values()]
     functions = recorded(roots)
     made = TapePass if tell_sharing is None else SharingPass
-    tape = made(functions, list(starts.values()), create_graph=create_graph, retain=retain, keep=keep)
+    tape = made(functions, list(starts.values()), create_graph=create_graph, keep=keep)
     with lent_to(functions, roots, tape.leaves):
         arrived = tape.run()
     for x, gradient in arrived.leaves.items():
