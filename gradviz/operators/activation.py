@@ -10,9 +10,9 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import Steps, gradient_of, pointwise, second_derivative
-from .inference import as_matrix, canonical_axis, described, elementwise, misfit, result_dtype
-from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, Specs, operator, register_gradient
+from .gradients import Steps, gradient_of, like_forward, pointwise, second_derivative
+from .inference import as_matrix, canonical_axis, elementwise, misfit, result_dtype
+from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
 
 pointwise(
     "Relu",
@@ -298,18 +298,11 @@ def prelu(op: Operator, x: Array, slope: Array) -> Array:
     return np.where(x > 0, x, x * slope.reshape(slope_shape(op, x.shape, slope.shape)))
 
 
-def prelu_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, x: ArraySpec, slope: ArraySpec) -> Specs:
-    for name, spec in (("y", y), ("dy", dy)):
-        if spec.shape != x.shape:
-            raise misfit(f"{name} must have the shape of x {x.shape}, got {described(spec)}.")
-    return prelu_spec(op, dy, slope), ArraySpec(slope.shape, result_dtype(dy, x))
-
-
 @gradient_of(
     "PRelu",
     "y, dy, x, slope -> dx, dslope",
     "∂dy = ∂dx where x > 0, else slope · ∂dx + x · ∂dslope; ∂x = dy · ∂dslope, ∂slope = Σ dy · ∂dx where x ≤ 0, else 0",
-    infer=prelu_gradient_spec,
+    infer=like_forward("dx: dy slope; dslope: dy x"),
 )
 def prelu_gradient(op: Operator, y: Array, dy: Array, x: Array, slope: Array) -> tuple[Array, Array]:
     """Gradients of PRelu; it reads x, as the sign of y tells the piece only where the slope is positive."""

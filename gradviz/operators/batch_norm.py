@@ -17,7 +17,7 @@ import numpy as np
 
 from ..program import Operator
 from .channel_norm import affine, batch_axes, by_channel, moments, need_channels
-from .gradients import gradient_name, gradient_of, gradient_operator, op_gradient
+from .gradients import gradient_name, gradient_of, gradient_operator, like_forward, op_gradient
 from .inference import described, misfit, need_floats, result_dtype
 from .normalization import affine_gradient_specs, only_through_first, second_formula, through_standardization
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
@@ -183,18 +183,10 @@ def standardized(op: Operator, x: Array, *sums: Array) -> tuple[int, Array, Arra
     return count, mean, r, (x - by_channel(op, mean, x.ndim)) * by_channel(op, r, x.ndim)
 
 
-def sums_second_spec(op: Operator, *specs: ArraySpec) -> Specs:
-    first = sums_gradient_spec(op, *specs[:5])
-    if any(one.shape != other.shape for one, other in zip(first, specs[5:], strict=True)):
-        raise misfit("the gradients of dx, dscale, dbias, dsums and dsumsq must have their shapes.")
-    dtype = result_dtype(*specs)
-    return tuple(ArraySpec(spec.shape, dtype) for spec in specs[:5])
-
-
 @gradient_of(
     "SpatialBNSumsGradient",
     "x, scale, dy, sums, sumsq, ∂dx, ∂dscale, ∂dbias, ∂dsums, ∂dsumsq -> ∂x, ∂scale, ∂dy, ∂sums, ∂sumsq",
-    infer=sums_second_spec,
+    infer=like_forward(),
 )
 def spatial_bn_sums_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, sums: Array, sumsq: Array, g_dx: Array, *arrived: Array

@@ -10,9 +10,9 @@ from math import prod
 import numpy as np
 
 from ..program import Operator
-from .gradients import gradient_of, op_gradient
+from .gradients import gradient_of, like_forward, op_gradient
 from .inference import described, elementwise, misfit, need_floats, need_shape, result_dtype, slot
-from .normalization import affine_gradient_specs, only_through_first, second_formula, through_standardization
+from .normalization import only_through_first, second_formula, through_standardization
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
 
 CHANNEL_SECOND = second_formula("r = inv_std, x̂ = r (x - mean)")
@@ -97,14 +97,6 @@ def instance_statistics(op: Operator, x: Array) -> tuple[Array, Array]:
     return mean, 1 / np.sqrt(var + op.args.get("epsilon", 1e-5))
 
 
-def instance_gradient_spec(
-    op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec, dy: ArraySpec, *_: ArraySpec
-) -> Specs:
-    need_channels(op, x, scale, bias)
-    need_floats(op, (x, scale, bias, dy))
-    return affine_gradient_specs(x, scale, dy)
-
-
 def instance_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     only_through_first(op, g_output)
     return op_gradient(op, [*op.inputs, g_output[0], *op.outputs[1:]], wanted=(0, 1, 2))
@@ -116,7 +108,7 @@ def instance_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std, "
     "x̂ = (x - mean) inv_std",
     derivative=CHANNEL_SECOND,
-    infer=instance_gradient_spec,
+    infer=like_forward("dx: x scale dy; dscale: x dy; dbias: dy"),
     rule=instance_norm_rule,
 )
 def instance_norm_gradient(op: Operator, x: Array, scale: Array, bias: Array, dy: Array, *statistics: Array) -> Arrays:
@@ -233,13 +225,6 @@ def group_norm(op: Operator, x: Array, scale: Array, bias: Array) -> Arrays:
     return (y, mean.reshape(mean.shape[:2]), inv_std.reshape(mean.shape[:2]))[: len(op.outputs)]
 
 
-def group_gradient_spec(
-    op: Operator, dy: ArraySpec, x: ArraySpec, scale: ArraySpec, bias: ArraySpec, *statistics: ArraySpec
-) -> Specs:
-    need_floats(op, (dy, x, scale, bias, *statistics))
-    return affine_gradient_specs(x, scale, dy)
-
-
 def group_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     only_through_first(op, g_output)
     if len(op.outputs) < 3:
@@ -253,7 +238,7 @@ def group_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std, "
     "x̂ = (x - mean) inv_std",
     derivative=CHANNEL_SECOND,
-    infer=group_gradient_spec,
+    infer=like_forward("dx: x scale dy; dscale: x dy; dbias: dy"),
     rule=group_norm_rule,
 )
 def group_norm_gradient(

@@ -55,7 +55,7 @@ def cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
     "CrossEntropy",
     "x, labels, dy -> dx",
     "∂dyᵢ = -Σⱼ ∂dxᵢⱼ labelsᵢⱼ / xᵢⱼ, ∂xᵢⱼ = ∂dxᵢⱼ dyᵢ labelsᵢⱼ / xᵢⱼ², of those xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
-    infer=like_forward(soft_spec, dx="x labels dy"),
+    infer=like_forward(),
 )
 def cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
     """Gradient of CrossEntropy; 0 where the floor, a constant, stood in for the probability."""
@@ -136,19 +136,11 @@ def weighted_sigmoid_cross_entropy(op: Operator, x: Array, targets: Array, weigh
     return -row_means(weighed(weights, likelihood(op, x, targets)))
 
 
-def logits_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, *others: ArraySpec) -> ArraySpec:
-    need_floats(op, (dy, x, *others))
-    if any(spec.shape != x.shape for spec in others) or dy.shape != x.shape[:-1]:
-        shapes = ", ".join(str(spec.shape) for spec in others)
-        raise misfit(f"dy must have the shape {x.shape[:-1]} and the others that of x; got {dy.shape}, {shapes}.")
-    return ArraySpec(x.shape, result_dtype(dy, x, *others))
-
-
 @gradient_of(
     "SigmoidCrossEntropyWithLogits",
     "dy, x, targets -> dx",
     "∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
-    infer=logits_gradient_spec,
+    infer=like_forward(),
 )
 def sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: Array) -> Array:
     return -per_element(dy, x) * likelihood_slope(op, x, targets)
@@ -158,7 +150,7 @@ def sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: A
     "WeightedSigmoidCrossEntropyWithLogits",
     "dy, x, targets, weights -> dx",
     "∂dyᵢ = Σⱼ ∂dxᵢⱼ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ weightsᵢⱼ σ'(xᵢⱼ) / n",
-    infer=logits_gradient_spec,
+    infer=like_forward(),
 )
 def weighted_sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: Array, weights: Array) -> Array:
     return -per_element(dy, x) * weights * (targets - logistic(x))

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
-from .gradients import by, gradient_of
-from .inference import misfit, need_floats, need_integers, need_shape
+from .gradients import by, gradient_of, like_forward
+from .inference import misfit, need_integers
 from .registry import Array, Arrays, ArraySpec, operator
 
 _INTEGER = re.compile(r"-?\d+")
@@ -89,15 +89,12 @@ def get_item(op: Operator, x: Array, *indices: Array) -> Array:
         raise RunError(message, kind="bad_value", ways_out=["Name places that x has."]) from None
 
 
-def put_back_spec(op: Operator, x: ArraySpec, dy: ArraySpec, *indices: ArraySpec) -> ArraySpec:
-    need_floats(op, (x, dy), (1,))
-    wanted = chosen_spec(op, x, *indices).shape
-    need_shape("dy", dy, wanted)
-    return ArraySpec(x.shape, dy.dtype)
-
-
 @gradient_of(
-    "GetItem", "x, dy, indices... -> dx", "∂dy = ∂dx[index]", infer=put_back_spec, second=by("", "∂dx, indices -> ∂dy")
+    "GetItem",
+    "x, dy, indices... -> dx",
+    "∂dy = ∂dx[index]",
+    infer=like_forward("dy", integers="x indices"),
+    second=by("", "∂dx, indices -> ∂dy"),
 )
 def get_item_gradient(op: Operator, x: Array, dy: Array, *indices: Array) -> Array:
     """Gradient of GetItem. Of x the shape alone is read."""

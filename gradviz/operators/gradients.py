@@ -30,10 +30,10 @@ from .registry import (
     Rule,
     RuleAnswer,
     Slots,
+    definition_of,
     lookup,
     operator,
     register_gradient,
-    slots_of,
 )
 
 Bend = Callable[..., str | Mapping[str, str]]
@@ -203,7 +203,7 @@ def gradient_of(
             rule=second,
             doc=doc or ("" if kernel.__doc__ else plain),
         )(kernel)
-        register_gradient(type)(rule or wraps(kernel)(rule_byslots_of(type)))
+        register_gradient(type)(rule or wraps(kernel)(rule_by_slots(type)))
         return kernel
 
     return define
@@ -229,44 +229,75 @@ def by(type: str, signature: str) -> Rule:
     return rule
 
 
-def like_forward(forward: Inference, *, integers: str = "", **made: str) -> Inference:
-    """Inference of a gradient operator whose slots are called as those of its forward operator.
+def like_forward(dtypes: str = "", *, integers: str = "") -> Inference:
+    """Inference of a gradient operator by its slots: a gradient has the shape of what it is the gradient of.
 
-    What is called y or dy must have the shape of y, and an output dx gets that of x.
+    Its forward operator, and the one that this is the gradient of, infer the shapes of what they make where it has a
+    slot for all that they read.
 
     Args:
-        forward: inference of the forward operator, whose inputs are all there.
+        dtypes: the slots whose dtypes meet in each output, ``"dx: dy w; db: dy"``, or in all of them, ``"dy w"``; left
+            out: all that are floating-point.
         integers: the slots that need not be floating-point.
-        made: for each output the slots whose dtypes meet in it, as ``dx="dy w"``.
     """
+    free, parts = integers.split(), [part.rpartition(":") for part in dtypes.split(";")]
+    meeting = {output.strip(): slots.split() for output, _, slots in parts}
 
-    free, meeting = integers.split(), {dx: slots.split() for dx, slots in made.items()}
-
-    def infer(op: Operator, *specs: ArraySpec) -> ArraySpec | tuple[ArraySpec | None, ...]:
-        (inputs, outputs), (slots, _) = slots_of(op.type.removesuffix("Gradient")), slots_of(op.type)
-        given = dict(zip(slots.filled(len(specs)), specs, strict=True))
-        need_floats(op, specs, [at for at, name in enumerate(given) if name not in free])
-        found = forward(op, *[given[x] for x in inputs.names if x in given])
-        ys: Any = found if type(found) is tuple else (found,)
-        wanted = {called: y.shape for name, y in zip(outputs.names, ys, strict=True) for called in (name, f"d{name}")}
-        for name, spec in given.items():
-            need_shape(name, spec, wanted.get(name, spec.shape))
-        specs = tuple(
-            ArraySpec(given[dx[1:]].shape, result_dtype(*[given[name] for name in names]))
-            for dx, names in meeting.items()
-        )
-        return specs if len(specs) > 1 else specs[0]
+    def infer(op: Operator, *specs: ArraySpec) -> ArraySpec | tuple[ArraySpec | None, ...] | None:
+        reads, makes, _ = definition_of(op.type)
+        names = reads.filled(len(specs))
+        given = list(zip(names, specs, strict=True))
+        need_floats(op, specs, [at for at, name in enumerate(names) if name not in free])
+        made_before = _made_before(op, given)
+        shapes = {name: spec.shape for name, spec in given} | made_before
+        for name, spec in given:
+            origin = _origin(name, shapes)
+            need_shape(name, spec, shapes[origin] if origin else made_before.get(name, spec.shape))
+        made: list[ArraySpec | None] = []
+        for output in makes.names[: len(op.outputs)]:
+            meets = meeting.get(output) or meeting.get("") or [name for name in names if name not in free]
+            dtype = result_dtype(*[spec for name, spec in given if name in meets])
+            origin = _origin(output, shapes)
+            made.append(ArraySpec(shapes[origin], dtype) if origin else None)
+        return made[0] if len(made) == 1 else tuple(made)
 
     return infer
 
 
-def rule_byslots_of(type: str) -> Rule:
+def _made_before(op: Operator, given: Sequence[tuple[str, ArraySpec]]) -> dict[str, tuple[int, ...]]:
+    """The shapes of what the operators make that `op` is the gradient of, where what it is `given` tells them."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    slots, forward = definition_of(op.type)[0].names, op.type.removesuffix("Gradient")
+    for type in dict.fromkeys((forward, forward.removesuffix("Gradient"))):
+        if lookup(type) is None:
+            continue
+        inputs, outputs, infer = definition_of(type)
+        if set(inputs.names) <= set(slots):
+            read = [(name, spec) for slot in inputs.names for name, spec in given if name == slot]
+            made = infer(Operator(type, [name for name, _ in read], [*outputs.names], op.args), *[s for _, s in read])
+            made = (made,) if isinstance(made, ArraySpec) else made or ()
+            shapes |= {y: spec.shape for y, spec in zip(outputs.names, made, strict=False) if spec is not None}
+    return shapes
+
+
+def _origin(gradient: str, shapes: Mapping[str, object]) -> str | None:
+    """What the slot `gradient` is the gradient of, among those whose shapes are told."""
+    while gradient[:1] in ("d", "∂"):
+        gradient = gradient[1:]
+        if gradient in shapes:
+            return gradient
+    return None
+
+
+def rule_by_slots(type: str) -> Rule:
     """The rule of `type` that the slots of `type` and of ``<type>Gradient`` tell.
 
     Of a gradient of several outputs some may not be asked for: zeros stand in for what arrives at them.
     """
-    (inputs, outputs), mark = slots_of(type), "∂" if type.endswith("Gradient") else "d"
-    places = _places(*slots_of(f"{type}Gradient"), mark)
+    inputs, outputs, _ = definition_of(type)
+    reads, makes, _ = definition_of(f"{type}Gradient")
+    mark = "∂" if type.endswith("Gradient") else "d"
+    places = _places(reads, makes, mark)
 
     def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         read, wanted = places(type, len(op.inputs), len(op.outputs))
@@ -292,7 +323,7 @@ def _places(reads: Slots, makes: Slots, mark: str) -> Callable[[str, int, int], 
     @cache
     def places(type: str, input_count: int, output_count: int) -> tuple[list[int], list[int]]:
         """Which it reads of the inputs, outputs and gradients of outputs in a row; which inputs get a gradient."""
-        inputs, outputs = slots_of(type)
+        inputs, outputs, _ = definition_of(type)
         xs, ys = inputs.filled(input_count), outputs.filled(output_count)
         row = [*xs, *ys, *[mark + y for y in ys]]
         return (
@@ -305,7 +336,7 @@ def _places(reads: Slots, makes: Slots, mark: str) -> Callable[[str, int, int], 
 
 def second_derivative(type: str) -> Callable[[Bend], Bend]:
     """Define the rule of ``<type>Gradient`` around the function that tells how the slope changes."""
-    slots = slots_of(f"{type}Gradient")[0].names
+    slots = definition_of(f"{type}Gradient")[0].names
 
     def define(bend: Bend) -> Bend:
         @wraps(bend)

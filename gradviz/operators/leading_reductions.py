@@ -12,9 +12,9 @@ import numpy as np
 from ..program import Operator, RunError
 from .arguments import bad_argument
 from .gradients import Steps, by, gradient_of, like_forward
-from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
+from .inference import described, misfit, need_floats, need_integers
 from .reductions import filled, shared
-from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, each_of, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
 
 ARGS: dict[str, Any] = {"num_reduce_dim": 1}
 SIDES = "Front", "Back"
@@ -84,21 +84,6 @@ def max_side_spec(op: Operator, x: ArraySpec, lengths: ArraySpec | None = None) 
     return side_spec(op, x, lengths)
 
 
-def side_gradient_spec(outputs: int) -> Inference:
-    """Inference of the gradient; besides dy and x it reads the forward output where `outputs` is 1."""
-
-    def infer(op: Operator, dy: ArraySpec, x: ArraySpec, *rest: ArraySpec) -> ArraySpec:
-        given, lengths = (dy, x, *rest[:outputs]), rest[outputs:]
-        need_floats(op, given)
-        for position in (0, 2)[: 1 + outputs]:
-            need_shape(slot(op, position), given[position], cut(op, x.shape)[0])
-        if lengths:
-            check_lengths(op, x, lengths[0])
-        return ArraySpec(x.shape, result_dtype(dy))
-
-    return infer
-
-
 @each_of(SIDES, operator, "Reduce{}Sum", "x, lengths? -> y", "y = Σᵢ xᵢ", "dxᵢ = dy", infer=side_spec, args=ARGS)
 def sum_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     """Sum over the first (front) or last (back) `num_reduce_dim` dimensions. lengths: integers, how many count."""
@@ -119,7 +104,7 @@ def column(op: Operator, of_results: Array) -> Array:
     "Reduce{}Sum",
     "dy, x, lengths? -> dx",
     "∂dy = Σᵢ ∂dxᵢ",
-    infer=side_gradient_spec(0),
+    infer=like_forward("dy", integers="lengths"),
     second=by("", "∂dx, lengths -> ∂dy"),
 )
 def sum_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None = None) -> Array:
@@ -159,7 +144,7 @@ def mean_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     "Reduce{}Mean",
     "dy, x, lengths? -> dx",
     "∂dy = Σᵢ ∂dxᵢ / n",
-    infer=side_gradient_spec(0),
+    infer=like_forward("dy", integers="lengths"),
     second=by("", "∂dx, lengths -> ∂dy"),
 )
 def mean_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None = None) -> Array:
@@ -192,7 +177,7 @@ def max_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     "dy, x, y, lengths? -> dx",
     formula="dxᵢ = dy where xᵢ = y",
     derivative="∂dy = Σᵢ ∂dxᵢ where xᵢ = y, equal ones by their share",
-    infer=side_gradient_spec(1),
+    infer=like_forward("dy", integers="lengths"),
 )
 def max_side_gradient(op: Operator, dy: Array, x: Array, y: Array, lengths: Array | None = None) -> Array:
     """Gradient of ReduceFrontMax and ReduceBackMax; equal elements share it equally."""
@@ -248,14 +233,14 @@ def line_max(op: Operator, x: Array) -> Array:
     "x, y, dy -> dx",
     formula="dxᵢⱼ = dyᵢ where xᵢⱼ = yᵢ",
     derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ where xᵢⱼ = yᵢ, equal ones by their share",
-    infer=like_forward(line_spec, dx="dy"),
+    infer=like_forward("dy"),
 )
 @gradient_of(
     "ColwiseMax",
     "x, y, dy -> dx",
     formula="dxᵢⱼ = dyⱼ where xᵢⱼ = yⱼ",
     derivative="∂dyⱼ = Σᵢ ∂dxᵢⱼ where xᵢⱼ = yⱼ, equal ones by their share",
-    infer=like_forward(line_spec, dx="dy"),
+    infer=like_forward("dy"),
 )
 def line_max_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of RowwiseMax and ColwiseMax; equal elements share it equally."""

@@ -295,7 +295,7 @@ def batch_matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "dy, a, b -> da, db",
     formula="da = dy·bᵀ, db = aᵀ·dy, summed over the matrices that a or b was stretched to",
     derivative="∂dy = ∂da·b + a·∂db, ∂a = dy·∂dbᵀ, ∂b = ∂daᵀ·dy",
-    infer=like_forward(batch_spec, da="dy b", db="dy a"),
+    infer=like_forward("da: dy b; db: dy a"),
     rule=batch_matmul_rule,
 )
 def batch_matmul_gradient(op: Operator, dy: Array, a: Array, b: Array) -> tuple[Array, Array]:

@@ -106,7 +106,7 @@ def label_cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
     "LabelCrossEntropy",
     "x, labels, dy -> dx",
     "∂dyᵢ = -∂dxᵢₗ / xᵢₗ, ∂xᵢₗ = ∂dxᵢₗ dyᵢ / xᵢₗ² where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere",
-    infer=like_forward(cross_entropy_spec, integers="labels", dx="x"),
+    infer=like_forward("x", integers="labels"),
 )
 def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
     """Gradient of LabelCrossEntropy; 0 where the floor, a constant, stood in for the probability."""
@@ -118,14 +118,11 @@ def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Arra
     return dx.reshape(x.shape)
 
 
-def cross_entropy_second_spec(op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, g_dx: ArraySpec) -> Specs:
-    need_floats(op, (x, labels, dy), (0, 2))
-    need_shape("dy", dy, cross_entropy_spec(op, x, labels).shape)
-    need_shape("∂dx", g_dx, x.shape, "of x")
-    return ArraySpec(x.shape, result_dtype(x, dy, g_dx)), ArraySpec(dy.shape, result_dtype(x, g_dx))
-
-
-@gradient_of("LabelCrossEntropyGradient", "x, labels, dy, ∂dx -> ∂x, ∂dy", infer=cross_entropy_second_spec)
+@gradient_of(
+    "LabelCrossEntropyGradient",
+    "x, labels, dy, ∂dx -> ∂x, ∂dy",
+    infer=like_forward("∂x: x dy ∂dx; ∂dy: x ∂dx", integers="labels"),
+)
 def label_cross_entropy_gradient_gradient(op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array) -> Arrays:
     """Gradients of LabelCrossEntropyGradient: like it, they touch one element of each row."""
     shape, labels = rows_and_classes(x.shape), labels.reshape(-1)

@@ -30,10 +30,10 @@ from .channel_norm import (
     spatial_axes,
     ungrouped,
 )
-from .gradients import Steps, arriving, gradient_of
-from .inference import as_matrix, described, misfit, need_floats, result_dtype
+from .gradients import Steps, arriving, gradient_of, like_forward
+from .inference import as_matrix, need_shape
 from .normalization import TINY, standardized
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, register_gradient
 
 Gather = Callable[[Array], Array]
 """The mean or sum over the elements that share a statistic, which stays with size 1."""
@@ -76,24 +76,9 @@ def mean_over(axis: Any, size: int) -> Gather:
     return lambda array: array.sum(axis=axis, keepdims=True) / max(size, 1)
 
 
-def like(*positions: int) -> Callable[..., Specs]:
-    """Inference of outputs in the shapes of the inputs at `positions`, and in the dtype in which all inputs meet."""
-
-    def infer(op: Operator, *specs: ArraySpec) -> Specs:
-        need_floats(op, specs)
-        dtype = result_dtype(*specs)
-        return tuple(ArraySpec(specs[position].shape, dtype) for position in positions)
-
-    return infer
-
-
-def layer_norm_second_spec(op: Operator, *specs: ArraySpec) -> Specs:
-    dy, _, _, x, *rest = specs
-    has_scale = len(rest) > 1
-    g_dx = rest[1] if has_scale else rest[0]
-    if not dy.shape == g_dx.shape == x.shape:
-        raise misfit(f"dy and ∂dx must have the shape {x.shape} of x, got {described(dy)} and {described(g_dx)}.")
-    return like(0, 3, 4)(op, *specs) if has_scale else like(0, 3)(op, *specs)
+def layer_norm_second_spec(op: Operator, *specs: ArraySpec) -> Any:
+    need_shape("dy", specs[0], specs[3].shape, "of x")
+    return like_forward()(op, *specs)
 
 
 def layer_norm_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
@@ -141,7 +126,7 @@ def layer_norm_std_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswe
     return do.answer(g_dstd, None, None, do("LayerNormGradient", h, x, mean, std, x, **op.args))
 
 
-@gradient_of("RMSNormGradient", "dy, x, scale, inv_rms, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale", infer=like(0, 1, 2))
+@gradient_of("RMSNormGradient", "dy, x, scale, inv_rms, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale", infer=like_forward())
 def rms_norm_gradient_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, inv_rms: Array, *arrived: Array
 ) -> tuple[Array, Array, Array]:
@@ -176,7 +161,7 @@ def by_channels(op: Operator, x: Array, *vectors: Array) -> list[Array]:
 
 
 @gradient_of(
-    "SpatialBNGradient", "x, scale, dy, mean, spread, ∂dx, ∂dscale, ∂dbias -> ∂x, ∂scale, ∂dy", infer=like(0, 1, 2)
+    "SpatialBNGradient", "x, scale, dy, mean, spread, ∂dx, ∂dscale, ∂dbias -> ∂x, ∂scale, ∂dy", infer=like_forward()
 )
 def spatial_bn_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, mean: Array, spread: Array, g_dx: Array, *arrived: Array
@@ -196,7 +181,7 @@ def spatial_bn_gradient_gradient(
 @gradient_of(
     "InstanceNormGradient",
     "x, scale, dy, ∂dx, ∂dscale, ∂dbias, mean?, inv_std? -> ∂x, ∂scale, ∂dy",
-    infer=like(0, 1, 2),
+    infer=like_forward(),
 )
 def instance_norm_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, g_dx: Array, g_dscale: Array, g_dbias: Array, *statistics: Array
@@ -211,7 +196,7 @@ def instance_norm_gradient_gradient(
 
 
 @gradient_of(
-    "GroupNormGradient", "dy, x, scale, mean, inv_std, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale", infer=like(0, 1, 2)
+    "GroupNormGradient", "dy, x, scale, mean, inv_std, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale", infer=like_forward()
 )
 def group_norm_gradient_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, mean: Array, inv_std: Array, g_dx: Array, *arrived: Array

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..program import Operator
 from .gradients import by, gradient_of, like_forward
-from .inference import misfit, need_floats, need_shape
+from .inference import misfit, need_floats
 from .registry import Array, ArraySpec, each_of, operator
 from .windows import (
     DIMENSIONS,
@@ -81,7 +81,7 @@ def max_pool(op: Operator, x: Array) -> Array:
     "MaxPool{}",
     "x, y, dy -> dx",
     "∂dy = Σ ∂dx under each window where x = y, by their share",
-    infer=like_forward(pool_spec, dx="dy"),
+    infer=like_forward("dy"),
 )
 def max_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of MaxPool. Elements that tie share dy evenly, so that all under a window together get dy."""
@@ -146,7 +146,7 @@ def counts(op: Operator, images: Array, windows: Windows) -> Array | int:
     "AveragePool{}",
     "x, y, dy -> dx",
     "∂dy = Σ ∂dx / n over the n places under each window",
-    infer=like_forward(pool_spec, dx="dy"),
+    infer=like_forward("dy"),
     second=by("", "∂dx -> ∂dy"),
 )
 def average_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
@@ -159,14 +159,7 @@ def average_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     return batch_first(op, without_margins(dx, windows))
 
 
-def max_pool_second_spec(op: Operator, x: ArraySpec, y: ArraySpec, g_dx: ArraySpec) -> ArraySpec:
-    need_floats(op, (x, y))
-    need_shape("y", y, pool_spec(op, x).shape)
-    need_shape("∂dx", g_dx, x.shape, "of x")
-    return ArraySpec(y.shape, g_dx.dtype)
-
-
-@each_of(DIMENSIONS, gradient_of, "MaxPool{}Gradient", "x, y, ∂dx -> ∂dy", infer=max_pool_second_spec)
+@each_of(DIMENSIONS, gradient_of, "MaxPool{}Gradient", "x, y, ∂dx -> ∂dy", infer=like_forward("∂dx"))
 def max_pool_gradient_gradient(op: Operator, x: Array, y: Array, g_dx: Array) -> Array:
     """Gradient of MaxPoolGradient; elements that tie add in equal shares."""
     windows, largest = pool_windows(op, x.shape), batch_last(op, y)

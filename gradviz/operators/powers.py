@@ -4,19 +4,20 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .broadcasting import ARGS, pair_gradient, quotient, sum_to, together, unlaid, y_along
+from .broadcasting import ARGS, pair_gradient, quotient, sum_to, unlaid, y_along
 from .gradients import (
     Steps,
     by,
     gradient_name,
     gradient_of,
     gradient_operator,
+    like_forward,
     op_gradient,
     pointwise,
     shape_source,
 )
-from .inference import by_rows, described, elementwise, misfit, need_floats, result_dtype
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
+from .inference import by_rows, described, elementwise, misfit, need_floats
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 
 def exponent_of(op: Operator) -> float:
@@ -76,20 +77,7 @@ def pow_gradient(op: Operator, dy: Array, x: Array, exponents: Array, y: Array) 
     return sum_to(dy * slope, x.shape), unlaid(op, d_exponents, x, exponents)
 
 
-def pow_second_spec(op: Operator, *specs: ArraySpec) -> Specs:
-    need_floats(op, specs)
-    dy, x, exponents, y, g_dx, g_exponents = specs
-    together(op, x, exponents)
-    if g_dx.shape != x.shape or g_exponents.shape != exponents.shape or dy.shape != y.shape:
-        raise misfit(
-            f"∂dx {described(g_dx)} and ∂de {described(g_exponents)} must have the shapes of x {x.shape} and exponents "
-            f"{exponents.shape}, dy {described(dy)} that of y {y.shape}."
-        )
-    dtype = result_dtype(*specs)
-    return tuple(ArraySpec(spec.shape, dtype) for spec in specs[:4])
-
-
-@gradient_of("PowGradient", "dy, x, exponents, y, ∂dx, ∂dexponents -> ∂dy, ∂x, ∂exponents, ∂y", infer=pow_second_spec)
+@gradient_of("PowGradient", "dy, x, exponents, y, ∂dx, ∂dexponents -> ∂dy, ∂x, ∂exponents, ∂y", infer=like_forward())
 def pow_gradient_gradient(
     op: Operator, dy: Array, x: Array, exponents: Array, y: Array, g_dx: Array, g_exponents: Array
 ) -> tuple[Array, Array, Array, Array]:

@@ -5,28 +5,20 @@ import numpy as np
 from ..program import Operator
 from .gradients import Steps, by, gradient_of, like_forward
 from .indexing import added_rows
-from .inference import described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
+from .inference import described, elementwise, misfit, need_floats, need_integers, need_shape, slot
 from .loss import check_labels, each_row
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .segments import need_list, segments_of
 from .smooth_activations import logistic
 
 
-def labelled_spec(op: Operator, scores: Specs, labels: ArraySpec, *g: ArraySpec) -> ArraySpec:
-    """Scores, labels (integers) and gradient of one shape; the spec that they meet in."""
+def labelled_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
+    """Scores and labels (integers) of one shape; the spec that the scores meet in."""
+    *scores, labels = specs
     need_integers(labels, f"labels must be integers {scores[0].shape}, 1 or -1")
-    for position, spec in enumerate((*scores, labels, *g)):
-        if spec.shape != scores[0].shape:
-            raise misfit(
-                f"{slot(op, position)} must have the shape {scores[0].shape} of {slot(op, 0)}, got {spec.shape}."
-            )
-        if spec is not labels and spec.dtype.kind != "f":
-            raise misfit(f"{slot(op, position)} must be floating-point, got {described(spec)}.")
-    return ArraySpec(scores[0].shape, result_dtype(*scores, *g))
-
-
-def cosine_spec(op: Operator, s: ArraySpec, *rest: ArraySpec) -> ArraySpec:
-    return labelled_spec(op, (s,), *rest)
+    for position, spec in enumerate(specs):
+        need_shape(slot(op, position), spec, scores[0].shape, f"of {slot(op, 0)}")
+    return elementwise(op, *scores)
 
 
 @operator(
@@ -34,7 +26,7 @@ def cosine_spec(op: Operator, s: ArraySpec, *rest: ArraySpec) -> ArraySpec:
     "s, labels -> y",
     "y = 1 - s where labels = 1, max(0, s - margin) elsewhere",
     "ds = -dy where labels = 1; elsewhere dy where s > margin, 0 where not",
-    infer=cosine_spec,
+    infer=labelled_spec,
     args={"margin": 0.0},
 )
 def cosine_embedding_criterion(op: Operator, s: Array, labels: Array) -> Array:
@@ -46,7 +38,7 @@ def cosine_embedding_criterion(op: Operator, s: Array, labels: Array) -> Array:
     "CosineEmbeddingCriterion",
     "s, labels, dy -> ds",
     "∂dy = -∂ds where labels = 1; elsewhere ∂ds where s > margin, 0 where not",
-    infer=cosine_spec,
+    infer=like_forward(integers="labels"),
     second=by("CosineEmbeddingCriterionGradient", "s, labels, ∂ds -> ∂dy"),
 )
 def cosine_embedding_criterion_gradient(op: Operator, s: Array, labels: Array, dy: Array) -> Array:
@@ -55,16 +47,12 @@ def cosine_embedding_criterion_gradient(op: Operator, s: Array, labels: Array, d
     return dy * np.where(labels == 1, -np.ones_like(s), apart)
 
 
-def ranking_spec(op: Operator, x1: ArraySpec, x2: ArraySpec, *rest: ArraySpec) -> ArraySpec:
-    return labelled_spec(op, (x1, x2), *rest)
-
-
 @operator(
     "MarginRankingCriterion",
     "x1, x2, labels -> y",
     "y = max(0, margin - labels (x1 - x2))",
     "dx1 = -labels dy where y > 0, 0 elsewhere; dx2 = -dx1",
-    infer=ranking_spec,
+    infer=labelled_spec,
     args={"margin": 1.0},
 )
 def margin_ranking_criterion(op: Operator, x1: Array, x2: Array, labels: Array) -> Array:
@@ -77,7 +65,7 @@ def margin_ranking_criterion(op: Operator, x1: Array, x2: Array, labels: Array) 
     "x1, x2, labels, dy -> dx1, dx2",
     formula="dx1 = -labels dy where labels (x1 - x2) < margin, 0 elsewhere; dx2 = -dx1",
     derivative="∂dy = -labels (∂dx1 - ∂dx2) where labels (x1 - x2) < margin, 0 elsewhere",
-    infer=lambda op, *specs: (ranking_spec(op, *specs),) * 2,
+    infer=like_forward(integers="labels"),
 )
 def margin_ranking_criterion_gradient(op: Operator, x1: Array, x2: Array, labels: Array, dy: Array) -> Arrays:
     """Gradients of MarginRankingCriterion; 0 at the corner."""
@@ -101,7 +89,7 @@ def pairwise_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *lengths: Array
         if not rows or spec.shape not in (rows, (*rows, 1)):
             raise misfit(f"{slot(op, position)} must be (n,) or (n, 1) with the n of x, got {described(spec)}.")
     for spec in lengths:
-        need_list(op, spec, len(op.inputs) - 1)
+        need_list(op, spec, 2)
     return ArraySpec(lengths[0].shape if lengths else (min(rows[0], 1),), x.dtype)
 
 
@@ -139,7 +127,7 @@ def pairwise_loss(op: Operator, x: Array, labels: Array, *lengths: Array) -> Arr
     "x, labels, dy, lengths? -> dx",
     "∂dy = Σᵢⱼ (∂dxⱼ - ∂dxᵢ) σ(xⱼ - xᵢ) / n, ∂xᵢ = -Σⱼ hᵢⱼ, ∂xⱼ = Σᵢ hᵢⱼ, "
     "hᵢⱼ = dy (∂dxⱼ - ∂dxᵢ) σ'(xⱼ - xᵢ) / n, over the n pairs with labelsᵢ > labelsⱼ",
-    infer=like_forward(pairwise_spec, integers="lengths", dx="x dy"),
+    infer=like_forward("x dy", integers="lengths"),
 )
 def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *lengths: Array) -> Array:
     difference, weights, sessions = ordered_pairs(x, labels, *lengths)
@@ -147,16 +135,11 @@ def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *le
     return (g.sum(axis=0) - g.sum(axis=1)).reshape(x.shape)
 
 
-def pairwise_second_spec(
-    op: Operator, x: ArraySpec, labels: ArraySpec, dy: ArraySpec, g_dx: ArraySpec, *lengths: ArraySpec
-) -> tuple[ArraySpec, ArraySpec]:
-    need_floats(op, (x, labels, dy))
-    need_shape("dy", dy, pairwise_spec(op, x, labels, *lengths).shape)
-    need_shape("∂dx", g_dx, x.shape, "of x")
-    return ArraySpec(x.shape, result_dtype(x, dy, g_dx)), ArraySpec(dy.shape, result_dtype(x, g_dx))
-
-
-@gradient_of("PairWiseLossGradient", "x, labels, dy, ∂dx, lengths? -> ∂x, ∂dy", infer=pairwise_second_spec)
+@gradient_of(
+    "PairWiseLossGradient",
+    "x, labels, dy, ∂dx, lengths? -> ∂x, ∂dy",
+    infer=like_forward("∂x: x dy ∂dx; ∂dy: x ∂dx", integers="lengths"),
+)
 def pairwise_loss_gradient_gradient(
     op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array, *lengths: Array
 ) -> tuple[Array, Array]:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, gradient_of
+from .gradients import Steps, gradient_of, like_forward
 from .inference import described, misfit, need_floats, need_integers, result_dtype
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator
 from .smooth_activations import logistic
 
 GRU_ARGS: dict[str, Any] = {"drop_states": 0, "sequence_lengths": 1}
@@ -88,15 +88,6 @@ def lstm_unit(op: Operator, h: Array, c: Array, gates: Array, *time: Array) -> t
     return carried(op, on, o * np.tanh(cell), h), carried(op, on, cell, c)
 
 
-def lstm_gradient_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
-    *time, hidden, cell, dh, dc = rest
-    lstm_spec(op, h, c, gates, *time)
-    if not hidden.shape == cell.shape == dh.shape == dc.shape == c.shape:
-        raise misfit(f"gradients of hidden and cell must be {c.shape}, got {described(dh)} and {described(dc)}.")
-    of_cell, of_gates = result_dtype(gates, cell, dh, dc), result_dtype(c, gates, cell, dh, dc)
-    return ArraySpec(h.shape, dh.dtype), ArraySpec(c.shape, of_cell), ArraySpec(gates.shape, of_gates)
-
-
 @gradient_of(
     "LSTMUnit",
     "hidden_prev, cell_prev, gates, lengths?, timestep, hidden, cell, dhidden, dcell "
@@ -108,7 +99,10 @@ def lstm_gradient_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpe
     "∂o = dhidden (∂δ (1 - tanh² cell) σ'(o) + ∂do tanh(cell) σ''(o)), "
     "∂g = δ (1 - tanh² g) (∂di σ'(i) - 2 ∂dg σ(i) tanh g), "
     f"{LSTM_DELTA}, {LSTM_GATES}",
-    infer=lstm_gradient_spec,
+    infer=like_forward(
+        "dhidden_prev: dhidden; dcell_prev: gates cell dhidden dcell; dgates: cell_prev gates cell dhidden dcell",
+        integers="lengths timestep",
+    ),
 )
 def lstm_unit_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Array) -> tuple[Array, Array, Array]:
     """Gradients of LSTMUnit. Rows that are over hand theirs to the states that they carried on."""
@@ -122,21 +116,6 @@ def lstm_unit_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Ar
         carried(op, on, delta * f, dc),
         np.where(on, np.concatenate(dgates, axis=-1), 0),
     )
-
-
-def meeting(gradients: Specs, arrived: Specs) -> "np.dtype[Any]":
-    """The dtype in which gradients meet what arrives at them; raises unless that has their shapes."""
-    for one, spec in zip(arrived, gradients, strict=True):
-        if one.shape != spec.shape:
-            raise misfit(f"the gradient of a gradient {spec.shape} must have its shape, got {described(one)}.")
-    return result_dtype(*gradients, *arrived)
-
-
-def lstm_second_spec(op: Operator, h: ArraySpec, c: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
-    *others, g_dh, g_dc, g_dgates = rest
-    dtype = meeting(lstm_gradient_spec(op, h, c, gates, *others), (g_dh, g_dc, g_dgates))
-    state = ArraySpec(c.shape, dtype)
-    return state, ArraySpec(gates.shape, dtype), state, state, state
 
 
 def lstm_unit_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
@@ -153,7 +132,9 @@ def lstm_unit_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "LSTMUnitGradient",
     "hidden_prev, cell_prev, gates, lengths?, timestep, hidden, cell, dhidden, dcell, "
     "∂dhidden_prev, ∂dcell_prev, ∂dgates -> ∂cell_prev, ∂gates, ∂cell, ∂dhidden, ∂dcell",
-    infer=lstm_second_spec,
+    infer=like_forward(
+        "cell_prev gates cell dhidden dcell ∂dhidden_prev ∂dcell_prev ∂dgates", integers="lengths timestep"
+    ),
     rule=lstm_unit_gradient_rule,
 )
 def lstm_unit_gradient_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Array) -> Arrays:
@@ -205,14 +186,6 @@ def gru_unit(op: Operator, h: Array, gates: Array, *time: Array) -> Array:
     return carried(op, on, update * h + (1 - update) * np.tanh(o), h)
 
 
-def gru_gradient_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
-    *time, hidden, dh = rest
-    gru_spec(op, h, gates, *time)
-    if not hidden.shape == dh.shape == h.shape:
-        raise misfit(f"the gradient of hidden must be {h.shape}, got {described(dh)}.")
-    return ArraySpec(h.shape, result_dtype(gates, dh)), ArraySpec(gates.shape, result_dtype(h, gates, dh))
-
-
 @gradient_of(
     "GRUUnit",
     "hidden_prev, gates, lengths?, timestep, hidden, dhidden -> dhidden_prev, dgates",
@@ -220,7 +193,7 @@ def gru_gradient_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: Array
     "∂hidden_prev = ∂du dhidden σ'(u), ∂r = 0, "
     "∂u = dhidden (∂dhidden_prev σ'(u) + ∂du (hidden_prev - tanh o) σ''(u) - ∂do (1 - tanh² o) σ'(u)), "
     f"∂o = -dhidden (1 - tanh² o) (∂du σ'(u) + 2 ∂do (1 - σ(u)) tanh o), {GRU_GATES}",
-    infer=gru_gradient_spec,
+    infer=like_forward("dhidden_prev: gates dhidden; dgates: hidden_prev gates dhidden", integers="lengths timestep"),
 )
 def gru_unit_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tuple[Array, Array]:
     """Gradients of GRUUnit. Rows that are over hand theirs to the state that they carried on."""
@@ -232,16 +205,10 @@ def gru_unit_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tup
     return carried(op, on, dh * update, dh), np.where(on, dgates, 0)
 
 
-def gru_second_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *rest: ArraySpec) -> Any:
-    *others, g_dh, g_dgates = rest
-    dtype = meeting(gru_gradient_spec(op, h, gates, *others), (g_dh, g_dgates))
-    return ArraySpec(h.shape, dtype), ArraySpec(gates.shape, dtype), ArraySpec(h.shape, dtype)
-
-
 @gradient_of(
     "GRUUnitGradient",
     "hidden_prev, gates, lengths?, timestep, hidden, dhidden, ∂dhidden_prev, ∂dgates -> ∂hidden_prev, ∂gates, ∂dhidden",
-    infer=gru_second_spec,
+    infer=like_forward("hidden_prev gates dhidden ∂dhidden_prev ∂dgates", integers="lengths timestep"),
 )
 def gru_unit_gradient_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tuple[Array, Array, Array]:
     *time, _, dh, g_dh, g_dgates = rest

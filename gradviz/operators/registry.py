@@ -141,7 +141,7 @@ _AROUND = __file__[: -len("gradviz/operators/registry.py")]
 """The folder that this package lies in, with the slash behind it."""
 
 _TABLE: dict[str, OperatorType] = {}
-_SLOTS: dict[str, tuple[Slots, Slots]] = {}
+_DEFINED: dict[str, tuple[Slots, Slots, Inference]] = {}
 _LISTENERS: list[Callable[[], None]] = []
 
 
@@ -175,13 +175,14 @@ def operator(
     def define(kernel: Kernel) -> Kernel:
         if type in _TABLE:
             raise RegistrationError(f"The operator type {type} is defined twice.", kind="defined_twice")
-        _SLOTS[type] = Slots.parse(inputs), Slots.parse(outputs)
+        reads, makes, checked = Slots.parse(inputs), Slots.parse(outputs), _with_checked_arguments(infer, args)
+        _DEFINED[type] = reads, makes, checked
         _TABLE[type] = OperatorType(
             type,
             kernel,
-            infer=_with_checked_arguments(infer, args),
-            inputs=_SLOTS[type][0],
-            outputs=_SLOTS[type][1],
+            infer=checked,
+            inputs=reads,
+            outputs=makes,
             args=dict(args or {}),
             formula=formula,
             derivative=derivative,
@@ -293,9 +294,9 @@ def lookup(type: str) -> OperatorType | None:
     return _TABLE.get(type)
 
 
-def slots_of(type: str) -> tuple[Slots, Slots]:
-    """What the inputs and the outputs of `type` are called as gradviz defines it, also behind a user's own kernel."""
-    return _SLOTS[type]
+def definition_of(type: str) -> tuple[Slots, Slots, Inference]:
+    """The slots of `type` and its inference as gradviz defines them, also behind a user's own kernel."""
+    return _DEFINED[type]
 
 
 def is_constant(op: Operator) -> bool:

@@ -7,8 +7,8 @@ import numpy as np
 
 from ..program import Operator
 from .broadcasting import sum_to
-from .gradients import Steps, by, gradient_of, op_gradient
-from .inference import canonical_axis, described, misfit, need_floats, need_integers, need_shape
+from .gradients import Steps, by, gradient_of, like_forward, op_gradient
+from .inference import canonical_axis, described, misfit, need_floats, need_integers
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
 
 TILE_ARGS: dict[str, Any] = {"tiles": 1, "axis": 0}
@@ -190,20 +190,11 @@ def slice_(op: Operator, x: Array, *bounds: Array) -> Array:
     return x[ranges(op, x.shape, bounds)]
 
 
-def slice_gradient_spec(op: Operator, x: ArraySpec, *rest: ArraySpec) -> ArraySpec:
-    *bounds, dy = rest
-    need_floats(op, (dy,))
-    need_bounds(tuple(bounds))
-    if not bounds:
-        need_shape("dy", dy, sliced(op, x.shape))
-    return ArraySpec(x.shape, dy.dtype)
-
-
 @gradient_of(
     "Slice",
     "x, starts?, ends?, dy -> dx",
     "∂dy = ∂dx[starts:ends]",
-    infer=slice_gradient_spec,
+    infer=like_forward("dy", integers="x starts ends"),
     second=by("", "∂dx, starts, ends -> ∂dy"),
 )
 def slice_gradient(op: Operator, x: Array, *rest: Array) -> Array:

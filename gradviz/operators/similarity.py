@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, gradient_of
-from .inference import by_rows, need_floats, need_shape, result_dtype, same_shape
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
+from .gradients import Steps, gradient_of, like_forward
+from .inference import by_rows, need_floats, same_shape
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 FLOOR = 1e-12
 """Squared lengths below this count as this much, so that the angle with a vector of zeros is defined."""
@@ -35,18 +35,11 @@ def squared_l2_distance(op: Operator, x: Array, y: Array) -> Array:
     return 0.5 * (difference * difference).sum(axis=1)
 
 
-def distance_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dd: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    need_floats(op, (x, y, dd))
-    need_shape("ddistance", dd, (row_count(x.shape),))
-    spec = ArraySpec(same_shape(op, x, y).shape, result_dtype(x, y, dd))
-    return spec, spec
-
-
 @gradient_of(
     "SquaredL2Distance",
     "x, y, ddistance -> dx, dy",
     "∂ddistanceᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ (x - y)ᵢⱼ, ∂xᵢⱼ = ddistanceᵢ (∂dx - ∂dy)ᵢⱼ, ∂y = -∂x",
-    infer=distance_gradient_spec,
+    infer=like_forward(),
 )
 def squared_l2_distance_gradient(op: Operator, x: Array, y: Array, ddistance: Array) -> tuple[Array, Array]:
     dx = (x - y) * by_rows(ddistance, x)
@@ -73,11 +66,6 @@ def inner(x: Array, y: Array) -> Array:
     return (rows(x) * rows(y)).sum(axis=1)
 
 
-def comparison_gradient_spec(op: Operator, x: ArraySpec, y: ArraySpec, dz: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    dx, dy = distance_gradient_spec(op, x, y, dz)
-    return dx._replace(dtype=result_dtype(y, dz)), dy._replace(dtype=result_dtype(x, dz))
-
-
 @operator("DotProduct", "x, y -> z", "zᵢ = Σⱼ xᵢⱼ · yᵢⱼ", "dxᵢⱼ = dzᵢ · yᵢⱼ, dyᵢⱼ = dzᵢ · xᵢⱼ", infer=distance_spec)
 def dot_product(op: Operator, x: Array, y: Array) -> Array:
     """Inner product of each row of x with that of y. x, y: (n, ...) -> (n,)."""
@@ -88,7 +76,7 @@ def dot_product(op: Operator, x: Array, y: Array) -> Array:
     "DotProduct",
     "x, y, dz -> dx, dy",
     "∂xᵢⱼ = dzᵢ · ∂dyᵢⱼ, ∂yᵢⱼ = dzᵢ · ∂dxᵢⱼ, ∂dzᵢ = Σⱼ (∂dxᵢⱼ · yᵢⱼ + xᵢⱼ · ∂dyᵢⱼ)",
-    infer=comparison_gradient_spec,
+    infer=like_forward("dx: y dz; dy: x dz"),
 )
 def dot_product_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
     dz = by_rows(dz, x)
@@ -127,7 +115,7 @@ def inverse_square(x: Array) -> Array:
     "∂x = dz (c ∂dy - p x / |x|² - (c y - z x / |x|²) (q + r) - z (∂dx - 2 q x) / |x|²), "
     "∂y likewise, with z = <x, y> c, c = 1 / (|x| |y|), p = c <∂dx, y> + c <x, ∂dy>, "
     "q = <∂dx, x> / |x|², r = <∂dy, y> / |y|²; where |x| or |y| counts as a constant, 1 / |x|² or 1 / |y|² counts as 0",
-    infer=distance_gradient_spec,
+    infer=like_forward(),
 )
 def cosine_similarity_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
     x_length, y_length = length(x), length(y)
@@ -146,9 +134,7 @@ def l1_distance(op: Operator, x: Array, y: Array) -> Array:
     return np.abs(rows(x) - rows(y)).sum(axis=1)
 
 
-@gradient_of(
-    "L1Distance", "x, y, dz -> dx, dy", "∂dzᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ · sign(xᵢⱼ - yᵢⱼ)", infer=distance_gradient_spec
-)
+@gradient_of("L1Distance", "x, y, dz -> dx, dy", "∂dzᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ · sign(xᵢⱼ - yᵢⱼ)", infer=like_forward())
 def l1_distance_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
     """Gradients of L1Distance; 0 where x and y are equal."""
     dx = np.sign(x - y) * by_rows(dz, x)
@@ -172,14 +158,7 @@ def l1_distance_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return do.answer(None, None, do("DotProduct", signed, do.fill(x, 1.0)))
 
 
-def cosine_second_spec(op: Operator, x: ArraySpec, y: ArraySpec, dz: ArraySpec, *arrived: ArraySpec) -> Specs:
-    for spec in arrived:
-        dx, _ = distance_gradient_spec(op, x, spec, dz)
-    dtype = result_dtype(dx, y, dz, *arrived)
-    return tuple(ArraySpec(spec.shape, dtype) for spec in (x, y, dz))
-
-
-@gradient_of("CosineSimilarityGradient", "x, y, dz, ∂dx, ∂dy -> ∂x, ∂y, ∂dz", infer=cosine_second_spec)
+@gradient_of("CosineSimilarityGradient", "x, y, dz, ∂dx, ∂dy -> ∂x, ∂y, ∂dz", infer=like_forward())
 def cosine_similarity_gradient_gradient(
     op: Operator, x: Array, y: Array, dz: Array, g_dx: Array, g_dy: Array
 ) -> tuple[Array, Array, Array]:

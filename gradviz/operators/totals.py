@@ -9,7 +9,7 @@ from .arguments import bad_argument
 from .gradients import Steps, gradient_of, like_forward, op_gradient
 from .inference import canonical_axis, described, misfit, need_floats, result_dtype
 from .reductions import ARGS as REDUCED
-from .reductions import along, float_spec, reduced_axes, reduced_shape, spread, sum_spec
+from .reductions import along, float_spec, reduced_axes, spread
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 ARGS: dict[str, Any] = {"average": 0}
@@ -161,7 +161,7 @@ def others(op: Operator, x: Array) -> tuple[Array, Array, Array, Array]:
     "ReduceProd",
     "dy, x, y -> dx",
     "∂dy = Σᵢ ∂dxᵢ Π xⱼ for j ≠ i, ∂xₖ = dy Σᵢ ∂dxᵢ Π xⱼ for i ≠ k and j ≠ i, k",
-    infer=like_forward(sum_spec, dx="dy x"),
+    infer=like_forward("dy x"),
 )
 def reduce_prod_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceProd, also where a factor is 0: then only one that is the only 0 gets any."""
@@ -169,14 +169,7 @@ def reduce_prod_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     return spread(op, dy, x) * without
 
 
-def second_spec(op: Operator, dy: ArraySpec, x: ArraySpec, g: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    need_floats(op, (dy, x, g))
-    if dy.shape != reduced_shape(op, x.shape) or g.shape != x.shape:
-        raise misfit(f"dy {dy.shape} and ∂dx {g.shape} must have the shapes of the product and of x {x.shape}.")
-    return ArraySpec(dy.shape, result_dtype(x, g)), ArraySpec(x.shape, result_dtype(dy, x, g))
-
-
-@gradient_of("ReduceProdGradient", "dy, x, ∂dx -> ∂dy, ∂x", infer=second_spec)
+@gradient_of("ReduceProdGradient", "dy, x, ∂dx -> ∂dy, ∂x", infer=like_forward("∂dy: x ∂dx; ∂x: dy x ∂dx"))
 def reduce_prod_gradient_gradient(op: Operator, dy: Array, x: Array, g: Array) -> tuple[Array, Array]:
     """Gradients of ReduceProdGradient: products of all factors but two, of which both may be 0."""
     axes = reduced_axes(op, x.shape)
