@@ -10,9 +10,9 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import Steps, gradient_of, op_gradient, shape_source
-from .inference import broadcast, misfit, need_floats, need_shape, result_dtype, slot
-from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, Specs, operator, register_gradient
+from .gradients import Steps, gradient_of, like_forward, op_gradient, shape_source
+from .inference import broadcast, misfit, need_floats, result_dtype
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 ARGS: dict[str, Any] = {"broadcast": 0, "axis": -1, "axis_str": "", "order": "NCHW"}
 
@@ -73,21 +73,6 @@ def quotient(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
     return pair(op, x, y)
 
 
-def pair_gradient(*reads: tuple[int, ...]) -> Inference:
-    """Inference of the gradient of a pair: dx and dy are computed from the inputs at `reads`; dz, x, y come first."""
-
-    def infer(op: Operator, dz: ArraySpec, x: ArraySpec, y: ArraySpec, *z: ArraySpec) -> Specs:
-        specs, wanted = (dz, x, y, *z), together(op, x, y).shape
-        for position in (0, *range(3, len(specs))):
-            need_shape(slot(op, position), specs[position], wanted)
-        return tuple(
-            ArraySpec(of.shape, result_dtype(*(specs[position] for position in positions)))
-            for of, positions in zip((x, y), reads, strict=True)
-        )
-
-    return infer
-
-
 def y_along(op: Operator, x: Array, y: Array) -> Array:
     """y in the shape in which it broadcasts against x."""
     return y.reshape(laid_along(op, x.shape, y.shape)) if op.args else y
@@ -119,7 +104,9 @@ def sum_of_pair_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], shape_source(op, 0), shape_source(op, 1)], wanted=(0, 1))
 
 
-@gradient_of("Add", "dz, x, y -> dx, dy", "∂dz = ∂dx + ∂dy", infer=pair_gradient((0,), (0,)), rule=sum_of_pair_rule)
+@gradient_of(
+    "Add", "dz, x, y -> dx, dy", "∂dz = ∂dx + ∂dy", infer=like_forward("dz", integers="dz x y"), rule=sum_of_pair_rule
+)
 def add_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Gradients of Add; each summed over the axes along which its input was stretched."""
     return sum_to(dz, x.shape), unlaid(op, dz, x, y)
@@ -131,7 +118,9 @@ def sub(op: Operator, x: Array, y: Array) -> Array:
     return x - y_along(op, x, y)
 
 
-@gradient_of("Sub", "dz, x, y -> dx, dy", "∂dz = ∂dx - ∂dy", infer=pair_gradient((0,), (0,)), rule=sum_of_pair_rule)
+@gradient_of(
+    "Sub", "dz, x, y -> dx, dy", "∂dz = ∂dx - ∂dy", infer=like_forward("dz", integers="dz x y"), rule=sum_of_pair_rule
+)
 def sub_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Gradients of Sub; each summed over the axes along which its input was stretched."""
     return sum_to(dz, x.shape), -unlaid(op, dz, x, y)
@@ -147,7 +136,7 @@ def mul(op: Operator, x: Array, y: Array) -> Array:
     "Mul",
     "dz, x, y -> dx, dy",
     "∂dz = ∂dx · y + x · ∂dy, ∂x = dz · ∂dy, ∂y = dz · ∂dx",
-    infer=pair_gradient((0, 2), (0, 1)),
+    infer=like_forward("dx: dz y; dy: dz x", integers="dz x y"),
 )
 def mul_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Gradients of Mul; each summed over the axes along which its input was stretched."""
@@ -168,7 +157,7 @@ def div_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "Div",
     "dz, x, y, z -> dx, dy",
     "∂dz = q, q = (∂dx - z · ∂dy) / y, ∂y = -dz · q / y, ∂z = -dz · ∂dy / y",
-    infer=pair_gradient((0, 2), (0, 2, 3)),
+    infer=like_forward("dx: dz y; dy: dz y z"),
     rule=div_rule,
 )
 def div_gradient(op: Operator, dz: Array, x: Array, y: Array, z: Array) -> tuple[Array, Array]:

@@ -247,47 +247,6 @@ def filters_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, reads, wanted=(1, 2, 0))
 
 
-@each_of(
-    DIMENSIONS,
-    gradient_of,
-    "Conv{}",
-    "x, w, dy -> dw, db?, dx?",
-    FILTERS_SECOND,
-    infer=conv_gradient_spec,
-    args=CONV_GRADIENT_ARGS,
-    rule=filters_rule,
-)
-def conv_gradient(op: Operator, x: Array, w: Array, dy: Array) -> Arrays:
-    """Gradients of Conv in the shapes of w, b and x.
-
-    With no_bias=1 there is no output for that of b; that of x is computed where there is an output for it.
-    """
-    layer, (with_bias, with_x) = convolution(op, x.shape, w.shape), gradients_asked(op)
-    maps = contiguous(batch_last(op, dy))
-    found = [filters_of(op, layer.filter_gradient(with_margins(batch_last(op, x), layer.windows), maps), w)]
-    if with_bias:
-        found.append(maps.sum(axis=tuple(range(1, maps.ndim))))
-    if with_x:
-        found.append(batch_first(op, layer.image_gradient(filter_matrices(op, w, layer.groups), maps)))
-    return tuple(found)
-
-
-@each_of(DIMENSIONS, register_gradient, "Conv{}Gradient")
-def filters_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """∂w and ∂x come from the gradient operator itself, of ∂dx and ∂dw in place of x and w."""
-    do, (x, w, dy) = Steps(op), op.inputs
-    args = {name: value for name, value in op.args.items() if name != "no_bias"}
-    g_dw, *g_db, g_dx = arriving(g_output, 2 if op.args.get("no_bias", 0) else 3)
-    bias, forward, terms = [g for g in g_db if g is not None], op.type.removesuffix("Gradient"), []
-    if g_dw is not None or bias:
-        g_dw = g_dw or do.fill(w, 0.0)
-        terms.append(do(forward, x, g_dw, *bias, **args))
-    if g_dx is not None:
-        terms.append(do(forward, g_dx, w, **args))
-    g_w, *g_x = do.several(2 if g_dw else 1, op.type, g_dx or x, g_dw or w, dy, **args, no_bias=1)
-    return do.answer(*(g_x or [do.fill(x, 0.0)]), g_w if g_dx else do.fill(w, 0.0), do.sum(*terms))
-
-
 WIDENING_ARGS: dict[str, Any] = {**dict.fromkeys(("adj", "adj_h", "adj_w"), 0), "adjs": ()}
 
 
@@ -345,18 +304,49 @@ def conv_transpose(op: Operator, x: Array, w: Array, b: Array | None = None) -> 
     infer=conv_gradient_spec,
     args={**CONV_GRADIENT_ARGS, **WIDENING_ARGS},
     rule=filters_rule,
+    doc="Gradients of ConvTranspose in the shapes of w, b and x; see ConvGradient.",
 )
-def conv_transpose_gradient(op: Operator, x: Array, w: Array, dy: Array) -> Arrays:
-    """Gradients of ConvTranspose in the shapes of w, b and x; see ConvGradient."""
-    layer, (with_bias, with_x) = transposed(op, x.shape, w.shape), gradients_asked(op)
-    images = contiguous(batch_last(op, dy))
-    wide = with_margins(images, layer.windows)
-    found = [filters_of(op, layer.filter_gradient(wide, batch_last(op, x)), w)]
+@each_of(
+    DIMENSIONS,
+    gradient_of,
+    "Conv{}",
+    "x, w, dy -> dw, db?, dx?",
+    FILTERS_SECOND,
+    infer=conv_gradient_spec,
+    args=CONV_GRADIENT_ARGS,
+    rule=filters_rule,
+)
+def conv_gradient(op: Operator, x: Array, w: Array, dy: Array) -> Arrays:
+    """Gradients of Conv in the shapes of w, b and x.
+
+    With no_bias=1 there is no output for that of b; that of x is computed where there is an output for it.
+    """
+    (layer, _, _), (with_bias, with_x) = layer_of(op, x.shape, w.shape), gradients_asked(op)
+    x, dy, is_transposed = batch_last(op, x), contiguous(batch_last(op, dy)), op.type.startswith("ConvTranspose")
+    images, maps = (dy, x) if is_transposed else (x, dy)
+    images = with_margins(images, layer.windows)
+    found = [filters_of(op, layer.filter_gradient(images, maps), w)]
     if with_bias:
-        found.append(images.sum(axis=tuple(range(1, images.ndim))))
+        found.append(dy.sum(axis=tuple(range(1, dy.ndim))))
     if with_x:
-        found.append(batch_first(op, layer.forward(filter_matrices(op, w, layer.groups), wide)))
+        filters = filter_matrices(op, w, layer.groups)
+        dx = layer.forward(filters, images) if is_transposed else layer.image_gradient(filters, maps)
+        found.append(batch_first(op, dx))
     return tuple(found)
 
 
-register_gradient("ConvTransposeGradient")(filters_gradient_rule)
+@register_gradient("ConvTransposeGradient")
+@each_of(DIMENSIONS, register_gradient, "Conv{}Gradient")
+def filters_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """∂w and ∂x come from the gradient operator itself, of ∂dx and ∂dw in place of x and w."""
+    do, (x, w, dy) = Steps(op), op.inputs
+    args = {name: value for name, value in op.args.items() if name != "no_bias"}
+    g_dw, *g_db, g_dx = arriving(g_output, 2 if op.args.get("no_bias", 0) else 3)
+    bias, forward, terms = [g for g in g_db if g is not None], op.type.removesuffix("Gradient"), []
+    if g_dw is not None or bias:
+        g_dw = g_dw or do.fill(w, 0.0)
+        terms.append(do(forward, x, g_dw, *bias, **args))
+    if g_dx is not None:
+        terms.append(do(forward, g_dx, w, **args))
+    g_w, *g_x = do.several(2 if g_dw else 1, op.type, g_dx or x, g_dw or w, dy, **args, no_bias=1)
+    return do.answer(*(g_x or [do.fill(x, 0.0)]), g_w if g_dx else do.fill(w, 0.0), do.sum(*terms))
