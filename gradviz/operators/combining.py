@@ -6,7 +6,7 @@ from operator import add
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, arriving, gradient_name, gradient_of, gradient_operator, op_gradient
+from .gradients import Steps, arriving, gradient_name, gradient_of, gradient_operator, like_forward, op_gradient
 from .inference import (
     as_matrix,
     by_rows,
@@ -241,22 +241,11 @@ def elementwise_linear(op: Operator, x: Array, a: Array, b: Array) -> Array:
     return (as_matrix(x, op.args.get("axis", 1)) * a + b).reshape(x.shape)
 
 
-def elementwise_linear_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, a: ArraySpec) -> Specs:
-    same_shape(op, dy, x)
-    need_one_a_column(op, x, a)
-    columns = a.shape
-    return (
-        ArraySpec(x.shape, result_dtype(dy, a)),
-        ArraySpec(columns, result_dtype(dy, x)),
-        ArraySpec(columns, dy.dtype),
-    )
-
-
 @gradient_of(
     "ElementwiseLinear",
     "dy, x, a -> dx, da, db",
     "∂dyᵢⱼ = aⱼ · ∂dxᵢⱼ + ∂daⱼ · xᵢⱼ + ∂dbⱼ, ∂xᵢⱼ = ∂daⱼ · dyᵢⱼ, ∂aⱼ = Σᵢ dyᵢⱼ · ∂dxᵢⱼ",
-    infer=elementwise_linear_gradient_spec,
+    infer=like_forward("dx: dy a; da: dy x; db: dy", b="a"),
 )
 def elementwise_linear_gradient(op: Operator, dy: Array, x: Array, a: Array) -> tuple[Array, Array, Array]:
     axis = op.args.get("axis", 1)

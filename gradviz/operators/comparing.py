@@ -9,7 +9,7 @@ import numpy as np
 
 from ..program import Operator
 from .broadcasting import ARGS, pair, y_along
-from .gradients import Steps, gradient_of
+from .gradients import Steps, gradient_of, like_forward
 from .inference import by_rows, described, misfit, result_dtype, same_shape, slot
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
 
@@ -114,12 +114,12 @@ def where(op: Operator, condition: Array, x: Array, y: Array) -> Array:
     return np.where(conditions(op, condition, x), x, y)
 
 
-def where_gradient_spec(op: Operator, condition: ArraySpec, dz: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
-    check_condition(op, condition, dz)
-    return dz, dz
-
-
-@gradient_of("Where", "condition, dz -> dx, dy", "∂dz = ∂dx where condition, else ∂dy", infer=where_gradient_spec)
+@gradient_of(
+    "Where",
+    "condition, dz -> dx, dy",
+    "∂dz = ∂dx where condition, else ∂dy",
+    infer=like_forward("dz", integers="condition dz", x="dz", y="dz"),
+)
 def where_gradient(op: Operator, condition: Array, dz: Array) -> tuple[Array, Array]:
     """Gradients of Where: each element of dz goes to the side that it was taken from."""
     from_x = conditions(op, condition, dz)

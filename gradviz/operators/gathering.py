@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..program import GradientSlice, Operator
-from .gradients import Steps, gradient_of, op_gradient
+from .gradients import Steps, gradient_of, like_forward, op_gradient
 from .indexing import check_indices, need_rows
-from .inference import canonical_axis, misfit, need_floats, need_integers, need_shape
+from .inference import canonical_axis, misfit, need_integers
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 BATCH_ARGS: dict[str, Any] = {"axis": 1, "match_outer": 0}
@@ -21,25 +21,36 @@ PICKED = "yᵢⱼ = xᵢₖ, k = indicesⱼ; with match_outer k = indicesᵢⱼ"
 ADDED = "dxᵢₖ = Σⱼ dyᵢⱼ where indicesⱼ = k; with match_outer where indicesᵢⱼ = k"
 
 
-def picked_shape(op: Operator, x: tuple[int, ...], indices: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    """The shape of what is picked of x along `axis`, counted from the front."""
-    if not op.args.get("match_outer", 0):
-        return (*x[:axis], *indices, *x[axis + 1 :])
-    if indices[:axis] != x[:axis]:
-        raise misfit(
-            f"with match_outer, indices {indices} must begin with the sizes {x[:axis]} of x {x} before axis {axis}.",
-            "Leave match_outer out where all of them pick the same.",
-        )
-    return (*indices, *x[axis + 1 :])
+def axis_of(op: Operator, shape: tuple[int, ...]) -> int:
+    """The axis along which `op` picks from an array of `shape`, counted from the front."""
+    return canonical_axis(op.args.get("axis", 0 if op.type == "Gather" else 1), shape)
 
 
 def gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
     need_rows(op, 0, x)
     need_integers(indices, "indices must be integers")
-    axis = canonical_axis(op.args.get("axis", 0), x.shape)
-    return ArraySpec(picked_shape(op, x.shape, indices.shape, axis), x.dtype)
+    axis, outer = axis_of(op, x.shape), x.shape[: axis_of(op, x.shape)]
+    if not op.args.get("match_outer", 0):
+        return ArraySpec((*outer, *indices.shape, *x.shape[axis + 1 :]), x.dtype)
+    if indices.shape[:axis] != outer:
+        raise misfit(
+            f"with match_outer, indices {indices.shape} must begin with the sizes {outer} of x {x.shape} before axis "
+            f"{axis}.",
+            "Leave match_outer out where all of them pick the same.",
+        )
+    return ArraySpec((*indices.shape, *x.shape[axis + 1 :]), x.dtype)
 
 
+@operator(
+    "BatchGather",
+    "x, indices -> y",
+    PICKED,
+    ADDED,
+    infer=gather_spec,
+    args={"match_outer": 0},
+    doc="The same elements of each row. x: (b, n, ...), indices: integers, any shape -> y: (b, indices, ...).\n\n"
+    "With match_outer=1 each row has its own indices, (b, ...), and y is (indices, ...).",
+)
 @operator(
     "Gather",
     "x, indices -> y",
@@ -54,11 +65,7 @@ def gather(op: Operator, x: Array, indices: Array) -> Array:
     With match_outer=1 the first dimensions of indices are those of x before the axis, and each picks from its own.
     The gradient of x is sparse where rows are picked; with dense_gradient=1, or another axis, it is an array like x.
     """
-    return picked(op, x, indices, canonical_axis(op.args.get("axis", 0), x.shape))
-
-
-def picked(op: Operator, x: Array, indices: Array, axis: int) -> Array:
-    """What is picked of x along `axis`, counted from the front."""
+    axis = axis_of(op, x.shape)
     check_indices(op, 1, indices, x.shape[axis])
     if not op.args.get("match_outer", 0):
         return np.take(x, indices, axis=axis)
@@ -79,40 +86,16 @@ def gather_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return [], [GradientSlice(indices, g_output[0]), None]
 
 
-def batch_gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:
-    need_integers(indices, "indices must be integers")
-    if len(x.shape) < 2:
-        raise misfit(f"x must be (b, n, ...), its shape is {x.shape}.")
-    return ArraySpec(picked_shape(op, x.shape, indices.shape, 1), x.dtype)
-
-
-@operator("BatchGather", "x, indices -> y", PICKED, ADDED, infer=batch_gather_spec, args={"match_outer": 0})
-def batch_gather(op: Operator, x: Array, indices: Array) -> Array:
-    """The same elements of each row. x: (b, n, ...), indices: integers, any shape -> y: (b, indices, ...).
-
-    With match_outer=1 each row has its own indices, (b, ...), and y is (indices, ...).
-    """
-    return picked(op, x, indices, 1)
-
-
-def gather_gradient_spec(op: Operator, x: ArraySpec, indices: ArraySpec, dy: ArraySpec) -> ArraySpec:
-    need_integers(indices, "indices must be integers")
-    need_floats(op, (x, indices, dy), (0, 2))
-    wanted = picked_shape(op, x.shape, indices.shape, canonical_axis(op.args.get("axis", 1), x.shape))
-    need_shape("dy", dy, wanted)
-    return ArraySpec(x.shape, dy.dtype)
-
-
 @gradient_of(
     "BatchGather",
     "x, indices, dy -> dx",
     "∂dyᵢⱼ = ∂dxᵢₖ, k = indicesⱼ; with match_outer k = indicesᵢⱼ",
-    infer=gather_gradient_spec,
+    infer=like_forward("dy", integers="indices"),
     args=BATCH_ARGS,
 )
 def batch_gather_gradient(op: Operator, x: Array, indices: Array, dy: Array) -> Array:
     """Gradient of BatchGather, and of Gather along `axis`; an element that was picked twice gets both."""
-    axis = canonical_axis(op.args.get("axis", 1), x.shape)
+    axis = axis_of(op, x.shape)
     check_indices(op, 1, indices, x.shape[axis])
     outer, inner, matched = prod(x.shape[:axis]), prod(x.shape[axis + 1 :]), op.args.get("match_outer", 0)
     numbers = indices.reshape(outer if matched else 1, prod(indices.shape[axis:] if matched else indices.shape))

@@ -14,7 +14,7 @@ The first is the gradient operator itself, with ∂dx in place of dy; of the oth
 A rule of several operators is written in `Steps`, each a call that names what it makes, so that it reads as a formula.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from typing import Any
 
@@ -229,7 +229,7 @@ def by(type: str, signature: str) -> Rule:
     return rule
 
 
-def like_forward(dtypes: str = "", *, integers: str = "") -> Inference:
+def like_forward(dtypes: str = "", *, integers: str = "", **alike: str) -> Inference:
     """Inference of a gradient operator by its slots: a gradient has the shape of what it is the gradient of.
 
     Its forward operator, and the one that this is the gradient of, infer the shapes of what they make where it has a
@@ -239,6 +239,7 @@ def like_forward(dtypes: str = "", *, integers: str = "") -> Inference:
         dtypes: the slots whose dtypes meet in each output, ``"dx: dy w; db: dy"``, or in all of them, ``"dy w"``; left
             out: all that are floating-point.
         integers: the slots that need not be floating-point.
+        alike: what is not read itself, and the slot that is like it: ``bias="scale"``.
     """
     free, parts = integers.split(), [part.rpartition(":") for part in dtypes.split(";")]
     meeting = {output.strip(): slots.split() for output, _, slots in parts}
@@ -246,10 +247,11 @@ def like_forward(dtypes: str = "", *, integers: str = "") -> Inference:
     def infer(op: Operator, *specs: ArraySpec) -> ArraySpec | tuple[ArraySpec | None, ...] | None:
         reads, makes, _ = definition_of(op.type)
         names = reads.filled(len(specs))
-        given = list(zip(names, specs, strict=True))
         need_floats(op, specs, [at for at, name in enumerate(names) if name not in free])
-        made_before = _made_before(op, given)
-        shapes = {name: spec.shape for name, spec in given} | made_before
+        given = list(zip(names, specs, strict=True))
+        known = [*given, *[(name, spec) for name, like in alike.items() for slot, spec in given if slot == like]]
+        made_before = _made_before(op, known, {*reads.names, *alike})
+        shapes = {name: spec.shape for name, spec in known} | made_before
         for name, spec in given:
             origin = _origin(name, shapes)
             need_shape(name, spec, shapes[origin] if origin else made_before.get(name, spec.shape))
@@ -264,16 +266,18 @@ def like_forward(dtypes: str = "", *, integers: str = "") -> Inference:
     return infer
 
 
-def _made_before(op: Operator, given: Sequence[tuple[str, ArraySpec]]) -> dict[str, tuple[int, ...]]:
-    """The shapes of what the operators make that `op` is the gradient of, where what it is `given` tells them."""
+def _made_before(
+    op: Operator, known: Sequence[tuple[str, ArraySpec]], slots: Container[str]
+) -> dict[str, tuple[int, ...]]:
+    """The shapes of what the operators make that `op` is the gradient of, where what is `known` tells them."""
     shapes: dict[str, tuple[int, ...]] = {}
-    slots, forward = definition_of(op.type)[0].names, op.type.removesuffix("Gradient")
+    forward = op.type.removesuffix("Gradient")
     for type in dict.fromkeys((forward, forward.removesuffix("Gradient"))):
         if lookup(type) is None:
             continue
         inputs, outputs, infer = definition_of(type)
-        if set(inputs.names) <= set(slots):
-            read = [(name, spec) for slot in inputs.names for name, spec in given if name == slot]
+        if all(name in slots for name in inputs.names):
+            read = [(name, spec) for slot in inputs.names for name, spec in known if name == slot]
             made = infer(Operator(type, [name for name, _ in read], [*outputs.names], op.args), *[s for _, s in read])
             made = (made,) if isinstance(made, ArraySpec) else made or ()
             shapes |= {y: spec.shape for y, spec in zip(outputs.names, made, strict=False) if spec is not None}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Gradient, GradientError, Operator
-from .gradients import gradient_name, gradient_of, gradient_operator, op_gradient
+from .gradients import gradient_name, gradient_of, gradient_operator, like_forward, op_gradient
 from .inference import (
     as_matrix,
     canonical_axis,
@@ -299,13 +299,6 @@ def rms_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, 
     return y.reshape(x.shape), inv_rms.reshape(x.shape[:axis])
 
 
-def rms_norm_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec, scale: ArraySpec, inv_rms: ArraySpec) -> Specs:
-    need_floats(op, (dy, x, scale, inv_rms))
-    specs = affine_gradient_specs(x, scale, dy, inv_rms)
-    affine_specs(op, x, scale, first=2)
-    return specs
-
-
 def rms_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     only_through_first(op, g_output)
     return op_gradient(op, [g_output[0], *op.inputs[:2], op.outputs[1]], wanted=(0, 1, 2))
@@ -316,7 +309,7 @@ def rms_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "dy, x, scale, inv_rms -> dx, dscale, dbias",
     formula="dx = inv_rms (g - x̂ avg(g x̂)), g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows, x̂ = x inv_rms",
     derivative=second_formula("r = inv_rms, x̂ = r x", is_centred=False),
-    infer=rms_norm_gradient_spec,
+    infer=like_forward("dx: x scale dy inv_rms; dscale: x dy inv_rms; dbias: dy", bias="scale"),
     rule=rms_norm_rule,
 )
 def rms_norm_gradient(op: Operator, dy: Array, x: Array, scale: Array, inv_rms: Array) -> tuple[Array, Array, Array]:
