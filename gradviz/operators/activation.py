@@ -159,7 +159,12 @@ def elu(op: Operator, x: Array) -> Array:
     return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * op.args.get("alpha", 1.0))
 
 
-@gradient_of("Elu", "y, dy -> dx", "∂dy = ∂dx where y > 0, else ∂dx · (y + alpha); ∂y = ∂dx · dy where y ≤ 0, else 0")
+@gradient_of(
+    "Elu",
+    "y, dy -> dx",
+    "∂dy = ∂dx where y > 0, else ∂dx · (y + alpha); ∂y = ∂dx · dy where y ≤ 0, else 0",
+    infer=elementwise,
+)
 def elu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Elu from its output."""
     return np.where(y > 0, dy, dy * (y + op.args.get("alpha", 1.0)))
@@ -191,6 +196,7 @@ def selu(op: Operator, x: Array) -> Array:
     "Selu",
     "y, dy -> dx",
     "∂dy = scale · ∂dx where y > 0, else ∂dx · (y + scale · alpha); ∂y = ∂dx · dy where y ≤ 0, else 0",
+    infer=elementwise,
 )
 def selu_gradient(op: Operator, y: Array, dy: Array) -> Array:
     """Gradient of Selu from its output."""

@@ -17,9 +17,9 @@ import numpy as np
 
 from ..program import Operator
 from .channel_norm import affine, batch_axes, by_channel, moments, need_channels
-from .gradients import gradient_name, gradient_of, gradient_operator, like_forward, op_gradient
+from .gradients import gradient_name, gradient_of, gradient_operator, only_through_first, op_gradient
 from .inference import described, misfit, need_floats, result_dtype
-from .normalization import affine_gradient_specs, only_through_first, second_formula, through_standardization
+from .normalization import affine_gradient_specs, second_formula, through_standardization
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
 
 BATCH_ARGS: dict[str, Any] = {"is_test": 0, "epsilon": 1e-5, "momentum": 0.9, "order": "NCHW", "num_batches": 1}
@@ -186,7 +186,6 @@ def standardized(op: Operator, x: Array, *sums: Array) -> tuple[int, Array, Arra
 @gradient_of(
     "SpatialBNSumsGradient",
     "x, scale, dy, sums, sumsq, ∂dx, ∂dscale, ∂dbias, ∂dsums, ∂dsumsq -> ∂x, ∂scale, ∂dy, ∂sums, ∂sumsq",
-    infer=like_forward(),
 )
 def spatial_bn_sums_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, sums: Array, sumsq: Array, g_dx: Array, *arrived: Array

@@ -10,9 +10,9 @@ from math import prod
 import numpy as np
 
 from ..program import Operator
-from .gradients import gradient_of, like_forward, op_gradient
+from .gradients import gradient_of, like_forward, only_through_first, op_gradient
 from .inference import described, elementwise, misfit, need_floats, need_shape, result_dtype, slot
-from .normalization import only_through_first, second_formula, through_standardization
+from .normalization import second_formula, through_standardization
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
 
 CHANNEL_SECOND = second_formula("r = inv_std, x̂ = r (x - mean)")
@@ -97,11 +97,6 @@ def instance_statistics(op: Operator, x: Array) -> tuple[Array, Array]:
     return mean, 1 / np.sqrt(var + op.args.get("epsilon", 1e-5))
 
 
-def instance_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    only_through_first(op, g_output)
-    return op_gradient(op, [*op.inputs, g_output[0], *op.outputs[1:]], wanted=(0, 1, 2))
-
-
 @gradient_of(
     "InstanceNorm",
     "x, scale, bias, dy, mean?, inv_std? -> dx, dscale, dbias",
@@ -109,7 +104,6 @@ def instance_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "x̂ = (x - mean) inv_std",
     derivative=CHANNEL_SECOND,
     infer=like_forward("dx: x scale dy; dscale: x dy; dbias: dy"),
-    rule=instance_norm_rule,
 )
 def instance_norm_gradient(op: Operator, x: Array, scale: Array, bias: Array, dy: Array, *statistics: Array) -> Arrays:
     """Gradients of InstanceNorm; the statistics are computed again where it did not write both."""
@@ -159,11 +153,6 @@ def lrn(op: Operator, x: Array) -> Array | tuple[Array, Array]:
     return y if len(op.outputs) == 1 else (y, scale)
 
 
-def lrn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    only_through_first(op, g_output)
-    return op_gradient(op, [op.inputs[0], op.outputs[0], g_output[0]])
-
-
 @gradient_of(
     "LRN",
     "x, y, dy -> dx",
@@ -172,7 +161,6 @@ def lrn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "k = 2 alpha beta / size, q = Σ ∂dx x, "
     f"{LRN_SCALE}",
     infer=lrn_spec,
-    rule=lrn_rule,
 )
 def lrn_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     scale, beta = lrn_scale(op, x), op.args.get("beta", 0.0)

@@ -6,7 +6,7 @@ Labels, targets and weights are constants for the gradient.
 import numpy as np
 
 from ..program import Operator, RunError
-from .gradients import Steps, gradient_of, like_forward
+from .gradients import Steps, gradient_of
 from .inference import described, elementwise, misfit, need_floats, result_dtype
 from .loss import FLOOR, rows_and_classes, weighed
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
@@ -55,7 +55,6 @@ def cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
     "CrossEntropy",
     "x, labels, dy -> dx",
     "∂dyᵢ = -Σⱼ ∂dxᵢⱼ labelsᵢⱼ / xᵢⱼ, ∂xᵢⱼ = ∂dxᵢⱼ dyᵢ labelsᵢⱼ / xᵢⱼ², of those xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
-    infer=like_forward(),
 )
 def cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
     """Gradient of CrossEntropy; 0 where the floor, a constant, stood in for the probability."""
@@ -140,7 +139,6 @@ def weighted_sigmoid_cross_entropy(op: Operator, x: Array, targets: Array, weigh
     "SigmoidCrossEntropyWithLogits",
     "dy, x, targets -> dx",
     "∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
-    infer=like_forward(),
 )
 def sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: Array) -> Array:
     return -per_element(dy, x) * likelihood_slope(op, x, targets)
@@ -150,7 +148,6 @@ def sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: A
     "WeightedSigmoidCrossEntropyWithLogits",
     "dy, x, targets, weights -> dx",
     "∂dyᵢ = Σⱼ ∂dxᵢⱼ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ weightsᵢⱼ σ'(xᵢⱼ) / n",
-    infer=like_forward(),
 )
 def weighted_sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: Array, weights: Array) -> Array:
     return -per_element(dy, x) * weights * (targets - logistic(x))

@@ -75,9 +75,7 @@ def fill_spec(op: Operator, like: ArraySpec | None = None, value: ArraySpec | No
         return ArraySpec(fill_shape(op, None), fill_dtype(op, None))
     if not op.args.get("input_as_shape", 0):
         return ArraySpec(fill_shape(op, like.shape), fill_dtype(op, like.dtype))
-    need_integers(like, "the shape must be integers (n,)")
-    if len(like.shape) != 1:
-        raise misfit(f"the shape must be a list of integers (n,), got {like.shape}.")
+    need_integers(like, "the shape must be integers (n,)", ndim=1)
     fill_dtype(op, None)
     return None
 

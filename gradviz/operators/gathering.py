@@ -23,7 +23,11 @@ ADDED = "dxᵢₖ = Σⱼ dyᵢⱼ where indicesⱼ = k; with match_outer where 
 
 def axis_of(op: Operator, shape: tuple[int, ...]) -> int:
     """The axis along which `op` picks from an array of `shape`, counted from the front."""
-    return canonical_axis(op.args.get("axis", 0 if op.type == "Gather" else 1), shape)
+    if "axis" in op.args or op.type == "Gather":
+        return canonical_axis(op.args.get("axis", 0), shape)
+    if len(shape) < 2:
+        raise misfit(f"x must be (b, n, ...), its shape is {shape}.")
+    return 1
 
 
 def gather_spec(op: Operator, x: ArraySpec, indices: ArraySpec) -> ArraySpec:

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from ..program import Gradient, Operator
+from ..program import Gradient, GradientError, Operator
 from .inference import elementwise, need_floats, need_shape, result_dtype
 from .registry import (
     ArraySpec,
@@ -169,7 +169,7 @@ def gradient_of(
     derivative: str = "",
     *,
     formula: str = "",
-    infer: Inference = elementwise,
+    infer: Inference | None = None,
     args: Mapping[str, Any] | None = None,
     rule: Rule | None = None,
     second: Rule | None = None,
@@ -182,7 +182,7 @@ def gradient_of(
         signature: slots, as `operator` has them.
         derivative: the gradient of what it reads, as plain text.
         formula: what it computes; left out: the derivative that `type` states.
-        infer: shape inference.
+        infer: shape inference; None: `like_forward`.
         args: arguments it takes; None: those of `type`.
         rule: None: the rule that the slots tell.
         second: its own rule, where a word tells it: see `by`.
@@ -198,7 +198,7 @@ def gradient_of(
             signature,
             formula or known.derivative,
             derivative,
-            infer=infer,
+            infer=infer or like_forward(),
             args=known.args if args is None else args,
             rule=second,
             doc=doc or ("" if kernel.__doc__ else plain),
@@ -296,14 +296,18 @@ def _origin(gradient: str, shapes: Mapping[str, object]) -> str | None:
 def rule_by_slots(type: str) -> Rule:
     """The rule of `type` that the slots of `type` and of ``<type>Gradient`` tell.
 
-    Of a gradient of several outputs some may not be asked for: zeros stand in for what arrives at them.
+    Of a gradient of several outputs some may not be asked for: zeros stand in for what arrives at them. Where the
+    gradient operator reads that of the first output alone, none may arrive at the others.
     """
     inputs, outputs, _ = definition_of(type)
     reads, makes, _ = definition_of(f"{type}Gradient")
     mark = "∂" if type.endswith("Gradient") else "d"
     places = _places(reads, makes, mark)
+    has_statistics = len(outputs.names) > 1 and not any(mark + y in reads.names for y in outputs.names[1:])
 
     def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+        if has_statistics:
+            only_through_first(op, g_output)
         read, wanted = places(type, len(op.inputs), len(op.outputs))
         if mark == "∂" and None in g_output:
             do = Steps(op)
@@ -316,6 +320,18 @@ def rule_by_slots(type: str) -> Rule:
         return op_gradient(op, [row[place] for place in read], wanted)
 
     return rule
+
+
+def only_through_first(op: Operator, g_output: Gradients) -> None:
+    """Raise GradientError where a gradient arrives at an output other than the first."""
+    for name, gradient in zip(op.outputs[1:], g_output[1:], strict=True):
+        if gradient is not None:
+            raise GradientError(
+                f"{op} passes no gradient through {name}, and one arrives there.",
+                kind="no_gradient_rule",
+                blobs=[name],
+                ways_out=[f"Put StopGradient behind {name}.", "Compute the statistic with operators of its own."],
+            )
 
 
 def _places(reads: Slots, makes: Slots, mark: str) -> Callable[[str, int, int], tuple[list[int], list[int]]]:
@@ -384,6 +400,7 @@ def pointwise(
         type,
         f"{reads} -> dx",
         "∂dy" + derivative.removeprefix("dx").replace("dy", "∂dx") + (f", {bend[0]}" if bend else ""),
+        infer=elementwise,
         second=None if bend else by(f"{type}Gradient", reads.replace("dy", "∂dx") + " -> ∂dy"),
         doc=f"Gradient of {type}{' from its output' if is_of_output else ''}{note and '; '}{note}.",
     )(gradient)

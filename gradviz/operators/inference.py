@@ -74,10 +74,17 @@ def need_shape(what: str, spec: ArraySpec, shape: tuple[int, ...], of: str = "")
         raise misfit(f"{what} must have the shape {shape}{of and ' '}{of}, got {described(spec)}.")
 
 
-def need_integers(spec: ArraySpec, what: str) -> None:
-    """Raise unless an input is of integers, as `what` demands: ``"labels must be integers (3,)"``."""
+def need_integers(spec: ArraySpec, what: str, *shapes: tuple[int, ...], ndim: int | None = None) -> None:
+    """Raise unless an input is of integers, as `what` demands: ``"labels must be integers (3,)"``.
+
+    Args:
+        shapes: those that it may have; none: any.
+        ndim: how many dimensions it has; None: any number.
+    """
     if spec.dtype.kind not in "iu":
         raise misfit(f"{what}, got {described(spec)}.", "Convert them before feeding: array.astype(np.int32).")
+    if (shapes and spec.shape not in shapes) or ndim not in (None, len(spec.shape)):
+        raise misfit(f"{what}, got {described(spec)}.")
 
 
 def slot(op: Operator, position: int) -> str:

@@ -61,9 +61,7 @@ def counted(lengths: Array, seen: Array, axis: int, least: int = 0) -> Array:
 def check_lengths(op: Operator, x: ArraySpec, lengths: ArraySpec) -> None:
     """Raise unless `lengths` are integers, one for each element that stays."""
     stay = prod(cut(op, x.shape)[0])
-    need_integers(lengths, f"lengths must be integers ({stay},)")
-    if lengths.shape != (stay,):
-        raise misfit(f"lengths must be integers ({stay},), one for each result, got {described(lengths)}.")
+    need_integers(lengths, f"lengths must be integers ({stay},), one for each result", (stay,))
 
 
 def side_spec(op: Operator, x: ArraySpec, lengths: ArraySpec | None = None) -> ArraySpec:

@@ -1,4 +1,4 @@
-"""Losses of class numbers or of all rows: AveragedLoss, LabelCrossEntropy, and SoftmaxWithLoss in one stable step."""
+"""Losses of class numbers: LabelCrossEntropy, and SoftmaxWithLoss in one stable step."""
 
 from math import prod
 
@@ -28,36 +28,6 @@ def weighed(weight: Array | float, term: Array) -> Array:
     return weight * np.where(np.equal(weight, 0), 0, term)
 
 
-def mean_spec(op: Operator, x: ArraySpec) -> ArraySpec:
-    need_floats(op, (x,))
-    return ArraySpec((), x.dtype)
-
-
-@operator("AveragedLoss", "x -> loss", "loss = Σᵢ xᵢ / n", "dxᵢ = dloss / n", infer=mean_spec)
-def averaged_loss(op: Operator, x: Array) -> Array:
-    """Mean of all n elements of x, of shape (); 0 where x is empty."""
-    return x.sum() / max(x.size, 1)
-
-
-def mean_gradient_spec(op: Operator, x: ArraySpec, dloss: ArraySpec) -> ArraySpec:
-    need_floats(op, (x, dloss))
-    if prod(dloss.shape) != 1:
-        raise misfit(f"dloss is the gradient of one number, got {described(dloss)}.")
-    return x
-
-
-@gradient_of("AveragedLoss", "x, dloss -> dx", "∂dloss = Σᵢ ∂dxᵢ / n", infer=mean_gradient_spec)
-def averaged_loss_gradient(op: Operator, x: Array, dloss: Array) -> Array:
-    """Gradient of AveragedLoss: the same for each of the n elements of x."""
-    return np.full_like(x, dloss.reshape(()) / max(x.size, 1))
-
-
-@register_gradient("AveragedLossGradient")
-def averaged_loss_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do = Steps(op)
-    return do.answer(None, do("ResizeLike", do("AveragedLoss", g_output[0]), op.inputs[1]))
-
-
 def check_labels(labels: Array, classes: int) -> None:
     """Raise RunError (``bad_value``) unless 0 <= label < classes everywhere."""
     if labels.size and (labels.min() < 0 or labels.max() >= classes):
@@ -77,9 +47,7 @@ def each_row(labels: Array) -> Array:
 def cross_entropy_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:
     need_floats(op, (x,))
     rows = rows_and_classes(x.shape)[0]
-    need_integers(labels, f"labels must be integers ({rows},)")
-    if labels.shape not in ((rows,), (rows, 1)):
-        raise misfit(f"labels must be integers ({rows},), one a row of x; got {described(labels)}.")
+    need_integers(labels, f"labels must be integers ({rows},), one a row of x", (rows,), (rows, 1))
     return ArraySpec((rows,), x.dtype)
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..program import Gradient, GradientError, Operator
-from .gradients import gradient_name, gradient_of, gradient_operator, like_forward, op_gradient
+from ..program import Gradient, Operator
+from .gradients import gradient_name, gradient_of, gradient_operator, like_forward
 from .inference import (
     as_matrix,
     canonical_axis,
@@ -50,18 +50,6 @@ def through_standardization(g: Array, standard: Array, sigma: Array, axis: Any) 
     """The gradient of x from that of x̂ = `standard`, both standardized along `axis` with deviation `sigma`."""
     along = {"axis": axis, "keepdims": True}
     return (g - np.mean(g, **along) - standard * np.mean(g * standard, **along)) / sigma
-
-
-def only_through_first(op: Operator, g_output: Gradients) -> None:
-    """Raise GradientError where a gradient arrives at an output other than the first."""
-    for name, gradient in zip(op.outputs[1:], g_output[1:], strict=True):
-        if gradient is not None:
-            raise GradientError(
-                f"{op} passes no gradient through {name}, and one arrives there.",
-                kind="no_gradient_rule",
-                blobs=[name],
-                ways_out=[f"Put StopGradient behind {name}.", "Compute the statistic with operators of its own."],
-            )
 
 
 def affine_gradient_specs(x: ArraySpec, scale: ArraySpec, dy: ArraySpec, *statistics: ArraySpec) -> Specs:
@@ -299,18 +287,12 @@ def rms_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, 
     return y.reshape(x.shape), inv_rms.reshape(x.shape[:axis])
 
 
-def rms_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    only_through_first(op, g_output)
-    return op_gradient(op, [g_output[0], *op.inputs[:2], op.outputs[1]], wanted=(0, 1, 2))
-
-
 @gradient_of(
     "RMSNorm",
     "dy, x, scale, inv_rms -> dx, dscale, dbias",
     formula="dx = inv_rms (g - x̂ avg(g x̂)), g = dy scale; dscale = Σ dy x̂, dbias = Σ dy over rows, x̂ = x inv_rms",
     derivative=second_formula("r = inv_rms, x̂ = r x", is_centred=False),
     infer=like_forward("dx: x scale dy inv_rms; dscale: x dy inv_rms; dbias: dy", bias="scale"),
-    rule=rms_norm_rule,
 )
 def rms_norm_gradient(op: Operator, dy: Array, x: Array, scale: Array, inv_rms: Array) -> tuple[Array, Array, Array]:
     """Gradients of RMSNorm's y."""

@@ -126,7 +126,7 @@ def layer_norm_std_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswe
     return do.answer(g_dstd, None, None, do("LayerNormGradient", h, x, mean, std, x, **op.args))
 
 
-@gradient_of("RMSNormGradient", "dy, x, scale, inv_rms, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale", infer=like_forward())
+@gradient_of("RMSNormGradient", "dy, x, scale, inv_rms, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale")
 def rms_norm_gradient_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, inv_rms: Array, *arrived: Array
 ) -> tuple[Array, Array, Array]:
@@ -160,9 +160,7 @@ def by_channels(op: Operator, x: Array, *vectors: Array) -> list[Array]:
     return [by_channel(op, vector, x.ndim) for vector in vectors]
 
 
-@gradient_of(
-    "SpatialBNGradient", "x, scale, dy, mean, spread, ∂dx, ∂dscale, ∂dbias -> ∂x, ∂scale, ∂dy", infer=like_forward()
-)
+@gradient_of("SpatialBNGradient", "x, scale, dy, mean, spread, ∂dx, ∂dscale, ∂dbias -> ∂x, ∂scale, ∂dy")
 def spatial_bn_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, mean: Array, spread: Array, g_dx: Array, *arrived: Array
 ) -> tuple[Array, Array, Array]:
@@ -181,7 +179,6 @@ def spatial_bn_gradient_gradient(
 @gradient_of(
     "InstanceNormGradient",
     "x, scale, dy, ∂dx, ∂dscale, ∂dbias, mean?, inv_std? -> ∂x, ∂scale, ∂dy",
-    infer=like_forward(),
 )
 def instance_norm_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, g_dx: Array, g_dscale: Array, g_dbias: Array, *statistics: Array
@@ -195,9 +192,7 @@ def instance_norm_gradient_gradient(
     return g_x, terms.sum(axis=batch_axes(op, x.ndim)), g_dy
 
 
-@gradient_of(
-    "GroupNormGradient", "dy, x, scale, mean, inv_std, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale", infer=like_forward()
-)
+@gradient_of("GroupNormGradient", "dy, x, scale, mean, inv_std, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale")
 def group_norm_gradient_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, mean: Array, inv_std: Array, g_dx: Array, *arrived: Array
 ) -> tuple[Array, Array, Array]:

@@ -77,7 +77,7 @@ def pow_gradient(op: Operator, dy: Array, x: Array, exponents: Array, y: Array) 
     return sum_to(dy * slope, x.shape), unlaid(op, d_exponents, x, exponents)
 
 
-@gradient_of("PowGradient", "dy, x, exponents, y, ∂dx, ∂dexponents -> ∂dy, ∂x, ∂exponents, ∂y", infer=like_forward())
+@gradient_of("PowGradient", "dy, x, exponents, y, ∂dx, ∂dexponents -> ∂dy, ∂x, ∂exponents, ∂y")
 def pow_gradient_gradient(
     op: Operator, dy: Array, x: Array, exponents: Array, y: Array, g_dx: Array, g_exponents: Array
 ) -> tuple[Array, Array, Array, Array]:

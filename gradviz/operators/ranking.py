@@ -155,9 +155,8 @@ def accuracy_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:
     need_floats(op, (x,))
     if len(x.shape) != 2:
         raise misfit(f"x must be (n, classes), got {described(x)}.")
-    need_integers(labels, f"labels must be integers ({x.shape[0]},)")
-    if labels.shape not in ((x.shape[0],), (x.shape[0], 1)):
-        raise misfit(f"labels must be integers ({x.shape[0]},), one a row of x; got {described(labels)}.")
+    rows = x.shape[0]
+    need_integers(labels, f"labels must be integers ({rows},), one a row of x", (rows,), (rows, 1))
     return ArraySpec((), np.dtype(np.float32))
 
 

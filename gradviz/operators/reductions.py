@@ -181,7 +181,6 @@ def reduce_l2(op: Operator, x: Array) -> Array:
     "ReduceL2",
     "dy, x, y -> dx",
     "∂dy = Σ ∂dx · x / y, ∂x = dy · ∂dx / y, ∂y = -Σ ∂x · x / y, 0 where y = 0",
-    infer=like_forward(),
 )
 def reduce_l2_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceL2; 0 where the norm is 0."""
@@ -243,7 +242,6 @@ def moments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "Moments",
     "dmean, dvariance, x, mean -> dx",
     "∂dmean = Σ ∂dx / n, ∂dvariance = 2 Σ ∂dx (x - mean) / n, ∂x = 2 dvariance · ∂dx / n, ∂mean = -Σ ∂x",
-    infer=like_forward(),
     rule=moments_rule,
 )
 def moments_gradient(op: Operator, dmean: Array, dvariance: Array, x: Array, mean: Array) -> Array:
@@ -285,7 +283,6 @@ def reduce_log_sum_exp(op: Operator, x: Array) -> Array:
     "ReduceLogSumExp",
     "dy, x, y -> dx",
     "∂dy = Σ ∂dx exp(x - y), ∂x = ∂dx · dx, ∂y = -Σ ∂dx · dx",
-    infer=like_forward(),
 )
 def reduce_log_sum_exp_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceLogSumExp: each element gets its share of the sum."""

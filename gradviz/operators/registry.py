@@ -3,12 +3,12 @@
 An operator family reads like this. What the slots of the gradient are called tells the rule, see `gradients`; functions
 that are called ..._spec are the inference of what follows them.
 
-    @operator("AveragedLoss", "x -> loss", "loss = Σᵢ xᵢ / n", "dxᵢ = dloss / n", infer=mean_spec)
+    @operator("AveragedLoss", "x -> loss", "loss = Σᵢ xᵢ / n", "dxᵢ = dloss / n", infer=total_spec)
     def averaged_loss(op, x):
         \"\"\"Mean of all n elements of x.\"\"\"
         return x.sum() / x.size
 
-    @gradient_of("AveragedLoss", "x, dloss -> dx", "∂dloss = Σᵢ ∂dxᵢ / n", infer=mean_gradient_spec)
+    @gradient_of("AveragedLoss", "x, dloss -> dx", "∂dloss = Σᵢ ∂dxᵢ / n", infer=total_gradient_spec)
     def averaged_loss_gradient(op, x, dloss):
         return np.full_like(x, dloss / x.size)
 

@@ -8,16 +8,14 @@ import numpy as np
 from ..program import Operator
 from .broadcasting import sum_to
 from .gradients import Steps, by, gradient_of, like_forward, op_gradient
-from .inference import canonical_axis, described, misfit, need_floats, need_integers
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
+from .inference import canonical_axis, misfit, need_floats, need_integers
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 TILE_ARGS: dict[str, Any] = {"tiles": 1, "axis": 0}
 
 
 def expand_spec(op: Operator, x: ArraySpec, shape: ArraySpec) -> None:
-    need_integers(shape, "the shape must be integers (n,)")
-    if len(shape.shape) != 1:
-        raise misfit(f"the shape must be a list of integers (n,), got {described(shape)}.")
+    need_integers(shape, "the shape must be integers (n,)", ndim=1)
 
 
 @operator("Expand", "x, shape -> y", "y = x stretched", "dx = Σ dy over what was stretched", infer=expand_spec)
@@ -68,18 +66,11 @@ def tile_counts(op: Operator, shape: tuple[int, ...], *given: Array) -> tuple[in
 def tile_spec(op: Operator, x: ArraySpec, *given: ArraySpec) -> ArraySpec | None:
     """Inference of Tile; None where an input says how often."""
     for spec in given:
-        need_one_integer(spec)
+        need_integers(spec, "tiles and axis must each be one integer", (), (1,))
     if given:
         return None
     tiles, axis = tile_counts(op, x.shape)
     return ArraySpec((*x.shape[:axis], x.shape[axis] * tiles, *x.shape[axis + 1 :]), x.dtype)
-
-
-def need_one_integer(spec: ArraySpec) -> None:
-    """Raise unless an input is one integer."""
-    need_integers(spec, "tiles and axis must each be one integer")
-    if spec.shape not in ((), (1,)):
-        raise misfit(f"tiles and axis must each be one integer, got {described(spec)}.")
 
 
 @operator(
@@ -155,23 +146,15 @@ def ranges(op: Operator, shape: tuple[int, ...], bounds: Arrays = ()) -> tuple[s
 
 
 def slice_spec(op: Operator, x: ArraySpec, *bounds: ArraySpec) -> ArraySpec | None:
-    """Inference of Slice; None where inputs say what is kept."""
-    need_bounds(bounds)
-    return None if bounds else ArraySpec(sliced(op, x.shape), x.dtype)
-
-
-def sliced(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of what Slice keeps, by its arguments, of an array of `shape`."""
-    kept = ranges(op, shape)
-    return (*(part.stop - part.start for part in kept), *shape[len(kept) :])
-
-
-def need_bounds(bounds: Specs) -> None:
-    """Raise unless `bounds` are none, or starts and ends."""
+    """Inference of Slice; None where inputs, both starts and ends, say what is kept."""
     if len(bounds) not in (0, 2):
         raise misfit("Slice takes both starts and ends as inputs, or neither.")
     for bound in bounds:
         need_integers(bound, "starts and ends must be integers (n,)")
+    if bounds:
+        return None
+    kept = ranges(op, x.shape)
+    return ArraySpec((*(part.stop - part.start for part in kept), *x.shape[len(kept) :]), x.dtype)
 
 
 @operator(

@@ -61,9 +61,7 @@ def counted(ids: Array, segments: int) -> Array:
 def need_list(op: Operator, spec: ArraySpec, position: int, rows: int | None = None) -> None:
     """Raise unless input `position` is a list of integers, of `rows` of them where that is said."""
     what = f"{slot(op, position)} must be integers ({'n' if rows is None else rows},)"
-    need_integers(spec, what)
-    if len(spec.shape) != 1 or rows not in (None, spec.shape[0]):
-        raise misfit(f"{what}, got {described(spec)}.")
+    need_integers(spec, what, *([] if rows is None else [(rows,)]), ndim=1)
 
 
 def need_weights(op: Operator, weights: ArraySpec, position: int, rows: int) -> None:

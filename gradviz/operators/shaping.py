@@ -8,9 +8,10 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .gradients import gradient_name, gradient_operator, op_gradient, shape_source
-from .inference import canonical_axis, described, like_first, misfit, need_integers, result_dtype
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .inference import canonical_axis, like_first, misfit, need_integers, result_dtype
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
 
+PREFIXES = "", "Depth"
 JOIN_ARGS: dict[str, Any] = {"axis": 1, "add_axis": 0, "order": "NCHW"}
 
 
@@ -64,9 +65,7 @@ def reshape_spec(op: Operator, x: ArraySpec, shape: ArraySpec | None = None) -> 
     """Inference of Reshape; y is None where its shape is data."""
     old_shape = ArraySpec((len(x.shape),), np.dtype(np.int64))
     if shape is not None:
-        need_integers(shape, "the new shape must be integers (n,)")
-        if len(shape.shape) != 1:
-            raise misfit(f"the new shape must be a list of integers (n,), got {described(shape)}.")
+        need_integers(shape, "the new shape must be integers (n,)", ndim=1)
         return None, old_shape
     if "shape" not in op.args:
         raise RunError(
@@ -164,17 +163,16 @@ def concat_spec(op: Operator, *xs: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
     return ArraySpec((*first[:axis], size, *first[axis if added else axis + 1 :]), result_dtype(*xs)), info
 
 
-CONCAT: dict[str, Any] = {
-    "signature": "x, xs... -> y, split_info",
-    "formula": "y = [x₀, x₁, ...]",
-    "derivative": "dxᵢ = the part of dy that came from xᵢ",
-    "infer": concat_spec,
-    "args": JOIN_ARGS,
-}
-
-
-@operator("Concat", **CONCAT)
-@operator("DepthConcat", **CONCAT)
+@each_of(
+    PREFIXES,
+    operator,
+    "{}Concat",
+    "x, xs... -> y, split_info",
+    "y = [x₀, x₁, ...]",
+    "dxᵢ = the part of dy that came from xᵢ",
+    infer=concat_spec,
+    args=JOIN_ARGS,
+)
 def concat(op: Operator, *xs: Array) -> tuple[Array, Array]:
     """Arrays joined along `axis` (default 1), or along a new axis there with add_axis=1.
 
@@ -188,8 +186,7 @@ def concat(op: Operator, *xs: Array) -> tuple[Array, Array]:
     return np.concatenate(xs, axis=axis), np.array(sizes, dtype=np.int32, like=xs[0])
 
 
-@register_gradient("Concat")
-@register_gradient("DepthConcat")
+@each_of(PREFIXES, register_gradient, "{}Concat")
 def concat_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     if g_output[0] is None:
         return [], [None] * len(op.inputs)
@@ -220,9 +217,7 @@ def split_spec(op: Operator, x: ArraySpec, sizes: ArraySpec | None = None) -> tu
     """Inference of Split; None for each part where the sizes are data."""
     axis = join_axis(op, x.shape)
     if sizes is not None:
-        need_integers(sizes, "the sizes must be integers (n,)")
-        if sizes.shape != (len(op.outputs),):
-            raise misfit(f"the sizes must be integers ({len(op.outputs)},), one a part, got {described(sizes)}.")
+        need_integers(sizes, f"the sizes must be integers ({len(op.outputs)},), one a part", (len(op.outputs),))
         return (None,) * len(op.outputs)
     parts = part_sizes(op, x.shape[axis], axis, tuple(op.args.get("split", ())))
     before, behind = x.shape[:axis], x.shape[axis + 1 :]
@@ -231,17 +226,16 @@ def split_spec(op: Operator, x: ArraySpec, sizes: ArraySpec | None = None) -> tu
     return tuple(ArraySpec((*before, size, *behind), x.dtype) for size in parts)
 
 
-SPLIT: dict[str, Any] = {
-    "signature": "x, sizes? -> y, ys...",
-    "formula": "[y₀, y₁, ...] = x",
-    "derivative": "dx = [dy₀, dy₁, ...], zeros for parts without gradient",
-    "infer": split_spec,
-    "args": {**JOIN_ARGS, "split": ()},
-}
-
-
-@operator("Split", **SPLIT)
-@operator("DepthSplit", **SPLIT)
+@each_of(
+    PREFIXES,
+    operator,
+    "{}Split",
+    "x, sizes? -> y, ys...",
+    "[y₀, y₁, ...] = x",
+    "dx = [dy₀, dy₁, ...], zeros for parts without gradient",
+    infer=split_spec,
+    args={**JOIN_ARGS, "split": ()},
+)
 def split(op: Operator, x: Array, sizes: Array | None = None) -> Arrays:
     """x cut along `axis` (default 1) into as many parts as there are outputs.
 
@@ -265,8 +259,7 @@ def with_zeros(op: Operator, g_output: Gradients) -> tuple[list[Operator], Gradi
     return fills, [zeros.get(i, gradient) for i, gradient in enumerate(g_output)]
 
 
-@register_gradient("Split")
-@register_gradient("DepthSplit")
+@each_of(PREFIXES, register_gradient, "{}Split")
 def split_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """Joins the gradients of the parts; a part without one contributes zeros of its size."""
     x_grad = gradient_name(op.inputs[0])

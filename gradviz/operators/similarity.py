@@ -39,7 +39,6 @@ def squared_l2_distance(op: Operator, x: Array, y: Array) -> Array:
     "SquaredL2Distance",
     "x, y, ddistance -> dx, dy",
     "∂ddistanceᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ (x - y)ᵢⱼ, ∂xᵢⱼ = ddistanceᵢ (∂dx - ∂dy)ᵢⱼ, ∂y = -∂x",
-    infer=like_forward(),
 )
 def squared_l2_distance_gradient(op: Operator, x: Array, y: Array, ddistance: Array) -> tuple[Array, Array]:
     dx = (x - y) * by_rows(ddistance, x)
@@ -115,7 +114,6 @@ def inverse_square(x: Array) -> Array:
     "∂x = dz (c ∂dy - p x / |x|² - (c y - z x / |x|²) (q + r) - z (∂dx - 2 q x) / |x|²), "
     "∂y likewise, with z = <x, y> c, c = 1 / (|x| |y|), p = c <∂dx, y> + c <x, ∂dy>, "
     "q = <∂dx, x> / |x|², r = <∂dy, y> / |y|²; where |x| or |y| counts as a constant, 1 / |x|² or 1 / |y|² counts as 0",
-    infer=like_forward(),
 )
 def cosine_similarity_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
     x_length, y_length = length(x), length(y)
@@ -134,7 +132,7 @@ def l1_distance(op: Operator, x: Array, y: Array) -> Array:
     return np.abs(rows(x) - rows(y)).sum(axis=1)
 
 
-@gradient_of("L1Distance", "x, y, dz -> dx, dy", "∂dzᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ · sign(xᵢⱼ - yᵢⱼ)", infer=like_forward())
+@gradient_of("L1Distance", "x, y, dz -> dx, dy", "∂dzᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ · sign(xᵢⱼ - yᵢⱼ)")
 def l1_distance_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
     """Gradients of L1Distance; 0 where x and y are equal."""
     dx = np.sign(x - y) * by_rows(dz, x)
@@ -158,7 +156,7 @@ def l1_distance_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return do.answer(None, None, do("DotProduct", signed, do.fill(x, 1.0)))
 
 
-@gradient_of("CosineSimilarityGradient", "x, y, dz, ∂dx, ∂dy -> ∂x, ∂y, ∂dz", infer=like_forward())
+@gradient_of("CosineSimilarityGradient", "x, y, dz, ∂dx, ∂dy -> ∂x, ∂y, ∂dz")
 def cosine_similarity_gradient_gradient(
     op: Operator, x: Array, y: Array, dz: Array, g_dx: Array, g_dy: Array
 ) -> tuple[Array, Array, Array]:

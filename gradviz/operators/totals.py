@@ -1,5 +1,6 @@
-"""Totals: one number from a whole array (SumElements, SumSqrElements, LpNorm), and CumSum and ReduceProd along axes."""
+"""Totals, one number from a whole array: AveragedLoss, SumElements, LpNorm ...; CumSum and ReduceProd along axes."""
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,10 @@ import numpy as np
 from ..program import Operator
 from .arguments import bad_argument
 from .gradients import Steps, gradient_of, like_forward, op_gradient
-from .inference import canonical_axis, described, misfit, need_floats, result_dtype
+from .inference import canonical_axis, described, misfit, need_floats, result_dtype, slot
 from .reductions import ARGS as REDUCED
 from .reductions import along, float_spec, reduced_axes, spread
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
 
 ARGS: dict[str, Any] = {"average": 0}
 
@@ -27,9 +28,22 @@ def total_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 
 def total_gradient_spec(op: Operator, x: ArraySpec, dy: ArraySpec) -> ArraySpec:
     need_floats(op, (x, dy))
-    if dy.shape not in ((), (1,)):
-        raise misfit(f"dy is the gradient of one number, got {described(dy)}.")
-    return x if op.type == "SumElementsGradient" else ArraySpec(x.shape, result_dtype(x, dy))
+    if prod(dy.shape) != 1:
+        raise misfit(f"{slot(op, 1)} is the gradient of one number, got {described(dy)}.")
+    is_of_sum = op.type in ("SumElementsGradient", "AveragedLossGradient")
+    return x if is_of_sum else ArraySpec(x.shape, result_dtype(x, dy))
+
+
+@operator("AveragedLoss", "x -> loss", "loss = Σᵢ xᵢ / n", "dxᵢ = dloss / n", infer=total_spec)
+def averaged_loss(op: Operator, x: Array) -> Array:
+    """Mean of all n elements of x, of shape (); 0 where x is empty."""
+    return x.sum() / max(x.size, 1)
+
+
+@gradient_of("AveragedLoss", "x, dloss -> dx", "∂dloss = Σᵢ ∂dxᵢ / n", infer=total_gradient_spec)
+def averaged_loss_gradient(op: Operator, x: Array, dloss: Array) -> Array:
+    """Gradient of AveragedLoss: the same for each of the n elements of x."""
+    return np.full_like(x, dloss.reshape(()) / max(x.size, 1))
 
 
 @operator("SumElements", "x -> y", "y = Σᵢ xᵢ", "dxᵢ = dy", infer=total_spec, args=ARGS)
@@ -97,10 +111,10 @@ def lp_norm_gradient(op: Operator, x: Array, dy: Array) -> Array:
     return slope * (dy.reshape(()) / divisor(op, x))
 
 
-@register_gradient("SumElementsGradient")
+@each_of(("SumElements", "AveragedLoss"), register_gradient, "{}Gradient")
 def sum_elements_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     do, (_, dy) = Steps(op), op.inputs
-    return do.answer(None, do("ResizeLike", do("SumElements", g_output[0], **op.args), dy))
+    return do.answer(None, do("ResizeLike", do(op.type.removesuffix("Gradient"), g_output[0], **op.args), dy))
 
 
 @register_gradient("SumSqrElementsGradient")
