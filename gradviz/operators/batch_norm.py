@@ -18,8 +18,8 @@ import numpy as np
 from ..program import Operator
 from .channel_norm import affine, batch_axes, by_channel, moments, need_channels
 from .gradients import gradient_name, gradient_of, gradient_operator, only_through_first, op_gradient
-from .inference import described, misfit, need_floats, result_dtype
-from .normalization import affine_gradient_specs, second_formula, through_standardization
+from .inference import described, misfit, need_floats, need_shape, result_dtype
+from .normalization import second_formula, through_standardization
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
 
 BATCH_ARGS: dict[str, Any] = {"is_test": 0, "epsilon": 1e-5, "momentum": 0.9, "order": "NCHW", "num_batches": 1}
@@ -99,7 +99,10 @@ def batch_gradient_spec(
 ) -> Specs:
     need_channels(op, x, scale)
     need_floats(op, (x, scale, dy))
-    return affine_gradient_specs(x, scale, dy, mean, spread)
+    need_shape("dy", dy, x.shape, "of x")
+    dscale = ArraySpec(scale.shape, result_dtype(x, dy, mean, spread))
+    dx = ArraySpec(x.shape, result_dtype(x, scale, dy, mean, spread))
+    return dx, dscale, ArraySpec(scale.shape, dy.dtype)
 
 
 def spatial_bn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:

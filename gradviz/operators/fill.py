@@ -80,16 +80,11 @@ def fill_spec(op: Operator, like: ArraySpec | None = None, value: ArraySpec | No
     return None
 
 
-def wanted_shape(op: Operator, like: Array | None) -> tuple[int, ...]:
-    """The shape of a fill."""
-    if like is None:
-        return fill_shape(op, None)
-    return fill_shape(op, tuple(like.tolist()) if op.args.get("input_as_shape", 0) else like.shape)
-
-
-def wanted_dtype(op: Operator, like: Array | None) -> "np.dtype[Any]":
-    """The dtype of a fill."""
-    return fill_dtype(op, None if like is None or op.args.get("input_as_shape", 0) else like.dtype)
+def wanted(op: Operator, like: Array | None) -> ArraySpec:
+    """Shape and dtype of a fill."""
+    if like is not None and not op.args.get("input_as_shape", 0):
+        return ArraySpec(fill_shape(op, like.shape), fill_dtype(op, like.dtype))
+    return ArraySpec(fill_shape(op, None if like is None else tuple(like.tolist())), fill_dtype(op, None))
 
 
 @operator(
@@ -110,7 +105,7 @@ def constant_fill(op: Operator, like: Array | None = None, value: Array | None =
     """
     number = op.args.get("value", 0.0) if value is None else value.reshape(())
     # Not full_like, in which CuPy takes the shape () for none given.
-    y = np.empty(wanted_shape(op, like), wanted_dtype(op, like), like=like)
+    y = np.empty(*wanted(op, like), like=like)
     np.copyto(y, number, casting="unsafe")
     return y
 
@@ -150,9 +145,8 @@ def bounds(op: Operator, low: Array | None, high: Array | None) -> tuple[Any, An
 )
 def uniform_fill(op: Operator, like: Array | None = None, low: Array | None = None, high: Array | None = None) -> Array:
     """Numbers spread evenly from `min` to `max`; shape and dtype as in ConstantFill."""
-    least, greatest = bounds(op, low, high)
-    numbers = least + uniform(op, wanted_shape(op, like), like) * (greatest - least)
-    return numbers.astype(wanted_dtype(op, like))
+    (shape, dtype), (least, greatest) = wanted(op, like), bounds(op, low, high)
+    return (least + uniform(op, shape, like) * (greatest - least)).astype(dtype)
 
 
 def int_dtype(op: Operator) -> "np.dtype[Any]":
@@ -177,7 +171,7 @@ def uniform_int_fill(
 ) -> Array:
     """Integers spread evenly from `min` to `max`, both included; int32 unless `dtype` says otherwise."""
     least, greatest = bounds(op, low, high)
-    steps = np.floor(uniform(op, wanted_shape(op, like), like) * (greatest - least + 1))
+    steps = np.floor(uniform(op, wanted(op, like).shape, like) * (greatest - least + 1))
     return (least + steps).astype(int_dtype(op))
 
 
@@ -190,8 +184,8 @@ def uniform_int_fill(
 )
 def gaussian_fill(op: Operator, like: Array | None = None) -> Array:
     """Normal numbers with `mean` and standard deviation `std`; shape and dtype as in ConstantFill."""
-    numbers = op.args.get("mean", 0.0) + normal(op, wanted_shape(op, like), like) * op.args.get("std", 1.0)
-    return numbers.astype(wanted_dtype(op, like))
+    shape, dtype = wanted(op, like)
+    return (op.args.get("mean", 0.0) + normal(op, shape, like) * op.args.get("std", 1.0)).astype(dtype)
 
 
 def fan(shape: tuple[int, ...], axis: int) -> int:
@@ -215,17 +209,15 @@ def by_fan_spec(op: Operator, like: ArraySpec | None = None) -> ArraySpec | None
 @fill("XavierFill", "like? -> y", "y ~ uniform in [-s, s), s = √(3 / fan in)", infer=by_fan_spec, args=RANDOM_ARGS)
 def xavier_fill(op: Operator, like: Array | None = None) -> Array:
     """Weights (outputs, ...) that keep the variance; fan in: elements for one output. Source: Glorot, Bengio (2010)."""
-    shape = wanted_shape(op, like)
-    numbers = (2 * uniform(op, shape, like) - 1) * sqrt(3 / fan(shape, axis=0))
-    return numbers.astype(wanted_dtype(op, like))
+    shape, dtype = wanted(op, like)
+    return ((2 * uniform(op, shape, like) - 1) * sqrt(3 / fan(shape, axis=0))).astype(dtype)
 
 
 @fill("MSRAFill", "like? -> y", "y ~ normal(0, 2 / fan out)", infer=by_fan_spec, args=RANDOM_ARGS)
 def msra_fill(op: Operator, like: Array | None = None) -> Array:
     """Weights (outputs, inputs, ...) for rectifiers; fan out: the elements for one input. Source: He et al. (2015)."""
-    shape = wanted_shape(op, like)
-    numbers = normal(op, shape, like) * sqrt(2 / fan(shape, axis=1))
-    return numbers.astype(wanted_dtype(op, like))
+    shape, dtype = wanted(op, like)
+    return (normal(op, shape, like) * sqrt(2 / fan(shape, axis=1))).astype(dtype)
 
 
 def diagonal_step(shape: tuple[int, ...]) -> int:
@@ -249,9 +241,9 @@ def diagonal_spec(op: Operator, like: ArraySpec | None = None) -> ArraySpec | No
 @fill("DiagonalFill", "like? -> y", "yᵢᵢ = value, else 0", infer=diagonal_spec, args=FILL_ARGS)
 def diagonal_fill(op: Operator, like: Array | None = None) -> Array:
     """`value` on the diagonal, 0 elsewhere; shape and dtype as in ConstantFill, at least two dimensions."""
-    shape = wanted_shape(op, like)
+    shape, dtype = wanted(op, like)
     step = diagonal_step(shape)
-    y = np.zeros(prod(shape), wanted_dtype(op, like), like=like)
+    y = np.zeros(prod(shape), dtype, like=like)
     y[: min(shape) * step : step] = op.args.get("value", 0.0)
     return y.reshape(shape)
 
@@ -259,8 +251,8 @@ def diagonal_fill(op: Operator, like: Array | None = None) -> Array:
 @fill("RangeFill", "like? -> y", "y = 0, 1, 2, ...", infer=fill_spec, args=SHAPE_ARGS)
 def range_fill(op: Operator, like: Array | None = None) -> Array:
     """Its elements count from 0, the last axis fastest; shape and dtype as in ConstantFill."""
-    shape = wanted_shape(op, like)
-    return np.arange(prod(shape), dtype=wanted_dtype(op, like), like=like).reshape(shape)
+    shape, dtype = wanted(op, like)
+    return np.arange(prod(shape), dtype=dtype, like=like).reshape(shape)
 
 
 def range_spec(op: Operator, *bounds: ArraySpec) -> None:

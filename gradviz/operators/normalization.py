@@ -52,13 +52,6 @@ def through_standardization(g: Array, standard: Array, sigma: Array, axis: Any) 
     return (g - np.mean(g, **along) - standard * np.mean(g * standard, **along)) / sigma
 
 
-def affine_gradient_specs(x: ArraySpec, scale: ArraySpec, dy: ArraySpec, *statistics: ArraySpec) -> Specs:
-    """The specs of dx, dscale and dbias, where y = scale x̂ + bias; raises unless dy has the shape of x."""
-    need_shape("dy", dy, x.shape, "of x")
-    vector = ArraySpec(scale.shape, result_dtype(x, dy, *statistics))
-    return ArraySpec(x.shape, result_dtype(x, scale, dy, *statistics)), vector, ArraySpec(scale.shape, dy.dtype)
-
-
 def affine_specs(op: Operator, x: ArraySpec, *affine: ArraySpec, first: int = 1) -> None:
     """Raise unless scale and bias, from input `first` on, have one number for each element of a row of x."""
     columns = matrix_shape(x.shape, op.args.get("axis", 1))[1]

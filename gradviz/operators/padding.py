@@ -11,53 +11,49 @@ from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, registe
 MODES = ("constant", "reflect", "edge")
 
 
-def margins(op: Operator, shape: tuple[int, ...], *, is_padded: bool = False) -> list[tuple[int, int]]:
-    """The margins before and behind each dimension; `shape` is without them, with `is_padded` with them."""
-    pads, mode = list(op.args.get("pads", ())), op.args.get("mode", "constant")
-    if mode not in MODES:
-        raise bad_argument(op, "mode", "must be constant, reflect or edge")
+Margins = list[tuple[int, int]]
+"""The sizes before and behind each dimension."""
+
+
+def margins(op: Operator, shape: tuple[int, ...]) -> Margins:
+    """What the argument `pads` of a Pad says for an array of as many dimensions as `shape` has."""
+    pads = list(op.args.get("pads", ()))
     if len(pads) != 2 * len(shape) or min(pads, default=0) < 0:
         raise misfit(f"pads {pads} are not, for each dimension of {shape}, one size before it and then one behind.")
-    result = list(zip(pads[: len(shape)], pads[len(shape) :], strict=True))
-    for axis, (size, (before, behind)) in enumerate(zip(shape, result, strict=True)):
-        size -= before + behind if is_padded else 0
-        too_small = max(before, behind) >= size if mode == "reflect" else mode == "edge" and not size
-        if size < 0 or (too_small and before + behind):
-            raise misfit(f"{size} elements along axis {axis} are too few for margins {before, behind}, mode={mode}.")
-    return result
+    return list(zip(pads[: len(shape)], pads[len(shape) :], strict=True))
 
 
-def image_margins(op: Operator, shape: tuple[int, ...], *, is_padded: bool = False) -> list[tuple[int, int]]:
+def image_margins(op: Operator, shape: tuple[int, ...]) -> Margins:
     """The same of PadImage, which has margins in height and width, and may cut off there: they are negative then."""
     if len(shape) != 4:
         raise misfit(f"an image batch has four dimensions, the shape is {shape}.")
     said = list(op.args.get("pads", ())) or [
         op.args.get(name, op.args.get("pad", 0)) for name in ("pad_t", "pad_l", "pad_b", "pad_r")
     ]
+    if len(said) != 4:
+        raise misfit(f"pads {said} are not four sizes: top, left, bottom, right.")
+    sides = list(zip(said[:2], said[2:], strict=True))
+    return [(0, 0), *sides, (0, 0)] if op.args.get("order", "NCHW") == "NHWC" else [(0, 0), (0, 0), *sides]
+
+
+def widths(op: Operator, shape: tuple[int, ...], *, is_padded: bool = False) -> Margins:
+    """The margins of Pad or PadImage, or of their gradients; `shape` is without them, with `is_padded` with them."""
     mode = op.args.get("mode", "constant")
     if mode not in MODES:
         raise bad_argument(op, "mode", "must be constant, reflect or edge")
-    if len(said) != 4:
-        raise misfit(f"pads {said} are not four sizes: top, left, bottom, right.")
-    first = 1 if op.args.get("order", "NCHW") == "NHWC" else 2
-    result = [(0, 0)] * 4
-    result[first : first + 2] = zip(said[:2], said[2:], strict=True)
-    for axis, (before, behind) in enumerate(result):
-        size = shape[axis] - (before + behind if is_padded else 0)
+    result = (image_margins if op.type.startswith("PadImage") else margins)(op, shape)
+    for axis, (size, (before, behind)) in enumerate(zip(shape, result, strict=True)):
+        size -= before + behind if is_padded else 0
         margin = max(before, behind)
-        if size < 0 or (margin > 0 and ((mode == "reflect" and margin >= size) or (mode == "edge" and not size))):
-            raise misfit(f"{size} elements along axis {axis} are too few for pads {said} with mode={mode}.")
+        too_small = margin >= size if mode == "reflect" else mode == "edge" and not size
+        if size < 0 or (too_small and margin > 0):
+            raise misfit(f"{size} elements along axis {axis} are too few for margins {before, behind}, mode={mode}.")
         if size + min(before, 0) + min(behind, 0) < 0:
-            raise misfit(f"pads {said} cut off more than the {size} elements along axis {axis}.")
+            raise misfit(f"margins {before, behind} cut off more than the {size} elements along axis {axis}.")
     return result
 
 
-def widths(op: Operator, shape: tuple[int, ...], *, is_padded: bool = False) -> list[tuple[int, int]]:
-    """The margins of Pad or PadImage, or of their gradients."""
-    return (image_margins if op.type.startswith("PadImage") else margins)(op, shape, is_padded=is_padded)
-
-
-def added_and_cut(margins: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def added_and_cut(margins: Margins) -> tuple[Margins, Margins]:
     """What padding adds at both ends of each dimension, and then cuts off where it is negative; nothing if none is."""
     if min(map(min, margins), default=0) >= 0:
         return margins, []

@@ -16,6 +16,17 @@ def row_count(shape: tuple[int, ...]) -> int:
     return shape[0] if shape else 1
 
 
+def rows(x: Array) -> Array:
+    """x as a matrix, one row for each element of its first dimension."""
+    count = row_count(x.shape)
+    return x.reshape(count, x.size // max(count, 1))
+
+
+def inner(x: Array, y: Array) -> Array:
+    """Inner product of each row of x with that of y, (n,)."""
+    return (rows(x) * rows(y)).sum(axis=1)
+
+
 def distance_spec(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
     need_floats(op, (x, y))
     return ArraySpec((row_count(x.shape),), same_shape(op, x, y).dtype)
@@ -30,9 +41,8 @@ def distance_spec(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
 )
 def squared_l2_distance(op: Operator, x: Array, y: Array) -> Array:
     """Half the squared Euclidean distance of each row of x to that of y. x, y: (n, ...) -> (n,)."""
-    rows = row_count(x.shape)
-    difference = (x - y).reshape(rows, x.size // max(rows, 1))
-    return 0.5 * (difference * difference).sum(axis=1)
+    difference = x - y
+    return 0.5 * inner(difference, difference)
 
 
 @gradient_of(
@@ -52,17 +62,6 @@ def squared_l2_distance_gradient_rule(op: Operator, g_output: Gradients) -> Rule
     g_dx, g_dy = do.or_zeros(g_output, [x, y])
     g_distance = do("DotProduct", do("Sub", g_dx, g_dy), do("Sub", x, y))
     return do.answer(*do.several(2, op.type, g_dx, g_dy, ddistance), g_distance)
-
-
-def rows(x: Array) -> Array:
-    """x as a matrix, one row for each element of its first dimension."""
-    count = row_count(x.shape)
-    return x.reshape(count, x.size // max(count, 1))
-
-
-def inner(x: Array, y: Array) -> Array:
-    """Inner product of each row of x with that of y, (n,)."""
-    return (rows(x) * rows(y)).sum(axis=1)
 
 
 @operator("DotProduct", "x, y -> z", "zᵢ = Σⱼ xᵢⱼ · yᵢⱼ", "dxᵢⱼ = dzᵢ · yᵢⱼ, dyᵢⱼ = dzᵢ · xᵢⱼ", infer=distance_spec)
