@@ -14,9 +14,9 @@ The first is the gradient operator itself, with ∂dx in place of dy; of the oth
 A rule of several operators is written in `Steps`, each a call that names what it makes, so that it reads as a formula.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,6 +30,7 @@ from .registry import (
     Rule,
     RuleAnswer,
     Slots,
+    Specs,
     definition_of,
     lookup,
     operator,
@@ -244,44 +245,68 @@ def like_forward(dtypes: str = "", *, integers: str = "", **alike: str) -> Infer
     free, parts = integers.split(), [part.rpartition(":") for part in dtypes.split(";")]
     meeting = {output.strip(): slots.split() for output, _, slots in parts}
 
+    @cache
+    def layout(type: str, count: int) -> _Layout:
+        reads, makes, _ = definition_of(type)
+        names = reads.filled(count)
+        floats = [at for at, name in enumerate(names) if name not in free]
+        known = [*enumerate(names), *[(at, name) for name, like in alike.items() for at in _places_of(like, names)]]
+        there, forward = {*reads.names, *alike}, type.removesuffix("Gradient")
+        before = [
+            (made, [(at, slot) for slot in definition_of(made)[0].names for at, name in known if name == slot])
+            for made in dict.fromkeys((forward, forward.removesuffix("Gradient")))
+            if lookup(made) is not None and there.issuperset(definition_of(made)[0].names)
+        ]
+        meets = [meeting.get(output) or meeting.get("") or [] for output in makes.names]
+        of_outputs = [[at for slot in slots for at in _places_of(slot, names)] or floats for slots in meets]
+        return _Layout(known, floats, before, list(zip(makes.names, of_outputs, strict=True)))
+
     def infer(op: Operator, *specs: ArraySpec) -> ArraySpec | tuple[ArraySpec | None, ...] | None:
-        reads, makes, _ = definition_of(op.type)
-        names = reads.filled(len(specs))
-        need_floats(op, specs, [at for at, name in enumerate(names) if name not in free])
-        given = list(zip(names, specs, strict=True))
-        known = [*given, *[(name, spec) for name, like in alike.items() for slot, spec in given if slot == like]]
-        made_before = _made_before(op, known, {*reads.names, *alike})
-        shapes = {name: spec.shape for name, spec in known} | made_before
-        for name, spec in given:
+        known, floats, before, outputs = layout(op.type, len(specs))
+        need_floats(op, specs, floats)
+        made_before: dict[str, tuple[int, ...]] = {}
+        for type, read in before:
+            made_before |= _made_by(type, op, read, specs)
+        shapes = {name: specs[at].shape for at, name in known} | made_before
+        for spec, (_, name) in zip(specs, known, strict=False):
             origin = _origin(name, shapes)
             need_shape(name, spec, shapes[origin] if origin else made_before.get(name, spec.shape))
         made: list[ArraySpec | None] = []
-        for output in makes.names[: len(op.outputs)]:
-            meets = meeting.get(output) or meeting.get("") or [name for name in names if name not in free]
-            dtype = result_dtype(*[spec for name, spec in given if name in meets])
+        for output, meets in outputs[: len(op.outputs)]:
             origin = _origin(output, shapes)
-            made.append(ArraySpec(shapes[origin], dtype) if origin else None)
+            made.append(ArraySpec(shapes[origin], result_dtype(*[specs[at] for at in meets])) if origin else None)
         return made[0] if len(made) == 1 else tuple(made)
 
     return infer
 
 
-def _made_before(
-    op: Operator, known: Sequence[tuple[str, ArraySpec]], slots: Container[str]
-) -> dict[str, tuple[int, ...]]:
-    """The shapes of what the operators make that `op` is the gradient of, where what is `known` tells them."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    forward = op.type.removesuffix("Gradient")
-    for type in dict.fromkeys((forward, forward.removesuffix("Gradient"))):
-        if lookup(type) is None:
-            continue
-        inputs, outputs, infer = definition_of(type)
-        if all(name in slots for name in inputs.names):
-            read = [(name, spec) for slot in inputs.names for name, spec in known if name == slot]
-            made = infer(Operator(type, [name for name, _ in read], [*outputs.names], op.args), *[s for _, s in read])
-            made = (made,) if isinstance(made, ArraySpec) else made or ()
-            shapes |= {y: spec.shape for y, spec in zip(outputs.names, made, strict=False) if spec is not None}
-    return shapes
+class _Layout(NamedTuple):
+    """What the slots of a gradient operator tell of one with so many inputs, which are counted from 0.
+
+    Attributes:
+        known: each input and its slot, then the one that an unread slot is like.
+        floats: the inputs that must be floating-point.
+        before: the types that it is the gradient of, and the inputs that each of them reads, with its slots for them.
+        outputs: what each is called, and the inputs whose dtypes meet in it.
+    """
+
+    known: list[tuple[int, str]]
+    floats: list[int]
+    before: list[tuple[str, list[tuple[int, str]]]]
+    outputs: list[tuple[str, list[int]]]
+
+
+def _places_of(slot: str, names: Sequence[str]) -> list[int]:
+    return [at for at, name in enumerate(names) if name == slot]
+
+
+def _made_by(type: str, op: Operator, read: Sequence[tuple[int, str]], specs: Specs) -> dict[str, tuple[int, ...]]:
+    """The shapes of what an operator of `type` makes of the inputs `read` of `op`, its gradient."""
+    _, outputs, infer = definition_of(type)
+    forward = Operator(type, [slot for _, slot in read], [*outputs.names], op.args)
+    made = infer(forward, *[specs[at] for at, _ in read])
+    made = (made,) if isinstance(made, ArraySpec) else made or ()
+    return {y: spec.shape for y, spec in zip(outputs.names, made, strict=False) if spec is not None}
 
 
 def _origin(gradient: str, shapes: Mapping[str, object]) -> str | None:
