@@ -10,8 +10,8 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import Steps, gradient_of, like_forward, pointwise, second_derivative
-from .inference import as_matrix, canonical_axis, elementwise, misfit, result_dtype
+from .gradients import Steps, gradient_of, pointwise, second_derivative
+from .inference import as_matrix, canonical_axis, elementwise, like_forward, misfit, result_dtype
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
 
 pointwise(

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import Steps, gradient_of, like_forward, op_gradient, shape_source
-from .inference import broadcast, misfit, need_floats, result_dtype
+from .gradients import Steps, gradient_of, op_gradient, shape_source
+from .inference import broadcast, like_forward, misfit, need_floats, result_dtype
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 ARGS: dict[str, Any] = {"broadcast": 0, "axis": -1, "axis_str": "", "order": "NCHW"}

@@ -10,8 +10,8 @@ from math import prod
 import numpy as np
 
 from ..program import Operator
-from .gradients import gradient_of, like_forward, only_through_first, op_gradient
-from .inference import described, elementwise, misfit, need_floats, need_shape, result_dtype, slot
+from .gradients import gradient_of, only_through_first, op_gradient
+from .inference import described, elementwise, like_forward, misfit, need_floats, need_shape, result_dtype, slot
 from .normalization import second_formula, through_standardization
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
 

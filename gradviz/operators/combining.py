@@ -6,12 +6,13 @@ from operator import add
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, arriving, gradient_name, gradient_of, gradient_operator, like_forward, op_gradient
+from .gradients import Steps, arriving, gradient_name, gradient_of, gradient_operator, op_gradient
 from .inference import (
     as_matrix,
     by_rows,
     described,
     elementwise,
+    like_forward,
     matrix_shape,
     misfit,
     need_floats,

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..program import Operator
 from .broadcasting import ARGS, pair, y_along
-from .gradients import Steps, gradient_of, like_forward
-from .inference import by_rows, described, misfit, result_dtype, same_shape, slot
+from .gradients import Steps, gradient_of
+from .inference import by_rows, described, like_forward, misfit, result_dtype, same_shape, slot
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
 
 BOOL = np.dtype(np.bool_)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..program import GradientSlice, Operator
-from .gradients import Steps, gradient_of, like_forward, op_gradient
+from .gradients import Steps, gradient_of, op_gradient
 from .indexing import check_indices, need_rows
-from .inference import canonical_axis, misfit, need_integers
+from .inference import canonical_axis, like_forward, misfit, need_integers
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 BATCH_ARGS: dict[str, Any] = {"axis": 1, "match_outer": 0}

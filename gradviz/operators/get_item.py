@@ -8,8 +8,8 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
-from .gradients import by, gradient_of, like_forward
-from .inference import misfit, need_integers
+from .gradients import by, gradient_of
+from .inference import like_forward, misfit, need_integers
 from .registry import Array, Arrays, ArraySpec, operator
 
 _INTEGER = re.compile(r"-?\d+")

@@ -16,21 +16,19 @@ A rule of several operators is written in `Steps`, each a call that names what i
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, wraps
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from ..program import Gradient, GradientError, Operator
-from .inference import elementwise, need_floats, need_shape, result_dtype
+from .inference import elementwise, like_forward
 from .registry import (
-    ArraySpec,
     Gradients,
     Inference,
     Kernel,
     Rule,
     RuleAnswer,
     Slots,
-    Specs,
     definition_of,
     lookup,
     operator,
@@ -228,94 +226,6 @@ def by(type: str, signature: str) -> Rule:
         return op_gradient(op, [row[place] for place in read], wanted, type or op.type.removesuffix("Gradient"))
 
     return rule
-
-
-def like_forward(dtypes: str = "", *, integers: str = "", **alike: str) -> Inference:
-    """Inference of a gradient operator by its slots: a gradient has the shape of what it is the gradient of.
-
-    Its forward operator, and the one that this is the gradient of, infer the shapes of what they make where it has a
-    slot for all that they read.
-
-    Args:
-        dtypes: the slots whose dtypes meet in each output, ``"dx: dy w; db: dy"``, or in all of them, ``"dy w"``; left
-            out: all that are floating-point.
-        integers: the slots that need not be floating-point.
-        alike: what is not read itself, and the slot that is like it: ``bias="scale"``.
-    """
-    free, parts = integers.split(), [part.rpartition(":") for part in dtypes.split(";")]
-    meeting = {output.strip(): slots.split() for output, _, slots in parts}
-
-    @cache
-    def layout(type: str, count: int) -> _Layout:
-        reads, makes, _ = definition_of(type)
-        names = reads.filled(count)
-        floats = [at for at, name in enumerate(names) if name not in free]
-        known = [*enumerate(names), *[(at, name) for name, like in alike.items() for at in _places_of(like, names)]]
-        there, forward = {*reads.names, *alike}, type.removesuffix("Gradient")
-        before = [
-            (made, [(at, slot) for slot in definition_of(made)[0].names for at, name in known if name == slot])
-            for made in dict.fromkeys((forward, forward.removesuffix("Gradient")))
-            if lookup(made) is not None and there.issuperset(definition_of(made)[0].names)
-        ]
-        meets = [meeting.get(output) or meeting.get("") or [] for output in makes.names]
-        of_outputs = [[at for slot in slots for at in _places_of(slot, names)] or floats for slots in meets]
-        return _Layout(known, floats, before, list(zip(makes.names, of_outputs, strict=True)))
-
-    def infer(op: Operator, *specs: ArraySpec) -> ArraySpec | tuple[ArraySpec | None, ...] | None:
-        known, floats, before, outputs = layout(op.type, len(specs))
-        need_floats(op, specs, floats)
-        made_before: dict[str, tuple[int, ...]] = {}
-        for type, read in before:
-            made_before |= _made_by(type, op, read, specs)
-        shapes = {name: specs[at].shape for at, name in known} | made_before
-        for spec, (_, name) in zip(specs, known, strict=False):
-            origin = _origin(name, shapes)
-            need_shape(name, spec, shapes[origin] if origin else made_before.get(name, spec.shape))
-        made: list[ArraySpec | None] = []
-        for output, meets in outputs[: len(op.outputs)]:
-            origin = _origin(output, shapes)
-            made.append(ArraySpec(shapes[origin], result_dtype(*[specs[at] for at in meets])) if origin else None)
-        return made[0] if len(made) == 1 else tuple(made)
-
-    return infer
-
-
-class _Layout(NamedTuple):
-    """What the slots of a gradient operator tell of one with so many inputs, which are counted from 0.
-
-    Attributes:
-        known: each input and its slot, then the one that an unread slot is like.
-        floats: the inputs that must be floating-point.
-        before: the types that it is the gradient of, and the inputs that each of them reads, with its slots for them.
-        outputs: what each is called, and the inputs whose dtypes meet in it.
-    """
-
-    known: list[tuple[int, str]]
-    floats: list[int]
-    before: list[tuple[str, list[tuple[int, str]]]]
-    outputs: list[tuple[str, list[int]]]
-
-
-def _places_of(slot: str, names: Sequence[str]) -> list[int]:
-    return [at for at, name in enumerate(names) if name == slot]
-
-
-def _made_by(type: str, op: Operator, read: Sequence[tuple[int, str]], specs: Specs) -> dict[str, tuple[int, ...]]:
-    """The shapes of what an operator of `type` makes of the inputs `read` of `op`, its gradient."""
-    _, outputs, infer = definition_of(type)
-    forward = Operator(type, [slot for _, slot in read], [*outputs.names], op.args)
-    made = infer(forward, *[specs[at] for at, _ in read])
-    made = (made,) if isinstance(made, ArraySpec) else made or ()
-    return {y: spec.shape for y, spec in zip(outputs.names, made, strict=False) if spec is not None}
-
-
-def _origin(gradient: str, shapes: Mapping[str, object]) -> str | None:
-    """What the slot `gradient` is the gradient of, among those whose shapes are told."""
-    while gradient[:1] in ("d", "∂"):
-        gradient = gradient[1:]
-        if gradient in shapes:
-            return gradient
-    return None
 
 
 def rule_by_slots(type: str) -> Rule:

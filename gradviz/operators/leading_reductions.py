@@ -11,8 +11,8 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
-from .gradients import Steps, by, gradient_of, like_forward
-from .inference import described, misfit, need_floats, need_integers
+from .gradients import Steps, by, gradient_of
+from .inference import described, like_forward, misfit, need_floats, need_integers
 from .reductions import filled, shared
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
 

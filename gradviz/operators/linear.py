@@ -6,8 +6,8 @@ import numpy as np
 
 from ..program import Gradient, Operator
 from .broadcasting import product_gradient_rule, sum_to
-from .gradients import Steps, arriving, gradient_name, gradient_of, gradient_operator, like_forward, op_gradient
-from .inference import as_matrix, canonical_axis, matrix_shape, misfit, need_floats, result_dtype, slot
+from .gradients import Steps, arriving, gradient_name, gradient_of, gradient_operator, op_gradient
+from .inference import as_matrix, canonical_axis, like_forward, matrix_shape, misfit, need_floats, result_dtype, slot
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
 
 FC_ARGS = {"axis": 1, "axis_w": 1}

@@ -5,11 +5,12 @@ from math import prod
 import numpy as np
 
 from ..program import Operator, RunError
-from .gradients import Steps, gradient_name, gradient_of, gradient_operator, like_forward, op_gradient, shape_source
+from .gradients import Steps, gradient_name, gradient_of, gradient_operator, op_gradient, shape_source
 from .inference import (
     as_matrix,
     canonical_axis,
     described,
+    like_forward,
     matrix_shape,
     misfit,
     need_floats,

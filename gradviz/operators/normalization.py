@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from ..program import Gradient, Operator
-from .gradients import gradient_name, gradient_of, gradient_operator, like_forward
+from .gradients import gradient_name, gradient_of, gradient_operator
 from .inference import (
     as_matrix,
     canonical_axis,
     described,
     elementwise,
+    like_forward,
     matrix_shape,
     misfit,
     need_floats,

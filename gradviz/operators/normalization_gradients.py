@@ -30,8 +30,8 @@ from .channel_norm import (
     spatial_axes,
     ungrouped,
 )
-from .gradients import Steps, arriving, gradient_of, like_forward
-from .inference import as_matrix, need_shape
+from .gradients import Steps, arriving, gradient_of
+from .inference import as_matrix, like_forward, need_shape
 from .normalization import TINY, standardized
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, register_gradient
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .gradients import by, gradient_of, like_forward
-from .inference import misfit, need_floats
+from .gradients import by, gradient_of
+from .inference import like_forward, misfit, need_floats
 from .registry import Array, ArraySpec, each_of, operator
 from .windows import (
     DIMENSIONS,

@@ -5,18 +5,8 @@ import numpy as np
 from ..program import Operator
 from .arguments import bad_argument
 from .broadcasting import ARGS, quotient, sum_to, unlaid, y_along
-from .gradients import (
-    Steps,
-    by,
-    gradient_name,
-    gradient_of,
-    gradient_operator,
-    like_forward,
-    op_gradient,
-    pointwise,
-    shape_source,
-)
-from .inference import by_rows, described, elementwise, misfit, need_floats
+from .gradients import Steps, by, gradient_name, gradient_of, gradient_operator, op_gradient, pointwise, shape_source
+from .inference import by_rows, described, elementwise, like_forward, misfit, need_floats
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 

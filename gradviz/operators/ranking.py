@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, by, gradient_of, like_forward
+from .gradients import Steps, by, gradient_of
 from .indexing import added_rows
-from .inference import described, elementwise, misfit, need_floats, need_integers, need_shape, slot
+from .inference import described, elementwise, like_forward, misfit, need_floats, need_integers, need_shape, slot
 from .loss import check_labels, each_row
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .segments import need_list, segments_of

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, gradient_of, like_forward
-from .inference import described, misfit, need_floats, need_integers, result_dtype
+from .gradients import Steps, gradient_of
+from .inference import described, like_forward, misfit, need_floats, need_integers, result_dtype
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator
 from .smooth_activations import logistic
 

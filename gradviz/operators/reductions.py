@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, by, gradient_of, like_forward, op_gradient
-from .inference import canonical_axis, misfit, need_floats
+from .gradients import Steps, by, gradient_of, op_gradient
+from .inference import canonical_axis, like_forward, misfit, need_floats
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
 from .shaping import with_zeros
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from ..program import Operator
 from .broadcasting import sum_to
-from .gradients import Steps, by, gradient_of, like_forward, op_gradient
-from .inference import canonical_axis, misfit, need_floats, need_integers
+from .gradients import Steps, by, gradient_of, op_gradient
+from .inference import canonical_axis, like_forward, misfit, need_floats, need_integers
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 TILE_ARGS: dict[str, Any] = {"tiles": 1, "axis": 0}

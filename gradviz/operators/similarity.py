@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, gradient_of, like_forward
-from .inference import by_rows, need_floats, same_shape
+from .gradients import Steps, gradient_of
+from .inference import by_rows, like_forward, need_floats, same_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 FLOOR = 1e-12

@@ -7,8 +7,8 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import Steps, gradient_of, like_forward, op_gradient
-from .inference import canonical_axis, described, misfit, need_floats, result_dtype, slot
+from .gradients import Steps, gradient_of, op_gradient
+from .inference import canonical_axis, described, like_forward, misfit, need_floats, result_dtype, slot
 from .reductions import ARGS as REDUCED
 from .reductions import along, float_spec, reduced_axes, spread
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient

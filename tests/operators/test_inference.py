@@ -208,3 +208,28 @@ def test_a_gradient_of_the_wrong_shape_is_refused() -> None:
             workspace.feed(name, np.zeros(shape))
         with pytest.raises(RunError, match=r"\(2, 2\)"):
             workspace.run(net)
+
+
+def inferred(type: str, shapes: Sequence[tuple[int, ...]], outputs: int) -> Any:
+    """What the inference of `type` says of arrays of such shapes."""
+    known = lookup(type)
+    assert known is not None
+    assert known.infer is not None
+    op = Operator(type, [f"x{i}" for i in range(len(shapes))], [f"y{i}" for i in range(outputs)])
+    return known.infer(op, *[ArraySpec(shape, np.dtype(F32)) for shape in shapes])
+
+
+def test_a_gradient_has_the_shape_of_what_it_is_the_gradient_of() -> None:
+    x, rows = (3, 4), (3,)
+    made = inferred("CosineSimilarityGradientGradient", [x, x, rows, x, x], 3)
+    assert [spec.shape for spec in made] == [x, x, rows]
+    with pytest.raises(RunError, match=r"∂dx must have the shape \(3, 4\), got float32 \(3, 5\)"):
+        inferred("CosineSimilarityGradientGradient", [x, x, rows, (3, 5), x], 3)
+    with pytest.raises(RunError, match=r"dz must have the shape \(3,\), got float32 \(4,\)"):
+        inferred("CosineSimilarityGradientGradient", [x, x, (4,), x, x], 3)
+
+
+def test_the_gradient_of_what_is_not_read_has_the_shape_of_what_that_is_like() -> None:
+    """RMSNormGradient does not read the bias, which is like the scale."""
+    made = inferred("RMSNormGradient", [(3, 4), (3, 4), (4,), (3,)], 3)
+    assert [spec.shape for spec in made] == [(3, 4), (4,), (4,)]
