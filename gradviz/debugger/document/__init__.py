@@ -1,7 +1,8 @@
 """The trace document: its schema, what makes it hold together, and how it is written and read as JSON."""
 
 from .bounds import MERGED_ROWS, PREVIEW_COLUMNS, PREVIEW_ROWS, TraceError
-from .codec import MOST_EVENTS, as_rows, decode, decode_with_events, described, encode, encode_packed, rows_and_columns
+from .codec import as_rows, decode, decode_with_events, described, encode, rows_and_columns
+from .packed import MOST_EVENTS, encode_packed
 from .parts import (
     BreakpointEntry,
     Contribution,

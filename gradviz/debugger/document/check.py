@@ -60,6 +60,12 @@ def check(trace: Trace) -> None:
     _check_graph(trace.graph, {"", *(net.id for net in trace.subnets)})
 
 
+def check_runs(trace: Trace) -> None:
+    """The same for the runs of nested nets alone, which refer to each other and to arrays by their numbers."""
+    check_rules(trace, _parts(trace), "frames", "stacks")
+    _check_frames(trace)
+
+
 def _parts(trace: Trace) -> Parts:
     """What the rules of the types are about, by their names."""
     counts = {name: len(getattr(trace, name)) for name in ("frames", "ledgers", "arrays", "stacks", "templates")}
@@ -263,29 +269,30 @@ Check = Callable[[Collection[Any], Parts], None]
 """Takes all that stands in one field anywhere in a document, so what is right costs little. Raises _Fault."""
 
 
-def check_rules(trace: Trace, parts: Parts) -> None:
-    """Raise TraceError at the first field that breaks its rule, is no JSON, or is nested too deep."""
+def check_rules(trace: Trace, parts: Parts, *names: str) -> None:
+    """Raise TraceError at the first field, of all or of some names, that breaks its rule, is no JSON, or too deep."""
     try:
-        for check in _checks_of_trace():
+        for check in _checks_of_trace(*names):
             check([trace], parts)
     except _Fault as fault:
         raise fault.error(fault.way.removeprefix(".")) from None
 
 
 @cache
-def _checks_of_trace() -> list[Check]:
-    return _checks(inspect.type_info(Trace), None)
+def _checks_of_trace(*names: str) -> list[Check]:
+    return _checks(inspect.type_info(Trace), None, names)
 
 
-def _checks(type: inspect.Type, rule: str | None) -> list[Check]:
-    """What checks items of a type; a rule around them is theirs."""
+def _checks(type: inspect.Type, rule: str | None, names: Collection[str] = ()) -> list[Check]:
+    """What checks items of a type, of a struct all fields or those of some names; a rule around them is theirs."""
     match type:
         case inspect.Metadata(type=inner, extra=extra):
             extra = extra or {}
             length: list[Check] = [partial(_check_length, extra["most"])] if "most" in extra else []
             return length + _checks(inner, extra.get("rule", rule))
         case inspect.StructType(fields=fields):
-            return [check for one in fields for check in _of_field(one.name, _checks(one.type, rule))]
+            checked = [one for one in fields if not names or one.name in names]
+            return [check for one in checked for check in _of_field(one.name, _checks(one.type, rule))]
         case inspect.DictType(value_type=inspect.AnyType()) | inspect.AnyType():
             return _of_each_once([_check_json])
         case inspect.ListType(item_type=item):

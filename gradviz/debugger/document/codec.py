@@ -7,20 +7,17 @@ earlier one says only what differs, a row of `Again`. Arrays of one shape, dtype
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from typing import Any, Literal
-from zlib import compress, decompressobj
-from zlib import error as ZlibError
+from typing import Any
 
 import msgspec
 
 from ...program import GradvizError
-from ...program.events import AnyEvent, Event, completed, from_dict, from_dicts
-from ...program.net import nested_to_dict
+from ...program.events import Event, from_dict, from_dicts
 from ...runtime.watched import uncollected
 from .bounds import TraceError, contradiction, too_deep, wrong
 from .check import check, distinct
+from .packed import PACKED_VERSION, PackedTrace, unpacked
 from .parts import Narration, Subnet, TraceEvent, Value
 from .schema import FORMAT, VERSION, Again, Arrays, Measured, Trace, WrittenTrace
 
@@ -38,60 +35,11 @@ def encode(trace: Trace) -> bytes:
         return msgspec.json.encode(WrittenTrace(**fields))
 
 
-MOST_EVENTS = 100_000
-"""A recording of more is written packed."""
-
-MOST_UNPACKED = 4 << 30
-"""Bytes that a file may unpack to."""
-
-
-class PackedTrace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A large recording as JSON: what it is about, and all else packed."""
-
-    format: Literal["gradviz-trace"] = FORMAT
-    version: Literal[2] = VERSION
-    producer: str
-    name: str
-    summary: str
-    packed: str
-    """Base64 of what zlib has compressed: the document without lines and events, then the events, in MessagePack."""
-
-
-def encode_packed(outline: Trace, events: Sequence[Event]) -> bytes:
-    """A large recording as JSON, UTF-8; `outline` is its document without lines and events.
-
-    Where no operator runs nested nets, the operators of the net are those of the events.
-    """
-    with uncollected():
-        if not outline.subnets:
-            outline = msgspec.structs.replace(outline, net={**outline.net, "ops": []})
-        data = msgspec.msgpack.Encoder(enc_hook=nested_to_dict).encode((outline, events))
-        packed = b64encode(compress(data, 1)).decode()
-        header = PackedTrace(producer=outline.producer, name=outline.name, summary=outline.summary, packed=packed)
-        return msgspec.json.encode(header)
-
-
 def _packed(data: bytes | str) -> PackedTrace | None:
     try:
         return msgspec.json.decode(data, type=PackedTrace)
     except (RecursionError, msgspec.DecodeError, UnicodeError):
         return None
-
-
-def _unpacked(written: PackedTrace) -> tuple[Trace, list[Event]]:
-    try:
-        unpacker = decompressobj()
-        data = unpacker.decompress(b64decode(written.packed, validate=True), MOST_UNPACKED)
-        if unpacker.unconsumed_tail or not unpacker.eof:
-            raise ValueError("it is cut off, or unpacks to more than a recording has")
-        trace, events = msgspec.msgpack.decode(data, type=tuple[Trace, list[AnyEvent]])
-        return trace, list(map(completed, events))
-    except (ValueError, ZlibError, msgspec.DecodeError, GradvizError) as error:
-        raise TraceError(
-            f"The packed part of the trace cannot be read: {error}.",
-            kind="bad_structure",
-            ways_out=["The file may be cut off or damaged: save the session again."],
-        ) from None
 
 
 def decode(data: bytes | str) -> Trace:
@@ -113,7 +61,7 @@ def decode_with_events(data: bytes | str) -> tuple[Trace, list[Event]]:
             written = msgspec.json.decode(data, type=WrittenTrace)
         except (RecursionError, msgspec.DecodeError, UnicodeError) as error:
             if (packed := _packed(data)) is not None:
-                return _unpacked(packed)
+                return unpacked(packed)
             raise _refusal(data, error) from None
         if written.part is not None:
             raise TraceError(
@@ -155,18 +103,18 @@ def _header_fault(document: object) -> TraceError | None:
             kind="not_a_trace",
             ways_out=["session.save(path) writes a trace.", "gradviz.Net.from_dict reads a net."],
         )
-    version = document.get("version")
+    version, reads = document.get("version"), PACKED_VERSION if "packed" in document else VERSION
     if type(version) is not int or version < 1:
         return TraceError(f"There is no version {version!r:.40} of a gradviz trace.", kind="not_a_trace")
-    if version < VERSION:
+    if version < reads:
         return TraceError(
-            f"The trace has version {version}; this gradviz reads version {VERSION}.",
+            f"The trace has version {version}; this gradviz reads version {reads}.",
             kind="older_version",
             ways_out=["Record it again with this gradviz, or open it with the gradviz that wrote it."],
         )
-    if version > VERSION:
+    if version > reads:
         return TraceError(
-            f"The trace has version {version}; this gradviz reads up to version {VERSION}.",
+            f"The trace has version {version}; this gradviz reads up to version {reads}.",
             kind="newer_version",
             ways_out=["Upgrade gradviz: pip install --upgrade gradviz."],
         )

@@ -52,7 +52,7 @@ class Workspaces(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """The stack without it, one before it."""
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """Statistics of an array; seen as (rows, last axis) where rows and columns are meant. NaN and infinities are
     left out of min, max and the means. These and the norm are None for an array that is empty, and where the numbers
     were left out to keep a page small."""
@@ -270,7 +270,7 @@ class Subnet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Its blob versions, in the order in which a `Frame` has their values."""
 
 
-class Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
     """One run of a nested net, forward or backward; in JSON a list of its fields."""
 
     subnet: SubnetId

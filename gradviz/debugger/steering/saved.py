@@ -15,7 +15,7 @@ from ...program.net_halves import nets_of
 from ...runtime.watched import Journal, uncollected
 from ..document import Obstacle, Trace, TraceError, described
 from ..journal import Recording, Run
-from .places import path_of
+from .places import element, path_of
 
 
 class SavedEvents(Sequence[Event]):
@@ -82,12 +82,16 @@ def saved_recording(trace: Trace, events: Sequence[Event]) -> Recording:
     if not net.ops:  # packed
         net.ops = [played[index] for index in sorted(played)]
     forward = [played.get(index, op) for index, op in enumerate(net.ops)]
-    backward = [op for event in outermost for op in _operators(event)]
+    backward = [op for event in outermost if type(event) in BRING_OPERATORS for op in _operators(event)]
     nets = nets_of(forward, backward, events)
     nested = {f"s{number}": net for number, net in enumerate(net for net in nets if net is not nets)}
+    paths: list[tuple[str, ...]] = []
+    for one in trace.frames:
+        around = () if one.around is None else paths[one.around]
+        paths.append((*around, element(one.operator, nested[one.subnet].argument, one.iteration)))
     runs = [
-        Run(nested[one.subnet], one.around, one.operator, one.iteration, one.is_backward, path_of(trace, number), {})
-        for number, one in enumerate(trace.frames)
+        Run(nested[one.subnet], one.around, one.operator, one.iteration, one.is_backward, path, {})
+        for one, path in zip(trace.frames, paths, strict=True)
     ]
     journal = Journal(
         trace.engine,
@@ -128,6 +132,9 @@ def _error(obstacle: Obstacle) -> GradvizError:
     return GradvizError(
         obstacle.message, kind=obstacle.kind, blobs=list(obstacle.blobs), ways_out=list(obstacle.ways_out)
     )
+
+
+BRING_OPERATORS = (Seeded, RuleApplied, Accumulated, Deduplicated)
 
 
 def _operators(event: Event) -> Sequence[Operator]:

@@ -301,13 +301,12 @@ def schedule_of(recording: Recording) -> Schedule | None:
     ranks: list[int | None] = []
     waits: dict[int, Wait] = {}
     grads = [Grad(blob, 0, value, "held") for blob, value in recording.held.items()]
-    begin, end = 1, 0
-    for at, event in enumerate(recording.events, 1):
+    begin, events = 1, recording.events
+    for at in (recording.timeline.of(GradWritten, Seeded, GeneratorAdded, Visited, Played) + 1).tolist():
+        event = events[at - 1]
         if isinstance(event, GradWritten):
             grads.append(Grad(event.blob, at, event.after, event.how))
-        else:
-            end = at
-        if isinstance(event, Seeded | GeneratorAdded) and event.queued is not None:
+        elif isinstance(event, Seeded | GeneratorAdded) and event.queued is not None:
             one = event.queued
             waits[one.index] = Wait(one.index, one.rank, one.arrival, at)
         elif isinstance(event, Visited) and event.index in waits:
@@ -317,6 +316,7 @@ def schedule_of(recording: Recording) -> Schedule | None:
             begin = at + 1
     if not (grads or recording.pools or any(rank is not None for rank in ranks)):
         return None
+    end = next((at for at in range(len(events), 0, -1) if not isinstance(events[at - 1], GradWritten)), 0)
     pools = [row for lending in recording.pools for row in _pools(lending, begin, end)]
     return Schedule(ranks=ranks, waits=list(waits.values()), grads=grads, pools=pools)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from msgspec.structs import replace
@@ -128,11 +128,10 @@ class Values(DocumentValues):
         self._left_by = recording.left_by
         self._store = recording.store
         self.outermost = self._outermost(recording)
-        self._numbers: dict[int, int] = {}
-        self._entries: list[Entry] = []
         self.blobs = _slots(recording)
-        self.frames = list(self._frames(recording))
-        self.arrays = self._measured()
+        found: list[Entry] = []
+        self.frames = list(self._frames(recording, found))
+        self.arrays = self._measured(found)
 
     def _outermost(self, recording: Recording) -> dict[str, Value]:
         seconds = {
@@ -159,29 +158,27 @@ class Values(DocumentValues):
             elif not isinstance(entry, ScopeStack):
                 yield entry
 
-    def _frames(self, recording: Recording) -> Iterable[Frame]:
+    def _frames(self, recording: Recording, found: list[Entry]) -> Iterator[Frame]:
+        """The runs; what is in them goes to `found`, once where several see it."""
+        numbers: dict[int, int] = {}
+        ids = recording.text.ids
         for run in recording.runs:
-            net = recording.text.ids[run.net.path]
+            net = ids[run.net.path]
             slots = self.blobs[net]
             values: list[int | None] = [None] * len(slots)
             for key, entry in entries(run.values).items():
-                values[slots[key]] = self._number(entry)
+                values[slots[key]] = number = numbers.setdefault(id(entry), len(found))
+                if number == len(found):
+                    found.append(entry)
             while values and values[-1] is None:
                 values.pop()
             yield frame_of(recording, run, net, run.around, values)
 
-    def _number(self, entry: Entry) -> int:
-        """The number of an array among all; one that several runs see has one."""
-        number = self._numbers.setdefault(id(entry), len(self._entries))
-        if number == len(self._entries):
-            self._entries.append(entry)
-        return number
-
-    def _measured(self) -> list[Value]:
-        count = sum(not isinstance(entry, ScopeStack) for entry in self._entries)
+    def _measured(self, found: Sequence[Entry]) -> list[Value]:
+        count = sum(not isinstance(entry, ScopeStack) for entry in found)
         preview = next((size for size in PREVIEWS if size[0] * size[1] * count <= PREVIEWED), PREVIEWS[-1])
-        measured = iter(short_statistics(self._arrays(self._entries), preview))
-        return [self._stack(entry) if isinstance(entry, ScopeStack) else next(measured) for entry in self._entries]
+        measured = iter(short_statistics(self._arrays(found), preview))
+        return [self._stack(entry) if isinstance(entry, ScopeStack) else next(measured) for entry in found]
 
     def _stack(self, stack: ScopeStack, seconds: float | None = None) -> Value:
         number = self._stack_number(stack)

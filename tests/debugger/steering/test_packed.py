@@ -151,23 +151,36 @@ def test_what_is_damaged_is_refused(damage, tmp_path, monkeypatch):
     assert caught.value.kind == "bad_structure"
 
 
-def test_events_that_contradict_each_other_are_refused_and_not_failed_on(tmp_path, monkeypatch):
+def columns_of(path):
+    """What the file at `path` has packed: the document, and the columns of its events."""
+    return msgspec.msgpack.decode(zlib.decompress(base64.b64decode(json.loads(path.read_text())["packed"])))
+
+
+def pack(path, outline, columns):
+    packed = base64.b64encode(zlib.compress(msgspec.msgpack.encode((outline, columns)))).decode()
+    path.write_text(json.dumps({**json.loads(path.read_text()), "packed": packed}))
+
+
+@pytest.mark.parametrize("record", [nets.diamond, looped, gated])
+def test_events_that_contradict_each_other_are_refused_and_not_failed_on(record, tmp_path, monkeypatch):
     """Whatever one event is replaced by, there is an answer or an error of gradviz."""
     monkeypatch.setattr("gradviz.session.MOST_EVENTS", 0)
     path = tmp_path / "large.gradviz.json"
-    nets.diamond().save(path)
-    written = json.loads(path.read_text())
-    outline, events = msgspec.msgpack.decode(zlib.decompress(base64.b64decode(written["packed"])))
+    record().save(path)
+    outline, columns = columns_of(path)
     rng = random.Random(fresh_seed())
-    for _ in range(60):
-        damaged = copy.deepcopy(events)
-        damaged[rng.randrange(len(events))] = copy.deepcopy(rng.choice(events))
-        event = rng.choice(damaged)
-        number = rng.choice([name for name, value in event.items() if isinstance(value, int)] or ["event"])
-        if number != "event":
-            event[number] = rng.choice([-1, 0, 7, 10**6])
-        packed = base64.b64encode(zlib.compress(msgspec.msgpack.encode((outline, damaged)))).decode()
-        path.write_text(json.dumps({**written, "packed": packed}))
+    for _ in range(40):
+        whole, paths, *rows = copy.deepcopy(columns)
+        dtypes = ("<i4", "<i4", "<f8")
+        like, place, number = (np.frombuffer(*row).copy() for row in zip(rows, dtypes, strict=True))
+        whole[rng.randrange(len(whole))] = copy.deepcopy(rng.choice(whole))
+        event = rng.choice(whole)
+        field = rng.choice([name for name, value in event.items() if isinstance(value, int)] or ["event"])
+        if field != "event":
+            event[field] = rng.choice([-1, 0, 7, 10**6])
+        row = rng.choice([like, place, number])
+        row[rng.randrange(len(row))] = rng.choice(row)
+        pack(path, outline, [whole, paths, *(row.tobytes() for row in (like, place, number))])
         try:
             session = gradviz.load(path)
             for position in range(len(session) + 1):
@@ -179,3 +192,75 @@ def test_events_that_contradict_each_other_are_refused_and_not_failed_on(tmp_pat
             continue
         for question in (session.ledger, session.versions, session.why_none):
             said(question, "x")
+
+
+def damaged(number, value, dtype):
+    """Puts `value` at the start of a column."""
+
+    def damage(outline, columns):
+        column = np.frombuffer(columns[number], dtype).copy()
+        column[0] = value
+        columns[number] = column.tobytes()
+
+    return damage
+
+
+def shorter(outline, columns):
+    columns[4] = columns[4][:-8]
+
+
+def without_entering(outline, columns):
+    columns[0] = [event for event in columns[0] if event["event"] != "EnteredSubnet"]
+    columns[2] = np.minimum(np.frombuffer(columns[2], "<i4"), len(columns[0]) - 1).tobytes()
+
+
+def circle(outline, columns):
+    outline["frames"][0][1] = 0
+
+
+def no_array(outline, columns):
+    outline["frames"][0][6][0] = 10**6
+
+
+@pytest.mark.parametrize(
+    ("damage", "kind"),
+    [
+        (damaged(2, -1, "<i4"), "bad_structure"),
+        (damaged(2, 10**6, "<i4"), "bad_structure"),
+        (damaged(3, 10**6, "<i4"), "bad_structure"),
+        (damaged(4, np.inf, "<f8"), "bad_structure"),
+        (shorter, "bad_structure"),
+        (without_entering, "bad_structure"),
+        (circle, "bad_reference"),
+        (no_array, "bad_reference"),
+    ],
+)
+def test_columns_and_runs_that_contradict_themselves_are_refused(damage, kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("gradviz.session.MOST_EVENTS", 0)
+    path = tmp_path / "large.gradviz.json"
+    looped().save(path)
+    outline, columns = columns_of(path)
+    damage(outline, columns)
+    pack(path, outline, columns)
+    with pytest.raises(TraceError) as caught:
+        gradviz.load(path)
+    assert caught.value.kind == kind
+
+
+@pytest.mark.parametrize(("version", "kind"), [(2, "older_version"), (4, "newer_version")])
+def test_those_of_other_versions_are_refused(version, kind, saved):
+    saved.write_text(json.dumps({**json.loads(saved.read_text()), "version": version}))
+    with pytest.raises(TraceError) as caught:
+        gradviz.load(saved)
+    assert caught.value.kind == kind
+    assert "this gradviz reads" in str(caught.value)
+
+
+def test_iterations_of_a_loop_are_there_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("gradviz.session.MOST_EVENTS", 0)
+    path = tmp_path / "large.gradviz.json"
+    counts = []
+    for rounds in (3, 30):
+        gradviz.debug(loops.recurrent(), ["h"], workspace=loops.fed(rounds)).save(path)
+        counts.append(len(columns_of(path)[1][0]))
+    assert counts[0] == counts[1]

@@ -47,7 +47,10 @@ test("an older version is refused with the way out", () => {
 });
 
 test("a packed recording is refused with the way out", () => {
-  refusal((d) => (d["packed"] = "eJw="), /^the recording of "residual" is too large to be shown without Python: gradviz\.load/);
+  const packed = (version: number) => (d: Record<string, unknown>) => Object.assign(d, { packed: "eJw=", version });
+  refusal(packed(3), /^the recording of "residual" is too large to be shown without Python: gradviz\.load/);
+  refusal(packed(2), /version 2; this gradviz reads version 3: record it again/);
+  refusal(packed(4), /version 4; this gradviz reads version 3: update gradviz/);
 });
 
 test("other JSON is no trace", () => {
