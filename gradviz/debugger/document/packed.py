@@ -72,13 +72,8 @@ STEPS = {EnteredSubnet: 1, LeftSubnet: -1}
 
 
 def encode_packed(outline: Trace, events: Sequence[Event]) -> bytes:
-    """A large recording as JSON, UTF-8; `outline` is its document without lines and events.
-
-    Where no operator runs nested nets, the operators of the net are those of the events.
-    """
+    """A large recording as JSON, UTF-8; `outline` is its document without lines and events."""
     with uncollected():
-        if not outline.subnets:
-            outline = replace(outline, net={**outline.net, "ops": []})
         encoder = msgspec.msgpack.Encoder(enc_hook=nested_to_dict)
         packed = b64encode(compress(encoder.encode((outline, _in_columns(events))), 1)).decode()
         header = PackedTrace(producer=outline.producer, name=outline.name, summary=outline.summary, packed=packed)

@@ -64,9 +64,15 @@ def document(recording: Recording, progress: Progress | None = None) -> Trace:
 
 
 def outline(recording: Recording) -> Trace:
-    """What a document has that does not follow from the events: values, ledgers, and what the pass is about."""
+    """What a document has that does not follow from the events: values, ledgers, and what the pass is about.
+
+    Where no operator runs nested nets, the operators of the net are those of the events.
+    """
+    net = recording.net.copy()
+    if not recording.text.ids:
+        net.ops = []
     with uncollected(), np.errstate(all="ignore"):
-        return Writer(recording, _all_values(recording)).outline()
+        return Writer(recording, _all_values(recording)).outline(net)
 
 
 def _all_values(recording: Recording) -> DocumentValues:
@@ -102,8 +108,8 @@ class Writer:
     def _sums(self) -> list[Sum]:
         return sums_of(self._recording, self.story)
 
-    def outline(self) -> Trace:
-        """All but events and lines."""
+    def outline(self, net: NetDef) -> Trace:
+        """All but events and lines, with `net`."""
         recording, text, values = self._recording, self._text, self._values
         if recording.saved is not None:
             return recording.saved
@@ -113,7 +119,7 @@ class Writer:
         completed = recording.events[whole - 1]
         gradients = versions_of(completed, text.outermost, whole) if isinstance(completed, Completed) and whole else {}
         return replace(
-            self.header(recording.net),
+            self.header(net),
             subnets=list(self.subnets(text.ids)),
             frames=values.frames,
             values=values.outermost,
@@ -148,7 +154,7 @@ class Writer:
         self.ledgers = {one.at: number for number, one in enumerate(self._sums)}
         events = [self.event(event, at) for at, event in enumerate(pace.over(recording.events), 1)]
         return replace(
-            self.outline(),
+            self.outline(recording.net),
             templates=self.templates,
             events=events,
             forward=list(map(self.line, text.outermost.forward)),
