@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -30,7 +30,7 @@ class Found:
         self._recording = recording
         self._saved = saved
 
-    def at(self, run: int) -> Callable[[Key], Entry | None]:
+    def _at(self, run: int) -> Callable[[Key], Entry | None]:
         """Gives a version in a run of a nested net, or `NOWHERE`; None: not computed."""
         around = run == NOWHERE
         if self._saved is not None:
@@ -42,6 +42,16 @@ class Found:
     def _values(self) -> list[Mapping[Key, Array]]:
         """Of each run, and at the end, where `NOWHERE` leads, of the whole program."""
         return [*(run.values for run in self._recording.runs), self._recording.values]
+
+    def each(self, runs: Indices, keys: Iterable[Key]) -> list[Entry | None]:
+        """Versions in runs of nested nets, or `NOWHERE`, one after the other; None: not computed."""
+        found = []
+        frame, get = NOWHERE, self._at(NOWHERE)
+        for run, key in zip(runs.tolist(), keys, strict=True):
+            if run != frame:
+                frame, get = run, self._at(run)
+            found.append(get(key))
+        return found
 
     def outermost(self) -> Iterator[Key]:
         """The versions that have values around all nested nets."""
@@ -85,7 +95,7 @@ class Entries:
 
     def _column(self, attribute: str) -> Column:
         if isinstance(next((one for one in self._found if one is not None), None), Value):
-            return column_of(None if one is None else field(one, attribute) for one in self._values)
+            return column_of(field(one, attribute) if isinstance(one, Value) else None for one in self._found)
         if attribute in ("shape", "dtype", "device", "size"):
             kinds, kind = self._kinds
             return column_of([field(one, attribute) for one in kinds]).take(kind)
@@ -96,10 +106,6 @@ class Entries:
         if attribute in ("nan", "inf", "zero"):
             column.values[self._stacks], column.known[self._stacks] = 0, True
         return column
-
-    @property
-    def _values(self) -> Sequence[Value | None]:
-        return [one if isinstance(one, Value | None) else self.value(place) for place, one in enumerate(self._found)]
 
     @cached_property
     def _stacks(self) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from itertools import compress
+from itertools import chain, compress
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from ...program.events import (
 from ..document import Value
 from ..journal import NOWHERE, Indices, Recording, Statement, Writing
 from ..telling import OF_FORWARD, Subject, Subjects, added, brought, key_of, ran
-from .conditions import FIELDS, NOTHING, Column, Result, bare, column_of
+from .conditions import NOTHING, Column, Result, bare, column_of
 from .entries import Entries, Found
 from .faults import consistent
 from .runs import Runs
@@ -134,20 +134,12 @@ class Rows:
     @cached_property
     def _entries(self) -> tuple[Indices, Entries]:
         """Every row of which the event computed something, and these values."""
-        rows = np.flatnonzero(self._numbers != NOWHERE)
-        keys = [writing.key for writing in self._outputs]
-        frames = self._frames_of(rows)
-        found = []
-        frame, get = NOWHERE, self._found.at(NOWHERE)
-        for run, number in zip(frames.tolist(), self._numbers[rows].tolist(), strict=True):
-            if run != frame:
-                frame, get = run, self._found.at(run)
-            found.append(get(keys[number]))
-        around = self._found.at(NOWHERE)
-        found += [around(key_of(after)) for _, after in self._gradients_written]
-        rows = np.append(rows, np.array([row for row, _ in self._gradients_written], np.int64))
-        order = np.argsort(rows, kind="stable")
-        frames = np.append(frames, np.full(len(rows) - len(frames), NOWHERE))
+        ran_, given = np.flatnonzero(self._numbers != NOWHERE), self._gradients_written
+        keys = [self._outputs[number].key for number in self._numbers[ran_].tolist()]
+        keys += [key_of(after) for _, after in given]
+        rows = np.append(ran_, np.array([row for row, _ in given], np.int64))
+        frames = np.append(self._frames_of(ran_), np.full(len(given), NOWHERE))
+        found, order = self._found.each(frames, keys), np.argsort(rows, kind="stable")
         return rows[order], Entries([found[place] for place in order.tolist()], frames[order])
 
     @consistent
@@ -196,34 +188,26 @@ class Rows:
         name = bare(blob)
         is_meant = np.array([one.name == name and blob in (name, str(one)) for one in self._outputs] + [False])
         rows = np.flatnonzero(is_meant[self._numbers])
-        runs, positions = self._frames_of(rows), self.positions[rows]
         names = [str(self._outputs[number]) for number in self._numbers[rows].tolist()]
         given = [(row, one) for row, one in self._gradients_written if blob in (one, bare(one))]
-        fed = self._fed(blob, names)
-        around = self._found.at(NOWHERE)
         found = [
-            *[(0, one, around(key_of(one)), NOWHERE) for one in fed],
-            *[
-                (at, name, self._found.at(run)(key_of(name)), run)
-                for at, name, run in zip(positions.tolist(), names, runs.tolist(), strict=True)
-            ],
-            *[(int(self.positions[row]), one, around(key_of(one)), NOWHERE) for row, one in given],
+            *((0, one, NOWHERE) for one in self._fed(blob, names)),
+            *zip(self.positions[rows].tolist(), names, self._frames_of(rows).tolist(), strict=True),
+            *((int(self.positions[row]), one, NOWHERE) for row, one in given),
         ]
-        known = sorted((one for one in found if one[2] is not None), key=lambda one: one[0])
-        frames = np.array([run for _, _, _, run in known], np.int64)
-        entries = Entries([entry for _, _, entry, _ in known], frames)
-        return Computed([at for at, _, _, _ in known], [name for _, name, _, _ in known], entries)
+        frames = np.array([run for _, _, run in found], np.int64)
+        values = self._found.each(frames, [key_of(one) for _, one, _ in found])
+        order = sorted((at for at, one in enumerate(values) if one is not None), key=lambda at: found[at][0])
+        entries = Entries([values[at] for at in order], frames[order])
+        return Computed([found[at][0] for at in order], [found[at][1] for at in order], entries)
 
     def _fed(self, blob: str, computed: Iterable[str]) -> list[str]:
         """The versions of a blob that have values around all nested nets and that no event writes."""
-        written, net, events = set(computed), self._recording.text.outermost, []
-        written.update(after for _, after in self._gradients_written)
-        name = bare(blob)
-        for key in self._found.outermost():
-            one = f"{key[0]}@{key[1]}"
-            if key[0] == name and blob in (name, one) and one not in written and net.version(*key).statement is None:
-                events.append(one)
-        return events
+        written = {*computed, *(after for _, after in self._gradients_written)}
+        net, name = self._recording.text.outermost, bare(blob)
+        keys = {f"{name}@{key[1]}": key for key in self._found.outermost() if key[0] == name}
+        meant = [one for one in keys if blob in (name, one) and one not in written]
+        return [one for one in meant if net.version(*keys[one]).statement is None]
 
     def computed_at(self, names: Iterable[str]) -> list[int]:
         """Every position at which one of these blobs gets a value."""
@@ -276,9 +260,7 @@ class Rows:
 
         def make() -> Column:
             rows, entries = self._entries
-            place = np.full(len(self.events), NOWHERE)
-            place[rows] = np.arange(len(rows))
-            return entries.column(attribute).take(place)
+            return _scattered(entries.column(attribute), rows, len(self.events))
 
         return self._once("x", attribute, make)
 
@@ -304,7 +286,9 @@ class Rows:
         """A field of each event, of its operator, or of what that reads."""
         if thing == "event":
             return self._of_event(attribute or "kind")
-        return self._of_operator(attribute or "type") if thing == "op" else self._of_inputs(attribute or "type")
+        if thing == "op":
+            return self._of_operator(attribute or "type")
+        return self._of_inputs(attribute) if attribute else NOTHING
 
     def _of_event(self, attribute: str) -> Column:
         count, codes = len(self._events), self._timeline.codes
@@ -331,9 +315,7 @@ class Rows:
 
     def _scattered(self, events: Indices, results: Iterable[Result]) -> Column:
         """What some events have, and others have not."""
-        place = np.full(len(self._events), NOWHERE)
-        place[events] = np.arange(len(events))
-        return column_of(results).take(place)
+        return _scattered(column_of(results), events, len(self._events))
 
     @cached_property
     def _phases(self) -> Indices:
@@ -356,20 +338,14 @@ class Rows:
                 around = None if run.around is None else iterations[run.around]
                 iterations.append(around if run.iteration is None else run.iteration)
             return column_of(iterations).take(self._frames)
-        paths = ["/".join(run.path) for run in runs]
-        column = column_of([*paths, ""])
-        place = self._frames.copy()
-        place[place == NOWHERE] = len(paths)
+        place = np.where(self._frames == NOWHERE, len(runs), self._frames)
         nested = [
             (number, "/".join(self._recording.net_after(number + 1).path))
             for number, event in enumerate(self._events[: self._recording.text.whole])
             if (event.path or type(event) is EnteredSubnet) and self._frames[number] == NOWHERE
         ]
-        if not nested:
-            return column.take(place)
-        whole = column_of([*paths, "", *(path for _, path in nested)])
-        place[[number for number, _ in nested]] = len(paths) + 1 + np.arange(len(nested))
-        return whole.take(place)
+        place[[number for number, _ in nested]] = len(runs) + 1 + np.arange(len(nested))
+        return column_of([*("/".join(run.path) for run in runs), "", *(path for _, path in nested)]).take(place)
 
     @cached_property
     def _frames(self) -> Indices:
@@ -419,35 +395,24 @@ class Rows:
 
     def _of_inputs(self, attribute: str) -> Column:
         """What is known of all that the operator of a `Ran` event reads."""
-        if attribute not in FIELDS["inputs"]:
-            return NOTHING
-        runs, is_devices = self.runs, attribute == "devices"
-        blobs = [[*one.inputs, *(one.outputs if is_devices else ())] for one in runs.statements]
-        keys = [[writing.key for writing in some] for some in blobs]
-        places, entries, frames = [], [], []
-        frame, get = NOWHERE, self._found.at(NOWHERE)
-        for number, (run, operator) in enumerate(zip(runs.frames.tolist(), runs.numbers.tolist(), strict=True)):
-            if run != frame:
-                frame, get = run, self._found.at(run)
-            for key in keys[operator]:
-                entry = get(key)
-                if entry is not None:
-                    places.append(number)
-                    entries.append(entry)
-                    frames.append(run)
-        found = Entries(entries, np.array(frames, np.int64)).column("device" if is_devices else attribute)
-        at, count = np.array(places, np.int64), len(runs.events)
-        values, is_known = (np.broadcast_to(one, at.shape) for one in (found.values, found.known))
+        runs, count, is_devices = self.runs, len(self.runs.events), attribute == "devices"
+        keys = [[one.key for one in (*op.inputs, *(op.outputs if is_devices else ()))] for op in runs.statements]
+        many = np.fromiter(map(len, keys), np.int64, len(keys))[runs.numbers]
+        at, frames = np.repeat(np.arange(count), many), np.repeat(runs.frames, many)
+        entries = Entries(
+            self._found.each(frames, chain.from_iterable(keys[one] for one in runs.numbers.tolist())), frames
+        )
+        found, is_there = entries.column("device" if is_devices else attribute), entries.known
+        values, is_known = (np.broadcast_to(one, at.shape)[is_there] for one in (found.values, found.known))
+        at = at[is_there]
         if is_devices:
-            many = len(found.words or ()) or 1
-            pairs = np.unique(at * many + values.astype(np.int64))
-            numbers, known = np.bincount(pairs // many, minlength=count), np.ones(count, bool)
+            kinds = len(found.words or ()) or 1
+            pairs = np.unique(at * kinds + values.astype(np.int64))
+            numbers, known = np.bincount(pairs // kinds, minlength=count), np.ones(count, bool)
         else:
             numbers = np.bincount(at, weights=np.where(is_known, values, 0.0), minlength=count)
             known = np.bincount(at, weights=~is_known, minlength=count) == 0
-        place = np.full(len(self._events), NOWHERE)
-        place[runs.events] = np.arange(count)
-        return Column(numbers.astype(np.float64), known).take(place)
+        return _scattered(Column(numbers.astype(np.float64), known), runs.events, len(self._events))
 
 
 class RowsAt(NamedTuple):
@@ -470,6 +435,13 @@ class SomeRows(NamedTuple):
     def column(self, thing: str, attribute: str) -> Column:
         """A field of a thing in each of the rows, or its name."""
         return self.rows.column(thing, attribute, self.numbers)
+
+
+def _scattered(column: Column, places: Indices, count: int) -> Column:
+    """A column of `count` rows, which has the values of another one at some `places` alone."""
+    place = np.full(count, NOWHERE)
+    place[places] = np.arange(len(places))
+    return column.take(place)
 
 
 def _of_statement(statement: Statement, attribute: str) -> Result:
