@@ -39,7 +39,7 @@ from .flows import (
     levels,
     port,
 )
-from .nesting import Group, Nesting, ways
+from .nesting import Group, Nesting
 from .theme import CROSS, Clock
 from .view import Cluster, Edge, Fold, Node, Section, View
 
@@ -113,8 +113,7 @@ class _Assembly:
         found = flows(program)
         crossing = [] if subnet is None else list(crossings(subnet, found, self._bindings(subnet)))
         placed = rows(program, found.inside)
-        groups = self._nesting.groups[program.id]
-        way = ways(groups)
+        groups, way = self._nesting.groups[program.id], self._nesting.ways[program.id]
         way_of = {line.id: way[index] for index, lines in placed for line in lines if index in way}
         flowing = levels([*found.inside, *crossing], way_of)
         return self._level(program.id, flowing[""], placed, groups, flowing, depth)

@@ -16,17 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, groupby
 from math import ceil, log
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..debugger.document import Line, Subnet, Trace
 from ..program.errors import shorten
 from .flows import Holders, Program, programs
 from .theme import DrawingError, fit
-
-if TYPE_CHECKING:
-    from ..debugger.document import Line, Subnet, Trace
-
 
 GROUPED = 150
 """Forward operators of a net that are drawn one by one; a net of more is drawn in groups."""
@@ -94,7 +90,8 @@ def groups(program: Program) -> tuple[Group, ...]:
     if len(program.forward) <= GROUPED:
         return ()
     symbols: Symbols = {}
-    leaves = [_leaf(index, line.type, symbols) for index, line in enumerate(program.forward)]
+    numbers = (symbols.setdefault(line.type, len(symbols)) for line in program.forward)
+    leaves = [_Item(index, index, program.forward[index].type, number) for index, number in enumerate(numbers)]
     scopes = [tuple(line.name.split("/")[:-1])[:MOST_SCOPES] for line in program.forward]
     items: Sequence[_Item] = []
     for is_stretch, run in groupby(leaves, lambda leaf: program.forward[leaf.first].kind == "stretch"):
@@ -107,17 +104,9 @@ def groups(program: Program) -> tuple[Group, ...]:
     return _numbered(items, program.prefix, count())
 
 
-def holding(outermost: Iterable[Group], index: int | None) -> list[Group]:
-    """The groups that hold a forward operator of their net, the outermost first."""
-    if index is None:
-        return []
-    found = next((group for group in outermost if group.first <= index <= group.last), None)
-    return [] if found is None else [found, *holding(found.inside, index)]
-
-
-def ways(outermost: Iterable[Group], around: Holders = ()) -> dict[int, Holders]:
+def ways(outermost: Iterable[Group], around: Holders = ()) -> dict[int | None, Holders]:
     """The groups that hold each forward operator, by its index; what is in no group is left out."""
-    found: dict[int, Holders] = {}
+    found: dict[int | None, Holders] = {}
     for group in outermost:
         way = (*around, group.id)
         found |= dict.fromkeys(range(group.first, group.last + 1), way)
@@ -132,10 +121,6 @@ def _numbered(items: Sequence[_Item], prefix: str, number: Iterator[int]) -> tup
             id = f"{prefix}g{next(number)}"
             found.append(Group(id, item.title, item.first, item.last, _numbered(item.children, prefix, number)))
     return tuple(found)
-
-
-def _leaf(index: int, type: str, symbols: Symbols) -> _Item:
-    return _Item(index, index, type, symbols.setdefault(type, len(symbols)))
 
 
 def _group(title: str, children: Sequence[_Item], symbols: Symbols, is_scope: bool = False) -> _Item:
@@ -261,6 +246,7 @@ class Nesting:
     Attributes:
         nets: every net by its id, "" the outermost, an outer one before those inside of it.
         groups: those in which a large net is drawn, by the net's id: the outermost ones.
+        ways: the groups that hold each of a net's forward operators, by the net's id.
         opener: line id -> the id under which the operator opens: the forward operator's, where there is one.
         obstacles: the lines that keep the program from being run.
         shown: that id -> the nets that it shows, from top to bottom; at least one.
@@ -270,6 +256,7 @@ class Nesting:
         self.nets: dict[str, Program] = programs(trace)
         self.obstacles = frozenset(trace.obstacle.lines if trace.obstacle else ())
         self.groups: dict[str, tuple[Group, ...]] = {id: groups(net) for id, net in self.nets.items()}
+        self.ways = {id: ways(outermost) for id, outermost in self.groups.items()}
         self.opener: dict[str, str] = {}
         self.shown: dict[str, list[Subnet]] = {}
         self._subnets = {subnet.id: subnet for subnet in trace.subnets}
@@ -291,7 +278,7 @@ class Nesting:
             net, _, own = owner.rpartition(".")
             number = int(own[1:]) if own.startswith("f") else self._of[owner]
             index = self.nets[net].places().get(number)
-            found += [owner, *(group.id for group in reversed(holding(self.groups[net], index)))]
+            found += [owner, *reversed(self.ways[net].get(index, ()))]
         return found
 
     def chosen(self, opened: Opened) -> set[str]:
@@ -305,7 +292,7 @@ class Nesting:
         for name in [opened] if isinstance(opened, str) else opened:
             if name in self._group:
                 net = name.rpartition(".")[0]
-                way = [group.id for group in holding(self.groups[net], self._group[name].first)]
+                way = self.ways[net][self._group[name].first]
                 found |= {*way[: way.index(name) + 1], *self.around(net)}
             elif name in self.opener or name in self._claimed:
                 first = self.opener.get(name) or self._claimed[name]

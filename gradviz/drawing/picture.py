@@ -112,10 +112,7 @@ class _Engine:
                 raise DrawingError(
                     f"Graphviz did not lay this graph out within {seconds:g} seconds.",
                     kind="too_slow",
-                    ways_out=[
-                        "Allow more: layout(..., seconds=60).",
-                        "Draw it in plain lanes: gradviz.drawing.svg.",
-                    ],
+                    ways_out=["Allow more: layout(..., seconds=60).", "Draw it in plain lanes: gradviz.drawing.svg."],
                 ) from None
             raise DrawingError(f"Graphviz failed on this graph: {str(trap).splitlines()[0]}.", kind="bad_dot") from None
         finally:
@@ -283,13 +280,8 @@ def _square(box: Element, theme: Theme) -> Element:
     numbers = [float(number) for number in _NUMBER.findall(box.attrib.pop("d", "0,0"))]
     left, right, top, bottom = min(numbers[::2]), max(numbers[::2]), min(numbers[1::2]), max(numbers[1::2])
     box.tag = "rect"
-    for name, value in (
-        ("x", left),
-        ("y", top),
-        ("width", right - left),
-        ("height", bottom - top),
-        ("rx", theme.corner),
-    ):
+    place = {"x": left, "y": top, "width": right - left, "height": bottom - top, "rx": theme.corner}
+    for name, value in place.items():
         box.set(name, f"{value:g}")
     ends = {"x1": left + 4, "x2": left + 4, "y1": top + 4, "y2": bottom - 4}
     look = {"class": "bar", "stroke": box.get("stroke", "none"), "stroke-width": "2.5"}

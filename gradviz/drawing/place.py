@@ -255,7 +255,7 @@ def place(drawn: View, theme: Theme, widest: tuple[float, float] | None = None) 
     right_side = side(right, over, theme)
     width = most + max(right_side.reach - MARGIN, max(over) - LABEL_DISTANCE + MARGIN)
 
-    inner = {node for net in nets for row in net.rows() for node in passing(row)}
+    inner = {node.id for net in nets for row in net.rows() for node in passing(row)}
     at_sides = {end: there for end, there in found.items() if end not in inner}
     beyond = most + LABEL_DISTANCE
     taps = {**side_taps(at_sides, stack.boxes, theme), **detour_taps(stack.detours, stack.boxes, beyond, theme)}

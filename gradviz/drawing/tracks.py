@@ -234,7 +234,7 @@ def detours(slot: Sequence[Node], found: Meetings, theme: Theme) -> Detours:
 
     So they do not cross where they leave the nodes. Labels stand over the lines.
     """
-    inner = _inner(slot)
+    inner = passing(slot)
     distances: list[tuple[Meeting, float]] = []
     room = {False: 0.0, True: 0.0}
     for meeting in reversed([meeting for node in inner for meeting in found.get(node.id, ())]):
@@ -298,17 +298,12 @@ def detour_taps(
     return taps
 
 
-def passing(slot: Sequence[Node]) -> set[str]:
-    """The nodes of a slot whose edges have to pass neighbours."""
-    return {node.id for node in _inner(slot)}
-
-
 def line_height(theme: Theme) -> float:
     """Between two lines of a label."""
     return theme.label_size + 1
 
 
-def _inner(slot: Sequence[Node]) -> Sequence[Node]:
+def passing(slot: Sequence[Node]) -> Sequence[Node]:
     """The nodes that have a neighbour at the outer side of their lane; forward operators stand alone in theirs."""
     return [node for node in slot if not node.is_forward][:-1]
 

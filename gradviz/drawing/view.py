@@ -12,17 +12,13 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
-from ..debugger.document import Trace
+from ..debugger.document import Role, Trace
 from .flows import EdgeKind
 from .theme import MAX_TITLE, Theme, fit, label_width, title_width
-
-if TYPE_CHECKING:
-    from ..debugger.document import Role
-
 
 Fold = Literal["open", "closed"]
 

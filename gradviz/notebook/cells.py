@@ -10,7 +10,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from pprint import pformat
 from typing import Any
@@ -192,9 +192,9 @@ class _Cells:
 
     def _look(self, op: Operator, line: Line) -> Iterator[str]:
         """Show what was written; a stack of workspaces is nothing to look at."""
-        values = self._trace.values
-        shown = [name for name, version in zip(op.outputs, line.outputs, strict=True) if _is_array(values, version)]
-        if shown:
+        named = zip(op.outputs, line.outputs, strict=True)
+        values = ((name, self._trace.values.get(version)) for name, version in named)
+        if shown := [name for name, value in values if value is not None and value.stack is None]:
             yield ", ".join(f"ws[{quoted(name)}]" for name in dict.fromkeys(shown))
 
     def _end(self) -> Iterator[Cell]:
@@ -264,10 +264,6 @@ def _foreign(op: Operator) -> str:
     )
 
 
-def _is_array(values: Mapping[str, Any], version: str) -> bool:
-    return version in values and values[version].stack is None
-
-
 def _on_cpu(array: Array | ScopeStack) -> Array:
     if isinstance(array, ScopeStack):
         raise NotebookError(
@@ -293,7 +289,7 @@ def operator_code(op: Operator) -> str:
     """An operator as code, without its device; one with nested nets comes out of a net's JSON form."""
     plain = msgspec.structs.replace(op, device=None)
     form: dict[str, Any] = msgspec.to_builtins(plain, enc_hook=nested_to_dict)
-    if any(isinstance(value, dict) for value in _arguments(form)):
+    if any(isinstance(value, dict) for value in form.get("args", {}).values()):
         net = pformat({"ops": [_without_devices(form)]}, width=WIDTH, sort_dicts=False)
         return f"gradviz.Net.from_dict({net}).ops[0]"
     known = lookup(op.type)
@@ -305,11 +301,6 @@ def operator_code(op: Operator) -> str:
 def quoted(text: str) -> str:
     """A text as code, whatever is in it."""
     return json.dumps(text, ensure_ascii=False)
-
-
-def _arguments(form: dict[str, Any]) -> list[Any]:
-    """The values of the arguments of an operator's JSON form."""
-    return list(form.get("args", {}).values())
 
 
 def _without_devices(form: Any) -> Any:

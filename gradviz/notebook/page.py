@@ -82,7 +82,9 @@ def page(
     packed = _packed(document)
     pace.reached(count)
     begin = "" if first is None else _block("gv-first", encode(within(first, budget)[0]))
-    asked = _block_of_answers(questions, trace, most_answers)
+    asked = ""
+    if questions is not None:
+        asked = _block("gv-answers", msgspec.json.encode(answers(questions, trace, budget=most_answers)))
     pace.end(count)
     script, style = ((STATIC / name).read_text("utf-8") for name in ("page.js", "page.css"))
     name = escape(title if title is not None else trace.name or "A backward pass")
@@ -130,12 +132,6 @@ def too_large(what: str, size: int) -> FileError:
         kind="too_large",
         ways_out=["Record a smaller net, or fewer iterations.", "Step through it in Python: gradviz.load(path)."],
     )
-
-
-def _block_of_answers(questions: Questions | None, trace: Trace, budget: int) -> str:
-    if questions is None:
-        return ""
-    return _block("gv-answers", msgspec.json.encode(answers(questions, trace, budget=budget)))
 
 
 def _block(id: str, document: bytes) -> str:

@@ -32,20 +32,14 @@ ENDS: dict[Work, str] = {"record": "here and keep what is recorded", **dict.from
 @contextmanager
 def shown_progress() -> Iterator[Progress | None]:
     """What shows progress inside the ``with`` block; None where nobody would see it, as in a script."""
-    if kernel_shell() is not None:
-        output = _Output()
-        try:
-            yield output.show
-        finally:
-            output.end()
-    elif sys.stderr.isatty():
-        line = _Line()
-        try:
-            yield line.show
-        finally:
-            line.end()
-    else:
+    shown = _Output() if kernel_shell() is not None else _Line() if sys.stderr.isatty() else None
+    if shown is None:
         yield None
+        return
+    try:
+        yield shown.show
+    finally:
+        shown.end()
 
 
 class _Output:

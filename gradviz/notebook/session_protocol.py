@@ -94,8 +94,4 @@ class _Follower:
 
     def stop(self) -> None:
         self._unobserve()
-        self._unobserve = _nothing
-
-
-def _nothing() -> None:
-    """What is left to end when it has ended."""
+        self._unobserve = lambda: None

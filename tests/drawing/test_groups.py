@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gradviz.debugger.document import Trace
 from gradviz.drawing.flows import programs
-from gradviz.drawing.nesting import GROUPED, MOST_CHILDREN, MOST_SCOPES, Group, groups, holding
+from gradviz.drawing.nesting import GROUPED, MOST_CHILDREN, MOST_SCOPES, Group, groups, ways
 from tests.drawing.examples import Operator, chain, residual, trace
 
 
@@ -121,6 +121,7 @@ def test_wild_names_end_in_few_levels(name: str):
 
 def test_the_groups_around_an_operator_go_from_the_outside_inwards():
     outermost = found(trace(residual(300)))
-    way = holding(outermost, 85)
+    by_id = {group.id: group for group in every(outermost)}
+    way = [by_id[id] for id in ways(outermost)[85]]
     assert [(group.first, group.last) for group in way] == [(80, 159), (84, 87)]
-    assert holding(outermost, None) == []
+    assert None not in ways(outermost)

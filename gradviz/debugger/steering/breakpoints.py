@@ -7,7 +7,6 @@ first `ignore` occurrences do not count; of the others each `every`-th is a hit.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
@@ -118,13 +117,9 @@ class Breakpoint:
         """What its condition asks about, as it is at a hit; empty where it has none."""
         return "" if self._occurrences is None else self._occurrences.told(position)
 
-    def messages(self, position: int) -> Iterator[tuple[int, str]]:
-        """What a log point says up to `position`: the position of each hit and the message there."""
-        yield from self._messages[: bisect_right(self.hits, position)]
-
     @cached_property
-    def _messages(self) -> list[tuple[int, str]]:
-        """The position of each hit and the message there."""
+    def messages(self) -> list[tuple[int, str]]:
+        """What a log point says: the position of each hit and the message there."""
         if self._message is None or self._occurrences is None:
             return []
         rows = list(map(self._occurrences.row_at, self.hits))

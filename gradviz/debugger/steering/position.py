@@ -53,6 +53,7 @@ class Placed:
             self._trace = self._described(recording)
         self._position = 0
         self._observers: list[Callable[[Any], None]] = []
+        self._mark_observers: list[Callable[[Any], None]] = []
 
     @cached_property
     def _trace(self) -> Trace:
@@ -215,10 +216,6 @@ class Marks(Placed):
         self._mark_observers.append(observer)
         return lambda: self._mark_observers.remove(observer)
 
-    @cached_property
-    def _mark_observers(self) -> list[Callable[[Any], None]]:
-        return []
-
     def _changed(self) -> None:
         for observer in tuple(self._mark_observers):
             observer(self)
@@ -265,13 +262,13 @@ class Marks(Placed):
 
     def continue_(self) -> Event | None:
         """Move forward to the next breakpoint, else to the end; `stopped` says why."""
-        found = [position for one in self._stopping if (position := after(one.hits, self._position)) is not None]
-        return self.move_to(min(found, default=len(self)))
+        found = (after(one.hits, self._position) for one in self._stopping)
+        return self.move_to(min((at for at in found if at is not None), default=len(self)))
 
     def reverse_continue(self) -> Event | None:
         """Move back to the last breakpoint before this position, else to the start; `stopped` says why."""
-        found = [position for one in self._stopping if (position := before(one.hits, self._position)) is not None]
-        return self.move_to(max(found, default=0))
+        found = (before(one.hits, self._position) for one in self._stopping)
+        return self.move_to(max((at for at in found if at is not None), default=0))
 
     @property
     def _stopping(self) -> Iterator[Breakpoint]:
@@ -291,8 +288,8 @@ class Marks(Placed):
     @property
     def log(self) -> Log:
         """What log points have said up to this position, in the order of events."""
-        points = [one for one in self.breakpoints if one.enabled]
-        return Log(sorted(message for one in points for message in one.messages(self._position)))
+        messages = (message for one in self.breakpoints if one.enabled for message in one.messages)
+        return Log(sorted(message for message in messages if message[0] <= self._position))
 
     def run_to(self, target: str | int) -> Event | None:
         """Move forward to the next event that `target` names.

@@ -97,14 +97,8 @@ class Targets:
     @property
     def _few(self) -> Indices:
         """What happened in the pass but for what makes it, or stopped it or the run."""
-        few = self._timeline.of(*FEW)
-        return few[~np.isin(few, self._timeline.passages) | (few < self._whole)]
-
-    @property
-    def _whole(self) -> int:
-        """How many events make the pass."""
-        whole = self._recording.text.whole
-        return len(self._events) if whole is None else whole
+        few, whole = self._timeline.of(*FEW), self._recording.text.whole
+        return few if whole is None else few[~np.isin(few, self._timeline.passages) | (few < whole)]
 
     def _is_about(self, word: str, number: int) -> bool:
         """Whether a word finds an event."""
@@ -125,12 +119,10 @@ class Targets:
     def _passages(self, word: str) -> Iterator[Indices]:
         """What begins or ends a run of a nested net that a word names."""
         begun, ended = self._passed
-        for half, (begin, end) in enumerate(self._of_halves):
-            if _names(word, begin, ("",)):
-                yield begun[self._runs.halves == half]
-            if _names(word, end, ("",)):
-                left = ended[self._runs.halves == half]
-                yield left[np.isin(left, self._timeline.of(LeftSubnet))]
+        for half, subjects in enumerate(self._of_halves):
+            for subject, passed, kind in zip(subjects, (begun, ended), (EnteredSubnet, LeftSubnet), strict=True):
+                if _names(word, subject, ("",)):
+                    yield passed[(self._runs.halves == half) & np.isin(passed, self._timeline.of(kind))]
         last, begins = word.rpartition("/")[2], f"{word}["
         round_ = f".loop_net[{word.removeprefix('iteration ')}]"
         first = [self._recording.runs[runs[0]] for runs in self._recording.halves.values()]
@@ -171,8 +163,9 @@ class Targets:
         for one, times in zip(self._runs.statements, has_run, strict=True):
             if times or self._has_come(one):
                 found.update(_words(ran(one)))
-        single = [number for number in self._timeline.of(Accumulated).tolist() if self._is_single(number)]
-        if len(single) < len(self._timeline.of(Accumulated)):
+        sums = self._timeline.of(Accumulated).tolist()
+        single = [number for number in sums if len(self._events[number].contributions) == 1]
+        if len(single) < len(sums):
             found.add("Σ")
         for number in [*single, *self._timeline.of(Seeded).tolist(), *self._few.tolist()]:
             event = self._events[number]
@@ -202,10 +195,6 @@ class Targets:
         """The forward operators that came by events of nested nets, by net and number."""
         events = (self._events[number] for number in self._timeline.of(Played).tolist())
         return {(event.path, event.index) for event in events if isinstance(event, Played) and event.path}
-
-    def _is_single(self, number: int) -> bool:
-        event = self._events[number]
-        return isinstance(event, Accumulated) and len(event.contributions) == 1
 
 
 class Near:

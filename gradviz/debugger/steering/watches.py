@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ..document import Value
 from ..journal import Indices
 from .conditions import ConditionError, Field, Node, Result, evaluate, mentioned, shown
 from .marked_list import MarkedList
@@ -70,13 +69,11 @@ class Watch:
         norm, size, most = (self._rows.as_of(blob, attribute, positions) for attribute in ("norm", "size", "max"))
         found: list[Result] = []
         for place, position in enumerate(positions.tolist()):
-            if size.at(place) != 1:
-                found.append(norm.at(place))
-            elif (number := most.at(place)) is not None:
-                found.append(number)
-            else:
-                latest = self._rows.latest(blob, position)
-                found.append(None if latest is None else _number_of(latest[1]))
+            number = most.at(place) if size.at(place) == 1 else norm.at(place)
+            if number is None and (latest := self._rows.latest(blob, position)) is not None and latest[1].size == 1:
+                # The preview is rounded, but alone says which of NaN and the infinities it is.
+                number = float(latest[1].preview[0][0]) if latest[1].preview else norm.at(place)
+            found.append(number)
         return found
 
     @property
@@ -166,17 +163,9 @@ def _is_same(a: Result, b: Result) -> bool:
     return a == b
 
 
-def _number_of(value: Value) -> Result:
-    """A single number by itself, else the norm."""
-    if value.size == 1 and value.preview:
-        # The preview is rounded, but alone says which of NaN and the infinities it is.
-        return float(value.preview[0][0] if value.max is None else value.max)
-    return None if value.norm is None else float(value.norm)
-
-
 def sparkline(numbers: Sequence[float]) -> str:
     """Numbers as bars of eight heights, the smallest lowest; what is not finite is a cross."""
-    means = [_mean(part) for part in _parts(numbers)]
+    means = [sum(number / len(part) for number in part) for part in _parts(numbers)]
     finite = [one for one in means if abs(one) != float("inf") and one == one]
     low, high = min(finite, default=0.0), max(finite, default=0.0)
     return "".join(_bar(one, low, high) for one in means)
@@ -186,10 +175,6 @@ def _parts(numbers: Sequence[float]) -> list[Sequence[float]]:
     """The numbers in at most as many parts as a sparkline has bars."""
     count = min(len(numbers), LONGEST_LINE)
     return [numbers[len(numbers) * part // count : len(numbers) * (part + 1) // count] for part in range(count)]
-
-
-def _mean(numbers: Sequence[float]) -> float:
-    return sum(number / len(numbers) for number in numbers)
 
 
 def _bar(number: float, low: float, high: float) -> str:

@@ -198,7 +198,8 @@ class _Parser:
             parts.append(self._level(level + 1))
             if level >= COMPARISON:
                 left, right = parts[-2:]
-                self._check(sign, left, right)
+                for side, types in zip((left, right), _TAKES[sign], strict=True):
+                    self._want(side, types, sign)
                 pairs.append(self._operation(sign, at, "number" if sign in ARITHMETIC else "truth", left, right))
             if level > COMPARISON:
                 parts = [pairs[-1]]
@@ -224,10 +225,6 @@ class _Parser:
             self._next += 2
             return "not in"
         return ""
-
-    def _check(self, sign: str, *sides: Node) -> None:
-        for side, types in zip(sides, _TAKES[sign], strict=True):
-            self._want(side, types, sign)
 
     def _attribute(self) -> Node:
         node = self._primary()
