@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from html import escape
 
 from .picture import SVG
-from .place import Placement, Rectangle, place
+from .place import Placement, Rectangle, Stack, place
 from .theme import MAX_NET_TITLE, Clock, Theme, fit, label
 from .tracks import Box, Tap, Trunk, line_height
 from .view import (
@@ -75,17 +75,14 @@ class Ways:
 
     def __init__(self, placed: Placement, theme: Theme) -> None:
         self._theme = theme
-        self._between_x = (placed.forward_x + placed.backward_x) / 2
-        self._boxes = placed.boxes
-        self._taps = placed.taps
-        self._track_x = placed.track_x
+        self._placed = placed
         self._trunk_of = {edge.number: trunk for trunk in placed.trunks for edge in trunk.edges}
 
     def way(self, edge: Edge) -> Way:
         trunk = self._trunk_of.get(edge.number)
         if trunk is not None:
             return self._around(edge, trunk)
-        source, target = self._boxes[edge.source], self._boxes[edge.target]
+        source, target = self._placed.stack.boxes[edge.source], self._placed.stack.boxes[edge.target]
         if edge.rise == 0:
             return _across(source, target)
         if edge.kind == "saved":
@@ -103,7 +100,8 @@ class Ways:
     def _between(self, source: Box, target: Box) -> Way:
         """From a node to one of another row, in the gap between the lanes; where nets are open, behind their frame."""
         start, tip = (source.x + source.width / 2, source.y), (target.x - target.width / 2, target.y)
-        x = min(max(self._between_x, start[0] + CORNER), tip[0] - ARROW - CORNER)
+        between = (self._placed.stack.forward_x + self._placed.stack.backward_x) / 2
+        x = min(max(between, start[0] + CORNER), tip[0] - ARROW - CORNER)
         bend = CORNER if tip[1] > start[1] else -CORNER
         path = (
             f"M{_at(start)}H{x - CORNER:.1f}Q{_at((x, start[1]))} {_at((x, start[1] + bend))}V{tip[1] - bend:.1f}"
@@ -112,8 +110,8 @@ class Ways:
         return Way(path, tip, (x, tip[1]), None)
 
     def _around(self, edge: Edge, trunk: Trunk) -> Way:
-        side, x = trunk.side, self._track_x[id(trunk)]
-        leaving, arriving = self._taps[edge.source, id(trunk)], self._taps[edge.target, id(trunk)]
+        side, x, taps = trunk.side, self._placed.track_x(trunk), self._placed.taps
+        leaving, arriving = taps[edge.source, id(trunk)], taps[edge.target, id(trunk)]
         start, end = leaving.level, arriving.level
         down = 1 if end > start else -1
         bend = min(CORNER, abs(end - start) / 2)
@@ -123,7 +121,7 @@ class Ways:
         )
         tip = (arriving.x, arriving.y)
         back = (arriving.x, end) if arriving.turns else (arriving.x + side * ARROW, end)
-        label_at = self._taps[trunk.label_end(edge), id(trunk)].label
+        label_at = taps[trunk.label_end(edge), id(trunk)].label
         return Way(path, tip, back, label_at, "end" if side < 0 else "start")
 
 
@@ -191,7 +189,7 @@ def lanes(
     if background is not None:
         parts.append(f'<rect class="background" width="{width}" height="{height}" fill="{background}"/>')
     parts.append('<g class="graph">')
-    parts += _headings(placed, theme)
+    parts += _headings(placed.stack, theme)
     parts += _shells(placed, 1)
     if any(node.role == "group" for node in drawn.all_nodes()):
         parts += _level(placed, 0, Rectangle(0, 0, 0, 0))
@@ -206,7 +204,7 @@ def inside(drawn: View, theme: Theme, widest: tuple[float, float], clock: Clock)
     [cluster] = drawn.clusters
     parts = [f'<svg xmlns="{SVG}">']
     parts += _shells(placed, 2)
-    parts += _level(placed, 1, placed.folds[cluster.owner])
+    parts += _level(placed, 1, placed.fold(cluster))
     parts += _Lanes(placed, Ways(placed, theme), State(), theme, {}, clock).cluster(cluster)
     parts.append("</svg>")
     return "\n".join(parts)
@@ -214,16 +212,15 @@ def inside(drawn: View, theme: Theme, widest: tuple[float, float], clock: Clock)
 
 def _shells(placed: Placement, depth: int) -> Iterator[str]:
     """Those of a depth and of deeper ones."""
-    for at, shell in placed.shells:
-        if at >= depth:
-            yield f'<rect class="shell depth-{at}" {_area(shell)} fill="none"/>'
+    for at, shell in placed.shells(depth):
+        yield f'<rect class="shell depth-{at}" {_area(shell)} fill="none"/>'
 
 
 def _level(placed: Placement, depth: int, fold: Rectangle) -> Iterator[str]:
     """Where a group's picture, or one with groups, meets others."""
-    left, right = placed.inner[depth]
+    (left, right), x = placed.inner(depth), placed.stack.forward_x
     yield f'<rect class="level" {_area(Rectangle(left, fold.y, right - left, fold.height))} fill="none"/>'
-    yield f'<line class="axis" x1="{placed.forward_x:.1f}" x2="{placed.forward_x:.1f}" y1="0" y2="0"/>'
+    yield f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="0"/>'
 
 
 @dataclass(frozen=True)
@@ -255,7 +252,7 @@ class _Lanes:
         yield from self._edges(edge for edge in edges if edge.number not in behind)
         yield f'<g font-family="{escape(theme.sans)}" text-anchor="middle" stroke-width="{theme.pen:g}">'
         for node in drawn.nodes:
-            box, name = self.placed.boxes[node.id], self.titles.get(f"node-{node.id}")
+            box, name = self.placed.stack.boxes[node.id], self.titles.get(f"node-{node.id}")
             yield from (
                 _port(node, box, self.state, theme, name)
                 if node.role == "port"
@@ -273,8 +270,8 @@ class _Lanes:
     def cluster(self, cluster: Cluster) -> Iterator[str]:
         """What is open: its frame, and its nets."""
         theme, placed = self.theme, self.placed
-        frame, fold = placed.frames[cluster.owner], placed.folds[cluster.owner]
-        first = placed.strips[cluster.sections[0].id]  # hides the lower corners of the bar
+        frame, fold = placed.frame(cluster), placed.fold(cluster)
+        first = placed.strip(cluster.sections[0])  # hides the lower corners of the bar
         bar = Rectangle(frame.x, frame.y, frame.width, first.y + theme.corner - frame.y)
         pen = f'stroke="{theme.frame}" stroke-width="1"'
         yield f'<g id="{cluster.id}" class="cluster depth-{cluster.depth}">'
@@ -286,7 +283,7 @@ class _Lanes:
         yield "</g>"
 
     def _section(self, section: Section) -> Iterator[str]:
-        theme, strip = self.theme, self.placed.strips[section.id]
+        theme, strip = self.theme, self.placed.strip(section)
         is_here = section.id == self.state.net
         ink, fill = (theme.text, theme.frame) if is_here else (theme.muted, theme.fill)
         mark = "↻ " if section.repeats else ""
@@ -300,8 +297,8 @@ class _Lanes:
         yield "</g>"
 
 
-def _headings(placed: Placement, theme: Theme) -> Iterator[str]:
-    for word, x in (("forward ↓", placed.forward_x), ("↑ backward", placed.backward_x)):
+def _headings(stack: Stack, theme: Theme) -> Iterator[str]:
+    for word, x in (("forward ↓", stack.forward_x), ("↑ backward", stack.backward_x)):
         yield (
             f'<g id="lane-{word.strip("↓↑ ")}" class="lane"><text x="{x:.1f}" y="16" text-anchor="middle" '
             f'font-family="{escape(theme.sans)}" font-size="{theme.title_size:g}" font-weight="600" '

@@ -202,29 +202,59 @@ class Placement:
     """Where everything is.
 
     Attributes:
-        boxes: by line id.
         taps: where trunks meet nodes, by line id and `id(trunk)`.
-        frames: around open operators, by the operator's id.
-        strips: the titles of nets, by the net's id.
-        folds: what vanishes of a cluster when it closes, by the operator's id.
-        shells: what vanishes on both sides when no cluster of a depth is open, with the depth.
-        track_x: where a trunk runs, by `id(trunk)`: left of the forward lane, or right of the backward lane.
-        inner: for each depth, from where to where its nodes and their labels reach; beyond it are its tracks.
+        left, right: from where to where nodes reach; beyond are the two sides.
     """
 
-    boxes: dict[str, Box]
+    stack: Stack
     trunks: list[Trunk]
     taps: dict[tuple[str, int], Tap]
-    frames: dict[str, Rectangle]
-    strips: dict[str, Rectangle]
-    folds: dict[str, Rectangle]
-    shells: list[tuple[int, Rectangle]]
-    track_x: dict[int, float]
-    inner: list[tuple[float, float]]
-    forward_x: float
-    backward_x: float
+    left_side: Side
+    left: float
+    right_side: Side
+    right: float
     width: float
-    height: float
+
+    @property
+    def height(self) -> float:
+        return self.stack.y + MARGIN
+
+    def frame(self, cluster: Cluster) -> Rectangle:
+        """Around an open operator and its nets."""
+        return self._across(cluster.depth, *self.stack.frames[cluster.owner])
+
+    def fold(self, cluster: Cluster) -> Rectangle:
+        """What vanishes of a cluster when it closes."""
+        box = self.stack.boxes[cluster.owner]
+        return self._across(cluster.depth, box.bottom, box.end)
+
+    def strip(self, section: Section) -> Rectangle:
+        """The title of a net."""
+        y = self.stack.strips[section.id]
+        return self._across(section.view.depth, y, y + STRIP)
+
+    def shells(self, first: int) -> Iterator[tuple[int, Rectangle]]:
+        """What vanishes on both sides when no cluster of a depth is open, with the depth, from the `first` on."""
+        for depth in range(first, len(self.left_side.starts)):
+            for start, end in self.left_side.shells(depth):
+                yield depth, Rectangle(self.left - end, 0, end - start, self.height)
+            for start, end in self.right_side.shells(depth):
+                yield depth, Rectangle(self.right + start, 0, end - start, self.height)
+
+    def inner(self, depth: int) -> tuple[float, float]:
+        """From the end of the tracks of a depth on one side to their beginning on the other."""
+        left, right = (max(side.starts[depth] - CORNER_ROOM, 0.0) for side in (self.left_side, self.right_side))
+        return self.left - left, self.right + right
+
+    def track_x(self, trunk: Trunk) -> float:
+        """Where a trunk runs: left of the forward lane, or right of the backward lane."""
+        if trunk.side < 0:
+            return self.left - self.left_side.track(trunk)
+        return self.right + self.right_side.track(trunk)
+
+    def _across(self, depth: int, top: float, bottom: float) -> Rectangle:
+        left, right = self.left - self.left_side.borders[depth], self.right + self.right_side.borders[depth]
+        return Rectangle(left, top, right - left, bottom - top)
 
 
 def halves(views: Iterable[View], theme: Theme) -> tuple[float, float]:
@@ -259,71 +289,10 @@ def place(drawn: View, theme: Theme, widest: tuple[float, float] | None = None) 
     at_sides = {end: there for end, there in found.items() if end not in inner}
     beyond = most + LABEL_DISTANCE
     taps = {**side_taps(at_sides, stack.boxes, theme), **detour_taps(stack.detours, stack.boxes, beyond, theme)}
-    areas = _Areas(stack, left_side, forward_x - forward_half, right_side, most)
-    height = stack.y + MARGIN
-    return Placement(
-        stack.boxes,
-        [*left, *right],
-        taps,
-        *areas.of_clusters(drawn),
-        [shell for depth in range(1, len(beside)) for shell in areas.of_shells(depth, height)],
-        {id(trunk): areas.track_x(trunk) for trunk in (*left, *right)},
-        [areas.inner(depth) for depth in range(len(beside))],
-        forward_x,
-        backward_x,
-        width,
-        height,
-    )
+    return Placement(stack, [*left, *right], taps, left_side, forward_x - forward_half, right_side, most, width)
 
 
 def _beside(nets: Sequence[View], depth: int, theme: Theme) -> float:
     """The width of the labels beside the straight edges of the nets of a depth."""
     edges = (edge for net in nets if net.depth == depth for edge in net.edges if not edge.skips)
     return max((label_width(label(edge.blobs), theme.label_size) for edge in edges), default=0.0)
-
-
-@dataclass(frozen=True)
-class _Areas:
-    """Rectangles around what a stack holds; nodes reach from `left` to `right`."""
-
-    stack: Stack
-    left_side: Side
-    left: float
-    right_side: Side
-    right: float
-
-    def of_clusters(self, drawn: View) -> tuple[dict[str, Rectangle], dict[str, Rectangle], dict[str, Rectangle]]:
-        """Frames, titles of nets, and what vanishes when a cluster closes."""
-        frames: dict[str, Rectangle] = {}
-        strips: dict[str, Rectangle] = {}
-        folds: dict[str, Rectangle] = {}
-        for cluster in drawn.all_clusters():
-            box = self.stack.boxes[cluster.owner]
-            top, bottom = self.stack.frames[cluster.owner]
-            frames[cluster.owner] = self._across(cluster.depth, top, bottom)
-            folds[cluster.owner] = self._across(cluster.depth, box.bottom, box.end)
-            for section in cluster.sections:
-                y = self.stack.strips[section.id]
-                strips[section.id] = self._across(cluster.depth, y, y + STRIP)
-        return frames, strips, folds
-
-    def of_shells(self, depth: int, height: float) -> Iterator[tuple[int, Rectangle]]:
-        """What only the nets of a depth need, on both sides."""
-        for start, end in self.left_side.shells(depth):
-            yield depth, Rectangle(self.left - end, 0, end - start, height)
-        for start, end in self.right_side.shells(depth):
-            yield depth, Rectangle(self.right + start, 0, end - start, height)
-
-    def inner(self, depth: int) -> tuple[float, float]:
-        """From the end of the tracks of a depth on one side to their beginning on the other."""
-        left, right = (max(side.starts[depth] - CORNER_ROOM, 0.0) for side in (self.left_side, self.right_side))
-        return self.left - left, self.right + right
-
-    def track_x(self, trunk: Trunk) -> float:
-        if trunk.side < 0:
-            return self.left - self.left_side.track(trunk)
-        return self.right + self.right_side.track(trunk)
-
-    def _across(self, depth: int, top: float, bottom: float) -> Rectangle:
-        left, right = self.left - self.left_side.borders[depth], self.right + self.right_side.borders[depth]
-        return Rectangle(left, top, right - left, bottom - top)
