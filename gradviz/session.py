@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, overload
 import msgspec
 
 from . import notebook
-from .debugger import Cursor, Recording
+from .debugger import Recording
 from .debugger.document import MOST_EVENTS, Trace, decode_with_events, encode, encode_packed
 from .debugger.journal import Budget, Folder, Progress, record_any
 from .debugger.steering import unpacked_recording
@@ -24,6 +24,7 @@ from .net import Net
 from .notebook import ANSWERS, BUDGET
 from .notebook.files import write_whole
 from .notebook.progress import shown_progress
+from .notebook.session_protocol import Shown
 from .program import NetDef
 from .program.events import Aggregator, Event
 from .runtime import Workspace
@@ -39,7 +40,7 @@ MOST_SHOWN = 50_000
 """Events; of larger recordings the widget shows parts."""
 
 
-class Session(Cursor):
+class Session(Shown):
     """Steps through the generation of a backward pass and its execution, forward and back in time.
 
     In a notebook a session shows itself as a widget; its verbs move every widget that shows it.

@@ -29,12 +29,9 @@ class Cursor(Questions, Marks):
         return self._places.path(self._position)
 
     @property
+    @asked
     def narration(self) -> str:
         """What the current event means, in a sentence or two."""
-        return self._narrated()
-
-    @asked
-    def _narrated(self) -> str:
         if self._recording is None:
             return self._trace.narration(self._position)
         if not self._position:

@@ -43,8 +43,8 @@ from .nesting import Group, Nesting
 from .theme import CROSS, Clock
 from .view import Cluster, Edge, Fold, Node, Section, View
 
-SAYING = {"seed": "seed", "deduplication": "merges rows", "duplicate": "dedup {}", "handover": "hands over"}
-"""What the second line says of a role; {}: the operator that it came from."""
+DOES = {"seed": "seed", "accumulation": "adds gradients", "deduplication": "merges rows", "handover": "hands over"}
+"""What a line of the backward half that belongs to no forward operator does, by its role."""
 
 Row = tuple[int, Sequence["Line"]]
 """The index of a forward operator, and the lines of a row that stands by it."""
@@ -242,8 +242,10 @@ class _Assembly:
             detail = f"{line.many} operators"
         elif line.role == "accumulation":
             title, detail = "Σ", ""
-        elif line.role in SAYING:
-            detail = SAYING[line.role].format(detail)
+        elif line.role == "duplicate":
+            detail = f"dedup {detail}"
+        else:
+            detail = DOES.get(line.role, detail)
         if line.id in self._nesting.obstacles:
             title = f"{CROSS} {title}"
         fold: Fold | None = None

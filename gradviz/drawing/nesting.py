@@ -260,25 +260,24 @@ class Nesting:
         self.opener: dict[str, str] = {}
         self.shown: dict[str, list[Subnet]] = {}
         self._subnets = {subnet.id: subnet for subnet in trace.subnets}
-        self._of: dict[str, int | None] = {}
         every = (inner for outermost in self.groups.values() for group in outermost for inner in group.nested())
         self._group = {group.id: group for group in every}
-        self._claimed: dict[str, str] = {}
+        self._claimed: dict[str, list[str]] = {}
         self._order = {net: order for order, net in enumerate(self.nets)}
         self._depth = {"": 0}
         for net in self.nets.values():
+            places = net.places()
             for lines in _owners(net):
-                self._claim(net, lines)
+                first = lines[0]
+                place = places.get(first.number if first.role == "forward" else first.of)
+                self._claim(net, lines, [first.id, *reversed(self.ways[net.id].get(place, ()))])
 
     def around(self, net: str | None) -> list[str]:
         """What has to be open for a net to be seen, the innermost first."""
         found: list[str] = []
         while net in self._claimed:
-            owner = self._claimed[net]
-            net, _, own = owner.rpartition(".")
-            number = int(own[1:]) if own.startswith("f") else self._of[owner]
-            index = self.nets[net].places().get(number)
-            found += [owner, *reversed(self.ways[net].get(index, ()))]
+            found += self._claimed[net]
+            net = self._claimed[net][0].rpartition(".")[0]
         return found
 
     def chosen(self, opened: Opened) -> set[str]:
@@ -295,7 +294,7 @@ class Nesting:
                 way = self.ways[net][self._group[name].first]
                 found |= {*way[: way.index(name) + 1], *self.around(net)}
             elif name in self.opener or name in self._claimed:
-                first = self.opener.get(name) or self._claimed[name]
+                first = self.opener.get(name) or self._claimed[name][0]
                 found |= {*self.around(self.shown[first][0].id)}
             else:
                 can = ", ".join([*self.shown, *self._group][:MOST_NAMED])
@@ -306,8 +305,11 @@ class Nesting:
                 )
         return found
 
-    def _claim(self, net: Program, lines: list[Line]) -> None:
-        """Give `lines` of a net those that they run: an inner one, and each once, whatever a document says."""
+    def _claim(self, net: Program, lines: list[Line], way: list[str]) -> None:
+        """Give `lines` of a net those that they run: an inner one, and each once, whatever a document says.
+
+        `way`: what has to be open in the net for an inner one to be seen, the innermost first.
+        """
         first, depth = lines[0].id, self._depth.get(net.id, MAX_DEPTH) + 1
         if depth > MAX_DEPTH:
             return
@@ -316,8 +318,7 @@ class Nesting:
                 program = self.nets.get(inner)
                 is_new = inner not in self._claimed and self._order.get(inner, 0) > self._order[net.id]
                 if is_new and program and (program.forward or program.backward):
-                    self._claimed[inner] = first
-                    self._of[first] = lines[0].of
+                    self._claimed[inner] = way
                     self._depth[inner] = depth
                     self.shown.setdefault(first, []).append(self._subnets[inner])
         if first in self.shown:

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ..debugger.document import Graph, Line, NodeGroup, Trace
 from ..debugger.journal import Progress
 from ..runtime.watched import uncollected
-from .assembly import view, views
+from .assembly import DOES, view, views
 from .dot import draw
 from .flows import programs
 from .lanes import inside, lanes
@@ -54,9 +54,6 @@ MOST_PHRASES = 0x700
 SHORTEST_PHRASE = 3
 """Characters that are worth a phrase."""
 
-DOES = {"seed": "seed", "accumulation": "adds gradients", "deduplication": "merges rows", "handover": "hands over"}
-"""What a line of the backward half that belongs to no forward operator does, by its role."""
-
 _BETWEEN_PHRASES = re.compile(rf'((?<!-size=")(?<!-width=")-?\d+\.\d|(?<=edge-)\d+|[{chr(FIRST_WORD)}-{FILLER}])')
 
 
@@ -76,15 +73,12 @@ def render(
     """
     if len(trace.forward) > MAX_IN_DOCUMENT:
         return Graph(omitted=f"{len(trace.forward)} operators are too many for one picture in a page")
+    operators = len(trace.forward) + sum(len(subnet.forward) for subnet in trace.subnets)
     try:
         with uncollected():
-            return _rendered(trace, theme, seconds, Clock(seconds_for_lanes, progress, _operators(trace)))
+            return _rendered(trace, theme, seconds, Clock(seconds_for_lanes, progress, operators))
     except DrawingError as error:
         return Graph(omitted=str(error).splitlines()[0].rstrip("."))
-
-
-def _operators(trace: Trace) -> int:
-    return len(trace.forward) + sum(len(subnet.forward) for subnet in trace.subnets)
 
 
 def _rendered(trace: Trace, theme: Theme, seconds: float, clock: Clock) -> Graph:

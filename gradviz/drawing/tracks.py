@@ -94,16 +94,10 @@ def _lay(laid: list[Trunk]) -> None:
     """Give every trunk the innermost track that is free along all of it."""
     tracks: list[list[tuple[int, int]]] = []
     for trunk in sorted(laid, key=lambda trunk: (trunk.bottom - trunk.top, trunk.top)):
-        for number, taken in enumerate(tracks):
-            if _is_free(taken, trunk):
-                trunk.track = number
-                break
-        else:
-            trunk.track = len(tracks)
-            if trunk.track == MOST_TRACKS:
-                trunk.track = MOST_TRACKS - 1
-            else:
-                tracks.append([])
+        number = next((number for number, taken in enumerate(tracks) if _is_free(taken, trunk)), len(tracks))
+        trunk.track = min(number, MOST_TRACKS - 1)
+        if trunk.track == len(tracks):
+            tracks.append([])
         insort(tracks[trunk.track], (trunk.top, trunk.bottom))
 
 

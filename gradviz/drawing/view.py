@@ -127,10 +127,6 @@ class View(msgspec.Struct, frozen=True):
         """The edges of this net and of those in it."""
         return (edge for net in self.nets() for edge in net.edges)
 
-    def all_clusters(self) -> Iterator[Cluster]:
-        """The clusters of this net and of those in it."""
-        return (cluster for net in self.nets() for cluster in net.clusters)
-
     def feet(self) -> dict[str, str]:
         """Open operators, and the last port of each one's nets: there begins and ends what is below it."""
         found: dict[str, str] = {}

@@ -54,7 +54,7 @@ def reply(session: Shown | None, question: Question) -> dict[str, Any]:
     return {"type": "answer", "id": question.id, **answered(session, question)}
 
 
-def answered(session: Shown | Questions, question: Question) -> dict[str, Any]:
+def answered(session: Questions, question: Question) -> dict[str, Any]:
     """The answer as a view hears it, or why there is none."""
     method, signature = _METHODS[question.question]
     try:

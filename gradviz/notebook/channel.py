@@ -28,7 +28,7 @@ from comm.base_comm import BaseComm
 
 from ..debugger.document import BreakpointEntry, Marked, Trace, encode
 from .asking import Question, reply
-from .session_protocol import Shown, clamp, follow
+from .session_protocol import Shown, follow
 
 logger = logging.getLogger(__name__)
 
@@ -104,13 +104,13 @@ class Channel:
         panel.on_close(lambda _message: self._forget(panel))
         panel.send(self._introduction(self._current()))
 
+    def _forget(self, panel: BaseComm) -> None:
+        self._panels.pop(panel.comm_id, None)
+
     def _introduce(self, session: Shown | None) -> None:
         message = self._introduction(session)
         for panel in self._panels.values():
             panel.send(message)
-
-    def _forget(self, panel: BaseComm) -> None:
-        self._panels.pop(panel.comm_id, None)
 
     def _current(self) -> Shown | None:
         return self._session() if self._session is not None else None
@@ -135,7 +135,7 @@ class Channel:
             if isinstance(said, Mark):
                 session.marks = Marked(breakpoints=said.breakpoints, watches=said.watches)
             else:
-                session.move_to(clamp(said.position, len(session)))
+                session.move_to(said.position)
         finally:
             self._speaking = None
         if isinstance(said, Move) and session.position != said.position:

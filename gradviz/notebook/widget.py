@@ -13,7 +13,7 @@ import traitlets
 
 from ..debugger.document import Marked, encode
 from .asking import Question, reply
-from .session_protocol import Shown, clamp, follow
+from .session_protocol import Shown, follow
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,8 @@ class DebuggerWidget(anywidget.AnyWidget):
 
     @traitlets.validate("position")
     def _clamp(self, proposal: dict[str, Any]) -> int:
-        return clamp(proposal["value"], self._length)
+        position: int = proposal["value"]
+        return max(0, min(position, self._length))
 
     @traitlets.observe("position")
     def _steer(self, change: dict[str, Any]) -> None:

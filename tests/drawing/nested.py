@@ -7,6 +7,7 @@ import numpy as np
 
 from gradviz import Net, Workspace, debug
 from gradviz.debugger.document import Line, Trace
+from gradviz.drawing.view import Cluster, View
 
 Built = tuple[Net, list[str], Workspace]
 
@@ -95,3 +96,8 @@ def all_lines(document: Trace) -> Iterator[Line]:
     for net in (document, *document.subnets):
         yield from net.forward
         yield from net.backward
+
+
+def clusters_of(drawn: View) -> list[Cluster]:
+    """The clusters of a net and of those in it."""
+    return [cluster for net in drawn.nets() for cluster in net.clusters]

@@ -16,7 +16,7 @@ from gradviz.drawing.lanes import lanes
 from gradviz.drawing.nesting import Nesting
 from gradviz.drawing.theme import Clock
 from gradviz.drawing.view import State, View
-from tests.drawing.nested import NETS, all_lines, loop, three_deep, trace, two_branches
+from tests.drawing.nested import NETS, all_lines, clusters_of, loop, three_deep, trace, two_branches
 from tests.drawing.shapes import SVG, Rectangle, box, groups, line_of, overlap, points, rectangle, text_boxes, within
 
 every_net = pytest.mark.parametrize("built", NETS)
@@ -87,7 +87,7 @@ def test_frames_contain_their_operators_and_nets_and_nothing_else(built):
     source = picture(document)
     found, way = groups(source), around(source)
     nodes = [name for name in found if name.startswith("node-")]
-    for cluster in opened(document).all_clusters():
+    for cluster in clusters_of(opened(document)):
         [frame] = parts(found[cluster.id], "frame")
         header = {node.id for net in opened(document).nets() for node in net.nodes if node.slot == cluster.slot}
         for name in nodes:
@@ -137,7 +137,7 @@ def test_edges_end_at_their_nodes_and_ports(built):
     document = trace(built)
     found = groups(picture(document))
     drawn = opened(document)
-    frames = {cluster.owner: parts(found[cluster.id], "frame")[0] for cluster in drawn.all_clusters()}
+    frames = {cluster.owner: parts(found[cluster.id], "frame")[0] for cluster in clusters_of(drawn)}
     opener = Nesting(document).opener
     for edge in (edge for net in drawn.nets() for edge in net.edges):
         path = list(points(line_of(found[edge.id])))

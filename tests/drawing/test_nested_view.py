@@ -10,7 +10,7 @@ from gradviz.drawing.nesting import MAX_DEPTH, Nesting
 from gradviz.drawing.view import Edge, Node, View
 from tests.drawing.examples import chain
 from tests.drawing.examples import trace as plain
-from tests.drawing.nested import NETS, all_lines, loop, shared_gradient, three_deep, trace, two_branches
+from tests.drawing.nested import NETS, all_lines, clusters_of, loop, shared_gradient, three_deep, trace, two_branches
 
 every_net = pytest.mark.parametrize("built", NETS)
 
@@ -31,7 +31,7 @@ def subnet(document: Trace, argument: str, net_type: str) -> Subnet:
 
 
 def section(drawn: View, net: str) -> View:
-    [found] = [section.view for cluster in drawn.all_clusters() for section in cluster.sections if section.id == net]
+    [found] = [section.view for cluster in clusters_of(drawn) for section in cluster.sections if section.id == net]
     return found
 
 
@@ -102,8 +102,8 @@ def test_each_level_opens_by_itself():
     assert len(chosen) == 6
     for closed in chosen:
         drawn = view(document, chosen - {closed})
-        assert closed not in {cluster.owner for cluster in drawn.all_clusters()}
-        seen = {cluster.owner for cluster in drawn.all_clusters()}
+        assert closed not in {cluster.owner for cluster in clusters_of(drawn)}
+        seen = {cluster.owner for cluster in clusters_of(drawn)}
         assert seen == {line for line in chosen if closed not in (line, *nesting.around(line.rpartition(".")[0]))}
 
 
@@ -210,7 +210,7 @@ def within_itself() -> Trace:
 
 def test_nets_that_contain_each_other_are_drawn_once():
     drawn = opened(within_itself())
-    assert [cluster.owner for cluster in drawn.all_clusters()] == ["f0", "s0.f0"]
+    assert [cluster.owner for cluster in clusters_of(drawn)] == ["f0", "s0.f0"]
     assert [node.id for net in drawn.nets() for node in net.nodes if node.role != "port"].count("s1.f0") == 1
 
 
@@ -222,7 +222,7 @@ def test_nets_deeper_than_can_be_shown_stay_closed():
         for k, line in enumerate(lines)
     ]
     deep = replace(document, forward=[replace(document.forward[0], subnets={"net": "s0"})], backward=[], subnets=nets)
-    assert sum(1 for _ in opened(deep).all_clusters()) == MAX_DEPTH
+    assert sum(1 for _ in clusters_of(opened(deep))) == MAX_DEPTH
 
 
 @pytest.mark.parametrize("id", ['s0" onload="x', "s0.f0", "", "s0\n"])
