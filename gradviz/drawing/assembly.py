@@ -262,15 +262,10 @@ class _Assembly:
         for stretch in flowing:
             if stretch.source in by_id and stretch.target in by_id:
                 along.setdefault(stretch[:3], []).append(stretch)
-        rank = {
-            lane: {
-                slot: number
-                for number, slot in enumerate(
-                    sorted(filled | {node.slot for node in by_id.values() if node.is_forward == lane})
-                )
-            }
-            for lane in (True, False)
-        }
+        rank: dict[bool, dict[int, int]] = {}
+        for lane in (True, False):
+            slots = sorted(filled | {node.slot for node in by_id.values() if node.is_forward == lane})
+            rank[lane] = {slot: number for number, slot in enumerate(slots)}
         for (kind, source, target), stretches in along.items():
             a, b = by_id[source], by_id[target]
             skips = kind != "saved" and abs(rank[a.is_forward][a.slot] - rank[b.is_forward][b.slot]) > 1
@@ -327,9 +322,8 @@ def rows(program: Program, flows: Sequence[Flow]) -> list[tuple[int, list[Line]]
     last = len(program.forward) - 1
     for order, line in enumerate(program.backward):
         if line.role == "seed":
-            above = max(
-                (anchors[reader] for reader in readers.get(line.id, ()) if reader in anchors), default=(last, 0)
-            )
+            known = (anchors[reader] for reader in readers.get(line.id, ()) if reader in anchors)
+            above = max(known, default=(last, 0))
             anchors[line.id] = (above[0], -0.5 if above[1] < 0 else 1, order)
     found: dict[Anchor, list[Line]] = {anchor: [] for anchor in sorted(set(anchors.values()))}
     for line in (*program.forward, *program.backward):

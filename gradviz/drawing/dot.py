@@ -56,13 +56,8 @@ def scaffold(drawn: View) -> Scaffold:
         slots.setdefault(node.slot, []).append(node.id)
     rows = [list(LANE_ID.values()), *slots.values()]
     feet = drawn.feet()
-    tied = {
-        pair
-        for edge in drawn.all_edges()
-        if not edge.skips
-        for ends in [drawn_ends(edge, feet)]
-        for pair in (ends, ends[::-1])
-    }
+    straight = [drawn_ends(edge, feet) for edge in drawn.all_edges() if not edge.skips]
+    tied = {*straight, *((head, tail) for tail, head in straight)}
     holders: dict[int, list[str]] = {}
     links: list[Link] = []
     touching: set[int] = set()

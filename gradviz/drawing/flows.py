@@ -196,10 +196,9 @@ class _GradientSources:
             return [(gradient, self.made.get(gradient)) for gradient in line.inputs]
         ways: dict[str, list[str]] = {}
         for contribution in ledger.contributions:
-            if contribution.how == "passed" and contribution.of is not None:
-                ways.setdefault(contribution.gradient, []).append(f"{self._prefix}p{contribution.of}")
-            else:
-                ways.setdefault(contribution.gradient, []).append(self.made.get(contribution.gradient, ""))
+            is_passed = contribution.how == "passed" and contribution.of is not None
+            way = f"{self._prefix}p{contribution.of}" if is_passed else self.made.get(contribution.gradient, "")
+            ways.setdefault(contribution.gradient, []).append(way)
         sources = []
         for gradient in line.inputs:
             left = ways.get(gradient)

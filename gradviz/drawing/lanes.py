@@ -253,11 +253,8 @@ class _Lanes:
         yield f'<g font-family="{escape(theme.sans)}" text-anchor="middle" stroke-width="{theme.pen:g}">'
         for node in drawn.nodes:
             box, name = self.placed.stack.boxes[node.id], self.titles.get(f"node-{node.id}")
-            yield from (
-                _port(node, box, self.state, theme, name)
-                if node.role == "port"
-                else _node(node, box, self.state, theme, name)
-            )
+            write = _port if node.role == "port" else _node
+            yield from write(node, box, self.state, theme, name)
         yield "</g>"
 
     def _edges(self, edges: Iterator[Edge]) -> Iterator[str]:

@@ -100,13 +100,8 @@ def _rendered(trace: Trace, theme: Theme, seconds: float, clock: Clock) -> Graph
     state = state_at(trace, None)
     svg = _picture(trace, drawn, state, theme, seconds, clock, widest=widest if contents else None)
     clock.end()
-    return Graph(
-        svg=svg,
-        dot=draw(drawn, state, theme).source,
-        groups=found,
-        shapes=shapes.written,
-        phrases=shapes.phrases,
-    )
+    dot = draw(drawn, state, theme).source
+    return Graph(svg=svg, dot=dot, groups=found, shapes=shapes.written, phrases=shapes.phrases)
 
 
 def svg(trace: Trace, position: int | None = None, theme: Theme = LIGHT, *, seconds: float = SECONDS) -> str:

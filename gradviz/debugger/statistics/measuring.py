@@ -176,11 +176,7 @@ def of_stack(index: int, count: int, seconds: float | None = None) -> Value:
 
 
 def _measured(
-    arrays: Sequence[Array],
-    preview: tuple[int, int],
-    seconds: float | None = None,
-    *,
-    are_short: bool = False,
+    arrays: Sequence[Array], preview: tuple[int, int], seconds: float | None = None, *, are_short: bool = False
 ) -> Iterator[Value]:
     """The statistics of arrays of one shape and dtype that lie on one device.
 
@@ -367,10 +363,8 @@ def _is_inexact(sums: _Sums, elements: int) -> Array:
 def _scaled(table: Array, low: Array, high: Array, precision: np.dtype[Any]) -> tuple[Array, Array, Array]:
     """Of each row mean, mean of the absolute values and norm of numbers whose sums float64 does not hold."""
     exponent = exponents_of(np.maximum(np.abs(low), np.abs(high)))
-    scaled, power = (
-        _sums(table.astype(np.float64) * np.ldexp(1.0, -exponent)[:, None], precision),
-        np.ldexp(1.0, exponent),
-    )
+    scaled = _sums(table.astype(np.float64) * np.ldexp(1.0, -exponent)[:, None], precision)
+    power = np.ldexp(1.0, exponent)
     return scaled.total / scaled.finite * power, scaled.magnitude / scaled.finite * power, scaled.squares**0.5 * power
 
 

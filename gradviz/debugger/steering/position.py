@@ -161,7 +161,7 @@ class Marks(Placed):
     @consistent
     def _finder(self) -> Finder:
         rows = Rows(self._journal, self._subjects, self._runs, Found(self._journal, self._saved_values))
-        return Finder(rows, Targets(self._journal, self._subjects, self._runs, rows))
+        return Finder(rows, Targets(self._journal, rows))
 
     @property
     def _saved_values(self) -> DocumentValues | None:

@@ -94,16 +94,20 @@ class Rows:
         counts[runs.events] = np.fromiter((len(one.outputs) for one in runs.statements), np.int64)[runs.numbers]
         return counts
 
-    def _subject(self, event: int) -> Subject:
-        return self._subjects.of(self._events[event], event + 1)
+    def subject(self, number: int) -> Subject:
+        """What an event is about."""
+        return self._subjects.of(self._events[number], number + 1)
+
+    def written(self, number: int) -> list[str]:
+        """The blobs that an event writes."""
+        return list(map(str, self._subjects.writes(self._events[number], number + 1, self.subject(number))))
 
     def blob(self, row: int) -> str:
         """The blob of a row; empty where its event is about none."""
         number = int(self.events[row])
-        event, subject = self._events[number], self._subject(number)
         if self._writes[number]:
-            return str(list(self._subjects.writes(event, number + 1, subject))[row - self._first[number]])
-        return next((str(one) for one in subject.focus if one is not None), "")
+            return self.written(number)[row - int(self._first[number])]
+        return next((str(one) for one in self.subject(number).focus if one is not None), "")
 
     @cached_property
     def _numbers(self) -> Indices:
@@ -169,7 +173,7 @@ class Rows:
     def _written_gradients(self) -> set[str]:
         """The first blobs that events about the ``grad`` of Variables are about."""
         numbers = self._timeline.of(GradWritten).tolist()
-        return {blob for number in numbers for blob in self._subject(number).blobs[:1]}
+        return {blob for number in numbers for blob in self.subject(number).blobs[:1]}
 
     @property
     @consistent
@@ -277,7 +281,7 @@ class Rows:
 
     def _is_gradient(self, number: int) -> bool:
         """Whether the first blob that an event is about is a gradient."""
-        event, subject = self._events[number], self._subject(number)
+        event, subject = self._events[number], self.subject(number)
         blobs = (*self._subjects.writes(event, number + 1, subject), *subject.focus)
         about = next((blob for blob in blobs if blob is not None), None)
         return self._subjects.is_gradient(event, number + 1, about)
@@ -321,8 +325,7 @@ class Rows:
     def _phases(self) -> Indices:
         whole = self._recording.text.whole
         phases = np.ones(len(self._events), np.int64)
-        for number in self._timeline.of(Played).tolist():
-            phases[number] = 0 if not self._events[number].path else 1
+        phases[[number for number in self._timeline.of(Played).tolist() if not self._events[number].path]] = 0
         if whole is not None:
             phases[whole:] = 2
             phases[[at for at in self._timeline.of(Deduplicated).tolist() if at >= whole]] = 1
@@ -366,7 +369,7 @@ class Rows:
         others = np.flatnonzero(~np.isin(self._timeline.codes, self._timeline.codes[np.append(known, runs.events)]))
         nested = [at for at in known.tolist() if self._events[at].path]
         for number in [*others.tolist(), *nested]:
-            event, subject = self._events[number], self._subject(number)
+            event, subject = self._events[number], self.subject(number)
             operator = subjects.operator(event, number + 1, subject)
             if operator is not None and operator.role != "passed":
                 operators[number] = runs.number(operator)

@@ -32,7 +32,7 @@ from ...program.events import (
 )
 from ...program.operator import parts_of
 from ..journal import Indices, Recording, Statement, Writing
-from ..telling import ODDITIES, Subject, Subjects, forward_of, ran
+from ..telling import ODDITIES, Subject, forward_of, ran
 from .faults import consistent
 from .places import entered, passage_words
 from .rows import Rows
@@ -45,13 +45,12 @@ FEW = (Deduplicated, GradWritten, Failed, Completed, EnteredSubnet, LeftSubnet)
 class Targets:
     """Every word by which events are found, and the positions after them."""
 
-    def __init__(self, recording: Recording, subjects: Subjects, runs: Runs, rows: Rows) -> None:
+    def __init__(self, recording: Recording, rows: Rows) -> None:
         self._recording = recording
         self._live = recording if recording.saved is None else None
         self._events = recording.events
         self._timeline = recording.timeline
-        self._subjects = subjects
-        self._runs = runs
+        self._runs = rows.runs
         self._rows = rows
         self._found: dict[str, list[int]] = {}
 
@@ -79,11 +78,7 @@ class Targets:
         statements = Near(self._runs, version).statements
         numbers = {*self._runs.events[self._runs.of(statements)].tolist(), *self._timeline.of(GradWritten).tolist()}
         numbers.update(one.made - 1 for one in statements if one.made)
-        return sorted(number + 1 for number in numbers if version in self._written(number))
-
-    def _written(self, number: int) -> list[str]:
-        event, at = self._events[number], number + 1
-        return list(map(str, self._subjects.writes(event, at, self._subjects.of(event, at))))
+        return sorted(number + 1 for number in numbers if version in self._rows.written(number))
 
     def _candidates(self, near: Near) -> Iterator[int]:
         """The events that can be about what a word names, but for those of running the program."""
@@ -108,7 +103,7 @@ class Targets:
             return True
         if isinstance(event, Played) and (word in event.op.inputs or word in event.op.outputs):
             return True
-        return _names(word, self._subjects.of(event, number + 1), event.path) or (
+        return _names(word, self._rows.subject(number), event.path) or (
             isinstance(event, EnteredSubnet) and word in passage_words(entered(event), is_run=False)
         )
 
@@ -148,7 +143,7 @@ class Targets:
         for runs in self._recording.halves.values():
             begin, end = int(begun[runs[0]]), int(ended[runs[0]])
             is_left = isinstance(self._events[end], LeftSubnet)
-            subjects = [self._subjects.of(self._events[number], number + 1) for number in (begin, end)]
+            subjects = [self._rows.subject(number) for number in (begin, end)]
             found.append((subjects[0], subjects[1] if is_left else Subject()))
         return found
 
@@ -169,7 +164,7 @@ class Targets:
             found.add("Σ")
         for number in [*single, *self._timeline.of(Seeded).tolist(), *self._few.tolist()]:
             event = self._events[number]
-            found.update(_words(self._subjects.of(event, number + 1)))
+            found.update(_words(self._rows.subject(number)))
             if isinstance(event, EnteredSubnet):
                 found.update(passage_words(entered(event), is_run=False))
         for subjects in self._of_halves:

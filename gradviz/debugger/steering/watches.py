@@ -29,11 +29,10 @@ class Watch:
         problem: the fault of its text; empty where there is none.
     """
 
-    def __init__(self, on: str, finder: Finder, position: Callable[[], int], owner: Watches) -> None:
+    def __init__(self, on: str, finder: Finder, owner: Watches) -> None:
         self.on = on
         self.problem = ""
         self._rows = finder.rows
-        self._position = position
         self._owner = owner
         self._node: Node | None = None
         try:
@@ -49,7 +48,7 @@ class Watch:
     @property
     def value(self) -> Result:
         """What it is at the session's position; None: not computed by then."""
-        return self.at(self._position())
+        return self.at(self._owner.position())
 
     def at(self, position: int) -> Result:
         """What it is at a position; None: not computed by then."""
@@ -96,7 +95,7 @@ class Watch:
     @property
     def sparkline(self) -> str:
         """The numbers of its history up to the session's position, as bars."""
-        by_now = self.history[: bisect_right([position for position, _ in self.history], self._position())]
+        by_now = self.history[: bisect_right([position for position, _ in self.history], self._owner.position())]
         return sparkline([float(value) for _, value in by_now if isinstance(value, int | float)])
 
     @property
@@ -105,7 +104,7 @@ class Watch:
         if self.problem:
             return self.problem
         known = shown(self.value)
-        found = None if self._blob is None else self._rows.latest(self._blob, self._position())
+        found = None if self._blob is None else self._rows.latest(self._blob, self._owner.position())
         if found is None:
             return known
         version, value = found
@@ -122,7 +121,11 @@ class Watch:
 
 
 class Watches(MarkedList[Watch, str]):
-    """The watches of a session, in the order in which they were set."""
+    """The watches of a session, in the order in which they were set.
+
+    Attributes:
+        position: gives the session's position.
+    """
 
     CAPTION = "Watches"
     COLUMNS = ("watch", "value", "so far")
@@ -135,7 +138,7 @@ class Watches(MarkedList[Watch, str]):
         entries: Iterable[str],
         position: Callable[[], int],
     ) -> None:
-        self._position = position
+        self.position = position
         super().__init__(finder, changed, entries)
 
     def add(self, on: str) -> Watch:
@@ -149,7 +152,7 @@ class Watches(MarkedList[Watch, str]):
 
     def made(self, entry: str) -> Watch:
         """The watch of an expression."""
-        return Watch(entry, self._finder(), self._position, self)
+        return Watch(entry, self._finder(), self)
 
     def cells(self, mark: Watch) -> tuple[str, ...]:
         """The expression, what it is, and what it was."""
