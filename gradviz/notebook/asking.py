@@ -48,10 +48,8 @@ class Question(msgspec.Struct, frozen=True, tag_field="type", tag="question"):
 
 def reply(session: Shown | None, question: Question) -> dict[str, Any]:
     """What to send back; None: the session is gone. Nothing is raised: a view waits for each reply."""
-    if session is None:
-        gone = _problem("The session is gone: nothing in the kernel refers to it any more.", ["Run its cell again."])
-        return {"type": "answer", "id": question.id, **gone}
-    return {"type": "answer", "id": question.id, **answered(session, question)}
+    gone = _problem("The session is gone: nothing in the kernel refers to it any more.", ["Run its cell again."])
+    return {"type": "answer", "id": question.id, **(gone if session is None else answered(session, question))}
 
 
 def answered(session: Questions, question: Question) -> dict[str, Any]:

@@ -127,10 +127,10 @@ def _seconds(trace: Trace, line: Line) -> float:
 def _touched(trace: Trace) -> Iterator[tuple[str, list[int]]]:
     """Each blob as it is asked for, and where what is known of it changes."""
     first_run = next((at for at, event in enumerate(trace.events, 1) if event.kind == "Ran"), None)
-    nets: dict[str | None, tuple[list[Line], list[Line]]] = {None: (trace.forward, trace.backward)}
-    nets |= {net.id: (net.forward, net.backward) for net in trace.subnets}
-    lines = {line.id: line for forward, backward in nets.values() for line in (*forward, *backward)}
-    versions = {id: by_name(_read_or_written(*forward, *backward)) for id, (forward, backward) in nets.items()}
+    nets: dict[str | None, list[Line]] = {None: [*trace.forward, *trace.backward]}
+    nets |= {net.id: [*net.forward, *net.backward] for net in trace.subnets}
+    lines = {line.id: line for own in nets.values() for line in own}
+    versions = {id: by_name(_read_or_written(*own)) for id, own in nets.items()}
     positions: dict[tuple[str | None, int | None], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     positions[None, None].update({name: [0] for name in versions[None]})
     for at, event in enumerate(trace.events, 1):

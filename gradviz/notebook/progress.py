@@ -11,22 +11,14 @@ from typing import Any
 from ..debugger.journal import Progress, SoFar, Work
 from . import kernel_shell
 
-NAMES: dict[Work, str] = {
-    "record": "Recording",
-    "describe": "Document",
-    "draw": "Drawing",
-    "write": "Page",
-    "answer": "Answer",
+WORDS: dict[Work, tuple[str, str, str]] = {
+    "record": ("Recording", "Recorded", "here and keep what is recorded"),
+    "describe": ("Document", "Described", "it"),
+    "draw": ("Drawing", "Laid out", "it"),
+    "write": ("Page", "Wrote a page with", "it"),
+    "answer": ("Answer", "Looked through", "it"),
 }
-DONE: dict[Work, str] = {
-    "record": "Recorded",
-    "describe": "Described",
-    "draw": "Laid out",
-    "write": "Wrote a page with",
-    "answer": "Looked through",
-}
-ENDS: dict[Work, str] = {"record": "here and keep what is recorded", **dict.fromkeys(NAMES.keys() - {"record"}, "it")}
-"""What an interrupt leaves."""
+"""What work is called, what is done by now, and what an interrupt stops."""
 
 
 @contextmanager
@@ -51,7 +43,7 @@ class _Output:
 
     def show(self, so_far: SoFar) -> None:
         self._last = so_far
-        self._put(f"{words(so_far)} Interrupt the kernel to stop {ENDS[so_far.work]}.", so_far)
+        self._put(f"{words(so_far)} Interrupt the kernel to stop {WORDS[so_far.work][2]}.", so_far)
 
     def end(self) -> None:
         if self._last is not None:
@@ -61,7 +53,7 @@ class _Output:
         from IPython.display import display
 
         share = "" if so_far is None or so_far.of is None else f' value="{so_far.operators}" max="{so_far.of}"'
-        bar = "" if so_far is None else f'<progress aria-label="{NAMES[so_far.work]}"{share}></progress> '
+        bar = "" if so_far is None else f'<progress aria-label="{WORDS[so_far.work][0]}"{share}></progress> '
         bundle = {"text/plain": text, "text/html": f"<div>{bar}{escape(text)}</div>"}
         if self._handle is None:
             self._handle = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
@@ -76,7 +68,7 @@ class _Line:
         self._width = 0
 
     def show(self, so_far: SoFar) -> None:
-        self._write(f"{words(so_far)} Ctrl+C to stop {ENDS[so_far.work]}.")
+        self._write(f"{words(so_far)} Ctrl+C to stop {WORDS[so_far.work][2]}.")
 
     def end(self) -> None:
         if self._width:
@@ -92,4 +84,4 @@ def words(so_far: SoFar) -> str:
     """``Recorded 1,200 of 5,000 operators, 31,400 events in 3.2 s.``"""
     operators = "" if so_far.of is None else f"{so_far.operators:,} of {so_far.of:,} operators"
     events = "" if so_far.events is None else f"{so_far.events:,} events"
-    return f"{DONE[so_far.work]} {', '.join(filter(None, [operators, events]))} in {so_far.seconds:.1f} s."
+    return f"{WORDS[so_far.work][1]} {', '.join(filter(None, [operators, events]))} in {so_far.seconds:.1f} s."

@@ -124,15 +124,8 @@ def _remainder(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.where(np.isfinite(quotient), a - b * np.floor(quotient), np.nan)
 
 
-class Combinations(NamedTuple):
-    """The different combinations of what columns have in a row; of each row that is `known` which it is."""
-
-    known: Mask
-    codes: NDArray[np.int64]
-    results: list[tuple[Any, ...]]
-
-
-def _combinations(columns: Sequence[Column]) -> Combinations:
+def _combinations(columns: Sequence[Column]) -> tuple[Mask, NDArray[np.int64], list[tuple[Any, ...]]]:
+    """The rows in which all are known, of each of these which combination of results it has, and all combinations."""
     known = np.atleast_1d(_known(columns))
     codes = np.zeros(int(known.sum()), np.int64)
     results: list[tuple[Any, ...]] = [()]
@@ -144,7 +137,7 @@ def _combinations(columns: Sequence[Column]) -> Combinations:
         count = max(1, len(words))
         distinct, codes = _distinct(codes * count + values, len(results) * count)
         results = [(*results[pair // count], words[pair % count]) for pair in distinct.tolist()]
-    return Combinations(known, codes, results)
+    return known, codes, results
 
 
 def _distinct(codes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
