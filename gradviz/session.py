@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, overload
 
 import msgspec
 
-from . import notebook
+from . import bridges, notebook
 from .debugger import Recording
 from .debugger.document import MOST_EVENTS, Trace, decode_with_events, encode, encode_packed
 from .debugger.journal import Budget, Folder, Progress, record_any
@@ -266,8 +266,10 @@ def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> 
         options["ys"] = ys
     if y is not None and net is not None:
         options["net"] = net
+    given = net if y is None else y
+    bridges.cross(given)
     with shown_progress() as progress:
-        session = Session(None, record_any(net if y is None else y, options, progress))
+        session = Session(None, record_any(given, options, progress))
         if len(session) > MOST_SHOWN:
             session.over()  # what verbs ask is read while one waits, and not at the first key
             session.restart()

@@ -2,7 +2,7 @@
 
 from ...program.net_halves import Key, NetHalves
 from ...runtime.watched import Lending, Pace, Progress, Run, SoFar, Work
-from .engines import record_any, record_backward, register_engine
+from .engines import add_engine, record_any, record_backward, register_engine
 from .gradient_shapes import dense
 from .net_recorder import UNDEFINED, Budget, Folder, record
 from .recording import ProgramText, Recording
@@ -12,5 +12,5 @@ from .timeline import NOWHERE, Indices, Timeline
 __all__ = [
     "AT_THE_END", "NOWHERE", "UNDEFINED", "Budget", "Folder", "Indices", "Key", "Lending", "NetHalves", "NetText",
     "Pace", "ProgramText", "Progress", "Reading", "Recording", "Run", "SoFar", "Statement", "Timeline", "Work",
-    "Writing", "arguments", "dense", "record", "record_any", "record_backward", "register_engine",
+    "Writing", "add_engine", "arguments", "dense", "record", "record_any", "record_backward", "register_engine",
 ]  # fmt: skip

@@ -80,6 +80,11 @@ _ENGINES: dict[type, Engine] = {
 _OURS = tuple(_ENGINES)
 
 
+def add_engine(of: type, record: Callable[..., Recording], what: str, call: str) -> None:
+    """Let `gradviz.debug` take objects of a type that gradviz has an engine for; the arguments are those of `Engine`."""
+    _ENGINES[of] = Engine(record, what, call, _options(record))
+
+
 def register_engine(of: type, record: Callable[..., Iterable[Any]]) -> None:
     """Let `gradviz.debug` take objects of a type: ``debug(object, **options)`` shows what `record` yields.
 

@@ -1,0 +1,110 @@
+"""Recordings of backward passes of PyTorch, by its own engine: beside the user's own, or instead of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import cached_property
+from types import FrameType
+from typing import Any
+
+import torch
+
+from ...debugger.journal import Recording
+from ...program import GradientError, NetDef
+from ...program.errors import code, count_of, listed
+from ...program.events import Accumulated, Failed
+from ...runtime.watched import Journal
+from .graph import Graph, Output, Tensor, output_of, saved_by
+from .names import called_in, named
+from .tell import Backward, Forward, Seed
+from .values import Values
+from .watch import kept, run
+
+
+def record(
+    loss: Tensor | Sequence[Tensor],
+    *,
+    gradient: Any = None,
+    inputs: Sequence[Tensor] | None = None,
+    create_graph: bool = False,
+    write: bool = False,
+    progress: Any = None,
+) -> Recording:
+    """Let the engine of PyTorch go backward from tensors, and keep what it does.
+
+    Args:
+        loss: where to start; from several, what they send to a tensor is added.
+        gradient: that of the loss, a tensor of its shape; of several a list. None: ones, for a loss of one element.
+        inputs: of what gradients are wanted; None: of every leaf.
+        create_graph: whether the gradients can be differentiated again.
+        write: whether this is the user's own ``backward()``: ``grad`` is written and the graph freed. Else every
+            tensor stays as it is, its ``grad`` too; hooks of tensors run.
+
+    Raises:
+        GradientError: ``bad_ys``: there is nothing to start from. A fault met on the way is the last event, `Failed`.
+    """
+    roots = [loss] if isinstance(loss, Tensor) else list(loss)
+    gradients = [gradient] if isinstance(loss, Tensor) else [None] * len(roots) if gradient is None else list(gradient)
+    _check(roots, gradients)
+    graph = Graph(roots)
+    saved = {node: list(saved_by(node)) for node in graph.nodes}
+    called = called_in(_caller())
+    wanted = list(graph.leaves.values()) if inputs is None else list(inputs)
+    seeds = [
+        Seed(kept(torch.ones_like(root) if own is None else own), own is not None)  # type: ignore[arg-type]
+        for root, own in zip(roots, gradients, strict=True)
+    ]
+    notes = run(graph, roots, [seed.gradient.tensor for seed in seeds], wanted, create_graph=create_graph, write=write)
+    asked = [] if write else [output_of(one) for one in wanted]
+
+    def journal() -> Journal:
+        values = Values()
+        forward = Forward(graph, named(graph, called), saved, values)
+        backward = Backward(forward, notes, asked, values)
+        with torch.no_grad():
+            backward.tell(seeds)
+        names = [forward.names[root] for root in graph.roots]
+        net = NetDef(f"{listed(names[:2])}.backward()")
+        net.ops = forward.operators
+        return Journal(
+            "torch", net, names, (*forward.operators, *backward.operators), tuple(backward.events), values, _summary,
+            held=backward.held,
+        )  # fmt: skip
+
+    return Recording(journal)
+
+
+def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:
+    """Refuse what there is no backward pass from."""
+    for root in roots:
+        if not isinstance(root, Tensor):
+            raise _bad_ys(f"{type(root).__name__} is no tensor.", "Give a tensor or a list of them.")
+        if not root.requires_grad:
+            raise _bad_ys(
+                "The tensor requires no gradient, nor does anything that it was computed from.",
+                "Compute it outside of torch.no_grad() and torch.inference_mode(), from parameters that require one.",
+                "detach(), item(), argmax and integer types cut the way; see what is between.",
+            )
+
+
+def _bad_ys(message: str, *ways_out: str) -> GradientError:
+    return GradientError(message, kind="bad_ys", ways_out=ways_out)
+
+
+def _caller() -> FrameType | None:
+    """The frame of the user's code that asked for a recording."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gradviz":
+        frame = frame.f_back
+    return frame
+
+
+def _summary(journal: Journal) -> str:
+    """What a recording is about."""
+    said = f"{count_of(len(journal.net.ops), 'operator')} led to {listed(list(map(code, journal.ys)))}"
+    if isinstance(last := journal.events[-1], Failed):
+        return f"{said}. The backward pass stops at the last event: {last.message}"
+    sums = sum(isinstance(event, Accumulated) for event in journal.events)
+    said += "; the engine of PyTorch goes backward through them, of those that are ready the one called last first"
+    return f"{said}, with {count_of(sums, 'accumulation')}. Step to see who is next, and why."

@@ -1,0 +1,203 @@
+"""The graph that autograd has kept: who computed what from what, in the order of the forward pass.
+
+What it hides in names of its own is asked for here alone: the tensors that a node has saved, and numbers of nodes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cache, cached_property
+from heapq import heapify, heappop, heappush
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch.autograd.graph import Node
+
+from ...operators import lookup
+
+Tensor = torch.Tensor
+
+ACCUMULATE_GRAD = "AccumulateGrad"
+"""The end of the name of a leaf's node."""
+
+SAVED = "_raw_saved_"
+
+
+class Output(NamedTuple):
+    """What an operator returned: output `slot` of the one that `node` is the backward of; a leaf has a node too."""
+
+    node: Node
+    slot: int
+
+
+class Saved(NamedTuple):
+    """A tensor that an operator kept for its backward.
+
+    Attributes:
+        name: what the operator calls it.
+        of: which output it is; None: nothing that a gradient goes to.
+    """
+
+    name: str
+    tensor: Tensor
+    of: Output | None
+
+
+class Graph:
+    """What was computed on the way to tensors.
+
+    Attributes:
+        roots: what was asked for, in order.
+        nodes: of the operators, each after those whose outputs it read.
+        leaves: the node of each leaf -> its tensor.
+
+    Args:
+        roots: tensors that require a gradient.
+    """
+
+    def __init__(self, roots: Iterable[Tensor]) -> None:
+        self.roots = [output_of(root) for root in roots]
+        found = list(_reached(root.node for root in self.roots))
+        self.leaves: dict[Node, Tensor] = {node: cast(Any, node).variable for node in found if is_leaf(node)}
+        self.nodes = _ordered([node for node in found if node not in self.leaves])
+
+    @cached_property
+    def index(self) -> dict[Node, int]:
+        """The number of each operator."""
+        return {node: number for number, node in enumerate(self.nodes)}
+
+    @cached_property
+    def outputs(self) -> dict[Node, int]:
+        """How many outputs each operator has, as far as somebody reads them."""
+        count = dict.fromkeys(self.nodes, 1)
+        for one in [*self.roots, *(one for node in self.nodes for one in inputs_of(node))]:
+            if one is not None and one.node in count:
+                count[one.node] = max(count[one.node], one.slot + 1)
+        return count
+
+
+def is_leaf(node: Node) -> bool:
+    """Whether a node stands for a leaf."""
+    return node.name().endswith(ACCUMULATE_GRAD)
+
+
+def output_of(tensor: Tensor) -> Output:
+    """What a tensor is in the graph."""
+    if tensor.grad_fn is None:
+        return Output(cast(Any, torch.autograd.graph).get_gradient_edge(tensor).node, 0)
+    return Output(tensor.grad_fn, tensor.output_nr)
+
+
+def inputs_of(node: Node) -> list[Output | None]:
+    """What an operator read; None: it needs no gradient."""
+    return [None if before is None else Output(before, slot) for before, slot in node.next_functions]
+
+
+def saved_by(node: Node) -> Iterator[Saved]:
+    """The tensors that an operator has kept and that nobody has written into since.
+
+    Those that a hook packed are left out: to unpack them may compute them again.
+    """
+    for name in _saves(type(node)):
+        packed = getattr(node, f"{SAVED}{name}")
+        several = isinstance(packed, list | tuple)
+        if any(one is not None and one.unpack_hook is not None for one in (packed if several else [packed])):
+            continue
+        with suppress(RuntimeError):  # by what was overwritten, or freed
+            found = getattr(node, "saved_tensors" if name == "tensors" else f"_saved_{name}")
+            for number, tensor in enumerate(found if several else [found]):
+                if tensor is not None:
+                    of = output_of(tensor) if tensor.requires_grad else None
+                    yield Saved(f"{name}.{number}" if several else name, tensor, of)
+
+
+@cache
+def _saves(type: type[Node]) -> list[str]:
+    """What the nodes of a type call the tensors that they save."""
+    return [name.removeprefix(SAVED) for name in dir(type) if name.startswith(SAVED)]
+
+
+def fits(tensor: Tensor, one: Output) -> bool:
+    """Whether a gradient is of the shape and type of an output; the engine makes it so before it adds it."""
+    like = _metadata(one)
+    return tensor.dtype == like.dtype and (tensor.layout is not torch.strided or tensor.shape == torch.Size(like.shape))
+
+
+def fitted(tensor: Tensor, one: Output) -> Tensor:
+    """A gradient as the engine makes it fit an output."""
+    like = _metadata(one)
+    if tensor.layout is torch.strided:
+        tensor = tensor.sum_to_size(tuple(like.shape))
+    return tensor.to(like.dtype)
+
+
+def _metadata(one: Output) -> Any:
+    return cast(Any, one.node)._input_metadata[one.slot]
+
+
+def number_of(node: Node) -> int:
+    """Which operator of its thread it was: the engine takes those that came last first."""
+    return cast(int, cast(Any, node)._sequence_nr())
+
+
+def next_number() -> int:
+    """The number that the next operator of this thread will have."""
+    return cast(int, cast(Any, torch.autograd)._get_sequence_nr())
+
+
+def type_of(node: Node) -> str:
+    """What the operator of a node is called: ``addmm``; a Function of the user's as its class."""
+    return _type_of(node.name(), is_function(node))
+
+
+@cache
+def _type_of(name: str, is_own: bool) -> str:
+    name = re.sub(r"Backward\d*$", "", name.rpartition("::")[2])
+    if not is_own:
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+    name = re.sub(r"[^\w.]", "_", name) or "operator"
+    return name if lookup(name) is None else f"torch.{name}"
+
+
+def is_function(node: Node) -> bool:
+    """Whether a node belongs to a Function that somebody wrote in Python."""
+    return isinstance(node, torch.autograd.function.BackwardCFunction)
+
+
+def _reached(roots: Iterable[Node]) -> Iterator[Node]:
+    """Every node on the way from the roots, once."""
+    stack = list(roots)
+    seen = set(stack)
+    while stack:
+        node = stack.pop()
+        yield node
+        for before, _ in node.next_functions:
+            if before is not None and before not in seen:
+                seen.add(before)
+                stack.append(before)
+
+
+def _ordered(nodes: list[Node]) -> list[Node]:
+    """Nodes, each after those that it read; of those that are free to come, the first that was called."""
+    inside = set(nodes)
+    readers: dict[Node, list[Node]] = {node: [] for node in nodes}
+    waits_for = dict.fromkeys(nodes, 0)
+    for node in nodes:
+        for before, _ in node.next_functions:
+            if before in inside:
+                readers[before].append(node)
+                waits_for[node] += 1
+    place = {node: at for at, node in enumerate(nodes)}
+    free = [(number_of(node), place[node]) for node in nodes if not waits_for[node]]
+    heapify(free)
+    ordered = []
+    while free:
+        node = nodes[heappop(free)[1]]
+        ordered.append(node)
+        for reader in readers[node]:
+            waits_for[reader] -= 1
+            if not waits_for[reader]:
+                heappush(free, (number_of(reader), place[reader]))
+    return ordered

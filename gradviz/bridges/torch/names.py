@@ -1,0 +1,106 @@
+"""What the outputs of operators and the leaves are called: as modules and the caller call them, else by their operators."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from types import FrameType
+from typing import Any
+
+import torch
+
+from .graph import Graph, Output, Tensor, output_of, type_of
+
+Names = dict[Output, str]
+
+
+def named(graph: Graph, called: Mapping[Output, str]) -> Names:
+    """A name of its own for every leaf and every output of an operator.
+
+    Args:
+        called: what is known of some of them.
+    """
+    names: Names = {}
+    distinct = Distinct()
+
+    def take(one: Output, name: str) -> None:
+        names[one] = distinct.take(name)
+
+    for node in graph.leaves:
+        leaf = Output(node, 0)
+        if leaf in called:
+            take(leaf, called[leaf])
+    for node in graph.nodes:
+        count = graph.outputs[node]
+        for slot in range(count):
+            one = Output(node, slot)
+            take(one, called.get(one) or type_of(node) + (f".{slot}" if count > 1 else ""))
+    for node in graph.leaves:
+        leaf = Output(node, 0)
+        if leaf not in names:
+            take(leaf, "leaf")
+    return names
+
+
+class Distinct:
+    """Gives names, each once: one that is taken gets a number."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._numbers: dict[str, int] = {}
+
+    def take(self, name: str) -> str:
+        """A name, of letters that names of blobs may have."""
+        name = _ILLEGAL.sub("_", name)[:MOST_LETTERS]
+        taken, number = name, self._numbers.get(name, 0)
+        while taken in self._taken:
+            number += 1
+            taken = f"{name}_{number}"
+        self._numbers[name] = number
+        self._taken.add(taken)
+        return taken
+
+
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_.\[\]]")
+
+MOST_LETTERS = 400
+
+
+def called_in(frame: FrameType | None) -> dict[Output, str]:
+    """What the variables of a frame call their tensors, and its modules their parameters."""
+    if frame is None:
+        return {}
+    scope = {**frame.f_globals, **frame.f_locals}
+    found: dict[Output, str] = {}
+    for name, tensor in parameters_of(modules_in(scope)):
+        found.setdefault(output_of(tensor), name)
+    for name, value in scope.items():
+        if isinstance(value, Tensor) and not name.startswith("_") and value.requires_grad:
+            found.setdefault(output_of(value), name)
+    return found
+
+
+def modules_in(scope: Mapping[str, Any]) -> dict[str, torch.nn.Module]:
+    """The modules that variables hold, themselves or in an attribute of an object, which are no part of another."""
+    values = dict(scope)
+    if (own := scope.get("self")) is not None and not isinstance(own, torch.nn.Module):
+        values |= getattr(own, "__dict__", {})
+    modules = {name: value for name, value in values.items() if isinstance(value, torch.nn.Module)}
+    inner = {id(part) for module in modules.values() for part in module.modules() if part is not module}
+    found: dict[int, tuple[str, torch.nn.Module]] = {}
+    for name, module in modules.items():
+        if id(module) not in inner:
+            found.setdefault(id(module), (name, module))
+    return dict(found.values())
+
+
+def parameters_of(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, Tensor]]:
+    """Parameters by their names in a module; of several modules behind the name of each."""
+    for name, module in modules.items():
+        prefix = f"{name}." if len(modules) > 1 else ""
+        for own, parameter in _own(module):
+            yield prefix + own, parameter
+
+
+def _own(module: torch.nn.Module) -> Iterable[tuple[str, Tensor]]:
+    return [one for one in module.named_parameters() if one[1].requires_grad]

@@ -1,0 +1,343 @@
+"""From what was noted to events: the operators that were called, and then each node as the engine ran it.
+
+The engine adds the gradients of an output as they arrive, and runs a node when no more can come.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import nsmallest
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch.autograd.graph import Node
+
+from ...gradient.accumulation import GradientNames
+from ...operators.registry import source_of
+from ...program import Gradient, GradientError, GradientSlice, Operator
+from ...program.events import (
+    Accumulated,
+    Completed,
+    Contribution,
+    Event,
+    Failed,
+    GeneratorAdded,
+    GradWritten,
+    Played,
+    Ran,
+    RuleApplied,
+    Seeded,
+    Skipped,
+    Visited,
+    Waiting,
+)
+from ...program.operator import parts_of
+from .graph import Graph, Output, Saved, fits, fitted, inputs_of, is_function, number_of, type_of
+from .names import Distinct, Names
+from .values import INDICES, VALUES, Values
+from .watch import Kept, Notes, Visit, kept
+
+MOST_WAITING = 8
+"""Operators in the queue that an event lists."""
+
+
+class Forward:
+    """The operators that were called, and what they read, as blobs.
+
+    Attributes:
+        graph: they are its nodes.
+        names: of their outputs and of leaves.
+        operators: one for each node.
+        saved: of each the blobs that it has kept for its backward.
+
+    Args:
+        saved: what each has kept.
+        values: takes the values of all this.
+    """
+
+    def __init__(self, graph: Graph, names: Names, saved: Mapping[Node, Sequence[Saved]], values: Values) -> None:
+        self.graph = graph
+        self.names = names
+        self.operators: list[Operator] = []
+        self.saved: list[list[str]] = []
+        self._values = values
+        self._others: dict[int, str] = {}
+        self._distinct = Distinct(names.values())
+        for node, leaf in graph.leaves.items():
+            values.keep((names[Output(node, 0)], 0), kept(leaf))
+        for node in graph.nodes:
+            self._add(node, saved.get(node, ()))
+
+    def _add(self, node: Node, saved: Iterable[Saved]) -> None:
+        type = type_of(node)
+        inputs = [self.names[one] for one in inputs_of(node) if one is not None]
+        reads: dict[str, None] = {}
+        for one in saved:
+            name = self.names.get(one.of) if one.of is not None else None
+            if name is None:
+                name = self._other(f"{type}.{one.name}", one)
+                inputs += [] if one.of is not None or name in inputs else [name]
+            self._values.keep((name, 0), kept(one.tensor))
+            reads[name] = None
+        outputs = [self.names[Output(node, slot)] for slot in range(self.graph.outputs[node])]
+        self.operators.append(Operator(type, inputs, outputs))
+        self.saved.append(list(reads))
+
+    def _other(self, name: str, saved: Saved) -> str:
+        """A tensor that was kept and is no output that a gradient goes to: data, or something on the way."""
+        if id(saved.tensor) not in self._others:
+            self._others[id(saved.tensor)] = self._distinct.take(name)
+        return self._others[id(saved.tensor)]
+
+
+class Seed(NamedTuple):
+    """What the pass starts from at a root; `is_given`: not filled with ones."""
+
+    gradient: Kept
+    is_given: bool
+
+
+class Arrivals:
+    """What arrives of the gradient of an output.
+
+    Attributes:
+        terms: what has come, and as tensors.
+        to_come: how many times more the engine sends something, be it nothing.
+        gradient: what the sum is called, once all are in.
+    """
+
+    __slots__ = ("gradient", "tensors", "terms", "to_come")
+
+    def __init__(self) -> None:
+        self.terms: list[Contribution] = []
+        self.tensors: list[Kept] = []
+        self.to_come = 0
+        self.gradient: Gradient | None = None
+
+
+class Backward:
+    """Tells what the engine did, event by event.
+
+    Args:
+        forward: what was called.
+        notes: what the engine did.
+        inputs: what it was asked for instead of running its node, in the order of `Notes.captured`.
+        values: takes the values of gradients.
+
+    Attributes:
+        events: what happened.
+        operators: the gradient operators.
+        held: the leaves that had a gradient before -> its blob version.
+    """
+
+    def __init__(self, forward: Forward, notes: Notes, inputs: Sequence[Output], values: Values) -> None:
+        self.events: list[Event] = []
+        self.operators: list[Operator] = []
+        self.held: dict[str, str] = {}
+        self._forward = forward
+        self._graph = forward.graph
+        self._notes = notes
+        self._values = values
+        self._names = GradientNames({name for op in forward.operators for name in (*op.inputs, *op.outputs)})
+        self._versions: Counter[str] = Counter()
+        # What each output was given in the end, as the engine added it up.
+        self._sums = {Output(visit.node, slot): one for visit in notes.visits for slot, one in enumerate(visit.arrived)}
+        self._sums |= dict(zip(inputs, notes.captured, strict=False))
+        self._arrivals: dict[Output, Arrivals] = {}
+        # How many times more something is sent to an operator: then it joins the queue.
+        self._to_come: Counter[Node] = Counter()
+        for one in [*self._graph.roots, *(one for visit in notes.visits if visit.sent for one in inputs_of(visit.node))]:
+            if one is not None:
+                self._arrivals.setdefault(one, Arrivals()).to_come += 1
+                self._to_come[one.node] += 1
+        self._queue: list[Waiting] = []
+        self._joined = 0
+
+    def tell(self, seeds: Sequence[Seed]) -> None:
+        """All of it, from what each root has started with."""
+        for index, op in enumerate(self._forward.operators):
+            versions = (0,) * len(op.inputs), (0,) * len(op.outputs)
+            self.events += [Played(index, op, *versions), Ran(index, op, *versions, "cpu", None)]
+        for root, seed in zip(self._graph.roots, seeds, strict=True):
+            self._seed(root, seed)
+        for visit in self._notes.visits:
+            if visit.node in self._graph.leaves:
+                self._write_grad(visit)
+            else:
+                self._visit(visit)
+        self._end()
+
+    def _seed(self, root: Output, seed: Seed) -> None:
+        y, position = self._forward.names[root], len(self.operators)
+        name, queued = self._names.of_next(y), self._reach(root.node)
+        if seed.is_given:
+            self._write(name, seed.gradient)
+            self.events.append(Seeded(y, 0, name, queued=queued))
+            self._arrive(root, Contribution(name, "given", None, None), seed.gradient)
+        else:
+            op = Operator("ConstantFill", [y], [name], {"value": 1.0}, is_gradient=True)
+            self.events.append(Seeded(y, 0, name, op, position, queued))
+            self._ran(op, [(name, seed.gradient)])
+            self._arrive(root, Contribution(name, "seed", None, position), seed.gradient)
+        self._complete(root, None)
+
+    def _visit(self, visit: Visit) -> None:
+        """A node was run."""
+        node, index = visit.node, self._graph.index[visit.node]
+        arrived = [self._gradient_of(Output(node, slot)) for slot in range(self._graph.outputs[node])]
+        self._queue = [one for one in self._queue if one.index != index]
+        waiting = nsmallest(MOST_WAITING, self._queue, key=lambda one: (-one.rank, one.arrival))
+        self.events.append(Visited(index, arrived, number_of(node), len(self._queue), waiting))
+        if visit.sent is None:
+            return
+        pairs = [(one, sent) for one, sent in zip(inputs_of(node), visit.sent, strict=True) if one is not None]
+        sends = [sent and (self._next(self._forward.names[one], sent), _fitting(sent, one)) for one, sent in pairs]
+        self._apply(visit, index, arrived, sends)
+        position = len(self.operators) - 1
+        for (one, _), named in zip(pairs, sends, strict=True):
+            queued = self._reach(one.node)
+            if named is not None:
+                gradient, sent = named
+                blob, count = self._forward.names[one], len(self._arrivals[one].terms) + 1
+                self.events.append(GeneratorAdded(index, blob, 0, gradient, "generated", position, count, queued))
+                self._arrive(one, Contribution(gradient, "generated", index, position), sent)
+            self._complete(one, index)
+
+    def _apply(
+        self, visit: Visit, index: int, arrived: Sequence[Gradient | None], sends: Sequence[tuple[Gradient, Kept] | None]
+    ) -> None:
+        """The operator of a node joins the gradient operators, and runs."""
+        node, forward = visit.node, self._forward.operators[index]
+        reads = [name for gradient in arrived for name in parts_of(gradient)]
+        written = [one for one in sends if one is not None]
+        writes = [name for gradient, _ in written for name in parts_of(gradient)]
+        op = Operator(node.name(), [*reads, *self._forward.saved[index]], writes, is_gradient=True)
+        is_own, others = is_function(node), len(forward.inputs) - len(sends)
+        self.events.append(
+            RuleApplied(
+                index,
+                source_of(cast(Any, node)._forward_cls.backward) if is_own else "",
+                len(self.operators),
+                [op] if writes else [],
+                [*(one and one[0] for one in sends), *[None] * others],
+                tuple(range(len(sends), len(forward.inputs))),
+                "method" if is_own else "rule",
+            )
+        )
+        if writes:
+            self._ran(op, written, visit.seconds)
+
+    def _reach(self, node: Node) -> Waiting | None:
+        """Something was sent to a node, be it nothing; its operator joins the queue with the last."""
+        self._to_come[node] -= 1
+        index = self._graph.index.get(node)
+        if self._to_come[node] or index is None:
+            return None
+        self._joined += 1
+        self._queue.append(Waiting(index, number_of(node), self._joined))
+        return self._queue[-1]
+
+    def _arrive(self, one: Output, term: Contribution, tensor: Kept) -> None:
+        arrivals = self._arrivals[one]
+        arrivals.terms.append(term)
+        arrivals.tensors.append(tensor)
+
+    def _complete(self, one: Output, index: int | None) -> None:
+        """Something was sent to an output, be it nothing; the sum is there when all is in."""
+        arrivals = self._arrivals[one]
+        arrivals.to_come -= 1
+        if arrivals.to_come or not arrivals.terms:
+            return
+        if len(arrivals.terms) == 1:
+            arrivals.gradient = arrivals.terms[0].gradient
+            return
+        blob, total = self._forward.names[one], self._sums.get(one)
+        op, arrivals.gradient = self._sum(blob, [term.gradient for term in arrivals.terms])
+        first, count = len(self.operators), len(arrivals.terms)
+        reader = arrivals.terms[-1].index if index is None else index
+        self.events.append(
+            Accumulated(reader or 0, blob, 0, arrivals.terms.copy(), [], [op], first, arrivals.gradient, so_far=count)
+        )
+        self._ran(op, [] if total is None else [(arrivals.gradient, total)])
+
+    def _sum(self, blob: str, terms: Sequence[Gradient]) -> tuple[Operator, Gradient]:
+        """What adds gradients up, and the name of their sum."""
+        are_sparse = all(isinstance(term, GradientSlice) for term in terms)
+        gradient = self._names.of_joined(blob) if are_sparse else self._names.of_sum(blob)
+        is_plain = not any(isinstance(term, GradientSlice) for term in terms)
+        reads = [part for term in terms for part in parts_of(term)]
+        return Operator("Sum" if is_plain else "add", reads, list(parts_of(gradient)), is_gradient=True), gradient
+
+    def _next(self, blob: str, gradient: Kept) -> Gradient:
+        """The name of the next gradient of a blob."""
+        return self._names.of_next_slice(blob) if gradient.tensor.is_sparse else self._names.of_next(blob)
+
+    def _gradient_of(self, one: Output) -> Gradient | None:
+        arrivals = self._arrivals.get(one)
+        return None if arrivals is None else arrivals.gradient
+
+    def _write_grad(self, visit: Visit) -> None:
+        """The engine has written ``grad`` of a leaf."""
+        one = Output(visit.node, 0)
+        blob = self._forward.names[one]
+        grad = self._names.always(f"{blob}.grad")
+        before = after = None
+        if visit.before is not None:
+            before = self.held[blob] = f"{grad}@0"
+            self._values.keep((grad, 0), kept(visit.before))
+        if visit.after is not None:
+            version = int(before is not None)
+            after = f"{grad}@{version}"
+            self._values.keep((grad, version), visit.after)
+        how = "dropped" if after is None else "new" if before is None else "added"
+        self.events.append(GradWritten(blob, how, self._gradient_of(one), before, after))
+
+    def _end(self) -> None:
+        """How it ended."""
+        visited = {visit.node for visit in self._notes.visits}
+        error = self._notes.error
+        if error is not None:
+            last = self._notes.visits[-1].node
+            self.events.append(_failed(error, last, self._graph.index.get(last)))
+            return
+        for index in reversed(range(len(self._graph.nodes))):
+            if self._graph.nodes[index] not in visited:
+                self.events.append(Skipped(index, "no gradient is asked for of anything that it read"))
+        gradients = {self._forward.names[one]: known.gradient for one, known in self._arrivals.items()}
+        self.events.append(Completed({blob: gradient for blob, gradient in gradients.items() if gradient is not None}))
+
+    def _ran(self, op: Operator, outputs: Sequence[tuple[Gradient, Kept]], seconds: float | None = None) -> None:
+        """A gradient operator joins and runs."""
+        tensors = {
+            name: (tensor, part)
+            for gradient, tensor in outputs
+            for name, part in zip(parts_of(gradient), (INDICES, VALUES) if tensor.tensor.is_sparse else (None,), strict=True)
+        }
+        position = len(self._forward.operators) + len(self.operators)
+        ins = tuple([max(0, self._versions[name] - 1) for name in op.inputs])
+        outs = tuple([self._write(name, *tensors.get(name, (None, None))) for name in op.outputs])
+        device = next((str(tensor.tensor.device) for _, tensor in outputs), "cpu")
+        self.operators.append(op)
+        self.events.append(Ran(position, op, ins, outs, device, seconds))
+
+    def _write(self, name: str, tensor: Kept | None, part: Any = None) -> int:
+        """A new version of a name."""
+        version = self._versions[name]
+        self._versions[name] += 1
+        self._values.keep((name, version), tensor, part)
+        return version
+
+
+def _failed(error: Exception, node: Node, index: int | None) -> Failed:
+    """The engine has stopped at a node."""
+    what = f"{node.name()} raised {type(error).__name__}: {str(error).strip()}"
+    failure = GradientError(what if what.endswith(".") else f"{what}.", kind="engine_failed", operator_index=index)
+    return Failed.of(failure, index)
+
+
+def _fitting(sent: Kept, one: Output) -> Kept:
+    """What was sent to an output, as the engine adds it."""
+    if sent.is_changed or fits(sent.tensor, one):
+        return sent
+    return Kept(fitted(sent.tensor, one), 0)

@@ -1,0 +1,67 @@
+"""The tensors of a recording as arrays, each made when it is asked for: nothing is copied before somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import torch
+
+from ...operators.registry import Array
+from ...program.net_halves import Key
+from .graph import Tensor
+from .watch import Kept
+
+Part = Callable[[Tensor], Tensor]
+
+INDICES: Part = lambda tensor: tensor._indices()[0]  # noqa: E731
+VALUES: Part = lambda tensor: tensor._values()  # noqa: E731
+
+
+class Values(Mapping[Key, Array]):
+    """Blob version -> array, on the CPU and read-only.
+
+    Not there: not computed, or changed since by somebody who wrote into the tensor.
+    """
+
+    def __init__(self) -> None:
+        self._tensors: dict[Key, tuple[Kept, Part | None]] = {}
+
+    def keep(self, key: Key, tensor: Kept | None, part: Part | None = None) -> None:
+        """A blob version is a tensor, or a part of one."""
+        if tensor is not None:
+            self._tensors[key] = tensor, part
+
+    def __getitem__(self, key: Key) -> Array:
+        one, part = self._tensors[key]
+        if one.is_changed:
+            raise KeyError(key)
+        return array_of(one.tensor if part is None else part(one.tensor))
+
+    def __contains__(self, key: object) -> bool:
+        found = self._tensors.get(key)  # type: ignore[call-overload]
+        return found is not None and not found[0].is_changed
+
+    def __iter__(self) -> Iterator[Key]:
+        return (key for key in self._tensors if key in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @property
+    def changed(self) -> list[Key]:
+        """The blob versions that were written into since they were recorded."""
+        return [key for key, (one, _) in self._tensors.items() if one.is_changed]
+
+
+def array_of(tensor: Tensor) -> Array:
+    """The elements of a tensor; what numpy has no type for, as bfloat16, in float32."""
+    plain = tensor.detach()
+    if plain.layout is not torch.strided:
+        plain = plain.to_dense()
+    plain = plain.resolve_conj().resolve_neg().cpu()
+    if plain.is_floating_point() and plain.dtype not in (torch.float16, torch.float32, torch.float64):
+        plain = plain.float()
+    array: Array = np.array(plain.numpy())
+    array.setflags(write=False)
+    return array

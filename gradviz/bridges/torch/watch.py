@@ -1,0 +1,165 @@
+"""The engine of PyTorch under watch: what each node was given and what it sent on, by hooks that are removed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import torch
+from torch.autograd.graph import Node
+
+from .graph import Graph, Tensor
+
+Gradients = Sequence[Tensor | None]
+
+
+class Kept(NamedTuple):
+    """A tensor kept by reference, and how often it had been written by then."""
+
+    tensor: Tensor
+    written: int
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether somebody has written into it since."""
+        return self.tensor._version != self.written
+
+
+def kept(tensor: Tensor | None) -> Kept | None:
+    """A tensor as it is now."""
+    return None if tensor is None else Kept(tensor, tensor._version)
+
+
+class Visit:
+    """A node was run.
+
+    Attributes:
+        arrived: the gradient of each output of its operator; None: none arrived.
+        sent: what it sent to each input; None: it has raised.
+        begun: when.
+        seconds: how long it took.
+        before, after: of a leaf what ``grad`` was and became.
+    """
+
+    __slots__ = ("after", "arrived", "before", "begun", "node", "seconds", "sent")
+
+    def __init__(self, node: Node, arrived: Gradients) -> None:
+        self.node = node
+        self.arrived = [kept(one) for one in arrived]
+        self.sent: list[Kept | None] | None = None
+        self.before: Tensor | None = None
+        self.after: Kept | None = None
+        self.seconds = 0.0
+        self.begun = perf_counter()
+
+    def end(self, sent: Gradients) -> None:
+        """It has sent on."""
+        self.seconds = perf_counter() - self.begun
+        self.sent = [kept(one) for one in sent]
+
+
+class Notes:
+    """What the engine did.
+
+    Attributes:
+        visits: the nodes that it ran, in order.
+        captured: the gradient of each leaf or other tensor that it was asked for instead of running its node.
+        error: what has ended it.
+    """
+
+    def __init__(self) -> None:
+        self.visits: list[Visit] = []
+        self.captured: list[Kept | None] = []
+        self.error: Exception | None = None
+
+    def before(self, node: Node) -> Callable[[Gradients], None]:
+        """To be called as a node is about to run."""
+
+        def note(arrived: Gradients) -> None:
+            self.visits.append(Visit(node, arrived))
+
+        return note
+
+    def after(self, node: Node) -> Callable[[Gradients, Gradients], None]:
+        """To be called when a node has run."""
+
+        def note(sent: Gradients, arrived: Gradients) -> None:
+            for visit in reversed(self.visits):
+                if visit.node is node:
+                    visit.end(sent)
+                    return
+
+        return note
+
+    def before_leaf(self, node: Node, leaf: Tensor) -> Callable[[Gradients], None]:
+        """To be called as the gradient of a leaf is about to be written."""
+
+        def note(arrived: Gradients) -> None:
+            visit = Visit(node, arrived)
+            if leaf.grad is not None:
+                visit.before = leaf.grad.detach().clone()
+            self.visits.append(visit)
+
+        return note
+
+    def after_leaf(self, node: Node, leaf: Tensor) -> Callable[[Gradients, Gradients], None]:
+        """To be called when the gradient of a leaf has been written, and its hooks have run."""
+        end = self.after(node)
+
+        def note(sent: Gradients, arrived: Gradients) -> None:
+            end(sent, arrived)
+            self.visits[-1].after = kept(leaf.grad)
+
+        return note
+
+
+@contextmanager
+def watched(graph: Graph, notes: Notes) -> Iterator[None]:
+    """While it lasts, what the engine does with a graph is noted."""
+    handles: list[Any] = []
+    try:
+        for node in graph.nodes:
+            handles += (node.register_prehook(notes.before(node)), node.register_hook(notes.after(node)))
+        for node, leaf in graph.leaves.items():
+            handles += (
+                node.register_prehook(notes.before_leaf(node, leaf)),
+                node.register_hook(notes.after_leaf(node, leaf)),
+            )
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def run(
+    graph: Graph,
+    roots: Sequence[Tensor],
+    gradients: Sequence[Tensor | None],
+    inputs: Sequence[Tensor],
+    *,
+    create_graph: bool,
+    write: bool,
+) -> Notes:
+    """Let the engine go backward.
+
+    Args:
+        inputs: what gradients are wanted of.
+        write: whether ``grad`` is written and the graph freed, as `torch.autograd.backward` does it; else nothing is.
+    """
+    notes = Notes()
+    with watched(graph, notes):
+        try:
+            if write:
+                torch.autograd.backward(roots, gradients, create_graph=create_graph, inputs=inputs or None)
+            else:
+                found = torch.autograd.grad(
+                    roots, inputs, gradients, retain_graph=True, create_graph=create_graph, allow_unused=True
+                )
+                notes.captured = [kept(one) for one in found]
+        except Exception as error:
+            if not notes.visits:
+                raise
+            notes.error = error
+    return notes

@@ -1,0 +1,103 @@
+"""The real engine of PyTorch, recorded: the gradients are its own to the bit, and nothing of the user's is changed."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import gradviz
+from gradviz.events import Accumulated, GradWritten
+from tests.bridges.torch.models import MODELS, mlp
+
+
+@pytest.fixture(params=MODELS)
+def made(request):
+    """What makes a model and its loss, the same at each call."""
+
+    def make():
+        torch.manual_seed(7)
+        return MODELS[request.param]()
+
+    return make
+
+
+def gradients(model):
+    return {name: parameter.grad for name, parameter in model.named_parameters()}
+
+
+def own(make):
+    """The gradients that torch gives alone."""
+    model, loss = make()
+    loss.backward()
+    return gradients(model)
+
+
+def same(one, other):
+    """Whether two tensors are equal to the bit, sparse ones row by row."""
+    if one is None or other is None:
+        return one is other
+    if one.is_sparse:
+        return torch.equal(one._indices(), other._indices()) and torch.equal(one._values(), other._values())
+    return torch.equal(one, other)
+
+
+def test_a_recording_beside_leaves_backward_as_it_is(made):
+    model, loss = made()
+    gradviz.debug(loss)
+    assert all(grad is None for grad in gradients(model).values())
+    loss.backward()
+    expected = own(made)
+    assert all(same(grad, expected[name]) for name, grad in gradients(model).items())
+
+
+def test_a_recording_with_write_is_the_users_backward(made):
+    model, loss = made()
+    session = gradviz.debug(loss, write=True)
+    expected = own(made)
+    assert all(same(grad, expected[name]) for name, grad in gradients(model).items())
+    written = {event.blob: event for event in session.events if isinstance(event, GradWritten)}
+    assert {event.how for event in written.values()} == {"new"}
+    with pytest.raises(RuntimeError, match="second time"):
+        loss.backward()
+
+
+def test_the_recorded_gradients_are_those_of_torch(made):
+    model, loss = made()
+    session = gradviz.debug(loss)
+    session.finish()
+    assert session.event.kind == "Completed"
+    for name, expected in own(made).items():
+        gradient = session.event.gradients.get(name)
+        if expected is None:
+            assert gradient is None
+        elif isinstance(gradient, gradviz.GradientSlice):
+            assert np.array_equal(session.value(gradient.indices), expected._indices()[0].numpy())
+            assert np.array_equal(session.value(gradient.values), expected._values().numpy())
+        else:
+            assert np.array_equal(session.value(gradient), expected.numpy())
+
+
+def test_what_arrives_is_the_sum_of_what_was_sent(made):
+    _, loss = made()
+    session = gradviz.debug(loss)
+    for at, event in enumerate(session.events):
+        if isinstance(event, Accumulated):
+            ran = session.events[at + 1]
+            terms = [
+                torch.tensor(session.value(f"{name}@{version}"))
+                for name, version in zip(ran.op.inputs, ran.in_versions, strict=True)
+            ]
+            total = [
+                torch.tensor(session.value(f"{name}@{version}"))
+                for name, version in zip(ran.op.outputs, ran.out_versions, strict=True)
+            ]
+            if len(total) == 1:
+                assert torch.equal(sum(terms[1:], terms[0]), total[0])
+            else:  # torch merges rows of sparse gradients as it likes
+                rows = zip(terms[::2], terms[1::2], strict=True)
+                assert torch.allclose(sum(dense(*one) for one in rows), dense(*total))
+
+
+def dense(indices, values):
+    """Rows as the table that they belong to."""
+    return torch.zeros(20, values.shape[1]).index_add(0, indices, values)
