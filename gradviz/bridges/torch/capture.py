@@ -10,7 +10,8 @@ import os
 import sys
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, Self, TypeVar
 from weakref import ref
@@ -23,8 +24,11 @@ from .graph import Tensor, next_number
 
 Module = torch.nn.Module
 
-INSIDE = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep)
+INSIDE = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parents[2]) + os.sep)
 """Folders whose code is not the user's."""
+
+
+Modules = tuple[Module, ...]
 
 
 class Call(NamedTuple):
@@ -34,7 +38,7 @@ class Call(NamedTuple):
     at: int
 
 
-class capture:  # noqa: N801  its name is part of the interface
+class capture:
     """Inside its ``with`` block it is noted who calls what, for recordings of backward passes.
 
     Args:
@@ -49,8 +53,8 @@ class capture:  # noqa: N801  its name is part of the interface
         self._models = list(models)
         self._is_given = bool(models)
         self._stack: list[Module] = []
-        # From which number on which module is the innermost, and from which on what was called; None: nothing.
-        self._modules: list[tuple[int, Module | None]] = []
+        # From which number on which modules run, the innermost last, and from which on what was called; None: nothing.
+        self._modules: list[tuple[int, Modules]] = []
         self._calls: list[tuple[int, Call | None]] = []
         self._tensors: list[ref[Tensor]] = []
         self._handles: list[Any] = []
@@ -61,12 +65,12 @@ class capture:  # noqa: N801  its name is part of the interface
             register_module_forward_pre_hook(self._enter),
             register_module_forward_hook(self._leave, always_call=True),
         ]
-        self._mode.__enter__()
+        self._mode.__enter__()  # type: ignore[no-untyped-call]
         REMEMBERED.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._mode.__exit__(*error)
+        self._mode.__exit__(*error)  # type: ignore[no-untyped-call]
         for handle in self._handles:
             handle.remove()
         self._stack.clear()
@@ -75,31 +79,47 @@ class capture:  # noqa: N801  its name is part of the interface
         if not self._stack and not self._is_given and all(module is not one for one in self._models):
             self._models.append(module)
         self._stack.append(module)
-        self._modules.append((next_number(), module))
+        self._modules.append((next_number(), tuple(self._stack)))
 
     def _leave(self, module: Module, given: Any, returned: Any) -> None:
         while self._stack and self._stack.pop() is not module:
             pass
-        self._modules.append((next_number(), self._stack[-1] if self._stack else None))
+        self._modules.append((next_number(), tuple(self._stack)))
 
-    def module_of(self, number: int) -> str:
-        """The path of the innermost module that called operator `number`; empty: none did."""
-        module = _at(self._modules, number)
-        return "" if module is None else self._paths().get(module, type(module).__name__)
+    def modules_of(self, number: int) -> Modules:
+        """The modules in which operator `number` was called, the innermost last."""
+        return _at(self._modules, number) or ()
 
     def call_of(self, number: int) -> Call | None:
         """The call in the user's code that operator `number` came from; None: it is not known."""
         return _at(self._calls, number)
 
-    def models(self) -> Iterator[Module]:
-        """The modules that were given, else those that were called in no other."""
-        return iter(self._models)
+    def ends(self, number: int) -> bool:
+        """Whether the call of a function ended with operator `number`."""
+        place = bisect_right(self._calls, number, key=_number)
+        return place < len(self._calls) and self._calls[place][0] == number + 1
+
+    def left(self, number: int) -> int:
+        """How many modules were left once operator `number` had been called, before anything else was."""
+        depth = fewest = len(self.modules_of(number))
+        for place in range(bisect_right(self._modules, number, key=_number), len(self._modules)):
+            at, modules = self._modules[place]
+            if at != number + 1:
+                break
+            fewest = min(fewest, len(modules))
+        return depth - fewest
+
+    def covers(self, number: int) -> bool:
+        """Whether operator `number` was called inside."""
+        return bool(self._calls) and self._calls[0][0] <= number < self._calls[-1][0]
 
     def retaining(self) -> Iterator[Tensor]:
         """The tensors made inside that keep their gradient."""
         return (tensor for one in self._tensors if (tensor := one()) is not None and tensor.retains_grad)
 
-    def _paths(self) -> Mapping[Module, str]:
+    @property
+    def paths(self) -> Mapping[Module, str]:
+        """Every module and its path, in one of several models behind the name of its class."""
         several = len(self._models) > 1
         return {
             part: ".".join(filter(None, [type(model).__name__ if several else "", path]))
@@ -144,7 +164,7 @@ def _call_in(frame: FrameType | None) -> Call | None:
 T = TypeVar("T")
 
 
-def _at(marks: list[tuple[int, T | None]], number: int) -> T | None:
+def _at(marks: Sequence[tuple[int, T]], number: int) -> T | None:
     """What the last of the marks up to a number says."""
     place = bisect_right(marks, number, key=_number)
     return marks[place - 1][1] if place else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import cached_property
 from types import FrameType
 from typing import Any
 
@@ -15,11 +14,13 @@ from ...program import GradientError, NetDef
 from ...program.errors import code, count_of, listed
 from ...program.events import Accumulated, Failed
 from ...runtime.watched import Journal
-from .graph import Graph, Output, Tensor, output_of, saved_by
+from .graph import Graph, Tensor, saved_by
 from .names import called_in, named
+from .origins import origins
+from .run import run
 from .tell import Backward, Forward, Seed
 from .values import Values
-from .watch import kept, run
+from .watch import kept
 
 
 def record(
@@ -49,19 +50,17 @@ def record(
     _check(roots, gradients)
     graph = Graph(roots)
     saved = {node: list(saved_by(node)) for node in graph.nodes}
-    called = called_in(_caller())
-    wanted = list(graph.leaves.values()) if inputs is None else list(inputs)
+    called, whence = called_in(_caller()), origins(graph)
     seeds = [
         Seed(kept(torch.ones_like(root) if own is None else own), own is not None)  # type: ignore[arg-type]
         for root, own in zip(roots, gradients, strict=True)
     ]
-    notes = run(graph, roots, [seed.gradient.tensor for seed in seeds], wanted, create_graph=create_graph, write=write)
-    asked = [] if write else [output_of(one) for one in wanted]
+    notes = run(graph, roots, [seed.gradient.tensor for seed in seeds], inputs, create_graph=create_graph, write=write)
 
     def journal() -> Journal:
         values = Values()
-        forward = Forward(graph, named(graph, called), saved, values)
-        backward = Backward(forward, notes, asked, values)
+        forward = Forward(graph, named(graph, called, whence), saved, called.data, values)
+        backward = Backward(forward, notes, values, write=write)
         with torch.no_grad():
             backward.tell(seeds)
         names = [forward.names[root] for root in graph.roots]

@@ -62,6 +62,18 @@ class Graph:
         found = list(_reached(root.node for root in self.roots))
         self.leaves: dict[Node, Tensor] = {node: cast(Any, node).variable for node in found if is_leaf(node)}
         self.nodes = _ordered([node for node in found if node not in self.leaves])
+        self._inside: dict[Node, list[Output]] = {}
+
+    def inputs(self, node: Node) -> list[Output | None]:
+        """What an operator read, that inside of a checkpoint last; None: it needs no gradient."""
+        before = [None if one is None else Output(one, slot) for one, slot in node.next_functions]
+        return [*before, *self._inside.get(node, ())]
+
+    def send_inside(self, node: Node, leaf: Tensor) -> None:
+        """A checkpoint has read a leaf."""
+        one = output_of(leaf)
+        self.leaves[one.node] = leaf
+        self._inside.setdefault(node, []).append(one)
 
     @cached_property
     def index(self) -> dict[Node, int]:
@@ -72,7 +84,7 @@ class Graph:
     def outputs(self) -> dict[Node, int]:
         """How many outputs each operator has, as far as somebody reads them."""
         count = dict.fromkeys(self.nodes, 1)
-        for one in [*self.roots, *(one for node in self.nodes for one in inputs_of(node))]:
+        for one in [*self.roots, *(one for node in self.nodes for one in self.inputs(node))]:
             if one is not None and one.node in count:
                 count[one.node] = max(count[one.node], one.slot + 1)
         return count
@@ -88,11 +100,6 @@ def output_of(tensor: Tensor) -> Output:
     if tensor.grad_fn is None:
         return Output(cast(Any, torch.autograd.graph).get_gradient_edge(tensor).node, 0)
     return Output(tensor.grad_fn, tensor.output_nr)
-
-
-def inputs_of(node: Node) -> list[Output | None]:
-    """What an operator read; None: it needs no gradient."""
-    return [None if before is None else Output(before, slot) for before, slot in node.next_functions]
 
 
 def saved_by(node: Node) -> Iterator[Saved]:

@@ -1,24 +1,27 @@
-"""What the outputs of operators and the leaves are called: as modules and the caller call them, else by their operators."""
+"""What outputs of operators and leaves are called: as modules and the caller call them, else by their operators."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+from torch.autograd.graph import Node
 
 from .graph import Graph, Output, Tensor, output_of, type_of
+from .origins import Origin
 
 Names = dict[Output, str]
 
 
-def named(graph: Graph, called: Mapping[Output, str]) -> Names:
+def named(graph: Graph, called: Called, origins: Mapping[Node, Origin]) -> Names:
     """A name of its own for every leaf and every output of an operator.
 
     Args:
-        called: what is known of some of them.
+        called: what the user calls some of them.
+        origins: where operators come from.
     """
     names: Names = {}
     distinct = Distinct()
@@ -28,13 +31,15 @@ def named(graph: Graph, called: Mapping[Output, str]) -> Names:
 
     for node in graph.leaves:
         leaf = Output(node, 0)
-        if leaf in called:
-            take(leaf, called[leaf])
+        if leaf in called.outputs:
+            take(leaf, called.outputs[leaf])
     for node in graph.nodes:
         count = graph.outputs[node]
+        origin = origins.get(node, Origin())
+        name = origin.name or ".".join(filter(None, [origin.module, type_of(node)]))
         for slot in range(count):
             one = Output(node, slot)
-            take(one, called.get(one) or type_of(node) + (f".{slot}" if count > 1 else ""))
+            take(one, called.outputs.get(one) or (f"{name}.{slot}" if count > 1 else name))
     for node in graph.leaves:
         leaf = Output(node, 0)
         if leaf not in names:
@@ -66,18 +71,29 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_.\[\]]")
 MOST_LETTERS = 400
 
 
-def called_in(frame: FrameType | None) -> dict[Output, str]:
+class Called(NamedTuple):
+    """What variables and modules call tensors.
+
+    Attributes:
+        outputs: those that a gradient goes to.
+        data: others, by their identity.
+    """
+
+    outputs: Mapping[Output, str] = {}
+    data: Mapping[int, str] = {}
+
+
+def called_in(frame: FrameType | None) -> Called:
     """What the variables of a frame call their tensors, and its modules their parameters."""
     if frame is None:
-        return {}
-    scope = {**frame.f_globals, **frame.f_locals}
-    found: dict[Output, str] = {}
-    for name, tensor in parameters_of(modules_in(scope)):
-        found.setdefault(output_of(tensor), name)
-    for name, value in scope.items():
-        if isinstance(value, Tensor) and not name.startswith("_") and value.requires_grad:
-            found.setdefault(output_of(value), name)
-    return found
+        return Called()
+    scope = {name: value for name, value in {**frame.f_globals, **frame.f_locals}.items() if name[0] != "_"}
+    tensors = {name: value for name, value in scope.items() if isinstance(value, Tensor)}
+    outputs: dict[Output, str] = {}
+    for name, tensor in [*parameters_of(modules_in(scope)), *tensors.items()]:
+        if tensor.requires_grad:
+            outputs.setdefault(output_of(tensor), name)
+    return Called(outputs, {id(value): name for name, value in tensors.items() if not value.requires_grad})
 
 
 def modules_in(scope: Mapping[str, Any]) -> dict[str, torch.nn.Module]:
@@ -98,9 +114,5 @@ def parameters_of(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str,
     """Parameters by their names in a module; of several modules behind the name of each."""
     for name, module in modules.items():
         prefix = f"{name}." if len(modules) > 1 else ""
-        for own, parameter in _own(module):
+        for own, parameter in module.named_parameters():
             yield prefix + own, parameter
-
-
-def _own(module: torch.nn.Module) -> Iterable[tuple[str, Tensor]]:
-    return [one for one in module.named_parameters() if one[1].requires_grad]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
+from itertools import chain
 from typing import Any, NamedTuple, cast
 
-import torch
 from torch.autograd.graph import Node
 
 from ...gradient.accumulation import GradientNames
@@ -31,11 +31,12 @@ from ...program.events import (
     Skipped,
     Visited,
     Waiting,
+    Writing,
 )
 from ...program.operator import parts_of
-from .graph import Graph, Output, Saved, fits, fitted, inputs_of, is_function, number_of, type_of
+from .graph import Graph, Output, Saved, fits, fitted, is_function, number_of, type_of
 from .names import Distinct, Names
-from .values import INDICES, VALUES, Values
+from .values import PARTS, Part, Values
 from .watch import Kept, Notes, Visit, kept
 
 MOST_WAITING = 8
@@ -53,15 +54,24 @@ class Forward:
 
     Args:
         saved: what each has kept.
+        data: what tensors are called that no gradient goes to, by their identity.
         values: takes the values of all this.
     """
 
-    def __init__(self, graph: Graph, names: Names, saved: Mapping[Node, Sequence[Saved]], values: Values) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        names: Names,
+        saved: Mapping[Node, Sequence[Saved]],
+        data: Mapping[int, str],
+        values: Values,
+    ) -> None:
         self.graph = graph
         self.names = names
         self.operators: list[Operator] = []
         self.saved: list[list[str]] = []
         self._values = values
+        self._data = data
         self._others: dict[int, str] = {}
         self._distinct = Distinct(names.values())
         for node, leaf in graph.leaves.items():
@@ -70,25 +80,28 @@ class Forward:
             self._add(node, saved.get(node, ()))
 
     def _add(self, node: Node, saved: Iterable[Saved]) -> None:
-        type = type_of(node)
-        inputs = [self.names[one] for one in inputs_of(node) if one is not None]
+        outputs = [self.names[Output(node, slot)] for slot in range(self.graph.outputs[node])]
+        inputs = [self.names[one] for one in self.graph.inputs(node) if one is not None]
         reads: dict[str, None] = {}
         for one in saved:
             name = self.names.get(one.of) if one.of is not None else None
             if name is None:
-                name = self._other(f"{type}.{one.name}", one)
+                name = self._other(f"{outputs[0]}.{one.name}", one)
                 inputs += [] if one.of is not None or name in inputs else [name]
             self._values.keep((name, 0), kept(one.tensor))
             reads[name] = None
-        outputs = [self.names[Output(node, slot)] for slot in range(self.graph.outputs[node])]
-        self.operators.append(Operator(type, inputs, outputs))
+        self.operators.append(Operator(type_of(node), inputs, outputs))
         self.saved.append(list(reads))
 
     def _other(self, name: str, saved: Saved) -> str:
         """A tensor that was kept and is no output that a gradient goes to: data, or something on the way."""
         if id(saved.tensor) not in self._others:
-            self._others[id(saved.tensor)] = self._distinct.take(name)
+            self._others[id(saved.tensor)] = self._distinct.take(self._data.get(id(saved.tensor), name))
         return self._others[id(saved.tensor)]
+
+
+Named = tuple[Gradient, Kept] | None
+"""A gradient, by name and as it is; None: none was sent."""
 
 
 class Seed(NamedTuple):
@@ -122,8 +135,8 @@ class Backward:
     Args:
         forward: what was called.
         notes: what the engine did.
-        inputs: what it was asked for instead of running its node, in the order of `Notes.captured`.
         values: takes the values of gradients.
+        write: whether ``grad`` of leaves has been written.
 
     Attributes:
         events: what happened.
@@ -131,7 +144,7 @@ class Backward:
         held: the leaves that had a gradient before -> its blob version.
     """
 
-    def __init__(self, forward: Forward, notes: Notes, inputs: Sequence[Output], values: Values) -> None:
+    def __init__(self, forward: Forward, notes: Notes, values: Values, *, write: bool) -> None:
         self.events: list[Event] = []
         self.operators: list[Operator] = []
         self.held: dict[str, str] = {}
@@ -143,11 +156,13 @@ class Backward:
         self._versions: Counter[str] = Counter()
         # What each output was given in the end, as the engine added it up.
         self._sums = {Output(visit.node, slot): one for visit in notes.visits for slot, one in enumerate(visit.arrived)}
-        self._sums |= dict(zip(inputs, notes.captured, strict=False))
+        self._sums |= notes.captured
+        self._is_written = write
         self._arrivals: dict[Output, Arrivals] = {}
         # How many times more something is sent to an operator: then it joins the queue.
         self._to_come: Counter[Node] = Counter()
-        for one in [*self._graph.roots, *(one for visit in notes.visits if visit.sent for one in inputs_of(visit.node))]:
+        sent = [self._graph.inputs(visit.node) for visit in notes.visits if visit.sent is not None]
+        for one in chain(self._graph.roots, *sent):
             if one is not None:
                 self._arrivals.setdefault(one, Arrivals()).to_come += 1
                 self._to_come[one.node] += 1
@@ -162,10 +177,10 @@ class Backward:
         for root, seed in zip(self._graph.roots, seeds, strict=True):
             self._seed(root, seed)
         for visit in self._notes.visits:
-            if visit.node in self._graph.leaves:
-                self._write_grad(visit)
-            else:
+            if visit.node not in self._graph.leaves:
                 self._visit(visit)
+            elif self._is_written:
+                self._write_grad(visit)
         self._end()
 
     def _seed(self, root: Output, seed: Seed) -> None:
@@ -191,7 +206,8 @@ class Backward:
         self.events.append(Visited(index, arrived, number_of(node), len(self._queue), waiting))
         if visit.sent is None:
             return
-        pairs = [(one, sent) for one, sent in zip(inputs_of(node), visit.sent, strict=True) if one is not None]
+        every = zip(self._graph.inputs(node), [*visit.sent, *visit.inside], strict=True)
+        pairs = [(one, sent) for one, sent in every if one is not None]
         sends = [sent and (self._next(self._forward.names[one], sent), _fitting(sent, one)) for one, sent in pairs]
         self._apply(visit, index, arrived, sends)
         position = len(self.operators) - 1
@@ -204,9 +220,7 @@ class Backward:
                 self._arrive(one, Contribution(gradient, "generated", index, position), sent)
             self._complete(one, index)
 
-    def _apply(
-        self, visit: Visit, index: int, arrived: Sequence[Gradient | None], sends: Sequence[tuple[Gradient, Kept] | None]
-    ) -> None:
+    def _apply(self, visit: Visit, index: int, arrived: Sequence[Gradient | None], sends: Sequence[Named]) -> None:
         """The operator of a node joins the gradient operators, and runs."""
         node, forward = visit.node, self._forward.operators[index]
         reads = [name for gradient in arrived for name in parts_of(gradient)]
@@ -290,7 +304,7 @@ class Backward:
             version = int(before is not None)
             after = f"{grad}@{version}"
             self._values.keep((grad, version), visit.after)
-        how = "dropped" if after is None else "new" if before is None else "added"
+        how: Writing = "dropped" if after is None else "new" if before is None else "added"
         self.events.append(GradWritten(blob, how, self._gradient_of(one), before, after))
 
     def _end(self) -> None:
@@ -312,7 +326,7 @@ class Backward:
         tensors = {
             name: (tensor, part)
             for gradient, tensor in outputs
-            for name, part in zip(parts_of(gradient), (INDICES, VALUES) if tensor.tensor.is_sparse else (None,), strict=True)
+            for name, part in zip(parts_of(gradient), PARTS[tensor.tensor.is_sparse], strict=True)
         }
         position = len(self._forward.operators) + len(self.operators)
         ins = tuple([max(0, self._versions[name] - 1) for name in op.inputs])
@@ -321,7 +335,7 @@ class Backward:
         self.operators.append(op)
         self.events.append(Ran(position, op, ins, outs, device, seconds))
 
-    def _write(self, name: str, tensor: Kept | None, part: Any = None) -> int:
+    def _write(self, name: str, tensor: Kept | None, part: Part | None = None) -> int:
         """A new version of a name."""
         version = self._versions[name]
         self._versions[name] += 1

@@ -14,8 +14,8 @@ from .watch import Kept
 
 Part = Callable[[Tensor], Tensor]
 
-INDICES: Part = lambda tensor: tensor._indices()[0]  # noqa: E731
-VALUES: Part = lambda tensor: tensor._values()  # noqa: E731
+PARTS: tuple[tuple[Part | None, ...], ...] = (None,), (lambda tensor: tensor._indices()[0], Tensor._values)
+"""Of a dense tensor itself, of a sparse one its rows: which, and their values."""
 
 
 class Values(Mapping[Key, Array]):

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import torch
 from torch.autograd.graph import Node
 
-from .graph import Graph, Tensor
+from .graph import Graph, Output, Tensor
 
 Gradients = Sequence[Tensor | None]
 
@@ -39,16 +38,18 @@ class Visit:
         arrived: the gradient of each output of its operator; None: none arrived.
         sent: what it sent to each input; None: it has raised.
         begun: when.
+        inside: what a checkpoint sent to the leaves inside of it.
         seconds: how long it took.
         before, after: of a leaf what ``grad`` was and became.
     """
 
-    __slots__ = ("after", "arrived", "before", "begun", "node", "seconds", "sent")
+    __slots__ = ("after", "arrived", "before", "begun", "inside", "node", "seconds", "sent")
 
     def __init__(self, node: Node, arrived: Gradients) -> None:
         self.node = node
         self.arrived = [kept(one) for one in arrived]
         self.sent: list[Kept | None] | None = None
+        self.inside: list[Kept | None] = []
         self.before: Tensor | None = None
         self.after: Kept | None = None
         self.seconds = 0.0
@@ -65,13 +66,13 @@ class Notes:
 
     Attributes:
         visits: the nodes that it ran, in order.
-        captured: the gradient of each leaf or other tensor that it was asked for instead of running its node.
+        captured: what it was asked for instead of running its node -> the gradient.
         error: what has ended it.
     """
 
     def __init__(self) -> None:
         self.visits: list[Visit] = []
-        self.captured: list[Kept | None] = []
+        self.captured: dict[Output, Kept | None] = {}
         self.error: Exception | None = None
 
     def before(self, node: Node) -> Callable[[Gradients], None]:
@@ -131,35 +132,3 @@ def watched(graph: Graph, notes: Notes) -> Iterator[None]:
     finally:
         for handle in handles:
             handle.remove()
-
-
-def run(
-    graph: Graph,
-    roots: Sequence[Tensor],
-    gradients: Sequence[Tensor | None],
-    inputs: Sequence[Tensor],
-    *,
-    create_graph: bool,
-    write: bool,
-) -> Notes:
-    """Let the engine go backward.
-
-    Args:
-        inputs: what gradients are wanted of.
-        write: whether ``grad`` is written and the graph freed, as `torch.autograd.backward` does it; else nothing is.
-    """
-    notes = Notes()
-    with watched(graph, notes):
-        try:
-            if write:
-                torch.autograd.backward(roots, gradients, create_graph=create_graph, inputs=inputs or None)
-            else:
-                found = torch.autograd.grad(
-                    roots, inputs, gradients, retain_graph=True, create_graph=create_graph, allow_unused=True
-                )
-                notes.captured = [kept(one) for one in found]
-        except Exception as error:
-            if not notes.visits:
-                raise
-            notes.error = error
-    return notes

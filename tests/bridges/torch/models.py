@@ -201,6 +201,7 @@ MODELS: dict[str, Callable[[], tuple[nn.Module, Tensor]]] = {
     "sparse embedding": lambda: _bag(),
     "Function with two outputs": lambda: classified(Polar(), 3, 4),
     "checkpoint": lambda: classified(Checkpointed(reentrant=False), 3, 4),
+    "reentrant checkpoint": lambda: classified(Checkpointed(reentrant=True), 3, 4),
     "double backward": penalised,
     "mixed precision": mixed,
 }

@@ -1,0 +1,81 @@
+"""Reentrant checkpoints: a node that computes its part again runs a backward pass of its own inside, into ``grad``.
+
+What that pass writes is what the node sends to the leaves inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from ...program import GradientError
+from .graph import Graph, Tensor
+from .watch import Notes, kept
+
+NODE = "CheckpointFunctionBackward"
+
+
+def has_checkpoints(graph: Graph) -> bool:
+    """Whether a graph has reentrant checkpoints: it can go backward only into ``grad``."""
+    return any(node.name() == NODE for node in graph.nodes)
+
+
+def check(graph: Graph) -> None:
+    """Refuse to write into ``grad``, be it for a moment, where somebody waits for that.
+
+    Raises:
+        GradientError: ``reentrant_checkpoint``.
+    """
+    waiting = [leaf for leaf in graph.leaves.values() if getattr(leaf, "_post_accumulate_grad_hooks", None)]
+    is_parallel = torch.distributed.is_available() and torch.distributed.is_initialized()
+    if waiting or is_parallel:
+        who = "a hook that waits for gradients to be written" if waiting else "torch.distributed"
+        raise GradientError(
+            f"A reentrant checkpoint goes backward only by writing gradients, and there is {who}.",
+            kind="reentrant_checkpoint",
+            ways_out=["Call checkpoint(..., use_reentrant=False).", "Record your own pass: debug(loss, write=True)."],
+        )
+
+
+@contextmanager
+def inner_passes(graph: Graph, notes: Notes, *, write: bool) -> Iterator[None]:
+    """While it lasts, what backward passes inside of nodes write is what these send; unless that is to `write`, every
+    ``grad`` is put back."""
+    held: dict[Tensor, Tensor | None] = {}
+    backward = torch.autograd.backward
+
+    def set_aside(leaf: Tensor) -> None:
+        held.setdefault(leaf, leaf.grad)
+        leaf.grad = None
+
+    def inner(tensors: Tensor | Sequence[Tensor], *args: Any, **kwargs: Any) -> None:
+        visit = notes.visits[-1]
+        roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+        inputs = {one.data_ptr() for one in visit.node.saved_tensors}  # type: ignore[attr-defined]
+        leaves = list(Graph([root for root in roots if root.requires_grad]).leaves.values())
+        before = [leaf.grad for leaf in leaves]
+        for leaf in leaves:
+            set_aside(leaf)
+        backward(tensors, *args, **kwargs)
+        for leaf, grad in zip(leaves, before, strict=True):
+            if leaf.data_ptr() not in inputs:
+                graph.send_inside(visit.node, leaf)
+                visit.inside.append(kept(leaf.grad))
+            if write and grad is not None and leaf.grad is not None:
+                grad.add_(leaf.grad)
+                leaf.grad = grad
+
+    try:
+        if not write:
+            for leaf in graph.leaves.values():
+                set_aside(leaf)
+        torch.autograd.backward = inner  # type: ignore[assignment]
+        yield
+    finally:
+        torch.autograd.backward = backward
+        if not write:
+            for leaf, grad in held.items():
+                leaf.grad = grad

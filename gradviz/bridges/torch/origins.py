@@ -1,0 +1,70 @@
+"""Where each operator comes from: its module, the line of the user's code, and what that calls its result."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Mapping
+from functools import lru_cache
+from types import CodeType
+from typing import NamedTuple
+
+from torch.autograd.graph import Node
+
+from .capture import REMEMBERED, Call, Module, Modules, capture
+from .graph import Graph, number_of
+
+STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
+
+
+class Origin(NamedTuple):
+    """Where an operator comes from.
+
+    Attributes:
+        module: the path of the innermost module that called it; empty: none did.
+        call: in the user's code; None: not known.
+        name: what its result is called there; empty: nothing.
+    """
+
+    module: str = ""
+    call: Call | None = None
+    name: str = ""
+
+
+def origins(graph: Graph) -> Mapping[Node, Origin]:
+    """Of the operators of a graph, those that captures know of."""
+    found: dict[Node, Origin] = {}
+    for one in REMEMBERED:
+        paths = one.paths
+        for node in graph.nodes:
+            if one.covers(number := number_of(node)):
+                module = next((paths[module] for module in reversed(one.modules_of(number)) if module in paths), "")
+                found[node] = Origin(module, one.call_of(number), _result(one, paths, number))
+    return found
+
+
+def _result(one: capture, paths: Mapping[Module, str], number: int) -> str:
+    """What the user calls the result of operator `number`: a variable, or the module that it is the result of."""
+    modules, call, left = one.modules_of(number), one.call_of(number), one.left(number)
+    if call is not None and one.ends(number) and (variable := stored(*call)):
+        around = _of_code(modules, call.code)
+        if left >= len(modules) - around:
+            return ".".join(filter(None, [paths.get(modules[around - 1], "") if around else "", variable]))
+    return next(filter(None, [paths.get(module) for module in modules[len(modules) - left :]]), "")
+
+
+def _of_code(modules: Modules, code: CodeType) -> int:
+    """How many of `modules` are around a piece of code: up to the innermost whose forward it is."""
+    for depth in range(len(modules), 0, -1):
+        if getattr(type(modules[depth - 1]).forward, "__code__", None) is code:
+            return depth
+    return 0
+
+
+@lru_cache(10_000)
+def stored(code: CodeType, at: int) -> str:
+    """The variable that the result of the call at an instruction goes to; empty: to none."""
+    instructions = iter(dis.get_instructions(code))
+    if not any(one.offset == at for one in instructions):
+        return ""
+    following = next(instructions, None)
+    return str(following.argval) if following is not None and following.opname in STORES else ""
