@@ -1,6 +1,10 @@
 """gradviz: an interactive debugger for gradients in Jupyter."""
 
+from typing import Any as _Any
+
 from . import events, functions
+from .bridges import BRIDGES as _BRIDGES
+from .bridges import bridge as _bridge
 from .debugger import register_engine
 from .eager import (
     Function,
@@ -36,3 +40,10 @@ __all__ = [
 ]  # fmt: skip
 
 _enable()
+
+
+def __getattr__(name: str) -> _Any:
+    """The bridges, such as `gradviz.torch`, are imported when they are used."""
+    if name in _BRIDGES:
+        return _bridge(name)
+    raise AttributeError(f"module 'gradviz' has no attribute {name!r}")

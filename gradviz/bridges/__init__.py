@@ -1,16 +1,34 @@
 """Bridges: engines over what other frameworks have computed, each imported when something of theirs is given."""
 
 from importlib import import_module
+from types import ModuleType
 from typing import Any
+
+from ..program import GradvizError
 
 BRIDGES = ("torch",)
 """Packages that have one; it lies in the room of the same name."""
+
+
+def bridge(package: str) -> ModuleType:
+    """The bridge to a package.
+
+    Raises:
+        GradvizError: ``missing_package``: it is not installed, or too old.
+    """
+    try:
+        return import_module(f"{__name__}.{package}")
+    except ImportError as error:
+        raise GradvizError(
+            f"gradviz.{package} needs the package {package}: {error}.",
+            kind="missing_package",
+            ways_out=[f"Install it: pip install 'gradviz[{package}]'."],
+        ) from error
 
 
 def cross(given: Any) -> None:
     """Let the engines of the frameworks be known that an object, or those in a list or tuple, come from."""
     for one in given if isinstance(given, list | tuple) else [given]:
         for base in type(one).__mro__:
-            package = base.__module__.partition(".")[0]
-            if package in BRIDGES:
-                import_module(f"{__name__}.{package}")
+            if (package := base.__module__.partition(".")[0]) in BRIDGES:
+                bridge(package)

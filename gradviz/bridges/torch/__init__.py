@@ -3,8 +3,14 @@
 import torch
 
 from ...debugger.journal import add_engine
+from .capture import capture
 from .engine import record
+
+OLDEST = (2, 6)
+
+if tuple(map(int, torch.__version__.split(".")[:2])) < OLDEST:
+    raise ImportError(f"torch {torch.__version__} is older than {'.'.join(map(str, OLDEST))}")
 
 add_engine(torch.Tensor, record, "a tensor", "debug(loss)")
 
-__all__ = ["record"]
+__all__ = ["capture"]

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 from weakref import ref
 
 import torch
+from torch.compiler import is_compiling
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.overrides import TorchFunctionMode
 
@@ -76,12 +77,16 @@ class capture:
         self._stack.clear()
 
     def _enter(self, module: Module, given: Any) -> None:
+        if is_compiling():
+            return
         if not self._stack and not self._is_given and all(module is not one for one in self._models):
             self._models.append(module)
         self._stack.append(module)
         self._modules.append((next_number(), tuple(self._stack)))
 
     def _leave(self, module: Module, given: Any, returned: Any) -> None:
+        if is_compiling():
+            return
         while self._stack and self._stack.pop() is not module:
             pass
         self._modules.append((next_number(), tuple(self._stack)))
@@ -117,6 +122,12 @@ class capture:
         """The tensors made inside that keep their gradient."""
         return (tensor for one in self._tensors if (tensor := one()) is not None and tensor.retains_grad)
 
+    def parameters(self) -> Iterator[tuple[str, Tensor]]:
+        """The parameters of its models by their paths."""
+        for module, path in self.paths.items():
+            for name, parameter in module.named_parameters(recurse=False):
+                yield f"{path}.{name}" if path else name, parameter
+
     @property
     def paths(self) -> Mapping[Module, str]:
         """Every module and its path, in one of several models behind the name of its class."""
@@ -124,12 +135,18 @@ class capture:
         return {
             part: ".".join(filter(None, [type(model).__name__ if several else "", path]))
             for model in reversed(self._models)
-            for path, part in model.named_modules()
+            for path, part in whole(model).named_modules()
         }
 
 
 REMEMBERED: deque[capture] = deque(maxlen=16)
 """The last captures."""
+
+
+def whole(module: Module) -> Module:
+    """A module itself, where another one that compiles it stands for it."""
+    inner = getattr(module, "_orig_mod", module)
+    return inner if isinstance(inner, Module) else module
 
 
 class _Calls(TorchFunctionMode):
@@ -143,6 +160,8 @@ class _Calls(TorchFunctionMode):
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
+        if is_compiling():
+            return function(*args, **(kwargs or {}))
         before = next_number()
         result = function(*args, **(kwargs or {}))
         after = next_number()

@@ -13,7 +13,7 @@ from ...debugger.journal import Recording
 from ...program import GradientError, NetDef
 from ...program.errors import code, count_of, listed
 from ...program.events import Accumulated, Failed
-from ...runtime.watched import Journal
+from ...runtime.watched import Journal, uncollected
 from .graph import Graph, Tensor, saved_by
 from .names import called_in, named
 from .origins import origins
@@ -50,12 +50,15 @@ def record(
     _check(roots, gradients)
     graph = Graph(roots)
     saved = {node: list(saved_by(node)) for node in graph.nodes}
-    called, whence = called_in(_caller()), origins(graph)
+    called, whence = called_in(_caller(), graph), origins(graph)
     seeds = [
         Seed(kept(torch.ones_like(root) if own is None else own), own is not None)  # type: ignore[arg-type]
         for root, own in zip(roots, gradients, strict=True)
     ]
-    notes = run(graph, roots, [seed.gradient.tensor for seed in seeds], inputs, create_graph=create_graph, write=write)
+    with uncollected():
+        notes = run(
+            graph, roots, [seed.gradient.tensor for seed in seeds], inputs, create_graph=create_graph, write=write
+        )
 
     def journal() -> Journal:
         values = Values()
@@ -76,15 +79,46 @@ def record(
 
 def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:
     """Refuse what there is no backward pass from."""
-    for root in roots:
+    if not roots or len(gradients) != len(roots):
+        what = f"{count_of(len(gradients), 'gradient')} for {count_of(len(roots), 'tensor')}"
+        raise _bad_ys(
+            f"There is nothing to go backward from: {what}.", "Give one gradient for each tensor, None for 1."
+        )
+    for root, gradient in zip(roots, gradients, strict=True):
         if not isinstance(root, Tensor):
             raise _bad_ys(f"{type(root).__name__} is no tensor.", "Give a tensor or a list of them.")
+        if root.is_inference():
+            raise _bad_ys(
+                "The tensor was computed in torch.inference_mode(), which keeps no graph.",
+                "Compute it outside of that.",
+            )
         if not root.requires_grad:
             raise _bad_ys(
-                "The tensor requires no gradient, nor does anything that it was computed from.",
-                "Compute it outside of torch.no_grad() and torch.inference_mode(), from parameters that require one.",
-                "detach(), item(), argmax and integer types cut the way; see what is between.",
+                f"The tensor, {described(root)}, requires no gradient, nor does anything that it was computed from.",
+                *(
+                    []
+                    if root.is_floating_point()
+                    else ["Integers have no gradient: go backward from what they come from."]
+                ),
+                "Compute it from parameters that require one, outside of torch.no_grad().",
+                "detach(), item(), numpy(), argmax and casts to integers cut the way between.",
             )
+        if root.grad_fn is None:
+            raise _bad_ys("The tensor is a leaf: nothing was computed.", "Give what was computed from it, a loss.")
+        if gradient is None and root.numel() != 1:
+            raise _bad_ys(
+                f"The tensor is {described(root)}: only a single number has a gradient of its own, 1.",
+                "Give one: debug(y, gradient=torch.ones_like(y)).", "Sum it up first: debug(y.sum()).",
+            )  # fmt: skip
+        if gradient is not None and (not isinstance(gradient, Tensor) or gradient.shape != root.shape):
+            given = described(gradient) if isinstance(gradient, Tensor) else type(gradient).__name__
+            raise _bad_ys(f"The gradient is {given}, and the tensor {described(root)}.", "Give a tensor of its shape.")
+
+
+def described(tensor: Tensor) -> str:
+    """``3 x 4 float32``."""
+    shape = " × ".join(map(str, tensor.shape)) or "a single"
+    return f"{shape} {str(tensor.dtype).removeprefix('torch.')}"
 
 
 def _bad_ys(message: str, *ways_out: str) -> GradientError:
@@ -105,5 +139,5 @@ def _summary(journal: Journal) -> str:
     if isinstance(last := journal.events[-1], Failed):
         return f"{said}. The backward pass stops at the last event: {last.message}"
     sums = sum(isinstance(event, Accumulated) for event in journal.events)
-    said += "; the engine of PyTorch goes backward through them, of those that are ready the one called last first"
+    said += "; the engine of PyTorch goes backward through them, of those that are ready the one called last first; hooks of tensors run"
     return f"{said}, with {count_of(sums, 'accumulation')}. Step to see who is next, and why."

@@ -149,6 +149,11 @@ def number_of(node: Node) -> int:
     return cast(int, cast(Any, node)._sequence_nr())
 
 
+def task() -> int:
+    """The number of the backward pass that this thread is in: several may run at once."""
+    return cast(int, getattr(torch._C, "_current_graph_task_id", lambda: 0)())
+
+
 def next_number() -> int:
     """The number that the next operator of this thread will have."""
     return cast(int, cast(Any, torch.autograd)._get_sequence_nr())

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import FrameType
 from typing import Any, NamedTuple
 
-import torch
 from torch.autograd.graph import Node
 
-from .graph import Graph, Output, Tensor, output_of, type_of
+from .capture import REMEMBERED, Module, whole
+from .graph import Graph, Output, Tensor, number_of, output_of, type_of
 from .origins import Origin
 
 Names = dict[Output, str]
@@ -83,36 +83,37 @@ class Called(NamedTuple):
     data: Mapping[int, str] = {}
 
 
-def called_in(frame: FrameType | None) -> Called:
-    """What the variables of a frame call their tensors, and its modules their parameters."""
+def called_in(frame: FrameType | None, graph: Graph) -> Called:
+    """What captures and the variables of a frame call tensors, and modules their parameters."""
+    outputs: dict[Output, str] = {}
+    for one in REMEMBERED:
+        if any(one.covers(number_of(node)) for node in graph.nodes):
+            outputs |= {output_of(tensor): name for name, tensor in one.parameters() if tensor.requires_grad}
     if frame is None:
-        return Called()
+        return Called(outputs)
     scope = {name: value for name, value in {**frame.f_globals, **frame.f_locals}.items() if name[0] != "_"}
     tensors = {name: value for name, value in scope.items() if isinstance(value, Tensor)}
-    outputs: dict[Output, str] = {}
-    for name, tensor in [*parameters_of(modules_in(scope)), *tensors.items()]:
+    for name, tensor in [*parameters_in(scope, graph), *tensors.items()]:
         if tensor.requires_grad:
             outputs.setdefault(output_of(tensor), name)
     return Called(outputs, {id(value): name for name, value in tensors.items() if not value.requires_grad})
 
 
-def modules_in(scope: Mapping[str, Any]) -> dict[str, torch.nn.Module]:
-    """The modules that variables hold, themselves or in an attribute of an object, which are no part of another."""
-    values = dict(scope)
-    if (own := scope.get("self")) is not None and not isinstance(own, torch.nn.Module):
-        values |= getattr(own, "__dict__", {})
-    modules = {name: value for name, value in values.items() if isinstance(value, torch.nn.Module)}
+def parameters_in(scope: Mapping[str, Any], graph: Graph) -> Iterator[tuple[str, Tensor]]:
+    """The parameters of the modules that variables hold, themselves or in an attribute of ``self``, by their paths.
+
+    Of several modules with leaves of the graph that are no parts of others, paths begin with the variable.
+    """
+    values = {**getattr(scope.get("self"), "__dict__", {}), **scope}
+    modules = {name: whole(value) for name, value in values.items() if isinstance(value, Module)}
     inner = {id(part) for module in modules.values() for part in module.modules() if part is not module}
-    found: dict[int, tuple[str, torch.nn.Module]] = {}
-    for name, module in modules.items():
-        if id(module) not in inner:
-            found.setdefault(id(module), (name, module))
-    return dict(found.values())
-
-
-def parameters_of(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, Tensor]]:
-    """Parameters by their names in a module; of several modules behind the name of each."""
-    for name, module in modules.items():
-        prefix = f"{name}." if len(modules) > 1 else ""
+    leaves = {id(leaf) for leaf in graph.leaves.values()}
+    outer = {
+        id(module): (name, module)
+        for name, module in reversed(modules.items())
+        if id(module) not in inner and any(id(one) in leaves for one in module.parameters())
+    }
+    for name, module in outer.values():
+        prefix = f"{name}." if len(outer) > 1 else ""
         for own, parameter in module.named_parameters():
             yield prefix + own, parameter

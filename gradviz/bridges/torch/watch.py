@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from torch.autograd.graph import Node
 
-from .graph import Graph, Output, Tensor
+from .graph import Graph, Output, Tensor, task
 
 Gradients = Sequence[Tensor | None]
 
@@ -74,12 +74,14 @@ class Notes:
         self.visits: list[Visit] = []
         self.captured: dict[Output, Kept | None] = {}
         self.error: Exception | None = None
+        self._task: int | None = None
 
     def before(self, node: Node) -> Callable[[Gradients], None]:
         """To be called as a node is about to run."""
 
         def note(arrived: Gradients) -> None:
-            self.visits.append(Visit(node, arrived))
+            if self._is_ours():
+                self.visits.append(Visit(node, arrived))
 
         return note
 
@@ -87,10 +89,8 @@ class Notes:
         """To be called when a node has run."""
 
         def note(sent: Gradients, arrived: Gradients) -> None:
-            for visit in reversed(self.visits):
-                if visit.node is node:
-                    visit.end(sent)
-                    return
+            if self._is_ours():
+                next(visit for visit in reversed(self.visits) if visit.node is node).end(sent)
 
         return note
 
@@ -98,10 +98,10 @@ class Notes:
         """To be called as the gradient of a leaf is about to be written."""
 
         def note(arrived: Gradients) -> None:
-            visit = Visit(node, arrived)
-            if leaf.grad is not None:
-                visit.before = leaf.grad.detach().clone()
-            self.visits.append(visit)
+            if self._is_ours():
+                visit = Visit(node, arrived)
+                visit.before = None if leaf.grad is None else leaf.grad.detach().clone()
+                self.visits.append(visit)
 
         return note
 
@@ -111,9 +111,16 @@ class Notes:
 
         def note(sent: Gradients, arrived: Gradients) -> None:
             end(sent, arrived)
-            self.visits[-1].after = kept(leaf.grad)
+            if self._is_ours():
+                self.visits[-1].after = kept(leaf.grad)
 
         return note
+
+    def _is_ours(self) -> bool:
+        """Whether it is the pass under watch that calls, and none that somebody else has begun meanwhile."""
+        if self._task is None:
+            self._task = task()
+        return self._task == task()
 
 
 @contextmanager

@@ -1,0 +1,128 @@
+"""What cannot be recorded is refused in words, or is the last event; the user's own things stay as they were."""
+
+import pytest
+import torch
+from torch import nn
+
+import gradviz
+from tests.bridges.torch.models import classified, mlp
+
+
+def refusal(given, **options):
+    """What is said of what cannot be recorded at all."""
+    with pytest.raises(gradviz.GradientError) as caught:
+        gradviz.debug(given, **options)
+    assert caught.value.ways_out
+    return f"{caught.value.kind}: {caught.value.message}"
+
+
+def test_a_tensor_that_requires_no_gradient():
+    text = refusal(torch.ones(()))
+    assert text == (
+        "bad_ys: The tensor, a single float32, requires no gradient, nor does anything that it was computed from."
+    )
+
+
+def test_integers():
+    with pytest.raises(gradviz.GradientError) as caught:
+        gradviz.debug(torch.tensor(3))
+    assert "Integers have no gradient" in caught.value.explain()
+
+
+def test_inference_mode():
+    with torch.inference_mode():
+        loss = mlp()(torch.ones(2, 6)).sum()
+    assert "torch.inference_mode(), which keeps no graph" in refusal(loss)
+
+
+def test_a_leaf():
+    assert "is a leaf: nothing was computed" in refusal(torch.ones((), requires_grad=True))
+
+
+def test_more_than_one_number_without_a_gradient():
+    y = torch.ones(2, 3, requires_grad=True) * 2
+    assert "The tensor is 2 × 3 float32: only a single number" in refusal(y)
+    session = gradviz.debug(y, gradient=torch.full((2, 3), 5.0))
+    assert session.value("leaf_grad").tolist() == [[10.0] * 3] * 2
+
+
+def test_a_gradient_of_another_shape():
+    y = torch.ones(2, 3, requires_grad=True) * 2
+    assert "The gradient is 3 float32, and the tensor 2 × 3 float32." in refusal(y, gradient=torch.ones(3))
+    assert "The gradient is float, and the tensor" in refusal(y, gradient=1.0)
+
+
+def test_options_of_others():
+    y = torch.ones((), requires_grad=True) * 2
+    assert "debug takes no schedule where it records the backward pass of a tensor" in refusal(y, schedule="tape")
+
+
+def test_nothing_to_start_from_and_gradients_that_are_too_few():
+    y = torch.ones((), requires_grad=True) * 2
+    assert "0 gradients for 2 tensors" in refusal([y, y * 3], gradient=[])
+    assert "float is no tensor" in refusal([y, 3.0])
+
+
+def test_a_graph_that_was_freed_stops_where_something_is_missing():
+    _, loss = classified(mlp(), 5, 6)
+    loss.backward()
+    session = gradviz.debug(loss)
+    session.finish()
+    assert session.event.kind == "Failed"
+    assert "a second time" in session.narration
+    assert session.event.index is not None
+
+
+class Raises(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        raise ArithmeticError("no way")
+
+
+def test_a_function_that_raises_is_the_last_event():
+    w = torch.ones(3, requires_grad=True)
+    x = w * 3
+    y = Raises.apply(x)
+    loss = y.sum()
+    session = gradviz.debug(loss)
+    session.finish()
+    assert session.narration == "The pass stops here. RaisesBackward raised ArithmeticError: no way."
+    assert session.events[session.event.index * 2].op.type == "Raises"
+    assert session.value("y_grad").tolist() == [1, 1, 1]
+    assert w.grad is None
+
+
+def test_a_hook_that_raises_is_the_last_event_and_hooks_of_ours_are_gone():
+    w = torch.ones(3, requires_grad=True)
+    h = w * 3
+
+    def fail(grad):
+        raise KeyError("hook")
+
+    handle = h.register_hook(fail)
+    loss = (h * h).sum()
+    session = gradviz.debug(loss)
+    assert session.events[-1].kind == "Failed"
+    handle.remove()
+    count = len(session.events)
+    loss.backward()
+    assert len(session.events) == count
+    assert w.grad.tolist() == [18, 18, 18]
+
+
+def test_what_was_written_into_since_is_not_shown_as_recorded():
+    model, loss = classified(mlp(), 5, 6)
+    session = gradviz.debug(loss, write=True)
+    weight = model[0].weight
+    assert session.value("0.weight.grad") is not None
+    nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
+    with torch.no_grad():
+        weight.add_(1)
+    for blob in ("0.weight.grad", "0.weight"):
+        with pytest.raises(gradviz.GradvizError, match=f"There is no value of {blob}"):
+            session.value(blob)
+    assert session.value("2.weight") is not None

@@ -1,0 +1,182 @@
+"""A recording leaves everything as it was: gradients, hooks, optimizers in hooks, ranks, random numbers and modes."""
+
+import socket
+import threading
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+import gradviz
+from tests.bridges.torch.models import Checkpointed, classified, mlp
+
+
+def run():
+    torch.manual_seed(3)
+    return classified(mlp(), 5, 6)
+
+
+def values(model):
+    return [parameter.grad for parameter in model.parameters()]
+
+
+def test_gradients_that_were_there_stay_the_same_objects():
+    model, loss = run()
+    held = [torch.ones_like(parameter) for parameter in model.parameters()]
+    for parameter, grad in zip(model.parameters(), held, strict=True):
+        parameter.grad = grad
+    versions = [grad._version for grad in held]
+    gradviz.debug(loss)
+    assert all(parameter.grad is grad for parameter, grad in zip(model.parameters(), held, strict=True))
+    assert [grad._version for grad in held] == versions
+
+
+@pytest.mark.parametrize("is_captured", [False, True])
+def test_what_lies_between_keeps_the_gradient_that_it_kept(is_captured):
+    x = torch.randn(3, requires_grad=True)
+
+    def compute():
+        h = torch.tanh(x)
+        h.retain_grad()
+        return h, (h * h).sum()
+
+    if is_captured:
+        with gradviz.torch.capture():
+            h, loss = compute()
+    else:
+        h, loss = compute()
+    gradviz.debug(loss)
+    assert h.grad is None
+    loss.backward(retain_graph=True)
+    grad = h.grad
+    gradviz.debug(loss)
+    assert h.grad is grad
+    assert torch.equal(grad, 2 * h)
+
+
+def test_an_optimizer_in_a_hook_does_not_step():
+    def train(*, is_recorded):
+        model, loss = run()
+        steps = []
+        for parameter in model.parameters():
+            optimizer = torch.optim.SGD([parameter], 0.1)
+
+            def step(parameter, optimizer=optimizer):
+                steps.append(parameter)
+                optimizer.step()
+                optimizer.zero_grad()
+
+            parameter.register_post_accumulate_grad_hook(step)
+        if is_recorded:
+            gradviz.debug(loss)
+            assert steps == []
+        loss.backward()
+        return [parameter.detach().clone() for parameter in model.parameters()]
+
+    pairs = zip(train(is_recorded=True), train(is_recorded=False), strict=True)
+    assert all(torch.equal(one, other) for one, other in pairs)
+
+
+def test_hooks_of_ours_are_gone_afterwards():
+    _, loss = run()
+    session = gradviz.debug(loss)
+    count = len(session.events)
+    loss.backward(retain_graph=True)
+    loss.backward(retain_graph=True)
+    assert len(session.events) == count
+    assert not any(hooks for hooks in map(_hooks, [loss.grad_fn, *(one for one, _ in loss.grad_fn.next_functions)]))
+
+
+def _hooks(node):
+    """The hooks of a node: the dictionary that its first hook makes is there for good."""
+    handle = node.register_hook(lambda *_: None)
+    found = len(handle.hooks_dict_ref())
+    handle.remove()
+    return found - 1
+
+
+def test_the_mode_of_gradients_and_random_numbers_stay():
+    torch.manual_seed(5)
+    model, loss = classified(nn.Sequential(nn.Linear(6, 8), nn.Dropout(0.5), nn.Linear(8, 2)), 5, 6)
+    state = torch.get_rng_state()
+    gradviz.debug(loss)
+    assert torch.equal(state, torch.get_rng_state())
+    assert torch.is_grad_enabled()
+    with torch.no_grad():
+        gradviz.debug(loss)
+        assert not torch.is_grad_enabled()
+
+
+def test_checkpoints_that_write_put_every_gradient_back():
+    torch.manual_seed(3)
+    model, loss = classified(Checkpointed(reentrant=True), 3, 4)
+    held = torch.zeros_like(model.middle[0].weight)
+    model.middle[0].weight.grad = held
+    gradviz.debug(loss)
+    grads = dict(model.named_parameters())
+    assert grads.pop("middle.0.weight").grad is held
+    assert not held.any()
+    assert all(parameter.grad is None for parameter in grads.values())
+
+
+def test_checkpoints_that_write_are_refused_where_somebody_waits_for_it():
+    model, loss = classified(Checkpointed(reentrant=True), 3, 4)
+    model.first.weight.register_post_accumulate_grad_hook(lambda parameter: None)
+    with pytest.raises(gradviz.GradientError, match="a hook that waits") as caught:
+        gradviz.debug(loss)
+    assert caught.value.kind == "reentrant_checkpoint"
+    gradviz.debug(loss, write=True)
+
+
+def test_a_pass_that_another_thread_begins_meanwhile_is_not_recorded():
+    model, loss = run()
+    alone = len(gradviz.debug(loss).events)
+    begun = []
+
+    def backward_elsewhere(grad):
+        if not begun:
+            begun.append(threading.Thread(target=lambda: loss.backward(retain_graph=True)))
+            begun[0].start()
+            begun[0].join()
+
+    loss.register_hook(lambda grad: None)
+    h = loss.grad_fn.next_functions[0][0]
+    h.register_prehook(backward_elsewhere)
+    assert len(gradviz.debug(loss).events) == alone
+    assert begun
+    assert all(grad is not None for grad in values(model))
+
+
+def _rank(rank, port, results):
+    dist.init_process_group("gloo", f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+    found = []
+    for is_recorded in (True, False):
+        torch.manual_seed(0)
+        model = DistributedDataParallel(mlp())
+        torch.manual_seed(rank)
+        loss = model(torch.randn(4, 6)).square().mean()
+        if is_recorded and rank == 0:
+            gradviz.debug(loss)
+        loss.backward()
+        found.append([grad.numpy().tobytes() for grad in values(model)])
+    results.put(found)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def test_ranks_of_a_distributed_model_agree_after_a_recording_on_one():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    context = mp.get_context("spawn")
+    results = context.Queue()
+    ranks = [context.Process(target=_rank, args=(rank, port, results)) for rank in (0, 1)]
+    for one in ranks:
+        one.start()
+    (recorded, alone), (other_recorded, other_alone) = (results.get(timeout=120) for _ in ranks)
+    for one in ranks:
+        one.join()
+    assert recorded == alone == other_recorded == other_alone
