@@ -82,7 +82,7 @@ def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:
     if not roots or len(gradients) != len(roots):
         what = f"{count_of(len(gradients), 'gradient')} for {count_of(len(roots), 'tensor')}"
         raise _bad_ys(
-            f"There is nothing to go backward from: {what}.", "Give one gradient for each tensor, None for 1."
+            f"{what}: there is nothing to go backward from.", "Give one gradient for each tensor, None for 1."
         )
     for root, gradient in zip(roots, gradients, strict=True):
         if not isinstance(root, Tensor):
@@ -139,5 +139,5 @@ def _summary(journal: Journal) -> str:
     if isinstance(last := journal.events[-1], Failed):
         return f"{said}. The backward pass stops at the last event: {last.message}"
     sums = sum(isinstance(event, Accumulated) for event in journal.events)
-    said += "; the engine of PyTorch goes backward through them, of those that are ready the one called last first; hooks of tensors run"
-    return f"{said}, with {count_of(sums, 'accumulation')}. Step to see who is next, and why."
+    said += "; the engine of PyTorch goes backward through them, of those that are ready the one called last first"
+    return f"{said}, with {count_of(sums, 'accumulation')}, and hooks of tensors. Step to see who is next."

@@ -59,7 +59,7 @@ def test_options_of_others():
 
 def test_nothing_to_start_from_and_gradients_that_are_too_few():
     y = torch.ones((), requires_grad=True) * 2
-    assert "0 gradients for 2 tensors" in refusal([y, y * 3], gradient=[])
+    assert "0 gradients for 2 tensors: there" in refusal([y, y * 3], gradient=[])
     assert "float is no tensor" in refusal([y, 3.0])
 
 

@@ -1,5 +1,7 @@
 """What a capture of the forward pass adds: names of modules and variables."""
 
+import numpy as np
+import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -82,3 +84,17 @@ def test_a_model_that_raises_leaves_no_hooks():
     assert before == (len(nn.modules.module._global_forward_hooks), len(nn.modules.module._global_forward_pre_hooks))
     loss = model(torch.randn(3, 6)).sum()
     assert outputs(gradviz.debug(loss))[0] == "t"
+
+
+@pytest.mark.filterwarnings("ignore:Using `torch.compile")
+def test_a_compiled_region_is_one_operator():
+    model, x = mlp(), torch.randn(3, 6)
+    compiled = torch.compile(model, backend="aot_eager")
+    with gradviz.torch.capture(model):
+        loss = compiled(x).square().sum()
+    session = gradviz.debug(loss)
+    assert [op.type for op in session.net.ops if not op.is_gradient] == ["CompiledFunction", "pow", "sum"]
+    assert {"0.weight", "4.bias", "x"} <= set(session.net.ops[0].inputs)
+    loss.backward()
+    for name, parameter in model.named_parameters():
+        assert np.array_equal(session.value(f"{name}_grad"), parameter.grad)

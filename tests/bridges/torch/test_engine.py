@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 import gradviz
 from gradviz.events import Accumulated, GradWritten
-from tests.bridges.torch.models import MODELS, mlp
+from tests.bridges.torch.models import MODELS
 
 
 @pytest.fixture(params=MODELS)
@@ -62,7 +61,7 @@ def test_a_recording_with_write_is_the_users_backward(made):
 
 
 def test_the_recorded_gradients_are_those_of_torch(made):
-    model, loss = made()
+    _, loss = made()
     session = gradviz.debug(loss)
     session.finish()
     assert session.event.kind == "Completed"

@@ -100,7 +100,7 @@ def _hooks(node):
 
 def test_the_mode_of_gradients_and_random_numbers_stay():
     torch.manual_seed(5)
-    model, loss = classified(nn.Sequential(nn.Linear(6, 8), nn.Dropout(0.5), nn.Linear(8, 2)), 5, 6)
+    _, loss = classified(nn.Sequential(nn.Linear(6, 8), nn.Dropout(0.5), nn.Linear(8, 2)), 5, 6)
     state = torch.get_rng_state()
     gradviz.debug(loss)
     assert torch.equal(state, torch.get_rng_state())
