@@ -62,7 +62,7 @@ def record(
 
     def journal() -> Journal:
         values = Values()
-        forward = Forward(graph, named(graph, called, whence), saved, called.data, values)
+        forward = Forward(graph, named(graph, called, whence), saved, called.data, whence, values)
         backward = Backward(forward, notes, values, write=write)
         with torch.no_grad():
             backward.tell(seeds)

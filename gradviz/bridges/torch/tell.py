@@ -36,6 +36,7 @@ from ...program.events import (
 from ...program.operator import parts_of
 from .graph import Graph, Output, Saved, fits, fitted, is_function, number_of, type_of
 from .names import Distinct, Names
+from .origins import Origin
 from .values import PARTS, Part, Values
 from .watch import Kept, Notes, Visit, kept
 
@@ -55,6 +56,7 @@ class Forward:
     Args:
         saved: what each has kept.
         data: what tensors are called that no gradient goes to, by their identity.
+        origins: where operators come from.
         values: takes the values of all this.
     """
 
@@ -64,6 +66,7 @@ class Forward:
         names: Names,
         saved: Mapping[Node, Sequence[Saved]],
         data: Mapping[int, str],
+        origins: Mapping[Node, Origin],
         values: Values,
     ) -> None:
         self.graph = graph
@@ -72,6 +75,7 @@ class Forward:
         self.saved: list[list[str]] = []
         self._values = values
         self._data = data
+        self._origins = origins
         self._others: dict[int, str] = {}
         self._distinct = Distinct(names.values())
         for node, leaf in graph.leaves.items():
@@ -90,7 +94,10 @@ class Forward:
                 inputs += [] if one.of is not None or name in inputs else [name]
             self._values.keep((name, 0), kept(one.tensor))
             reads[name] = None
-        self.operators.append(Operator(type_of(node), inputs, outputs))
+        type, module = type_of(node), self._origins.get(node, Origin()).module
+        self.operators.append(
+            Operator(type, inputs, outputs, name="/".join([*module.split("."), type]) if module else "")
+        )
         self.saved.append(list(reads))
 
     def _other(self, name: str, saved: Saved) -> str:
