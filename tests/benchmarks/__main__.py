@@ -12,7 +12,18 @@ from typing import Any
 from tests.benchmarks.figures import Answer, Figure, Skipped, table
 from tests.benchmarks.timing import FULL, QUICK, Effort
 
-SUBJECTS = ("generation", "execution", "mlp", "convnet", "eager", "control_flow", "recording", "large", "widget")
+SUBJECTS = (
+    "generation",
+    "execution",
+    "mlp",
+    "convnet",
+    "eager",
+    "control_flow",
+    "recording",
+    "large",
+    "pytorch",
+    "widget",
+)
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 

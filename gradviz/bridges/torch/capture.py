@@ -17,11 +17,12 @@ from typing import Any, NamedTuple, Self, TypeVar
 from weakref import ref
 
 import torch
+from torch.autograd.graph import Node
 from torch.compiler import is_compiling
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.overrides import TorchFunctionMode
 
-from .graph import Tensor, next_number
+from .graph import Graph, Tensor, next_number, number_of
 
 Module = torch.nn.Module
 
@@ -147,6 +148,15 @@ def whole(module: Module) -> Module:
     """A module itself, where another one that compiles it stands for it."""
     inner = getattr(module, "_orig_mod", module)
     return inner if isinstance(inner, Module) else module
+
+
+def captures(graph: Graph) -> dict[Node, capture]:
+    """Of the operators of a graph that were called inside of a capture, the capture."""
+    found: dict[Node, capture] = {}
+    numbers = [(number_of(node), node) for node in graph.nodes]
+    for one in REMEMBERED:
+        found |= {node: one for number, node in numbers if one.covers(number)}
+    return found
 
 
 class _Calls(TorchFunctionMode):

@@ -15,13 +15,6 @@ from ...program import GradientError
 from .graph import Graph, Tensor
 from .watch import Notes, kept
 
-NODE = "CheckpointFunctionBackward"
-
-
-def has_checkpoints(graph: Graph) -> bool:
-    """Whether a graph has reentrant checkpoints: it can go backward only into ``grad``."""
-    return any(node.name() == NODE for node in graph.nodes)
-
 
 def check(graph: Graph) -> None:
     """Refuse to write into ``grad``, be it for a moment, where somebody waits for that.
@@ -52,9 +45,10 @@ def inner_passes(graph: Graph, notes: Notes, *, write: bool) -> Iterator[None]:
         leaf.grad = None
 
     def inner(tensors: Tensor | Sequence[Tensor], *args: Any, **kwargs: Any) -> None:
-        visit = notes.visits[-1]
+        node = notes.running
+        assert node is not None
         roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-        inputs = {one.data_ptr() for one in visit.node.saved_tensors}  # type: ignore[attr-defined]
+        inputs = {one.data_ptr() for one in node.saved_tensors}  # type: ignore[attr-defined]
         leaves = list(Graph([root for root in roots if root.requires_grad]).leaves.values())
         before = [leaf.grad for leaf in leaves]
         for leaf in leaves:
@@ -62,8 +56,8 @@ def inner_passes(graph: Graph, notes: Notes, *, write: bool) -> Iterator[None]:
         backward(tensors, *args, **kwargs)
         for leaf, grad in zip(leaves, before, strict=True):
             if leaf.data_ptr() not in inputs:
-                graph.send_inside(visit.node, leaf)
-                visit.inside.append(kept(leaf.grad))
+                graph.send_inside(node, leaf)
+                notes.inside.setdefault(node, []).append(kept(leaf.grad))
             if write and grad is not None and leaf.grad is not None:
                 grad.add_(leaf.grad)
                 leaf.grad = grad

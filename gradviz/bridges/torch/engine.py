@@ -14,6 +14,7 @@ from ...program import GradientError, NetDef
 from ...program.errors import code, count_of, listed
 from ...program.events import Accumulated, Failed
 from ...runtime.watched import Journal, uncollected
+from .capture import captures
 from .graph import Graph, Tensor, saved_by
 from .names import called_in, named
 from .origins import origins
@@ -50,20 +51,27 @@ def record(
     _check(roots, gradients)
     graph = Graph(roots)
     saved = {node: list(saved_by(node)) for node in graph.nodes}
-    called, whence = called_in(_caller(), graph), origins(graph)
+    captured = captures(graph)
+    called = called_in(_caller(), graph, set(captured.values()))
     seeds = [
         Seed(kept(torch.ones_like(root) if own is None else own), own is not None)  # type: ignore[arg-type]
         for root, own in zip(roots, gradients, strict=True)
     ]
     with uncollected():
         notes = run(
-            graph, roots, [seed.gradient.tensor for seed in seeds], inputs, create_graph=create_graph, write=write
+            graph,
+            roots,
+            [seed.gradient.tensor for seed in seeds],
+            inputs,
+            captured=captured,
+            create_graph=create_graph,
+            write=write,
         )
 
     def journal() -> Journal:
-        values = Values()
+        values, whence = Values(), origins(captured)
         forward = Forward(graph, named(graph, called, whence), saved, called.data, whence, values)
-        backward = Backward(forward, notes, values, write=write)
+        backward = Backward(forward, notes, values)
         with torch.no_grad():
             backward.tell(seeds)
         names = [forward.names[root] for root in graph.roots]

@@ -22,6 +22,9 @@ Tensor = torch.Tensor
 ACCUMULATE_GRAD = "AccumulateGrad"
 """The end of the name of a leaf's node."""
 
+CHECKPOINT = "CheckpointFunctionBackward"
+"""The node of a reentrant checkpoint."""
+
 SAVED = "_raw_saved_"
 
 
@@ -79,6 +82,11 @@ class Graph:
     def index(self) -> dict[Node, int]:
         """The number of each operator."""
         return {node: number for number, node in enumerate(self.nodes)}
+
+    @cached_property
+    def checkpoints(self) -> list[Node]:
+        """Those that run a backward pass of their own inside."""
+        return [node for node in self.nodes if node.name() == CHECKPOINT]
 
     @cached_property
     def outputs(self) -> dict[Node, int]:

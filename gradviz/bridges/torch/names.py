@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from torch.autograd.graph import Node
 
-from .capture import REMEMBERED, Module, whole
-from .graph import Graph, Output, Tensor, number_of, output_of, type_of
+from .capture import Module, capture, whole
+from .graph import Graph, Output, Tensor, output_of, type_of
 from .origins import Origin
 
 Names = dict[Output, str]
@@ -83,17 +83,17 @@ class Called(NamedTuple):
     data: Mapping[int, str] = {}
 
 
-def called_in(frame: FrameType | None, graph: Graph) -> Called:
+def called_in(frame: FrameType | None, graph: Graph, captured: Iterable[capture]) -> Called:
     """What captures and the variables of a frame call tensors, and modules their parameters."""
     outputs: dict[Output, str] = {}
-    for one in REMEMBERED:
-        if any(one.covers(number_of(node)) for node in graph.nodes):
-            outputs |= {output_of(tensor): name for name, tensor in one.parameters() if tensor.requires_grad}
+    for one in captured:
+        outputs |= {output_of(tensor): name for name, tensor in one.parameters() if tensor.requires_grad}
     if frame is None:
         return Called(outputs)
     scope = {name: value for name, value in {**frame.f_globals, **frame.f_locals}.items() if name[0] != "_"}
     tensors = {name: value for name, value in scope.items() if isinstance(value, Tensor)}
-    for name, tensor in [*parameters_in(scope, graph), *tensors.items()]:
+    are_known = all(Output(node, 0) in outputs for node in graph.leaves)
+    for name, tensor in [*([] if are_known else parameters_in(scope, graph)), *tensors.items()]:
         if tensor.requires_grad:
             outputs.setdefault(output_of(tensor), name)
     return Called(outputs, {id(value): name for name, value in tensors.items() if not value.requires_grad})

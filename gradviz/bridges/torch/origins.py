@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from torch.autograd.graph import Node
 
-from .capture import REMEMBERED, Call, Module, Modules, capture
-from .graph import Graph, number_of
+from .capture import Call, Module, Modules, capture
+from .graph import number_of
 
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 
@@ -30,15 +30,14 @@ class Origin(NamedTuple):
     name: str = ""
 
 
-def origins(graph: Graph) -> Mapping[Node, Origin]:
-    """Of the operators of a graph, those that captures know of."""
+def origins(captured: Mapping[Node, capture]) -> Mapping[Node, Origin]:
+    """Of operators that were called inside of captures."""
     found: dict[Node, Origin] = {}
-    for one in REMEMBERED:
-        paths = one.paths
-        for node in graph.nodes:
-            if one.covers(number := number_of(node)):
-                module = next((paths[module] for module in reversed(one.modules_of(number)) if module in paths), "")
-                found[node] = Origin(module, one.call_of(number), _result(one, paths, number))
+    paths = {one: one.paths for one in set(captured.values())}
+    for node, one in captured.items():
+        number, known = number_of(node), paths[one]
+        module = next((known[module] for module in reversed(one.modules_of(number)) if module in known), "")
+        found[node] = Origin(module, one.call_of(number), _result(one, known, number))
     return found
 
 

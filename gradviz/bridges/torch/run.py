@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
 import torch
+from torch.autograd.graph import Node
 
-from .capture import REMEMBERED
-from .checkpoints import check, has_checkpoints, inner_passes
-from .graph import Graph, Tensor, number_of, output_of
+from .capture import capture
+from .checkpoints import check, inner_passes
+from .graph import Graph, Tensor, output_of
 from .watch import Notes, kept, watched
 
 
@@ -20,6 +21,7 @@ def run(
     gradients: Sequence[Tensor],
     inputs: Sequence[Tensor] | None,
     *,
+    captured: Mapping[Node, capture],
     create_graph: bool,
     write: bool,
 ) -> Notes:
@@ -27,17 +29,18 @@ def run(
 
     Args:
         inputs: what gradients are wanted of; None: of every leaf.
+        captured: the operators that were called inside of captures.
         write: whether ``grad`` is written and the graph freed, as `torch.autograd.backward` does it; else nothing is.
 
     Raises:
         GradientError: ``reentrant_checkpoint``. RuntimeError: the engine does not begin.
     """
     notes = Notes()
-    is_reentrant = has_checkpoints(graph)
+    is_reentrant = bool(graph.checkpoints)
     if is_reentrant and not write:
         check(graph)
     inside = inner_passes(graph, notes, write=write) if is_reentrant else nullcontext()
-    with watched(graph, notes), inside, nullcontext() if write else _put_back(_retaining(graph)):
+    with watched(graph, notes, write=write), inside, nullcontext() if write else _put_back(_retaining(graph, captured)):
         try:
             if write or is_reentrant:
                 backward(roots, gradients, retain_graph=not write or None, create_graph=create_graph, inputs=inputs)
@@ -48,7 +51,7 @@ def run(
                 )
                 notes.captured = {output_of(one): kept(grad) for one, grad in zip(wanted, found, strict=True)}
         except Exception as error:
-            if not notes.visits:
+            if not notes.has_begun:
                 raise
             notes.error = error
     return notes
@@ -71,10 +74,9 @@ def _put_back(tensors: Iterable[Tensor]) -> Iterator[None]:
             tensor.grad = grad
 
 
-def _retaining(graph: Graph) -> list[Tensor]:
+def _retaining(graph: Graph, captured: Mapping[Node, capture]) -> list[Tensor]:
     """The tensors on the way that keep their gradient: a capture knows its own, others are looked for among all."""
-    captured = list(REMEMBERED)
-    if all(any(one.covers(number_of(node)) for one in captured) for node in graph.nodes):
-        return [tensor for one in captured for tensor in one.retaining()]
+    if len(captured) == len(graph.nodes):
+        return [tensor for one in set(captured.values()) for tensor in one.retaining()]
     tensors = [one for one in gc.get_objects() if issubclass(type(one), Tensor)]
     return [one for one in tensors if one.grad_fn in graph.index and one.retains_grad]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
-from itertools import chain
 from typing import Any, NamedTuple, cast
 
 from torch.autograd.graph import Node
@@ -38,7 +37,7 @@ from .graph import Graph, Output, Saved, fits, fitted, is_function, number_of, t
 from .names import Distinct, Names
 from .origins import Origin
 from .values import PARTS, Part, Values
-from .watch import Kept, Notes, Visit, kept
+from .watch import Kept, Notes, Visit, Written, kept
 
 MOST_WAITING = 8
 """Operators in the queue that an event lists."""
@@ -143,7 +142,6 @@ class Backward:
         forward: what was called.
         notes: what the engine did.
         values: takes the values of gradients.
-        write: whether ``grad`` of leaves has been written.
 
     Attributes:
         events: what happened.
@@ -151,7 +149,7 @@ class Backward:
         held: the leaves that had a gradient before -> its blob version.
     """
 
-    def __init__(self, forward: Forward, notes: Notes, values: Values, *, write: bool) -> None:
+    def __init__(self, forward: Forward, notes: Notes, values: Values) -> None:
         self.events: list[Event] = []
         self.operators: list[Operator] = []
         self.held: dict[str, str] = {}
@@ -161,18 +159,19 @@ class Backward:
         self._values = values
         self._names = GradientNames({name for op in forward.operators for name in (*op.inputs, *op.outputs)})
         self._versions: Counter[str] = Counter()
+        self._happened = list(notes.happened)
         # What each output was given in the end, as the engine added it up.
-        self._sums = {Output(visit.node, slot): one for visit in notes.visits for slot, one in enumerate(visit.arrived)}
-        self._sums |= notes.captured
-        self._is_written = write
+        self._sums = dict(notes.captured)
         self._arrivals: dict[Output, Arrivals] = {}
         # How many times more something is sent to an operator: then it joins the queue.
         self._to_come: Counter[Node] = Counter()
-        sent = [self._graph.inputs(visit.node) for visit in notes.visits if visit.sent is not None]
-        for one in chain(self._graph.roots, *sent):
-            if one is not None:
-                self._arrivals.setdefault(one, Arrivals()).to_come += 1
-                self._to_come[one.node] += 1
+        self._expect(self._graph.roots)
+        for one in self._happened:
+            if isinstance(one, Written):
+                self._sums[Output(one.node, 0)] = one.arrived
+            else:
+                self._sums |= {Output(one.node, slot): arrived for slot, arrived in enumerate(one.arrived)}
+                self._expect(self._graph.inputs(one.node))
         self._queue: list[Waiting] = []
         self._joined = 0
 
@@ -183,12 +182,19 @@ class Backward:
             self.events += [Played(index, op, *versions), Ran(index, op, *versions, "cpu", None)]
         for root, seed in zip(self._graph.roots, seeds, strict=True):
             self._seed(root, seed)
-        for visit in self._notes.visits:
-            if visit.node not in self._graph.leaves:
-                self._visit(visit)
-            elif self._is_written:
-                self._write_grad(visit)
+        for one in self._happened:
+            if isinstance(one, Written):
+                self._write_grad(one)
+            else:
+                self._visit(one)
         self._end()
+
+    def _expect(self, outputs: Iterable[Output | None]) -> None:
+        """Something is sent to each of some outputs."""
+        for one in outputs:
+            if one is not None:
+                self._arrivals.setdefault(one, Arrivals()).to_come += 1
+                self._to_come[one.node] += 1
 
     def _seed(self, root: Output, seed: Seed) -> None:
         y, position = self._forward.names[root], len(self.operators)
@@ -211,9 +217,7 @@ class Backward:
         self._queue = [one for one in self._queue if one.index != index]
         waiting = nsmallest(MOST_WAITING, self._queue, key=lambda one: (-one.rank, one.arrival))
         self.events.append(Visited(index, arrived, number_of(node), len(self._queue), waiting))
-        if visit.sent is None:
-            return
-        every = zip(self._graph.inputs(node), [*visit.sent, *visit.inside], strict=True)
+        every = zip(self._graph.inputs(node), visit.sent, strict=True)
         pairs = [(one, sent) for one, sent in every if one is not None]
         sends = [sent and (self._next(self._forward.names[one], sent), _fitting(sent, one)) for one, sent in pairs]
         self._apply(visit, index, arrived, sends)
@@ -298,29 +302,29 @@ class Backward:
         arrivals = self._arrivals.get(one)
         return None if arrivals is None else arrivals.gradient
 
-    def _write_grad(self, visit: Visit) -> None:
+    def _write_grad(self, written: Written) -> None:
         """The engine has written ``grad`` of a leaf."""
-        one = Output(visit.node, 0)
+        one = Output(written.node, 0)
         blob = self._forward.names[one]
         grad = self._names.always(f"{blob}.grad")
         before = after = None
-        if visit.before is not None:
+        if written.before is not None:
             before = self.held[blob] = f"{grad}@0"
-            self._values.keep((grad, 0), kept(visit.before))
-        if visit.after is not None:
+            self._values.keep((grad, 0), kept(written.before))
+        if written.after is not None:
             version = int(before is not None)
             after = f"{grad}@{version}"
-            self._values.keep((grad, version), visit.after)
+            self._values.keep((grad, version), written.after)
         how: Writing = "dropped" if after is None else "new" if before is None else "added"
         self.events.append(GradWritten(blob, how, self._gradient_of(one), before, after))
 
     def _end(self) -> None:
         """How it ended."""
-        visited = {visit.node for visit in self._notes.visits}
-        error = self._notes.error
-        if error is not None:
-            last = self._notes.visits[-1].node
-            self.events.append(_failed(error, last, self._graph.index.get(last)))
+        visited = {one.node for one in self._happened}
+        if (error := self._notes.error) is not None:
+            # The node that was next has raised, and has noted nothing.
+            last = max(self._queue, key=lambda one: (one.rank, -one.arrival), default=None)
+            self.events.append(_failed(error, None if last is None else self._graph.nodes[last.index], last))
             return
         for index in reversed(range(len(self._graph.nodes))):
             if self._graph.nodes[index] not in visited:
@@ -350,9 +354,10 @@ class Backward:
         return version
 
 
-def _failed(error: Exception, node: Node, index: int | None) -> Failed:
-    """The engine has stopped at a node."""
-    what = f"{node.name()} raised {type(error).__name__}: {str(error).strip()}"
+def _failed(error: Exception, node: Node | None, last: Waiting | None) -> Failed:
+    """The engine has stopped, at a node if one was next."""
+    index = None if last is None else last.index
+    what = f"{'The engine' if node is None else node.name()} raised {type(error).__name__}: {str(error).strip()}"
     failure = GradientError(what if what.endswith(".") else f"{what}.", kind="engine_failed", operator_index=index)
     return Failed.of(failure, index)
 

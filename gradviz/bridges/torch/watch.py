@@ -31,110 +31,125 @@ def kept(tensor: Tensor | None) -> Kept | None:
     return None if tensor is None else Kept(tensor, tensor._version)
 
 
-class Visit:
+class Visit(NamedTuple):
     """A node was run.
 
     Attributes:
-        arrived: the gradient of each output of its operator; None: none arrived.
-        sent: what it sent to each input; None: it has raised.
-        begun: when.
-        inside: what a checkpoint sent to the leaves inside of it.
-        seconds: how long it took.
-        before, after: of a leaf what ``grad`` was and became.
+        sent: what it sent to each input, also to leaves inside of a checkpoint.
+        arrived: the gradient of each output of its operator.
+        seconds: how long it took, since the node before.
     """
 
-    __slots__ = ("after", "arrived", "before", "begun", "inside", "node", "seconds", "sent")
+    node: Node
+    sent: Sequence[Kept | None]
+    arrived: Sequence[Kept | None]
+    seconds: float
 
-    def __init__(self, node: Node, arrived: Gradients) -> None:
-        self.node = node
-        self.arrived = [kept(one) for one in arrived]
-        self.sent: list[Kept | None] | None = None
-        self.inside: list[Kept | None] = []
-        self.before: Tensor | None = None
-        self.after: Kept | None = None
-        self.seconds = 0.0
-        self.begun = perf_counter()
 
-    def end(self, sent: Gradients) -> None:
-        """It has sent on."""
-        self.seconds = perf_counter() - self.begun
-        self.sent = [kept(one) for one in sent]
+class Written(NamedTuple):
+    """``grad`` of a leaf was written: what it was, a copy, and what it became."""
+
+    node: Node
+    arrived: Kept | None
+    before: Tensor | None
+    after: Kept | None
 
 
 class Notes:
     """What the engine did.
 
     Attributes:
-        visits: the nodes that it ran, in order.
+        happened: each node that it ran and each ``grad`` that it wrote, in order; read when the pass is over.
         captured: what it was asked for instead of running its node -> the gradient.
+        inside: what a checkpoint sent to the leaves inside of it.
+        running: the checkpoint that runs.
         error: what has ended it.
     """
 
     def __init__(self) -> None:
-        self.visits: list[Visit] = []
         self.captured: dict[Output, Kept | None] = {}
+        self.inside: dict[Node, list[Kept | None]] = {}
+        self.running: Node | None = None
         self.error: Exception | None = None
         self._task: int | None = None
+        self._begun = perf_counter()
+        # As little as can be done while the engine runs.
+        self._noted: list[tuple[Node, Gradients, Gradients, list[int], float] | Written] = []
 
-    def before(self, node: Node) -> Callable[[Gradients], None]:
-        """To be called as a node is about to run."""
+    @property
+    def has_begun(self) -> bool:
+        """Whether the engine has come to a root."""
+        return self._task is not None
 
-        def note(arrived: Gradients) -> None:
-            if self._is_ours():
-                self.visits.append(Visit(node, arrived))
+    def begin(self, arrived: Gradients) -> None:
+        """To be called before a root is run."""
+        if self._task is None:
+            self._task, self._begun = task(), perf_counter()
 
-        return note
+    @property
+    def happened(self) -> Iterator[Visit | Written]:
+        before = self._begun
+        for one in self._noted:
+            if isinstance(one, Written):
+                yield one
+                continue
+            node, sent, arrived, written, at = one
+            sends = [tensor if tensor is None else Kept(tensor, written[slot]) for slot, tensor in enumerate(sent)]
+            yield Visit(node, [*sends, *self.inside.get(node, ())], list(map(kept, arrived)), at - before)
+            before = at
 
-    def after(self, node: Node) -> Callable[[Gradients, Gradients], None]:
+    def of(self, node: Node) -> Callable[[Gradients, Gradients], None]:
         """To be called when a node has run."""
 
         def note(sent: Gradients, arrived: Gradients) -> None:
-            if self._is_ours():
-                next(visit for visit in reversed(self.visits) if visit.node is node).end(sent)
+            if self._task == task():
+                written = [-1 if one is None else one._version for one in sent]
+                self._noted.append((node, sent, arrived, written, perf_counter()))
 
         return note
 
-    def before_leaf(self, node: Node, leaf: Tensor) -> Callable[[Gradients], None]:
-        """To be called as the gradient of a leaf is about to be written."""
+    def of_leaf(self, node: Node, leaf: Tensor) -> tuple[Callable[..., None], Callable[..., None]]:
+        """To be called before and after ``grad`` of a leaf is written; after it with its hooks."""
+        held: list[Tensor | None] = []
 
-        def note(arrived: Gradients) -> None:
+        def before(arrived: Gradients) -> None:
             if self._is_ours():
-                visit = Visit(node, arrived)
-                visit.before = None if leaf.grad is None else leaf.grad.detach().clone()
-                self.visits.append(visit)
+                held.append(None if leaf.grad is None else leaf.grad.detach().clone())
 
-        return note
-
-    def after_leaf(self, node: Node, leaf: Tensor) -> Callable[[Gradients, Gradients], None]:
-        """To be called when the gradient of a leaf has been written, and its hooks have run."""
-        end = self.after(node)
-
-        def note(sent: Gradients, arrived: Gradients) -> None:
-            end(sent, arrived)
+        def after(sent: Gradients, arrived: Gradients) -> None:
             if self._is_ours():
-                self.visits[-1].after = kept(leaf.grad)
+                self._noted.append(Written(node, kept(arrived[0]), held.pop(), kept(leaf.grad)))
 
-        return note
+        return before, after
+
+    def of_checkpoint(self, node: Node) -> Callable[[Gradients], None]:
+        """To be called before a checkpoint computes its part again."""
+
+        def begin(arrived: Gradients) -> None:
+            self.running = node
+
+        return begin
 
     def _is_ours(self) -> bool:
         """Whether it is the pass under watch that calls, and none that somebody else has begun meanwhile."""
-        if self._task is None:
-            self._task = task()
         return self._task == task()
 
 
 @contextmanager
-def watched(graph: Graph, notes: Notes) -> Iterator[None]:
-    """While it lasts, what the engine does with a graph is noted."""
+def watched(graph: Graph, notes: Notes, *, write: bool) -> Iterator[None]:
+    """While it lasts, what the engine does with a graph is noted, also what it writes."""
     handles: list[Any] = []
     try:
+        for root in graph.roots:
+            handles.append(root.node.register_prehook(notes.begin))
         for node in graph.nodes:
-            handles += (node.register_prehook(notes.before(node)), node.register_hook(notes.after(node)))
-        for node, leaf in graph.leaves.items():
-            handles += (
-                node.register_prehook(notes.before_leaf(node, leaf)),
-                node.register_hook(notes.after_leaf(node, leaf)),
-            )
+            handles.append(node.register_hook(notes.of(node)))
+        if write:
+            for node, leaf in graph.leaves.items():
+                before, after = notes.of_leaf(node, leaf)
+                handles += (node.register_prehook(before), node.register_hook(after))
+        for node in graph.checkpoints:
+            handles.append(node.register_prehook(notes.of_checkpoint(node)))
         yield
     finally:
         for handle in handles:
