@@ -269,8 +269,9 @@ def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> 
     given = net if y is None else y
     bridges.cross(given)
     with shown_progress() as progress:
-        session = Session(None, record_any(given, options, progress))
-        if len(session) > MOST_SHOWN:
+        recording = record_any(given, options, progress)
+        session = Session(None, recording)
+        if recording.size > MOST_SHOWN:
             session.over()  # what verbs ask is read while one waits, and not at the first key
             session.restart()
         return session

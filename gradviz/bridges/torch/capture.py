@@ -153,7 +153,7 @@ def whole(module: Module) -> Module:
 def captures(graph: Graph) -> dict[Node, capture]:
     """Of the operators of a graph that were called inside of a capture, the capture."""
     found: dict[Node, capture] = {}
-    numbers = [(number_of(node), node) for node in graph.nodes]
+    numbers = [(number_of(node), node) for node in graph.found]
     for one in REMEMBERED:
         found |= {node: one for number, node in numbers if one.covers(number)}
     return found

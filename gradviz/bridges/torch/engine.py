@@ -23,6 +23,9 @@ from .tell import Backward, Forward, Seed
 from .values import Values
 from .watch import kept
 
+EVENTS_A_NODE = 6
+"""About so many."""
+
 
 def record(
     loss: Tensor | Sequence[Tensor],
@@ -50,7 +53,7 @@ def record(
     gradients = [gradient] if isinstance(loss, Tensor) else [None] * len(roots) if gradient is None else list(gradient)
     _check(roots, gradients)
     graph = Graph(roots)
-    saved = {node: list(saved_by(node)) for node in graph.nodes}
+    saved = {node: list(saved_by(node)) for node in graph.found}
     captured = captures(graph)
     called = called_in(_caller(), graph, set(captured.values()))
     seeds = [
@@ -82,7 +85,7 @@ def record(
             held=backward.held,
         )  # fmt: skip
 
-    return Recording(journal)
+    return Recording(journal, size=EVENTS_A_NODE * len(graph.found))
 
 
 def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:

@@ -53,7 +53,7 @@ class Graph:
 
     Attributes:
         roots: what was asked for, in order.
-        nodes: of the operators, each after those whose outputs it read.
+        found: the nodes of operators, in any order.
         leaves: the node of each leaf -> its tensor.
 
     Args:
@@ -62,10 +62,15 @@ class Graph:
 
     def __init__(self, roots: Iterable[Tensor]) -> None:
         self.roots = [output_of(root) for root in roots]
-        found = list(_reached(root.node for root in self.roots))
-        self.leaves: dict[Node, Tensor] = {node: cast(Any, node).variable for node in found if is_leaf(node)}
-        self.nodes = _ordered([node for node in found if node not in self.leaves])
+        reached = list(_reached(root.node for root in self.roots))
+        self.leaves: dict[Node, Tensor] = {node: cast(Any, node).variable for node in reached if is_leaf(node)}
+        self.found = [node for node in reached if node not in self.leaves]
         self._inside: dict[Node, list[Output]] = {}
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """The nodes of operators, each after those whose outputs it read."""
+        return _ordered(self.found)
 
     def inputs(self, node: Node) -> list[Output | None]:
         """What an operator read, that inside of a checkpoint last; None: it needs no gradient."""
@@ -86,7 +91,7 @@ class Graph:
     @cached_property
     def checkpoints(self) -> list[Node]:
         """Those that run a backward pass of their own inside."""
-        return [node for node in self.nodes if node.name() == CHECKPOINT]
+        return [node for node in self.found if node.name() == CHECKPOINT]
 
     @cached_property
     def outputs(self) -> dict[Node, int]:

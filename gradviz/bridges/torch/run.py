@@ -76,7 +76,8 @@ def _put_back(tensors: Iterable[Tensor]) -> Iterator[None]:
 
 def _retaining(graph: Graph, captured: Mapping[Node, capture]) -> list[Tensor]:
     """The tensors on the way that keep their gradient: a capture knows its own, others are looked for among all."""
-    if len(captured) == len(graph.nodes):
+    if len(captured) == len(graph.found):
         return [tensor for one in set(captured.values()) for tensor in one.retaining()]
+    found = set(graph.found)
     tensors = [one for one in gc.get_objects() if issubclass(type(one), Tensor)]
-    return [one for one in tensors if one.grad_fn in graph.index and one.retains_grad]
+    return [one for one in tensors if one.grad_fn in found and one.retains_grad]

@@ -142,7 +142,7 @@ def watched(graph: Graph, notes: Notes, *, write: bool) -> Iterator[None]:
     try:
         for root in graph.roots:
             handles.append(root.node.register_prehook(notes.begin))
-        for node in graph.nodes:
+        for node in graph.found:
             handles.append(node.register_hook(notes.of(node)))
         if write:
             for node, leaf in graph.leaves.items():

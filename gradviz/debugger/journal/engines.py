@@ -81,7 +81,7 @@ _OURS = tuple(_ENGINES)
 
 
 def add_engine(of: type, record: Callable[..., Recording], what: str, call: str) -> None:
-    """Let `gradviz.debug` take objects of a type that gradviz has an engine for; the arguments are those of `Engine`."""
+    """Let `gradviz.debug` take objects of a type that a bridge has an engine for; the arguments are `Engine`'s."""
     _ENGINES[of] = Engine(record, what, call, _options(record))
 
 

@@ -65,6 +65,7 @@ class Recording:
 
     Args:
         journal: gives what the engine hands on, when it is first looked at.
+        size: about how many events that will be, where it takes long to give it; None: it is there.
     """
 
     engine = OfJournal[str]()
@@ -80,15 +81,27 @@ class Recording:
     held = OfJournal[Mapping[str, str]]()
     pools = OfJournal[Sequence[Lending]]()
 
-    def __init__(self, journal: Callable[[], Journal], store: Store | None = None, saved: Trace | None = None) -> None:
+    def __init__(
+        self,
+        journal: Callable[[], Journal],
+        store: Store | None = None,
+        saved: Trace | None = None,
+        size: int | None = None,
+    ) -> None:
         self.store = store
         self.saved = saved
+        self._size = size
         self._read = journal
 
     @cached_property
     def _journal(self) -> Journal:
         with uncollected():
             return self._read()
+
+    @property
+    def size(self) -> int:
+        """About how many events there are."""
+        return len(self.events) if self._size is None else self._size
 
     @cached_property
     def summary(self) -> str:
