@@ -3,7 +3,8 @@
 A group is a stretch of the forward operators, with all that belongs to them in the backward pass. Groups nest, so that
 no level shows more than MOST_CHILDREN things:
 
-1. Operators whose names share a scope ("encoder/layer1/fc") make a group, scopes in scopes groups in groups.
+1. Operators whose names share a scope ("encoder/layer1/fc") or a module ("layer1.0.conv1") make a group, scopes in
+   scopes groups in groups.
 2. On a level that is still too long, blocks of types that repeat ("FC, Relu, FC, Relu, ...") make one: for each period
    up to LONGEST_BLOCK the types are held against themselves, shifted by it, which is O(n · LONGEST_BLOCK) in a few
    array operations each. The stretch that covers most is taken first, of equal ones that of the shorter block.
@@ -20,6 +21,7 @@ from math import ceil, log
 import numpy as np
 
 from ..debugger.document import Line, Subnet, Trace
+from ..debugger.journal import SEPARATOR
 from ..program.errors import shorten
 from .flows import Holders, Program, programs
 from .theme import DrawingError, fit
@@ -92,7 +94,7 @@ def groups(program: Program) -> tuple[Group, ...]:
     symbols: Symbols = {}
     numbers = (symbols.setdefault(line.type, len(symbols)) for line in program.forward)
     leaves = [_Item(index, index, program.forward[index].type, number) for index, number in enumerate(numbers)]
-    scopes = [tuple(line.name.split("/")[:-1])[:MOST_SCOPES] for line in program.forward]
+    scopes = [tuple(SEPARATOR.split(line.name)[:-1])[:MOST_SCOPES] for line in program.forward]
     items: Sequence[_Item] = []
     for is_stretch, run in groupby(leaves, lambda leaf: program.forward[leaf.first].kind == "stretch"):
         alike = list(run)

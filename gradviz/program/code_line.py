@@ -6,11 +6,12 @@ import linecache
 import os
 from functools import lru_cache
 from types import CodeType
+from typing import Annotated
 
 import msgspec
 
 
-class CodeLine(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class CodeLine(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
     """A line of code.
 
     Attributes:
@@ -20,7 +21,7 @@ class CodeLine(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """
 
     file: str
-    number: int
+    number: Annotated[int, msgspec.Meta(ge=0)]
     text: str = ""
 
     def __str__(self) -> str:

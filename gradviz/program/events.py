@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Literal, Union
 
 import msgspec
 
+from .code_line import CodeLine
 from .errors import GradvizError
 from .net import nested_to_dict, with_nets
 from .operator import Gradient, GradientSlice, Operator
 
 __all__ = [
-    "About", "Accumulated", "Checked", "Completed", "Contribution", "Deduplicated", "EnteredSubnet", "Event",
-    "Failed", "GeneratorAdded", "GradWritten", "InputChecked", "LeftSubnet", "Played", "Ran", "Rename",
+    "About", "Accumulated", "Checked", "CodeLine", "Completed", "Contribution", "Deduplicated", "EnteredSubnet",
+    "Event", "Failed", "GeneratorAdded", "GradWritten", "InputChecked", "LeftSubnet", "Played", "Ran", "Rename",
     "RuleApplied", "Seeded", "Skipped", "Visited", "Waiting",
 ]  # fmt: skip
 
@@ -66,7 +67,7 @@ class Waiting(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Played(Event, frozen=True, gc=False):
     """Forward operator `index` joined the net: its inputs were read, its outputs got versions.
 
-    `rank`: that of a function that ran when it was called.
+    `rank`: that of a function that ran when it was called. `code`: the line that called it, where that is known.
     """
 
     changes = ("ssa", "input_usages", "frontier", "in_version_history", "out_version_history")
@@ -75,6 +76,7 @@ class Played(Event, frozen=True, gc=False):
     in_versions: tuple[int, ...]
     out_versions: tuple[int, ...]
     rank: int | None = None
+    code: CodeLine | None = None
 
 
 class Seeded(Event, frozen=True, gc=False):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from torch.autograd.graph import Node
 
+from ...program.code_line import CodeLine, line_at
 from .capture import Call, Module, Modules, capture
 from .graph import number_of
 
@@ -28,6 +29,11 @@ class Origin(NamedTuple):
     module: str = ""
     call: Call | None = None
     name: str = ""
+
+    @property
+    def line(self) -> CodeLine | None:
+        """The line of the call."""
+        return None if self.call is None else line_at(*self.call)
 
 
 def origins(captured: Mapping[Node, capture]) -> Mapping[Node, Origin]:

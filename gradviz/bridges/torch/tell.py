@@ -15,6 +15,7 @@ from torch.autograd.graph import Node
 from ...gradient.accumulation import GradientNames
 from ...operators.registry import source_of
 from ...program import Gradient, GradientError, GradientSlice, Operator
+from ...program.code_line import CodeLine
 from ...program.events import (
     Accumulated,
     Completed,
@@ -50,6 +51,7 @@ class Forward:
         graph: they are its nodes.
         names: of their outputs and of leaves.
         operators: one for each node.
+        lines: of each the line of the user's code that called it.
         saved: of each the blobs that it has kept for its backward.
 
     Args:
@@ -71,6 +73,7 @@ class Forward:
         self.graph = graph
         self.names = names
         self.operators: list[Operator] = []
+        self.lines: list[CodeLine | None] = []
         self.saved: list[list[str]] = []
         self._values = values
         self._data = data
@@ -93,10 +96,9 @@ class Forward:
                 inputs += [] if one.of is not None or name in inputs else [name]
             self._values.keep((name, 0), kept(one.tensor))
             reads[name] = None
-        type, module = type_of(node), self._origins.get(node, Origin()).module
-        self.operators.append(
-            Operator(type, inputs, outputs, name="/".join([*module.split("."), type]) if module else "")
-        )
+        type, origin = type_of(node), self._origins.get(node, Origin())
+        self.operators.append(Operator(type, inputs, outputs, name=f"{origin.module}.{type}" if origin.module else ""))
+        self.lines.append(origin.line)
         self.saved.append(list(reads))
 
     def _other(self, name: str, saved: Saved) -> str:
@@ -177,9 +179,9 @@ class Backward:
 
     def tell(self, seeds: Sequence[Seed]) -> None:
         """All of it, from what each root has started with."""
-        for index, op in enumerate(self._forward.operators):
-            versions = (0,) * len(op.inputs), (0,) * len(op.outputs)
-            self.events += [Played(index, op, *versions), Ran(index, op, *versions, "cpu", None)]
+        for index, (op, line) in enumerate(zip(self._forward.operators, self._forward.lines, strict=True)):
+            ins, outs = (0,) * len(op.inputs), (0,) * len(op.outputs)
+            self.events += [Played(index, op, ins, outs, code=line), Ran(index, op, ins, outs, "cpu", None)]
         for root, seed in zip(self._graph.roots, seeds, strict=True):
             self._seed(root, seed)
         for one in self._happened:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ...program import Gradient, GradientSlice
-from ...program.events import Aggregator
+from ...program.events import Aggregator, CodeLine
 from .bounds import (
     LONGEST_MARK,
     MERGED_ROWS,
@@ -231,6 +231,9 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     device: str | None = None
     """For example "cpu" or "cuda:0"; None: not set."""
     name: str = ""
+    """What the user calls the operator, behind the scopes or modules that it is in: "encoder/layer1/fc"."""
+    code: CodeLine | None = None
+    """Forward: the line of the user's code that called it."""
     of: Count | None = None
     """Backward: index of the forward operator of the same net it came from; None where there is none."""
     role: Role

@@ -6,11 +6,11 @@ from .engines import add_engine, record_any, record_backward, register_engine
 from .gradient_shapes import dense
 from .net_recorder import UNDEFINED, Budget, Folder, record
 from .recording import ProgramText, Recording
-from .text import AT_THE_END, NetText, Reading, Statement, Writing, arguments
+from .text import AT_THE_END, SEPARATOR, NetText, Reading, Statement, Writing, arguments
 from .timeline import NOWHERE, Indices, Timeline
 
 __all__ = [
-    "AT_THE_END", "NOWHERE", "UNDEFINED", "Budget", "Folder", "Indices", "Key", "Lending", "NetHalves", "NetText",
-    "Pace", "ProgramText", "Progress", "Reading", "Recording", "Run", "SoFar", "Statement", "Timeline", "Work",
-    "Writing", "add_engine", "arguments", "dense", "record", "record_any", "record_backward", "register_engine",
+    "AT_THE_END", "NOWHERE", "SEPARATOR", "UNDEFINED", "Budget", "Folder", "Indices", "Key", "Lending", "NetHalves",
+    "NetText", "Pace", "ProgramText", "Progress", "Reading", "Recording", "Run", "SoFar", "Statement", "Timeline",
+    "Work", "Writing", "add_engine", "arguments", "dense", "record", "record_any", "record_backward", "register_engine",
 ]  # fmt: skip

@@ -294,6 +294,7 @@ class ProgramText:
         # The forward operators of a nested net join with the one that runs them.
         if not event.path:
             self._play(self._net, event.index, at)
+            self.outermost.forward[event.index].code = event.code
 
     def _visited(self, event: Visited | Skipped, at: int) -> None:
         self._nets[event.path].forward[event.index].visits += (at,)

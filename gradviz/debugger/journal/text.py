@@ -6,6 +6,7 @@ versions count the writings of a name, so that a renaming also moves the version
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -14,6 +15,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ...program import Gradient, Operator
+from ...program.code_line import CodeLine
 from ...program.control_flow import NETS, RUNNING_SUM, kept_inputs, nested_nets, renamed
 from ...program.events import Accumulated, Deduplicated, RuleApplied, Seeded
 from ...program.operator import BlobVersion, parts_of
@@ -24,6 +26,9 @@ DUPLICATE = "_DEDUP"
 
 BINDINGS = ("inner_blobs", "outer_blobs_idx", "saved_fwd_blobs")
 """Arguments of a Do that the events in its net tell better than its statement."""
+
+SEPARATOR = re.compile(r"[/.]")
+"""Between the scopes in the name of an operator."""
 
 AT_THE_END = 1 << 62
 """A position behind all events."""
@@ -90,13 +95,14 @@ class Statement:
         op, inputs, outputs: what it is in the end.
         former: what `op` and `inputs` were before: until which position, and they, the oldest first.
         nets: the nested nets that it runs, by the argument that holds them.
+        code: of a forward operator the line of the user's code that called it, where that is known.
         visits: of a forward operator the positions of the events in which the pass comes to it, asks its rule or goes
             by.
         ran: the position after its run; None: it was never run, or it is in a nested net, which may run often.
     """
 
     __slots__ = (
-        "former", "inputs", "made", "net", "nets", "number", "of", "op", "outputs", "ran", "role", "visits",
+        "code", "former", "inputs", "made", "net", "nets", "number", "of", "op", "outputs", "ran", "role", "visits",
     )  # fmt: skip
 
     def __init__(self, net: NetText, number: int, role: Role, op: Operator, of: int | None, made: int) -> None:
@@ -110,6 +116,7 @@ class Statement:
         self.outputs: list[Writing] = []
         self.former: tuple[tuple[int, Operator, list[Writing]], ...] = ()
         self.nets: dict[str, NetText] = {}
+        self.code: CodeLine | None = None
         self.visits: tuple[int, ...] = ()
         self.ran: int | None = None
 
@@ -120,8 +127,20 @@ class Statement:
 
     @property
     def name(self) -> str:
-        """``FC #2``, of a forward operator."""
-        return f"{self.op.type} #{self.number}"
+        """``FC #2``, of a forward operator; one that a line called ``relu (layer1.0, net.py:41)``."""
+        if self.code is None:
+            return f"{self.op.type} #{self.number}"
+        return f"{self.op.type} ({', '.join([*self.scopes[-1:], str(self.code)])})"
+
+    @property
+    def scopes(self) -> list[str]:
+        """The scopes that it is in by its name, an outer one before those inside: ``layer1``, ``layer1.0``."""
+        return [self.op.name[: one.start()] for one in SEPARATOR.finditer(self.op.name)]
+
+    @property
+    def words(self) -> list[str]:
+        """What a forward operator is found by besides its type and blobs: its number, scopes and line."""
+        return [f"#{self.number}", *self.scopes, *([] if self.code is None else [str(self.code)])]
 
     def at(self, position: int) -> Reading:
         """How it reads at a position."""

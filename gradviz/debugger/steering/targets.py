@@ -58,8 +58,8 @@ class Targets:
     def find(self, word: str) -> list[int]:
         """The positions after the events that a word names; none: it names nothing."""
         if word not in self._found:
-            near = Near(self._runs, word)
-            ran_ = (one for one in near.statements if _names(word, ran(one), one.net.path))
+            near = Near(self._runs, word, self._forward.get(word, set()))
+            ran_ = (one for one in near.statements if self._names(word, ran(one), one.net.path))
             found = [
                 self._timeline.of(*[kind for kind in KINDS if kind.__name__ == word]),
                 np.array([number for number in self._candidates(near) if self._is_about(word, number)], np.int64),
@@ -75,7 +75,7 @@ class Targets:
     @consistent
     def written(self, version: str) -> list[int]:
         """The positions of the events that write a blob version."""
-        statements = Near(self._runs, version).statements
+        statements = Near(self._runs, version, set()).statements
         numbers = {*self._runs.events[self._runs.of(statements)].tolist(), *self._timeline.of(GradWritten).tolist()}
         numbers.update(one.made - 1 for one in statements if one.made)
         return sorted(number + 1 for number in numbers if version in self._rows.written(number))
@@ -103,7 +103,7 @@ class Targets:
             return True
         if isinstance(event, Played) and (word in event.op.inputs or word in event.op.outputs):
             return True
-        return _names(word, self._rows.subject(number), event.path) or (
+        return self._names(word, self._rows.subject(number), event.path) or (
             isinstance(event, EnteredSubnet) and word in passage_words(entered(event), is_run=False)
         )
 
@@ -116,7 +116,7 @@ class Targets:
         begun, ended = self._passed
         for half, subjects in enumerate(self._of_halves):
             for subject, passed, kind in zip(subjects, (begun, ended), (EnteredSubnet, LeftSubnet), strict=True):
-                if _names(word, subject, ("",)):
+                if self._names(word, subject, ("",)):
                     yield passed[(self._runs.halves == half) & np.isin(passed, self._timeline.of(kind))]
         last, begins = word.rpartition("/")[2], f"{word}["
         round_ = f".loop_net[{word.removeprefix('iteration ')}]"
@@ -153,7 +153,7 @@ class Targets:
         """Every word that finds an event."""
         found = {KINDS[code].__name__ for code in np.unique(self._timeline.codes).tolist()}
         found.update(word for word in ODDITIES if len(self._odd(word)))
-        found.update(f"#{one.number}" for one in self._recording.text.outermost.forward)
+        found.update(self._forward)
         has_run = np.bincount(self._runs.numbers, minlength=len(self._runs.statements)).tolist()
         for one, times in zip(self._runs.statements, has_run, strict=True):
             if times or self._has_come(one):
@@ -173,6 +173,28 @@ class Targets:
         for run in self._recording.runs:
             found.update(passage_words(run.path, is_run=True))
         return found
+
+    @cached_property
+    def _forward(self) -> dict[str, set[int]]:
+        """The forward operators of the outermost net by their numbers, scopes and lines."""
+        found: dict[str, set[int]] = {}
+        for one in self._recording.text.outermost.forward:
+            for word in one.words:
+                found.setdefault(word, set()).add(one.number)
+        return found
+
+    def _names(self, word: str, subject: Subject, path: tuple[str, ...]) -> bool:
+        """Whether a word finds an event about `subject`, in the net at `path`."""
+        if word in subject.words or (not path and subject.forward in self._forward.get(word, ())):
+            return True
+        name = word.rpartition("@")[0]
+        for blob in subject.focus:
+            if isinstance(blob, Writing):
+                if blob.name == word or (blob.name == name and str(blob) == word):
+                    return True
+            elif blob and word in (blob, blob.rpartition("@")[0]):
+                return True
+        return False
 
     def _has_come(self, statement: Statement) -> bool:
         """Whether an event tells of a statement that came, by its type and blobs.
@@ -195,16 +217,19 @@ class Targets:
 class Near:
     """What can make an event one about a word: it has to do with some operators, or names a blob.
 
+    Args:
+        named: the forward operators of the outermost net that the word names.
+
     Attributes:
         statements: those of which it is the type or the forward operator, and those that write or read it.
         filters: kinds of events, and what those of them let pass that can be about the word.
     """
 
-    def __init__(self, runs: Runs, word: str) -> None:
+    def __init__(self, runs: Runs, word: str, named: set[int]) -> None:
         writings = list(_called(runs, word))
         blobs = [one for writing in writings for one in (writing.statement, *writing.readers) if one is not None]
         typed = [one for one in runs.statements if one.op.type == word]
-        numbered = [one for one in runs.statements if _is_number(forward_of(one), word)] if word[:1] == "#" else []
+        numbered = [one for one in runs.statements if forward_of(one) in named] if named else []
         self.statements = [*blobs, *numbered, *typed]
         self._names = {word, word.rpartition("@")[0], *(name for one in writings for _, name, _ in one.former)}
         forward, rules = _of_forward([*blobs, *numbered])
@@ -250,24 +275,6 @@ def _called(runs: Runs, word: str) -> Iterator[Writing]:
         yield from net.writings.get(word, ())
         if at and version.isdecimal():
             yield from net.writings.get(name, ())[int(version) :][:1]
-
-
-def _is_number(forward: int | None, word: str) -> bool:
-    return forward is not None and word == f"#{forward}"
-
-
-def _names(word: str, subject: Subject, path: tuple[str, ...]) -> bool:
-    """Whether a word finds an event about `subject`, in the net at `path`."""
-    if word in subject.words or (not path and _is_number(subject.forward, word)):
-        return True
-    name = word.rpartition("@")[0]
-    for blob in subject.focus:
-        if isinstance(blob, Writing):
-            if blob.name == word or (blob.name == name and str(blob) == word):
-                return True
-        elif blob and word in (blob, blob.rpartition("@")[0]):
-            return True
-    return False
 
 
 def _words(subject: Subject) -> Iterable[str]:

@@ -62,8 +62,9 @@ def played(event: Played, line: Reading, deepest: Named | None, *, goes: bool) -
     """
     known = lookup(event.op.type)
     nets = [f"{argument} {code(net.name)}" for argument, net in nested_nets(line.op).items()]
-    joins = say.CALLED if goes else say.JOINS_NESTED if event.path else say.JOINS
-    said: Sentences = [(joins, event.index)]
+    said: Sentences = [(say.JOINS_NESTED if event.path else say.JOINS, event.index)]
+    if goes:
+        said = [_called(event, line.statement.scopes)]
     said += [(say.CALL_OVER, line.op.type, listed(nets))] if nets and not goes else [(say.CALL, line.text)]
     said += [(say.FORMULA, known.formula)] if known and known.formula else []
     said += [(say.STOP,)]
@@ -74,6 +75,13 @@ def played(event: Played, line: Reading, deepest: Named | None, *, goes: bool) -
     if event.rank is None:
         return said
     return [*said, (say.RANK_BY_LEAVES, event.rank) if deepest is None else (say.RANK, event.rank, deepest)]
+
+
+def _called(event: Played, scopes: Sequence[str]) -> Sentence:
+    """Which function was called, and where."""
+    if event.code is None:
+        return say.CALLED, event.index
+    return (say.CALLED_IN, event.index, scopes[-1], event.code) if scopes else (say.CALLED_ON, event.index, event.code)
 
 
 def _overwrites(event: Played) -> Sentences:

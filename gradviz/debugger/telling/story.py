@@ -236,7 +236,8 @@ class Story:
         if functions := sum(isinstance(one, Visited) and one.rank is not None for one in before):
             variables = sum(isinstance(one, GradWritten) and one.after is not None for one in before)
             their, got = "its" if variables == 1 else "their", count_of(variables, "Variable")
-            return [(say.HEAP_EMPTIED, count_of(functions, "function"), got, their)]
+            went = count_of(functions, "function")
+            return [(say.HEAP_EMPTIED, went, got, their) if variables else (say.NONE_WRITTEN, went)]
         return narration.completed(event, operators, self._recording.ys, is_run=self._recording.obstacle is None)
 
     def _maker(self, event: Event, name: str, version: int, at: int) -> Reading | None:

@@ -227,10 +227,14 @@ def forward_of(statement: Statement) -> int | None:
     return statement.number if statement.role == "forward" else statement.of
 
 
-def targets(event: Event, subject: Subject, blobs: Iterable[str]) -> list[str]:
-    """The words by which an event is found that is about a subject and these blobs."""
-    is_named = subject.forward is not None and not event.path
-    words = [event.kind, *subject.words, *([f"#{subject.forward}"] if is_named else []), *blobs]
+def targets(event: Event, subject: Subject, blobs: Iterable[str], forward: Sequence[Statement]) -> list[str]:
+    """The words by which an event is found that is about a subject and these blobs.
+
+    Args:
+        forward: the operators of the outermost net.
+    """
+    of = [] if subject.forward is None or event.path else forward[subject.forward].words
+    words = [event.kind, *subject.words, *of, *blobs]
     return list(dict.fromkeys([*words, *[blob.rpartition("@")[0] for blob in blobs]]))
 
 

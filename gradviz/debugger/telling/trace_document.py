@@ -203,7 +203,7 @@ class Writer:
             forward=subject.forward,
             lines=[one.id for one in subject.statements],
             blobs=blobs,
-            targets=targets(event, subject, blobs),
+            targets=targets(event, subject, blobs, self._text.outermost.forward),
             detail=_detail(event, is_run=is_run),
             row=self._row(event, at, subject),
         )
@@ -239,6 +239,7 @@ class Writer:
             subnets={argument: net.id for argument, net in statement.nets.items()},
             device=str(op.device) if op.device else None,
             name=op.name,
+            code=statement.code,
             of=statement.of,
             role=statement.role,
             made=statement.made,

@@ -53,6 +53,20 @@ export interface Part {
   entered: Entered[];
 }
 
+/**
+ * A line of code.
+ *
+ * Attributes:
+ * file: its name without folders.
+ * number: from 1.
+ * text: without the space around it; empty where the source is not there.
+ */
+export interface CodeLine {
+  file: string;
+  number: number;
+  text: string;
+}
+
 /** How a line read from one position on. */
 export interface Revision {
   /** From this position on; the first revision of a line is at its `made`. */
@@ -95,7 +109,10 @@ export interface Line {
   subnets: Record<string, string>;
   /** For example "cpu" or "cuda:0"; None: not set. */
   device: string | null;
+  /** What the user calls the operator, behind the scopes or modules that it is in: "encoder/layer1/fc". */
   name: string;
+  /** Forward: the line of the user's code that called it. */
+  code: CodeLine | null;
   /** Backward: index of the forward operator of the same net it came from; None where there is none. */
   of: number | null;
   role: Role;
@@ -587,6 +604,13 @@ export const TABLE = {
       entered: [{ list: "Entered" }, []],
     },
   },
+  CodeLine: { isRow: true,
+    fields: {
+      file: "text",
+      number: { least: 0 },
+      text: ["text", ""],
+    },
+  },
   Revision: {
     fields: {
       at: "whole positions",
@@ -607,6 +631,7 @@ export const TABLE = {
       subnets: [{ map: "text subnets" }, {}],
       device: ["?text", null],
       name: ["text", ""],
+      code: ["?CodeLine", null],
       of: ["?whole count", null],
       role: "Role",
       made: "whole positions",
