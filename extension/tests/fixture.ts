@@ -28,7 +28,7 @@ const BACKWARD: Backward[] = [
 
 const operatorLine = (id: string, operator: Operator, role: Line["role"], of: number | null): Line => {
   const [type, inputs, outputs, formula] = operator;
-  return { id, kind: "operator", many: 1, left_out: 0, type, inputs, outputs, args: {}, subnets: {}, device: "cpu", name: "", of, role, made: 0, history: [], formula, ran: null };
+  return { id, kind: "operator", many: 1, left_out: 0, type, inputs, outputs, args: {}, subnets: {}, device: "cpu", name: "", code: null, of, role, made: 0, history: [], formula, ran: null };
 };
 
 const PREVIEW = Array.from({ length: 6 }, (_, row) =>

@@ -6,7 +6,8 @@ from .engines import add_engine, record_any, record_backward, register_engine
 from .gradient_shapes import dense
 from .net_recorder import UNDEFINED, Budget, Folder, record
 from .recording import ProgramText, Recording
-from .text import AT_THE_END, SEPARATOR, NetText, Reading, Statement, Writing, arguments
+from .statements import AT_THE_END, SEPARATOR, Reading, Statement, Writing, arguments
+from .text import NetText
 from .timeline import NOWHERE, Indices, Timeline
 
 __all__ = [

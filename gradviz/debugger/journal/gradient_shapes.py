@@ -30,7 +30,8 @@ from ...runtime.devices import current, device_of, moved
 from ...runtime.executor import infer, spec_of
 from ...runtime.store import Shelf
 from .recording import ProgramText
-from .text import NetText, Writing
+from .statements import Writing
+from .text import NetText
 from .timeline import Timeline
 
 Known = Mapping[Key, Array | ArraySpec | None]

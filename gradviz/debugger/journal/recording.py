@@ -33,7 +33,8 @@ from ...program.net_halves import Key, NetHalves
 from ...runtime.store import Store
 from ...runtime.watched import Journal, Lending, Run, uncollected
 from ..document import Trace
-from .text import NetText, Reading, Statement
+from .statements import Reading, Statement
+from .text import NetText
 from .timeline import NOWHERE, Indices, Timeline
 
 T = TypeVar("T")

@@ -6,233 +6,23 @@ versions count the writings of a name, so that a renaming also moves the version
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
 from operator import itemgetter
-from typing import Any, NamedTuple
 
 from ...program import Gradient, Operator
-from ...program.code_line import CodeLine
-from ...program.control_flow import NETS, RUNNING_SUM, kept_inputs, nested_nets, renamed
+from ...program.control_flow import NETS, RUNNING_SUM, kept_inputs, renamed
 from ...program.events import Accumulated, Deduplicated, RuleApplied, Seeded
-from ...program.operator import BlobVersion, parts_of
+from ...program.operator import parts_of
 from ..document import Role
+from .statements import AT_THE_END, Reading, Statement, Writing
 
 DUPLICATE = "_DEDUP"
 """In the name of a gradient's copy for one of several outputs that it arrives at."""
 
-BINDINGS = ("inner_blobs", "outer_blobs_idx", "saved_fwd_blobs")
-"""Arguments of a Do that the events in its net tell better than its statement."""
-
-SEPARATOR = re.compile(r"[/.]")
-"""Between the scopes in the name of an operator."""
-
-AT_THE_END = 1 << 62
-"""A position behind all events."""
-
-LETTERS: Mapping[Role, str] = {"forward": "f", "passed": "p"}
-
-
 Hops = dict[int, tuple[str, int | None]]
 """Forward operator -> the blob and the operator that it reaches a y through, None when the blob is the y."""
-
-
-class Writing:
-    """One writing of a blob.
-
-    Attributes:
-        name, version: what it is called in the end.
-        former: what it was called before: until which position, name and version, the oldest first.
-        statement: what writes it; None: it is there from outside.
-        readers: the statements that read it, one that reads it twice twice.
-        arrivals: the positions of the events that bring a gradient of it, or add several up.
-    """
-
-    __slots__ = ("arrivals", "former", "name", "readers", "statement", "version")
-
-    def __init__(self, name: str, version: int, statement: Statement | None) -> None:
-        self.name = name
-        self.version = version
-        self.statement = statement
-        self.former: tuple[tuple[int, str, int], ...] = ()
-        self.readers: list[Statement] = []
-        self.arrivals: list[int] = []
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """Name and version in the end."""
-        return self.name, self.version
-
-    def at(self, position: int) -> Writing | BlobVersion:
-        """What it is called at a position."""
-        for until, name, version in self.former:
-            if position < until:
-                return BlobVersion(name, version)
-        return self
-
-    def rename(self, name: str, version: int, at: int) -> None:
-        """Call it otherwise from position `at` on."""
-        if not self.former or self.former[-1][0] != at:
-            self.former = (*self.former, (at, self.name, self.version))
-        self.name, self.version = name, version
-
-    def __str__(self) -> str:
-        return f"{self.name}@{self.version}"
-
-
-class Statement:
-    """An operator of a net, or a gradient that passes through one unchanged.
-
-    Attributes:
-        net: the net that it is in.
-        number: among the forward operators, or the gradient operators; of a gradient that passes, that of the operator.
-        role: what it does.
-        of: the forward operator of the same net that it came from; None where there is none.
-        made: the position from which on it is there.
-        op, inputs, outputs: what it is in the end.
-        former: what `op` and `inputs` were before: until which position, and they, the oldest first.
-        nets: the nested nets that it runs, by the argument that holds them.
-        code: of a forward operator the line of the user's code that called it, where that is known.
-        visits: of a forward operator the positions of the events in which the pass comes to it, asks its rule or goes
-            by.
-        ran: the position after its run; None: it was never run, or it is in a nested net, which may run often.
-    """
-
-    __slots__ = (
-        "code", "former", "inputs", "made", "net", "nets", "number", "of", "op", "outputs", "ran", "role", "visits",
-    )  # fmt: skip
-
-    def __init__(self, net: NetText, number: int, role: Role, op: Operator, of: int | None, made: int) -> None:
-        self.net = net
-        self.number = number
-        self.role: Role = role
-        self.op = op
-        self.of = of
-        self.made = made
-        self.inputs: list[Writing] = []
-        self.outputs: list[Writing] = []
-        self.former: tuple[tuple[int, Operator, list[Writing]], ...] = ()
-        self.nets: dict[str, NetText] = {}
-        self.code: CodeLine | None = None
-        self.visits: tuple[int, ...] = ()
-        self.ran: int | None = None
-
-    @property
-    def id(self) -> str:
-        """``f2``, ``b0``, ``p2``; in a nested net behind the id of the net: ``s0.f2``."""
-        return f"{self.net.prefix}{LETTERS.get(self.role, 'b')}{self.number}"
-
-    @property
-    def name(self) -> str:
-        """``FC #2``, of a forward operator; one that a line called ``relu (layer1.0, net.py:41)``."""
-        if self.code is None:
-            return f"{self.op.type} #{self.number}"
-        return f"{self.op.type} ({', '.join([*self.scopes[-1:], str(self.code)])})"
-
-    @property
-    def scopes(self) -> list[str]:
-        """The scopes that it is in by its name, an outer one before those inside: ``layer1``, ``layer1.0``."""
-        return [self.op.name[: one.start()] for one in SEPARATOR.finditer(self.op.name)]
-
-    @property
-    def words(self) -> list[str]:
-        """What a forward operator is found by besides its type and blobs: its number, scopes and line."""
-        return [f"#{self.number}", *self.scopes, *([] if self.code is None else [str(self.code)])]
-
-    def at(self, position: int) -> Reading:
-        """How it reads at a position."""
-        op, inputs = self.op, self.inputs
-        for until, former_op, former_inputs in self.former:
-            if position < until:
-                op, inputs = former_op, former_inputs
-                break
-        return Reading(self, position, op, _called(inputs, position), _called(self.outputs, position))
-
-    def changes(self) -> list[int]:
-        """The positions from which on it reads otherwise, the first of them its own."""
-        if not self.former and not any(writing.former for writing in (*self.inputs, *self.outputs)):
-            return [self.made]
-        forms = [*self.former, (AT_THE_END, self.op, self.inputs)]
-        found = {one[0] for one, other in pairwise(forms) if one[2] is not other[2]}
-        writings = [*self.outputs, *(writing for _, _, inputs in forms for writing in inputs)]
-        found.update(until for writing in writings for until, _, _ in writing.former)
-        return [self.made, *sorted(position for position in found if position > self.made)]
-
-    def revise(self, at: int, op: Operator, inputs: list[Writing]) -> None:
-        """Let it be another operator, or read something else, from position `at` on."""
-        if at > self.made and not (self.former and self.former[-1][0] == at):
-            self.former = (*self.former, (at, self.op, self.inputs))
-        self.op, self.inputs = op, inputs
-
-    def adopt(self, at: int) -> None:
-        """Let the backward passes of its nested nets read as its operator has them."""
-        for argument, net in nested_nets(self.op).items():
-            if argument in self.nets:
-                self.nets[argument].adopt(net.ops, at)
-
-
-class Reading(NamedTuple):
-    """How a statement reads at a position."""
-
-    statement: Statement
-    position: int
-    op: Operator
-    inputs: Sequence[Writing | BlobVersion]
-    outputs: Sequence[Writing | BlobVersion]
-
-    @property
-    def id(self) -> str:
-        return self.statement.id
-
-    @property
-    def role(self) -> Role:
-        return self.statement.role
-
-    @property
-    def of(self) -> int | None:
-        return self.statement.of
-
-    @property
-    def name(self) -> str:
-        """``FC #2``, of a forward operator."""
-        return self.statement.name
-
-    @property
-    def nets(self) -> dict[str, NetText]:
-        return self.statement.nets
-
-    @property
-    def text(self) -> str:
-        """``a@0 = Tanh(h@0)``; of a gradient that passes ``x@0 := y_grad@0``."""
-        inputs, outputs = _listed(self.inputs), _listed(self.outputs)
-        if self.role == "passed":
-            return f"{outputs} := {inputs}"
-        if not self.op.args:
-            call = f"{self.op.type}({inputs})"
-        else:
-            args = [f"{name}={net.name}" for name, net in nested_nets(self.op).items()]
-            args += [f"{name}={value!r}" for name, value in arguments(self.op).items() if name not in BINDINGS]
-            call = f"{self.op.type}({', '.join([*([inputs] if inputs else []), *args])})"
-        return f"{outputs} = {call}" if outputs else call
-
-
-MOST_LISTED, FEW_LISTED = 200, 20
-"""Blobs of an operator that its text names; of more it names the first few."""
-
-
-def _listed(blobs: Sequence[Writing | BlobVersion]) -> str:
-    if len(blobs) <= MOST_LISTED:
-        return ", ".join(map(str, blobs))
-    return f"{', '.join(map(str, blobs[:FEW_LISTED]))}, … {len(blobs) - FEW_LISTED} more"
-
-
-def arguments(op: Operator) -> Mapping[str, Any]:
-    """An operator's arguments but for nested nets."""
-    nets = nested_nets(op)
-    return {name: value for name, value in op.args.items() if name not in nets} if nets else op.args
 
 
 class NetText:
@@ -465,14 +255,6 @@ class NetText:
             for version, writing in enumerate(self.writings[name]):
                 if writing.version != version:
                     writing.rename(name, version, at)
-
-
-def _called(writings: list[Writing], position: int) -> Sequence[Writing | BlobVersion]:
-    """What writings are called at a position."""
-    for writing in writings:
-        if writing.former:
-            return [writing.at(position) for writing in writings]
-    return writings
 
 
 def _made(statement: Statement) -> int:

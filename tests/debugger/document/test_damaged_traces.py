@@ -4,6 +4,7 @@ Each run draws other damages; a failure tells the seed. ``python -m tests.debugg
 draws more of them, ``... 1 SEED`` one again.
 """
 
+import json
 import logging
 import sys
 from collections.abc import Callable, Iterator
@@ -28,9 +29,6 @@ from tests.debugger.document.damage import RECORDINGS, damaged
 
 SECONDS = 1.5
 """For the damages of each recording."""
-
-FAILED = [("rows", 247134359427066)]
-"""Damages that were loaded, and then met an error that was not gradviz' own."""
 
 ASKED = 4
 """Blobs that each question is put about."""
@@ -142,9 +140,13 @@ def test_a_damaged_trace_is_refused_or_can_be_used(recording: str, tmp_path: Pat
         tried(recording, randbits(48), tmp_path)
 
 
-@pytest.mark.parametrize(("recording", "seed"), FAILED)
-def test_a_damage_that_failed_once(recording: str, seed: int, tmp_path: Path) -> None:
-    assert not tried(recording, seed, tmp_path)
+def test_a_merge_of_rows_without_operators_can_be_used(tmp_path: Path) -> None:
+    document = json.loads(encode(RECORDINGS["rows"]().trace()))
+    merge = next(event for event in document["events"] if event.get("kind") == "Deduplicated")
+    merge["detail"]["operators"] = []
+    session = opened(json.dumps(document), tmp_path)
+    assert session is not None
+    use(session, tmp_path, Random(0))
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)

@@ -39,7 +39,7 @@ export function valueCard(asking: Asking, place: Place, position: number, seen: 
   else if (isLater && isVeiled()) card.append(element("p", { class: "gv-not-computed" }, element("b", {}, NOT_YET)));
   else if (value.stack !== null) card.append(workspacesCard(trace, value.stack), ...origin(trace, maker, position, value, frame));
   else {
-    const head = element("div", {}, element("b", {}, describe(value)), ...origin(trace, maker, position, value, frame), ...nextReader(trace, place, position, isVeiled() ? position : Infinity));
+    const head = element("div", {}, element("b", {}, describe(value)), ...origin(trace, maker, position, value, frame), ...nextReader(trace, place, position, isVeiled() ? position : Infinity), ...codeOf(trace, maker));
     // A page has room for so many numbers: of other arrays the document keeps only what they are.
     const isLeftOut = value.norm === null && value.size > 0;
     card.append(head, ...(isLeftOut ? [note("Its numbers were left out to keep this recording small.")] : [numbers(asking, place, value, seen), statistics(value)]));
@@ -89,6 +89,14 @@ function origin(trace: Trace, maker: Line | undefined, position: number, value: 
   const took = seconds === null ? "" : ` in ${duration(seconds)}`;
   const when = at > position ? `computed later, at event ${at}` : `computed at event ${at}`;
   return [note(`${when}, by ${maker.type}${took}`)];
+}
+
+/** The line of the user's code that called the operator that wrote a value, or the one that this came from. */
+function codeOf(trace: Trace, maker: Line | undefined): HTMLElement[] {
+  const called = maker?.role === "forward" ? maker : trace.forward.find((line) => line.id === `f${maker?.of}`);
+  if (!called?.code) return [];
+  const { file, number, text } = called.code;
+  return [element("div", { class: "gv-called" }, note(`called on ${file}:${number}`), element("code", {}, text))];
 }
 
 function duration(seconds: number): string {

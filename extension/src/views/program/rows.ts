@@ -168,6 +168,6 @@ function about(line: Line, nets: ReadonlyMap<string, string>): string {
   const args = Object.entries(line.args).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
   const nested = [...nets].map(([argument, name]) => `${argument} = the net ${name}`);
   const stretch = line.kind === "stretch" && "These operators are shown when you go there.";
-  const told = [stretch, line.formula, line.name && `name: ${line.name}`, ...nested, ...args, line.device && `device: ${line.device}`];
+  const told = [stretch, line.formula, line.name && `name: ${line.name}`, line.code && `${line.code.file}:${line.code.number}: ${line.code.text}`, ...nested, ...args, line.device && `device: ${line.device}`];
   return [...told.filter(Boolean), `made at event ${line.made}`].join("\n");
 }

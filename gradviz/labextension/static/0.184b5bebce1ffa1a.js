@@ -1336,6 +1336,9 @@
     grid-area: picture;
   }
 }
+.gv-called code {
+  overflow-wrap: anywhere;
+}
 
 /* src/views/inspector/numbers.css */
 .gv-bars {
