@@ -16,8 +16,8 @@ from .operator import Gradient, GradientSlice, Operator
 
 __all__ = [
     "About", "Accumulated", "Checked", "CodeLine", "Completed", "Contribution", "Deduplicated", "EnteredSubnet",
-    "Event", "Failed", "GeneratorAdded", "GradWritten", "InputChecked", "LeftSubnet", "Played", "Ran", "Rename",
-    "RuleApplied", "Seeded", "Skipped", "Visited", "Waiting",
+    "Event", "Failed", "GeneratorAdded", "GradWritten", "HookRan", "InputChecked", "LeftSubnet", "Played", "Ran",
+    "Rename", "RuleApplied", "Seeded", "Skipped", "Visited", "Waiting",
 ]  # fmt: skip
 
 
@@ -248,6 +248,22 @@ class Deduplicated(Event, frozen=True, gc=False):
     before: GradientSlice
     after: GradientSlice
     aggregator: Aggregator
+    operators: list[Operator]
+    position: int
+
+
+class HookRan(Event, frozen=True, gc=False):
+    """A hook of the user's changed the gradient of `blob` at `version` before it was read: `before` became `after`.
+
+    It stands in the program as `operators`, the first of them gradient operator `position`. `index`: the forward
+    operator that made the blob; None: it is a leaf.
+    """
+
+    index: int | None
+    blob: str
+    version: int
+    before: Gradient
+    after: Gradient
     operators: list[Operator]
     position: int
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from heapq import nsmallest
 from typing import Any, NamedTuple, cast
 
+import torch
 from torch.autograd.graph import Node
 
 from ...gradient.accumulation import GradientNames
@@ -24,6 +26,7 @@ from ...program.events import (
     Failed,
     GeneratorAdded,
     GradWritten,
+    HookRan,
     Played,
     Ran,
     RuleApplied,
@@ -34,7 +37,7 @@ from ...program.events import (
     Writing,
 )
 from ...program.operator import parts_of
-from .graph import Graph, Output, Saved, fits, fitted, is_function, number_of, type_of
+from .graph import Graph, Output, Saved, Tensor, fits, fitted, is_function, number_of, type_of
 from .names import Distinct, Names
 from .origins import Origin
 from .values import PARTS, Part, Values
@@ -126,15 +129,17 @@ class Arrivals:
         terms: what has come, and as tensors.
         to_come: how many times more the engine sends something, be it nothing.
         gradient: what the sum is called, once all are in.
+        whole: the sum.
     """
 
-    __slots__ = ("gradient", "tensors", "terms", "to_come")
+    __slots__ = ("gradient", "tensors", "terms", "to_come", "whole")
 
     def __init__(self) -> None:
         self.terms: list[Contribution] = []
         self.tensors: list[Kept] = []
         self.to_come = 0
         self.gradient: Gradient | None = None
+        self.whole: Kept | None = None
 
 
 class Backward:
@@ -162,7 +167,7 @@ class Backward:
         self._names = GradientNames({name for op in forward.operators for name in (*op.inputs, *op.outputs)})
         self._versions: Counter[str] = Counter()
         self._happened = list(notes.happened)
-        # What each output was given in the end, as the engine added it up.
+        # What each output was given in the end, after hooks.
         self._sums = dict(notes.captured)
         self._arrivals: dict[Output, Arrivals] = {}
         # How many times more something is sent to an operator: then it joins the queue.
@@ -215,7 +220,10 @@ class Backward:
     def _visit(self, visit: Visit) -> None:
         """A node was run."""
         node, index = visit.node, self._graph.index[visit.node]
-        arrived = [self._gradient_of(Output(node, slot)) for slot in range(self._graph.outputs[node])]
+        outputs = [Output(node, slot) for slot in range(self._graph.outputs[node])]
+        for one in outputs:
+            self._hook(one)
+        arrived = [self._gradient_of(one) for one in outputs]
         self._queue = [one for one in self._queue if one.index != index]
         waiting = nsmallest(MOST_WAITING, self._queue, key=lambda one: (-one.rank, one.arrival))
         self.events.append(Visited(index, arrived, number_of(node), len(self._queue), waiting))
@@ -277,16 +285,37 @@ class Backward:
         if arrivals.to_come or not arrivals.terms:
             return
         if len(arrivals.terms) == 1:
-            arrivals.gradient = arrivals.terms[0].gradient
-            return
-        blob, total = self._forward.names[one], self._sums.get(one)
+            arrivals.gradient, arrivals.whole = arrivals.terms[0].gradient, arrivals.tensors[0]
+        else:
+            self._accumulate(one, arrivals, index)
+        if one in self._notes.captured:
+            self._hook(one)
+
+    def _accumulate(self, one: Output, arrivals: Arrivals, index: int | None) -> None:
+        """All gradients of an output are in, and are added up."""
+        blob = self._forward.names[one]
+        arrivals.whole = total(arrivals.tensors, self._sums.get(one))
         op, arrivals.gradient = self._sum(blob, [term.gradient for term in arrivals.terms])
         first, count = len(self.operators), len(arrivals.terms)
         reader = arrivals.terms[-1].index if index is None else index
         self.events.append(
             Accumulated(reader or 0, blob, 0, arrivals.terms.copy(), [], [op], first, arrivals.gradient, so_far=count)
         )
-        self._ran(op, [] if total is None else [(arrivals.gradient, total)])
+        self._ran(op, [] if arrivals.whole is None else [(arrivals.gradient, arrivals.whole)])
+
+    def _hook(self, one: Output) -> None:
+        """What an output was given in the end, where hooks have made something else of the sum."""
+        arrivals, given = self._arrivals.get(one), self._sums.get(one)
+        if arrivals is None or arrivals.gradient is None or given is None or is_same(arrivals.whole, given):
+            return
+        blob, before = self._forward.names[one], arrivals.gradient
+        if given.tensor.is_sparse is isinstance(before, str):
+            arrivals.gradient = self._next(blob, given)
+        after = arrivals.gradient
+        op = Operator("hook", list(parts_of(before)), list(parts_of(after)), is_gradient=True)
+        maker = self._graph.index.get(one.node)
+        self.events.append(HookRan(maker, blob, 0, before, after, [op], len(self.operators)))
+        self._ran(op, [(after, given)])
 
     def _sum(self, blob: str, terms: Sequence[Gradient]) -> tuple[Operator, Gradient]:
         """What adds gradients up, and the name of their sum."""
@@ -307,6 +336,7 @@ class Backward:
     def _write_grad(self, written: Written) -> None:
         """The engine has written ``grad`` of a leaf."""
         one = Output(written.node, 0)
+        self._hook(one)
         blob = self._forward.names[one]
         grad = self._names.always(f"{blob}.grad")
         before = after = None
@@ -369,3 +399,28 @@ def _fitting(sent: Kept, one: Output) -> Kept:
     if sent.is_changed or fits(sent.tensor, one):
         return sent
     return Kept(fitted(sent.tensor, one), 0)
+
+
+def total(terms: Sequence[Kept], given: Kept | None) -> Kept | None:
+    """The sum of gradients as the engine adds them; None: it is not known any more."""
+    if any(one.is_changed or one.tensor.is_sparse for one in terms):
+        return given
+    added = reduce(torch.add, [one.tensor for one in terms])
+    return given if given is not None and is_equal(added, given.tensor) else Kept(added, 0)
+
+
+def is_same(whole: Kept | None, given: Kept) -> bool:
+    """Whether a gradient arrived as it was sent; what is not known any more is taken to be so."""
+    if whole is None or whole.tensor is given.tensor or whole.is_changed or given.is_changed:
+        return True
+    return is_equal(whole.tensor, given.tensor)
+
+
+def is_equal(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are equal to the bit, where both are NaN too."""
+    if one.is_sparse != other.is_sparse or one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if one.is_sparse:
+        pairs = zip((one._indices(), one._values()), (other._indices(), other._values()), strict=True)
+        return all(is_equal(a, b) for a, b in pairs)
+    return bool(torch.equal(one, other) or ((one == other) | (one.isnan() & other.isnan())).all())

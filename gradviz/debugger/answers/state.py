@@ -16,6 +16,7 @@ from ...program.events import (
     Deduplicated,
     Event,
     GeneratorAdded,
+    HookRan,
     Played,
     RuleApplied,
     Seeded,
@@ -206,7 +207,7 @@ def answer(here: NetView, pace: Pace) -> StateView:
     return msgspec.structs.replace(state, changed=changed, schedule=schedule_at(here.recorded, position))
 
 
-CHANGING = (Played, Seeded, RuleApplied, GeneratorAdded, Accumulated, Deduplicated)
+CHANGING = (Played, Seeded, RuleApplied, GeneratorAdded, Accumulated, Deduplicated, HookRan)
 """Events that change the state."""
 
 
@@ -300,7 +301,7 @@ def _gradients(net: NetText, events: Iterable[Event]) -> dict[str, Gradient]:
             gradients[event.blob] = event.gradient
             if isinstance(event.gradient, GradientSlice) and event.gradient.indices == event.blob:
                 del gradients[event.blob]  # it numbers the rows of itself
-        elif isinstance(event, Deduplicated):
+        elif isinstance(event, Deduplicated | HookRan):
             gradients[event.blob] = event.after
     return gradients
 

@@ -175,6 +175,7 @@ Kind = Literal[
     "Accumulated",
     "GradWritten",
     "Deduplicated",
+    "HookRan",
     "EnteredSubnet",
     "LeftSubnet",
     "Ran",

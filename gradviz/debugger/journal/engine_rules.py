@@ -28,6 +28,7 @@ from ...program.events import (
     Failed,
     GeneratorAdded,
     GradWritten,
+    HookRan,
     InputChecked,
     LeftSubnet,
     Played,
@@ -183,6 +184,8 @@ class EngineRules:
                 self._accumulate(event)
             case Deduplicated():
                 self._merge(event)
+            case HookRan():
+                self._hook(event)
             case Ran():
                 self._run(event)
             case GradWritten():
@@ -297,6 +300,13 @@ class EngineRules:
         self._gradients([event.before])
         if not self._is_over or len(event.operators) != 2:
             _break("rows are merged by two operators, once the pass is complete", event.blob)
+        self._join(event.position, event.operators)
+        self._made_by(event.operators, event.after, (event.blob, event.version))
+
+    def _hook(self, event: HookRan) -> None:
+        self._places(*[] if event.index is None else [event.index])
+        self._blob(event.blob, event.version)
+        self._gradients([event.before])
         self._join(event.position, event.operators)
         self._made_by(event.operators, event.after, (event.blob, event.version))
 

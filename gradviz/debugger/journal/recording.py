@@ -22,6 +22,7 @@ from ...program.events import (
     Event,
     Failed,
     GeneratorAdded,
+    HookRan,
     Played,
     Ran,
     RuleApplied,
@@ -288,6 +289,7 @@ class ProgramText:
             Accumulated: self._accumulated,
             Seeded: self._seeded,
             Deduplicated: self._deduplicated,
+            HookRan: self._hooked,
             Completed: self._completed,
         }
 
@@ -321,6 +323,9 @@ class ProgramText:
         net = self._nets[event.path]
         net.seed(event, at)
         net.version(event.y, event.version).arrivals.append(at)
+
+    def _hooked(self, event: HookRan, at: int) -> None:
+        self._nets[event.path].hook(event, at)
 
     def _deduplicated(self, event: Deduplicated, at: int) -> None:
         self.outermost.merge(event, at)

@@ -13,7 +13,7 @@ from operator import itemgetter
 
 from ...program import Gradient, Operator
 from ...program.control_flow import NETS, RUNNING_SUM, kept_inputs, renamed
-from ...program.events import Accumulated, Deduplicated, RuleApplied, Seeded
+from ...program.events import Accumulated, Deduplicated, HookRan, RuleApplied, Seeded
 from ...program.operator import parts_of
 from ..document import Role
 from .statements import AT_THE_END, Reading, Statement, Writing
@@ -118,6 +118,11 @@ class NetText:
         for op in operators[len(self.operators) :]:
             # The one operator in the body of a loop comes from the one there is in the forward body.
             self._backward(_role_of_more(op), op, 0 if op.type in NETS else None, at)
+
+    def hook(self, event: HookRan, at: int) -> None:
+        """What a hook did joins."""
+        for op in event.operators:
+            self._backward("gradient", op, event.index, at)
 
     def merge(self, event: Deduplicated, at: int) -> None:
         """The operators that merge rows join."""

@@ -18,6 +18,7 @@ from ...program.events import (
     EnteredSubnet,
     Event,
     GradWritten,
+    HookRan,
     Played,
     Ran,
     RuleApplied,
@@ -86,7 +87,7 @@ class Rows:
         """How many blobs each event writes."""
         counts = np.zeros(len(self._events), np.int64)
         events = self._events
-        for number in self._timeline.of(Played, Seeded, RuleApplied, Accumulated, Deduplicated).tolist():
+        for number in self._timeline.of(Played, Seeded, RuleApplied, Accumulated, Deduplicated, HookRan).tolist():
             counts[number] = sum([len(op.outputs) for op in brought(events[number])])
         for number in self._timeline.of(GradWritten).tolist():
             counts[number] = len(list(self._subjects.writes(events[number], number + 1, Subject())))

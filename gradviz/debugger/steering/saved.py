@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ...program import GradvizError, NetDef, Operator
 from ...program.control_flow import NETS
-from ...program.events import Accumulated, Deduplicated, Event, Played, RuleApplied, Seeded, from_dict
+from ...program.events import Accumulated, Deduplicated, Event, HookRan, Played, RuleApplied, Seeded, from_dict
 from ...program.net_halves import nets_of
 from ...runtime.watched import Journal, uncollected
 from ..document import Obstacle, Trace, TraceError, described
@@ -134,11 +134,11 @@ def _error(obstacle: Obstacle) -> GradvizError:
     )
 
 
-BRING_OPERATORS = (Seeded, RuleApplied, Accumulated, Deduplicated)
+BRING_OPERATORS = (Seeded, RuleApplied, Accumulated, Deduplicated, HookRan)
 
 
 def _operators(event: Event) -> Sequence[Operator]:
     """The gradient operators that come with an event."""
     if isinstance(event, Seeded):
         return [] if event.operator is None else [event.operator]
-    return event.operators if isinstance(event, RuleApplied | Accumulated | Deduplicated) else []
+    return event.operators if isinstance(event, RuleApplied | Accumulated | Deduplicated | HookRan) else []

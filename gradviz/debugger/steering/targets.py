@@ -22,6 +22,7 @@ from ...program.events import (
     Failed,
     GeneratorAdded,
     GradWritten,
+    HookRan,
     InputChecked,
     LeftSubnet,
     Played,
@@ -38,7 +39,7 @@ from .places import entered, passage_words
 from .rows import Rows
 from .runs import Runs
 
-FEW = (Deduplicated, GradWritten, Failed, Completed, EnteredSubnet, LeftSubnet)
+FEW = (Deduplicated, HookRan, GradWritten, Failed, Completed, EnteredSubnet, LeftSubnet)
 """Kinds of which there are few events in a pass."""
 
 

@@ -18,6 +18,7 @@ from ...program.events import (
     Completed,
     GeneratorAdded,
     GradWritten,
+    HookRan,
     InputChecked,
     Played,
     RuleApplied,
@@ -277,6 +278,10 @@ def added(event: Accumulated, new: Sequence[Reading], readers: Sequence[str]) ->
 def _sum(new: Sequence[Reading]) -> tuple[object, str]:
     """The last of `new` as what it writes, and the terms that it adds."""
     return new[-1].outputs[0], " + ".join(map(str, new[-1].inputs))
+
+
+def hooked(event: HookRan, new: Sequence[Reading]) -> Sentences:
+    return [(say.HOOKED, f"{event.blob}@{event.version}", coded(one.text for one in new))]
 
 
 def deduplicated(merge: Merge, new: Sequence[Reading]) -> Sentences:

@@ -114,6 +114,7 @@ BOTH_SPARSE = ": both are sparse, so their rows are laid one after the other in 
 ONE_MADE_DENSE = ": the sparse one made dense; `{sum} = {terms}`"
 ADDED = ": `{sum} = {terms}`"
 SUM_BY_NOW = ", the sum of {count} by now."
+HOOKED = "A hook of yours has changed the gradient of `{blob}` before it is read: {operators}."
 MERGED = "The gradient of `{blob}` is sparse, and its rows of equal index are merged: `{unique}` finds each index once,"
 ROWS_ADDED = "`{segments}` adds up the rows of each, and the gradient stays what it is."
 ROWS_AVERAGED = "`{segments}` takes the mean of the rows of each: another gradient where one repeats."

@@ -24,6 +24,7 @@ from ...program.events import (
     Failed,
     GeneratorAdded,
     GradWritten,
+    HookRan,
     InputChecked,
     LeftSubnet,
     Played,
@@ -82,6 +83,8 @@ class Story:
                 return self._generator_added(event, at)
             case Accumulated():
                 return self._accumulated(event, at)
+            case HookRan():
+                return narration.hooked(event, self._since(event, at))
             case Deduplicated():
                 return narration.deduplicated(self.merge(event, at), self._since(event, at))
             case EnteredSubnet():

@@ -19,6 +19,7 @@ from ...program.events import (
     Failed,
     GeneratorAdded,
     GradWritten,
+    HookRan,
     InputChecked,
     LeftSubnet,
     Played,
@@ -83,6 +84,7 @@ class Subjects:
             GeneratorAdded: self._generator_added,
             Accumulated: self._accumulated,
             Deduplicated: self._deduplicated,
+            HookRan: self._hooked,
             GradWritten: self._grad_written,
             EnteredSubnet: self._passage,
             LeftSubnet: self._passage,
@@ -168,6 +170,14 @@ class Subjects:
         focus = [*reversed(self._story.total(event, at)), blob, *terms]
         return Subject(event.index, made, focus, ["Σ", *[new.op.type for new in made]])
 
+    def _hooked(self, event: HookRan, at: int) -> Subject:
+        net = self._text.of(event)
+        made = net.made(at)
+        focus = [one for new in made for one in (*new.outputs, *new.inputs)]
+        return Subject(
+            event.index, made, [*focus, net.version(event.blob, event.version)], [one.op.type for one in made]
+        )
+
     def _deduplicated(self, event: Deduplicated, at: int) -> Subject:
         net = self._text.outermost
         made, (was, became) = net.made(at), self._story.merged(event, at)
@@ -217,7 +227,7 @@ def brought(event: Event) -> Sequence[Operator]:
             return [event.op]
         case Seeded():
             return [] if event.operator is None else [event.operator]
-        case RuleApplied() | Accumulated() | Deduplicated():
+        case RuleApplied() | Accumulated() | Deduplicated() | HookRan():
             return event.operators
     return []
 

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import gradviz
+from gradviz.debugger.journal.engine_rules import EngineRules
 from gradviz.events import Accumulated, GradWritten
 from tests.bridges.torch.models import MODELS
 
@@ -101,3 +102,13 @@ def test_what_arrives_is_the_sum_of_what_was_sent(made):
 def dense(indices, values):
     """Rows as the table that they belong to."""
     return torch.zeros(20, values.shape[1]).index_add(0, indices, values)
+
+
+def test_its_events_keep_the_rules_of_engines(made):
+    model, loss = made()
+    next(model.parameters()).register_hook(lambda grad: grad * 2)
+    for write in (False, True):
+        rules = EngineRules()
+        for event in gradviz.debug(loss, write=write).events:
+            rules.take(event)
+        rules.end()

@@ -1,7 +1,7 @@
 // Made from gradviz/debugger/document by `python -m tests.debugger.document.typescript`: change it there.
 
 export const Aggregator = ["sum", "mean"] as const;
-export const Kind = ["Played", "Seeded", "Visited", "Skipped", "RuleApplied", "InputChecked", "GeneratorAdded", "Accumulated", "GradWritten", "Deduplicated", "EnteredSubnet", "LeftSubnet", "Ran", "Failed", "Completed"] as const;
+export const Kind = ["Played", "Seeded", "Visited", "Skipped", "RuleApplied", "InputChecked", "GeneratorAdded", "Accumulated", "GradWritten", "Deduplicated", "HookRan", "EnteredSubnet", "LeftSubnet", "Ran", "Failed", "Completed"] as const;
 export const Role = ["forward", "seed", "gradient", "accumulation", "deduplication", "duplicate", "handover", "passed"] as const;
 export const Phase = ["play", "generate", "run"] as const;
 export const How = ["held", "new", "added", "replaced", "dropped"] as const;

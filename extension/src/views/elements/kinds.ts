@@ -22,6 +22,7 @@ export const LOOKS: Record<EventKind, Look> = {
   GeneratorAdded: { label: "Add gradient", tone: "quiet", mark: "small", weight: 0 },
   Accumulated: { label: "Σ Accumulate", tone: "accumulation", mark: "diamond", weight: 8 },
   GradWritten: { label: "Write .grad", tone: "right", mark: "square", weight: 6 },
+  HookRan: { label: "Hook", tone: "backward", mark: "diamond", weight: 8 },
   Deduplicated: { label: "Deduplicate", tone: "accumulation", mark: "diamond", weight: 8 },
   EnteredSubnet: { label: "Enter", tone: "nested", mark: "enter", weight: 3 },
   LeftSubnet: { label: "Leave", tone: "nested", mark: "leave", weight: 2 },

@@ -1,0 +1,92 @@
+"""Hooks that change gradients are events of their own: what was sent, and what arrived."""
+
+import numpy as np
+import torch
+
+import gradviz
+from gradviz.events import HookRan, Visited
+
+
+def hooked(session):
+    return [(event.blob, event.index) for event in session.events if isinstance(event, HookRan)]
+
+
+def test_a_hook_on_a_tensor_between():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = w * 3
+    h.register_hook(lambda grad: grad * 10)
+    loss = h.sum()
+    session = gradviz.debug(loss)
+    assert hooked(session) == [("h", 0)]
+    session.run_to("HookRan")
+    assert session.narration == (
+        "A hook of yours has changed the gradient of `h@0` before it is read: `h_grad@1 = hook(h_grad@0)`."
+    )
+    assert session.value("h_grad@0").tolist() == [1, 1]
+    assert session.value("h_grad@1").tolist() == [10, 10]
+    assert session.value("w_grad").tolist() == [30, 30]
+    session.run_to("Visited")
+    assert session.event.index == 0
+
+
+def test_a_hook_on_a_leaf_read_twice_changes_the_sum():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    w.register_hook(lambda grad: -grad)
+    loss = (w * w + w * 3).sum()
+    session = gradviz.debug(loss)
+    assert hooked(session) == [("w", None)]
+    ledger = session.ledger("w")
+    assert "sum of 3 contributions" in str(ledger)
+    expected = 2 * w.detach() + 3
+    assert np.array_equal(session.value("w_grad@1"), expected)
+    assert np.array_equal(session.value("w_grad@2"), -expected)
+    loss.backward()
+    assert torch.equal(w.grad, -expected)
+
+
+def test_a_hook_that_only_looks_is_no_event():
+    seen = []
+    w = torch.tensor([1.0, float("nan")], requires_grad=True)
+    h = w * w
+    h.register_hook(seen.append)
+    w.register_hook(seen.append)
+    session = gradviz.debug((h + h).sum())
+    assert hooked(session) == []
+    assert len(seen) == 2
+
+
+def test_what_a_hook_of_a_node_sends_is_what_its_operator_wrote():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = w * 3
+    h.grad_fn.register_hook(lambda sent, arrived: tuple(None if one is None else one + 1 for one in sent))
+    session = gradviz.debug(h.sum())
+    assert hooked(session) == []
+    assert session.value("w_grad").tolist() == [4, 4]
+
+
+def test_a_written_gradient_is_that_after_the_hook():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    w.register_hook(lambda grad: grad * 2)
+    session = gradviz.debug((w * w).sum(), write=True)
+    assert hooked(session) == [("w", None)]
+    assert session.value("w.grad").tolist() == w.grad.tolist() == [4, 8]
+    assert [one.kind for one in session.events if one.kind in ("HookRan", "GradWritten")] == ["HookRan", "GradWritten"]
+
+
+def test_it_is_saved_loaded_drawn_and_asked(tmp_path):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = w * 3
+    h.register_hook(lambda grad: grad * torch.nan)
+    session = gradviz.debug(h.sum())
+    session.save(tmp_path / "hook.gradviz.json")
+    loaded = gradviz.load(tmp_path / "hook.gradviz.json")
+    for one in (session, loaded):
+        one.break_on("HookRan")
+        one.restart()
+        one.continue_()
+        assert one.event.kind == "HookRan"
+        one.finish()
+        assert "hook" in one.graph().source
+        assert "Born in the backward pass, in h_grad@1 = hook(h_grad@0)" in str(one.provenance("w_grad"))
+        assert "h_grad = hook(h_grad)" in str(one.state())
+    assert sum(isinstance(event, Visited) for event in session.events) == 2
