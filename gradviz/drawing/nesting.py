@@ -28,6 +28,8 @@ from .theme import DrawingError, fit
 
 GROUPED = 150
 """Forward operators of a net that are drawn one by one; a net of more is drawn in groups."""
+GROUPED_BY_SCOPE = 30
+"""The same where operators have scopes."""
 MOST_CHILDREN = 50
 MOST_BESIDE = 200
 """Things that the outermost level shows where some are stretches."""
@@ -89,12 +91,12 @@ class _Item:
 
 def groups(program: Program) -> tuple[Group, ...]:
     """The outermost groups of a net, none where it can be drawn whole. A stretch is in none: it is one by itself."""
-    if len(program.forward) <= GROUPED:
+    scopes = [tuple(SEPARATOR.split(line.name)[:-1])[:MOST_SCOPES] for line in program.forward]
+    if len(program.forward) <= (GROUPED_BY_SCOPE if any(scopes) else GROUPED):
         return ()
     symbols: Symbols = {}
     numbers = (symbols.setdefault(line.type, len(symbols)) for line in program.forward)
     leaves = [_Item(index, index, program.forward[index].type, number) for index, number in enumerate(numbers)]
-    scopes = [tuple(SEPARATOR.split(line.name)[:-1])[:MOST_SCOPES] for line in program.forward]
     items: Sequence[_Item] = []
     for is_stretch, run in groupby(leaves, lambda leaf: program.forward[leaf.first].kind == "stretch"):
         alike = list(run)

@@ -6,7 +6,10 @@ Importing this package is cheap and works anywhere: what needs Jupyter is import
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from ..program.code_line import name_files
 
 if TYPE_CHECKING:
     from .session_protocol import Shown
@@ -36,10 +39,17 @@ def enable() -> None:
             from .channel import kernel_channel
 
             kernel_channel().listen(shell)
+            name_files(partial(_cell, shell))
     except Exception:
         import logging  # takes its time to import
 
         logging.getLogger(__name__).warning("The side panel will not find the sessions of this kernel.", exc_info=True)
+
+
+def _cell(shell: Any, path: str) -> str | None:
+    """``cell 4`` for the path that the cell of a shell was compiled as."""
+    found = shell.compile.format_code_name(path)
+    return None if found is None else f"cell {found[1].removeprefix('In[').removesuffix(']')}"
 
 
 def announce(session: Shown) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType
 from typing import Annotated
@@ -15,7 +16,7 @@ class CodeLine(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
     """A line of code.
 
     Attributes:
-        file: its name without folders.
+        file: its name without folders, or the cell of a notebook.
         number: from 1.
         text: without the space around it; empty where the source is not there.
     """
@@ -28,11 +29,21 @@ class CodeLine(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
         return f"{self.file}:{self.number}"
 
 
+Namer = Callable[[str], str | None]
+_namers: list[Namer] = []
+
+
+def name_files(namer: Namer) -> None:
+    """Let a notebook say what a path stands for that a cell was compiled as: ``cell 4``; None: for nothing of its."""
+    _namers.append(namer)
+
+
 @lru_cache(10_000)
 def line_at(code: CodeType, instruction: int) -> CodeLine:
     """The line on which an instruction of a code object stands, by its offset in bytes."""
     positions = list(code.co_positions())
     number = positions[instruction // 2][0] if 0 <= instruction // 2 < len(positions) else None
     number = number or code.co_firstlineno
-    text = linecache.getline(code.co_filename, number).strip()
-    return CodeLine(os.path.basename(code.co_filename), number, text)
+    path = code.co_filename
+    name = next(filter(None, (namer(path) for namer in _namers)), os.path.basename(path))
+    return CodeLine(name, number, linecache.getline(path, number).strip())

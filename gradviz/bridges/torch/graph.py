@@ -181,7 +181,7 @@ def type_of(node: Node) -> str:
 def _type_of(name: str, is_own: bool) -> str:
     name = re.sub(r"Backward\d*$", "", name.rpartition("::")[2])
     if not is_own:
-        name = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower()
     name = re.sub(r"[^\w.]", "_", name) or "operator"
     return name if lookup(name) is None else f"torch.{name}"
 
