@@ -100,7 +100,11 @@ class Cursor(Questions, Marks):
         found = next((one for values, name in self._values(blob) if (one := _value(values, name)) is not None), None)
         if found is None:
             has_stopped = isinstance(self.events[-1], Failed)
-            raise no_value(blob, is_read=self._live is None, has_stopped=has_stopped, obstacle=self._obstacle)
+            says = None if self._live is None else self._live.absent
+            absent = None if says is None else says(blob)
+            raise no_value(
+                blob, is_read=self._live is None, has_stopped=has_stopped, obstacle=self._obstacle, absent=absent
+            )
         return guarded(found)
 
     def _values(self, blob: str) -> Iterator[tuple[Mapping[Key, Array], str]]:

@@ -364,6 +364,7 @@ class Journal(NamedTuple):
         obstacle: why the program was not run although a workspace was given; None: it was, or none was.
         held: the Variables that held a gradient before the pass -> its version.
         pools: what the pass takes from pools of names while it runs.
+        absent: says of a blob, or a version of one, that has no value why, and a way out; None: it was not computed.
     """
 
     engine: str
@@ -380,3 +381,4 @@ class Journal(NamedTuple):
     obstacle: GradvizError | None = None
     held: Mapping[str, str] = {}
     pools: Sequence[Lending] = ()
+    absent: Callable[[str], tuple[str, str]] | None = None

@@ -82,7 +82,7 @@ def record(
         net.ops = forward.operators
         return Journal(
             "torch", net, names, (*forward.operators, *backward.operators), tuple(backward.events), values, _summary,
-            held=backward.held,
+            held=backward.held, absent=values.absent,
         )  # fmt: skip
 
     return Recording(journal, size=EVENTS_A_NODE * len(graph.found))

@@ -48,10 +48,14 @@ class Values(Mapping[Key, Array]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    @property
-    def changed(self) -> list[Key]:
-        """The blob versions that were written into since they were recorded."""
-        return [key for key, (one, _) in self._tensors.items() if one.is_changed]
+    def absent(self, blob: str) -> tuple[str, str]:
+        """Why a blob, or a version of one, has no value, and a way out."""
+        if any(blob in (name, f"{name}@{version}") for name, version in self._tensors):
+            return (
+                "its tensor was written into after it was recorded",
+                "Look before gradients are clipped or zeroed and weights move; session.save keeps numbers.",
+            )
+        return "PyTorch did not keep it, since no backward needs it", "Look at it where your code computes it."
 
 
 def array_of(tensor: Tensor) -> Array:

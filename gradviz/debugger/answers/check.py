@@ -82,10 +82,11 @@ def _check_operator(view: NetView, statement: Statement) -> CheckView:
     weights = [as_double(array_of(view, statement.outputs[slot], arrived[slot] or ())) for slot in slots]
     if not all(np.isfinite(weight).all() for weight in weights):
         return _not_checkable(subject, "The gradient that arrives is not finite: session.provenance says why.")
-    inputs = recorded_inputs(view, statement)
-    checks, notes = [], _notes(statement, inputs, given)
+    checks, notes = [], list[str]()
     try:
         run = operator_run(view, statement)
+        inputs = recorded_inputs(view, statement)
+        notes += _notes(statement, inputs, given)
         check_repeats(view, statement, run)
         for blob in dict.fromkeys(statement.inputs):
             places = [slot for slot, gets in enumerate(given) if gets and statement.inputs[slot] is blob]

@@ -186,11 +186,13 @@ class NetView:
 
     def no_value(self, blob: Writing) -> CursorError:
         """That a version was not computed, and why."""
+        absent = self.recorded.recording.absent
         return no_value(
             self.named(blob),
             is_read=self.recorded.is_saved and self.value(blob) is not None,
             has_stopped=isinstance(self.recorded.events[-1], Failed),
             obstacle=self.recorded.recording.obstacle,
+            absent=None if absent is None else absent(str(blob)),
         )
 
     def runs_of(self, statement: Statement) -> list[int]:

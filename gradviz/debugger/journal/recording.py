@@ -82,6 +82,7 @@ class Recording:
     obstacle = OfJournal[GradvizError | None]()
     held = OfJournal[Mapping[str, str]]()
     pools = OfJournal[Sequence[Lending]]()
+    absent = OfJournal[Callable[[str], tuple[str, str]] | None]()
 
     def __init__(
         self,

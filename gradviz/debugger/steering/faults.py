@@ -63,7 +63,12 @@ def unknown(what: str, word: object, known: Iterable[str], ways_out: Sequence[st
 
 
 def no_value(
-    blob: str, *, is_read: bool, has_stopped: bool = False, obstacle: Obstacle | GradvizError | None = None
+    blob: str,
+    *,
+    is_read: bool,
+    has_stopped: bool = False,
+    obstacle: Obstacle | GradvizError | None = None,
+    absent: tuple[str, str] | None = None,
 ) -> CursorError:
     """There is no array of `blob`.
 
@@ -71,6 +76,7 @@ def no_value(
         is_read: whether the recording was read from a file.
         has_stopped: whether the last thing that happened is that something failed.
         obstacle: why nothing was run at all.
+        absent: what its engine says of it: why, and a way out.
     """
     if obstacle is not None:
         return CursorError(
@@ -81,6 +87,8 @@ def no_value(
         )
     if is_read:
         reason, way_out = "a saved trace keeps statistics, no arrays", "Record it again with gradviz.debug."
+    elif absent is not None:
+        reason, way_out = absent
     elif has_stopped:
         reason, way_out = "it stopped before that was computed", "finish() moves to what stopped it and says why."
     else:

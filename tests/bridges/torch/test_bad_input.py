@@ -123,6 +123,8 @@ def test_what_was_written_into_since_is_not_shown_as_recorded():
     with torch.no_grad():
         weight.add_(1)
     for blob in ("0.weight.grad", "0.weight"):
-        with pytest.raises(gradviz.GradvizError, match=f"There is no value of {blob}"):
+        with pytest.raises(gradviz.GradvizError, match=f"no value of {blob}: its tensor was written into after"):
             session.value(blob)
     assert session.value("2.weight") is not None
+    with pytest.raises(gradviz.GradvizError, match="no value of t: PyTorch did not keep it"):
+        session.value("t")
