@@ -44,6 +44,8 @@ NAMES = {
     "what the widget shows",
     *VERBS,
     *QUESTIONS,
+    *(f"record {model}" for model in ("ResNet-18", "GPT 4 x 256", "tiny GPT")),
+    "record a graph",
     "module",
     "page",
 }
@@ -114,6 +116,6 @@ def test_an_unknown_name_is_answered_with_those_there_are() -> None:
     assert finished.returncode == 2
     assert (
         "there is no benchmark speed; "
-        "there are generation, execution, mlp, convnet, eager, control_flow, recording, large, widget"
+        "there are generation, execution, mlp, convnet, eager, control_flow, recording, large, pytorch, widget"
         in finished.stderr
     )

@@ -112,3 +112,78 @@ def test_its_events_keep_the_rules_of_engines(made):
         for event in gradviz.debug(loss, write=write).events:
             rules.take(event)
         rules.end()
+
+
+def test_several_roots_with_gradients_of_their_own():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y, z = x * 3, x.square().sum()
+    session = gradviz.debug([y, z], gradient=[torch.tensor([1.0, 10.0]), None])
+    assert session.value("x_grad@1").tolist() == [3 + 2, 30 + 4]
+    torch.autograd.backward([y, z], [torch.tensor([1.0, 10.0]), None])
+    assert x.grad.tolist() == [5, 34]
+
+
+def test_a_root_on_the_way_to_another():
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * 3
+    z = y * y
+    session = gradviz.debug([z, y])
+    assert float(session.value("y_grad@1")) == 13
+    assert "sum of 3 contributions" in str(session.ledger("y"))
+    assert float(session.value("x_grad")) == 39
+
+
+def test_inputs_leave_the_rest_out():
+    x, w = (torch.tensor(value, requires_grad=True) for value in (2.0, 5.0))
+    h = x * 3
+    loss = h * w
+    session = gradviz.debug(loss, inputs=[h])
+    session.finish()
+    assert session.event.gradients == {"loss": "loss_grad", "h": "h_grad"}
+    assert session.why_none("x").status == "none"
+    assert "Skipped" in {event.kind for event in session.events}
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_a_gradient_that_can_be_differentiated_again():
+    x = torch.tensor(2.0, requires_grad=True)
+    loss = x**3
+    gradviz.debug(loss, create_graph=True, write=True)
+    slope = x.grad
+    session = gradviz.debug(slope)
+    assert float(session.value("x_grad")) == 12
+
+
+def test_what_is_read_twice_by_one_operator_arrives_twice():
+    x = torch.tensor(2.0, requires_grad=True)
+    session = gradviz.debug(x * x)
+    assert "sum of 2 contributions" in str(session.ledger("x"))
+    assert float(session.value("x_grad@1")) == 4
+
+
+def test_nothing_arrives_at_an_output_that_nobody_used():
+    x = torch.arange(4.0, requires_grad=True)
+    first, _ = x.split(2)
+    loss = first.sum()
+    session = gradviz.debug(loss)
+    session.run_to("SplitBackward0")
+    assert session.value("x_grad").tolist() == [1, 1, 0, 0]
+
+
+def test_no_gradient_is_not_zero():
+    class Cut(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x + y
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, None
+
+    x, y = (torch.ones(2, requires_grad=True) for _ in range(2))
+    loss = Cut.apply(x * 2, y * 3).sum()
+    session = gradviz.debug(loss)
+    assert session.value("x_grad").tolist() == [2, 2]
+    assert session.why_none("y").status == "none"
+    session.finish()
+    assert "y" not in session.event.gradients

@@ -57,7 +57,7 @@ export interface Part {
  * A line of code.
  *
  * Attributes:
- * file: its name without folders.
+ * file: its name without folders, or the cell of a notebook.
  * number: from 1.
  * text: without the space around it; empty where the source is not there.
  */
