@@ -115,9 +115,10 @@ class capture:
             fewest = min(fewest, len(modules))
         return depth - fewest
 
-    def covers(self, number: int) -> bool:
-        """Whether operator `number` was called inside."""
-        return bool(self._calls) and self._calls[0][0] <= number < self._calls[-1][0]
+    @property
+    def numbers(self) -> range:
+        """Of the operators that were called inside."""
+        return range(self._calls[0][0], self._calls[-1][0]) if self._calls else range(0)
 
     def retaining(self) -> Iterator[Tensor]:
         """The tensors made inside that keep their gradient."""
@@ -154,8 +155,11 @@ def captures(graph: Graph) -> dict[Node, capture]:
     """Of the operators of a graph that were called inside of a capture, the capture."""
     found: dict[Node, capture] = {}
     numbers = [(number_of(node), node) for node in graph.found]
-    for one in REMEMBERED:
-        found |= {node: one for number, node in numbers if one.covers(number)}
+    for one in reversed(REMEMBERED):
+        inside = one.numbers
+        found |= {node: one for number, node in numbers if number in inside}
+        if len(found) == len(numbers):
+            break
     return found
 
 

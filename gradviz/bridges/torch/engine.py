@@ -55,7 +55,6 @@ def record(
     graph = Graph(roots)
     saved = {node: list(saved_by(node)) for node in graph.found}
     captured = captures(graph)
-    called = called_in(_caller(), graph, set(captured.values()))
     seeds = [
         Seed(kept(torch.ones_like(root) if own is None else own), own is not None)  # type: ignore[arg-type]
         for root, own in zip(roots, gradients, strict=True)
@@ -70,6 +69,8 @@ def record(
             create_graph=create_graph,
             write=write,
         )
+
+    called = called_in(_caller(), graph, set(captured.values()))
 
     def journal() -> Journal:
         values, whence = Values(), origins(captured)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from torch.autograd.graph import Node
 
 from .capture import Module, capture, whole
-from .graph import Graph, Output, Tensor, output_of, type_of
+from .graph import Graph, Output, Tensor, type_of
 from .origins import Origin
 
 Names = dict[Output, str]
@@ -86,16 +86,24 @@ class Called(NamedTuple):
 def called_in(frame: FrameType | None, graph: Graph, captured: Iterable[capture]) -> Called:
     """What captures and the variables of a frame call tensors, and modules their parameters."""
     outputs: dict[Output, str] = {}
+    leaves = {id(leaf): Output(node, 0) for node, leaf in graph.leaves.items()}
+
+    def call(tensors: Iterable[tuple[str, Tensor]]) -> None:
+        for name, tensor in tensors:
+            node = tensor.grad_fn
+            place = leaves.get(id(tensor)) if node is None else Output(node, tensor.output_nr)
+            if place is not None:
+                outputs.setdefault(place, name)
+
     for one in captured:
-        outputs |= {output_of(tensor): name for name, tensor in one.parameters() if tensor.requires_grad}
+        call(one.parameters())
     if frame is None:
         return Called(outputs)
-    scope = {name: value for name, value in {**frame.f_globals, **frame.f_locals}.items() if name[0] != "_"}
+    scope = {name: value for name, value in {**frame.f_globals, **frame.f_locals}.items() if name[:1] != "_"}
+    if len(outputs) < len(leaves):
+        call(parameters_in(scope, graph))
     tensors = {name: value for name, value in scope.items() if isinstance(value, Tensor)}
-    are_known = all(Output(node, 0) in outputs for node in graph.leaves)
-    for name, tensor in [*([] if are_known else parameters_in(scope, graph)), *tensors.items()]:
-        if tensor.requires_grad:
-            outputs.setdefault(output_of(tensor), name)
+    call(tensors.items())
     return Called(outputs, {id(value): name for name, value in tensors.items() if not value.requires_grad})
 
 

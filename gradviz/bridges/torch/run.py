@@ -11,7 +11,7 @@ from torch.autograd.graph import Node
 
 from .capture import capture
 from .checkpoints import check, inner_passes
-from .graph import Graph, Tensor, output_of
+from .graph import Graph, Output, Tensor, output_of
 from .watch import Notes, kept, watched
 
 
@@ -45,11 +45,17 @@ def run(
             if write or is_reentrant:
                 backward(roots, gradients, retain_graph=not write or None, create_graph=create_graph, inputs=inputs)
             else:
-                wanted = list(graph.leaves.values()) if inputs is None else inputs
+                leaves = {Output(node, 0): leaf for node, leaf in graph.leaves.items()}
+                wanted = leaves if inputs is None else {output_of(one): one for one in inputs}
                 found = torch.autograd.grad(
-                    roots, wanted, gradients, retain_graph=True, create_graph=create_graph, allow_unused=True
+                    roots,
+                    list(wanted.values()),
+                    gradients,
+                    retain_graph=True,
+                    create_graph=create_graph,
+                    allow_unused=True,
                 )
-                notes.captured = {output_of(one): kept(grad) for one, grad in zip(wanted, found, strict=True)}
+                notes.captured = dict(zip(wanted, map(kept, found), strict=True))
         except Exception as error:
             if not notes.has_begun:
                 raise
