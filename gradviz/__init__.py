@@ -1,5 +1,7 @@
 """gradviz: an interactive debugger for gradients in Jupyter."""
 
+from functools import partial as _partial
+from functools import update_wrapper as _update_wrapper
 from typing import Any as _Any
 
 from . import events, functions
@@ -46,4 +48,9 @@ def __getattr__(name: str) -> _Any:
     """The bridges, such as `gradviz.torch`, are imported when they are used."""
     if name in _BRIDGES:
         return _bridge(name)
+    if name == "diagnose":
+        diagnose = _bridge("torch").diagnose
+        return _update_wrapper(_partial(diagnose, debug=debug), diagnose)
+    if name == "explain":
+        return _bridge("torch").explain
     raise AttributeError(f"module 'gradviz' has no attribute {name!r}")

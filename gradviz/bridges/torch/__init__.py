@@ -4,6 +4,7 @@ import torch
 
 from ...debugger.journal import add_engine
 from .capture import capture
+from .doctor import diagnose, explain
 from .engine import record
 
 OLDEST = (2, 6)
@@ -13,4 +14,4 @@ if tuple(map(int, torch.__version__.split(".")[:2])) < OLDEST:
 
 add_engine(torch.Tensor, record, "a tensor", "debug(loss)")
 
-__all__ = ["capture"]
+__all__ = ["capture", "diagnose", "explain"]

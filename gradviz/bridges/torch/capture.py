@@ -12,16 +12,18 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import CodeType, FrameType
-from typing import Any, NamedTuple, Self, TypeVar
+from types import FrameType
+from typing import Any, Self, TypeVar
 from weakref import ref
 
 import torch
 from torch.autograd.graph import Node
 from torch.compiler import is_compiling
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 
+from .flow import Call, Flow, calls_in, forget
 from .graph import Graph, Tensor, next_number, number_of
 
 Module = torch.nn.Module
@@ -31,13 +33,6 @@ INSIDE = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parents[
 
 
 Modules = tuple[Module, ...]
-
-
-class Call(NamedTuple):
-    """A call in the user's code: the instruction at `at` of a code object."""
-
-    code: CodeType
-    at: int
 
 
 class capture:
@@ -60,12 +55,15 @@ class capture:
         self._calls: list[tuple[int, Call | None]] = []
         self._tensors: list[ref[Tensor]] = []
         self._handles: list[Any] = []
-        self._mode = _Calls(self._calls, self._tensors)
+        self.flow = Flow()
+        self._mode = _Calls(self._calls, self._tensors, self.flow, self._stack)
 
     def __enter__(self) -> Self:
         self._handles = [
             register_module_forward_pre_hook(self._enter),
             register_module_forward_hook(self._leave, always_call=True),
+            register_optimizer_step_pre_hook(self.flow.begin_step),
+            register_optimizer_step_post_hook(self._step),
         ]
         self._mode.__enter__()  # type: ignore[no-untyped-call]
         REMEMBERED.append(self)
@@ -76,6 +74,10 @@ class capture:
         for handle in self._handles:
             handle.remove()
         self._stack.clear()
+        forget()
+
+    def _step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        self.flow.end_step(optimizer, _call_in(sys._getframe(1)))
 
     def _enter(self, module: Module, given: Any) -> None:
         if is_compiling():
@@ -131,6 +133,11 @@ class capture:
                 yield f"{path}.{name}" if path else name, parameter
 
     @property
+    def models(self) -> Sequence[Module]:
+        """The modules that were given, or learnt as they were called."""
+        return self._models
+
+    @property
     def paths(self) -> Mapping[Module, str]:
         """Every module and its path, in one of several models behind the name of its class."""
         several = len(self._models) > 1
@@ -166,10 +173,14 @@ def captures(graph: Graph) -> dict[Node, capture]:
 class _Calls(TorchFunctionMode):
     """Notes the calls of functions of torch that made operators."""
 
-    def __init__(self, calls: list[tuple[int, Call | None]], tensors: list[ref[Tensor]]) -> None:
+    def __init__(
+        self, calls: list[tuple[int, Call | None]], tensors: list[ref[Tensor]], flow: Flow, stack: list[Module]
+    ) -> None:
         super().__init__()
         self._calls = calls
         self._tensors = tensors
+        self._flow = flow
+        self._stack = stack
 
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
@@ -177,10 +188,11 @@ class _Calls(TorchFunctionMode):
         if is_compiling():
             return function(*args, **(kwargs or {}))
         before = next_number()
-        result = function(*args, **(kwargs or {}))
+        frame = sys._getframe(1)
+        result = self._flow.call(function, args, kwargs or {}, self._stack, lambda: calls_in(frame, INSIDE))
         after = next_number()
         if after != before:
-            self._calls.append((before, _call_in(sys._getframe(1))))
+            self._calls.append((before, _call_in(frame)))
             self._calls.append((after, None))
             if isinstance(result, Tensor):
                 self._tensors.append(ref(result))
@@ -189,9 +201,7 @@ class _Calls(TorchFunctionMode):
 
 def _call_in(frame: FrameType | None) -> Call | None:
     """The innermost call that stands in the user's code."""
-    while frame is not None and frame.f_code.co_filename.startswith(INSIDE):
-        frame = frame.f_back
-    return None if frame is None else Call(frame.f_code, frame.f_lasti)
+    return calls_in(frame, INSIDE)[0]
 
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ What it hides in names of its own is asked for here alone: the tensors that a no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from heapq import heapify, heappop, heappush
@@ -133,6 +133,61 @@ def saved_by(node: Node) -> Iterator[Saved]:
                     yield Saved(f"{name}.{number}" if several else name, tensor, of)
 
 
+class Raw(NamedTuple):
+    """A tensor that an operator kept, whatever has become of it.
+
+    Attributes:
+        name: what the operator calls it.
+        is_overwritten: whether PyTorch knows that it was written into since.
+    """
+
+    name: str
+    tensor: Tensor
+    is_overwritten: bool
+
+
+def kept_by(node: Node) -> Iterator[Raw]:
+    """The tensors that an operator has kept, overwritten or not; those that a hook packed are left out."""
+    for name, packed in _packed(node):
+        if any(one is not None and one.unpack_hook is not None for one in packed):
+            continue
+        error = _refusal(node, name)
+        moved = re.search(r"is at version (\d+)", error)
+        for one in packed:
+            if one is not None and one.data is not None:
+                is_it = moved is not None and one.data._version == int(moved[1])
+                yield Raw(name, one.data, "inplace" in error and is_it)
+
+
+def is_freed(node: Node) -> bool:
+    """Whether a backward pass has freed what an operator had kept."""
+    return any(_FREED in _refusal(node, name) for name in _saves(type(node)) if not _is_hooked(node, name))
+
+
+_FREED = "second time"
+
+
+def _packed(node: Node) -> Iterator[tuple[str, Sequence[Any]]]:
+    for name in _saves(type(node)):
+        with suppress(RuntimeError):  # by what was freed
+            packed = getattr(node, f"{SAVED}{name}")
+            yield name, packed if isinstance(packed, list | tuple) else [packed]
+
+
+def _is_hooked(node: Node, name: str) -> bool:
+    packed = dict(_packed(node)).get(name, ())
+    return any(one is not None and one.unpack_hook is not None for one in packed)
+
+
+def _refusal(node: Node, name: str) -> str:
+    """Why what an operator has kept cannot be read; empty: it can."""
+    try:
+        getattr(node, "saved_tensors" if name == "tensors" else f"_saved_{name}")
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
 @cache
 def _saves(type: type[Node]) -> list[str]:
     """What the nodes of a type call the tensors that they save."""
@@ -151,6 +206,11 @@ def fitted(tensor: Tensor, one: Output) -> Tensor:
     if tensor.layout is torch.strided:
         tensor = tensor.sum_to_size(tuple(like.shape))
     return tensor.to(like.dtype)
+
+
+def dtype_of(one: Output) -> torch.dtype:
+    """The type of the elements of an output."""
+    return cast(torch.dtype, _metadata(one).dtype)
 
 
 def _metadata(one: Output) -> Any:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from torch.autograd.graph import Node
 
 from ...program.code_line import CodeLine, line_at
-from .capture import Call, Module, Modules, capture
+from .capture import Module, Modules, capture
+from .flow import Call
 from .graph import number_of
 
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
@@ -68,8 +69,6 @@ def _of_code(modules: Modules, code: CodeType) -> int:
 @lru_cache(10_000)
 def stored(code: CodeType, at: int) -> str:
     """The variable that the result of the call at an instruction goes to; empty: to none."""
-    instructions = iter(dis.get_instructions(code))
-    if not any(one.offset == at for one in instructions):
-        return ""
-    following = next(instructions, None)
+    # Of a call of a Python function the offset may be that of its last cache entry.
+    following = next((one for one in dis.get_instructions(code) if one.offset > at), None)
     return str(following.argval) if following is not None and following.opname in STORES else ""

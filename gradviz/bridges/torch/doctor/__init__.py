@@ -1,0 +1,88 @@
+"""The doctor: what is wrong with a backward pass of PyTorch, in sentences, and what an error of it means."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import FrameType
+from typing import Any
+
+from ....debugger import Cursor
+from ....program.errors import count_of
+from ..capture import INSIDE, Module
+from ..graph import Tensor, kept_by
+from .case import Case
+from .diagnosis import Diagnosis, Finding
+from .errors import DISABLED, findings
+from .no_loss import no_tensor
+from .rules import RULES
+
+__all__ = ["Diagnosis", "Finding", "diagnose", "explain"]
+
+
+def diagnose(
+    loss: Any, model: Module | Sequence[Module] | None = None, *, debug: Callable[[Any], Cursor] | None = None
+) -> Diagnosis:
+    """Look for what is wrong with a backward pass, before ``loss.backward()`` or after it.
+
+    Before it, the engine goes backward once, beside the pass of the user: ``grad`` stays as it is. With
+    `gradviz.torch.capture` around the forward pass, findings tell lines of code.
+
+    Args:
+        loss: the tensor that the pass starts from, or several in a list.
+        model: the module, or several, whose parameters are to be trained. None: those that a capture has seen, or that
+            variables hold.
+        debug: records the pass, as `gradviz.debug`, for `Diagnosis.session`; None: there is no session.
+
+    Raises:
+        TypeError: `model` is no module.
+    """
+    models = [] if model is None else [model] if isinstance(model, Module) else list(model)
+    for one in models:
+        if not isinstance(one, Module):
+            raise TypeError(f"diagnose takes a loss and the model, a module; {type(one).__name__} is none.")
+    with DISABLED():
+        roots = list(loss) if isinstance(loss, list | tuple) else [loss]
+        tensors = [one for one in roots if isinstance(one, Tensor)]
+        case = Case(tensors, models, [frame] if (frame := _caller()) is not None else [])
+        if not tensors or len(tensors) < len(roots):
+            return Diagnosis.of(no_tensor(case, next(one for one in roots if not isinstance(one, Tensor))), "")
+        found = [one for rule in RULES for one in rule(case)]
+        session = partial(debug, loss) if debug is not None and case.notes is not None else None
+        return Diagnosis.of(found, f"Nothing is wrong: {_looked_at(case)}.", session)
+
+
+def explain(error: BaseException | None = None) -> Diagnosis:
+    """What the last error says about gradients, in the words of `diagnose`.
+
+    Args:
+        error: None: the last that no code has caught, as in a notebook.
+    """
+    error = error or getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    if error is None:
+        return Diagnosis.of((), "There is no error to explain: nothing was raised, or it was caught.")
+    with DISABLED():
+        found = findings(error)
+    if found is None:
+        message = f"{type(error).__name__}: {error}".strip().removesuffix(".")
+        return Diagnosis.of((), f"This error is not about gradients. {message}.")
+    return Diagnosis.of(found, "")
+
+
+def _looked_at(case: Case) -> str:
+    graph = case.graph
+    nodes = [] if graph is None else graph.nodes
+    saved = sum(1 for node in nodes for _ in kept_by(node))
+    parameters = count_of(len(case.parameters or case.leaves), "parameter" if case.parameters else "leaf")
+    kept = "their saved tensors are freed, as after backward()" if case.is_over else count_of(saved, "saved tensor")
+    text = f"{parameters}, {count_of(len(nodes), 'operator')} and {kept} were looked at"
+    return text.replace("leafs", "leaves")
+
+
+def _caller() -> FrameType | None:
+    """The frame of the user's code."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(INSIDE):
+        frame = frame.f_back
+    return frame

@@ -1,0 +1,395 @@
+"""The case: a loss, the model it is of, what captures know, and what is looked up of them once."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import linecache
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.autograd.graph import Node
+
+from ....program import GradvizError
+from ....program.code_line import CodeLine, line_at
+from ....program.errors import code, listed
+from ..capture import REMEMBERED, Module, capture, captures, whole
+from ..engine import described
+from ..flow import Call, Seen, Step, look_up, sources_of, storage_of
+from ..graph import Graph, Output, Tensor, is_freed, number_of, output_of, type_of
+from ..origins import Origin, origins, stored
+from ..run import run
+from ..watch import Notes, Visit
+from .reach import ends, slice_of
+
+MOST_ITEMS = 1_000
+"""Of a list or dict that is looked into."""
+
+
+def _counts(graph: Graph) -> list[tuple[Node, int]]:
+    """How many hold each leaf that is no parameter."""
+    return [
+        (node, sys.getrefcount(leaf)) for node, leaf in graph.leaves.items() if not isinstance(leaf, torch.nn.Parameter)
+    ]
+
+
+_FEWEST = max(count for _, count in _counts(Graph([torch.zeros(1, requires_grad=True) * 2])))
+"""The count for a leaf that nobody holds."""
+
+
+class Case:
+    """What is to be diagnosed.
+
+    Args:
+        roots: the loss, or several tensors.
+        models: of the user; none: they are looked for in captures and variables.
+        frames: of the user's code, the nearest first.
+
+    Attributes:
+        graph: what autograd has kept; None: nothing.
+    """
+
+    def __init__(self, roots: Sequence[Tensor], models: Sequence[Module], frames: Sequence[FrameType]) -> None:
+        self.roots = roots
+        self.frames = frames
+        self.graph = Graph(rooted) if (rooted := [one for one in roots if one.requires_grad]) else None
+        self._nobodys = (
+            set() if self.graph is None else {node for node, count in _counts(self.graph) if count <= _FEWEST}
+        )
+        self._given = [whole(one) for one in models]
+        self.models = self._given or self._found()
+
+    def _found(self) -> list[Module]:
+        """The outermost modules that captures and variables know, of which something is in the graph or was called."""
+        around = [model for one in self.captures for model in one.models]
+        models = list({id(one): one for one in map(whole, around or self._near)}.values())
+        inner = {id(part) for model in models for part in model.modules() if part is not model}
+        leaves = {id(one) for one in self.leaves}
+        called = {id(module) for step in self.steps for module in step.modules}
+        return [
+            one
+            for one in models
+            if id(one) not in inner
+            and (id(one) in called or self.graph is None or any(id(leaf) in leaves for leaf in one.parameters()))
+            and next(one.parameters(), None) is not None
+        ]
+
+    @cached_property
+    def captures(self) -> list[capture]:
+        """Those that saw something of the loss; if it has no graph, else the last one that the model was called in."""
+        numbers = [] if self.graph is None else [number_of(node) for node in self.graph.nodes]
+        found = [one for one in REMEMBERED if any(map(one.covers, numbers)) or self._saw_a_root(one)]
+        if found or self.graph is not None or not REMEMBERED:
+            return found
+        own = {id(part) for model in self._given or self._near for part in model.modules()}
+        last = REMEMBERED[-1]
+        return [last] if any(id(module) in own for step in last.flow.steps for module in step.modules) else []
+
+    @property
+    def _near(self) -> list[Module]:
+        """The modules that variables hold."""
+        return [value for values in self.variables for value in values.values() if isinstance(value, Module)]
+
+    @property
+    def saw_loss(self) -> bool:
+        """Whether a capture saw how the loss was computed."""
+        return any(map(self._saw_a_root, self.captures))
+
+    def _saw_a_root(self, one: capture) -> bool:
+        roots = {seen for root in self.roots if (seen := look_up(root)) is not None}
+        return any(not roots.isdisjoint(step.makes) for step in one.flow.steps)
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """What the captures have seen, in order, and those that made what they read."""
+        chosen = list(self.captures)
+        read = {seen for one in chosen for step in one.flow.steps for seen in step.reads}
+        for one in reversed([other for other in REMEMBERED if other not in chosen]):
+            if not read.isdisjoint(seen for step in one.flow.steps for seen in step.makes):
+                chosen.append(one)
+                read.update(seen for step in one.flow.steps for seen in step.reads)
+        return sorted((step for one in chosen for step in one.flow.steps), key=lambda step: step.number)
+
+    @cached_property
+    def leads(self) -> set[Seen]:
+        """What the loss was computed from, as captures have seen it."""
+        start = [seen for root in self.roots if (seen := look_up(root)) is not None]
+        if not start:
+            start = [seen for root in self.roots for seen in sources_of(root, self.steps)]
+        return slice_of(self.steps, start or (ends(self.steps) if self.graph is None else []))
+
+    @cached_property
+    def leaves(self) -> list[Tensor]:
+        """The leaves that the loss was computed from, as far as gradients go."""
+        return [] if self.graph is None else list(self.graph.leaves.values())
+
+    @cached_property
+    def only_readers(self) -> list[Node]:
+        """Of each leaf that nobody holds the one operator that reads it."""
+        found = [self.readers(node) for node in self._nobodys]
+        return [readers[0] for readers in found if len(readers) == 1]
+
+    def readers(self, node: Node) -> list[Node]:
+        """The operators that read what another one returned."""
+        nodes = [] if self.graph is None else self.graph.nodes
+        return [one for one in nodes if any(before is node for before, _ in one.next_functions)]
+
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether there are reentrant checkpoints: what is inside of them is not in the graph."""
+        return self.graph is not None and bool(self.graph.checkpoints)
+
+    @cached_property
+    def freed(self) -> list[Node]:
+        """The operators whose saved tensors have been freed."""
+        return [] if self.graph is None else [node for node in self.graph.nodes if is_freed(node)]
+
+    @cached_property
+    def is_over(self) -> bool:
+        """Whether a backward pass has gone through the graph and freed it."""
+        return bool(self.freed)
+
+    @cached_property
+    def notes(self) -> Notes | None:
+        """What the engine does when it goes backward, nothing being written; None: it cannot."""
+        if self.graph is None or self.is_over or any(root.grad_fn is None for root in self.graph_roots):
+            return None
+        with suppress(GradvizError, RuntimeError):
+            notes = run(
+                self.graph,
+                self.graph_roots,
+                [torch.ones_like(root) for root in self.graph_roots],
+                None,
+                captured=captures(self.graph),
+                create_graph=False,
+                write=False,
+            )
+            return notes
+        return None
+
+    @cached_property
+    def visits(self) -> list[Visit]:
+        """Each operator that the engine went through, in order."""
+        return [] if self.notes is None else [one for one in self.notes.happened if isinstance(one, Visit)]
+
+    @property
+    def graph_roots(self) -> list[Tensor]:
+        """Those of the roots that require a gradient."""
+        return [one for one in self.roots if one.requires_grad]
+
+    @cached_property
+    def variables(self) -> list[Mapping[str, Any]]:
+        """The variables of each frame."""
+        return [{**frame.f_locals} for frame in self.frames]
+
+    @cached_property
+    def parameters(self) -> dict[str, Tensor]:
+        """The parameters of the models by their paths, behind the name of the class where there are several models."""
+        several = len(self.models) > 1
+        names = [type(model).__name__ for model in self.models]
+        found: dict[str, Tensor] = {}
+        for number, model in enumerate(self.models):
+            prefix = f"{names[number]}." if several else ""
+            if several and names.count(names[number]) > 1:
+                prefix = f"{self.variable(model) or f'{names[number]} {number + 1}'}."
+            found |= {prefix + name: one for name, one in model.named_parameters()}
+        return found
+
+    @cached_property
+    def modules(self) -> dict[Module, str]:
+        """The modules of the models by their paths."""
+        several = len(self.models) > 1
+        return {
+            part: ".".join(filter(None, [type(model).__name__ if several else "", path]))
+            for model in reversed(self.models)
+            for path, part in model.named_modules()
+        }
+
+    def variable(self, value: object) -> str:
+        """The variable that holds something; empty: none does."""
+        for values in self.variables:
+            for name, one in values.items():
+                if one is value and name != "self":
+                    return name
+        return ""
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        return {id(one): name for name, one in reversed(self.parameters.items())}
+
+    def name(self, tensor: Tensor) -> str:
+        """What the user calls a tensor; empty: it is not known."""
+        if found := self._names.get(id(tensor)) or self.variable(tensor) or self._attribute(tensor):
+            return found
+        seen = look_up(tensor)
+        return "" if seen is None else self.name_seen(seen)
+
+    def _attribute(self, tensor: Tensor) -> str:
+        for module, path in self.modules.items():
+            for name, value in vars(module).items():
+                if value is tensor:
+                    return ".".join(filter(None, [path, name]))
+            for name, value in module.named_buffers(recurse=False):
+                if value is tensor:
+                    return ".".join(filter(None, [path, name]))
+        return ""
+
+    def name_seen(self, seen: Seen) -> str:
+        """What the user calls a tensor that was seen; empty: it is not known."""
+        tensor = seen.ref()
+        if tensor is not None and (found := self._names.get(id(tensor))):
+            return found
+        if seen.name:
+            return seen.name
+        step = self._made_by.get(seen)
+        named = "" if step is None or step.call is None else stored(*step.call)
+        return named or ("" if tensor is None else self.variable(tensor))
+
+    def held(self) -> Iterator[tuple[str, Tensor]]:
+        """The tensors that variables hold, in lists and dicts too."""
+        for values in self.variables:
+            for name, value in values.items():
+                if isinstance(value, Tensor):
+                    yield name, value
+                elif isinstance(value, list | tuple | dict) and len(value) < MOST_ITEMS:
+                    rows = value.items() if isinstance(value, dict) else enumerate(value)
+                    yield from ((f"{name}[{key!r}]", one) for key, one in rows if isinstance(one, Tensor))
+
+    def maker(self, seen: Seen) -> Step | None:
+        """The call that made a tensor."""
+        return self._made_by.get(seen)
+
+    @cached_property
+    def _made_by(self) -> dict[Seen, Step]:
+        found: dict[Seen, Step] = {}
+        for step in self.steps:
+            for one in step.makes:
+                found.setdefault(one, step)
+        return found
+
+    def called(self, tensor: Tensor) -> str:
+        """A tensor in words."""
+        return code(name) if (name := self.name(tensor)) else f"a tensor of {described(tensor)}"
+
+    @cached_property
+    def origins(self) -> Mapping[Node, Origin]:
+        """Where operators come from."""
+        return {} if self.graph is None else origins(captures(self.graph))
+
+    def line(self, at: Node | Step | Call | None) -> CodeLine | None:
+        """The line of the user's code that something was called on; None: it is not known."""
+        if isinstance(at, Step):
+            at = at.call
+        elif isinstance(at, Node):
+            at = self.origins.get(at, Origin()).call
+        return None if at is None else line_at(*at)
+
+    def operator(self, node: Node) -> str:
+        """An operator in words, its module where it is known."""
+        module = self.origins.get(node, Origin()).module
+        return f"{code(type_of(node))}{f' in {code(module)}' if module else ''}"
+
+    def step_of(self, node: Node) -> Step | None:
+        """The call that made an operator."""
+        number = number_of(node)
+        return next((one for one in reversed(self.steps) if one.numbers[0] <= number < one.numbers[1]), None)
+
+    def output_name(self, one: Output) -> str:
+        """What the user calls what an operator returned; empty: it is not known."""
+        if self.graph is not None and one.node in self.graph.leaves:
+            return self.name(self.graph.leaves[one.node])
+        for name, value in self.held():
+            if value.requires_grad and not value.is_inference() and output_of(value) == one:
+                return name
+        return self.origins.get(one.node, Origin()).name
+
+    def sharing(self, tensor: Tensor) -> Iterator[str]:
+        """The parameters and variables that lie in the memory of a tensor."""
+        storage = storage_of(tensor)
+        for name, one in self.parameters.items():
+            if storage and storage_of(one) == storage:
+                yield name
+        for values in self.variables:
+            for name, value in values.items():
+                if isinstance(value, Tensor) and storage and storage_of(value) == storage:
+                    yield name
+
+    @cached_property
+    def optimized(self) -> set[int]:
+        """The identities of what optimizers hold."""
+        optimizers = [one for one in gc.get_objects() if issubclass(type(one), torch.optim.Optimizer)]
+        return {id(one) for each in optimizers for group in each.param_groups for one in group["params"]}
+
+
+def where(line: CodeLine | None) -> str:
+    """`` (net.py:12)``; nothing where the line is not known."""
+    return "" if line is None else f" ({line})"
+
+
+def in_line(line: CodeLine | None) -> str:
+    """`` in net.py:12``; nothing where the line is not known."""
+    return "" if line is None else f" in {line}"
+
+
+def line_of(function: Any) -> CodeLine | None:
+    """The line on which a function begins."""
+    found = getattr(inspect.unwrap(function), "__code__", None)
+    if found is None:
+        return None
+    line = line_at(found, 0)
+    for number in range(line.number, line.number + 9):
+        text = linecache.getline(found.co_filename, number).strip()
+        if text.startswith(("def ", "async def ")):
+            return CodeLine(line.file, number, text)
+        if not text.startswith("@"):
+            break
+    return line
+
+
+def grouped(names: Iterable[str], parameters: Iterable[str]) -> str:
+    """Parameters in words: those of a module of which all are there by the module."""
+    return _in_words(list(names), list(parameters))
+
+
+def _in_words(names: list[str], all_names: list[str]) -> str:
+    if len(names) == 1:
+        return code(names[0])
+    if len(names) == len(all_names) > 2:
+        return f"all {len(names)} parameters"
+    chosen = set(names)
+    wholes: dict[str, int] = {}
+    rest = []
+    for name in names:
+        for prefix in _prefixes(name):
+            inside = [one for one in all_names if one.startswith(f"{prefix}.")]
+            if len(inside) > 1 and chosen.issuperset(inside):
+                wholes[prefix] = len(inside)
+                break
+        else:
+            rest.append(name)
+    parts = [f"the {count} parameters of {code(prefix)}" for prefix, count in wholes.items()] + list(map(code, rest))
+    if len(parts) > 4:
+        return f"{', '.join(parts[:3])} and {len(parts) - 3} more"
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def _prefixes(name: str) -> Iterator[str]:
+    """``a``, ``a.b`` of ``a.b.weight``."""
+    parts = name.split(".")
+    return (".".join(parts[:count]) for count in range(1, len(parts)))
+
+
+def each_of(names: Sequence[str], most: int = 8) -> tuple[str, ...]:
+    """A sentence with each name, if there are several."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return () if len(names) == 1 else (f"They are {listed([code(name) for name in names[:most]])}{more}.",)
+
+
+def capitalized(text: str) -> str:
+    """As at the beginning of a sentence."""
+    return text[:1].upper() + text[1:]

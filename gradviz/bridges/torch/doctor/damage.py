@@ -1,0 +1,182 @@
+"""Damage before the backward pass: what operators have kept for it was overwritten since, or freed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from torch.autograd.graph import Node
+
+from ....program.errors import code, listed
+from ..engine import described
+from ..flow import Step, look_up, storage_of
+from ..graph import Raw, Tensor, is_freed, kept_by
+from .case import Case, capitalized, in_line, where
+from .diagnosis import Finding
+from .reach import slice_of
+
+MOST_SHOWN = 3
+"""Operators that a sentence names."""
+
+
+def overwritten(case: Case) -> Iterator[Finding]:
+    """Saved tensors that were written into, by the call that did it."""
+    if case.graph is None:
+        return
+    together: dict[tuple[int, int], list[tuple[Node, Raw, Step | None]]] = {}
+    for node in case.graph.nodes:
+        for raw in [] if is_freed(node) else kept_by(node):
+            writer = _writer(case, node, raw)
+            if raw.is_overwritten or writer is not None:
+                key = storage_of(raw.tensor), -1 if writer is None else writer.number
+                together.setdefault(key, []).append((node, raw, writer))
+    for rows in together.values():
+        yield _overwritten(case, rows)
+
+
+def _writer(case: Case, node: Node, raw: Raw) -> Step | None:
+    """The first call that wrote into a tensor after an operator had kept it."""
+    saver, storage = case.step_of(node), storage_of(raw.tensor)
+    if saver is None or not storage:
+        return None
+    for step in case.steps:
+        if step.number <= saver.number:
+            continue
+        if any(one.storage == storage for one in step.writes) and _overlaps(step, raw.tensor):
+            return step
+        if step.function == "step" and raw.is_overwritten and any(one.storage == storage for one in step.reads):
+            return step
+    return None
+
+
+def _overlaps(step: Step, tensor: Tensor) -> bool:
+    """Whether a call may have written elements of a tensor; of a tensor that is gone, all that it shares."""
+    begin, end = _span(tensor)
+    for one in step.writes:
+        written = one.ref()
+        if written is None or one.storage != storage_of(tensor):
+            continue
+        first, last = _span(written)
+        if first < end and begin < last:
+            return True
+    return all(one.ref() is None for one in step.writes)
+
+
+def _span(tensor: Tensor) -> tuple[int, int]:
+    """The addresses of its elements."""
+    begin = tensor.data_ptr()
+    reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size)
+    return begin, begin + (reach + 1) * tensor.element_size()
+
+
+def _overwritten(case: Case, rows: Sequence[tuple[Node, Raw, Step | None]]) -> Finding:
+    _, raw, writer = rows[0]
+    known = any(one.is_overwritten for _, one, _ in rows)
+    name = _name(case, raw.tensor, writer)
+    called = code(name) if name else f"a tensor of {described(raw.tensor)}"
+    called = capitalized(called)
+    line = case.line(writer)
+    by = f" by {_by(writer)}" if writer is not None else ""
+    needs = dict.fromkeys(f"{case.operator(one)}{where(case.line(one))}" for one, _, _ in rows)
+    need = listed(list(needs)[:MOST_SHOWN])
+    after = f"after {need} kept it for the backward pass"
+    ends = "so backward() fails" if known else "through `.data`, which PyTorch does not notice: the gradients are wrong"
+    sentence = f"{called} is overwritten{by}{in_line(line)} {after}, {ends}."
+    ways_out = [
+        f"Make a new tensor in place of writing into {called if name else 'it'}: y = x + 1, not x += 1 or x.add_(1).",
+        "Write into a copy: clone() it first.",
+    ]
+    if writer is not None and writer.function == "step":
+        ways_out = [
+            "Call step() after every backward() that needs the old values.",
+            "Compute the forward pass again after step().",
+        ]
+    evidence = (
+        ()
+        if line is not None
+        else ("A capture around the forward pass tells which line writes: with gradviz.torch.capture(): ...",)
+    )
+    return Finding("overwritten", sentence, (name,) if name else (), line, True, evidence, tuple(ways_out))
+
+
+def _by(step: Step) -> str:
+    special = {"step": "the optimizer's `step()`", "__setitem__": "an assignment to a part of it"}
+    return special.get(step.function, code(f"{step.function}()"))
+
+
+def _name(case: Case, tensor: Tensor, writer: Step | None) -> str:
+    """What the user calls what was overwritten: as the writer's line does, else as variables do."""
+    storage = storage_of(tensor)
+    if writer is not None:
+        for one in (*writer.reads, *writer.writes):
+            if one.storage == storage and (name := case.name_seen(one)):
+                return name
+        for step in case.steps:
+            for one in step.makes:
+                if one.storage == storage and step.number <= writer.number and (name := case.name_seen(one)):
+                    return name
+    return next(case.sharing(tensor), "")
+
+
+def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
+    """A graph, or a part of it, that an earlier backward pass has freed.
+
+    Args:
+        again: whether a second pass has failed by that; else a graph that is freed is one whose pass is over.
+    """
+    if case.graph is None or not case.freed:
+        return
+    is_part = any(True for node in case.graph.nodes if node not in set(case.freed) and any(kept_by(node)))
+    backward = _backward(case)
+    is_other = backward is not None and _is_later(case, backward)
+    if not (again or is_part or is_other):
+        return
+    line = case.line(backward)
+    shared = _shared(case) if is_part or is_other else ""
+    what = f"the part of the graph behind {code(shared)}" if shared else "the graph" if not is_part else "a part of it"
+    by = f"backward(){in_line(line)}" if backward is not None else "an earlier backward()"
+    sentence = f"backward() goes through the graph a second time and fails: {by} has freed {what}."
+    yield Finding(
+        "freed",
+        sentence,
+        (shared,) if shared else (),
+        line,
+        True,
+        (),
+        (
+            "Add the losses and call backward() once.",
+            "Say retain_graph=True in the backward() that comes first.",
+            "Compute what both share again, or detach() it where no gradient need pass.",
+        ),
+    )
+
+
+BACKWARD = ("backward", "autograd.backward", "autograd.grad")
+
+
+def _backward(case: Case) -> Step | None:
+    """The backward pass that has freed what is freed: the last that went through one of those operators."""
+    makers = {step.number for node in case.freed if (step := case.step_of(node)) is not None}
+    made = {one for step in case.steps if step.number in makers for one in step.makes}
+    passes = [step for step in case.steps if step.function in BACKWARD and step.frees]
+    for step in passes:
+        before = [one for one in case.steps if one.number < step.number]
+        if not slice_of(before, step.reads[:1]).isdisjoint(made):
+            return step
+    return passes[0] if len(passes) == 1 else None
+
+
+def _is_later(case: Case, backward: Step) -> bool:
+    """Whether the loss was computed after a backward pass, on what that had freed."""
+    seen = [look_up(root) for root in case.roots]
+    return any(one is not None and one.step > backward.number for one in seen)
+
+
+def _shared(case: Case) -> str:
+    """What the user calls the last freed result that something not freed reads."""
+    assert case.graph is not None
+    gone = set(case.freed)
+    for node in reversed(case.graph.nodes):
+        for one in case.graph.inputs(node):
+            if one is not None and one.node in gone and node not in gone and (name := case.output_name(one)):
+                return name
+    return ""

@@ -1,0 +1,449 @@
+"""What errors of PyTorch are about: each by words of its message, with the rules that find out more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType, TracebackType
+from typing import Any, NamedTuple
+
+import msgspec
+import torch
+
+from ....program.code_line import CodeLine, line_at
+from ....program.errors import code, listed
+from ..capture import INSIDE, Module
+from ..graph import Tensor, is_function
+from .case import Case, in_line, line_of, where
+from .damage import freed, overwritten
+from .diagnosis import Finding
+from .no_gradient import parameters_without
+from .no_loss import loss_without
+from .not_finite import not_finite
+from .rules import Rule
+from .structure import hidden_modules, plain_tensors
+from .training import no_leaves, not_scalar, second_derivatives
+
+
+class Scene(NamedTuple):
+    """Where an error was raised.
+
+    Attributes:
+        message: of the error.
+        frames: of the user's code, the innermost first, each with the line that it is on.
+        roots: what a backward pass started from.
+        inputs: what it was asked for gradients of.
+    """
+
+    message: str
+    frames: Sequence[tuple[FrameType, CodeLine]]
+    roots: Sequence[Tensor]
+    inputs: Sequence[Tensor]
+
+    @property
+    def line(self) -> CodeLine | None:
+        """The innermost line of the user's code."""
+        return self.frames[0][1] if self.frames else None
+
+    def mentioned(self, fits: Callable[[Any], bool]) -> list[str]:
+        """The names on that line of what fits."""
+        if not self.frames:
+            return []
+        frame, line = self.frames[0]
+        found = []
+        for match in re.finditer(r"[A-Za-z_]\w*(?:\.\w+|\[\w+\])*", line.text):
+            words = re.split(r"[.\[]", match[0].replace("]", ""))
+            for end in range(len(words), 0, -1):
+                value = _value(frame, words[:end])
+                if fits(value):
+                    found.append(".".join(words[:end]))
+                    break
+        return list(dict.fromkeys(found))
+
+
+def _value(frame: FrameType, words: Sequence[str]) -> Any:
+    """What a path of names means in a frame, without running code of the user's; None: nothing."""
+    value = frame.f_locals.get(words[0], frame.f_globals.get(words[0]))
+    for word in words[1:]:
+        if isinstance(value, list | tuple) and word.isdigit() and int(word) < len(value):
+            value = value[int(word)]
+        elif isinstance(value, dict):
+            value = value.get(word)
+        elif isinstance(value, Module):
+            value = {**value.__dict__, **value._modules, **value._parameters, **value._buffers}.get(word)
+        elif isinstance(value, Tensor) or value is None:
+            return None
+        else:
+            value = getattr(value, "__dict__", {}).get(word)
+    return value
+
+
+def scene_of(error: BaseException) -> Scene:
+    """Where an error was raised, by its traceback."""
+    frames: list[tuple[FrameType, CodeLine]] = []
+    roots: Sequence[Tensor] = ()
+    inputs: Sequence[Tensor] = ()
+    traceback: TracebackType | None = error.__traceback__
+    while traceback is not None:
+        frame = traceback.tb_frame
+        where_it_is = frame.f_code.co_filename
+        if not where_it_is.startswith((*INSIDE, "<frozen")):
+            frames.append((frame, line_at(frame.f_code, traceback.tb_lasti)))
+        elif where_it_is.endswith(("_tensor.py", "autograd/__init__.py", "autograd\\__init__.py")):
+            names = frame.f_locals
+            if frame.f_code.co_name in ("backward", "grad"):
+                roots = _tensors(names.get("outputs", names.get("tensors", names.get("self")))) or roots
+                inputs = _tensors(names.get("inputs")) or inputs
+        traceback = traceback.tb_next
+    return Scene(str(error), frames[::-1], roots, inputs)
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    return [one for one in (value if isinstance(value, list | tuple) else [value]) if isinstance(one, Tensor)]
+
+
+class Meaning(NamedTuple):
+    """What an error is about.
+
+    Attributes:
+        kind: of the finding.
+        words: a pattern that its message has.
+        rules: that find out more, by the loss.
+        plainly: what is found without them, by the place.
+    """
+
+    kind: str
+    words: str
+    rules: Sequence[Rule]
+    plainly: Callable[[Meaning, Scene, Case | None], Iterator[Finding]]
+
+
+def findings(error: BaseException) -> list[Finding] | None:
+    """What an error tells; None: it is not about gradients."""
+    scene = scene_of(error)
+    meaning = next((one for one in MEANINGS if re.search(one.words, f"{type(error).__name__}: {error}")), None)
+    if meaning is None:
+        return _about_none(scene, error)
+    case = Case(scene.roots, (), [frame for frame, _ in scene.frames]) if scene.roots else None
+    found = [] if case is None else [one for rule in meaning.rules for one in rule(case) if one.harm]
+    return [_placed(one, scene) for one in found] or list(meaning.plainly(meaning, scene, case))
+
+
+def _placed(one: Finding, scene: Scene) -> Finding:
+    """A finding of unknown line, with that on which the error was raised."""
+    if one.line is not None or scene.line is None:
+        return one
+    if one.kind in ("overwritten", "no_grad", "detached", "integer"):
+        raised = f"The error is raised in {scene.line}: {scene.line.text}"
+        return msgspec.structs.replace(one, evidence=(raised, *one.evidence))
+    return msgspec.structs.replace(one, line=scene.line)
+
+
+def _says(sentence: str, *ways_out: str) -> Callable[[Meaning, Scene, Case | None], Iterator[Finding]]:
+    """A finding of one sentence, in which {at} is the line and {names} what it speaks of."""
+
+    def plainly(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
+        text = sentence.format(at=in_line(scene.line))
+        yield Finding(meaning.kind, text, (), scene.line, True, (f"PyTorch says: {_first(scene)}",), ways_out)
+
+    return plainly
+
+
+def _first(scene: Scene) -> str:
+    """The first sentence of a message."""
+    return re.split(r"(?<=[a-z)\].])(?:\. |\n)", scene.message, maxsplit=1)[0].strip()
+
+
+def _leaf_in_place(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
+    names = scene.mentioned(lambda one: isinstance(one, Tensor) and one.is_leaf and one.requires_grad)
+    names = names or scene.mentioned(lambda one: isinstance(one, Tensor) and one.requires_grad)
+    what = f"{code(names[0])} is a leaf that" if names else "A leaf that"
+    yield Finding(
+        "leaf_in_place",
+        f"{what} requires a gradient{' and' if names else ''} is written into"
+        f"{in_line(scene.line)}; that would change what the gradient is of.",
+        tuple(names[:1]),
+        scene.line,
+        True,
+        (f"PyTorch says: {_first(scene)}",),
+        (
+            "To change it without a history: with torch.no_grad(): w -= lr * w.grad.",
+            "Else make a new tensor: y = x + 1, or write into x.clone().",
+        ),
+    )
+
+
+def _integers(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
+    names = scene.mentioned(lambda one: isinstance(one, Tensor) and not one.is_floating_point())
+    what = f"{code(names[0])} is" if names else "A tensor of integers or booleans is"
+    why = "a tensor of integers or booleans and " if names else ""
+    yield Finding(
+        "integer",
+        f"{what} {why}asked to require a gradient{in_line(scene.line)}: only floating-point numbers have one.",
+        tuple(names),
+        scene.line,
+        True,
+        (f"PyTorch says: {_first(scene)}",),
+        ("Make it floating point first: torch.tensor([1.0, 2.0]), x.float(), dtype=torch.float32.",),
+    )
+
+
+def _unused_input(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
+    reached = {id(one) for one in case.leaves} if case is not None else set()
+    names = [case.name(one) for one in scene.inputs if id(one) not in reached] if case is not None else []
+    names = [name for name in names if name]
+    verb = "were" if len(names) > 1 else "was"
+    whom = listed([code(name) for name in names]) if names else "One of the tensors that gradients are asked of"
+    yield Finding(
+        "unused_input",
+        f"{whom} {verb} not used for what is differentiated{in_line(scene.line)}.",
+        tuple(names),
+        scene.line,
+        True,
+        (f"PyTorch says: {_first(scene)}",),
+        (
+            "Say allow_unused=True to get None for it.",
+            "Look whether the tensor that was used is this one, or a copy, a view or a detached one.",
+        ),
+    )
+
+
+def _no_input_gradient(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
+    names = scene.mentioned(lambda one: isinstance(one, Tensor) and not one.requires_grad)
+    if scene.roots and all(root.requires_grad for root in scene.roots):
+        asked = [name for name in names if any(_is(scene, name, one) for one in scene.inputs)]
+        names = asked or names
+    what = code(names[0]) if names else "A tensor"
+    yield Finding(
+        "not_connected",
+        f"{what} requires no gradient, and one is asked for{in_line(scene.line)}.",
+        tuple(names[:1]),
+        scene.line,
+        True,
+        (f"PyTorch says: {_first(scene)}",),
+        (
+            "Compute it from tensors that require a gradient, outside of torch.no_grad() and without detach().",
+            "Call requires_grad_() on inputs before they are used.",
+        ),
+    )
+
+
+def _is(scene: Scene, name: str, tensor: Tensor) -> bool:
+    return _value(scene.frames[0][0], re.split(r"[.\[]", name)) is tensor
+
+
+def _own_backward(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
+    """A Function of the user's gave back what does not fit."""
+    match = re.search(r"(?:Function )?(\w+?)Backward\w* returned", scene.message)
+    name = match[1] if match else ""
+    line = None
+    if case is not None and case.graph is not None:
+        nodes = [one for one in case.graph.nodes if is_function(one) and one.name() == f"{name}Backward"]
+        line = line_of(nodes[0]._forward_cls.backward) if nodes else None  # type: ignore[attr-defined]
+    line = line or scene.line
+    got = re.search(r"at index (\d+) - (.*)", scene.message)
+    how = f"for its input {got[1]}: {got[2].strip().rstrip('.')}" if got else _first(scene)
+    yield Finding(
+        "shape",
+        f"The backward of {code(name or 'a Function')}{where(line)} returns a gradient that does not fit {how}.",
+        (name,) if name else (),
+        line,
+        True,
+        (f"PyTorch says: {_first(scene)}",),
+        (
+            "Return one gradient for each input of forward, of that input's shape, and None where there is none.",
+            "Where forward broadcasts, sum over what was broadcast: grad.sum_to_size(x.shape).",
+        ),
+    )
+
+
+def _again(case: Case) -> Iterator[Finding]:
+    return freed(case, again=True)
+
+
+def _empty(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
+    """An optimizer without parameters: the model may hide them."""
+    values = [value for frame, _ in scene.frames for value in frame.f_locals.values() if isinstance(value, Module)]
+    if values:
+        beside = Case((), values[:1], [frame for frame, _ in scene.frames])
+        found = [*hidden_modules(beside), *plain_tensors(beside)]
+        if found:
+            yield from found
+            return
+    yield from _says(
+        "The optimizer is given no parameters{at}.",
+        "Give it model.parameters().",
+        "Parts of a model must be attributes, an nn.ModuleList or an nn.ModuleDict.",
+    )(meaning, scene, case)
+
+
+MEANINGS = (
+    Meaning(
+        "overwritten",
+        r"modified by an inplace operation|is a view and is being modified inplace",
+        (overwritten,),
+        _says(
+            "A tensor that an operator kept for the backward pass was overwritten before backward(){at}.",
+            "Make a new tensor in place of writing into it: y = x + 1, not x += 1.",
+            "A capture around the forward pass tells the line: with gradviz.torch.capture(): ...",
+        ),
+    ),
+    Meaning(
+        "freed",
+        r"backward through the graph a second time",
+        (_again,),
+        _says(
+            "backward() goes through the graph a second time{at}, and the first time has freed it.",
+            "Add the losses and call backward() once.",
+            "Say retain_graph=True the first time.",
+        ),
+    ),
+    Meaning(
+        "not_scalar",
+        r"implicitly created only for scalar outputs",
+        (not_scalar,),
+        _says(
+            "backward() goes from a tensor of several elements{at}: only a single number needs no gradient of its own.",
+            "Sum it up or take the mean: loss.mean().backward().",
+        ),
+    ),
+    Meaning(
+        "double_backward",
+        r"once_differentiable",
+        (second_derivatives,),
+        _says(
+            "The gradient of a gradient is asked for{at}, and a Function on the way is marked once_differentiable.",
+            "Take once_differentiable away and write backward with operations of torch alone.",
+        ),
+    ),
+    Meaning("unused_input", r"appears to not have been used in the graph", (), _unused_input),
+    Meaning(
+        "not_connected",
+        r"does not require grad|element \d+ of (variables|tensors)",
+        (loss_without,),
+        _no_input_gradient,
+    ),
+    Meaning("leaf_in_place", r"leaf Variable that requires grad", (), _leaf_in_place),
+    Meaning("integer", r"nly Tensors of floating point|only require gradients for.*floating", (), _integers),
+    Meaning(
+        "shape",
+        r"returned an (invalid gradient|incorrect number of gradients)|Mismatch in shape: grad_output",
+        (),
+        _own_backward,
+    ),
+    Meaning(
+        "nan",
+        r"returned nan values in its",
+        (not_finite,),
+        _says(
+            "NaN is born in the backward pass{at}.",
+            "Call diagnose before backward(): the operator that made it is found.",
+        ),
+    ),
+    Meaning(
+        "detached",
+        r"Can't call numpy\(\) on Tensor that requires grad",
+        (),
+        _says(
+            "An array is asked of a tensor that requires a gradient{at}: arrays have no history.",
+            "To look at it only: x.detach().numpy().",
+            "To go on computing, use operations of torch.",
+        ),
+    ),
+    Meaning(
+        "non_leaf",
+        r"can't optimize a non-leaf Tensor|change requires_grad flags of leaf|deepcopy protocol",
+        (),
+        _says(
+            "A leaf is wanted{at}, and the tensor was computed from others, as by to(), cuda() or arithmetic.",
+            "Make it a leaf: x.detach().requires_grad_(), after to(), cuda() and arithmetic.",
+        ),
+    ),
+    Meaning(
+        "no_grad",
+        r"Inference tensors cannot|inference tensor",
+        (),
+        _says(
+            "A tensor that was computed under torch.inference_mode() is used where gradients are needed{at}.",
+            "Compute it outside of inference mode, or under torch.no_grad().",
+            "clone() it outside of inference mode.",
+        ),
+    ),
+    Meaning(
+        "no_derivative",
+        r"derivative for .* is not implemented",
+        (),
+        _says(
+            "An operator without a derivative is on the way{at}.",
+            "Use another one, or detach() what need not be trained.",
+        ),
+    ),
+    Meaning("module_list", r"optimizer got an empty parameter list", (), _empty),
+    Meaning(
+        "unused",
+        r"Expected to have finished reduction in the prior iteration",
+        (parameters_without,),
+        _says(
+            "Some parameters got no gradient in the pass before{at}, and DistributedDataParallel waits for them.",
+            "Use every parameter in forward, or say find_unused_parameters=True.",
+        ),
+    ),
+    Meaning(
+        "dtype",
+        r"Found dtype \w+ but expected|expected scalar type|must have the same dtype|to have the same dtype",
+        (),
+        _says(
+            "Tensors of different types meet{at}.",
+            "Bring them to one type: x.to(y.dtype).",
+            "In a Function's backward return gradients of the type of its inputs.",
+        ),
+    ),
+)
+"""From the first whose words are in the message."""
+
+
+def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
+    """An error that comes from a ``grad`` that is None."""
+    if "NoneType" not in str(error) or not scene.frames or ".grad" not in scene.frames[0][1].text:
+        return None
+    frame, line = scene.frames[0]
+    names = [
+        match[1]
+        for match in re.finditer(r"([A-Za-z_]\w*(?:\.\w+)*?)\.grad\b", line.text)
+        if isinstance(tensor := _value(frame, match[1].split(".")), Tensor) and _grad_is_none(tensor)
+    ]
+    if not names:
+        return None
+    name = names[0]
+    tensor = _value(frame, name.split("."))
+    if not tensor.requires_grad:
+        why, kind = "it requires no gradient", "frozen"
+        ways: tuple[str, ...] = (
+            f"Call {name}.requires_grad_() before it is used; what is computed under no_grad needs it again.",
+        )
+    elif tensor.is_leaf:
+        why, kind = "no backward() has come to it", "unused"
+        ways = ("Call backward() first, and look whether the loss is computed from it.",)
+    else:
+        others = [one for one in no_leaves(Case([tensor], (), [each for each, _ in scene.frames])) if name in one.names]
+        if others:
+            return [_placed(one, scene) for one in others]
+        why, kind = "it is no leaf: it was computed from other tensors", "non_leaf"
+        ways = (
+            f"Change it in place: with torch.no_grad(): {name} -= lr * {name}.grad.",
+            f"Or make it a leaf: {name} = {name}.detach().requires_grad_().",
+        )
+    sentence = f"{name}.grad is None{in_line(line)}: {why}."
+    return [
+        Finding(
+            kind, f"{code(name)} has no gradient; {sentence}", (name,), line, True, (f"Python says: {error}",), ways
+        )
+    ]
+
+
+def _grad_is_none(tensor: Tensor) -> bool:
+    return not (tensor.is_leaf or tensor.retains_grad) or tensor.grad is None
+
+
+DISABLED = torch._C.DisableTorchFunction
+"""While it lasts, calls are not noted: a diagnosis is no part of what is diagnosed."""

@@ -1,0 +1,94 @@
+"""The gradients of a pass as they went from operator to operator, and where in them a fault was born."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+
+import torch
+from torch.autograd.graph import Node
+
+from ..graph import Output, Tensor
+from ..watch import Kept, Visit
+from .case import Case
+
+
+class Birth(NamedTuple):
+    """Where a fault was born.
+
+    Attributes:
+        node: the operator whose backward sent it, though what it was given was fine.
+        visit: of that; None: there is none.
+        how: whether it was sent so; or a hook made it so; or the sum of what was sent is so.
+    """
+
+    node: Node
+    visit: Visit | None
+    how: Literal["sent", "hook", "sum"]
+
+
+def leaf_gradients(case: Case) -> Mapping[Node, Tensor]:
+    """The gradient that each leaf gets, those that hold one after a pass."""
+    if case.graph is None:
+        return {}
+    notes = case.notes
+    if notes is None:
+        if not case.is_over:
+            return {}
+        return {node: leaf.grad for node, leaf in case.graph.leaves.items() if leaf.grad is not None}
+    return {one.node: kept.tensor for one, kept in notes.captured.items() if kept is not None}
+
+
+def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict[Output, list[Birth]]:
+    """Of each output whose gradient is bad, where that was born, the first first.
+
+    Args:
+        every: whether a gradient is bad only if all that was sent to it is, as with zeros; else if anything is.
+    """
+    sent: dict[Output, list[tuple[bool, list[Birth]]]] = {}
+    found: dict[Output, list[Birth]] = {}
+
+    def arrive(one: Output, tensor: Kept | None, visit: Visit | None) -> list[Birth]:
+        """What is known of an output once all has been sent to it."""
+        if one in found:
+            return found[one]
+        terms = sent.get(one, [])
+        is_it = tensor is not None and is_bad(tensor.tensor)
+        from_terms = [birth for bad, own in terms if bad for birth in own]
+        if is_it and not from_terms and terms:
+            from_terms = [Birth(one.node, visit, "hook" if len(terms) == 1 else "sum")]
+        found[one] = list({(birth.node, birth.how): birth for birth in from_terms}.values()) if is_it else []
+        return found[one]
+
+    for visit in case.visits:
+        around = [arrive(Output(visit.node, slot), one, visit) for slot, one in enumerate(visit.arrived)]
+        given = [one.tensor for one in visit.arrived if one is not None]
+        bad = [is_bad(one) for one in given]
+        inherited = [birth for each in around for birth in each] if (all(bad) if every else any(bad)) else []
+        is_given_bad = bool(given) and (all(bad) if every else any(bad))
+        for (before, slot), one in zip(visit.node.next_functions, visit.sent, strict=False):
+            if before is None or one is None:
+                continue
+            is_it = is_bad(one.tensor)
+            own = inherited if is_given_bad else [Birth(visit.node, visit, "sent")]
+            sent.setdefault(Output(before, slot), []).append((is_it, own if is_it else []))
+    for output, kept in case.notes.captured.items() if case.notes is not None else ():
+        arrive(output, kept, None)
+    return found
+
+
+def plain(tensor: Tensor) -> Tensor:
+    """The elements of a tensor, of a sparse one those that are there."""
+    return tensor._values() if tensor.layout is torch.sparse_coo else tensor
+
+
+def is_not_finite(tensor: Tensor) -> bool:
+    """Whether there is a NaN or an infinity."""
+    values = plain(tensor.detach())
+    return (values.is_floating_point() or values.is_complex()) and not bool(torch.isfinite(values).all())
+
+
+def is_zero(tensor: Tensor) -> bool:
+    """Whether everything is zero."""
+    values = plain(tensor.detach())
+    return values.numel() > 0 and not bool(values.any())

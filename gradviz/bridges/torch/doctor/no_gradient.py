@@ -1,0 +1,296 @@
+"""Parameters that get no gradient: why, by what a capture has seen, else by what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ....program.errors import code, count_of, listed
+from ..graph import Output, Tensor, is_function
+from .case import Case, capitalized, each_of, grouped, in_line, line_of, where
+from .causes import Cause, called_by, cause_of, says_of
+from .diagnosis import Finding
+from .purpose import purpose_of
+from .reach import ABOUT_GRADIENTS, Cut, Reach, reach
+
+
+def missing(case: Case) -> dict[str, Tensor]:
+    """The parameters that require a gradient and are no leaves of the graph, by name."""
+    reached = {id(one) for one in case.leaves}
+    wanted = case.parameters or _own_leaves(case)
+    return {name: one for name, one in wanted.items() if one.requires_grad and id(one) not in reached}
+
+
+def _own_leaves(case: Case) -> dict[str, Tensor]:
+    """Without a model: the leaves that the captured calls read, by the names of their variables."""
+    found: dict[str, Tensor] = {}
+    for step in case.steps:
+        for seen in step.reads:
+            tensor = seen.ref()
+            if (
+                step.function not in ABOUT_GRADIENTS
+                and tensor is not None
+                and tensor.is_leaf
+                and tensor.requires_grad
+                and case.name(tensor)
+            ):
+                found.setdefault(case.name(tensor), tensor)
+    return found
+
+
+def parameters_without(case: Case) -> Iterator[Finding]:
+    """Parameters of the model that get no gradient, by cause."""
+    lacking = missing(case)
+    if not lacking or case.graph is None or case.has_checkpoints:
+        return
+    names, tensors = list(lacking), list(lacking.values())
+    seen = reach(case.steps, tensors, case.leads) if case.steps else None
+    is_apart = seen is None or not (seen.cuts or seen.late or seen.exits)
+    if is_apart and len(lacking) == sum(one.requires_grad for one in case.parameters.values()):
+        yield _beside(case, names)
+        return
+    if seen is None:
+        yield _unknown(case, names)
+        return
+    left = dict(enumerate(names))
+    for cause, cut, numbers in _causes(seen):
+        if chosen := [number for number in numbers if number in left]:
+            yield _cut(case, cause, cut, [left.pop(number) for number in chosen])
+    for finding, numbers in _others(case, seen, left):
+        yield finding
+        for number in numbers:
+            left.pop(number, None)
+    if left:
+        yield from _unused(case, seen, left)
+
+
+def _causes(seen: Reach) -> Iterator[tuple[Cause, Cut, Sequence[int]]]:
+    """Of each parameter the cut that is the cause, those of one call together."""
+    best: dict[int, tuple[int, int, Cause, Cut]] = {}
+    for place, cut in enumerate(seen.cuts):
+        cause = cause_of(cut)
+        for number in cut.sources:
+            if number not in best or (cause.rank, place) < best[number][:2]:
+                best[number] = cause.rank, place, cause, cut
+    together: dict[int, list[int]] = {}
+    for number, (_, place, _, _) in best.items():
+        together.setdefault(place, []).append(number)
+    for numbers in together.values():
+        _, _, cause, cut = best[numbers[0]]
+        yield cause, cut, numbers
+
+
+def _result(case: Case, cut: Cut) -> str:
+    """What a call made, in words."""
+    if name := case.name_seen(cut.made):
+        return f"{code(name)}, which is computed from it,"
+    return "what is computed from it"
+
+
+def _cut(case: Case, cause: Cause, cut: Cut, names: list[str]) -> Finding:
+    line = case.line(cut.step)
+    whom, one = _whom(case, names), len(names) == 1
+    says = says_of(case, cause, cut)
+    reason = purpose_of(case, cut.step, names)
+    evidence = [f"Gradients were switched off in {at}: {at.text}"] if (at := case.line(cut.step.switched)) else []
+    if not one:
+        evidence.extend(each_of(names))
+    if reason:
+        evidence.append(reason)
+    what = _result(case, cut) if one else _result(case, cut).replace("from it", "from them")
+    sentence = f"{capitalized(whom)} {'gets' if one else 'get'} no gradient: {what} {says}."
+    return Finding(cause.kind, sentence, tuple(names), line, not reason, tuple(evidence), cause.ways_out)
+
+
+def _whom(case: Case, names: Sequence[str]) -> str:
+    return grouped(names, case.parameters)
+
+
+def _others(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[tuple[Finding, Sequence[int]]]:
+    """Those that required no gradient when they were read, and those that left PyTorch."""
+    late = [number for number in seen.late if number in left]
+    if late:
+        line = case.line(seen.late[late[0]])
+        names = [left[number] for number in late]
+        sentence = (
+            f"{capitalized(_whom(case, names))} required no gradient yet when the forward pass read "
+            f"{'it' if len(names) == 1 else 'them'}{in_line(line)}, and so got none."
+        )
+        ways_out = ("Call requires_grad_(True) before the forward pass.",)
+        yield Finding("frozen", sentence, tuple(names), line, ways_out=ways_out), late
+    gone: set[int] = set()
+    for step, numbers in seen.exits:
+        chosen = [number for number in numbers if number in left and number not in (*late, *gone)]
+        if chosen and not any(number in one.sources for one in seen.cuts for number in chosen):
+            names, line = [left[number] for number in chosen], case.line(step)
+            one = len(names) == 1
+            sentence = (
+                f"{capitalized(_whom(case, names))} {'gets' if one else 'get'} no gradient: what is computed from "
+                f"{'it' if one else 'them'} leaves PyTorch as plain numbers by {called_by(step)}{in_line(line)}, "
+                "and nothing else of it leads to the loss."
+            )
+            yield (
+                Finding(
+                    "detached",
+                    sentence,
+                    tuple(names),
+                    line,
+                    not purpose_of(case, step, names),
+                    ways_out=("Go on with the tensor itself: numbers and arrays have no history.",),
+                ),
+                chosen,
+            )
+            gone.update(chosen)
+
+
+def _unused(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[Finding]:
+    """Those that were not read at all, or read for nothing."""
+    by_step: dict[int | None, list[str]] = {}
+    for number, name in left.items():
+        step = seen.reads.get(number)
+        by_step.setdefault(None if step is None else step.number, []).append(name)
+    steps = {step.number: step for step in seen.reads.values()}
+    unread = by_step.pop(None, [])
+    whole = [name for name in unread if not _is_called(case, name)]
+    for names, was_called in ((whole, False), ([one for one in unread if one not in whole], True)):
+        if names:
+            yield _unread(case, names, was_called=was_called)
+    if by_step:
+        names = [name for each in by_step.values() for name in each]
+        line = case.line(steps[min(number for number in by_step if number is not None)])
+        it = "it" if len(names) == 1 else "them"
+        sentence = (
+            f"{capitalized(_whom(case, names))} {'gets' if it == 'it' else 'get'} no gradient: the forward pass reads "
+            f"{it}{in_line(line)}, but what is computed from {it} is not used for the loss."
+        )
+        harm = not _has_other_gradient(case, names)
+        yield Finding(
+            "unused",
+            sentence,
+            tuple(names),
+            line,
+            harm,
+            each_of(names),
+            (f"Let what is computed from {it} be a part of the loss.", *_ways_out_unused(it)),
+        )
+
+
+def _has_other_gradient(case: Case, names: Sequence[str]) -> bool:
+    """Whether another backward pass has brought them gradients: there are several losses."""
+    return all(case.parameters[name].grad is not None for name in names if name in case.parameters) and all(
+        name in case.parameters for name in names
+    )
+
+
+def _is_called(case: Case, name: str) -> bool:
+    owner = name.rpartition(".")[0]
+    return any(case.modules.get(module) == owner for step in case.steps for module in step.modules)
+
+
+def _unread(case: Case, names: list[str], *, was_called: bool) -> Finding:
+    it = "it" if len(names) == 1 else "them"
+    owners = list(dict.fromkeys(name.rpartition(".")[0] for name in names))
+    called = was_called and len(owners) == 1
+    why = f"nothing reads {it}, though its module is called" if called else f"no call of the forward pass reads {it}"
+    sentence = f"{capitalized(_whom(case, names))} {'gets' if it == 'it' else 'get'} no gradient: {why}."
+    return Finding(
+        "unused",
+        sentence,
+        tuple(names),
+        None,
+        not _has_other_gradient(case, names),
+        each_of(names),
+        _ways_out_unused(it),
+    )
+
+
+def _ways_out_unused(it: str) -> tuple[str, ...]:
+    return (
+        f"Use {it} in forward, or take {it} out of the model.",
+        "With DistributedDataParallel say find_unused_parameters=True.",
+        "What should not be trained can say so: requires_grad_(False).",
+    )
+
+
+def _unknown(case: Case, names: list[str]) -> Finding:
+    """Without a capture: nothing is known of why."""
+    it = "it" if len(names) == 1 else "them"
+    hint = ("With a capture around the forward pass the line is known: with gradviz.torch.capture(model): ...",)
+    sentence = (
+        f"{capitalized(_whom(case, names))} {'gets' if it == 'it' else 'get'} no gradient: the loss was not computed "
+        f"from {it}, or a detach(), .data, no_grad, item() or a cast to integers cut the way."
+    )
+    return Finding(
+        "unused",
+        sentence,
+        tuple(names),
+        None,
+        not _has_other_gradient(case, names),
+        (*each_of(names), *hint),
+        _ways_out_unused(it)[:1],
+    )
+
+
+def _beside(case: Case, trainable: Sequence[str]) -> Finding:
+    """A loss that gradients flow from, but not to the model."""
+    others = [name for one in case.leaves if (name := case.name(one))]
+    of = f", but only from {listed(list(map(code, others[:4])))}" if others else ""
+    others = [type(one).__name__ for each in case.captures for one in each.models if one not in case.models]
+    beside = f" The module that was called is another one, a {code(others[0])}." if others else ""
+    sentence = f"The loss is not connected to the model: it was not computed from any of its parameters{of}.{beside}"
+    return Finding(
+        "not_connected",
+        sentence,
+        tuple(trainable),
+        None,
+        True,
+        (),
+        (
+            "Compute the loss from what the model returns.",
+            "Look whether the model that was called is this one, or a copy.",
+        ),
+    )
+
+
+def frozen(case: Case) -> Iterator[Finding]:
+    """Parameters that require no gradient, on purpose or not."""
+    names = [name for name, one in case.parameters.items() if not one.requires_grad]
+    if not names or len(names) == len(case.parameters):
+        if names and case.graph is not None:
+            yield Finding(
+                "frozen",
+                f"All {count_of(len(names), 'parameter')} of the model are frozen (requires_grad is False).",
+                tuple(names),
+            )
+        return
+    verb = "is" if len(names) == 1 else "are"
+    yield Finding(
+        "frozen", f"{capitalized(_whom(case, names))} {verb} frozen (requires_grad is False).", tuple(names), harm=False
+    )
+
+
+def none_sent(case: Case) -> Iterator[Finding]:
+    """Leaves to which an operator sends no gradient though it was asked for one."""
+    notes = case.notes
+    if notes is None or notes.error is not None or case.graph is None:
+        return
+    names = {id(one): name for name, one in case.parameters.items()}
+    for visit in case.visits:
+        if not is_function(visit.node):
+            continue
+        backward = getattr(getattr(visit.node, "_forward_cls", None), "backward", None)
+        for (before, _), sent in zip(visit.node.next_functions, visit.sent, strict=False):
+            leaf = case.graph.leaves.get(before) if before is not None else None
+            if before is None or leaf is None or sent is not None:
+                continue
+            if notes.captured.get(Output(before, 0)) is not None:
+                continue
+            if name := names.get(id(leaf)) or case.name(leaf):
+                owner = visit.node.name().removesuffix("Backward")
+                line = line_of(backward)
+                yield Finding(
+                    "none_sent",
+                    f"{code(name)} gets no gradient: the backward of {code(owner)}{where(line)} returns None for it.",
+                    (name,),
+                    line,
+                    ways_out=("Return its gradient at that place of what backward returns.",),
+                )

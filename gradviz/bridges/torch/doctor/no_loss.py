@@ -1,0 +1,166 @@
+"""Losses that backward() cannot begin from: they require no gradient, or are no tensors; and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from ....program.errors import code, count_of
+from ..flow import LEAVES, Step
+from .case import Case, capitalized, in_line
+from .causes import Cause, called_by, cause_of, is_rebuilt, says_of
+from .diagnosis import Finding
+from .reach import ABOUT_GRADIENTS, Cut, reach
+
+
+def loss_without(case: Case) -> Iterator[Finding]:
+    """A loss that requires no gradient, or that has none of the model's parameters behind it."""
+    if case.graph is not None:
+        return
+    root = case.roots[0]
+    called = code(case.name(root)) if case.name(root) else "the loss"
+    trainable = [name for name, one in case.parameters.items() if one.requires_grad]
+    if case.parameters and not trainable:
+        yield _all_frozen(case)
+        return
+    cuts = _cuts_of_loss(case)
+    if cuts:
+        cause, cut = cuts
+        line = case.line(cut.step)
+        says = says_of(case, cause, cut)
+        made = case.name_seen(cut.made)
+        is_root = cut.made.ref() is root
+        what = "it" if is_root else code(made) if made else "what it is computed from"
+        evidence = (f"Gradients were switched off in {at}: {at.text}",) if (at := case.line(cut.step.switched)) else ()
+        sentence = f"{capitalized(called)} requires no gradient, so backward() fails: {what} {says}."
+        lost = _sources(case, cut)
+        if is_rebuilt(case, cut):
+            yield Finding(
+                "rebuilt",
+                sentence,
+                tuple(lost),
+                line,
+                True,
+                evidence,
+                (
+                    f"Change it in place: with torch.no_grad(): {made} -= lr * {made}.grad.",
+                    f"Or make it a leaf again: {made}.requires_grad_().",
+                ),
+            )
+            return
+        yield Finding(cause.kind, sentence, tuple(lost), line, True, evidence, cause.ways_out)
+        return
+    if (step := _exit(case)) is not None:
+        line = case.line(step)
+        sentence = (
+            f"{capitalized(called)} requires no gradient, so backward() fails: what the model computed left PyTorch as "
+            f"plain numbers by {called_by(step)}{in_line(line)}."
+        )
+        yield Finding(
+            "detached",
+            sentence,
+            tuple(trainable),
+            line,
+            ways_out=("Go on with the tensor itself: numbers and arrays have no history.",),
+        )
+        return
+    yield _plain(case, called, trainable)
+
+
+def _sources(case: Case, cut: Cut) -> list[str]:
+    carrier = cut.carrier.ref()
+    named = {name: one for name, one in case.parameters.items() if one.requires_grad}
+    found = reach(case.steps, list(named.values()), case.leads)
+    names = list(named)
+    hit = sorted({number for one in found.cuts for number in one.sources})
+    if hit:
+        return [names[number] for number in hit]
+    name = case.name_seen(cut.carrier) if carrier is None else case.name(carrier)
+    return [name] if name else []
+
+
+def _cuts_of_loss(case: Case) -> tuple[Cause, Cut] | None:
+    """The call, of those that lead to the loss, that lost what had a gradient: the most telling, of such the first."""
+    found = []
+    for step in case.steps:
+        if step.function in ABOUT_GRADIENTS:
+            continue
+        carrier = next((one for one in step.reads if one.requires_grad), None)
+        lost = [one for one in step.makes if one in case.leads and not one.requires_grad]
+        if carrier is not None and lost and not any(one.requires_grad for one in step.makes):
+            cut = Cut(step, lost[0], carrier, ())
+            cause = cause_of(cut)
+            found.append((cause.rank, cause, cut))
+    if not found:
+        return None
+    _, cause, cut = min(found, key=lambda row: row[0])
+    return cause, cut
+
+
+def _exit(case: Case) -> Step | None:
+    """The last call through which something with a gradient left PyTorch."""
+    found = [step for step in case.steps if step.function in LEAVES]
+    own = [step for step in found if any(one.requires_grad or one.step >= 0 for one in step.reads)]
+    return own[-1] if own else None
+
+
+def _plain(case: Case, called: str, trainable: Sequence[str]) -> Finding:
+    """A loss without a graph of which nothing more was seen."""
+    root = case.roots[0]
+    mode = "torch.inference_mode()" if root.is_inference() else ""
+    why = (
+        f"it was computed in {mode}"
+        if mode
+        else "it is of integers or booleans, which have no gradient"
+        if not (root.is_floating_point() or root.is_complex())
+        else "gradients are switched off here"
+        if not torch.is_grad_enabled()
+        else "nothing that it was computed from requires one"
+        if case.saw_loss
+        else "it was computed under no_grad, or a detach(), .data, item(), argmax or cast to integers cut the way, or "
+        "nothing that it was computed from requires one"
+    )
+    kind = "no_grad" if mode or not torch.is_grad_enabled() else "integer" if "integers or" in why else "not_connected"
+    hint = "A capture around the forward pass tells the line: with gradviz.torch.capture(): ..."
+    sentence = f"{capitalized(called)} requires no gradient, so backward() fails: {why}."
+    return Finding(
+        kind,
+        sentence,
+        tuple(trainable),
+        None,
+        True,
+        () if case.saw_loss else (hint,),
+        ("Compute it from parameters that require a gradient, outside of torch.no_grad().",),
+    )
+
+
+def _all_frozen(case: Case) -> Finding:
+    called = "the loss"
+    sentence = (
+        f"All {count_of(len(case.parameters), 'parameter')} of the model are frozen (requires_grad is False), so "
+        f"{called} requires no gradient and backward() fails."
+    )
+    return Finding(
+        "frozen",
+        sentence,
+        tuple(case.parameters),
+        ways_out=("Call requires_grad_(True) on those that should be trained.",),
+    )
+
+
+def no_tensor(case: Case, loss: object) -> Iterator[Finding]:
+    """A loss that is a number or an array."""
+    step = _exit(case)
+    line = case.line(step)
+    by = f" by {called_by(step)}{in_line(line)}" if step is not None else ""
+    left = f": what was computed left PyTorch{by}" if by else ", which has no history"
+    kind = type(loss).__name__
+    yield Finding(
+        "detached",
+        f"The loss is no tensor but {'an' if kind[0] in 'aeiou' else 'a'} {kind}{left}, so "
+        "there is nothing to go backward from.",
+        (),
+        line,
+        ways_out=("Leave item(), float() and numpy() out of the loss: they are for looking at it.",),
+    )

@@ -1,0 +1,431 @@
+"""NaN and infinity: the operator that made it of what was finite, forward or backward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from torch.autograd.graph import Node
+
+from ....program.errors import code
+from ..flow import look_up, storage_of
+from ..graph import Output, Tensor, dtype_of, output_of, saved_by, type_of
+from .case import Case, capitalized, grouped, in_line, where
+from .diagnosis import Finding
+from .gradients import Birth, births, is_not_finite, leaf_gradients, plain
+from .hooks import hook_of
+
+
+class Singular(NamedTuple):
+    """An operator that makes NaN or infinity of something finite: forward and backward, and what to do."""
+
+    forward: str
+    backward: str
+    way_out: str
+
+
+SAFE = "Give it a safe input where it is masked, too: {name}(torch.where(mask, x, 1))."
+SINGULAR = {
+    "sqrt": Singular(
+        "the square root of a negative number is NaN",
+        "the derivative of sqrt at 0 is infinite",
+        "Add something small first: torch.sqrt(x + 1e-12).",
+    ),
+    "rsqrt": Singular("1 / sqrt(0) is Inf", "its derivative at 0 is infinite", "Add something small: x + 1e-12."),
+    "log": Singular(
+        "log(0) is -Inf, and of a negative number NaN",
+        "the derivative of log at 0 is infinite",
+        "Keep it away from 0: torch.log(x.clamp_min(1e-12)), or use log_softmax, logsigmoid, xlogy.",
+    ),
+    "log2": Singular(
+        "log(0) is -Inf, and of a negative number NaN",
+        "the derivative of log at 0 is infinite",
+        "Keep it away from 0: x.clamp_min(1e-12).",
+    ),
+    "log10": Singular(
+        "log(0) is -Inf, and of a negative number NaN",
+        "the derivative of log at 0 is infinite",
+        "Keep it away from 0: x.clamp_min(1e-12).",
+    ),
+    "log1p": Singular("log1p(-1) is -Inf, and below NaN", "its derivative at -1 is infinite", "Keep it above -1."),
+    "div": Singular(
+        "something is divided by 0",
+        "the derivative of a division by 0 is infinite",
+        "Keep the divisor away from 0: y.clamp_min(1e-12).",
+    ),
+    "reciprocal": Singular("1 / 0 is Inf", "the derivative of 1 / x at 0 is infinite", "Keep x away from 0."),
+    "pow": Singular(
+        "a power of 0 or of a negative number does not exist",
+        "the derivative of this power at 0 is infinite",
+        "Keep the base away from 0: x.clamp_min(1e-12).",
+    ),
+    "exp": Singular(
+        "exp is beyond the largest number, in float32 from 89 on",
+        "exp is Inf, and 0 times Inf is NaN",
+        "Subtract the maximum first, as torch.softmax and torch.logsumexp do.",
+    ),
+    "norm": Singular(
+        "the norm is beyond the largest number",
+        "the derivative of the norm at 0 does not exist",
+        "Add something small: torch.sqrt(x.square().sum() + 1e-12).",
+    ),
+    "linalg_vector_norm": Singular(
+        "the norm is beyond the largest number",
+        "the derivative of the norm at 0 does not exist",
+        "Add something small: torch.sqrt(x.square().sum() + 1e-12).",
+    ),
+    "acos": Singular(
+        "acos exists from -1 to 1",
+        "the derivative of acos at 1 and -1 is infinite",
+        "Keep it inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",
+    ),
+    "asin": Singular(
+        "asin exists from -1 to 1",
+        "the derivative of asin at 1 and -1 is infinite",
+        "Keep it inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",
+    ),
+    "atanh": Singular(
+        "atanh exists between -1 and 1",
+        "the derivative of atanh at 1 and -1 is infinite",
+        "Keep it inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",
+    ),
+    "atan2": Singular("", "the derivative of atan2 at (0, 0) does not exist", "Keep one of both away from 0."),
+    "std": Singular(
+        "the deviation of one element is NaN",
+        "the derivative of std is infinite where nothing deviates",
+        "Use var(), or torch.sqrt(x.var() + 1e-12).",
+    ),
+    "var": Singular(
+        "the variance of one element is NaN",
+        "the variance of one element has no derivative",
+        "Say correction=0, or give more elements.",
+    ),
+    "mean": Singular("the mean of nothing is NaN", "the mean of nothing has no derivative", "Leave empty tensors out."),
+    "softmax": Singular(
+        "of a row in which all is -Inf softmax is NaN",
+        "softmax is NaN there",
+        "Leave one element of each row unmasked.",
+    ),
+    "log_softmax": Singular(
+        "of a row with Inf, or in which all is -Inf, log_softmax is NaN",
+        "log_softmax is NaN there",
+        "Leave one element of each row unmasked.",
+    ),
+    "cdist": Singular("", "the derivative of a distance at 0 does not exist", "Add something small."),
+    "prod": Singular("the product is beyond the largest number", "its derivative divides by 0", ""),
+}
+"""By type of operator."""
+
+MASKS = {
+    "where",
+    "masked_fill",
+    "mul",
+    "index",
+    "masked_select",
+    "index_put",
+    "gather",
+    "slice",
+    "select",
+    "copy_slices",
+}
+"""Through which an element can be left out."""
+
+INFINITE_ON_PURPOSE = {
+    "masked_fill",
+    "where",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "index_put",
+    "scatter",
+    "copy_slices",
+    "fill",
+    "clone",
+    "view",
+    "transpose",
+    "expand",
+    "slice",
+    "unsqueeze",
+    "permute",
+    "to_copy",
+    "cat",
+}
+"""Whose -Inf is a mask for softmax."""
+
+
+def not_finite(case: Case) -> Iterator[Finding]:
+    """NaN or infinity in gradients or in the loss."""
+    if case.graph is None:
+        return
+    leaves = case.graph.leaves
+    bad = [node for node, one in leaf_gradients(case).items() if is_not_finite(one)]
+    names = [name for node in bad if (name := case.name(leaves[node]))]
+    in_loss = any(is_not_finite(root) for root in case.graph_roots)
+    if not bad and not in_loss:
+        return
+    if in_loss:
+        yield _forward(case, names)
+        return
+    if case.notes is None:
+        yield _afterwards(case, names)
+        return
+    found = births(case, is_not_finite, every=False)
+    by_birth: dict[tuple[Node, str], tuple[Birth, list[str]]] = {}
+    for node in bad:
+        for birth in found.get(Output(node, 0), [])[:1]:
+            rows = by_birth.setdefault((birth.node, birth.how), (birth, []))[1]
+            if name := case.name(leaves[node]):
+                rows.append(name)
+    for birth, own in by_birth.values():
+        yield _backward(case, birth, own)
+
+
+def _amount(tensor: Tensor) -> str:
+    """``NaN in 2 of 8 elements``."""
+    values = plain(tensor.detach())
+    is_nan = bool(values.isnan().any())
+    count = int((values.isnan() if is_nan else ~values.isfinite()).sum())
+    what = "NaN" if is_nan else "-Inf" if not bool((values == torch.inf).any()) else "Inf"
+    return what if values.numel() == 1 else f"{what} in {count} of {values.numel()} elements"
+
+
+def _word(tensor: Tensor) -> str:
+    return _amount(tensor).partition(" ")[0]
+
+
+def _whom(case: Case, names: Sequence[str]) -> str:
+    return grouped(names, case.parameters) if names else ""
+
+
+def _get_it(case: Case, names: Sequence[str]) -> str:
+    whom = _whom(case, names)
+    return f" {capitalized(whom)} {'gets' if len(names) == 1 else 'get'} it." if names else ""
+
+
+def _backward(case: Case, birth: Birth, names: Sequence[str]) -> Finding:
+    """One that was born in the backward pass."""
+    node, visit = birth.node, birth.visit
+    gets = _get_it(case, names)
+    if birth.how != "sent" or visit is None:
+        hook, line = hook_of(case, node)
+        who = f"A hook{hook}" if birth.how == "hook" else "A sum of gradients, by overflow,"
+        sentence = f"{who} makes a gradient that is not finite{in_line(line)}, of one that was."
+        return Finding("nan", sentence + gets, tuple(names), line)
+    sent = next(one.tensor for one in visit.sent if one is not None and is_not_finite(one.tensor))
+    line, type = case.line(node), type_of(node)
+    if sent.dtype == torch.float16 and not bool(sent.isnan().any()):
+        sentence = (
+            f"The gradient overflows float16 in the backward of {case.operator(node)}{in_line(line)}: beyond 65504 "
+            f"there is only Inf.{gets}"
+        )
+        return Finding(
+            "overflow",
+            sentence,
+            tuple(names),
+            line,
+            ways_out=(
+                "Use bfloat16, or float32 for this part.",
+                "Scale the loss down; torch.amp.GradScaler finds by how much.",
+            ),
+        )
+    known = SINGULAR.get(type)
+    given = next((one.tensor for one in visit.arrived if one is not None), None)
+    masked = given is not None and given.shape == sent.shape and bool(((given == 0) & ~sent.isfinite()).any())
+    mask = _mask(case, node) if masked or _is_behind_mask(case, node) else None
+    why = f": {known.backward}" if known else ""
+    if masked:
+        why += f"{',' if known else ':'} and 0 times Inf is NaN"
+    behind = f", though {code(type_of(mask))}{where(case.line(mask))} leaves those elements out" if mask else ""
+    sentence = f"{_word(sent)} is born in the backward of {case.operator(node)}{in_line(line)}{why}{behind}.{gets}"
+    ways_out = [SAFE.format(name=type)] if mask is not None else []
+    if known and known.way_out:
+        ways_out.append(known.way_out)
+    evidence = (f"It sends {_amount(sent)}; what it was given was finite.",)
+    return Finding("nan", sentence, tuple(names), line, True, evidence, tuple(ways_out))
+
+
+def _mask(case: Case, node: Node, most: int = 4) -> Node | None:
+    """The nearest operator after one that leaves elements out."""
+    near = [node]
+    for _ in range(most):
+        near = [reader for one in near for reader in case.readers(one)]
+        for one in near:
+            if type_of(one) in MASKS:
+                return one
+    return None
+
+
+def _is_behind_mask(case: Case, node: Node) -> bool:
+    mask = _mask(case, node)
+    return mask is not None and type_of(mask) in ("where", "masked_fill")
+
+
+def _afterwards(case: Case, names: Sequence[str]) -> Finding:
+    """Gradients are not finite, the loss is, and the graph is freed: what may have done it."""
+    assert case.graph is not None
+    found = [node for node in case.graph.nodes if (one := SINGULAR.get(type_of(node))) and one.backward]
+    kept = [
+        node for node in found if type_of(node) not in ("exp", "mean", "var", "softmax", "log_softmax", "pow", "div")
+    ]
+    likely = [node for node in found if _is_behind_mask(case, node)] or kept
+    whom = _whom(case, names) or "Gradients"
+    verb = "holds" if len(names) == 1 else "hold"
+    whom = capitalized(whom)
+    if not likely:
+        sentence = f"{whom} {verb} gradients with NaN or Inf; the loss is finite, so it was born in the backward pass."
+        return Finding(
+            "nan",
+            sentence,
+            tuple(names),
+            None,
+            ways_out=("Call diagnose before backward(): then the operator that made it is found.",),
+        )
+    node = likely[-1]
+    known, line = SINGULAR[type_of(node)], case.line(node)
+    sentence = (
+        f"{whom} {verb} gradients with NaN or Inf, most likely born in the backward of {case.operator(node)}"
+        f"{in_line(line)}: {known.backward}."
+    )
+    return Finding(
+        "nan", sentence, tuple(names), line, ways_out=(SAFE.format(name=type_of(node)), *filter(None, [known.way_out]))
+    )
+
+
+class Known(NamedTuple):
+    """Something that was computed, or given, and is not finite."""
+
+    node: Node | None
+    tensor: Tensor
+
+
+def _forward(case: Case, names: Sequence[str]) -> Finding:
+    """The loss is not finite: what made it so."""
+    loss = _word(next(root for root in case.graph_roots if is_not_finite(root)))
+    gets = _get_it(case, names)
+    if (leaf := _bad_leaf(case)) is not None:
+        return Finding(
+            "nan",
+            f"The loss is {loss} because {case.called(leaf)} holds {_amount(leaf)} itself.{gets}",
+            tuple(dict.fromkeys(filter(None, [case.name(leaf), *names]))),
+            None,
+            ways_out=("If it is a parameter, an earlier step has spoiled it: diagnose the loss of that step.",),
+        )
+    node, tensor, data = _birth(case)
+    if node is None:
+        return Finding(
+            "nan",
+            f"The loss is {loss}; where that was born is not known any more.{gets}",
+            tuple(names),
+            ways_out=("Call diagnose before backward().",),
+        )
+    line = case.line(node)
+    if data is not None:
+        name = next(case.sharing(data), "") or ((seen := look_up(data)) and case.name_seen(seen)) or ""
+        called = code(name) if name else "a tensor that it was given"
+        return Finding(
+            "nan",
+            f"The loss is {loss} because {called}, which {case.operator(node)} reads"
+            f"{in_line(line)}, holds {_amount(data)}.{gets}",
+            tuple(dict.fromkeys(filter(None, [name, *names]))),
+            line,
+            ways_out=("Look at the data: torch.isfinite(x).all().",),
+        )
+    known = SINGULAR.get(type_of(node))
+    if dtype_of(Output(node, 0)) == torch.float16 and not _is_dangerous(node):
+        return Finding(
+            "overflow",
+            f"The loss is {loss}: {case.operator(node)} overflows float16{in_line(line)}, beyond "
+            f"65504 there is only Inf.{gets}",
+            tuple(names),
+            line,
+            ways_out=("Use bfloat16, or float32 for this part.",),
+        )
+    why = f": {known.forward}" if known and known.forward else ""
+    makes = "NaN or Inf" if tensor is None else _amount(tensor)
+    sentence = f"The loss is {loss}: {case.operator(node)} makes {makes}{in_line(line)}{why}.{gets}"
+    return Finding(
+        "nan",
+        sentence,
+        tuple(names),
+        line,
+        True,
+        ("It is born in the forward pass.",),
+        tuple(filter(None, [known.way_out if known else ""])),
+    )
+
+
+def _bad_leaf(case: Case) -> Tensor | None:
+    return next((leaf for leaf in case.leaves if is_not_finite(leaf)), None)
+
+
+def _birth(case: Case) -> tuple[Node | None, Tensor | None, Tensor | None]:
+    """The first operator whose result is not finite; that result, if it is known; data that it read, if that is so."""
+    assert case.graph is not None
+    results: dict[Output, Tensor] = {output_of(root): root for root in case.graph_roots}
+    data: dict[Node, list[Tensor]] = {}
+    for node in case.graph.nodes:
+        for one in saved_by(node):
+            if one.of is not None:
+                results[one.of] = one.tensor
+            else:
+                data.setdefault(node, []).append(one.tensor)
+    for step in case.steps:
+        for seen in step.makes:
+            tensor = seen.ref()
+            if tensor is not None and tensor.requires_grad and tensor.grad_fn is not None:
+                results.setdefault(output_of(tensor), tensor)
+    for node in case.graph.nodes:
+        own = [one for output, one in results.items() if output.node is node]
+        given = next((one for one in data.get(node, ()) if is_not_finite(one) and not _is_mask(one)), None)
+        if given is not None and not any(storage_of(one) == storage_of(given) for one in own):
+            return node, None, given
+        made = next((one for one in own if _is_wrong(node, one)), None)
+        if made is not None:
+            return _before(case, node, results), made, None
+    return None, None, None
+
+
+def _is_mask(tensor: Tensor) -> bool:
+    """Whether the only infinities are -Inf, as in masks that are added."""
+    return not bool(tensor.isnan().any()) and not bool((tensor == torch.inf).any())
+
+
+def _is_wrong(node: Node, result: Tensor) -> bool:
+    if not is_not_finite(result):
+        return False
+    return not (_is_mask(result) and type_of(node).strip("_") in INFINITE_ON_PURPOSE)
+
+
+def _before(case: Case, node: Node, results: dict[Output, Tensor]) -> Node:
+    """Of an operator and those before it whose results are not known, the one that is the likelier to have made it."""
+    assert case.graph is not None
+    candidates, stack = [node], [node]
+    while stack:
+        for before, slot in stack.pop().next_functions:
+            if before is None or before in case.graph.leaves or Output(before, slot) in results or before in candidates:
+                continue
+            candidates.append(before)
+            stack.append(before)
+    ordered = [one for one in case.graph.nodes if one in candidates]
+    dangerous = [one for one in ordered if _is_dangerous(one)]
+    in_half = [one for one in ordered if dtype_of(Output(one, 0)) == torch.float16 and type_of(one) != "to_copy"]
+    return (dangerous or in_half[-1:] or [node])[0]
+
+
+def _is_dangerous(node: Node) -> bool:
+    """Whether what an operator has kept shows that its result is not finite."""
+    saved = {one.name: one.tensor for one in saved_by(node)}
+    one = type_of(node)
+    if one in ("log", "log2", "log10"):
+        return "self" in saved and bool((saved["self"] <= 0).any())
+    if one == "div":
+        return "other" in saved and bool((saved["other"] == 0).any())
+    if one in ("sqrt", "rsqrt", "exp", "reciprocal", "softmax", "log_softmax"):
+        return "result" in saved and is_not_finite(saved["result"])
+    if one in ("acos", "asin", "atanh"):
+        return "self" in saved and bool((saved["self"].abs() > 1).any())
+    if one == "log1p":
+        return "self" in saved and bool((saved["self"] <= -1).any())
+    return False

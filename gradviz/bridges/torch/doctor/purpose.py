@@ -1,0 +1,73 @@
+"""Whether gradients were kept away from parameters on purpose: then it is a remark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from ....program.errors import code
+from ..capture import Module
+from ..flow import Step, storage_of
+from .case import Case
+
+ON_PURPOSE = {"detach", "detach_", "data"}
+"""Calls that somebody writes to keep gradients away; a block without gradients is another way."""
+
+SPARED = re.compile(r"target|ema|teacher|momentum|shadow|frozen|slow|(^|_)(old|ref|reference|copy)(_|$)", re.IGNORECASE)
+"""What networks are called that are copies of others."""
+
+
+def purpose_of(case: Case, step: Step, names: Sequence[str]) -> str:
+    """Why parameters are kept from gradients on purpose, in a sentence; empty: it looks like a mistake."""
+    if not names or any(name not in case.parameters for name in names):
+        return ""
+    if all(case.parameters[name].grad is not None for name in names):
+        return "They hold the gradient of another loss, so this seems to be on purpose."
+    if step.is_tracked and step.function not in ON_PURPOSE:
+        return ""
+    module, path = _whole(case, names)
+    if module is None:
+        return ""
+    if module in case.models:
+        return "It is a whole model of several, so this seems to be on purpose." if len(case.models) > 1 else ""
+    twin = next(_twins(case, module, names), None)
+    if twin is not None and (SPARED.search(path) or _follows(case, module, twin)):
+        return f"{code(path)} is a copy of {code(case.modules[twin])}, so this seems to be on purpose."
+    if not module.training and any(model.training for model in case.models):
+        return f"{code(path)} is in eval mode while the model is trained, so this seems to be on purpose."
+    return ""
+
+
+def _whole(case: Case, names: Sequence[str]) -> tuple[Module | None, str]:
+    """The module whose trainable parameters are just these."""
+    wanted = {id(case.parameters[name]) for name in names}
+    for module, path in case.modules.items():
+        own = {id(one) for one in module.parameters() if one.requires_grad}
+        if own == wanted:
+            return module, path
+    return None, ""
+
+
+def _twins(case: Case, module: Module, names: Sequence[str]) -> Iterator[Module]:
+    """Other modules of the same class and shapes that are trained."""
+    shapes = [one.shape for one in module.parameters()]
+    leaves = {id(one) for one in case.leaves}
+    for other in case.modules:
+        own = list(other.parameters())
+        is_like = other is not module and type(other) is type(module) and [one.shape for one in own] == shapes
+        if is_like and any(id(one) in leaves for one in own):
+            yield other
+
+
+def _follows(case: Case, module: Module, twin: Module) -> bool:
+    """Whether a module has the values of another one, or was written from them."""
+    with torch.no_grad():
+        if all(torch.equal(one, other) for one, other in zip(module.parameters(), twin.parameters(), strict=True)):
+            return True
+    own, others = ({storage_of(one) for one in each.parameters()} for each in (module, twin))
+    return any(
+        any(one.storage in own for one in step.writes) and any(one.storage in others for one in step.reads)
+        for step in case.steps
+    )

@@ -1,0 +1,40 @@
+"""The rules of the doctor, in the order in which their findings are told: first what keeps a pass from running."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from .case import Case
+from .damage import freed, overwritten
+from .diagnosis import Finding
+from .hooks import hooks
+from .no_gradient import frozen, none_sent, parameters_without
+from .no_loss import loss_without
+from .not_finite import not_finite
+from .sizes import sizes
+from .structure import hidden_modules, plain_tensors, tied_by_data
+from .training import doubled, no_leaves, not_scalar, second_derivatives
+from .zeros import zeros
+
+Rule = Callable[[Case], Iterator[Finding]]
+
+RULES: tuple[Rule, ...] = (
+    loss_without,
+    not_scalar,
+    overwritten,
+    freed,
+    second_derivatives,
+    not_finite,
+    no_leaves,
+    plain_tensors,
+    hidden_modules,
+    tied_by_data,
+    parameters_without,
+    none_sent,
+    zeros,
+    doubled,
+    sizes,
+    hooks,
+    frozen,
+)
+"""Each looks at a case and yields what it finds."""

@@ -1,0 +1,162 @@
+"""Gradients that are far too large or small: along the depth of a model, and what float16 loses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+import torch
+
+from ....program.errors import code
+from ..graph import is_leaf, type_of
+from .case import Case, in_line
+from .diagnosis import Finding
+from .gradients import leaf_gradients, plain
+
+FEWEST = 4
+"""Weights that a model must have for its depth to say something."""
+
+VANISHES, FADES = 1e-8, 1e-5
+"""Of the size at the end of a model what is left at its front: harm, and a remark."""
+
+EXPLODES, GROWS = 1e6, 1e3
+"""By how much it is larger there: harm, and a remark; so too by how much a gradient is larger than its parameter."""
+
+LOST = 0.5
+"""Share of the elements that float16 makes zero from which on it is told."""
+
+
+def sizes(case: Case) -> Iterator[Finding]:
+    """Gradients that explode or vanish on the way to the front of the model, or are huge against their parameters."""
+    rows = _rows(case)
+    if rows:
+        yield from _along(rows)
+        yield from _huge(rows)
+    yield from _lost(case)
+
+
+Row = tuple[str, float, float]
+
+
+def _rows(case: Case) -> list[Row]:
+    """Of each weight, in the order in which gradients come to it: name, size of the gradient, size of the weight."""
+    if case.graph is None:
+        return []
+    found = []
+    gradients = leaf_gradients(case)
+    names = {id(one): name for name, one in case.parameters.items()}
+    order = {node: place for place, node in enumerate(case.graph.nodes)}
+    readers = {
+        before: max(order[node], 0)
+        for node in case.graph.nodes
+        for before, _ in node.next_functions
+        if before is not None
+    }
+    with torch.no_grad():
+        for node, gradient in sorted(gradients.items(), key=lambda row: -readers.get(row[0], 0)):
+            leaf = case.graph.leaves[node]
+            name = names.get(id(leaf))
+            values = plain(gradient)
+            if name is None or leaf.dim() < 2 or not values.numel():
+                continue
+            size = float(values.detach().double().abs().square().mean().sqrt())
+            own = float(leaf.detach().double().abs().square().mean().sqrt())
+            if 0 < size < float("inf"):
+                found.append((name, size, own))
+    return found
+
+
+def _along(rows: Sequence[Row]) -> Iterator[Finding]:
+    if len(rows) < FEWEST:
+        return
+    third = max(2, len(rows) // 3)
+    last, first = rows[:third], rows[-third:]
+    at_end, at_front = (median(size for _, size, _ in part) for part in (last, first))
+    largest, smallest = max(size for _, size, _ in first), min(size for _, size, _ in last)
+    share = at_front / at_end
+    if share < FADES and largest < at_end * FADES * 10:
+        yield _trend(
+            "vanishing",
+            "vanish",
+            last[0],
+            first[-1],
+            share < VANISHES,
+            (
+                "Use relu or gelu in place of sigmoid or tanh, and matching initial weights (Kaiming, Xavier).",
+                "Add skip connections or normalization between the layers.",
+            ),
+        )
+    elif share > GROWS and smallest * GROWS < at_front:
+        yield _trend(
+            "exploding",
+            "explode",
+            last[0],
+            first[-1],
+            share > EXPLODES,
+            (
+                "Make initial weights smaller (Kaiming, Xavier), or add normalization.",
+                "Clip: torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).",
+            ),
+        )
+
+
+def _trend(kind: str, verb: str, last: Row, first: Row, harm: bool, ways_out: tuple[str, ...]) -> Finding:
+    sentence = (
+        f"Gradients {verb} on the way to the front of the model: the typical element is {last[1]:.1e} in "
+        f"{code(last[0])} and {first[1]:.1e} in {code(first[0])}."
+    )
+    return Finding(kind, sentence, (first[0], last[0]), None, harm, (), ways_out)
+
+
+def _huge(rows: Sequence[Row]) -> Iterator[Finding]:
+    """Gradients that are much larger than what they are to change."""
+    found = [(size / own, name, size, own) for name, size, own in rows if own > 0 and size / own > GROWS]
+    if not found or len(found) < len(rows) / 2:
+        return
+    ratio, name, size, own = max(found)
+    sentence = (
+        f"Gradients are huge: the typical element is {size:.1e} in {code(name)}, whose own elements are of {own:.1e}."
+    )
+    names = tuple(name for _, name, _, _ in sorted(found, reverse=True))
+    yield Finding(
+        "exploding",
+        sentence,
+        names,
+        None,
+        ratio > EXPLODES,
+        (),
+        (
+            "Take the mean in the loss, not the sum, or scale inputs and targets to about 1.",
+            "Clip: torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).",
+        ),
+    )
+
+
+def _lost(case: Case) -> Iterator[Finding]:
+    """Casts to float16 in which most of a gradient becomes zero, though not all."""
+    if case.notes is None or case.graph is None:
+        return
+    for visit in case.visits:
+        if is_leaf(visit.node) or not visit.sent:
+            continue
+        for given, sent in zip(visit.arrived, visit.sent, strict=False):
+            if given is None or sent is None or sent.tensor.dtype != torch.float16 or not sent.tensor.numel():
+                continue
+            before, after = plain(given.tensor.detach()), plain(sent.tensor.detach())
+            if before.shape != after.shape or type_of(visit.node) not in ("to_copy", "mul", "div"):
+                continue
+            count = int((before != 0).sum())
+            lost = int(((before != 0) & (after == 0)).sum())
+            if count and LOST <= lost / count < 1:
+                line = case.line(visit.node)
+                yield Finding(
+                    "underflow",
+                    f"float16 underflow: {lost} of {count} elements of the gradient become 0 in "
+                    f"the backward of {case.operator(visit.node)}{in_line(line)}.",
+                    (),
+                    line,
+                    False,
+                    (),
+                    ("Scale the loss up while going backward: torch.amp.GradScaler.",),
+                )
+                return

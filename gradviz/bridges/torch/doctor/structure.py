@@ -1,0 +1,151 @@
+"""What a model holds that is no parameter of it, and parameters that only seem to be one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ....program.errors import code, count_of
+from ..capture import Module
+from ..flow import look_up, storage_of
+from ..graph import Tensor
+from .case import Case
+from .diagnosis import Finding
+
+MOST_ITEMS = 1_000
+"""Of a list or dict that is looked into."""
+
+
+def plain_tensors(case: Case) -> Iterator[Finding]:
+    """Tensors that require a gradient, in attributes of modules, and are in no list of parameters."""
+    leaves = {id(one) for one in case.leaves}
+    registered = {id(one) for one in case.parameters.values()}
+    for module, path in case.modules.items():
+        for name, tensor in _attributes(module):
+            if not isinstance(tensor, Tensor) or not tensor.requires_grad or id(tensor) in registered:
+                continue
+            base = tensor if tensor.is_leaf else _anonymous(case, tensor)
+            if base is None or id(tensor) in case.optimized or id(base) in case.optimized:
+                continue
+            if base is not tensor and not _is_made_once(case, tensor):
+                continue
+            full = f"{path}.{name}" if path else name
+            trained = id(base) in leaves
+            if tensor.is_leaf:
+                sentence = (
+                    f"{code(full)} requires a gradient but is no parameter of the model: it is a plain tensor, which "
+                    "parameters() leaves out, so no optimizer changes it."
+                )
+            else:
+                sentence = (
+                    f"{code(full)} is no parameter of the model: it was computed from one, by to(), cuda() or "
+                    "arithmetic, and that is a plain tensor, which parameters() leaves out."
+                )
+            yield Finding(
+                "plain_tensor",
+                sentence,
+                (full,),
+                None,
+                trained or case.graph is None or tensor.is_leaf,
+                (),
+                (
+                    f"Wrap it last: self.{name.partition('[')[0]} = nn.Parameter(tensor).",
+                    "If it should not be trained, register_buffer() it without requires_grad.",
+                ),
+            )
+
+
+def _attributes(module: Module) -> Iterator[tuple[str, Any]]:
+    """What a module holds beside its parameters and parts, and inside of lists and dicts too."""
+    for name, value in vars(module).items():
+        if name in ("_parameters", "_modules"):
+            continue
+        if name == "_buffers":
+            yield from value.items()
+        elif isinstance(value, list | tuple | dict) and len(value) <= MOST_ITEMS and not name.startswith("_"):
+            yield from ((f"{name}[{key!r}]", one) for key, one in _items(value))
+        elif not name.startswith("_") or isinstance(value, Tensor):
+            yield name, value
+
+
+def _items(value: Any) -> Iterable[tuple[Any, Any]]:
+    return value.items() if isinstance(value, dict) else enumerate(value)
+
+
+def _anonymous(case: Case, tensor: Tensor) -> Tensor | None:
+    """The one leaf that a tensor was computed from directly, if nobody has a name for it."""
+    before = [] if tensor.grad_fn is None else [node for node, _ in tensor.grad_fn.next_functions]
+    found: list[Tensor | None] = [getattr(node, "variable", None) for node in before if node is not None]
+    if len(found) != 1 or found[0] is None or case.name(found[0]):
+        return None
+    return found[0]
+
+
+def _is_made_once(case: Case, tensor: Tensor) -> bool:
+    """Whether it was there before the forward pass; what that makes is new each time."""
+    seen = look_up(tensor)
+    return seen is None or not any(seen in step.makes and step.function for step in case.steps)
+
+
+def hidden_modules(case: Case) -> Iterator[Finding]:
+    """Modules in plain lists and dicts: their parameters are not those of the model."""
+    leaves = {id(one) for one in case.leaves}
+    for module, path in case.modules.items():
+        for name, value in vars(module).items():
+            if name.startswith("_") or not isinstance(value, list | tuple | dict) or len(value) > MOST_ITEMS:
+                continue
+            hidden = [(key, one) for key, one in _items(value) if isinstance(one, Module) and one not in case.modules]
+            own = [
+                (f"{name}[{key!r}].{inner}", tensor)
+                for key, one in hidden
+                for inner, tensor in one.named_parameters()
+                if tensor.requires_grad and id(tensor) not in case.optimized
+            ]
+            used = [each for each in own if id(each[1]) in leaves] if case.graph is not None else own
+            if not used:
+                continue
+            full = f"{path}.{name}" if path else name
+            kind = "dict" if isinstance(value, dict) else type(value).__name__
+            sentence = (
+                f"The {count_of(len(own), 'parameter')} of the modules in {code(full)} are not parameters of the "
+                f"model: a {kind} of modules is not looked into, so no optimizer changes them."
+            )
+            better = "nn.ModuleDict" if isinstance(value, dict) else "nn.ModuleList"
+            prefix = f"{path}." if path else ""
+            yield Finding(
+                "module_list",
+                sentence,
+                (full, *(prefix + name for name, _ in own)),
+                None,
+                True,
+                (),
+                (f"Write self.{name} = {better}(...).",),
+            )
+
+
+def tied_by_data(case: Case) -> Iterator[Finding]:
+    """Parameters that lie in the same memory and are two."""
+    places: dict[tuple[int, int], list[str]] = {}
+    for name, one in case.parameters.items():
+        if one.numel() and storage_of(one):
+            places.setdefault((one.data_ptr(), one.numel()), []).append(name)
+    for names in places.values():
+        if len(names) < 2 or not any(case.parameters[name].requires_grad for name in names):
+            continue
+        first, second = names[0], names[1]
+        sentence = (
+            f"{code(second)} and {code(first)} share their memory but are not tied: they are two parameters, each with "
+            "a gradient and a step of its own, as assigning `.data` makes it."
+        )
+        yield Finding(
+            "tied_by_data",
+            sentence,
+            (second, first, *names[2:]),
+            None,
+            True,
+            (),
+            (
+                f"Tie them by assigning the parameter itself: {second} = {first}.",
+                "If they should not be tied, clone() the one for the other.",
+            ),
+        )

@@ -1,0 +1,259 @@
+"""What goes wrong around a backward pass: gradients pile up, variables are no leaves any more, passes are repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import torch
+from torch.autograd.graph import Node
+
+from ....program.code_line import CodeLine
+from ....program.errors import code
+from ..flow import Step, storage_of
+from ..graph import Output, Tensor, is_function, type_of
+from .case import Case, capitalized, grouped, in_line, line_of, where
+from .diagnosis import Finding
+from .reach import reads_gradient
+
+ZEROES = {"zero_", "fill_", "_foreach_zero_", "__setitem__", "copy_", "zeros_"}
+BACKWARD = {"backward", "autograd.backward"}
+
+
+def doubled(case: Case) -> Iterator[Finding]:
+    """Gradients of an earlier pass that this one is added to."""
+    if case.graph is None:
+        return
+    holds = {name: one for name, one in _leaves(case).items() if one.grad is not None and bool(one.grad.any())}
+    if not holds:
+        return
+    after = next((step for step in reversed(case.steps) if step.function in BACKWARD and _is_of(case, step)), None)
+    if case.is_over and after is None:
+        return
+    before = [step for step in case.steps if after is None or step.number < after.number]
+    stale = [name for name, one in holds.items() if _piles_up(before, one, is_over=case.is_over)]
+    whom = grouped(stale or list(holds), case.parameters)
+    whom, several = capitalized(whom), len(stale or holds) > 1
+    if stale:
+        line = case.line(_stepped(before, holds[stale[0]]))
+        sentence = (
+            f"{whom} still {'hold' if several else 'holds'} the gradient of the pass before the last step"
+            f"{in_line(line)}: there was no zero_grad(), so this pass is added to it."
+        )
+        yield Finding(
+            "doubled", sentence, tuple(stale), line, ways_out=("Call optimizer.zero_grad() before backward().",)
+        )
+    elif not case.is_over:
+        already = "already hold gradients" if several else "already holds a gradient"
+        yield Finding(
+            "doubled",
+            f"{whom} {already}: the next backward() is added.",
+            tuple(holds),
+            harm=False,
+            ways_out=("To start anew call optimizer.zero_grad(); to accumulate over batches this is right.",),
+        )
+
+
+def _piles_up(steps: Sequence[Step], tensor: Tensor, *, is_over: bool) -> bool:
+    """Whether a gradient that a step has used will be added to, or was.
+
+    Before a pass there is time for zero_grad(): then it must have been left out before.
+    """
+    if _stepped(steps, tensor) is None:
+        return False
+    passes = [place for place, step in enumerate(steps) if step.function in BACKWARD]
+    never = not any(_zeroes(step, tensor) for step in steps)
+    return is_over or never or any(_stepped(steps[:place], tensor) is not None for place in passes)
+
+
+def _zeroes(step: Step, tensor: Tensor) -> bool:
+    """Whether a call puts the gradient of a parameter to zero, or away."""
+    if step.function == "grad=":
+        return any(one.ref() is tensor for one in step.reads)
+    grad = 0 if tensor.grad is None else storage_of(tensor.grad)
+    return step.function in ZEROES and any(one.storage == grad for one in step.writes)
+
+
+def _is_of(case: Case, step: Step) -> bool:
+    return any(one.ref() is root for one in step.reads for root in case.roots)
+
+
+def _leaves(case: Case) -> dict[str, Tensor]:
+    return {name: one for one in case.leaves if (name := case.name(one))}
+
+
+def _stepped(steps: Sequence[Step], tensor: Tensor) -> Step | None:
+    """The last change of a parameter by its gradient, if that was not put to zero since and a pass was before."""
+    changed: Step | None = None
+    passes = 0
+    for step in steps:
+        if step.function in BACKWARD:
+            passes += 1
+        elif _zeroes(step, tensor):
+            changed, passes = None, 0
+        elif (step.function == "step" and any(one.ref() is tensor for one in step.reads)) or (
+            passes and not step.is_tracked and _writes(step, tensor)
+        ):
+            changed = step
+    return changed if passes else None
+
+
+def _writes(step: Step, tensor: Tensor) -> bool:
+    return any(one.ref() is tensor or one.storage == storage_of(tensor) for one in step.writes)
+
+
+def no_leaves(case: Case) -> Iterator[Finding]:
+    """Variables that were leaves and are results now: their grad stays None."""
+    told: set[str] = set()
+    for step in case.steps:
+        if step.function != "grad" or step.makes:
+            continue
+        for seen in step.reads:
+            tensor = seen.ref()
+            is_kept = tensor is not None and tensor.requires_grad and tensor.retains_grad
+            if seen.is_leaf or is_kept or seen not in case.leads or not (name := case.name_seen(seen)) or name in told:
+                continue
+            told.add(name)
+            maker = case.maker(seen)
+            made = case.line(maker)
+            by_gradient = maker is not None and reads_gradient(case.steps, maker)
+            function = "" if maker is None else maker.function
+            yield _no_leaf(name, function, made or case.line(step), made, by_gradient=by_gradient)
+    for reader in case.only_readers:
+        if (found := _rebuilt(case, reader)) is not None and found.names[0] not in told:
+            told.update(found.names)
+            yield found
+
+
+PREPARES = {
+    "sub",
+    "add",
+    "mul",
+    "div",
+    "to_copy",
+    "clone",
+    "view",
+    "t",
+    "transpose",
+    "unsqueeze",
+    "neg",
+    "copy_backwards",
+    "reshape",
+    "alias",
+    "permute",
+    "expand",
+    "pow",
+    "addcmul",
+    "addcdiv",
+    "lerp",
+}
+"""Operators that somebody sends a new tensor through before it is used."""
+
+
+def _rebuilt(case: Case, reader: Node) -> Finding | None:
+    """What took the place of a leaf that nobody holds any more, if a variable has it now."""
+    if type_of(reader) not in PREPARES:
+        return None
+    maker = case.step_of(reader)
+    by_gradient = type_of(reader) in CHANGES if maker is None else reads_gradient(case.steps, maker)
+    old = [case.name_seen(one) for one in maker.reads if one.is_leaf and one.requires_grad] if maker is not None else []
+    was = next(filter(None, old), "")
+    node, name = reader, case.output_name(Output(reader, 0))
+    while not name and type_of(node) in PREPARES and (after := case.readers(node)) and len(after) == 1:
+        node = after[0]
+        name = case.output_name(Output(node, 0)) if type_of(node) in PREPARES else ""
+    name = name or (was if by_gradient else "")
+    if not name or (was and not (was == name and by_gradient)):
+        return None
+    line = case.line(maker) or case.line(reader)
+    return _no_leaf(name, "" if maker is None else maker.function, line, line, by_gradient=by_gradient)
+
+
+CHANGES = {"sub", "addcmul", "addcdiv"}
+
+
+def _no_leaf(name: str, function: str, line: CodeLine | None, made: CodeLine | None, *, by_gradient: bool) -> Finding:
+    """A variable that holds what was computed.
+
+    Args:
+        line: to be shown; `made` where it was computed.
+    """
+    at = in_line(made)
+    if by_gradient:
+        sentence = (
+            f"{code(name)} is no leaf any more: it was rebuilt from its old value{at}, so backward() leaves "
+            f"{name}.grad None."
+        )
+        ways = (
+            f"Change it in place: with torch.no_grad(): {name} -= lr * {name}.grad.",
+            f"Or make it a leaf again: {name} = (...).detach().requires_grad_().",
+        )
+        return Finding("rebuilt", sentence, (name,), line, True, (), ways)
+    how = f"by {code(function)}" if function else "from another tensor"
+    sentence = f"{code(name)} is no leaf: it was computed {how}{at}, so backward() leaves {name}.grad None."
+    ways = (
+        f"Make it the leaf: {name} = (...).detach().requires_grad_(), after to(), cuda() and arithmetic.",
+        f"Or keep the gradient of what it is: {name}.retain_grad() before backward().",
+    )
+    return Finding("non_leaf", sentence, (name,), line, True, (), ways)
+
+
+ERROR = "Error"
+"""The end of the name of the node that `once_differentiable` leaves."""
+
+
+def second_derivatives(case: Case) -> Iterator[Finding]:
+    """Functions whose backward cannot be differentiated, on the way to a gradient of a gradient."""
+    if case.graph is None or not any(node.name().endswith(ERROR) for node in case.graph.nodes):
+        return
+    owners = {cast(Any, node)._forward_cls for node in case.graph.nodes if is_function(node)} | set(_functions(case))
+    marked = [one for one in owners if is_once(one)]
+    name = marked[0].__name__ if len(marked) == 1 else ""
+    line = line_of(getattr(marked[0], "backward", None)) if len(marked) == 1 else None
+    who = code(name) if name else "a Function"
+    sentence = (
+        f"The gradient of a gradient is asked for, and the backward of {who}{where(line)} is marked "
+        "once_differentiable: backward() fails there."
+    )
+    ways_out = (
+        "Take once_differentiable away and write backward with operations of torch alone.",
+        "Leave create_graph=True out, if only the first derivative is needed.",
+    )
+    yield Finding("double_backward", sentence, (name,) if name else (), line, ways_out=ways_out)
+
+
+def _functions(case: Case) -> Iterator[type]:
+    """The Functions that variables hold."""
+    values = [value for frame in case.frames for value in {**frame.f_globals, **frame.f_locals}.values()]
+    return (one for one in values if isinstance(one, type) and issubclass(one, torch.autograd.Function))
+
+
+def is_once(function: type) -> bool:
+    """Whether the backward of a Function is marked once_differentiable."""
+    backward = getattr(function, "backward", None)
+    code_of = getattr(backward, "__code__", None)
+    return code_of is not None and hasattr(backward, "__wrapped__") and "function.py" in code_of.co_filename
+
+
+def not_scalar(case: Case) -> Iterator[Finding]:
+    """A loss of several elements."""
+    root = case.roots[0]
+    if case.graph is None or root.numel() == 1 or case.is_over or len(case.roots) > 1:
+        return
+    shape = " × ".join(map(str, root.shape))
+    line = case.line(root.grad_fn) if root.grad_fn is not None else None
+    name = case.name(root)
+    called = f"{code(name)}" if name else "The loss"
+    yield Finding(
+        "not_scalar",
+        f"{called} has {root.numel()} elements ({shape}): backward() goes from a single number "
+        "unless it is given a gradient.",
+        (name,) if name else (),
+        line,
+        True,
+        (),
+        (
+            "Sum it up or take the mean: loss.mean().backward().",
+            "Give a gradient of its shape: y.backward(torch.ones_like(y)).",
+        ),
+    )

@@ -1,0 +1,259 @@
+"""Gradients that are zero throughout: the operator that let nothing through, and whether it always does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch.autograd.graph import Node
+
+from ....program.errors import code
+from ..graph import Output, saved_by, type_of
+from .case import Case, capitalized, each_of, grouped, in_line
+from .diagnosis import Finding
+from .gradients import Birth, births, is_zero, leaf_gradients
+
+FLAT = {"round", "floor", "ceil", "trunc", "sign", "sgn", "heaviside", "bernoulli"}
+"""With the derivative zero everywhere."""
+
+CUTS = {
+    "relu",
+    "threshold",
+    "clamp",
+    "clamp_min",
+    "clamp_max",
+    "hardtanh",
+    "hardsigmoid",
+    "hardswish",
+    "maximum",
+    "minimum",
+    "relu6",
+}
+"""With the derivative zero in a part of where they exist."""
+
+SATURATES = {
+    "sigmoid",
+    "tanh",
+    "softmax",
+    "log_softmax",
+    "erf",
+    "gelu",
+    "silu",
+    "mish",
+    "elu",
+    "log_sigmoid",
+    "celu",
+    "selu",
+    "exp",
+    "softplus",
+}
+"""With a derivative that becomes zero far out."""
+
+LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "pow", "abs"}
+"""With the derivative zero where the prediction is the target."""
+
+PASS_ON = {
+    "view",
+    "unsafe_view",
+    "reshape",
+    "t",
+    "transpose",
+    "permute",
+    "expand",
+    "mean",
+    "adaptive_avg_pool2d",
+    "max_pool2d_with_indices",
+    "avg_pool2d",
+    "native_dropout",
+    "squeeze",
+    "unsqueeze",
+    "select",
+    "slice",
+    "mul",
+    "clone",
+    "cat",
+}
+"""Operators that leave zeros zeros."""
+
+
+def zeros(case: Case) -> Iterator[Finding]:
+    """Parameters whose gradient is zero throughout."""
+    if case.graph is None:
+        return
+    leaves = case.graph.leaves
+    found = [(node, case.name(leaves[node])) for node, one in leaf_gradients(case).items() if is_zero(one)]
+    found = [(node, name) for node, name in found if name]
+    if case.notes is None:
+        yield from _always(case, found)
+        return
+    born = births(case, is_zero, every=True)
+    by_node: dict[Node, list[str]] = {}
+    of: dict[Node, Birth] = {}
+    for node, name in found:
+        for birth in born.get(Output(node, 0), []):
+            origin = birth.node if birth.how != "sent" else _dead_before(case, birth.node) or birth.node
+            of.setdefault(origin, birth)
+            by_node.setdefault(origin, []).append(name)
+    told: set[str] = set()
+    ranked = sorted(by_node.items(), key=lambda row: _rank(type_of(row[0])))
+    for node, names in ranked:
+        if own := [name for name in names if name not in told]:
+            told.update(own)
+            yield _zero(case, of[node], node, own)
+
+
+def _rank(type: str) -> int:
+    return 0 if type in FLAT else 1 if type in CUTS else 2 if type in SATURATES else 3
+
+
+def _dead_before(case: Case, node: Node) -> Node | None:
+    """The operator that made the zeros by which another one multiplies, such as a dead ReLU before a layer."""
+    for one in saved_by(node):
+        if one.of is None or not is_zero(one.tensor):
+            continue
+        before: Node | None = one.of.node
+        for _ in range(6):
+            if before is None:
+                break
+            if type_of(before) in CUTS:
+                return before
+            if type_of(before) not in PASS_ON:
+                break
+            before = next((each for each, _ in before.next_functions if each is not None), None)
+    return None
+
+
+def _is_lost_in_float16(birth: Birth) -> bool:
+    visited = () if birth.visit is None else birth.visit.sent
+    sent = next((one.tensor for one in visited if one is not None and is_zero(one.tensor)), None)
+    if sent is None or sent.dtype != torch.float16:
+        return False
+    factors = [one.tensor for one in saved_by(birth.node) if one.tensor.is_floating_point()]
+    return not any(is_zero(one) for one in factors)
+
+
+def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding:
+    type, line = type_of(node), case.line(node)
+    whom = grouped(names, case.parameters)
+    whom = capitalized(whom)
+    gets = f"{whom} {'gets' if len(names) == 1 else 'get'} a gradient of zeros"
+    operator, at = case.operator(node), in_line(line)
+    is_done = all(not bool(root.detach().any()) for root in case.graph_roots)
+    ways: tuple[str, ...] = ()
+    kind, harm = "zero", True
+    if birth.how == "hook":
+        why, harm = "a hook makes it zero", False
+    elif birth.how == "sum":
+        why, harm = "what is sent to it, or to what is computed from it, adds up to zero", False
+    elif type in FLAT:
+        why = f"{operator}{at} is flat, its derivative is 0 everywhere"
+        ways = (
+            "Let the gradient pass straight through: y = x + (x.round() - x).detach(), with your operator for round.",
+        )
+    elif type in LOSSES and is_done:
+        why, harm = "the loss is 0, there is nothing left to learn", False
+    elif type in CUTS:
+        why = f"{operator}{at} cuts every element off, and its derivative is 0 there"
+        why += " (a dead ReLU)" if type in ("relu", "threshold") else ""
+        harm = not is_done
+        ways = (
+            (
+                "Look at what it is given: a large negative bias or a too large step leaves it dead.",
+                "Use leaky_relu, gelu or silu.",
+            )
+            if type in ("relu", "threshold")
+            else ("Widen its limits, or leave it out while training.",)
+        )
+    elif type in SATURATES and (one_class := _of_one(node)):
+        why = f"{operator}{at} goes over {one_class}, and is 1 whatever it is given"
+        ways = ("Give softmax the dimension of the classes.", "For a single output use sigmoid.")
+    elif type in SATURATES and not _is_lost_in_float16(birth):
+        why = f"{operator}{at} is saturated: every element lies so far out that its derivative is 0"
+        ways = (
+            "Make what it is given smaller, by normalization or smaller weights.",
+            "Use a loss on logits, such as cross_entropy or binary_cross_entropy_with_logits.",
+        )
+    elif _is_lost_in_float16(birth):
+        kind = "underflow"
+        why = f"it underflows in the backward of {operator}{at}, below 6e-8 float16 has only 0"
+        ways = ("Scale the loss up while going backward: torch.amp.GradScaler.", "Use bfloat16 or float32.")
+    else:
+        why, harm = f"{_zero_factor(case, node)}{at}", False
+    return Finding(kind, f"{gets}: {why}.", tuple(names), line, harm, each_of(names), ways)
+
+
+def _zero_factor(case: Case, node: Node) -> str:
+    """That an operator multiplies by zeros, and which, or only that it sends zeros."""
+    for one in saved_by(node):
+        if is_zero(one.tensor) and one.tensor.is_floating_point():
+            name = case.output_name(one.of) if one.of is not None else next(case.sharing(one.tensor), "")
+            return f"{case.operator(node)} multiplies by {code(name) if name else 'something'} that is all zeros"
+    return f"the backward of {case.operator(node)} sends only zeros"
+
+
+def _of_one(node: Node) -> str:
+    """The dimension of one element that a softmax goes over, in words; empty: it is a longer one."""
+    if type_of(node) not in ("softmax", "log_softmax"):
+        return ""
+    result = next((one.tensor for one in saved_by(node) if one.name == "result"), None)
+    dim = getattr(node, "_saved_dim", None)
+    if result is None or dim is None or not result.dim():
+        return ""
+    dim = dim - (1 << 64) if dim >= 1 << 63 else dim
+    return f"dimension {dim} of {' × '.join(map(str, result.shape))}, of one element" if result.shape[dim] == 1 else ""
+
+
+def _always(case: Case, found: Sequence[tuple[Node, str]]) -> Iterator[Finding]:
+    """After a pass: those to which every way leads through an operator with the derivative zero everywhere."""
+    assert case.graph is not None
+    open_ways = _reached_but(case, FLAT)
+    names = [name for node, name in found if node not in open_ways]
+    flat = [node for node in case.graph.nodes if type_of(node) in FLAT]
+    if names and flat:
+        node = flat[-1]
+        line, whom = case.line(node), grouped(names, case.parameters)
+        yield Finding(
+            "zero",
+            f"{capitalized(whom)} {'has' if len(names) == 1 else 'have'} a gradient of "
+            f"zeros: {case.operator(node)}{in_line(line)} is flat, its derivative is 0 everywhere.",
+            tuple(names),
+            line,
+            True,
+            each_of(names),
+            ("Let the gradient pass straight through: y = x + (x.round() - x).detach().",),
+        )
+        return
+    if len(found) == len(leaf_gradients(case)):
+        return  # as after zero_grad(set_to_none=False)
+    open_ways = _reached_but(case, CUTS)
+    names = [name for node, name in found if node not in open_ways]
+    if not names:
+        return
+    behind = [node for node in case.graph.nodes if type_of(node) in CUTS]
+    line, whom = case.line(behind[-1]), grouped(names, case.parameters)
+    yield Finding(
+        "zero",
+        f"{capitalized(whom)} {'has' if len(names) == 1 else 'have'} a gradient of "
+        f"zeros, while others have not: most likely {case.operator(behind[-1])}{in_line(line)} cuts every element off.",
+        tuple(names),
+        line,
+        True,
+        each_of(names),
+        ("Call diagnose before backward(): then the operator is found.",),
+    )
+
+
+def _reached_but(case: Case, types: set[str]) -> set[Node]:
+    """What gradients come to on ways that pass no operator of some types."""
+    assert case.graph is not None
+    stack = [one.node for one in case.graph.roots]
+    found = set(stack)
+    while stack:
+        node = stack.pop()
+        if node not in case.graph.leaves and type_of(node) in types:
+            continue
+        for before, _ in node.next_functions:
+            if before is not None and before not in found:
+                found.add(before)
+                stack.append(before)
+    return found - {node for node in found if node not in case.graph.leaves and type_of(node) in types}

@@ -1,0 +1,326 @@
+"""Flow: of the calls in a capture, which tensors each read, made and wrote into, those that autograd does not see too.
+
+A tensor that is written into, or begins to require a gradient, is seen anew: what was seen never changes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import Any, NamedTuple, cast
+from weakref import ref
+
+import torch
+
+from .graph import Graph, Tensor, is_function, is_leaf, next_number, number_of
+
+MOST_STEPS = 100_000
+"""Steps that are kept of a capture, the last ones."""
+
+MOST_WALKED = 200
+"""Nodes that are looked at to learn what a tensor comes from that no call returned."""
+
+LEAVES = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__complex__", "__dlpack__"}
+"""Calls through which a tensor leaves PyTorch."""
+
+ALWAYS = {*LEAVES, "backward", "autograd.backward", "autograd.grad", "grad", "grad=", "data=", "step"}
+"""What is noted though nothing is made."""
+
+ATTRIBUTES = {"data", "grad", "T", "mT", "H", "mH", "real", "imag"}
+"""Those that give a tensor."""
+
+
+class Call(NamedTuple):
+    """A call in the user's code: the instruction at `at` of a code object."""
+
+    code: CodeType
+    at: int
+
+
+class Seen:
+    """A tensor as it was seen.
+
+    Attributes:
+        storage: the address of what it keeps its elements in; 0: it is not known.
+        requires_grad, is_leaf, is_float: what it was then.
+        name: the variable it was found in, if no call returned it.
+        step: the number of the step at which it was seen.
+    """
+
+    __slots__ = ("__weakref__", "is_float", "is_leaf", "name", "ref", "requires_grad", "step", "storage")
+
+    def __init__(self, tensor: Tensor, step: int) -> None:
+        self.ref = ref(tensor)
+        self.step = step
+        self.requires_grad = tensor.requires_grad
+        self.is_leaf = tensor.is_leaf
+        self.is_float = tensor.is_floating_point() or tensor.is_complex()
+        self.storage = storage_of(tensor)
+        self.name = ""
+
+
+class Step(NamedTuple):
+    """A call.
+
+    Attributes:
+        function: what is called: ``relu``, ``__setitem__``; setting an attribute is ``grad=``.
+        call: where; None: not known.
+        modules: those around, the innermost last.
+        reads, makes: tensors; what was written into is made anew.
+        writes: those of `makes` that were there before.
+        numbers: of the first operator of autograd that it made, and of the next after it.
+        is_tracked: whether gradients were switched on.
+        switched: the call that switched them off, if they are off and it is known.
+        functions: the Functions of the user's that `torch.autograd.grad` went through, if it was told to create a
+            graph and did not.
+        frees: whether it lets go of the graph that it goes backward through.
+        is_inference: whether inference mode was on.
+        number: of the step.
+    """
+
+    function: str
+    call: Call | None
+    modules: tuple[torch.nn.Module, ...]
+    reads: tuple[Seen, ...]
+    makes: tuple[Seen, ...]
+    writes: tuple[Seen, ...]
+    numbers: tuple[int, int]
+    is_tracked: bool
+    is_inference: bool
+    number: int
+    switched: Call | None = None
+    functions: tuple[type, ...] | None = None
+    frees: bool = True
+
+
+class Flow:
+    """What calls do with tensors, in order.
+
+    Attributes:
+        steps: the last of them.
+    """
+
+    def __init__(self) -> None:
+        self.steps: deque[Step] = deque(maxlen=MOST_STEPS)
+        self._is_stepping = False
+        self._switched: Call | None = None
+
+    def call(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        modules: Sequence[torch.nn.Module],
+        where: Callable[[], tuple[Call | None, FrameType | None]],
+    ) -> Any:
+        """Call a function of torch, and note it.
+
+        Args:
+            where: the call in the user's code and its frame.
+        """
+        name = name_of(function)
+        if name == SWITCH and not args[0]:
+            self._switched = where()[0]
+        if name is None or name == SWITCH or self._is_stepping:
+            return function(*args, **kwargs)
+        given = [*_tensors(args), *_tensors(kwargs.values())]
+        versions = [_version(one) for one in given]
+        tracked = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+        before = next_number()
+        reads = [(one, look_up(one)) for one in given]
+        result = function(*args, **kwargs)
+        made = [*_tensors([result])]
+        written = [one for one, version in zip(given, versions, strict=True) if _version(one) != version]
+        if not made and not written and name not in ALWAYS:
+            return result
+        call, frame = where()
+        if not tracked[0]:
+            if _is_in_function(frame):
+                return result
+            call = _in_block(frame, self._switched) or call
+        step = next(_numbers)
+        seen = [old or _arrived(one, frame, self, call) for one, old in reads]
+        for one, tensor in zip(seen, given, strict=True):
+            if one.is_leaf and one.requires_grad and not one.name and not isinstance(tensor, torch.nn.Parameter):
+                one.name = variable_of(tensor, frame)
+        writes = tuple([look_anew(one, step) for one in _distinct([*written, *_set(name, given)])])
+        others = [_made(one, step) for one in made]
+        self.steps.append(
+            Step(name, call, tuple(modules), tuple(seen), (*writes, *others), writes, (before, next_number()), *tracked,
+                 step, None if tracked[0] else self._switched, _functions(name, kwargs, given, made),
+                 not (kwargs.get("retain_graph") or kwargs.get("create_graph")))
+        )  # fmt: skip
+        return result
+
+    def begin_step(self, *_: Any) -> None:
+        """An optimizer begins a step: what it does inside is its own affair."""
+        self._is_stepping = True
+
+    def end_step(self, optimizer: torch.optim.Optimizer, call: Call | None) -> None:
+        """An optimizer has made a step."""
+        self._is_stepping = False
+        parameters = [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
+        number = next(_numbers)
+        reads = tuple([look_up(one) or look_anew(one, number) for one in parameters])
+        self.steps.append(Step("step", call, (), reads, (), (), (0, 0), False, False, number))
+
+
+_numbers = iter(range(1 << 62))
+_seen: dict[int, Seen] = {}
+
+
+def look_up(tensor: Tensor) -> Seen | None:
+    """A tensor as it was seen last; None: it was not."""
+    found = _seen.get(id(tensor))
+    return found if found is not None and found.ref() is tensor else None
+
+
+def look_anew(tensor: Tensor, step: int) -> Seen:
+    """A tensor as it is now."""
+    _seen[id(tensor)] = found = Seen(tensor, step)
+    return found
+
+
+def forget() -> None:
+    """Tensors that are gone need not be found."""
+    for key in [key for key, one in _seen.items() if one.ref() is None]:
+        del _seen[key]
+
+
+def storage_of(tensor: Tensor) -> int:
+    """The address of what a tensor keeps its elements in; 0: none."""
+    with suppress(RuntimeError, NotImplementedError):
+        return tensor.untyped_storage().data_ptr()
+    return 0
+
+
+@lru_cache(10_000)
+def name_of(function: Callable[..., Any]) -> str | None:
+    """What a function of torch is called; None: it is of no interest."""
+    name = getattr(function, "__name__", "")
+    if name in ("__get__", "__set__"):
+        attribute = getattr(getattr(function, "__self__", None), "__name__", "")
+        if name == "__set__":
+            return f"{attribute}="
+        return attribute if attribute in ATTRIBUTES else None
+    if function in (torch.autograd.grad, torch.autograd.backward):
+        return f"autograd.{name}"
+    return None if name.startswith(("_record_function", "is_")) or name in IGNORED else str(name)
+
+
+SWITCH = "_set_grad_enabled"
+
+IGNORED = {"size", "dim", "stride", "numel", "__len__", "__hash__", "__repr__", "__format__", "register_hook", "ndim"}
+
+
+def _made(tensor: Tensor, step: int) -> Seen:
+    """A result: one that is given back unchanged was seen before."""
+    old = look_up(tensor)
+    if old is not None and old.requires_grad == tensor.requires_grad and old.is_leaf == tensor.is_leaf:
+        return old
+    return look_anew(tensor, step)
+
+
+def _arrived(tensor: Tensor, frame: FrameType | None, flow: Flow, call: Call | None) -> Seen:
+    """A tensor that no call returned: what it comes from is in the graph, what it is called in the frame."""
+    number = next(_numbers)
+    found = look_anew(tensor, number)
+    found.name = variable_of(tensor, frame)
+    if tensor.grad_fn is not None:
+        reads = tuple(dict.fromkeys(sources_of(tensor, flow.steps)))
+        flow.steps.append(Step("", call, (), reads, (found,), (), (0, 0), True, False, number))
+    return found
+
+
+def sources_of(tensor: Tensor, steps: Iterable[Step]) -> Iterator[Seen]:
+    """What a tensor was computed from, of what was seen, by the graph."""
+    by_number = {number: step for step in steps for number in range(*step.numbers)}
+    stack: list[Any] = [] if tensor.grad_fn is None else [tensor.grad_fn]
+    walked = set(stack)
+    while stack and len(walked) < MOST_WALKED:
+        node = stack.pop()
+        if is_leaf(node):
+            yield look_up(node.variable) or look_anew(node.variable, -1)
+        elif (step := by_number.get(number_of(node))) is not None:
+            yield from step.makes
+        else:
+            before = [one for one, _ in node.next_functions if one is not None and one not in walked]
+            walked.update(before)
+            stack += before
+
+
+def variable_of(tensor: Tensor, frame: FrameType | None) -> str:
+    """The variable of a frame that holds a tensor, itself or in a list or dict."""
+    if frame is None:
+        return ""
+    for name, value in frame.f_locals.items():
+        if value is tensor:
+            return name
+        if name == "self":
+            value = vars(value) if hasattr(value, "__dict__") else None
+        if isinstance(value, list | tuple | dict) and len(value) < 1_000:
+            rows = value.items() if isinstance(value, dict) else enumerate(value)
+            if (key := next((key for key, one in rows if one is tensor), None)) is not None:
+                return f"self.{key}" if name == "self" else f"{name}[{key!r}]"
+    return ""
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
+    for one in values:
+        if isinstance(one, Tensor):
+            yield one
+        elif isinstance(one, list | tuple):
+            for part in one:
+                if isinstance(part, Tensor):
+                    yield part
+                elif isinstance(part, list | tuple):
+                    yield from _tensors(part)
+
+
+def _version(tensor: Tensor) -> int:
+    return -1 if tensor.is_inference() else tensor._version
+
+
+def _functions(
+    name: str, kwargs: Mapping[str, Any], given: Sequence[Tensor], made: Sequence[Tensor]
+) -> tuple[type, ...] | None:
+    if name != "autograd.grad" or not kwargs.get("create_graph") or any(one.requires_grad for one in made):
+        return None
+    nodes = Graph([one for one in given if one.grad_fn is not None]).nodes
+    return tuple(dict.fromkeys(cast(Any, node)._forward_cls for node in nodes if is_function(node)))
+
+
+def _set(name: str, given: Sequence[Tensor]) -> Sequence[Tensor]:
+    """What becomes another tensor though its version does not move."""
+    return given[:1] if name in ("data=", "requires_grad=", "requires_grad_") else ()
+
+
+def _distinct(tensors: Iterable[Tensor]) -> list[Tensor]:
+    return list({id(one): one for one in tensors}.values())
+
+
+def _in_block(frame: FrameType | None, switched: Call | None) -> Call | None:
+    """The call in the code that has switched gradients off."""
+    while frame is not None and switched is not None and frame.f_code is not switched.code:
+        frame = frame.f_back
+    return None if frame is None or switched is None else Call(frame.f_code, frame.f_lasti)
+
+
+APPLY = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]
+
+
+def _is_in_function(frame: FrameType | None) -> bool:
+    """Whether a Function is being applied: the graph knows what that is, and inside there are no gradients."""
+    while frame is not None and frame.f_code is not APPLY:
+        frame = frame.f_back
+    return frame is not None
+
+
+def calls_in(frame: FrameType | None, inside: tuple[str, ...]) -> tuple[Call | None, FrameType | None]:
+    """The innermost call that stands in the user's code, and its frame."""
+    while frame is not None and frame.f_code.co_filename.startswith(inside):
+        frame = frame.f_back
+    return (None, None) if frame is None else (Call(frame.f_code, frame.f_lasti), frame)

@@ -1,0 +1,178 @@
+"""Small programs that raise errors of PyTorch; none is under a capture unless it says so."""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import gradviz
+from tests.bridges.torch.doctor.faulty import Once, Two, data
+
+
+def overwritten():
+    x, y = data()
+    model = Two()
+    h = torch.sigmoid(model.encoder(x))
+    out = model.head(h)
+    h += 1
+    F.cross_entropy(out, y).backward()
+
+
+def overwritten_in_a_capture():
+    x, y = data()
+    model = Two()
+    with gradviz.torch.capture(model):
+        h = torch.sigmoid(model.encoder(x))
+        out = model.head(h)
+        h += 1  # here
+        loss = F.cross_entropy(out, y)
+    loss.backward()
+
+
+def no_graph():
+    x, y = data()
+    model = Two()
+    with torch.no_grad():
+        loss = F.cross_entropy(model(x), y)
+    loss.backward()  # here
+
+
+def no_graph_in_a_capture():
+    x, y = data()
+    model = Two()
+    with gradviz.torch.capture(model):
+        guess = model(x).argmax(1)  # here
+        loss = (guess - y).float().mean()
+    loss.backward()
+
+
+def twice():
+    x, y = data()
+    loss = F.cross_entropy(Two()(x), y)
+    loss.backward()
+    loss.backward()  # here
+
+
+def twice_in_a_capture():
+    x, y = data()
+    model = Two()
+    with gradviz.torch.capture(model):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()  # here
+        loss.backward()
+
+
+def leaf_in_place():
+    w = torch.ones(3, requires_grad=True)
+    w += 1  # here
+
+
+def parameter_in_place():
+    model = Two()
+    model.encoder.weight.mul_(0.5)  # here
+
+
+def integers():
+    index = torch.tensor([1, 2, 3])
+    index.requires_grad_()  # here
+
+
+def integers_at_once():
+    torch.tensor([1, 2, 3], requires_grad=True)  # here
+
+
+def not_scalar():
+    x, _ = data()
+    out = Two()(x)
+    out.backward()  # here
+
+
+def once():
+    x = torch.randn(4, requires_grad=True)
+    (slope,) = torch.autograd.grad(Once.apply(x).square().sum(), x, create_graph=True)
+    slope.sum().backward()
+
+
+def unused_input():
+    x, y = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    torch.autograd.grad((2 * x).sum(), [x, y])  # here
+
+
+def input_without_gradient():
+    x, w = torch.ones(3), torch.ones(3, requires_grad=True)
+    loss = (x * w).sum()
+    torch.autograd.grad(loss, x)  # here
+
+
+class Wrong(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):  # here
+        return grad.sum(0)
+
+
+def wrong_shape():
+    x = torch.randn(4, 3, requires_grad=True)
+    (Wrong.apply(x) * torch.randn(4, 3)).sum().backward()
+
+
+class Mixed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return x @ w
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, w = ctx.saved_tensors
+        return grad.double() @ w.T, x.T @ grad
+
+
+def wrong_dtype():
+    x, w = torch.randn(4, 3, requires_grad=True), torch.randn(3, 2, requires_grad=True)
+    Mixed.apply(x, w).sum().backward()
+
+
+def none_of_a_rebuilt_leaf():
+    x, _ = data()
+    w = torch.ones(6, 3, requires_grad=True)
+    for _ in range(2):
+        loss = (x @ w).square().mean()
+        loss.backward()
+        w = w - 0.1 * w.grad  # here
+
+
+def none_after_a_cast():
+    x, _ = data()
+    w = torch.ones(6, 3, requires_grad=True).double()
+    (x.double() @ w).square().mean().backward()
+    print(w.grad * 2)  # here
+
+
+def array_of_a_gradient():
+    Two()(data()[0]).numpy()  # here
+
+
+def no_leaf_for_an_optimizer():
+    torch.optim.SGD([torch.ones(3, requires_grad=True) * 2], 0.1)  # here
+
+
+class Hidden(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]
+
+
+def no_parameters():
+    model = Hidden()
+    torch.optim.SGD(model.parameters(), 0.1)
+
+
+def shapes_that_do_not_fit():
+    torch.ones(2, 3) @ torch.ones(2, 3)
+
+
+def a_key():
+    {}["weight"]

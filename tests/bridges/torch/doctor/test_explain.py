@@ -1,0 +1,78 @@
+"""Errors of PyTorch in the words of the doctor."""
+
+import inspect
+import sys
+
+import pytest
+
+import gradviz
+from tests.bridges.torch.doctor import raising
+
+ERRORS = {
+    "overwritten": ("overwritten", "`h` is overwritten after `sigmoid`"),
+    "overwritten_in_a_capture": ("overwritten", "by `add_()` in raising.py"),
+    "no_graph": ("not_connected", "`loss` requires no gradient"),
+    "no_graph_in_a_capture": ("integer", "chosen by `argmax()`"),
+    "twice": ("freed", "a second time"),
+    "twice_in_a_capture": ("freed", "has freed the graph"),
+    "leaf_in_place": ("leaf_in_place", "`w` is a leaf"),
+    "parameter_in_place": ("leaf_in_place", "`model.encoder.weight` is a leaf"),
+    "integers": ("integer", "`index` is a tensor of integers"),
+    "integers_at_once": ("integer", "only floating-point numbers"),
+    "not_scalar": ("not_scalar", "`out` has 15 elements"),
+    "once": ("double_backward", "`Once`"),
+    "unused_input": ("unused_input", "`y` was not used"),
+    "input_without_gradient": ("not_connected", "`x` requires no gradient"),
+    "wrong_shape": ("shape", "The backward of `Wrong`"),
+    "wrong_dtype": ("dtype", "different types"),
+    "none_of_a_rebuilt_leaf": ("rebuilt", "`w` is no leaf any more"),
+    "none_after_a_cast": ("non_leaf", "`w` is no leaf"),
+    "array_of_a_gradient": ("detached", "arrays have no history"),
+    "no_leaf_for_an_optimizer": ("non_leaf", "A leaf is wanted"),
+    "no_parameters": ("module_list", "`layers`"),
+}
+
+
+def raised(program):
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        getattr(raising, program)()
+    return caught.value
+
+
+def line_of(program):
+    sources = [inspect.getsource(getattr(raising, program))]
+    sources += [inspect.getsource(one) for one in (raising.Wrong,) if f"{one.__name__}.apply" in sources[0]]
+    lines = [line.strip() for source in sources for line in source.splitlines()]
+    return next((line for line in lines if line.endswith("# here")), None)
+
+
+@pytest.mark.parametrize("program", ERRORS)
+def test_an_error_is_explained(program):
+    kind, words = ERRORS[program]
+    found = gradviz.explain(raised(program))
+    first = found.findings[0]
+    assert (first.kind, first.harm) == (kind, True), str(found)
+    assert words in first.sentence
+    assert first.ways_out
+    if (line := line_of(program)) is not None:
+        assert first.line.text == line
+
+
+@pytest.mark.parametrize("program", ["shapes_that_do_not_fit", "a_key"])
+def test_other_errors_are_said_to_be_others(program):
+    error = raised(program)
+    found = gradviz.explain(error)
+    assert found.findings == []
+    assert str(found).startswith("This error is not about gradients. ")
+    assert str(error) in str(found)
+
+
+def test_the_last_error_is_taken(monkeypatch):
+    monkeypatch.setattr(sys, "last_value", raised("twice"), raising=False)
+    assert gradviz.explain().findings[0].kind == "freed"
+
+
+def test_without_an_error_that_is_said(monkeypatch):
+    monkeypatch.delattr(sys, "last_value", raising=False)
+    monkeypatch.delattr(sys, "last_exc", raising=False)
+    assert str(gradviz.explain()) == "There is no error to explain: nothing was raised, or it was caught."

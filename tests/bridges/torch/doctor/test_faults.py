@@ -1,0 +1,131 @@
+"""Programs with a fault each: the doctor names it, its line and the parameters."""
+
+import inspect
+
+import pytest
+
+import gradviz
+from tests.bridges.torch.doctor import faulty
+
+ENCODER = ("encoder.weight", "encoder.bias")
+ALL = ("encoder.weight", "encoder.bias", "head.weight", "head.bias")
+
+FAULTS = {
+    "overwritten": ("overwritten", "`h` is overwritten by `add_()`", ("h",)),
+    "overwritten_through_data": ("overwritten", "which PyTorch does not notice", ("h",)),
+    "overwritten_part": ("overwritten", "an assignment to a part of it", ("h",)),
+    "overwritten_by_a_step": ("overwritten", "by the optimizer's `step()`", ("head.weight",)),
+    "overwritten_by_an_inplace_module": ("overwritten", "after `tanh`", ("h",)),
+    "unused": ("unused", "no call of the forward pass reads them", ("extra.weight", "extra.bias")),
+    "unused_result": ("unused", "not used for the loss", ("extra.weight", "extra.bias")),
+    "not_a_leaf": ("non_leaf", "computed by `to`", ("w",)),
+    "scaled_after_requires_grad": ("non_leaf", "computed by `mul`", ("w",)),
+    "rebuilt": ("rebuilt", "no leaf any more", ("w",)),
+    "rebuilt_without_gradients": ("rebuilt", "rebuilt from its old value", ("w",)),
+    "no_grad": ("no_grad", "`h`, which is computed from them, is computed under torch.no_grad()", ENCODER),
+    "inference_mode": ("no_grad", "torch.inference_mode()", ENCODER),
+    "detached": ("detached", "cut off by `detach()`", ENCODER),
+    "detached_by_data": ("detached", "cut off by `.data`", ENCODER),
+    "detached_by_numpy": ("detached", "leaves PyTorch as plain numbers by `numpy()`", ENCODER),
+    "detached_by_item": ("detached", "by `item()`", ENCODER),
+    "detached_by_a_list": ("detached", "by `tolist()`", ENCODER),
+    "cast_to_integers": ("integer", "cast to integers or booleans by `long()`", ENCODER),
+    "argmax": ("integer", "chosen by `argmax()`", ENCODER),
+    "compared": ("integer", "comes from a comparison", ENCODER),
+    "loss_is_a_number": ("detached", "The loss is no tensor but a float", ()),
+    "loss_is_accuracy": ("integer", "`loss` requires no gradient", ALL),
+    "loss_is_rebuilt": ("detached", "a new tensor that `tensor()` makes of the numbers alone", ALL),
+    "loss_under_no_grad": ("no_grad", "torch.no_grad()", ALL),
+    "loss_of_something_else": ("not_connected", "another one, a `Two`", ALL),
+    "all_frozen": ("frozen", "All 4 parameters of the model are frozen", ALL),
+    "rounded": ("zero", "`round` in faulty.py", ENCODER),
+    "clamped": ("zero", "cuts every element off", ENCODER),
+    "dead_relu": ("zero", "a dead ReLU", ("head.weight", *ENCODER)),
+    "softmax_of_one": ("zero", "of one element", ENCODER),
+    "masked_sqrt": ("nan", "born in the backward of `sqrt`", ("x",)),
+    "masked_log": ("nan", "though `where`", ("x",)),
+    "divided_by_zero": ("nan", "divided by 0", ALL),
+    "exp_overflows": ("nan", "`exp` makes Inf", ALL),
+    "bad_data": ("nan", "because `x`", ("x", *ALL)),
+    "spoiled_parameter": ("nan", "because `head.bias` holds NaN", ("head.bias",)),
+    "float16_underflow": ("underflow", "below 6e-8 float16 has only 0", ENCODER),
+    "float16_overflow": ("overflow", "overflows float16", ALL),
+    "freed": ("freed", "has freed the part of the graph behind `h`", ("h",)),
+    "plain_tensor": ("plain_tensor", "`scale` requires a gradient but is no parameter", ("scale",)),
+    "module_list": ("module_list", "a list of modules is not looked into", ("layers",)),
+    "tied_by_data": ("tied_by_data", "share their memory but are not tied", ("head.weight", "words.weight")),
+    "no_zero_grad": ("doubled", "there was no zero_grad()", ALL),
+    "no_zero_grad_after_backward": ("doubled", "there was no zero_grad()", ALL),
+    "vanishing": ("vanishing", "Gradients vanish", ("layers.0.weight",)),
+    "exploding": ("exploding", "Gradients are huge", ("head.weight",)),
+    "once_differentiable": ("double_backward", "the backward of `Once`", ()),
+    "no_create_graph": ("double_backward", "create_graph=True", ALL),
+    "function_returns_none": ("none_sent", "returns None for it", ("scale",)),
+    "late": ("frozen", "required no gradient yet", ("encoder.weight",)),
+    "several_elements": ("not_scalar", "`loss` has 5 elements", ("loss",)),
+}
+
+
+def line_of(program):
+    """The line of a program, or of what it is made of, that ends with the mark."""
+    names = {name for name, value in vars(faulty).items() if inspect.isclass(value)}
+    used = [getattr(faulty, name) for name in names if f"{name}(" in inspect.getsource(program).partition("\n")[2]]
+    lines = [line.strip() for one in (program, *used) for line in inspect.getsource(one).splitlines()]
+    return next((line for line in lines if line.endswith("# here")), None)
+
+
+@pytest.mark.parametrize("program", FAULTS)
+def test_a_fault_is_named_with_its_line(program):
+    kind, words, names = FAULTS[program]
+    found = gradviz.diagnose(*getattr(faulty, program)())
+    first = found.findings[0]
+    assert (first.kind, first.harm) == (kind, True), str(found)
+    assert words in first.sentence
+    assert set(names) <= set(first.names)
+    line = line_of(getattr(faulty, program))
+    if line is not None and program not in ("float16_underflow", "bad_data"):
+        assert first.line is not None
+        assert first.line.text == line
+
+
+def test_every_program_is_in_the_table():
+    own = {name for name, one in vars(faulty).items() if inspect.isfunction(one) and one.__module__ == faulty.__name__}
+    assert own - {"data", "run", "changed_by_a_hook"} == set(FAULTS)
+
+
+def test_a_hook_that_changes_a_gradient_is_a_remark():
+    found = gradviz.diagnose(*faulty.changed_by_a_hook())
+    (hook,) = found.findings
+    assert (hook.kind, hook.harm, hook.names) == ("hook", False, ("encoder.weight",))
+    assert "register_hook" in hook.line.text
+    assert found.is_healthy
+
+
+@pytest.mark.parametrize("program", ["detached", "no_grad", "unused", "argmax"])
+def test_without_a_capture_less_is_said_and_nothing_wrong(program, monkeypatch):
+    from contextlib import nullcontext
+
+    monkeypatch.setattr(faulty, "capture", lambda *models: nullcontext())
+    found = gradviz.diagnose(*getattr(faulty, program)())
+    first = found.findings[0]
+    assert (first.kind, first.line) == ("unused", None)
+    assert "gradviz.torch.capture" in str(found)
+
+
+def test_what_is_said_is_text_and_html():
+    found = gradviz.diagnose(*faulty.detached())
+    first = found.findings[0]
+    assert str(found).startswith(f"{first.sentence}\n  - faulty.py:{first.line.number}: return h.detach()")
+    assert found._repr_html_().startswith(f"<p><b>{first.sentence}</b></p><ul><li>")
+    assert found.to_dict()["findings"][0]["kind"] == "detached"
+
+
+def test_a_finding_has_the_recorded_pass_behind_it():
+    found = gradviz.diagnose(*faulty.rounded())
+    assert "encoder.weight_grad" in {name for op in found.session.net.ops for name in op.outputs}
+
+
+def test_what_is_no_module_is_refused():
+    loss, _ = faulty.detached()
+    with pytest.raises(TypeError, match="str is none"):
+        gradviz.diagnose(loss, "model")

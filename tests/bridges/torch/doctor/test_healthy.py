@@ -1,0 +1,80 @@
+"""Programs with nothing wrong: the doctor finds no harm, and leaves everything as it was."""
+
+import inspect
+import re
+from contextlib import nullcontext
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+import gradviz
+from tests.bridges.torch.doctor import healthy
+from tests.bridges.torch.models import MODELS
+
+PROGRAMS = [
+    name
+    for name, one in vars(healthy).items()
+    if inspect.isfunction(one) and one.__module__ == healthy.__name__ and not inspect.signature(one).parameters
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_nothing_is_harmful(program):
+    found = gradviz.diagnose(*getattr(healthy, program)())
+    assert found.is_healthy, str(found)
+    assert str(found).startswith("Nothing is wrong: ")
+
+
+CANNOT_BE_SEEN = {"discriminator_of_both", "target_network", "moving_average", "value_and_target"}
+"""What is kept from gradients on purpose looks like a mistake without a capture."""
+
+
+@pytest.mark.parametrize("program", [one for one in PROGRAMS if one not in CANNOT_BE_SEEN])
+def test_nor_without_a_capture(program, monkeypatch):
+    monkeypatch.setattr(healthy, "capture", lambda *models: nullcontext())
+    found = gradviz.diagnose(*getattr(healthy, program)())
+    assert found.is_healthy, str(found)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("is_captured", [True, False])
+def test_models_are_healthy_before_and_after_backward(name, is_captured):
+    torch.manual_seed(0)
+    with gradviz.torch.capture() if is_captured else nullcontext():
+        model, loss = MODELS[name]()
+    before = gradviz.diagnose(loss, model)
+    assert before.is_healthy, str(before)
+    loss.backward()
+    after = gradviz.diagnose(loss, model)
+    assert after.is_healthy, str(after)
+
+
+def test_one_sentence_says_what_was_looked_at():
+    loss, model = healthy.rich()
+    said = r"Nothing is wrong: 6 parameters, \d+ operators and \d+ saved tensors were looked at\."
+    assert re.fullmatch(said, str(gradviz.diagnose(loss, model)))
+
+
+def test_everything_stays_as_it_was():
+    torch.manual_seed(0)
+    loss, model = healthy.rich()
+    grads = [torch.ones_like(one) for one in model.parameters()]
+    for one, grad in zip(model.parameters(), grads, strict=True):
+        one.grad = grad
+    state, versions = torch.get_rng_state(), [grad._version for grad in grads]
+    gradviz.diagnose(loss, model)
+    assert torch.equal(state, torch.get_rng_state())
+    assert torch.is_grad_enabled()
+    assert all(one.grad is grad for one, grad in zip(model.parameters(), grads, strict=True))
+    assert [grad._version for grad in grads] == versions
+    loss.backward()
+
+
+def test_inside_a_capture_the_diagnosis_is_not_captured():
+    model, (x, y) = healthy.Two(), healthy.data()
+    with gradviz.torch.capture(model) as seen:
+        loss = F.cross_entropy(model(x), y)
+        count = len(seen.flow.steps)
+        assert gradviz.diagnose(loss, model).is_healthy
+        assert len(seen.flow.steps) == count
