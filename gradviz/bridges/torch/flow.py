@@ -5,6 +5,7 @@ A tensor that is written into, or begins to require a gradient, is seen anew: wh
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -124,7 +125,9 @@ class Flow:
         name = name_of(function)
         if name == SWITCH and not args[0]:
             self._switched = where()[0]
-        if name is None or name == SWITCH or self._is_stepping:
+        if name == PROFILED and str(args[0]).startswith("Optimizer.zero_grad"):
+            self._zeroed(where()[0])
+        if name is None or name in (SWITCH, PROFILED) or self._is_stepping:
             return function(*args, **kwargs)
         given = [*_tensors(args), *_tensors(kwargs.values())]
         versions = [_version(one) for one in given]
@@ -155,6 +158,14 @@ class Flow:
         )  # fmt: skip
         return result
 
+    def _zeroed(self, call: Call | None) -> None:
+        """An optimizer puts gradients to zero, those too that are None."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and not isinstance(frame.f_locals.get("self"), torch.optim.Optimizer):
+            frame = frame.f_back
+        if frame is not None:
+            self._about(frame.f_locals["self"], "zero_grad", call, all_of=True)
+
     def begin_step(self, *_: Any) -> None:
         """An optimizer begins a step: what it does inside is its own affair."""
         self._is_stepping = True
@@ -162,10 +173,15 @@ class Flow:
     def end_step(self, optimizer: torch.optim.Optimizer, call: Call | None) -> None:
         """An optimizer has made a step."""
         self._is_stepping = False
-        parameters = [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
+        self._about(optimizer, "step", call, all_of=False)
+
+    def _about(self, optimizer: torch.optim.Optimizer, what: str, call: Call | None, *, all_of: bool) -> None:
+        """An optimizer has done something with its parameters, all of them or those with a gradient."""
+        parameters = [one for group in optimizer.param_groups for one in group["params"]]
         number = next(_numbers)
-        reads = tuple([look_up(one) or look_anew(one, number) for one in parameters])
-        self.steps.append(Step("step", call, (), reads, (), (), (0, 0), False, False, number))
+        chosen = [one for one in parameters if all_of or one.grad is not None]
+        reads = tuple([look_up(one) or look_anew(one, number) for one in chosen])
+        self.steps.append(Step(what, call, (), reads, (), (), (0, 0), False, False, number))
 
 
 _numbers = iter(range(1 << 62))
@@ -208,10 +224,13 @@ def name_of(function: Callable[..., Any]) -> str | None:
         return attribute if attribute in ATTRIBUTES else None
     if function in (torch.autograd.grad, torch.autograd.backward):
         return f"autograd.{name}"
-    return None if name.startswith(("_record_function", "is_")) or name in IGNORED else str(name)
+    return None if name.startswith(("_record_function_exit", "is_")) or name in IGNORED else str(name)
 
 
 SWITCH = "_set_grad_enabled"
+
+PROFILED = "_record_function_enter_new"
+"""With what is to be profiled: what optimizers do."""
 
 IGNORED = {"size", "dim", "stride", "numel", "__len__", "__hash__", "__repr__", "__format__", "register_hook", "ndim"}
 

@@ -6,6 +6,7 @@ import gc
 import inspect
 import linecache
 import sys
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -40,6 +41,11 @@ def _counts(graph: Graph) -> list[tuple[Node, int]]:
 
 _FEWEST = max(count for _, count in _counts(Graph([torch.zeros(1, requires_grad=True) * 2])))
 """The count for a leaf that nobody holds."""
+
+
+INNER = {"addmm", "mm", "bmm", "baddbmm", "t", "to_copy", "convolution", "native_layer_norm", "native_batch_norm",
+         "unsafe_view"}  # fmt: skip
+"""Operators that the user's calls are made of and that are called otherwise there."""
 
 
 class Case:
@@ -78,6 +84,11 @@ class Case:
             and (id(one) in called or self.graph is None or any(id(leaf) in leaves for leaf in one.parameters()))
             and next(one.parameters(), None) is not None
         ]
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the user has said which model it is."""
+        return bool(self._given)
 
     @cached_property
     def captures(self) -> list[capture]:
@@ -247,8 +258,14 @@ class Case:
         if seen.name:
             return seen.name
         step = self._made_by.get(seen)
-        named = "" if step is None or step.call is None else stored(*step.call)
+        named = "" if step is None or step.call is None or self._goes_on(step) else stored(*step.call)
         return named or ("" if tensor is None else self.variable(tensor))
+
+    def _goes_on(self, step: Step) -> bool:
+        """Whether the call in the user's code that a step is a part of goes on after it."""
+        place = bisect_right(self.steps, step.number, key=lambda one: one.number)
+        after = self.steps[place] if place < len(self.steps) else None
+        return after is not None and after.call == step.call and after.function != step.function
 
     def held(self) -> Iterator[tuple[str, Tensor]]:
         """The tensors that variables hold, in lists and dicts too."""
@@ -292,7 +309,9 @@ class Case:
     def operator(self, node: Node) -> str:
         """An operator in words, its module where it is known."""
         module = self.origins.get(node, Origin()).module
-        return f"{code(type_of(node))}{f' in {code(module)}' if module else ''}"
+        step = self.step_of(node) if type_of(node) in INNER else None
+        name = step.function if step is not None and step.function.isidentifier() else type_of(node)
+        return f"{code(name)}{f' in {code(module)}' if module else ''}"
 
     def step_of(self, node: Node) -> Step | None:
         """The call that made an operator."""
@@ -306,7 +325,10 @@ class Case:
         for name, value in self.held():
             if value.requires_grad and not value.is_inference() and output_of(value) == one:
                 return name
-        return self.origins.get(one.node, Origin()).name
+        if name := self.origins.get(one.node, Origin()).name:
+            return name
+        step = self.step_of(one.node)
+        return "" if step is None or not step.makes else self.name_seen(step.makes[-1])
 
     def sharing(self, tensor: Tensor) -> Iterator[str]:
         """The parameters and variables that lie in the memory of a tensor."""

@@ -56,7 +56,7 @@ CAUSES = (
     Cause(
         "no_grad",
         lambda step, made: not step.is_tracked,
-        "is computed under torch.no_grad(){at}",
+        "is computed {how}{at}",
         (OUTSIDE, "If it is not to be trained, say so: parameter.requires_grad_(False)."),
     ),
     Cause(
@@ -120,7 +120,10 @@ def says_of(case: Case, cause: Cause, cut: Cut) -> str:
     at = in_line(case.line(cut.step))
     if is_rebuilt(case, cut):
         return f"was rebuilt from its old value{at}, outside of autograd, and is a plain tensor now"
-    return cause.says.format(call=called_by(cut.step), at=at, functions=functions or "an operator on the way")
+    switch = case.line(cut.step.switched)
+    is_set = switch is not None and "set_grad_enabled" in switch.text
+    how = "while torch.set_grad_enabled(False) holds" if is_set else "under torch.no_grad()"
+    return cause.says.format(call=called_by(cut.step), at=at, functions=functions or "an operator on the way", how=how)
 
 
 def is_rebuilt(case: Case, cut: Cut) -> bool:
@@ -131,4 +134,8 @@ def is_rebuilt(case: Case, cut: Cut) -> bool:
 
 def called_by(step: Step) -> str:
     """The function that a call calls, in words."""
-    return code(f"{step.function}()" if step.function.isidentifier() else step.function)
+    name = DUNDERS.get(step.function, step.function)
+    return code(f"{name}()" if name.isidentifier() else name)
+
+
+DUNDERS = {"__float__": "float", "__int__": "int", "__array__": "numpy", "__complex__": "complex"}

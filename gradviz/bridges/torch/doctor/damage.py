@@ -22,12 +22,13 @@ def overwritten(case: Case) -> Iterator[Finding]:
     """Saved tensors that were written into, by the call that did it."""
     if case.graph is None:
         return
-    together: dict[tuple[int, int], list[tuple[Node, Raw, Step | None]]] = {}
+    together: dict[object, list[tuple[Node, Raw, Step | None]]] = {}
     for node in case.graph.nodes:
         for raw in [] if is_freed(node) else kept_by(node):
             writer = _writer(case, node, raw)
             if raw.is_overwritten or writer is not None:
-                key = storage_of(raw.tensor), -1 if writer is None else writer.number
+                is_step = writer is not None and writer.function == "step"
+                key = 0 if is_step else storage_of(raw.tensor), None if writer is None else writer.call
                 together.setdefault(key, []).append((node, raw, writer))
     for rows in together.values():
         yield _overwritten(case, rows)
@@ -35,17 +36,26 @@ def overwritten(case: Case) -> Iterator[Finding]:
 
 def _writer(case: Case, node: Node, raw: Raw) -> Step | None:
     """The first call that wrote into a tensor after an operator had kept it."""
-    saver, storage = case.step_of(node), storage_of(raw.tensor)
-    if saver is None or not storage:
+    saved, storage = _saved_at(case, node, raw), storage_of(raw.tensor)
+    if saved is None or not storage:
         return None
     for step in case.steps:
-        if step.number <= saver.number:
+        if step.number <= saved:
             continue
         if any(one.storage == storage for one in step.writes) and _overlaps(step, raw.tensor):
             return step
         if step.function == "step" and raw.is_overwritten and any(one.storage == storage for one in step.reads):
             return step
     return None
+
+
+def _saved_at(case: Case, node: Node, raw: Raw) -> int | None:
+    """The number of the call that kept a tensor; of a Function's, which is not seen, of the last call before it."""
+    if (saver := case.step_of(node)) is not None:
+        return saver.number
+    before = [case.step_of(one) for one, _ in node.next_functions if one is not None]
+    numbers = [one.number for one in before if one is not None]
+    return max(numbers) if numbers else -1 if raw.is_overwritten else None
 
 
 def _overlaps(step: Step, tensor: Tensor) -> bool:
@@ -71,7 +81,8 @@ def _span(tensor: Tensor) -> tuple[int, int]:
 def _overwritten(case: Case, rows: Sequence[tuple[Node, Raw, Step | None]]) -> Finding:
     _, raw, writer = rows[0]
     known = any(one.is_overwritten for _, one, _ in rows)
-    name = _name(case, raw.tensor, writer)
+    names = list(dict.fromkeys(_name(case, one.tensor, by) for _, one, by in rows))
+    name = names[0]
     called = code(name) if name else f"a tensor of {described(raw.tensor)}"
     called = capitalized(called)
     line = case.line(writer)
@@ -95,11 +106,17 @@ def _overwritten(case: Case, rows: Sequence[tuple[Node, Raw, Step | None]]) -> F
         if line is not None
         else ("A capture around the forward pass tells which line writes: with gradviz.torch.capture(): ...",)
     )
-    return Finding("overwritten", sentence, (name,) if name else (), line, True, evidence, tuple(ways_out))
+    return Finding("overwritten", sentence, tuple(filter(None, names)), line, True, evidence, tuple(ways_out))
 
 
 def _by(step: Step) -> str:
-    special = {"step": "the optimizer's `step()`", "__setitem__": "an assignment to a part of it"}
+    special = {
+        "step": "the optimizer's `step()`",
+        "__setitem__": "an assignment to a part of it",
+        "backward": "backward()",
+        "autograd.backward": "torch.autograd.backward()",
+        "autograd.grad": "torch.autograd.grad()",
+    }
     return special.get(step.function, code(f"{step.function}()"))
 
 
@@ -133,7 +150,15 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
     line = case.line(backward)
     shared = _shared(case) if is_part or is_other else ""
     what = f"the part of the graph behind {code(shared)}" if shared else "the graph" if not is_part else "a part of it"
-    by = f"backward(){in_line(line)}" if backward is not None else "an earlier backward()"
+    if backward is not None and not case.leads.isdisjoint(backward.makes):
+        sentence = (
+            f"{_by(backward)}{in_line(line)} was not told create_graph=True: its result, a part of the loss, has no "
+            "gradient, and it has freed the graph, so backward() fails."
+        )
+        ways_out = ("Say torch.autograd.grad(..., create_graph=True).",)
+        yield Finding("double_backward", sentence, (shared,) if shared else (), line, ways_out=ways_out)
+        return
+    by = f"{_by(backward)}{in_line(line)}" if backward is not None else "an earlier backward()"
     sentence = f"backward() goes through the graph a second time and fails: {by} has freed {what}."
     yield Finding(
         "freed",

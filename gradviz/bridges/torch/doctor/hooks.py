@@ -20,6 +20,7 @@ from .gradients import leaf_gradients
 def hooks(case: Case) -> Iterator[Finding]:
     """Hooks that change the gradient of a leaf or of something on the way."""
     if case.graph is None or case.notes is None:
+        yield from _hooked(case)
         return
     arrived = {Output(node, 0): one for node, one in leaf_gradients(case).items()}
     sent: dict[Output, list[Tensor | None]] = {}
@@ -43,6 +44,40 @@ def hooks(case: Case) -> Iterator[Finding]:
                 line,
                 harm=False,
             )
+
+    yield from _of_modules(case)
+
+
+def _hooked(case: Case) -> Iterator[Finding]:
+    """After a pass: the parameters that have hooks; whether these have changed something is not known any more."""
+    for name, one in case.parameters.items():
+        for function in (getattr(one, "_backward_hooks", None) or {}).values() if case.is_over else ():
+            line = line_of(function)
+            sentence = f"A hook{_named(function)}{where(line)} sees the gradient of {code(name)} and may change it."
+            yield Finding("hook", sentence, (name,), line, harm=False)
+
+
+def _of_modules(case: Case) -> Iterator[Finding]:
+    """Full backward hooks of modules that change what a module sends on."""
+    hooked = [(path, one) for one, path in case.modules.items() if one._backward_hooks or one._backward_pre_hooks]
+    for visit in case.visits:
+        if not visit.node.name().startswith("BackwardHookFunction"):
+            continue
+        pairs = [(one, other) for one, other in zip(visit.arrived, visit.sent, strict=False) if one and other]
+        if all(one.tensor.shape != other.tensor.shape or _same(one.tensor, other.tensor) for one, other in pairs):
+            continue
+        path, module = hooked[0] if len(hooked) == 1 else ("", None)
+        functions = [] if module is None else [*module._backward_hooks.values(), *module._backward_pre_hooks.values()]
+        line = line_of(functions[0]) if len(functions) == 1 else None
+        hook = _named(functions[0]) if len(functions) == 1 else ""
+        whose = f"of {code(path)} " if path else "of a module "
+        sentence = f"A backward hook{hook} {whose}{f'({line}) ' if line else ''}changes the gradient that is sent on."
+        yield Finding("hook", sentence, (path,) if path else (), line, harm=False)
+
+
+def _named(function: Any) -> str:
+    name = getattr(function, "__name__", "")
+    return f" {code(name)}" if name and name != "<lambda>" else ""
 
 
 def _is_changed(terms: list[Tensor | None], arrived: Tensor) -> bool:
@@ -73,8 +108,7 @@ def _same(one: Tensor, other: Tensor) -> bool:
 def hook_of(case: Case, node: Node) -> tuple[str, CodeLine | None]:
     """What the hook of a tensor is called, after a space, and where it is; empty: it is not known."""
     for function in _functions(case, node):
-        name = getattr(function, "__name__", "")
-        return (f" {code(name)}" if name and name != "<lambda>" else ""), line_of(function)
+        return _named(function), line_of(function)
     return "", None
 
 

@@ -71,12 +71,12 @@ def _causes(seen: Reach) -> Iterator[tuple[Cause, Cut, Sequence[int]]]:
         for number in cut.sources:
             if number not in best or (cause.rank, place) < best[number][:2]:
                 best[number] = cause.rank, place, cause, cut
-    together: dict[int, list[int]] = {}
-    for number, (_, place, _, _) in best.items():
-        together.setdefault(place, []).append(number)
+    together: dict[object, list[int]] = {}
+    for number, (_, place, cause, cut) in best.items():
+        together.setdefault((cause.kind, cut.step.call or place), []).append(number)
     for numbers in together.values():
-        _, _, cause, cut = best[numbers[0]]
-        yield cause, cut, numbers
+        _, _, cause, cut = max((best[number] for number in numbers), key=lambda row: row[1])
+        yield cause, cut, sorted(numbers)
 
 
 def _result(case: Case, cut: Cut) -> str:
@@ -254,13 +254,13 @@ def _beside(case: Case, trainable: Sequence[str]) -> Finding:
 def frozen(case: Case) -> Iterator[Finding]:
     """Parameters that require no gradient, on purpose or not."""
     names = [name for name, one in case.parameters.items() if not one.requires_grad]
-    if not names or len(names) == len(case.parameters):
-        if names and case.graph is not None:
-            yield Finding(
-                "frozen",
-                f"All {count_of(len(names), 'parameter')} of the model are frozen (requires_grad is False).",
-                tuple(names),
-            )
+    if not names:
+        return
+    if len(names) == len(case.parameters):
+        others = any(id(one) in case.optimized for one in case.leaves)
+        if case.graph is not None:
+            what = f"All {count_of(len(names), 'parameter')} of the model are frozen (requires_grad is False)."
+            yield Finding("frozen", what, tuple(names), harm=case.is_given and not others)
         return
     verb = "is" if len(names) == 1 else "are"
     yield Finding(

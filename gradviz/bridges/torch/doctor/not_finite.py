@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch.autograd.graph import Node
@@ -113,9 +114,13 @@ SINGULAR = {
         "Leave one element of each row unmasked.",
     ),
     "cdist": Singular("", "the derivative of a distance at 0 does not exist", "Add something small."),
+    "nll_loss": Singular("every target is ignored, and the mean of nothing is NaN", "", "Leave such batches out."),
     "prod": Singular("the product is beyond the largest number", "its derivative divides by 0", ""),
 }
 """By type of operator."""
+
+UNDEFINED = {"log", "log2", "log10", "log1p", "div", "reciprocal", "sqrt", "rsqrt", "acos", "asin", "atanh"}
+"""Whose infinities and NaN no type would change."""
 
 MASKS = {
     "where",
@@ -333,7 +338,7 @@ def _forward(case: Case, names: Sequence[str]) -> Finding:
             ways_out=("Look at the data: torch.isfinite(x).all().",),
         )
     known = SINGULAR.get(type_of(node))
-    if dtype_of(Output(node, 0)) == torch.float16 and not _is_dangerous(node):
+    if dtype_of(Output(node, 0)) == torch.float16 and type_of(node) not in UNDEFINED:
         return Finding(
             "overflow",
             f"The loss is {loss}: {case.operator(node)} overflows float16{in_line(line)}, beyond "
@@ -415,17 +420,32 @@ def _before(case: Case, node: Node, results: dict[Output, Tensor]) -> Node:
 
 
 def _is_dangerous(node: Node) -> bool:
-    """Whether what an operator has kept shows that its result is not finite."""
+    """Whether what an operator has kept shows that its result is not finite, though what it read is."""
     saved = {one.name: one.tensor for one in saved_by(node)}
-    one = type_of(node)
-    if one in ("log", "log2", "log10"):
-        return "self" in saved and bool((saved["self"] <= 0).any())
-    if one == "div":
-        return "other" in saved and bool((saved["other"] == 0).any())
-    if one in ("sqrt", "rsqrt", "exp", "reciprocal", "softmax", "log_softmax"):
-        return "result" in saved and is_not_finite(saved["result"])
-    if one in ("acos", "asin", "atanh"):
-        return "self" in saved and bool((saved["self"].abs() > 1).any())
-    if one == "log1p":
-        return "self" in saved and bool((saved["self"] <= -1).any())
+    again = AGAIN.get(type_of(node))
+    with suppress(KeyError, RuntimeError, TypeError, AttributeError):
+        given = [one for name, one in saved.items() if name != "result"]
+        return again is not None and not any(map(is_not_finite, given)) and is_not_finite(again(saved, node))
     return False
+
+
+AGAIN: dict[str, Callable[[dict[str, Tensor], Any], Tensor]] = {
+    "log": lambda saved, node: saved["self"].log(),
+    "log2": lambda saved, node: saved["self"].log2(),
+    "log10": lambda saved, node: saved["self"].log10(),
+    "log1p": lambda saved, node: saved["self"].log1p(),
+    "acos": lambda saved, node: saved["self"].acos(),
+    "asin": lambda saved, node: saved["self"].asin(),
+    "atanh": lambda saved, node: saved["self"].atanh(),
+    "mul": lambda saved, node: saved["self"] * saved["other"],
+    "div": lambda saved, node: saved.get("self", torch.ones_like(saved["other"])) / saved["other"],
+    "pow": lambda saved, node: (
+        saved["self"] ** (saved["exponent"] if "exponent" in saved else cast(Any, node)._saved_exponent)
+    ),
+    "var": lambda saved, node: saved["self"].var(node._saved_dim, correction=node._saved_correction),
+    **dict.fromkeys(
+        ("sqrt", "rsqrt", "exp", "reciprocal", "softmax", "log_softmax", "std", "linalg_vector_norm", "cdist"),
+        lambda saved, node: saved["result"],
+    ),
+}
+"""The result of an operator, from what it has kept, by its type."""

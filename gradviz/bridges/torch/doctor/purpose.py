@@ -19,6 +19,11 @@ SPARED = re.compile(r"target|ema|teacher|momentum|shadow|frozen|slow|(^|_)(old|r
 """What networks are called that are copies of others."""
 
 
+GENERATES = re.compile(r"(^|[._])(g|gen|generator|net_?g|actor|policy)$", re.IGNORECASE)
+JUDGES = re.compile(r"(^|[._])(d|disc|discriminator|net_?d|critics?|judge|value|q\d?)$", re.IGNORECASE)
+"""Pairs of networks that take turns: what the one makes is data for the other."""
+
+
 def purpose_of(case: Case, step: Step, names: Sequence[str]) -> str:
     """Why parameters are kept from gradients on purpose, in a sentence; empty: it looks like a mistake."""
     if not names or any(name not in case.parameters for name in names):
@@ -35,6 +40,8 @@ def purpose_of(case: Case, step: Step, names: Sequence[str]) -> str:
     twin = next(_twins(case, module, names), None)
     if twin is not None and (SPARED.search(path) or _follows(case, module, twin)):
         return f"{code(path)} is a copy of {code(case.modules[twin])}, so this seems to be on purpose."
+    if GENERATES.search(path) and any(JUDGES.search(one) for one in case.modules.values()):
+        return f"{code(path)} is left to another loss, it seems on purpose."
     if not module.training and any(model.training for model in case.models):
         return f"{code(path)} is in eval mode while the model is trained, so this seems to be on purpose."
     return ""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..flow import LEAVES, Seen, Step
 from ..graph import Tensor
 
-ABOUT_GRADIENTS = {"grad", "grad=", "backward", "autograd.backward", "step"}
+ABOUT_GRADIENTS = {"grad", "grad=", "backward", "autograd.backward", "step", "zero_grad"}
 """Calls whose results are no part of a forward pass."""
 
 

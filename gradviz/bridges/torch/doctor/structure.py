@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ....program.errors import code, count_of
 from ..capture import Module
 from ..flow import look_up, storage_of
 from ..graph import Tensor
-from .case import Case
+from .case import Case, in_line
 from .diagnosis import Finding
 
 MOST_ITEMS = 1_000
@@ -88,21 +88,21 @@ def _is_made_once(case: Case, tensor: Tensor) -> bool:
 
 
 def hidden_modules(case: Case) -> Iterator[Finding]:
-    """Modules in plain lists and dicts: their parameters are not those of the model."""
-    leaves = {id(one) for one in case.leaves}
+    """Modules in plain lists and dicts, or held in another way: their parameters are not those of the model."""
+    told: set[int] = set()
     for module, path in case.modules.items():
         for name, value in vars(module).items():
-            if name.startswith("_") or not isinstance(value, list | tuple | dict) or len(value) > MOST_ITEMS:
+            if name.startswith("_") or not isinstance(value, list | tuple | dict):
                 continue
-            hidden = [(key, one) for key, one in _items(value) if isinstance(one, Module) and one not in case.modules]
+            hidden = [(place, one) for place, one in _modules_in(value) if one not in case.modules]
             own = [
-                (f"{name}[{key!r}].{inner}", tensor)
-                for key, one in hidden
+                (f"{name}{place}.{inner}", tensor)
+                for place, one in hidden
                 for inner, tensor in one.named_parameters()
                 if tensor.requires_grad and id(tensor) not in case.optimized
             ]
-            used = [each for each in own if id(each[1]) in leaves] if case.graph is not None else own
-            if not used:
+            told.update(id(tensor) for _, tensor in own)
+            if not _are_used(case, [tensor for _, tensor in own]):
                 continue
             full = f"{path}.{name}" if path else name
             kind = "dict" if isinstance(value, dict) else type(value).__name__
@@ -111,16 +111,43 @@ def hidden_modules(case: Case) -> Iterator[Finding]:
                 f"model: a {kind} of modules is not looked into, so no optimizer changes them."
             )
             better = "nn.ModuleDict" if isinstance(value, dict) else "nn.ModuleList"
-            prefix = f"{path}." if path else ""
-            yield Finding(
-                "module_list",
-                sentence,
-                (full, *(prefix + name for name, _ in own)),
-                None,
-                True,
-                (),
-                (f"Write self.{name} = {better}(...).",),
+            names = (full, *(f"{path}.{name}" if path else name for name, _ in own))
+            yield Finding("module_list", sentence, names, ways_out=(f"Write self.{name} = {better}(...).",))
+    yield from _called_inside(case, told)
+
+
+def _are_used(case: Case, tensors: Sequence[Tensor]) -> bool:
+    """Whether gradients go to some of them, or there is no graph to see that in."""
+    leaves = {id(one) for one in case.leaves}
+    return any(case.graph is None or id(one) in leaves for one in tensors)
+
+
+def _modules_in(value: Any, depth: int = 3) -> Iterator[tuple[str, Module]]:
+    """The modules in lists and dicts, and in those inside, with their places."""
+    if len(value) > MOST_ITEMS or not depth:
+        return
+    for key, one in _items(value):
+        if isinstance(one, Module):
+            yield f"[{key!r}]", one
+        elif isinstance(one, list | tuple | dict):
+            yield from ((f"[{key!r}]{place}", inner) for place, inner in _modules_in(one, depth - 1))
+
+
+def _called_inside(case: Case, told: set[int]) -> Iterator[Finding]:
+    """Modules that were called in the forward of the model and are no parts of it."""
+    for step in case.steps:
+        around = [place for place, module in enumerate(step.modules) if module in case.modules]
+        for module in step.modules[around[0] + 1 :] if around else ():
+            own = [one for one in module.parameters() if one.requires_grad and id(one) not in told | case.optimized]
+            if module in case.modules or not own or not _are_used(case, own):
+                continue
+            told.update(map(id, own))
+            line, name = case.line(step), type(module).__name__
+            sentence = (
+                f"The {count_of(len(own), 'parameter')} of a {code(name)}, which the model calls{in_line(line)}, are "
+                "not parameters of the model: it is no attribute of a module, so no optimizer changes them."
             )
+            yield Finding("module_list", sentence, (name,), line, ways_out=("Make it an attribute of the module.",))
 
 
 def tied_by_data(case: Case) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import torch
@@ -31,7 +31,7 @@ def doubled(case: Case) -> Iterator[Finding]:
     if case.is_over and after is None:
         return
     before = [step for step in case.steps if after is None or step.number < after.number]
-    stale = [name for name, one in holds.items() if _piles_up(before, one, is_over=case.is_over)]
+    stale = _piled_up(before, holds, is_over=case.is_over)
     whom = grouped(stale or list(holds), case.parameters)
     whom, several = capitalized(whom), len(stale or holds) > 1
     if stale:
@@ -54,21 +54,36 @@ def doubled(case: Case) -> Iterator[Finding]:
         )
 
 
-def _piles_up(steps: Sequence[Step], tensor: Tensor, *, is_over: bool) -> bool:
-    """Whether a gradient that a step has used will be added to, or was.
+def _piled_up(steps: Sequence[Step], holds: Mapping[str, Tensor], *, is_over: bool) -> list[str]:
+    """The parameters whose gradient a step has used and that is added to nevertheless.
 
-    Before a pass there is time for zero_grad(): then it must have been left out before.
+    Before a pass there is time for zero_grad(), and one loss may leave gradients to parameters that another one trains:
+    so either two steps have used the same gradient, or nothing was ever put to zero.
     """
-    if _stepped(steps, tensor) is None:
-        return False
-    passes = [place for place, step in enumerate(steps) if step.function in BACKWARD]
-    never = not any(_zeroes(step, tensor) for step in steps)
-    return is_over or never or any(_stepped(steps[:place], tensor) is not None for place in passes)
+    stale = [name for name, one in holds.items() if _stepped(steps, one) is not None]
+    twice = [name for name in stale if _used_twice(steps, holds[name])]
+    never = not any(_zeroes(step, one) for one in holds.values() for step in steps)
+    return twice or (stale if len(stale) == len(holds) and (is_over or never) else [])
+
+
+def _used_twice(steps: Sequence[Step], tensor: Tensor) -> bool:
+    """Whether two changes of a parameter have a pass between them and no zero_grad()."""
+    has_changed = has_passed = False
+    for step in steps:
+        if _zeroes(step, tensor):
+            has_changed = has_passed = False
+        elif step.function in BACKWARD:
+            has_passed = has_changed
+        elif _changes(step, tensor):
+            if has_passed:
+                return True
+            has_changed = True
+    return False
 
 
 def _zeroes(step: Step, tensor: Tensor) -> bool:
     """Whether a call puts the gradient of a parameter to zero, or away."""
-    if step.function == "grad=":
+    if step.function in ("grad=", "zero_grad"):
         return any(one.ref() is tensor for one in step.reads)
     grad = 0 if tensor.grad is None else storage_of(tensor.grad)
     return step.function in ZEROES and any(one.storage == grad for one in step.writes)
@@ -91,15 +106,17 @@ def _stepped(steps: Sequence[Step], tensor: Tensor) -> Step | None:
             passes += 1
         elif _zeroes(step, tensor):
             changed, passes = None, 0
-        elif (step.function == "step" and any(one.ref() is tensor for one in step.reads)) or (
-            passes and not step.is_tracked and _writes(step, tensor)
-        ):
+        elif passes and _changes(step, tensor):
             changed = step
     return changed if passes else None
 
 
-def _writes(step: Step, tensor: Tensor) -> bool:
-    return any(one.ref() is tensor or one.storage == storage_of(tensor) for one in step.writes)
+def _changes(step: Step, tensor: Tensor) -> bool:
+    """Whether a call is a step of an optimizer, or writes into a parameter or into its `.data`."""
+    if step.function == "step":
+        return any(one.ref() is tensor for one in step.reads)
+    storage = storage_of(tensor)
+    return any(one.storage == storage and not (step.is_tracked and one.requires_grad) for one in step.writes)
 
 
 def no_leaves(case: Case) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from ....program.errors import code
 from ..graph import Output, saved_by, type_of
 from .case import Case, capitalized, each_of, grouped, in_line
 from .diagnosis import Finding
-from .gradients import Birth, births, is_zero, leaf_gradients
+from .gradients import Birth, births, is_not_finite, is_zero, leaf_gradients
 
 FLAT = {"round", "floor", "ceil", "trunc", "sign", "sgn", "heaviside", "bernoulli"}
 """With the derivative zero everywhere."""
@@ -99,7 +99,9 @@ def zeros(case: Case) -> Iterator[Finding]:
     for node, names in ranked:
         if own := [name for name in names if name not in told]:
             told.update(own)
-            yield _zero(case, of[node], node, own)
+            finding = _zero(case, of[node], node, own)
+            if finding.harm or not any(map(is_not_finite, case.graph_roots)):
+                yield finding
 
 
 def _rank(type: str) -> int:
@@ -142,7 +144,7 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
     ways: tuple[str, ...] = ()
     kind, harm = "zero", True
     if birth.how == "hook":
-        why, harm = "a hook makes it zero", False
+        why, harm, line = "a hook makes it zero", False, None
     elif birth.how == "sum":
         why, harm = "what is sent to it, or to what is computed from it, adds up to zero", False
     elif type in FLAT:
