@@ -145,8 +145,8 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
     is_part = any(True for node in case.graph.nodes if node not in set(case.freed) and any(kept_by(node)))
     backward = _backward(case)
     is_other = backward is not None and _is_later(case, backward)
-    if not (again or is_part or is_other):
-        return
+    if not (again or is_part or is_other) or (not again and next(overwritten(case), None) is not None):
+        return  # what was overwritten has ended the pass that freed a part
     line = case.line(backward)
     shared = _shared(case) if is_part or is_other else ""
     what = f"the part of the graph behind {code(shared)}" if shared else "the graph" if not is_part else "a part of it"
@@ -187,7 +187,7 @@ def _backward(case: Case) -> Step | None:
         before = [one for one in case.steps if one.number < step.number]
         if not slice_of(before, step.reads[:1]).isdisjoint(made):
             return step
-    return passes[0] if len(passes) == 1 else None
+    return None
 
 
 def _is_later(case: Case, backward: Step) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from ....program.errors import code, count_of, listed
 from ..graph import Output, Tensor, is_function
@@ -49,7 +50,7 @@ def parameters_without(case: Case) -> Iterator[Finding]:
         yield _beside(case, names)
         return
     if seen is None:
-        yield _unknown(case, names)
+        yield from map(partial(_unknown, case), _by_purpose(case, names))
         return
     left = dict(enumerate(names))
     for cause, cut, numbers in _causes(seen):
@@ -211,6 +212,18 @@ def _ways_out_unused(it: str) -> tuple[str, ...]:
     )
 
 
+def _by_purpose(case: Case, names: Sequence[str]) -> Iterator[list[str]]:
+    """Those that seem to be spared on purpose, by modules, and the rest."""
+    rest = list(names)
+    for path in case.modules.values():
+        own = [name for name in names if name.startswith(f"{path}.")]
+        if path and own and set(own) <= set(rest) and purpose_of(case, None, own):
+            yield own
+            rest = [name for name in rest if name not in own]
+    if rest:
+        yield rest
+
+
 def _unknown(case: Case, names: list[str]) -> Finding:
     """Without a capture: nothing is known of why."""
     it = "it" if len(names) == 1 else "them"
@@ -219,13 +232,14 @@ def _unknown(case: Case, names: list[str]) -> Finding:
         f"{capitalized(_whom(case, names))} {'gets' if it == 'it' else 'get'} no gradient: the loss was not computed "
         f"from {it}, or a detach(), .data, no_grad, item() or a cast to integers cut the way."
     )
+    reason = purpose_of(case, None, names)
     return Finding(
         "unused",
         sentence,
         tuple(names),
         None,
-        not _has_other_gradient(case, names),
-        (*each_of(names), *hint),
+        not reason,
+        (*each_of(names), *filter(None, [reason]), *hint),
         _ways_out_unused(it)[:1],
     )
 

@@ -10,9 +10,10 @@ import torch
 from torch.autograd.graph import Node
 
 from ....program.errors import code
-from ..flow import look_up, storage_of
+from ..flow import Step, storage_of
 from ..graph import Output, Tensor, dtype_of, output_of, saved_by, type_of
 from .case import Case, capitalized, grouped, in_line, where
+from .causes import called_by
 from .diagnosis import Finding
 from .gradients import Birth, births, is_not_finite, leaf_gradients, plain
 from .hooks import hook_of
@@ -121,6 +122,9 @@ SINGULAR = {
 
 UNDEFINED = {"log", "log2", "log10", "log1p", "div", "reciprocal", "sqrt", "rsqrt", "acos", "asin", "atanh"}
 """Whose infinities and NaN no type would change."""
+
+GROWS = {"exp", "pow", "var", "std"}
+"""Whose result may be beyond the largest number, or the mean of nothing."""
 
 MASKS = {
     "where",
@@ -309,69 +313,79 @@ def _forward(case: Case, names: Sequence[str]) -> Finding:
     """The loss is not finite: what made it so."""
     loss = _word(next(root for root in case.graph_roots if is_not_finite(root)))
     gets = _get_it(case, names)
-    if (leaf := _bad_leaf(case)) is not None:
-        return Finding(
-            "nan",
-            f"The loss is {loss} because {case.called(leaf)} holds {_amount(leaf)} itself.{gets}",
-            tuple(dict.fromkeys(filter(None, [case.name(leaf), *names]))),
-            None,
-            ways_out=("If it is a parameter, an earlier step has spoiled it: diagnose the loss of that step.",),
-        )
-    node, tensor, data = _birth(case)
-    if node is None:
-        return Finding(
-            "nan",
-            f"The loss is {loss}; where that was born is not known any more.{gets}",
-            tuple(names),
-            ways_out=("Call diagnose before backward().",),
-        )
-    line = case.line(node)
-    if data is not None:
-        name = next(case.sharing(data), "") or ((seen := look_up(data)) and case.name_seen(seen)) or ""
+    if not case.is_over and (leaf := _bad_leaf(case)) is not None:
+        sentence = f"The loss is {loss} because {case.called(leaf)} holds {_amount(leaf)} itself.{gets}"
+        whose = tuple(dict.fromkeys(filter(None, [case.name(leaf), *names])))
+        ways_out = ("If it is a parameter, an earlier step has spoiled it: diagnose the loss of that step.",)
+        return Finding("nan", sentence, whose, ways_out=ways_out)
+    birth = _bad_data(case) or _birth(case)
+    if birth is None:
+        sentence = f"The loss is {loss}; where that was born is not known any more.{gets}"
+        return Finding("nan", sentence, tuple(names), ways_out=("Call diagnose before backward().",))
+    at, node = case.line(birth.at), birth.at if isinstance(birth.at, Node) else None
+    if birth.data is not None:
+        name = next(case.sharing(birth.data), "") or case.name(birth.data)
         called = code(name) if name else "a tensor that it was given"
-        return Finding(
-            "nan",
-            f"The loss is {loss} because {called}, which {case.operator(node)} reads"
-            f"{in_line(line)}, holds {_amount(data)}.{gets}",
-            tuple(dict.fromkeys(filter(None, [name, *names]))),
-            line,
-            ways_out=("Look at the data: torch.isfinite(x).all().",),
-        )
-    known = SINGULAR.get(type_of(node))
+        reader = case.operator(node) if node is not None else called_by(cast(Step, birth.at))
+        holds = f"holds {_amount(birth.data)}"
+        sentence = f"The loss is {loss} because {called}, which {reader} reads{in_line(at)}, {holds}.{gets}"
+        whose = tuple(dict.fromkeys(filter(None, [name, *names])))
+        return Finding("nan", sentence, whose, at, ways_out=("Look at the data: torch.isfinite(x).all().",))
+    assert node is not None
+    known, operator = SINGULAR.get(type_of(node)), case.operator(node)
+    likely = "" if birth.is_sure else "most likely "
     if dtype_of(Output(node, 0)) == torch.float16 and type_of(node) not in UNDEFINED:
-        return Finding(
-            "overflow",
-            f"The loss is {loss}: {case.operator(node)} overflows float16{in_line(line)}, beyond "
-            f"65504 there is only Inf.{gets}",
-            tuple(names),
-            line,
-            ways_out=("Use bfloat16, or float32 for this part.",),
-        )
+        why = "beyond 65504 there is only Inf"
+        sentence = f"The loss is {loss}: {likely}{operator} overflows float16{in_line(at)}, {why}.{gets}"
+        return Finding("overflow", sentence, tuple(names), at, ways_out=("Use bfloat16, or float32 for this part.",))
     why = f": {known.forward}" if known and known.forward else ""
-    makes = "NaN or Inf" if tensor is None else _amount(tensor)
-    sentence = f"The loss is {loss}: {case.operator(node)} makes {makes}{in_line(line)}{why}.{gets}"
-    return Finding(
-        "nan",
-        sentence,
-        tuple(names),
-        line,
-        True,
-        ("It is born in the forward pass.",),
-        tuple(filter(None, [known.way_out if known else ""])),
-    )
+    makes = _amount(birth.result) if birth.result is not None and birth.is_sure else "NaN or Inf"
+    sentence = f"The loss is {loss}: {likely}{operator} makes {makes}{in_line(at)}{why}.{gets}"
+    safe = tuple(filter(None, [known.way_out if known else ""]))
+    return Finding("nan", sentence, tuple(names), at, True, ("It is born in the forward pass.",), safe)
 
 
 def _bad_leaf(case: Case) -> Tensor | None:
     return next((leaf for leaf in case.leaves if is_not_finite(leaf)), None)
 
 
-def _birth(case: Case) -> tuple[Node | None, Tensor | None, Tensor | None]:
-    """The first operator whose result is not finite; that result, if it is known; data that it read, if that is so."""
+class Forward(NamedTuple):
+    """Where something was born in the forward pass.
+
+    Attributes:
+        at: the operator, or a call.
+        result: what it returned, if that is known.
+        data: what it was given, if that was so already.
+        is_sure: whether no other operator can have done it.
+    """
+
+    at: Node | Step
+    result: Tensor | None = None
+    data: Tensor | None = None
+    is_sure: bool = True
+
+
+def _bad_data(case: Case) -> Forward | None:
+    """Data that a capture saw and that are not finite."""
+    for step in case.steps:
+        if case.leads.isdisjoint(step.makes):
+            continue
+        for seen in step.reads:
+            tensor = seen.ref()
+            if tensor is None or seen.requires_grad or case.maker(seen) is not None:
+                continue
+            if is_not_finite(tensor) and not _is_mask(tensor):
+                return Forward(step, data=tensor)
+    return None
+
+
+def _birth(case: Case) -> Forward | None:
+    """The first operator whose result is not finite, or that read data that are not."""
     assert case.graph is not None
     results: dict[Output, Tensor] = {output_of(root): root for root in case.graph_roots}
     data: dict[Node, list[Tensor]] = {}
     for node in case.graph.nodes:
-        for one in saved_by(node):
+        for one in [] if case.is_over else saved_by(node):
             if one.of is not None:
                 results[one.of] = one.tensor
             else:
@@ -385,11 +399,11 @@ def _birth(case: Case) -> tuple[Node | None, Tensor | None, Tensor | None]:
         own = [one for output, one in results.items() if output.node is node]
         given = next((one for one in data.get(node, ()) if is_not_finite(one) and not _is_mask(one)), None)
         if given is not None and not any(storage_of(one) == storage_of(given) for one in own):
-            return node, None, given
+            return Forward(node, data=given)
         made = next((one for one in own if _is_wrong(node, one)), None)
         if made is not None:
-            return _before(case, node, results), made, None
-    return None, None, None
+            return _before(case, node, made, results)
+    return None
 
 
 def _is_mask(tensor: Tensor) -> bool:
@@ -403,8 +417,8 @@ def _is_wrong(node: Node, result: Tensor) -> bool:
     return not (_is_mask(result) and type_of(node).strip("_") in INFINITE_ON_PURPOSE)
 
 
-def _before(case: Case, node: Node, results: dict[Output, Tensor]) -> Node:
-    """Of an operator and those before it whose results are not known, the one that is the likelier to have made it."""
+def _before(case: Case, node: Node, made: Tensor, results: dict[Output, Tensor]) -> Forward | None:
+    """Of an operator and those before it whose results are not known, the one that has made it."""
     assert case.graph is not None
     candidates, stack = [node], [node]
     while stack:
@@ -414,9 +428,15 @@ def _before(case: Case, node: Node, results: dict[Output, Tensor]) -> Node:
             candidates.append(before)
             stack.append(before)
     ordered = [one for one in case.graph.nodes if one in candidates]
-    dangerous = [one for one in ordered if _is_dangerous(one)]
+    if len(ordered) == 1:
+        return Forward(node, made)
+    shown = [] if case.is_over else [one for one in ordered if _is_dangerous(one)]
+    if shown:
+        return Forward(shown[0], made if shown[0] is node else None)
     in_half = [one for one in ordered if dtype_of(Output(one, 0)) == torch.float16 and type_of(one) != "to_copy"]
-    return (dangerous or in_half[-1:] or [node])[0]
+    likely = [one for kinds in (UNDEFINED, GROWS) for one in ordered if type_of(one) in kinds]
+    chosen = likely[:1] or in_half[-1:] or ([] if case.is_over else [node])
+    return Forward(chosen[0], is_sure=False) if chosen else None
 
 
 def _is_dangerous(node: Node) -> bool:

@@ -24,13 +24,13 @@ JUDGES = re.compile(r"(^|[._])(d|disc|discriminator|net_?d|critics?|judge|value|
 """Pairs of networks that take turns: what the one makes is data for the other."""
 
 
-def purpose_of(case: Case, step: Step, names: Sequence[str]) -> str:
+def purpose_of(case: Case, step: Step | None, names: Sequence[str]) -> str:
     """Why parameters are kept from gradients on purpose, in a sentence; empty: it looks like a mistake."""
     if not names or any(name not in case.parameters for name in names):
         return ""
     if all(case.parameters[name].grad is not None for name in names):
         return "They hold the gradient of another loss, so this seems to be on purpose."
-    if step.is_tracked and step.function not in ON_PURPOSE:
+    if step is not None and step.is_tracked and step.function not in ON_PURPOSE:
         return ""
     module, path = _whole(case, names)
     if module is None:

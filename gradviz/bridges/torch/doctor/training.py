@@ -28,10 +28,8 @@ def doubled(case: Case) -> Iterator[Finding]:
     if not holds:
         return
     after = next((step for step in reversed(case.steps) if step.function in BACKWARD and _is_of(case, step)), None)
-    if case.is_over and after is None:
-        return
     before = [step for step in case.steps if after is None or step.number < after.number]
-    stale = _piled_up(before, holds, is_over=case.is_over)
+    stale = _piled_up(before, holds, is_over=case.is_over, is_seen=after is not None or not case.is_over)
     whom = grouped(stale or list(holds), case.parameters)
     whom, several = capitalized(whom), len(stale or holds) > 1
     if stale:
@@ -54,7 +52,7 @@ def doubled(case: Case) -> Iterator[Finding]:
         )
 
 
-def _piled_up(steps: Sequence[Step], holds: Mapping[str, Tensor], *, is_over: bool) -> list[str]:
+def _piled_up(steps: Sequence[Step], holds: Mapping[str, Tensor], *, is_over: bool, is_seen: bool) -> list[str]:
     """The parameters whose gradient a step has used and that is added to nevertheless.
 
     Before a pass there is time for zero_grad(), and one loss may leave gradients to parameters that another one trains:
@@ -63,7 +61,7 @@ def _piled_up(steps: Sequence[Step], holds: Mapping[str, Tensor], *, is_over: bo
     stale = [name for name, one in holds.items() if _stepped(steps, one) is not None]
     twice = [name for name in stale if _used_twice(steps, holds[name])]
     never = not any(_zeroes(step, one) for one in holds.values() for step in steps)
-    return twice or (stale if len(stale) == len(holds) and (is_over or never) else [])
+    return twice or (stale if is_seen and len(stale) == len(holds) and (is_over or never) else [])
 
 
 def _used_twice(steps: Sequence[Step], tensor: Tensor) -> bool:

@@ -225,18 +225,18 @@ def _always(case: Case, found: Sequence[tuple[Node, str]]) -> Iterator[Finding]:
             ("Let the gradient pass straight through: y = x + (x.round() - x).detach().",),
         )
         return
-    if len(found) == len(leaf_gradients(case)):
-        return  # as after zero_grad(set_to_none=False)
     open_ways = _reached_but(case, CUTS)
-    names = [name for node, name in found if node not in open_ways]
-    if not names:
+    names = [name for node, name in found if node not in open_ways and name in case.parameters]
+    by_zero_grad = len(found) == len(leaf_gradients(case)) > len(names)
+    is_done = all(not bool(root.detach().any()) for root in case.graph_roots)
+    if not names or by_zero_grad or is_done or any(one.dim() > 1 and is_zero(one) for one in case.parameters.values()):
         return
     behind = [node for node in case.graph.nodes if type_of(node) in CUTS]
     line, whom = case.line(behind[-1]), grouped(names, case.parameters)
     yield Finding(
         "zero",
         f"{capitalized(whom)} {'has' if len(names) == 1 else 'have'} a gradient of "
-        f"zeros, while others have not: most likely {case.operator(behind[-1])}{in_line(line)} cuts every element off.",
+        f"zeros: most likely {case.operator(behind[-1])}{in_line(line)} cuts every element off.",
         tuple(names),
         line,
         True,
