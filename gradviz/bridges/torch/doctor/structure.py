@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
-from ..capture import Module
+from ..capture import INSIDE, Module
 from ..flow import look_up, storage_of
 from ..graph import Tensor
 from .case import Case, in_line
@@ -45,7 +47,7 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
                 "plain_tensor",
                 sentence,
                 (full,),
-                None,
+                assigned(module, name.partition("[")[0]),
                 trained or case.graph is None or tensor.is_leaf,
                 (),
                 (
@@ -53,6 +55,18 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
                     "If it should not be trained, register_buffer() it without requires_grad.",
                 ),
             )
+
+
+def assigned(module: Module, name: str) -> CodeLine | None:
+    """The line of the user's code on which a module gets an attribute first; None: it is not known."""
+    for one in type(module).__mro__:
+        code_of = getattr(vars(one).get("__init__"), "__code__", None)
+        if code_of is None or code_of.co_filename.startswith(INSIDE):
+            continue
+        for each in dis.get_instructions(code_of):
+            if each.opname == "STORE_ATTR" and each.argval == name:
+                return line_at(code_of, each.offset)
+    return None
 
 
 def _attributes(module: Module) -> Iterator[tuple[str, Any]]:
@@ -112,7 +126,8 @@ def hidden_modules(case: Case) -> Iterator[Finding]:
             )
             better = "nn.ModuleDict" if isinstance(value, dict) else "nn.ModuleList"
             names = (full, *(f"{path}.{name}" if path else name for name, _ in own))
-            yield Finding("module_list", sentence, names, ways_out=(f"Write self.{name} = {better}(...).",))
+            line = assigned(module, name)
+            yield Finding("module_list", sentence, names, line, ways_out=(f"Write self.{name} = {better}(...).",))
     yield from _called_inside(case, told)
 
 
@@ -168,7 +183,7 @@ def tied_by_data(case: Case) -> Iterator[Finding]:
             "tied_by_data",
             sentence,
             (second, first, *names[2:]),
-            None,
+            next(filter(None, (assigned(module, "data") for module in case.modules)), None),
             True,
             (),
             (

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import gradviz
-from tests.bridges.torch.doctor import faulty
+from tests.bridges.torch.doctor import faulty, spelled, spelled_too, spoiled
 
 ENCODER = ("encoder.weight", "encoder.bias")
 ALL = ("encoder.weight", "encoder.bias", "head.weight", "head.bias")
@@ -38,7 +38,7 @@ FAULTS = {
     "loss_under_no_grad": ("no_grad", "torch.no_grad()", ALL),
     "loss_of_something_else": ("not_connected", "another one, a `Two`", ALL),
     "all_frozen": ("frozen", "All 4 parameters of the model are frozen", ALL),
-    "rounded": ("zero", "`round` in faulty.py", ENCODER),
+    "rounded": ("zero", "`round` in spoiled.py", ENCODER),
     "clamped": ("zero", "cuts every element off", ENCODER),
     "dead_relu": ("zero", "a dead ReLU", ("head.weight", *ENCODER)),
     "softmax_of_one": ("zero", "of one element", ENCODER),
@@ -66,10 +66,78 @@ FAULTS = {
 }
 
 
+PROGRAMS = {**vars(spoiled), **vars(faulty)}
+
+
+SPELLED = {
+    "inplace_no_capture": ("overwritten", ""),
+    "inplace_custom_function": ("overwritten", "h.zero_()"),
+    "inplace_buffer": ("overwritten", "m.scale.mul_(0.9)"),
+    "inplace_weight_between": ("overwritten", "m.fc3.weight.clamp_(-1, 1)"),
+    "inplace_copy_data": ("overwritten", "m.fc2.weight.data.copy_(torch.zeros(8, 8"),
+    "inplace_loop_rnn_state": ("overwritten", "states[t] = cell(x, states[t - 1])"),
+    "inplace_relu_after_sigmoid": ("overwritten", "loss = F.cross_entropy(m(x), y)"),
+    "inplace_plus_equals_residual": ("overwritten", "r += h"),
+    "decorator_no_grad": ("no_grad", "return self.fc3(self.fc2(self.embed(x)))"),
+    "set_grad_enabled_off": ("no_grad", "loss = F.cross_entropy(m(x), y)"),
+    "item_scale_only": ("detached", "return super().forward(x) / self.temp.it"),
+    "param_data_use": ("detached", "return self.fc3(torch.relu(F.linear(torc"),
+    "detach_in_closure": ("detached", "return t.detach()"),
+    "detach_in_loop": ("detached", "h = cell(e, h).detach()"),
+    "clone_detach_requires": ("detached", "h = h.clone().detach().requires_grad_(Tr"),
+    "torch_tensor_copy": ("detached", "h = torch.tensor(m.fc1(x))"),
+    "round_ste_missing": ("zero", "h = torch.floor(h * 10) / 10"),
+    "sign_act": ("zero", "return self.fc3(torch.sign(self.fc2(torc"),
+    "sign_no_capture": ("zero", ""),
+    "sign_after_backward": ("zero", "return self.fc3(torch.sign(self.fc2(torc"),
+    "relu_on_output": ("zero", "return torch.relu(self.fc3(self.fc2(self"),
+    "clamp_loss": ("zero", "loss = F.cross_entropy(m(x), y).clamp(ma"),
+    "argmax_embed": ("integer", "i = torch.argmax(self.fc1(x), -1)"),
+    "onehot_argmax": ("integer", "hard = F.one_hot(p.argmax(-1), 8).float("),
+    "topk_indices": ("integer", "_v, i = p.topk(2)"),
+    "threshold_metric_loss": ("integer", "pred = (p > 0.5).float()"),
+    "numpy_loss": ("detached", "p = m(x).detach().numpy()"),
+    "unused_branch": ("unused", ""),
+    "overwritten_variable": ("unused", "self.fc2(h)"),
+    "unused_no_capture": ("unused", ""),
+    "nan_norm_zero_div": ("nan", "loss = (x / x.norm(dim=1, keepdim=True))"),
+    "nan_masked_div": ("nan", "r = 1 / x"),
+    "nan_masked_mul": ("nan", "r = torch.sqrt(x)"),
+    "nan_pow": ("nan", "r = x**0.5"),
+    "nan_dist": ("nan", "d = torch.sqrt(((x[:, None] - x[None]) *"),
+    "nan_log_softmax_masked": ("nan", "p = s.softmax(-1)"),
+    "nan_bce": ("nan", "loss = -(torch.log(p) + torch.log(1 - p)"),
+    "half_overflow": ("overflow", "loss = (h * h).sum()"),
+    "var_one": ("nan", "loss = m(torch.randn(1, 6)).var(0).sum()"),
+    "manual_no_zero": ("doubled", "w -= 0.1 * w.grad"),
+    "manual_data_no_zero": ("doubled", "w.data.sub_(0.1 * w.grad)"),
+    "zero_wrong_place": ("doubled", "o.step()"),
+    "zero_other_optimizer": ("doubled", "o.step()"),
+    "step_between": ("overwritten", "o.step()"),
+    "hidden_state_carried": ("freed", "loss.backward()"),
+    "twice_losses": ("freed", "a.backward()"),
+    "dict_modules": ("module_list", 'self.parts = {"a": nn.Linear(6, 6), "b":'),
+    "nested_list": ("module_list", "self.blocks = [[nn.Linear(6, 6)], [nn.Li"),
+    "tensor_not_param": ("plain_tensor", "self.alpha = torch.tensor(0.5, requires_"),
+    "param_to": ("plain_tensor", "self.alpha = nn.Parameter(torch.tensor(0"),
+    "param_scaled": ("plain_tensor", "self.w = nn.Parameter(torch.randn(8, 8))"),
+    "param_list": ("plain_tensor", "self.ws = [nn.Parameter(torch.randn(3)) "),
+    "tied_parameter_new": ("tied_by_data", ""),
+    "tied_transposed": ("tied_by_data", "self.d.weight.data = self.e.weight.data."),
+    "buffer_grad": ("plain_tensor", ""),
+    "lambda_hidden": ("module_list", "self.post = lambda z: lin(z)"),
+    "property_module": ("module_list", "return self.lin(x)"),
+    "hook_nan": ("nan", "m.fc1.weight.register_hook(lambda g: g /"),
+    "gp_no_create": ("double_backward", "g = torch.autograd.grad(out.sum(), x)[0]"),
+    "numpy_function": ("double_backward", "(g,) = torch.autograd.grad(E.apply(x).su"),
+}
+"""Kind, and the beginning of the line; empty: it is not known."""
+
+
 def line_of(program):
     """The line of a program, or of what it is made of, that ends with the mark."""
-    names = {name for name, value in vars(faulty).items() if inspect.isclass(value)}
-    used = [getattr(faulty, name) for name in names if f"{name}(" in inspect.getsource(program).partition("\n")[2]]
+    classes = {name: value for name, value in PROGRAMS.items() if inspect.isclass(value)}
+    used = [one for name, one in classes.items() if f"{name}(" in inspect.getsource(program).partition("\n")[2]]
     lines = [line.strip() for one in (program, *used) for line in inspect.getsource(one).splitlines()]
     return next((line for line in lines if line.endswith("# here")), None)
 
@@ -77,20 +145,42 @@ def line_of(program):
 @pytest.mark.parametrize("program", FAULTS)
 def test_a_fault_is_named_with_its_line(program):
     kind, words, names = FAULTS[program]
-    found = gradviz.diagnose(*getattr(faulty, program)())
+    found = gradviz.diagnose(*PROGRAMS[program]())
     first = found.findings[0]
     assert (first.kind, first.harm) == (kind, True), str(found)
     assert words in first.sentence
     assert set(names) <= set(first.names)
-    line = line_of(getattr(faulty, program))
+    line = line_of(PROGRAMS[program])
     if line is not None and program not in ("float16_underflow", "bad_data"):
         assert first.line is not None
         assert first.line.text == line
 
 
 def test_every_program_is_in_the_table():
-    own = {name for name, one in vars(faulty).items() if inspect.isfunction(one) and one.__module__ == faulty.__name__}
-    assert own - {"data", "run", "changed_by_a_hook"} == set(FAULTS)
+    assert {*programs_of(faulty), *programs_of(spoiled)} - {"data", "changed_by_a_hook"} == set(FAULTS)
+    assert {*programs_of(spelled), *programs_of(spelled_too)} - {"xy"} == set(SPELLED)
+
+
+def programs_of(module):
+    """The functions of a module that can be called without arguments."""
+    own = {name: one for name, one in vars(module).items() if inspect.isfunction(one)}
+    return [
+        name
+        for name, one in own.items()
+        if one.__module__ == module.__name__
+        and all(each.default is not each.empty for each in inspect.signature(one).parameters.values())
+    ]
+
+
+@pytest.mark.parametrize("program", SPELLED)
+def test_a_fault_is_found_in_other_spellings(program):
+    kind, fragment = SPELLED[program]
+    found = gradviz.diagnose(*{**vars(spelled), **vars(spelled_too)}[program]())
+    first = found.findings[0]
+    assert (first.kind, first.harm) == (kind, True), str(found)
+    assert (first.line is None) == (not fragment)
+    if fragment:
+        assert fragment in first.line.text
 
 
 def test_a_hook_that_changes_a_gradient_is_a_remark():
@@ -121,7 +211,7 @@ def test_what_is_said_is_text_and_html():
 
 
 def test_a_finding_has_the_recorded_pass_behind_it():
-    found = gradviz.diagnose(*faulty.rounded())
+    found = gradviz.diagnose(*spoiled.rounded())
     assert "encoder.weight_grad" in {name for op in found.session.net.ops for name in op.outputs}
 
 

@@ -2,38 +2,45 @@
 
 import inspect
 import re
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 import pytest
 import torch
 from torch.nn import functional as F
 
 import gradviz
-from tests.bridges.torch.doctor import healthy
+from tests.bridges.torch.doctor import healthy, on_purpose, ordinary
 from tests.bridges.torch.models import MODELS
 
-PROGRAMS = [
-    name
-    for name, one in vars(healthy).items()
-    if inspect.isfunction(one) and one.__module__ == healthy.__name__ and not inspect.signature(one).parameters
-]
+PROGRAMS = {
+    name: (module, one)
+    for module in (healthy, on_purpose, ordinary)
+    for name, one in vars(module).items()
+    if inspect.isfunction(one) and one.__module__ == module.__name__ and not inspect.signature(one).parameters
+}
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_nothing_is_harmful(program):
-    found = gradviz.diagnose(*getattr(healthy, program)())
+    found = gradviz.diagnose(*PROGRAMS[program][1]())
     assert found.is_healthy, str(found)
     assert str(found).startswith("Nothing is wrong: ")
 
 
-CANNOT_BE_SEEN = {"discriminator_of_both", "target_network", "moving_average", "value_and_target"}
-"""What is kept from gradients on purpose looks like a mistake without a capture."""
-
-
-@pytest.mark.parametrize("program", [one for one in PROGRAMS if one not in CANNOT_BE_SEEN])
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_nor_without_a_capture(program, monkeypatch):
-    monkeypatch.setattr(healthy, "capture", lambda *models: nullcontext())
-    found = gradviz.diagnose(*getattr(healthy, program)())
+    monkeypatch.setattr(PROGRAMS[program][0], "capture", lambda *models: nullcontext())
+    found = gradviz.diagnose(*PROGRAMS[program][1]())
+    assert found.is_healthy, str(found)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_nor_after_backward(program):
+    loss, model = PROGRAMS[program][1]()
+    if not gradviz.diagnose(loss, model).findings and loss.grad_fn is not None:
+        with suppress(RuntimeError):  # the program itself has gone backward
+            loss.backward()
+    found = gradviz.diagnose(loss, model)
     assert found.is_healthy, str(found)
 
 
