@@ -6,13 +6,10 @@ Of a call its code and instruction are kept, never a frame; what line that is, i
 
 from __future__ import annotations
 
-import os
 import sys
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from types import FrameType
 from typing import Any, Self, TypeVar
 from weakref import ref
 
@@ -27,10 +24,6 @@ from .flow import Call, Flow, calls_in, forget
 from .graph import Graph, Tensor, next_number, number_of
 
 Module = torch.nn.Module
-
-INSIDE = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parents[2]) + os.sep)
-"""Folders whose code is not the user's."""
-
 
 Modules = tuple[Module, ...]
 
@@ -77,7 +70,7 @@ class capture:
         forget()
 
     def _step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        self.flow.end_step(optimizer, _call_in(sys._getframe(1)))
+        self.flow.end_step(optimizer, calls_in(sys._getframe(1))[0])
 
     def _enter(self, module: Module, given: Any) -> None:
         if is_compiling():
@@ -187,21 +180,14 @@ class _Calls(TorchFunctionMode):
     ) -> Any:
         if is_compiling():
             return function(*args, **(kwargs or {}))
-        before = next_number()
-        frame = sys._getframe(1)
-        result = self._flow.call(function, args, kwargs or {}, self._stack, lambda: calls_in(frame, INSIDE))
-        after = next_number()
-        if after != before:
-            self._calls.append((before, _call_in(frame)))
-            self._calls.append((after, None))
+        result = self._flow.call(function, args, kwargs or {}, self._stack, sys._getframe(1))
+        last = self._flow.last
+        if last is not None and last.after != last.before:
+            self._calls.append((last.before, last.call))
+            self._calls.append((last.after, None))
             if isinstance(result, Tensor):
                 self._tensors.append(ref(result))
         return result
-
-
-def _call_in(frame: FrameType | None) -> Call | None:
-    """The innermost call that stands in the user's code."""
-    return calls_in(frame, INSIDE)[0]
 
 
 T = TypeVar("T")

@@ -5,11 +5,12 @@ A tensor that is written into, or begins to require a gradient, is seen anew: wh
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, cast
 from weakref import ref
@@ -97,15 +98,25 @@ class Step(NamedTuple):
     frees: bool = True
 
 
+class Last(NamedTuple):
+    """The numbers of the first operator that the last call has made, and of the next, and where the call is."""
+
+    before: int
+    after: int
+    call: Call | None
+
+
 class Flow:
     """What calls do with tensors, in order.
 
     Attributes:
         steps: the last of them.
+        last: what is known of the last call; None: nothing.
     """
 
     def __init__(self) -> None:
         self.steps: deque[Step] = deque(maxlen=MOST_STEPS)
+        self.last: Last | None = None
         self._is_stepping = False
         self._switched: Call | None = None
 
@@ -115,48 +126,61 @@ class Flow:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         modules: Sequence[torch.nn.Module],
-        where: Callable[[], tuple[Call | None, FrameType | None]],
+        frame: FrameType | None,
     ) -> Any:
         """Call a function of torch, and note it.
 
         Args:
-            where: the call in the user's code and its frame.
+            frame: of whoever calls it; the user's code is there or further out.
         """
+        self.last = None
         name = name_of(function)
-        if name == SWITCH and not args[0]:
-            self._switched = where()[0]
-        if name == PROFILED and str(args[0]).startswith("Optimizer.zero_grad"):
-            self._zeroed(where()[0])
-        if name is None or name in (SWITCH, PROFILED) or self._is_stepping:
+        if name is None or self._is_stepping or (name in SWITCHES and self._switch(name, args, frame)):
             return function(*args, **kwargs)
-        given = [*_tensors(args), *_tensors(kwargs.values())]
+        given = _tensors(args)
+        if kwargs:
+            given += _tensors(kwargs.values())
         versions = [_version(one) for one in given]
-        tracked = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+        reads = [look_up(one) for one in given]
+        is_tracked, is_inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
         before = next_number()
-        reads = [(one, look_up(one)) for one in given]
         result = function(*args, **kwargs)
-        made = [*_tensors([result])]
+        after = next_number()
+        made = [result] if isinstance(result, Tensor) else _tensors((result,))
         written = [one for one, version in zip(given, versions, strict=True) if _version(one) != version]
         if not made and not written and name not in ALWAYS:
             return result
-        call, frame = where()
-        if not tracked[0]:
+        call, frame = calls_in(frame)
+        self.last = Last(before, after, call)
+        if not is_tracked:
             if _is_in_function(frame):
                 return result
             call = _in_block(frame, self._switched) or call
-        step = next(_numbers)
-        seen = [old or _arrived(one, frame, self, call) for one, old in reads]
+        number = next(_numbers)
+        seen = [old or _arrived(one, frame, self, call) for old, one in zip(reads, given, strict=True)]
         for one, tensor in zip(seen, given, strict=True):
-            if one.is_leaf and one.requires_grad and not one.name and not isinstance(tensor, torch.nn.Parameter):
+            if one.requires_grad and one.is_leaf and not one.name and not isinstance(tensor, torch.nn.Parameter):
                 one.name = variable_of(tensor, frame)
-        writes = tuple([look_anew(one, step) for one in _distinct([*written, *_set(name, given)])])
-        others = [_made(one, step) for one in made]
-        self.steps.append(
-            Step(name, call, tuple(modules), tuple(seen), (*writes, *others), writes, (before, next_number()), *tracked,
-                 step, None if tracked[0] else self._switched, _functions(name, kwargs, given, made),
-                 not (kwargs.get("retain_graph") or kwargs.get("create_graph")))
+        if name in SETS:
+            written += given[:1]
+        writes = tuple([look_anew(one, number) for one in _distinct(written)]) if written else ()
+        step = Step(
+            name, call, tuple(modules), tuple(seen), (*writes, *[_made(one, number) for one in made]), writes,
+            (before, after), is_tracked, is_inference, number, None if is_tracked else self._switched,
         )  # fmt: skip
+        if name in PASSES:
+            retains = kwargs.get("retain_graph") or kwargs.get("create_graph")
+            step = step._replace(frees=not retains, functions=_functions(name, kwargs, given, made))
+        self.steps.append(step)
         return result
+
+    def _switch(self, name: str, args: Sequence[Any], frame: FrameType | None) -> bool:
+        """Whether a call is no part of a program: it switches gradients off or tells a profiler of an optimizer."""
+        if name == SWITCH and not args[0]:
+            self._switched = calls_in(frame)[0]
+        if name == PROFILED and str(args[0]).startswith("Optimizer.zero_grad"):
+            self._zeroed(calls_in(frame)[0])
+        return True
 
     def _zeroed(self, call: Call | None) -> None:
         """An optimizer puts gradients to zero, those too that are None."""
@@ -208,9 +232,10 @@ def forget() -> None:
 
 def storage_of(tensor: Tensor) -> int:
     """The address of what a tensor keeps its elements in; 0: none."""
-    with suppress(RuntimeError, NotImplementedError):
+    try:
         return tensor.untyped_storage().data_ptr()
-    return 0
+    except (RuntimeError, NotImplementedError):
+        return 0
 
 
 @lru_cache(10_000)
@@ -231,6 +256,14 @@ SWITCH = "_set_grad_enabled"
 
 PROFILED = "_record_function_enter_new"
 """With what is to be profiled: what optimizers do."""
+
+SWITCHES = {SWITCH, PROFILED}
+
+SETS = {"data=", "requires_grad=", "requires_grad_"}
+"""By which a tensor becomes another one though its version does not move."""
+
+PASSES = {"backward", "autograd.backward", "autograd.grad"}
+"""Which go backward."""
 
 IGNORED = {"size", "dim", "stride", "numel", "__len__", "__hash__", "__repr__", "__format__", "register_hook", "ndim"}
 
@@ -287,20 +320,22 @@ def variable_of(tensor: Tensor, frame: FrameType | None) -> str:
     return ""
 
 
-def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
+def _tensors(values: Iterable[Any]) -> list[Tensor]:
+    """The tensors among some values, and in lists among them."""
+    found: list[Tensor] = []
     for one in values:
         if isinstance(one, Tensor):
-            yield one
-        elif isinstance(one, list | tuple):
-            for part in one:
-                if isinstance(part, Tensor):
-                    yield part
-                elif isinstance(part, list | tuple):
-                    yield from _tensors(part)
+            found.append(one)
+        elif isinstance(one, list | tuple) and one and not isinstance(one[0], int | float | str):
+            found += _tensors(one)
+    return found
 
 
 def _version(tensor: Tensor) -> int:
-    return -1 if tensor.is_inference() else tensor._version
+    try:
+        return tensor._version
+    except RuntimeError:  # in inference mode there are none
+        return -1
 
 
 def _functions(
@@ -310,11 +345,6 @@ def _functions(
         return None
     nodes = Graph([one for one in given if one.grad_fn is not None]).nodes
     return tuple(dict.fromkeys(cast(Any, node)._forward_cls for node in nodes if is_function(node)))
-
-
-def _set(name: str, given: Sequence[Tensor]) -> Sequence[Tensor]:
-    """What becomes another tensor though its version does not move."""
-    return given[:1] if name in ("data=", "requires_grad=", "requires_grad_") else ()
 
 
 def _distinct(tensors: Iterable[Tensor]) -> list[Tensor]:
@@ -338,8 +368,12 @@ def _is_in_function(frame: FrameType | None) -> bool:
     return frame is not None
 
 
-def calls_in(frame: FrameType | None, inside: tuple[str, ...]) -> tuple[Call | None, FrameType | None]:
+INSIDE = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parents[2]) + os.sep)
+"""Folders whose code is not the user's."""
+
+
+def calls_in(frame: FrameType | None) -> tuple[Call | None, FrameType | None]:
     """The innermost call that stands in the user's code, and its frame."""
-    while frame is not None and frame.f_code.co_filename.startswith(inside):
+    while frame is not None and frame.f_code.co_filename.startswith(INSIDE):
         frame = frame.f_back
     return (None, None) if frame is None else (Call(frame.f_code, frame.f_lasti), frame)

@@ -10,7 +10,8 @@ from typing import Any
 
 from ....debugger import Cursor
 from ....program.errors import count_of
-from ..capture import INSIDE, Module
+from ..capture import Module
+from ..flow import INSIDE
 from ..graph import Tensor, kept_by
 from .case import Case
 from .diagnosis import Diagnosis, Finding

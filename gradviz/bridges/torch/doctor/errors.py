@@ -12,7 +12,8 @@ import torch
 
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, listed
-from ..capture import INSIDE, Module
+from ..capture import Module
+from ..flow import INSIDE
 from ..graph import Tensor, is_function
 from .case import Case, in_line, line_of, where
 from .damage import freed, overwritten

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from torch.autograd.graph import Node
+
 from ....program.errors import code, count_of, listed
 from ..graph import Output, Tensor, is_function
 from .case import Case, capitalized, each_of, grouped, in_line, line_of, where
@@ -287,24 +289,35 @@ def none_sent(case: Case) -> Iterator[Finding]:
     notes = case.notes
     if notes is None or notes.error is not None or case.graph is None:
         return
-    names = {id(one): name for name, one in case.parameters.items()}
-    for visit in case.visits:
-        if not is_function(visit.node):
-            continue
-        backward = getattr(getattr(visit.node, "_forward_cls", None), "backward", None)
-        for (before, _), sent in zip(visit.node.next_functions, visit.sent, strict=False):
-            leaf = case.graph.leaves.get(before) if before is not None else None
-            if before is None or leaf is None or sent is not None:
-                continue
-            if notes.captured.get(Output(before, 0)) is not None:
-                continue
-            if name := names.get(id(leaf)) or case.name(leaf):
-                owner = visit.node.name().removesuffix("Backward")
-                line = line_of(backward)
-                yield Finding(
-                    "none_sent",
-                    f"{code(name)} gets no gradient: the backward of {code(owner)}{where(line)} returns None for it.",
-                    (name,),
-                    line,
-                    ways_out=("Return its gradient at that place of what backward returns.",),
-                )
+    lacking = {node: leaf for node, leaf in case.graph.leaves.items() if notes.captured.get(Output(node, 0)) is None}
+    if case.has_checkpoints or not lacking:
+        return
+    together: dict[Node, list[str]] = {}
+    for leaf_node, leaf in lacking.items():
+        behind = _behind(case, leaf_node)
+        for visit in case.visits:
+            sent = zip(visit.node.next_functions, visit.sent, strict=False)
+            if any(one is None and before in behind for (before, _), one in sent):
+                if name := case.name(leaf):
+                    together.setdefault(visit.node, []).append(name)
+                break
+    for node, names in together.items():
+        backward = getattr(getattr(node, "_forward_cls", None), "backward", None) if is_function(node) else None
+        line = line_of(backward) or case.line(node)
+        owner = code(node.name().removesuffix("Backward")) if backward is not None else case.operator(node)
+        verb = "gets" if len(names) == 1 else "get"
+        it = "it" if len(names) == 1 else "them"
+        sentence = f"{capitalized(_whom(case, names))} {verb} no gradient: the backward of {owner}{where(line)} "
+        sentence += f"returns None for {it}." if backward is not None else f"sends none to {it}."
+        ways_out = ("Return its gradient at that place of what backward returns.",) if backward is not None else ()
+        yield Finding("none_sent", sentence, tuple(names), line, True, each_of(names), ways_out)
+
+
+def _behind(case: Case, node: Node) -> set[Node | None]:
+    """A node and those through which gradients come to it."""
+    assert case.graph is not None
+    found: set[Node | None] = {node}
+    for one in case.graph.nodes:
+        if any(before in found for before, _ in one.next_functions):
+            found.add(one)
+    return found

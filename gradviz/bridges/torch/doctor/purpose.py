@@ -36,7 +36,8 @@ def purpose_of(case: Case, step: Step | None, names: Sequence[str]) -> str:
     if module is None:
         return ""
     if module in case.models:
-        return "It is a whole model of several, so this seems to be on purpose." if len(case.models) > 1 else ""
+        is_apart = len(case.models) > 1 and not (step is not None and _leads_into(case, step))
+        return "It is a whole model of several, so this seems to be on purpose." if is_apart else ""
     twin = next(_twins(case, module, names), None)
     if twin is not None and (SPARED.search(path) or _follows(case, module, twin)):
         return f"{code(path)} is a copy of {code(case.modules[twin])}, so this seems to be on purpose."
@@ -78,3 +79,21 @@ def _follows(case: Case, module: Module, twin: Module) -> bool:
         any(one.storage in own for one in step.writes) and any(one.storage in others for one in step.reads)
         for step in case.steps
     )
+
+
+def _leads_into(case: Case, cut: Step) -> bool:
+    """Whether what a call has cut off is all that a trained model is given: then they are one model in two parts."""
+    cut_off = set(cut.makes)
+    for step in case.steps:
+        if step.number > cut.number and not cut_off.isdisjoint(step.reads):
+            cut_off.update(step.makes)
+    leaves = {id(one) for one in case.leaves}
+    for model in case.models:
+        trained = next((one for one in model.parameters() if id(one) in leaves), None)
+        if trained is None:
+            continue
+        reads = [step for step in case.steps if any(one.ref() is trained for one in step.reads)]
+        calls = [step for step in reads if not case.leads.isdisjoint(step.makes)]
+        if calls and all(not cut_off.isdisjoint(step.reads) for step in calls):
+            return True
+    return False

@@ -8,8 +8,8 @@ from typing import Any
 
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
-from ..capture import INSIDE, Module
-from ..flow import look_up, storage_of
+from ..capture import Module
+from ..flow import INSIDE, look_up, storage_of
 from ..graph import Tensor
 from .case import Case, in_line
 from .diagnosis import Finding

@@ -147,7 +147,7 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
         why, harm, line = "a hook makes it zero", False, None
     elif birth.how == "sum":
         why, harm = "what is sent to it, or to what is computed from it, adds up to zero", False
-    elif type in FLAT:
+    elif type in FLAT or getattr(node, "_saved_rounding_mode", None):
         why = f"{operator}{at} is flat, its derivative is 0 everywhere"
         ways = (
             "Let the gradient pass straight through: y = x + (x.round() - x).detach(), with your operator for round.",
