@@ -37,12 +37,14 @@ def diagnose(
         debug: records the pass, as `gradviz.debug`, for `Diagnosis.session`; None: there is no session.
 
     Raises:
-        TypeError: `model` is no module.
+        TypeError: `model` is no module, or there is no loss.
     """
     models = [] if model is None else [model] if isinstance(model, Module) else list(model)
     for one in models:
         if not isinstance(one, Module):
             raise TypeError(f"diagnose takes a loss and the model, a module; {type(one).__name__} is none.")
+    if isinstance(loss, list | tuple) and not loss:
+        raise TypeError("diagnose takes a loss, or several in a list; the list is empty.")
     with DISABLED():
         roots = list(loss) if isinstance(loss, list | tuple) else [loss]
         tensors = [one for one in roots if isinstance(one, Tensor)]

@@ -8,7 +8,6 @@ import linecache
 import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from types import FrameType
 from typing import Any
@@ -58,11 +57,13 @@ class Case:
 
     Attributes:
         graph: what autograd has kept; None: nothing.
+        error: what the engine has raised on its way backward.
     """
 
     def __init__(self, roots: Sequence[Tensor], models: Sequence[Module], frames: Sequence[FrameType]) -> None:
         self.roots = roots
         self.frames = frames
+        self.error: Exception | None = None
         self.graph = Graph(rooted) if (rooted := [one for one in roots if one.requires_grad]) else None
         self._nobodys = (
             set() if self.graph is None else {node for node, count in _counts(self.graph) if count <= _FEWEST}
@@ -170,18 +171,14 @@ class Case:
         """What the engine does when it goes backward, nothing being written; None: it cannot."""
         if self.graph is None or self.is_over or any(root.grad_fn is None for root in self.graph_roots):
             return None
-        with suppress(GradvizError, RuntimeError):
-            notes = run(
-                self.graph,
-                self.graph_roots,
-                [torch.ones_like(root) for root in self.graph_roots],
-                None,
-                captured=captures(self.graph),
-                create_graph=False,
-                write=False,
-            )
-            return notes
-        return None
+        roots = self.graph_roots
+        seeds = [torch.ones_like(root) for root in roots]
+        try:
+            found = run(self.graph, roots, seeds, None, captured=captures(self.graph), create_graph=False, write=False)
+        except (GradvizError, RuntimeError):
+            return None
+        self.error = found.error
+        return found
 
     @cached_property
     def visits(self) -> list[Visit]:

@@ -13,7 +13,7 @@ from .no_loss import loss_without
 from .not_finite import not_finite
 from .sizes import sizes
 from .structure import hidden_modules, plain_tensors, tied_by_data
-from .training import doubled, no_leaves, not_scalar, second_derivatives
+from .training import doubled, fails, no_leaves, not_scalar, second_derivatives
 from .zeros import zeros
 
 Rule = Callable[[Case], Iterator[Finding]]
@@ -24,6 +24,7 @@ RULES: tuple[Rule, ...] = (
     overwritten,
     freed,
     second_derivatives,
+    fails,
     not_finite,
     no_leaves,
     plain_tensors,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ from ....program.errors import code
 from ..flow import Step, storage_of
 from ..graph import Output, Tensor, is_function, type_of
 from .case import Case, capitalized, grouped, in_line, line_of, where
+from .damage import overwritten
 from .diagnosis import Finding
 from .reach import reads_gradient
 
@@ -248,6 +250,35 @@ def is_once(function: type) -> bool:
     backward = getattr(function, "backward", None)
     code_of = getattr(backward, "__code__", None)
     return code_of is not None and hasattr(backward, "__wrapped__") and "function.py" in code_of.co_filename
+
+
+FAILS = (
+    ("no_derivative", "is not implemented"),
+    ("shape", "returned an invalid gradient"),
+    ("shape", "returned an incorrect number"),
+    ("dtype", "dtype"),
+)
+"""Kinds of errors, by words of theirs."""
+
+
+def fails(case: Case) -> Iterator[Finding]:
+    """An operator whose backward raises, where nothing else is known to do so."""
+    if case.notes is None or case.error is None or case.graph is None:
+        return
+    told = (*overwritten(case), *second_derivatives(case))
+    gone = {visit.node for visit in case.visits}
+    node = next((one for one in reversed(case.graph.nodes) if one not in gone), None)
+    if told or node is None:
+        return
+    backward = getattr(getattr(node, "_forward_cls", None), "backward", None) if is_function(node) else None
+    line = line_of(backward) or case.line(node)
+    message = str(case.error).strip().partition("\n")[0].rstrip(".")
+    kind = next((kind for kind, words in FAILS if words in message), "fails")
+    owner = code(node.name().removesuffix("Backward")) if backward is not None else case.operator(node)
+    if (missing := re.search(r"aten::(\w+)", message)) is not None:
+        step = next((step for step in reversed(case.steps) if step.function == missing[1]), None)
+        owner, line = code(missing[1]), case.line(step)
+    yield Finding(kind, f"backward() fails in that of {owner}{in_line(line)}: {message}.", (), line)
 
 
 def not_scalar(case: Case) -> Iterator[Finding]:

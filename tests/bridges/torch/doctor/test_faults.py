@@ -3,9 +3,10 @@
 import inspect
 
 import pytest
+import torch
 
 import gradviz
-from tests.bridges.torch.doctor import faulty, spelled, spelled_too, spoiled
+from tests.bridges.torch.doctor import faulty, raising, spelled, spelled_too, spoiled
 
 ENCODER = ("encoder.weight", "encoder.bias")
 ALL = ("encoder.weight", "encoder.bias", "head.weight", "head.bias")
@@ -213,6 +214,24 @@ def test_what_is_said_is_text_and_html():
 def test_a_finding_has_the_recorded_pass_behind_it():
     found = gradviz.diagnose(*spoiled.rounded())
     assert "encoder.weight_grad" in {name for op in found.session.net.ops for name in op.outputs}
+
+
+class Without(faulty.Two):
+    def forward(self, x):
+        return self.head(torch.heaviside(self.encoder(x), torch.zeros(())))
+
+
+def test_what_a_backward_pass_would_raise_is_told_before_it():
+    (finding,) = gradviz.diagnose(*faulty.run(Without())).findings
+    assert (finding.kind, finding.line.text) == ("no_derivative", inspect.getsource(Without).splitlines()[2].strip())
+    x = torch.randn(4, 3, requires_grad=True)
+    (finding,) = gradviz.diagnose((raising.Wrong.apply(x) * 2).sum()).findings
+    assert (finding.kind, finding.line.text) == ("shape", "def backward(ctx, grad):  # here")
+
+
+def test_what_is_no_loss_is_refused():
+    with pytest.raises(TypeError, match="empty"):
+        gradviz.diagnose([])
 
 
 def test_what_is_no_module_is_refused():
