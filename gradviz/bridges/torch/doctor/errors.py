@@ -123,7 +123,7 @@ def findings(error: BaseException) -> list[Finding] | None:
     """What an error tells; None: it is not about gradients."""
     scene = scene_of(error)
     meaning = next((one for one in MEANINGS if re.search(one.words, f"{type(error).__name__}: {error}")), None)
-    if meaning is None:
+    if meaning is None or (meaning.kind == "dtype" and not scene.roots):
         return _about_none(scene, error)
     case = Case(scene.roots, (), [frame for frame, _ in scene.frames]) if scene.roots else None
     found = [] if case is None else [one for rule in meaning.rules for one in rule(case) if one.harm]
@@ -368,6 +368,15 @@ MEANINGS = (
             "A tensor that was computed under torch.inference_mode() is used where gradients are needed{at}.",
             "Compute it outside of inference mode, or under torch.no_grad().",
             "clone() it outside of inference mode.",
+        ),
+    ),
+    Meaning(
+        "detached",
+        r"object has no attribute 'backward'",
+        (),
+        _says(
+            "backward() is asked of what is no tensor{at}: numbers and arrays have no history.",
+            "Leave item(), float() and numpy() out of the loss: they are for looking at it.",
         ),
     ),
     Meaning(

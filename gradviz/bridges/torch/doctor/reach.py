@@ -125,7 +125,8 @@ def _numbers(mask: int) -> tuple[int, ...]:
 def reads_gradient(steps: Sequence[Step], step: Step, most: int = 8) -> bool:
     """Whether a call read something that was computed from what ``grad`` held."""
     makers = {one: each for each in steps for one in each.makes}
-    stack, walked = list(step.reads), set(step.reads)
+    stack = [one for one in step.reads if not one.requires_grad]
+    walked = set(stack)
     for _ in range(most):
         before = [makers[one] for one in stack if one in makers]
         if any(each.function == "grad" for each in before):

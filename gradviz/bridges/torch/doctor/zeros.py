@@ -229,7 +229,14 @@ def _always(case: Case, found: Sequence[tuple[Node, str]]) -> Iterator[Finding]:
     names = [name for node, name in found if node not in open_ways and name in case.parameters]
     by_zero_grad = len(found) == len(leaf_gradients(case)) > len(names)
     is_done = all(not bool(root.detach().any()) for root in case.graph_roots)
-    if not names or by_zero_grad or is_done or any(one.dim() > 1 and is_zero(one) for one in case.parameters.values()):
+    is_bias = all(case.parameters[name].dim() < 2 for name in names)  # what is sent to it may add up to zero
+    if (
+        not names
+        or is_bias
+        or by_zero_grad
+        or is_done
+        or any(one.dim() > 1 and is_zero(one) for one in case.parameters.values())
+    ):
         return
     behind = [node for node in case.graph.nodes if type_of(node) in CUTS]
     line, whom = case.line(behind[-1]), grouped(names, case.parameters)

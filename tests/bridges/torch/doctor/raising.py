@@ -170,6 +170,26 @@ def no_parameters():
     torch.optim.SGD(model.parameters(), 0.1)
 
 
+def part_of_a_leaf():
+    w = torch.ones(3, requires_grad=True)
+    w[0] = 2  # here
+
+
+def backward_of_a_number():
+    x, y = data()
+    loss = F.cross_entropy(Two()(x), y).item()
+    loss.backward()  # here
+
+
+def zeros_of_none():
+    w = torch.ones(3, requires_grad=True)
+    w.grad.zero_()  # here
+
+
+def types_that_do_not_fit():
+    torch.ones(2, 3) @ torch.ones(3, 2).double()
+
+
 def shapes_that_do_not_fit():
     torch.ones(2, 3) @ torch.ones(2, 3)
 

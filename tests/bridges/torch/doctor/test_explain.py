@@ -29,6 +29,9 @@ ERRORS = {
     "none_after_a_cast": ("non_leaf", "`w` is no leaf"),
     "array_of_a_gradient": ("detached", "arrays have no history"),
     "no_leaf_for_an_optimizer": ("non_leaf", "A leaf is wanted"),
+    "part_of_a_leaf": ("leaf_in_place", "`w` is a leaf"),
+    "backward_of_a_number": ("detached", "no tensor"),
+    "zeros_of_none": ("unused", "no backward() has come to it"),
     "no_parameters": ("module_list", "`layers`"),
 }
 
@@ -58,7 +61,7 @@ def test_an_error_is_explained(program):
         assert first.line.text == line
 
 
-@pytest.mark.parametrize("program", ["shapes_that_do_not_fit", "a_key"])
+@pytest.mark.parametrize("program", ["shapes_that_do_not_fit", "types_that_do_not_fit", "a_key"])
 def test_other_errors_are_said_to_be_others(program):
     error = raised(program)
     found = gradviz.explain(error)
