@@ -312,8 +312,20 @@ class Case:
 
     def step_of(self, node: Node) -> Step | None:
         """The call that made an operator."""
-        number = number_of(node)
-        return next((one for one in reversed(self.steps) if one.numbers[0] <= number < one.numbers[1]), None)
+        return self._by_number.get(number_of(node))
+
+    @cached_property
+    def _by_number(self) -> dict[int, Step]:
+        return {number: step for step in self.steps for number in range(*step.numbers)}
+
+    @cached_property
+    def writers(self) -> dict[int, list[Step]]:
+        """The calls that wrote into what lies at an address, optimizers' steps too."""
+        found: dict[int, list[Step]] = {}
+        for step in self.steps:
+            for storage in {one.storage for one in (step.reads if step.function == "step" else step.writes)}:
+                found.setdefault(storage, []).append(step)
+        return found
 
     def output_name(self, one: Output) -> str:
         """What the user calls what an operator returned; empty: it is not known."""
@@ -370,12 +382,9 @@ def line_of(function: Any) -> CodeLine | None:
     return line
 
 
-def grouped(names: Iterable[str], parameters: Iterable[str]) -> str:
+def grouped(names: Sequence[str], parameters: Iterable[str]) -> str:
     """Parameters in words: those of a module of which all are there by the module."""
-    return _in_words(list(names), list(parameters))
-
-
-def _in_words(names: list[str], all_names: list[str]) -> str:
+    all_names = list(parameters)
     if len(names) == 1:
         return code(names[0])
     if len(names) == len(all_names) > 2:

@@ -39,7 +39,7 @@ def _writer(case: Case, node: Node, raw: Raw) -> Step | None:
     saved, storage = _saved_at(case, node, raw), storage_of(raw.tensor)
     if saved is None or not storage:
         return None
-    for step in case.steps:
+    for step in case.writers.get(storage, ()):
         if step.number <= saved:
             continue
         if any(one.storage == storage for one in step.writes) and _overlaps(step, raw.tensor):
