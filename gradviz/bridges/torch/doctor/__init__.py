@@ -78,8 +78,10 @@ def _looked_at(case: Case) -> str:
     nodes = [] if graph is None else graph.nodes
     saved = sum(1 for node in nodes for _ in kept_by(node))
     parameters = count_of(len(case.parameters or case.leaves), "parameter" if case.parameters else "leaf")
-    kept = "their saved tensors are freed, as after backward()" if case.is_over else count_of(saved, "saved tensor")
-    text = f"{parameters}, {count_of(len(nodes), 'operator')} and {kept} were looked at"
+    operators = count_of(len(nodes), "operator")
+    text = f"{parameters}, {operators} and {count_of(saved, 'saved tensor')} were looked at"
+    if case.is_over:
+        text = f"{parameters} and {operators} were looked at; what these had saved is freed, as after backward()"
     return text.replace("leafs", "leaves")
 
 
