@@ -132,7 +132,7 @@ class Story:
         folded = 0 if is_whole else event.so_far - len(event.contributions) + 1
         if folded < 2:
             return [self._arrival(one, position) for position, one in arrivals if position < at]
-        last, sum_ = next(pair for pair in self._sums(event) if pair[1].so_far == folded)
+        last, sum_ = {one.so_far: (position, one) for position, one in self._sums(event)}[folded]
         parts = [net.latest(name, last) for name in parts_of(sum_.gradient)]
         later = [self._arrival(one, position) for position, one in arrivals[folded:] if position < at]
         return [Term(parts, f"the {folded} before", event.contributions[0]), *later]
@@ -175,7 +175,7 @@ class Story:
     def merge(self, event: Deduplicated, at: int) -> Merge:
         """What merging the rows of a gradient did."""
         if self._recording.saved is not None:
-            return next(one for one in self._recording.saved.merges if one.at == at)
+            return {one.at: one for one in self._recording.saved.merges}[at]
         return merge_of(event, at, *self.merged(event, at), self._recording.values)
 
     def merges(self, positions: Iterable[int]) -> list[Merge]:
