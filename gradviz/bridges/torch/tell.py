@@ -5,10 +5,10 @@ The engine adds the gradients of an output as they arrive, and runs a node when 
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from heapq import nsmallest
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -179,8 +179,9 @@ class Backward:
             else:
                 self._sums |= {Output(one.node, slot): arrived for slot, arrived in enumerate(one.arrived)}
                 self._expect(self._graph.inputs(one.node))
+        # The operators that are ready, the next one last.
         self._queue: list[Waiting] = []
-        self._joined = 0
+        self._ready: dict[Node, Waiting] = {}
 
     def tell(self, seeds: Sequence[Seed]) -> None:
         """All of it, from what each root has started with."""
@@ -224,8 +225,8 @@ class Backward:
         for one in outputs:
             self._hook(one)
         arrived = [self._gradient_of(one) for one in outputs]
-        self._queue = [one for one in self._queue if one.index != index]
-        waiting = nsmallest(MOST_WAITING, self._queue, key=lambda one: (-one.rank, one.arrival))
+        del self._queue[bisect_left(self._queue, _priority(self._ready[node]), key=_priority)]
+        waiting = self._queue[: -MOST_WAITING - 1 : -1]
         self.events.append(Visited(index, arrived, number_of(node), len(self._queue), waiting))
         every = zip(self._graph.inputs(node), visit.sent, strict=True)
         pairs = [(one, sent) for one, sent in every if one is not None]
@@ -269,9 +270,9 @@ class Backward:
         index = self._graph.index.get(node)
         if self._to_come[node] or index is None:
             return None
-        self._joined += 1
-        self._queue.append(Waiting(index, number_of(node), self._joined))
-        return self._queue[-1]
+        joined = self._ready[node] = Waiting(index, number_of(node), len(self._ready) + 1)
+        insort(self._queue, joined, key=_priority)
+        return joined
 
     def _arrive(self, one: Output, term: Contribution, tensor: Kept) -> None:
         arrivals = self._arrivals[one]
@@ -355,7 +356,7 @@ class Backward:
         visited = {one.node for one in self._happened}
         if (error := self._notes.error) is not None:
             # The node that was next has raised, and has noted nothing.
-            last = max(self._queue, key=lambda one: (one.rank, -one.arrival), default=None)
+            last = self._queue[-1] if self._queue else None
             self.events.append(_failed(error, None if last is None else self._graph.nodes[last.index], last))
             return
         for index in reversed(range(len(self._graph.nodes))):
@@ -384,6 +385,11 @@ class Backward:
         self._versions[name] += 1
         self._values.keep((name, version), tensor, part)
         return version
+
+
+def _priority(one: Waiting) -> tuple[int, int]:
+    """The engine takes the operator with the greatest rank, of equal ones that which was ready first."""
+    return one.rank, -one.arrival
 
 
 def _failed(error: Exception, node: Node | None, last: Waiting | None) -> Failed:

@@ -1,5 +1,7 @@
 """The real engine of PyTorch, recorded: the gradients are its own to the bit, and nothing of the user's is changed."""
 
+from time import process_time
+
 import numpy as np
 import pytest
 import torch
@@ -187,3 +189,15 @@ def test_no_gradient_is_not_zero():
     assert session.why_none("y").status == "none"
     session.finish()
     assert "y" not in session.event.gradients
+
+
+def test_many_that_wait_are_told_in_proportion():
+    """Ten times the readers of one tensor take about ten times as long."""
+    x = torch.ones(2, requires_grad=True)
+    seconds = []
+    for readers in (400, 4_000):
+        session = gradviz.debug(torch.stack([torch.tanh(x) for _ in range(readers)]).sum())
+        start = process_time()
+        assert sum(event.kind == "Visited" for event in session.events) == readers + 2
+        seconds.append(process_time() - start)
+    assert seconds[1] < 40 * seconds[0]
