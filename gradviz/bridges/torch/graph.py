@@ -120,13 +120,12 @@ def saved_by(node: Node) -> Iterator[Saved]:
 
     Those that a hook packed are left out: to unpack them may compute them again.
     """
-    for name in _saves(type(node)):
-        packed = getattr(node, f"{SAVED}{name}")
-        several = isinstance(packed, list | tuple)
-        if any(one is not None and one.unpack_hook is not None for one in (packed if several else [packed])):
+    for name, packed in _packed(node):
+        if _is_hooked(packed):
             continue
         with suppress(RuntimeError):  # by what was overwritten, or freed
-            found = getattr(node, "saved_tensors" if name == "tensors" else f"_saved_{name}")
+            found = _unpacked(node, name)
+            several = isinstance(found, list | tuple)
             for number, tensor in enumerate(found if several else [found]):
                 if tensor is not None:
                     of = output_of(tensor) if tensor.requires_grad else None
@@ -149,7 +148,7 @@ class Raw(NamedTuple):
 def kept_by(node: Node) -> Iterator[Raw]:
     """The tensors that an operator has kept, overwritten or not; those that a hook packed are left out."""
     for name, packed in _packed(node):
-        if any(one is not None and one.unpack_hook is not None for one in packed):
+        if _is_hooked(packed):
             continue
         error = _refusal(node, name)
         moved = re.search(r"is at version (\d+)", error)
@@ -161,28 +160,35 @@ def kept_by(node: Node) -> Iterator[Raw]:
 
 def is_freed(node: Node) -> bool:
     """Whether a backward pass has freed what an operator had kept."""
-    return any(_FREED in _refusal(node, name) for name in _saves(type(node)) if not _is_hooked(node, name))
+    hooked = {name for name, packed in _packed(node) if _is_hooked(packed)}
+    return any(_FREED in _refusal(node, name) for name in _saves(type(node)) if name not in hooked)
 
 
 _FREED = "second time"
 
 
 def _packed(node: Node) -> Iterator[tuple[str, Sequence[Any]]]:
+    """What an operator has kept, as it keeps it."""
     for name in _saves(type(node)):
         with suppress(RuntimeError):  # by what was freed
             packed = getattr(node, f"{SAVED}{name}")
             yield name, packed if isinstance(packed, list | tuple) else [packed]
 
 
-def _is_hooked(node: Node, name: str) -> bool:
-    packed = dict(_packed(node)).get(name, ())
+def _is_hooked(packed: Sequence[Any]) -> bool:
+    """Whether to unpack it may compute it again."""
     return any(one is not None and one.unpack_hook is not None for one in packed)
+
+
+def _unpacked(node: Node, name: str) -> Any:
+    """What an operator has kept, as it was; RuntimeError: it was overwritten, or freed."""
+    return getattr(node, "saved_tensors" if name == "tensors" else f"_saved_{name}")
 
 
 def _refusal(node: Node, name: str) -> str:
     """Why what an operator has kept cannot be read; empty: it can."""
     try:
-        getattr(node, "saved_tensors" if name == "tensors" else f"_saved_{name}")
+        _unpacked(node, name)
     except RuntimeError as error:
         return str(error)
     return ""

@@ -128,3 +128,24 @@ def test_what_was_written_into_since_is_not_shown_as_recorded():
     assert session.value("2.weight") is not None
     with pytest.raises(gradviz.GradvizError, match="no value of t: PyTorch did not keep it"):
         session.value("t")
+
+
+class Doubles(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        (_,) = ctx.saved_tensors
+        return g * 2
+
+
+def test_a_freed_function_is_the_last_event_too():
+    loss = Doubles.apply(torch.ones(3, requires_grad=True)).sum()
+    loss.backward()
+    session = gradviz.debug(loss)
+    session.finish()
+    assert session.event.kind == "Failed"
+    assert "a second time" in session.narration
