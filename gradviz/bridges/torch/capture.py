@@ -157,7 +157,7 @@ def captures(graph: Graph) -> dict[Node, capture]:
     numbers = [(number_of(node), node) for node in graph.found]
     for one in reversed(REMEMBERED):
         inside = one.numbers
-        found |= {node: one for number, node in numbers if number in inside}
+        found = {node: one for number, node in numbers if number in inside} | found
         if len(found) == len(numbers):
             break
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from types import FrameType
 from typing import Any
 
 import torch
@@ -15,6 +14,7 @@ from ...program.errors import code, count_of, listed
 from ...program.events import Accumulated, Failed
 from ...runtime.watched import Journal, uncollected
 from .capture import captures
+from .flow import users
 from .graph import Graph, Tensor, saved_by
 from .names import called_in, named
 from .origins import origins
@@ -70,7 +70,7 @@ def record(
             write=write,
         )
 
-    called = called_in(_caller(), graph, set(captured.values()))
+    called = called_in(users(sys._getframe(1)), graph, set(captured.values()))
 
     def journal() -> Journal:
         values, whence = Values(), origins(captured)
@@ -135,14 +135,6 @@ def described(tensor: Tensor) -> str:
 
 def _bad_ys(message: str, *ways_out: str) -> GradientError:
     return GradientError(message, kind="bad_ys", ways_out=ways_out)
-
-
-def _caller() -> FrameType | None:
-    """The frame of the user's code that asked for a recording."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gradviz":
-        frame = frame.f_back
-    return frame
 
 
 def _summary(journal: Journal) -> str:

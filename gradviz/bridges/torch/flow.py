@@ -374,6 +374,12 @@ INSIDE = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parents[
 
 def calls_in(frame: FrameType | None) -> tuple[Call | None, FrameType | None]:
     """The innermost call that stands in the user's code, and its frame."""
+    frame = users(frame)
+    return (None, None) if frame is None else (Call(frame.f_code, frame.f_lasti), frame)
+
+
+def users(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame of the user's code, from one outwards."""
     while frame is not None and frame.f_code.co_filename.startswith(INSIDE):
         frame = frame.f_back
-    return (None, None) if frame is None else (Call(frame.f_code, frame.f_lasti), frame)
+    return frame

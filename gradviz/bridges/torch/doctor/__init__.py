@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import FrameType
 from typing import Any
 
 from ....debugger import Cursor
 from ....program.errors import count_of
 from ..capture import Module
-from ..flow import INSIDE
+from ..flow import users
 from ..graph import Tensor, kept_by
 from .case import Case
 from .diagnosis import Diagnosis, Finding
@@ -48,7 +47,7 @@ def diagnose(
     with DISABLED():
         roots = list(loss) if isinstance(loss, list | tuple) else [loss]
         tensors = [one for one in roots if isinstance(one, Tensor)]
-        case = Case(tensors, models, [frame] if (frame := _caller()) is not None else [])
+        case = Case(tensors, models, [frame] if (frame := users(sys._getframe(1))) is not None else [])
         if not tensors or len(tensors) < len(roots):
             return Diagnosis.of(no_tensor(case, next(one for one in roots if not isinstance(one, Tensor))), "")
         found = [one for rule in RULES for one in rule(case)]
@@ -83,11 +82,3 @@ def _looked_at(case: Case) -> str:
     if case.is_over:
         text = f"{parameters} and {operators} were looked at; what these had saved is freed, as after backward()"
     return text.replace("leafs", "leaves")
-
-
-def _caller() -> FrameType | None:
-    """The frame of the user's code."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(INSIDE):
-        frame = frame.f_back
-    return frame

@@ -94,8 +94,8 @@ class Case:
     @cached_property
     def captures(self) -> list[capture]:
         """Those that saw something of the loss; if it has no graph, else the last one that the model was called in."""
-        numbers = [] if self.graph is None else [number_of(node) for node in self.graph.nodes]
-        found = [one for one in REMEMBERED if any(map(one.numbers.__contains__, numbers)) or self._saw_a_root(one)]
+        known = set() if self.graph is None else set(captures(self.graph).values())
+        found = [one for one in REMEMBERED if one in known or self._saw_a_root(one)]
         if found or self.graph is not None or not REMEMBERED:
             return found
         own = {id(part) for model in self._given or self._near for part in model.modules()}

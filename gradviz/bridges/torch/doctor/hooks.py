@@ -12,6 +12,7 @@ from torch.autograd.graph import Node
 from ....program.code_line import CodeLine
 from ....program.errors import code
 from ..graph import Output, Tensor
+from ..tell import is_equal
 from .case import Case, line_of, where
 from .diagnosis import Finding
 from .gradients import leaf_gradients
@@ -64,7 +65,7 @@ def _of_modules(case: Case) -> Iterator[Finding]:
         if not visit.node.name().startswith("BackwardHookFunction"):
             continue
         pairs = [(one, other) for one, other in zip(visit.arrived, visit.sent, strict=False) if one and other]
-        if all(one.tensor.shape != other.tensor.shape or _same(one.tensor, other.tensor) for one, other in pairs):
+        if all(one.tensor.shape != other.tensor.shape or is_equal(one.tensor, other.tensor) for one, other in pairs):
             continue
         path, module = hooked[0] if len(hooked) == 1 else ("", None)
         functions = [] if module is None else [*module._backward_hooks.values(), *module._backward_pre_hooks.values()]
@@ -96,13 +97,9 @@ def _is_changed(terms: list[Tensor | None], arrived: Tensor) -> bool:
         except RuntimeError:
             return False
     if len(plain) == 1 and total.shape == plain[0].shape:
-        return not _same(total, arrived)
+        return not is_equal(total, arrived)
     scale = float(arrived.abs().max()) if arrived.numel() else 0.0
     return isfinite(scale) and not torch.allclose(total, arrived, rtol=1e-3, atol=1e-6 * (scale or 1))
-
-
-def _same(one: Tensor, other: Tensor) -> bool:
-    return bool(((one == other) | ((one != one) & (other != other))).all())
 
 
 def hook_of(case: Case, node: Node) -> tuple[str, CodeLine | None]:
