@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 import torch
 
 from ...debugger.journal import Recording
-from ...program import GradientError, NetDef
+from ...program import GradientError
 from ...program.errors import code, count_of, listed
 from ...program.events import Accumulated, Failed
 from ...runtime.watched import Journal, uncollected
 from .capture import captures
 from .flow import users
 from .graph import Graph, Tensor, saved_by
-from .names import called_in, named
+from .names import Called, called_in, named
 from .origins import origins
 from .run import run
 from .tell import Backward, Forward, Seed
 from .values import Values
-from .watch import kept
+from .watch import Notes, Stand, kept
 
 EVENTS_A_NODE = 6
 """About so many."""
@@ -49,44 +50,78 @@ def record(
     Raises:
         GradientError: ``bad_ys``: there is nothing to start from. A fault met on the way is the last event, `Failed`.
     """
-    roots = [loss] if isinstance(loss, Tensor) else list(loss)
-    gradients = [gradient] if isinstance(loss, Tensor) else [None] * len(roots) if gradient is None else list(gradient)
-    _check(roots, gradients)
-    graph = Graph(roots)
-    saved = {node: list(saved_by(node)) for node in graph.found}
-    captured = captures(graph)
-    seeds = [
-        Seed(kept(torch.ones_like(root) if own is None else own), own is not None)  # type: ignore[arg-type]
-        for root, own in zip(roots, gradients, strict=True)
-    ]
+    one = Pass(loss, gradient=gradient, inputs=inputs, create_graph=create_graph, write=write)
     with uncollected():
-        notes = run(
-            graph,
-            roots,
-            [seed.gradient.tensor for seed in seeds],
-            inputs,
-            captured=captured,
-            create_graph=create_graph,
-            write=write,
-        )
-
-    called = called_in(users(sys._getframe(1)), graph, set(captured.values()))
+        notes = one.run()
+    called = one.called(sys._getframe(1))
 
     def journal() -> Journal:
-        values, whence = Values(), origins(captured)
-        forward = Forward(graph, named(graph, called, whence), saved, called.data, whence, values)
-        backward = Backward(forward, notes, values)
+        backward = one.backward(called)
         with torch.no_grad():
-            backward.tell(seeds)
-        names = [forward.names[root] for root in graph.roots]
-        net = NetDef(f"{listed(names[:2])}.backward()")
-        net.ops = forward.operators
-        return Journal(
-            "torch", net, names, (*forward.operators, *backward.operators), tuple(backward.events), values, _summary,
-            held=backward.held, absent=values.absent,
-        )  # fmt: skip
+            backward.go_on(notes.happened)
+            backward.end(notes.error)
+        return backward.journal(summary)
 
-    return Recording(journal, size=EVENTS_A_NODE * len(graph.found))
+    return Recording(journal, size=EVENTS_A_NODE * len(one.graph.found))
+
+
+class Pass:
+    """A backward pass that is to be recorded; the arguments are those of `record`.
+
+    Attributes:
+        graph: through which it goes.
+    """
+
+    def __init__(
+        self,
+        loss: Tensor | Sequence[Tensor],
+        *,
+        gradient: Any = None,
+        inputs: Sequence[Tensor] | None = None,
+        create_graph: bool = False,
+        write: bool = False,
+    ) -> None:
+        self._roots = [loss] if isinstance(loss, Tensor) else list(loss)
+        given = [gradient] if isinstance(loss, Tensor) else [None] * len(self._roots) if gradient is None else gradient
+        _check(self._roots, given := list(given))
+        self.graph = Graph(self._roots)
+        self._saved = {node: list(saved_by(node)) for node in self.graph.found}
+        self._captured = captures(self.graph)
+        self._inputs = inputs
+        self._create_graph = create_graph
+        self._write = write
+        self._seeds = [
+            Seed(kept(torch.ones_like(root) if own is None else own), own is not None)  # type: ignore[arg-type]
+            for root, own in zip(self._roots, given, strict=True)
+        ]
+
+    def run(self, notes: Notes | None = None, stand: Stand | None = None) -> Notes:
+        """Let the engine go backward; the arguments are those of `run`."""
+        return run(
+            self.graph,
+            self._roots,
+            [seed.gradient.tensor for seed in self._seeds],
+            self._inputs,
+            captured=self._captured,
+            create_graph=self._create_graph,
+            write=self._write,
+            notes=notes,
+            stand=stand,
+        )
+
+    def called(self, frame: FrameType | None) -> Called:
+        """What captures and the user's code call tensors; `frame`: of whoever has been called from there."""
+        return called_in(users(frame), self.graph, set(self._captured.values()))
+
+    def backward(self, called: Called) -> Backward:
+        """What is to tell it, with what was called and what the roots start with."""
+        graph, values, whence = self.graph, Values(), origins(self._captured)
+        forward = Forward(graph, named(graph, called, whence), self._saved, called.data, whence, values)
+        is_whole = self._inputs is None and (self._write or graph.checkpoints)
+        runs = graph.found if is_whole else graph.on_the_way(graph.asked(self._inputs))
+        backward = Backward(forward, runs, values)
+        backward.begin(self._seeds)
+        return backward
 
 
 def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:
@@ -137,7 +172,7 @@ def _bad_ys(message: str, *ways_out: str) -> GradientError:
     return GradientError(message, kind="bad_ys", ways_out=ways_out)
 
 
-def _summary(journal: Journal) -> str:
+def summary(journal: Journal) -> str:
     """What a recording is about."""
     said = f"{count_of(len(journal.net.ops), 'operator')} led to {listed(list(map(code, journal.ys)))}"
     if isinstance(last := journal.events[-1], Failed):

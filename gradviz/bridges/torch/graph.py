@@ -77,6 +77,20 @@ class Graph:
         before = [None if one is None else Output(one, slot) for one, slot in node.next_functions]
         return [*before, *self._inside.get(node, ())]
 
+    def asked(self, inputs: Iterable[Tensor] | None) -> dict[Output, Tensor]:
+        """The tensors that gradients are asked for; None: every leaf."""
+        if inputs is None:
+            return {Output(node, 0): leaf for node, leaf in self.leaves.items()}
+        return {output_of(tensor): tensor for tensor in inputs}
+
+    def on_the_way(self, asked: Iterable[Output]) -> set[Node]:
+        """The nodes that the engine runs when these are asked for."""
+        ends, found = {one.node for one in asked}, set[Node]()
+        for node in self.nodes:
+            if any(one is not None and (one.node in found or one.node in ends) for one in self.inputs(node)):
+                found.add(node)
+        return found
+
     def send_inside(self, node: Node, leaf: Tensor) -> None:
         """A checkpoint has read a leaf."""
         one = output_of(leaf)

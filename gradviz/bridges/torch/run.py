@@ -11,8 +11,8 @@ from torch.autograd.graph import Node
 
 from .capture import capture
 from .checkpoints import check, inner_passes
-from .graph import Graph, Output, Tensor, output_of
-from .watch import Notes, kept, watched
+from .graph import Graph, Tensor
+from .watch import Notes, Stand, watched
 
 
 def run(
@@ -24,6 +24,8 @@ def run(
     captured: Mapping[Node, capture],
     create_graph: bool,
     write: bool,
+    notes: Notes | None = None,
+    stand: Stand | None = None,
 ) -> Notes:
     """Let the engine go backward.
 
@@ -31,23 +33,26 @@ def run(
         inputs: what gradients are wanted of; None: of every leaf.
         captured: the operators that were called inside of captures.
         write: whether ``grad`` is written and the graph freed, as `torch.autograd.backward` does it; else nothing is.
+        notes: take what it does; None: new ones.
+        stand: called with each node before it runs.
 
     Raises:
         GradientError: ``reentrant_checkpoint``. RuntimeError: the engine does not begin.
     """
-    notes = Notes()
+    notes = notes or Notes()
     is_reentrant = bool(graph.checkpoints)
+    writes = write or is_reentrant
     if is_reentrant and not write:
         check(graph)
     inside = inner_passes(graph, notes, write=write) if is_reentrant else nullcontext()
-    with watched(graph, notes, write=write), inside, nullcontext() if write else _put_back(_retaining(graph, captured)):
+    wanted = {} if writes else graph.asked(inputs)
+    watch = watched(graph, notes, wanted, write=write, stand=stand)
+    with watch, inside, nullcontext() if write else _put_back(_retaining(graph, captured)):
         try:
-            if write or is_reentrant:
+            if writes:
                 backward(roots, gradients, retain_graph=not write or None, create_graph=create_graph, inputs=inputs)
             else:
-                leaves = {Output(node, 0): leaf for node, leaf in graph.leaves.items()}
-                wanted = leaves if inputs is None else {output_of(one): one for one in inputs}
-                found = torch.autograd.grad(
+                torch.autograd.grad(
                     roots,
                     list(wanted.values()),
                     gradients,
@@ -55,7 +60,6 @@ def run(
                     create_graph=create_graph,
                     allow_unused=True,
                 )
-                notes.captured = dict(zip(wanted, map(kept, found), strict=True))
         except Exception as error:
             if not notes.has_begun:
                 raise

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple, cast
 
@@ -16,8 +16,9 @@ from torch.autograd.graph import Node
 
 from ...gradient.accumulation import GradientNames
 from ...operators.registry import source_of
-from ...program import Gradient, GradientError, GradientSlice, Operator
+from ...program import Gradient, GradientError, GradientSlice, NetDef, Operator
 from ...program.code_line import CodeLine
+from ...program.errors import listed
 from ...program.events import (
     Accumulated,
     Completed,
@@ -37,11 +38,12 @@ from ...program.events import (
     Writing,
 )
 from ...program.operator import parts_of
+from ...runtime.watched import Journal
 from .graph import Graph, Output, Saved, Tensor, fits, fitted, is_function, number_of, type_of
 from .names import Distinct, Names
 from .origins import Origin
 from .values import PARTS, Part, Values
-from .watch import Kept, Notes, Visit, Written, kept
+from .watch import Kept, Noted, Visit, Written, kept
 
 MOST_WAITING = 8
 """Operators in the queue that an event lists."""
@@ -143,11 +145,11 @@ class Arrivals:
 
 
 class Backward:
-    """Tells what the engine did, event by event.
+    """Tells what the engine does, event by event.
 
     Args:
         forward: what was called.
-        notes: what the engine did.
+        runs: the nodes that the engine is to run.
         values: takes the values of gradients.
 
     Attributes:
@@ -156,46 +158,54 @@ class Backward:
         held: the leaves that had a gradient before -> its blob version.
     """
 
-    def __init__(self, forward: Forward, notes: Notes, values: Values) -> None:
+    def __init__(self, forward: Forward, runs: Iterable[Node], values: Values) -> None:
         self.events: list[Event] = []
         self.operators: list[Operator] = []
         self.held: dict[str, str] = {}
         self._forward = forward
         self._graph = forward.graph
-        self._notes = notes
+        self._runs = set(runs)
         self._values = values
         self._names = GradientNames({name for op in forward.operators for name in (*op.inputs, *op.outputs)})
         self._versions: Counter[str] = Counter()
-        self._happened = list(notes.happened)
         # What each output was given in the end, after hooks.
-        self._sums = dict(notes.captured)
+        self._sums: dict[Output, Kept | None] = {}
         self._arrivals: dict[Output, Arrivals] = {}
         # How many times more something is sent to an operator: then it joins the queue.
         self._to_come: Counter[Node] = Counter()
         self._expect(self._graph.roots)
-        for one in self._happened:
-            if isinstance(one, Written):
-                self._sums[Output(one.node, 0)] = one.arrived
-            else:
-                self._sums |= {Output(one.node, slot): arrived for slot, arrived in enumerate(one.arrived)}
-                self._expect(self._graph.inputs(one.node))
+        for node in self._runs:
+            self._expect(self._graph.inputs(node))
         # The operators that are ready, the next one last.
         self._queue: list[Waiting] = []
         self._ready: dict[Node, Waiting] = {}
 
-    def tell(self, seeds: Sequence[Seed]) -> None:
-        """All of it, from what each root has started with."""
+    def begin(self, seeds: Iterable[Seed]) -> None:
+        """What was called, and what each root starts with."""
         for index, (op, line) in enumerate(zip(self._forward.operators, self._forward.lines, strict=True)):
             ins, outs = (0,) * len(op.inputs), (0,) * len(op.outputs)
             self.events += [Played(index, op, ins, outs, code=line), Ran(index, op, ins, outs, "cpu", None)]
         for root, seed in zip(self._graph.roots, seeds, strict=True):
             self._seed(root, seed)
-        for one in self._happened:
-            if isinstance(one, Written):
+
+    def go_on(self, happened: Sequence[Noted]) -> None:
+        """What happened then."""
+        for one in happened:
+            if isinstance(one, Visit):
+                self.given(one.node, one.arrived)
+            else:
+                self._sums[one.output] = one.arrived
+        for one in happened:
+            if isinstance(one, Visit):
+                self._visit(one)
+            elif isinstance(one, Written):
                 self._write_grad(one)
             else:
-                self._visit(one)
-        self._end()
+                self._hook(one.output)
+
+    def given(self, node: Node, arrived: Iterable[Kept | None]) -> None:
+        """What a node is given, after hooks."""
+        self._sums |= {Output(node, slot): gradient for slot, gradient in enumerate(arrived)}
 
     def _expect(self, outputs: Iterable[Output | None]) -> None:
         """Something is sent to each of some outputs."""
@@ -289,8 +299,6 @@ class Backward:
             arrivals.gradient, arrivals.whole = arrivals.terms[0].gradient, arrivals.tensors[0]
         else:
             self._accumulate(one, arrivals, index)
-        if one in self._notes.captured:
-            self._hook(one)
 
     def _accumulate(self, one: Output, arrivals: Arrivals, index: int | None) -> None:
         """All gradients of an output are in, and are added up."""
@@ -336,7 +344,7 @@ class Backward:
 
     def _write_grad(self, written: Written) -> None:
         """The engine has written ``grad`` of a leaf."""
-        one = Output(written.node, 0)
+        one = written.output
         self._hook(one)
         blob = self._forward.names[one]
         grad = self._names.always(f"{blob}.grad")
@@ -351,19 +359,33 @@ class Backward:
         how: Writing = "dropped" if after is None else "new" if before is None else "added"
         self.events.append(GradWritten(blob, how, self._gradient_of(one), before, after))
 
-    def _end(self) -> None:
-        """How it ended."""
-        visited = {one.node for one in self._happened}
-        if (error := self._notes.error) is not None:
+    @property
+    def next(self) -> Waiting | None:
+        """The operator that is next."""
+        return self._queue[-1] if self._queue else None
+
+    def end(self, error: Exception | None) -> None:
+        """How it ended: with an error, or whole."""
+        if error is not None:
             # The node that was next has raised, and has noted nothing.
-            last = self._queue[-1] if self._queue else None
+            last = self.next
             self.events.append(_failed(error, None if last is None else self._graph.nodes[last.index], last))
             return
         for index in reversed(range(len(self._graph.nodes))):
-            if self._graph.nodes[index] not in visited:
+            if self._graph.nodes[index] not in self._runs:
                 self.events.append(Skipped(index, "no gradient is asked for of anything that it read"))
         gradients = {self._forward.names[one]: known.gradient for one, known in self._arrivals.items()}
         self.events.append(Completed({blob: gradient for blob, gradient in gradients.items() if gradient is not None}))
+
+    def journal(self, summary: Callable[[Journal], str]) -> Journal:
+        """All that happened so far."""
+        forward = self._forward
+        names = [forward.names[root] for root in self._graph.roots]
+        net = NetDef(f"{listed(names[:2])}.backward()", forward.operators)
+        return Journal(
+            "torch", net, names, (*forward.operators, *self.operators), tuple(self.events), self._values, summary,
+            held=self.held, absent=self._values.absent,
+        )  # fmt: skip
 
     def _ran(self, op: Operator, outputs: Sequence[tuple[Gradient, Kept]], seconds: float | None = None) -> None:
         """A gradient operator joins and runs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -12,6 +12,9 @@ from torch.autograd.graph import Node
 from .graph import Graph, Output, Tensor, task
 
 Gradients = Sequence[Tensor | None]
+
+Stand = Callable[[Node, "Sequence[Kept | None]"], None]
+"""Returns when a node may run; takes what has arrived there."""
 
 
 class Kept(NamedTuple):
@@ -49,32 +52,40 @@ class Visit(NamedTuple):
 class Written(NamedTuple):
     """``grad`` of a leaf was written: what it was, a copy, and what it became."""
 
-    node: Node
+    output: Output
     arrived: Kept | None
     before: Tensor | None
     after: Kept | None
+
+
+class Returned(NamedTuple):
+    """The gradient of an output that was asked for is there, after the hooks of its tensor."""
+
+    output: Output
+    arrived: Kept | None
+
+
+Noted = Visit | Written | Returned
 
 
 class Notes:
     """What the engine did.
 
     Attributes:
-        happened: each node that it ran and each ``grad`` that it wrote, in order; read when the pass is over.
-        captured: what it was asked for instead of running its node -> the gradient.
         inside: what a checkpoint sent to the leaves inside of it.
         running: the checkpoint that runs.
         error: what has ended it.
     """
 
     def __init__(self) -> None:
-        self.captured: dict[Output, Kept | None] = {}
         self.inside: dict[Node, list[Kept | None]] = {}
         self.running: Node | None = None
         self.error: Exception | None = None
         self._task: int | None = None
-        self._begun = perf_counter()
+        self._before = perf_counter()
+        self._happened: list[Noted] = []
         # As little as can be done while the engine runs.
-        self._noted: list[tuple[Node, Gradients, Gradients, list[int], float] | Written] = []
+        self._noted: list[tuple[Node, Gradients, Gradients, list[int], list[int], float] | Written | Returned] = []
 
     @property
     def has_begun(self) -> bool:
@@ -84,27 +95,53 @@ class Notes:
     def begin(self, arrived: Gradients) -> None:
         """To be called before a root is run."""
         if self._task is None:
-            self._task, self._begun = task(), perf_counter()
+            self._task, self._before = task(), perf_counter()
 
     @property
-    def happened(self) -> Iterator[Visit | Written]:
-        before = self._begun
-        for one in self._noted:
-            if isinstance(one, Written):
-                yield one
+    def happened(self) -> Sequence[Noted]:
+        """Each node that the engine ran, ``grad`` that it wrote and gradient that was asked for, in order."""
+        noted, self._noted = self._noted, []
+        for one in noted:
+            if isinstance(one, Written | Returned):
+                self._happened.append(one)
                 continue
-            node, sent, arrived, written, at = one
-            sends = [tensor if tensor is None else Kept(tensor, written[slot]) for slot, tensor in enumerate(sent)]
-            yield Visit(node, [*sends, *self.inside.get(node, ())], list(map(kept, arrived)), at - before)
-            before = at
+            node, sent, arrived, *written, at = one
+            sends, arrivals = (list(map(_kept, *both)) for both in zip((sent, arrived), written, strict=True))
+            sends += self.inside.get(node, ())
+            self._happened.append(Visit(node, sends, arrivals, at - self._before))
+            self._before = at
+        return self._happened
+
+    @property
+    def returned(self) -> dict[Output, Kept | None]:
+        """The gradients that were asked for."""
+        return {one.output: one.arrived for one in self.happened if isinstance(one, Returned)}
 
     def of(self, node: Node) -> Callable[[Gradients, Gradients], None]:
         """To be called when a node has run."""
 
         def note(sent: Gradients, arrived: Gradients) -> None:
             if self._task == task():
-                written = [-1 if one is None else one._version for one in sent]
-                self._noted.append((node, sent, arrived, written, perf_counter()))
+                self._noted.append((node, sent, arrived, _versions(sent), _versions(arrived), perf_counter()))
+
+        return note
+
+    def of_stop(self, node: Node, stand: Stand) -> Callable[[Gradients], None]:
+        """To be called when a node is next: `stand` returns when it may run."""
+
+        def stop(arrived: Gradients) -> None:
+            if self._is_ours():
+                stand(node, list(map(kept, arrived)))
+                self._before = perf_counter()
+
+        return stop
+
+    def of_output(self, one: Output) -> Callable[[Tensor], None]:
+        """To be called with the gradient of an output that was asked for."""
+
+        def note(gradient: Tensor) -> None:
+            if self._is_ours():
+                self._noted.append(Returned(one, kept(gradient)))
 
         return note
 
@@ -118,7 +155,7 @@ class Notes:
 
         def after(sent: Gradients, arrived: Gradients) -> None:
             if self._is_ours():
-                self._noted.append(Written(node, kept(arrived[0]), held.pop(), kept(leaf.grad)))
+                self._noted.append(Written(Output(node, 0), kept(arrived[0]), held.pop(), kept(leaf.grad)))
 
         return before, after
 
@@ -135,9 +172,30 @@ class Notes:
         return self._task == task()
 
 
+def _versions(tensors: Gradients) -> list[int]:
+    return [-1 if one is None else one._version for one in tensors]
+
+
+def _kept(tensor: Tensor | None, written: int) -> Kept | None:
+    return None if tensor is None else Kept(tensor, written)
+
+
 @contextmanager
-def watched(graph: Graph, notes: Notes, *, write: bool) -> Iterator[None]:
-    """While it lasts, what the engine does with a graph is noted, also what it writes."""
+def watched(
+    graph: Graph,
+    notes: Notes,
+    asked: Mapping[Output, Tensor],
+    *,
+    write: bool,
+    stand: Stand | None = None,
+) -> Iterator[None]:
+    """While it lasts, what the engine does with a graph is noted.
+
+    Args:
+        asked: what gradients are asked for, which are returned.
+        write: whether ``grad`` is written, which is noted too.
+        stand: called with each node before it runs, and what has arrived there.
+    """
     handles: list[Any] = []
     try:
         for root in graph.roots:
@@ -150,6 +208,11 @@ def watched(graph: Graph, notes: Notes, *, write: bool) -> Iterator[None]:
                 handles += (node.register_prehook(before), node.register_hook(after))
         for node in graph.checkpoints:
             handles.append(node.register_prehook(notes.of_checkpoint(node)))
+        for one, tensor in asked.items():
+            handles.append(tensor.register_hook(notes.of_output(one)))  # type: ignore[no-untyped-call]
+        if stand is not None:
+            for node in graph.found:
+                handles.append(node.register_prehook(notes.of_stop(node, stand)))
         yield
     finally:
         for handle in handles:

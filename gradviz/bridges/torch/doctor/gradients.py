@@ -36,7 +36,7 @@ def leaf_gradients(case: Case) -> Mapping[Node, Tensor]:
         if not case.is_over:
             return {}
         return {node: leaf.grad for node, leaf in case.graph.leaves.items() if leaf.grad is not None}
-    return {one.node: kept.tensor for one, kept in notes.captured.items() if kept is not None}
+    return {one.node: kept.tensor for one, kept in notes.returned.items() if kept is not None}
 
 
 def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict[Output, list[Birth]]:
@@ -72,7 +72,7 @@ def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict
             is_it = is_bad(one.tensor)
             own = inherited if is_given_bad else [Birth(visit.node, visit, "sent")]
             sent.setdefault(Output(before, slot), []).append((is_it, own if is_it else []))
-    for output, kept in case.notes.captured.items() if case.notes is not None else ():
+    for output, kept in case.notes.returned.items() if case.notes is not None else ():
         arrive(output, kept, None)
     return found
 

@@ -289,7 +289,7 @@ def none_sent(case: Case) -> Iterator[Finding]:
     notes = case.notes
     if notes is None or notes.error is not None or case.graph is None:
         return
-    lacking = {node: leaf for node, leaf in case.graph.leaves.items() if notes.captured.get(Output(node, 0)) is None}
+    lacking = {node: leaf for node, leaf in case.graph.leaves.items() if notes.returned.get(Output(node, 0)) is None}
     if case.has_checkpoints or not lacking:
         return
     together: dict[Node, list[str]] = {}
