@@ -25,6 +25,7 @@ from .eager import (
     run_gradient_flow,
 )
 from .gradient import IR
+from .live import Live, live
 from .net import Net
 from .notebook import enable as _enable
 from .operators import register_gradient, register_kernel
@@ -34,11 +35,11 @@ from .session import Session, debug, load
 from .version import __version__
 
 __all__ = [
-    "IR", "Device", "Function", "FunctionHook", "GradientError", "GradientSlice", "GradvizError", "NaNGuard", "Net",
-    "NetError", "Operator", "OperatorPool", "Parameter", "PrintHook", "RunError", "Session", "TensorPool",
+    "IR", "Device", "Function", "FunctionHook", "GradientError", "GradientSlice", "GradvizError", "Live", "NaNGuard",
+    "Net", "NetError", "Operator", "OperatorPool", "Parameter", "PrintHook", "RunError", "Session", "TensorPool",
     "TimerHook", "Variable", "Workspace", "__version__", "compare", "debug", "events", "functions", "grad",
-    "immediate", "load", "no_grad", "register_buffers", "register_engine", "register_gradient", "register_kernel",
-    "run_gradient_flow",
+    "immediate", "live", "load", "no_grad", "register_buffers", "register_engine", "register_gradient",
+    "register_kernel", "run_gradient_flow",
 ]  # fmt: skip
 
 _enable()

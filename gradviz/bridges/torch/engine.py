@@ -172,11 +172,14 @@ def _bad_ys(message: str, *ways_out: str) -> GradientError:
     return GradientError(message, kind="bad_ys", ways_out=ways_out)
 
 
-def summary(journal: Journal) -> str:
-    """What a recording is about."""
+def summary(journal: Journal, following: str | None = None) -> str:
+    """What a recording is about; `following`: the operator that a live pass stands before."""
     said = f"{count_of(len(journal.net.ops), 'operator')} led to {listed(list(map(code, journal.ys)))}"
     if isinstance(last := journal.events[-1], Failed):
         return f"{said}. The backward pass stops at the last event: {last.message}"
     sums = sum(isinstance(event, Accumulated) for event in journal.events)
     said += "; the engine of PyTorch goes backward through them, of those that are ready the one called last first"
-    return f"{said}, with {count_of(sums, 'accumulation')}, and hooks of tensors. Step to see who is next."
+    said += f", with {count_of(sums, 'accumulation')}, and hooks of tensors."
+    if following is not None:
+        return f"{said} It stands still before that of operator {following}: what is behind has not happened yet."
+    return f"{said} Step to see who is next."

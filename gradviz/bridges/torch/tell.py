@@ -16,7 +16,7 @@ from torch.autograd.graph import Node
 
 from ...gradient.accumulation import GradientNames
 from ...operators.registry import source_of
-from ...program import Gradient, GradientError, GradientSlice, NetDef, Operator
+from ...program import Gradient, GradientError, GradientSlice, GradvizError, NetDef, Operator
 from ...program.code_line import CodeLine
 from ...program.errors import listed
 from ...program.events import (
@@ -178,6 +178,7 @@ class Backward:
             self._expect(self._graph.inputs(node))
         # The operators that are ready, the next one last.
         self._queue: list[Waiting] = []
+        self._at: Node | None = None
         self._ready: dict[Node, Waiting] = {}
 
     def begin(self, seeds: Iterable[Seed]) -> None:
@@ -192,19 +193,25 @@ class Backward:
         """What happened then."""
         for one in happened:
             if isinstance(one, Visit):
-                self.given(one.node, one.arrived)
+                self._give(one.node, one.arrived)
             else:
                 self._sums[one.output] = one.arrived
         for one in happened:
             if isinstance(one, Visit):
-                self._visit(one)
+                if self._at is not one.node:
+                    self._visit(one.node)
+                self._run(one)
             elif isinstance(one, Written):
                 self._write_grad(one)
             else:
                 self._hook(one.output)
 
-    def given(self, node: Node, arrived: Iterable[Kept | None]) -> None:
-        """What a node is given, after hooks."""
+    def stand(self, node: Node, arrived: Iterable[Kept | None]) -> None:
+        """The engine has come to a node, and has not run it; what has arrived there, after hooks."""
+        self._give(node, arrived)
+        self._visit(node)
+
+    def _give(self, node: Node, arrived: Iterable[Kept | None]) -> None:
         self._sums |= {Output(node, slot): gradient for slot, gradient in enumerate(arrived)}
 
     def _expect(self, outputs: Iterable[Output | None]) -> None:
@@ -228,9 +235,9 @@ class Backward:
             self._arrive(root, Contribution(name, "seed", None, position), seed.gradient)
         self._complete(root, None)
 
-    def _visit(self, visit: Visit) -> None:
-        """A node was run."""
-        node, index = visit.node, self._graph.index[visit.node]
+    def _visit(self, node: Node) -> None:
+        """A node is next."""
+        self._at, index = node, self._graph.index[node]
         outputs = [Output(node, slot) for slot in range(self._graph.outputs[node])]
         for one in outputs:
             self._hook(one)
@@ -238,10 +245,15 @@ class Backward:
         del self._queue[bisect_left(self._queue, _priority(self._ready[node]), key=_priority)]
         waiting = self._queue[: -MOST_WAITING - 1 : -1]
         self.events.append(Visited(index, arrived, number_of(node), len(self._queue), waiting))
+
+    def _run(self, visit: Visit) -> None:
+        """The node was run."""
+        node, index = visit.node, self._graph.index[visit.node]
+        self._at = None
         every = zip(self._graph.inputs(node), visit.sent, strict=True)
         pairs = [(one, sent) for one, sent in every if one is not None]
         sends = [sent and (self._next(self._forward.names[one], sent), _fitting(sent, one)) for one, sent in pairs]
-        self._apply(visit, index, arrived, sends)
+        self._apply(visit, index, sends)
         position = len(self.operators) - 1
         for (one, _), named in zip(pairs, sends, strict=True):
             queued = self._reach(one.node)
@@ -252,10 +264,11 @@ class Backward:
                 self._arrive(one, Contribution(gradient, "generated", index, position), sent)
             self._complete(one, index)
 
-    def _apply(self, visit: Visit, index: int, arrived: Sequence[Gradient | None], sends: Sequence[Named]) -> None:
+    def _apply(self, visit: Visit, index: int, sends: Sequence[Named]) -> None:
         """The operator of a node joins the gradient operators, and runs."""
         node, forward = visit.node, self._forward.operators[index]
-        reads = [name for gradient in arrived for name in parts_of(gradient)]
+        outputs = (Output(node, slot) for slot in range(self._graph.outputs[node]))
+        reads = [name for one in outputs for name in parts_of(self._gradient_of(one))]
         written = [one for one in sends if one is not None]
         writes = [name for gradient, _ in written for name in parts_of(gradient)]
         op = Operator(node.name(), [*reads, *self._forward.saved[index]], writes, is_gradient=True)
@@ -360,16 +373,26 @@ class Backward:
         self.events.append(GradWritten(blob, how, self._gradient_of(one), before, after))
 
     @property
-    def next(self) -> Waiting | None:
-        """The operator that is next."""
-        return self._queue[-1] if self._queue else None
+    def next(self) -> str | None:
+        """The operator whose node the engine has come to, as ``#3 tanh``; None: to none."""
+        if self._at is None:
+            return None
+        index = self._graph.index[self._at]
+        return f"#{index} {self._forward.operators[index].type}"
+
+    def is_to_come(self, word: str) -> bool:
+        """Whether something may yet be called so: a node, or the gradient of a blob."""
+        blob, sign, _ = word.partition("_grad")
+        if sign and blob in self._forward.names.values():
+            return True
+        return any(node.name() == word for node in self._runs)
 
     def end(self, error: Exception | None) -> None:
         """How it ended: with an error, or whole."""
         if error is not None:
             # The node that was next has raised, and has noted nothing.
-            last = self.next
-            self.events.append(_failed(error, None if last is None else self._graph.nodes[last.index], last))
+            at = self._at or (self._graph.nodes[self._queue[-1].index] if self._queue else None)
+            self.events.append(_failed(error, at, None if at is None else self._graph.index[at]))
             return
         for index in reversed(range(len(self._graph.nodes))):
             if self._graph.nodes[index] not in self._runs:
@@ -414,9 +437,10 @@ def _priority(one: Waiting) -> tuple[int, int]:
     return one.rank, -one.arrival
 
 
-def _failed(error: Exception, node: Node | None, last: Waiting | None) -> Failed:
+def _failed(error: Exception, node: Node | None, index: int | None) -> Failed:
     """The engine has stopped, at a node if one was next."""
-    index = None if last is None else last.index
+    if isinstance(error, GradvizError):
+        return Failed.of(error, index)
     what = f"{'The engine' if node is None else node.name()} raised {type(error).__name__}: {str(error).strip()}"
     failure = GradientError(what if what.endswith(".") else f"{what}.", kind="engine_failed", operator_index=index)
     return Failed.of(failure, index)

@@ -2,7 +2,7 @@
 
 from ...program.net_halves import Key, NetHalves
 from ...runtime.watched import Lending, Pace, Progress, Run, SoFar, Work
-from .engines import add_engine, record_any, record_backward, register_engine
+from .engines import LivePass, add_engine, live_any, record_any, record_backward, register_engine
 from .gradient_shapes import dense
 from .net_recorder import UNDEFINED, Budget, Folder, record
 from .recording import ProgramText, Recording
@@ -11,7 +11,8 @@ from .text import NetText
 from .timeline import NOWHERE, Indices, Timeline
 
 __all__ = [
-    "AT_THE_END", "NOWHERE", "SEPARATOR", "UNDEFINED", "Budget", "Folder", "Indices", "Key", "Lending", "NetHalves",
-    "NetText", "Pace", "ProgramText", "Progress", "Reading", "Recording", "Run", "SoFar", "Statement", "Timeline",
-    "Work", "Writing", "add_engine", "arguments", "dense", "record", "record_any", "record_backward", "register_engine",
+    "AT_THE_END", "NOWHERE", "SEPARATOR", "UNDEFINED", "Budget", "Folder", "Indices", "Key", "Lending", "LivePass",
+    "NetHalves", "NetText", "Pace", "ProgramText", "Progress", "Reading", "Recording", "Run", "SoFar", "Statement",
+    "Timeline", "Work", "Writing", "add_engine", "arguments", "dense", "live_any", "record", "record_any",
+    "record_backward", "register_engine",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -50,6 +50,35 @@ def record_backward(
         return Recording(journal, limits.store)
 
 
+class LivePass(Protocol):
+    """A backward pass that stands still between operators.
+
+    Attributes:
+        next: the operator that is next, as ``#3 tanh``; None: it is over.
+        fixed: why nothing that is to come can be changed, and what to do instead.
+    """
+
+    @property
+    def next(self) -> str | None: ...
+    @property
+    def fixed(self) -> tuple[str, str]: ...
+    def is_to_come(self, word: str) -> bool:
+        """Whether something that is called so, and that the recording does not have, may come."""
+        ...
+
+    def advance(self) -> bool:
+        """Run the next operator; whether another one is next."""
+        ...
+
+    def stop(self) -> None:
+        """End it here; what happened stays recorded."""
+        ...
+
+    def recording(self) -> Recording:
+        """What happened so far."""
+        ...
+
+
 class Engine(NamedTuple):
     """What records objects of a type.
 
@@ -57,12 +86,14 @@ class Engine(NamedTuple):
         record: (object, progress=, options) -> Recording.
         what, call: how messages speak of the objects, and of recording one.
         options: that it takes; None: any.
+        live: (object, options) -> a pass that stands still; None: it cannot.
     """
 
     record: Callable[..., Recording]
     what: str
     call: str
     options: tuple[str, ...] | None
+    live: Callable[..., LivePass] | None = None
 
 
 def _options(record: Callable[..., Any]) -> tuple[str, ...] | None:
@@ -80,9 +111,11 @@ _ENGINES: dict[type, Engine] = {
 _OURS = tuple(_ENGINES)
 
 
-def add_engine(of: type, record: Callable[..., Recording], what: str, call: str) -> None:
+def add_engine(
+    of: type, record: Callable[..., Recording], what: str, call: str, live: Callable[..., LivePass] | None = None
+) -> None:
     """Let `gradviz.debug` take objects of a type that a bridge has an engine for; the arguments are `Engine`'s."""
-    _ENGINES[of] = Engine(record, what, call, _options(record))
+    _ENGINES[of] = Engine(record, what, call, _options(record), live)
 
 
 def register_engine(of: type, record: Callable[..., Iterable[Any]]) -> None:
@@ -131,6 +164,26 @@ def record_any(given: Any, options: dict[str, Any], progress: Progress | None) -
     return engine.record(given, **options, progress=progress)
 
 
+def live_any(given: Any, options: dict[str, Any]) -> LivePass:
+    """A pass from `given` that stands still before the first operator.
+
+    Raises:
+        GradientError: ``not_live``: its engine cannot. ``bad_argument``: it does not take an option. What it raises.
+    """
+    engine = _engine_for(given)
+    if engine.live is None:
+        lives = [other.what for other in _ENGINES.values() if other.live is not None]
+        raise GradientError(
+            f"The backward pass of {engine.what} cannot stand still.",
+            kind="not_live",
+            ways_out=[f"Record it whole, and step in that: {engine.call}.", *[f"live takes {one}." for one in lives]],
+        )
+    taken = _options(engine.live) or ()
+    if wrong := [name for name in options if name not in taken]:
+        raise _bad_option(engine, taken, wrong, "live")
+    return engine.live(given, **options)
+
+
 def _engine_for(given: Any) -> Engine:
     """The engine for an object; what has none goes to that of nets, which says what there is."""
     for one in [given, *given] if isinstance(given, list | tuple) else [given]:
@@ -140,13 +193,13 @@ def _engine_for(given: Any) -> Engine:
     return _ENGINES[NetDef]
 
 
-def _bad_option(engine: Engine, options: Sequence[str], wrong: Sequence[str]) -> GradientError:
+def _bad_option(engine: Engine, options: Sequence[str], wrong: Sequence[str], call: str = "debug") -> GradientError:
     others = [other.call for other in _ENGINES.values() if other.options and {*wrong} & {*other.options}]
     ways_out = [f"Choose from {', '.join(options)}." if options else "Leave it out: it takes none."]
     return GradientError(
-        f"debug takes no {', '.join(wrong)} where it records the backward pass of {engine.what}.",
+        f"{call} takes no {', '.join(wrong)} where it records the backward pass of {engine.what}.",
         kind="bad_argument",
-        ways_out=[*ways_out, *[f"It belongs to {call}." for call in others]],
+        ways_out=[*ways_out, *[f"It belongs to {other}." for other in others]],
     )
 
 

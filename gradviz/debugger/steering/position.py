@@ -306,6 +306,15 @@ class Marks(Placed):
         """
         return self._run_to(target, is_back=False)
 
+    @consistent
+    def is_target(self, text: str) -> bool:
+        """Whether a text names something that the recording has, or says what may happen: a target of `run_to`."""
+        try:
+            self._finder.find(text)
+        except ConditionError:
+            return False
+        return True
+
     def run_back_to(self, target: str | int) -> Event | None:
         """Move back to the last event before this position that `target` names, as in `run_to`.
 

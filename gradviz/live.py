@@ -1,0 +1,190 @@
+"""Live: a backward pass that stands still between operators, and goes on when it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
+
+from . import bridges
+from .debugger import Breakpoint, ConditionError, Cursor, CursorError
+from .debugger.journal import LivePass, live_any
+from .debugger.steering import bad_argument
+from .program import GradvizError
+from .program.errors import shorten
+from .program.events import Event
+from .session import Session
+
+
+class Live:
+    """A backward pass that stands still between operators: each verb runs what is next, now.
+
+    There is no way back, but what has happened is a recording: `session` steps through it in both directions.
+    """
+
+    def __init__(self, engine: LivePass) -> None:
+        self._engine = engine
+        self._session = self._newest()
+        # Up to where breakpoints and targets have been looked for.
+        self._passed = len(self._session)
+
+    @property
+    def session(self) -> Session:
+        """The debugger over what has happened, at its end, or where a breakpoint is behind that it ran past.
+
+        Once more has happened this is another one; breakpoints and watches go along.
+        """
+        return self._session
+
+    @property
+    def next(self) -> str | None:
+        """The operator that is next, as ``#3 tanh``; None: the pass is over."""
+        return self._engine.next
+
+    def step(self, *, device: str | None = None) -> Event | None:
+        """Run the next operator; returns the last event.
+
+        Raises:
+            GradvizError: ``not_live``: a `device` is named, and the engine cannot be told where to work.
+        """
+        if device is not None:
+            self._refuse(f"run an operator on {device}")
+        self._engine.advance()
+        self._passed = len(self._look())
+        return self._session.event
+
+    def over(self) -> Event | None:
+        """Run the next operator with all that it brings, nested nets included; else a `step`."""
+        return self.step()
+
+    def run_to(self, target: str) -> Event | None:
+        """Run until an event happens that `target` names, as in `Session.run_to`, a position aside.
+
+        Raises:
+            CursorError: ``not_found``: nothing is called so, and nothing is run; or the pass is over without it.
+            ConditionError: a condition is malformed.
+        """
+        if not isinstance(target, str):
+            raise bad_argument("target", target, "what it is called, as text")
+        if not self._session.is_target(target) and not self._engine.is_to_come(target):
+            self._session.run_to(target)  # says what is wrong with it
+        if (at := self._run(partial(_target, target))) is None:
+            raise CursorError(
+                f"The pass is over, and no event was about {shorten(target)}.",
+                kind="not_found",
+                ways_out=["What happened is recorded: session.run_back_to, session.why_none."],
+            )
+        return self._session.move_to(at)
+
+    def continue_(self) -> Event | None:
+        """Run until a breakpoint stops it, else to the end; `Session.stopped` says why."""
+        if not any(one.stops for one in self._session.breakpoints):
+            return self.finish().event
+        at = self._run(_stop)
+        return self._session.event if at is None else self._session.move_to(at)
+
+    def finish(self) -> Session:
+        """Run all that is left."""
+        while self._engine.advance():
+            pass
+        self._passed = len(self._look())
+        return self._session
+
+    def stop(self) -> Session:
+        """End the pass here, which is its last event. What happened stays, and the engine is let go."""
+        self._engine.stop()
+        self._passed = len(self._look())
+        return self._session
+
+    def break_on(self, on: str, **options: Any) -> Breakpoint:
+        """Set a breakpoint in what has happened and is to come; the arguments are those of `Session.break_on`."""
+        return self._session.break_on(on, **options)
+
+    def feed(self, blob: str, value: Any) -> None:
+        """Change a blob by hand.
+
+        Raises:
+            GradvizError: ``not_live``: the engine cannot be fed.
+        """
+        self._refuse(f"feed {shorten(blob)}")
+
+    def skip(self) -> None:
+        """Leave out the next operator.
+
+        Raises:
+            GradvizError: ``not_live``: the engine cannot leave it out.
+        """
+        self._refuse(f"leave out {self.next}")
+
+    def _refuse(self, what: str) -> NoReturn:
+        why, way_out = self._engine.fixed
+        raise GradvizError(f"To {what} is not possible: {why}.", kind="not_live", ways_out=[way_out])
+
+    def _run(self, find: Callable[[Cursor], int | None]) -> int | None:
+        """Run until something is found; returns its position. None: the pass is over."""
+        at, goes_on = self._found(find), True
+        try:
+            while at is None and goes_on:
+                goes_on = self._engine.advance()
+                at = self._found(find)
+        finally:
+            self._look()
+        return at
+
+    def _found(self, find: Callable[[Cursor], int | None]) -> int | None:
+        cursor = Cursor(None, self._engine.recording())
+        cursor.marks = self._session.marks
+        cursor.move_to(self._passed)
+        at = find(cursor)
+        self._passed = len(cursor) if at is None else at
+        return at
+
+    def _look(self) -> Session:
+        """A session over what has happened by now."""
+        marks = self._session.marks
+        self._session = self._newest()
+        self._session.marks = marks
+        return self._session
+
+    def _newest(self) -> Session:
+        session = Session(None, self._engine.recording())
+        session.finish()
+        return session
+
+    def __repr__(self) -> str:
+        where = "it is over" if self.next is None else f"{self.next} is next"
+        return f"<Live {self._session.name!r} at event {len(self._session)}: {where}>\n{self._session.narration}"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return self._session._repr_mimebundle_(include, exclude)
+
+
+def _stop(cursor: Cursor) -> int | None:
+    """Where the next breakpoint stops."""
+    begun = cursor.position
+    cursor.continue_()
+    stop = cursor.stopped
+    return None if stop is None or stop.breakpoint is None or stop.position == begun else stop.position
+
+
+def _target(target: str, cursor: Cursor) -> int | None:
+    """The next event about a target."""
+    try:
+        cursor.run_to(target)
+    except (CursorError, ConditionError):
+        return None
+    return cursor.position
+
+
+def live(given: Any, **options: Any) -> Live:
+    """Begin a backward pass that stands still before its first operator.
+
+    live(loss, *, gradient=None, inputs=None, create_graph=False, write=False), with a tensor of PyTorch or several in a
+    list, lets its real engine wait, in a thread of its own; options as of `debug`. While it waits its hooks are on the
+    graph, and tensors that retain their gradients have none; to end it early, `Live.stop`.
+
+    Raises:
+        GradientError: ``not_live``: a pass of such an object cannot stand still. What `debug` raises.
+    """
+    bridges.cross(given)
+    return Live(live_any(given, options))
