@@ -98,6 +98,11 @@ class NetView:
         return last if is_open and isinstance(last, Failed) and last.path == self.net.path else None
 
     @property
+    def is_halted(self) -> bool:
+        """Whether its pass is not over and nothing has failed: more is to come."""
+        return self.recorded.text.whole is None and not isinstance(self.recorded.events[-1], Failed)
+
+    @property
     def skip(self) -> int:
         """How many leading operators the pass left out."""
         return 0 if self.net.path else self.recorded.recording.skip

@@ -18,7 +18,7 @@ from ...program.control_flow import NETS
 from ...program.events import Failed, Skipped
 from ..journal import Statement, Writing
 from ..steering import CursorError
-from .flow import Sent, applied, gradient_of, meant, sent
+from .flow import Sent, applied, gives, gradient_of, meant, sent
 from .forms import Answer, Block, Bullets, Grid, Paragraph
 from .net_view import NetView, name_of
 
@@ -71,8 +71,8 @@ class WhyNoneView(Answer, frozen=True):
     Attributes:
         blob: the version, in a nested net behind the path to it; where a gradient was asked about, the version whose
             gradient it is.
-        status: "none": it never gets one; "not yet": it gets one after this position; "stopped": the pass stopped
-            before; "has one".
+        status: "none": it never gets one; "not yet": it gets one after this position, or may get one in what is to
+            come of a pass that stands still; "stopped": the pass stopped before; "has one".
         position: where this was asked.
         gradients: those that it has or gets, in the order of their coming.
         cuts: of "none", what cuts each way from it to a y.
@@ -105,12 +105,15 @@ class WhyNoneView(Answer, frozen=True):
             yield Paragraph(self.reason)
             yield Bullets(self.ways_out)
             return
-        last = self.gradients[-1]
+        last = self.gradients[-1] if self.gradients else None
         if self.status == "not yet":
-            yield Paragraph(f"{self.blob} has no gradient yet: {last.gradient} comes with event {last.at}.", True)
+            when = f"{last.gradient} comes with event {last.at}" if last else "the pass has not come there"
+            yield Paragraph(f"{self.blob} has no gradient yet: {when}.", is_title=True)
             yield Paragraph("Not computed yet is not zero.")
-        else:
+        elif last is not None:
             yield Paragraph(f"{self.blob} has a gradient: {last.gradient}.", is_title=True)
+        if last is None:
+            return
         rows = [(one.gradient, one.origin, str(one.at)) for one in self.gradients]
         yield Grid("Where it comes from", ("gradient", "from", "event"), rows)
         if self.reason:
@@ -134,7 +137,9 @@ def _proof(view: NetView, blob: Writing) -> WhyNoneView:
         arrived = [_arrived(view, one) for one in now or coming]
         return WhyNoneView(named, status, position, arrived, [], _without_value(view, (now or coming)[-1]))
     failure = view.failure
-    if failure is not None and _could_arrive(view, blob):
+    if (failure is not None or view.is_halted) and _could_arrive(view, blob):
+        if failure is None:
+            return WhyNoneView(named, "not yet", position, [], [])
         ways_out = tuple(line[4:] for line in failure.explanation.splitlines() if line.startswith("  - "))
         return WhyNoneView(named, "stopped", position, [], [], failure.message, ways_out)
     found = list(cuts(view, blob))
@@ -175,10 +180,16 @@ def _could_arrive(view: NetView, start: Writing) -> bool:
             return True
         for statement in view.readers(blob):
             is_open = statement.role == "forward" and statement.number >= view.skip
-            if is_open and not is_constant(statement.op):
+            if is_open and not is_constant(statement.op) and not _is_left_out(view, statement, blob):
                 queue += [output for output in statement.outputs if output not in seen]
                 seen.update(statement.outputs)
     return False
+
+
+def _is_left_out(view: NetView, reader: Statement, blob: Writing) -> bool:
+    """Whether the rule of a reader has been asked, and has given a blob no gradient."""
+    given = gives(view, reader.number)
+    return given is not None and not any(has for has, read in zip(given, reader.inputs, strict=False) if read is blob)
 
 
 def cuts(view: NetView, start: Writing) -> Iterator[Cut]:

@@ -127,7 +127,7 @@ def test_a_breakpoint_stops_before_later_operators_have_run(loss):
     live.break_on("tanh")
     live.continue_()
     assert live.next == "#2 tanh"
-    assert live.session.why_none("0.weight")
+    assert live.session.event.kind == "Visited"
 
 
 @pytest.mark.parametrize("target", ["2.weight", "2.weight_grad", "AddmmBackward0", "Visited", "norm > 0.1", "#1"])
@@ -165,6 +165,17 @@ def test_the_past_of_a_session_does_not_move_the_engine(loss):
     assert len(live.session) > len(session)
     assert live.session.position == len(live.session)
     assert session.position == 1
+
+
+def test_what_is_to_come_is_not_none(loss):
+    live = gradviz.live(loss)
+    live.run_to("tanh")
+    session = live.session
+    assert session.why_none("0.weight").status == "not yet"
+    assert "the pass has not come there" in str(session.why_none("0.weight"))
+    assert session.why_none("2.weight").status == "has one"
+    live.finish()
+    assert live.session.why_none("0.weight").status == "has one"
 
 
 def test_after_stop_the_graph_is_as_before(model, loss, waiting):
