@@ -90,9 +90,9 @@ class Live:
         self._passed = len(self._look())
         return self._session
 
-    def stop(self) -> Session:
+    def abort(self) -> Session:
         """End the pass here, which is its last event. What happened stays, and the engine is let go."""
-        self._engine.stop()
+        self._engine.abort()
         self._passed = len(self._look())
         return self._session
 
@@ -181,7 +181,7 @@ def live(given: Any, **options: Any) -> Live:
 
     live(loss, *, gradient=None, inputs=None, create_graph=False, write=False), with a tensor of PyTorch or several in a
     list, lets its real engine wait, in a thread of its own; options as of `debug`. While it waits its hooks are on the
-    graph, and tensors that retain their gradients have none; to end it early, `Live.stop`.
+    graph, and tensors that retain their gradients have none; to end it early, `Live.abort`.
 
     Raises:
         GradientError: ``not_live``: a pass of such an object cannot stand still. What `debug` raises.

@@ -87,7 +87,7 @@ class Worker:
 class LivePass:
     """A backward pass of PyTorch that stands still before each node; the arguments are those of `record`.
 
-    While it does, its hooks are on the nodes; they go when it is over, or stopped, or nobody has it any more.
+    While it does, its hooks are on the nodes; they go when it is over, or aborted, or nobody has it any more.
 
     Raises:
         GradientError: ``bad_ys``: there is nothing to start from. ``reentrant_checkpoint``: a node runs a backward pass
@@ -152,7 +152,7 @@ class LivePass:
             elif self._worker.error is None:
                 self._backward.end(self._notes.error)
 
-    def stop(self) -> None:
+    def abort(self) -> None:
         """End it here; what happened stays recorded."""
         self._worker.wait()
         if (following := self.next) is not None:

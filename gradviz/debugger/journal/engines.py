@@ -70,7 +70,7 @@ class LivePass(Protocol):
         """Run the next operator; whether another one is next."""
         ...
 
-    def stop(self) -> None:
+    def abort(self) -> None:
         """End it here; what happened stays recorded."""
         ...
 

@@ -178,10 +178,10 @@ def test_what_is_to_come_is_not_none(loss):
     assert live.session.why_none("0.weight").status == "has one"
 
 
-def test_after_stop_the_graph_is_as_before(model, loss, waiting):
+def test_after_abort_the_graph_is_as_before(model, loss, waiting):
     live = gradviz.live(loss)
     live.step()
-    session = live.stop()
+    session = live.abort()
     assert isinstance(session.events[-1], Failed)
     assert "before operator #5 pow" in session.narration
     assert live.next is None
