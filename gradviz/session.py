@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .drawing import Opened, Theme
 
 
-MOST_SHOWN = 50_000
+MOST_SHOWN = 30_000
 """Events; of larger recordings the widget shows parts."""
 
 
@@ -137,7 +137,7 @@ class Session(Shown):
         return self._marked(self._drawn)
 
     def view(self) -> Trace:
-        """What the widget shows: `trace`, or of a recording of more than 50 000 events the part around this position.
+        """What the widget shows: `trace`, or of a recording of more than 30 000 events the part around this position.
 
         Such a part has some hundred events and the operators that they are about; of those between them it says where
         they are, and what flows. `Trace.part` says which part it is.

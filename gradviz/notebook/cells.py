@@ -36,7 +36,8 @@ from .files import write_whole
 INLINE = 64
 """Elements of an array that stands in a cell; a larger one is kept in a file."""
 
-OURS = "gradviz."
+OURS = "gradviz.operators."
+"""Where kernels are that need nothing but arrays; that of a function in Python needs the very call."""
 
 NOT_FINITE = re.compile(r"(?<![\w\"])(nan|inf)\b")
 
@@ -187,7 +188,13 @@ class _Cells:
 
     def _give(self, op: Operator, line: Line) -> Iterator[str]:
         for name, version in zip(op.outputs, line.outputs, strict=True):
-            array = self._recording.values[name, key_of(version)[1]]
+            if (array := self._recording.values.get((name, key_of(version)[1]))) is None:
+                raise NotebookError(
+                    f"No notebook can be made of this session: gradviz has no kernel of {op.type}, and what it gave, "
+                    f"{version}, was not recorded.",
+                    kind="no_values",
+                    ways_out=["session.to_html and session.save keep all that was recorded."],
+                )
             yield f"ws.feed({quoted(name)}, {self._code_of(f'given/{version}', _on_cpu(array))})"
 
     def _look(self, op: Operator, line: Line) -> Iterator[str]:

@@ -150,6 +150,32 @@ def test_an_operator_of_a_users_own_is_given_as_recorded(tmp_path: Path, monkeyp
     np.testing.assert_array_equal(found["x_grad"], [3.0, 12.0])
 
 
+class Square(gradviz.Function):
+    def forward(self, xs: Any) -> Any:
+        return xs[0] ** 2
+
+    def backward(self, xs: Any, gys: Any) -> Any:
+        return 2 * xs[0] * gys[0]
+
+
+def test_a_function_in_python_is_given_as_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    y = Square()(gradviz.Variable(np.array([1.0, -2.0]), name="x"))
+    gradviz.debug(gradviz.functions.sum(y)).to_notebook(tmp_path / "own.ipynb")
+    del y  # and with it the call
+    gradients = run(tmp_path / "own.ipynb", monkeypatch)["gradients"]
+    np.testing.assert_array_equal(gradients["x_grad"], [2.0, -4.0])
+
+
+def test_what_only_another_engine_runs_and_nobody_recorded(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    w = torch.ones(3, requires_grad=True)
+    session = gradviz.debug((w * 2).sum())
+    with pytest.raises(NotebookError, match="gradviz has no kernel of mul, and what it gave, mul@0, was not") as raised:
+        session.to_notebook(tmp_path / "none.ipynb")
+    assert raised.value.kind == "no_values"
+    assert not (tmp_path / "none.ipynb").exists()
+
+
 def test_a_recording_that_failed_is_told_up_to_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     net = gradviz.Net("failing")
     net.Tanh("x", "a")
