@@ -174,9 +174,9 @@ def live_any(given: Any, options: dict[str, Any]) -> LivePass:
     if engine.live is None:
         lives = [other.what for other in _ENGINES.values() if other.live is not None]
         raise GradientError(
-            f"The backward pass of {engine.what} cannot stand still.",
+            f"A backward pass from a {type(given).__name__} cannot stand still.",
             kind="not_live",
-            ways_out=[f"Record it whole, and step in that: {engine.call}.", *[f"live takes {one}." for one in lives]],
+            ways_out=[*[f"Give {one}." for one in lives], f"Record it whole, and step in that: {engine.call}."],
         )
     taken = _options(engine.live) or ()
     if wrong := [name for name in options if name not in taken]:
