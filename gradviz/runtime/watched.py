@@ -23,6 +23,7 @@ from ..program import Gradient, GradvizError, NetDef, Operator, RunError
 from ..program.control_flow import within
 from ..program.events import Aggregator, EnteredSubnet, Event, Failed, LeftSubnet, Ran
 from ..program.net_halves import Key, NetHalves, Numbered, nets_of
+from .again import Again
 from .devices import finish
 from .executor import run_step
 from .nested import Nested as Runnable
@@ -365,6 +366,7 @@ class Journal(NamedTuple):
         held: the Variables that held a gradient before the pass -> its version.
         pools: what the pass takes from pools of names while it runs.
         absent: says of a blob, or a version of one, that has no value why, and a way out; None: it was not computed.
+        again: runs parts of it again; None: its operators are those of the table.
     """
 
     engine: str
@@ -382,3 +384,4 @@ class Journal(NamedTuple):
     held: Mapping[str, str] = {}
     pools: Sequence[Lending] = ()
     absent: Callable[[str], tuple[str, str]] | None = None
+    again: Again | None = None

@@ -8,12 +8,13 @@ import numpy as np
 
 from ...operators.registry import Array
 from ...program import GradvizError
+from ...program.errors import listed
 from ..journal import Pace, Statement, Writing
-from .comparison import MOST, SEED, Checked, Verdict, compared
-from .flow import array_of, arriving, gives, gradient_of, meant, seeds, sum_through
+from .comparison import MOST, SEED, Checked, Verdict, compared, compared_along
+from .flow import array_of, arriving, gives, gradient_of, hooked, meant, seeds, sum_through
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
 from .net_view import NetView, text_of
-from .rerun import NotCheckable, ProgramRun, as_double, check_repeats, operator_run, recorded_inputs
+from .rerun import NotCheckable, as_double, check_repeats, operator_run, recorded_inputs, rest_of
 
 HEAD = ("gradient of", "verdict", "elements", "relative error", "at", "gradient", "difference", "method", "step")
 
@@ -23,7 +24,8 @@ class CheckView(Answer, frozen=True):
 
     Attributes:
         subject: the operator or blob version, in a nested net behind the path to it.
-        verdict: over all blobs. "kink": where differences from both sides disagree, no gradient is right or wrong.
+        verdict: over all blobs, of a large one also along directions that move all of it. "kink": where differences
+            from both sides disagree, no gradient is right or wrong.
         checks: for each blob whose gradient was checked.
         seed: from which the checked elements were drawn where there are many.
         notes: what was not checked and why, and what was held as it was.
@@ -124,16 +126,19 @@ def _check_blob(view: NetView, blob: Writing, pace: Pace) -> CheckView:
     if not np.isfinite(x).all():
         return _not_checkable(subject, f'It is not finite: session.provenance("{named}") says why.')
     try:
-        program = ProgramRun(view, blob, pace)
-        starts = {y: start for y, start in seeds(view).items() if y in program.reached}
-        weights = [as_double(array_of(view, y, start.parts)) for y, start in starts.items()]
-        ys = list(starts)
-        checked = compared(str(blob), lambda x: program(x, ys), x, weights, gradient, is_analytic=False)
+        if changed := hooked(view, blob):
+            raise NotCheckable(f"Hooks have changed the gradient of {listed(changed)}, which differences cannot know.")
+        rest, starts = rest_of(view, blob, pace), seeds(view)
+        weights = [as_double(array_of(view, y, starts[y].parts)) for y in rest.ys]
+        checked = compared(str(blob), rest.run, x, weights, gradient, is_analytic=False)
+        along = compared_along(str(blob), rest.run, x, weights, gradient) if x.size > MOST else None
     except NotCheckable as reason:
         return _not_checkable(subject, str(reason))
     except GradvizError as error:
-        return _not_checkable(subject, f"The program cannot be run again: {error.message}")
-    return CheckView(subject, checked.verdict, [checked], SEED, program.held)
+        return _not_checkable(subject, f"The program cannot be run again: {error.message}", *error.ways_out)
+    if along is None:
+        return CheckView(subject, checked.verdict, [checked], SEED, rest.notes)
+    return CheckView(subject, _overall([checked, along]), [checked], SEED, [_of_all(along), *rest.notes])
 
 
 def _notes(statement: Statement, inputs: Sequence[Array], given: Sequence[bool]) -> list[str]:
@@ -149,6 +154,17 @@ def _notes(statement: Statement, inputs: Sequence[Array], given: Sequence[bool])
     if statement.op.type == "Dropout":
         notes.append("What Dropout drops is drawn from its seed and name, the same at every run: it is held.")
     return notes
+
+
+def _of_all(along: Checked) -> str:
+    """What directions say that move all elements of a blob."""
+    said = f"Along {along.size} random directions, which move all elements at once,"
+    if along.verdict == "agrees":
+        return f"{said} it agrees: relative error {digits(along.error)} at most."
+    if along.verdict == "kink":
+        return f"{said} {along.kinks} lie on a kink."
+    numbers = f"the gradient gives {digits(along.gradient)}, and differences {digits(along.difference)}"
+    return f"{said} {along.differing} differ: along direction {along.index[0]} {numbers}."
 
 
 def _not_checkable(subject: str, *notes: str) -> CheckView:

@@ -139,6 +139,9 @@ Method = Literal["central differences", "complex step"]
 MOST = 64
 """Elements of a blob that are checked."""
 
+DIRECTIONS = 3
+"""Along which a blob with more elements is checked as a whole."""
+
 SEED = 0
 
 TOLERANCES = {"float64": (1e-5, 1e-8), "float32": (1e-2, 1e-4), "float16": (5e-2, 1e-2)}
@@ -183,7 +186,7 @@ class Checked(msgspec.Struct, frozen=True):
 
 def compared(
     blob: str,
-    function: Callable[[Array], list[Array]],
+    function: Function,
     x: Array,
     weights: Sequence[Array],
     gradient: Array,
@@ -238,6 +241,18 @@ def compared(
         method=method,
         step=number(measured[worst].step) if measured else 0.0,
     )
+
+
+def compared_along(blob: str, function: Function, x: Array, weights: Sequence[Array], gradient: Array) -> Checked:
+    """The same along a few random directions, each of which moves all elements, by parts of their size."""
+    signs = np.random.default_rng(SEED).integers(0, 2, (DIRECTIONS, x.size), dtype=np.int8) * 2 - 1
+    size = float(np.sqrt(np.square(x).mean())) or 1.0
+    slopes = size * (signs @ as_double(gradient).reshape(-1))
+
+    def along(steps: Array) -> Outputs:
+        return function(x + size * (steps @ signs).reshape(x.shape))
+
+    return compared(blob, along, np.zeros(DIRECTIONS), weights, slopes.astype(gradient.dtype), is_analytic=False)
 
 
 def _more_exact(

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from ...operators.registry import Array
 from ...program import Gradient
-from ...program.events import Accumulated, Event, GeneratorAdded, How, RuleApplied, Seeded, Visited
+from ...program.events import Accumulated, Event, GeneratorAdded, HookRan, How, RuleApplied, Seeded, Visited
 from ...program.operator import parts_of
 from ...runtime.devices import current, device_of, moved
 from ..journal import Statement, Writing, dense
@@ -82,6 +82,18 @@ def seeds(view: NetView) -> dict[Writing, Sent]:
     """What the pass started from at each y."""
     ys = [(view.net.version(*key), at) for key, at in view.net.ys.items()]
     return {y: one for y, at in ys for one in sent(view, y) if one.at == at}
+
+
+def hooked(view: NetView, blob: Writing) -> list[str]:
+    """The blob versions that a version leads to, it included, whose gradient a hook has changed."""
+    recording = view.recorded.recording
+    events = [recording.events[at] for at in recording.timeline.of(HookRan)]
+    hooks = {f"{one.blob}@{one.version}" for one in events if isinstance(one, HookRan) and one.path == view.net.path}
+    leading = {blob}
+    for statement in view.net.forward if hooks else ():
+        if not leading.isdisjoint(statement.inputs):
+            leading.update(statement.outputs)
+    return sorted(hooks.intersection(map(str, leading)))
 
 
 def _last(view: NetView, index: int, kind: type[E]) -> tuple[int, E] | None:

@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 
 from ...operators.registry import Array
+from ...program import GradvizError
 from ...runtime.devices import CPU, device_of, moved
 from ..document import Number, number
 from ..journal import Pace, Statement, Writing
@@ -30,7 +31,7 @@ from ..steering import bad_argument
 from .flow import Parts, added, array_of, arriving, gives, gradient_of, meant, seeds
 from .forms import Answer, Block, Grid, Paragraph, absent, digits, percent, way
 from .net_view import NetView
-from .rerun import BackwardRun
+from .rerun import backward_run
 
 LONG = 13
 """Blobs and operators of a path that are shown before it is shortened."""
@@ -43,6 +44,9 @@ ELEMENTS = 1 << 24
 
 LEAST = 16
 """How many parts are followed on from each blob however large they are."""
+
+SLACK = 1e-3
+"""The part of the norm by which all paths together may differ from the recorded gradient and be the same."""
 
 ROWS = 2_000
 """Runs that may be spent on proving that no path left aside is greater."""
@@ -83,6 +87,7 @@ class PathsView(Answer, frozen=True):
         norm: of what flows along all paths.
         difference: the largest difference of an element between that and the recorded gradient of x; None: they are
             not the same, because not all ys were asked for, or not computed.
+        reason: why nothing is known of what flows, in words; empty: it is.
         parts: what flows along each of `paths`, as arrays like x. None where values are not known.
     """
 
@@ -95,6 +100,7 @@ class PathsView(Answer, frozen=True):
     is_proven: bool
     norm: Number | None
     difference: Number | None
+    reason: str
     parts: tuple[Array | None, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,13 +132,23 @@ class PathsView(Answer, frozen=True):
         said = f"all paths together: norm {digits(self.norm)}"
         if self.difference is None:
             return said
+        if self._is_changed:
+            return f"{said}; the recorded gradient differs by up to {digits(self.difference)}"
         return f"{said}; that is the recorded gradient, within {digits(self.difference)}"
+
+    @property
+    def _is_changed(self) -> bool:
+        """Whether something else than operators has made the gradient what it is."""
+        norm, difference = self.norm, self.difference
+        return isinstance(norm, int | float) and isinstance(difference, int | float) and difference > SLACK * norm
 
     def _reach(self) -> str:
         if self.norm is None:
-            return "Values are not known here, so the shortest paths are shown. Not computed is not zero."
+            return f"{self.reason}, so the shortest paths are shown. Not computed is not zero."
         if self.is_complete:
-            return "These are all; their parts add up to the gradient."
+            is_sum = not self._is_changed
+            why = "their parts add up to the gradient" if is_sum else "a hook, or the like, has changed what flows"
+            return f"These are all; {why}."
         shares = [path.share for path in self.paths if isinstance(path.share, int | float)]
         carried = sum(shares) if len(shares) == len(self.paths) else None
         said = f"The other {self.count - len(self.paths):,} paths"
@@ -152,9 +168,8 @@ def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsVie
     starts = _starts(view, y)
     known = {start: None if parts is None else _array(view, start, parts) for start, parts in starts.items()}
     has_values = not view.recorded.is_saved and all(array is not None for array in known.values())
-    flowing = Paths(view, known if has_values else dict.fromkeys(known), blob, pace)
-    greatest, is_proven = flowing.greatest(k)
-    whole = flowing.whole() if has_values and flowing.count else None
+    flowing = Paths(view, list(starts), blob, pace)
+    (greatest, is_proven), whole, reason = _followed(flowing, known if has_values else None, k)
     gradient = gradient_of(view, blob) if starts.keys() == seeds(view).keys() else None
     arrived = None if gradient is None else _array(view, blob, gradient.parts)
     difference = None
@@ -170,8 +185,22 @@ def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsVie
         is_proven=is_proven,
         norm=None if total is None else number(norm(total)),
         difference=None if difference is None else number(difference),
+        reason=reason,
         parts=tuple(part.array for part in greatest),
     )
+
+
+def _followed(
+    flowing: Paths, known: Mapping[Writing, Array | None] | None, k: int
+) -> tuple[tuple[list[Part], bool], Array | None, str]:
+    """The greatest paths, what flows along all together, and why that is not known."""
+    reason = "Values are not known here"
+    if known is not None:
+        try:
+            return flowing.greatest(k, known), flowing.whole(known), ""
+        except GradvizError as error:
+            reason = error.message.rstrip(".")
+    return flowing.greatest(k, {}), None, reason
 
 
 def _starts(view: NetView, y: str | None) -> Mapping[Writing, Parts | None]:
@@ -190,7 +219,8 @@ def _starts(view: NetView, y: str | None) -> Mapping[Writing, Parts | None]:
 
 
 def _array(view: NetView, blob: Writing, parts: Parts) -> Array | None:
-    if any(view.array(part) is None for part in (blob, *parts)):
+    needed = parts if len(parts) == 1 else (blob, *parts)
+    if any(view.array(part) is None for part in needed):
         return None
     return array_of(view, blob, parts)
 
@@ -262,18 +292,18 @@ class Part(NamedTuple):
 
 
 class Paths:
-    """The paths from blob versions `starts`, each with what flows from there, to `x`.
+    """The paths from blob versions `starts` to `x`.
 
     Attributes:
         count: how many there are.
     """
 
-    def __init__(self, view: NetView, starts: Mapping[Writing, Array | None], x: Writing, pace: Pace) -> None:
+    def __init__(self, view: NetView, starts: Sequence[Writing], x: Writing, pace: Pace) -> None:
         self._view = view
         self._starts = starts
         self._pace = pace
         self._x = x
-        self._backward_run = BackwardRun(view)
+        self._backward_run = backward_run(view)
         self._passed: list[Passed] = []
         self._counts = counts = {x: 1}
         for index, statement in enumerate(view.net.forward):
@@ -288,10 +318,10 @@ class Paths:
         self._passed.reverse()
         self.count = sum(counts.get(blob, 0) for blob in starts)
 
-    def whole(self) -> Array | None:
-        """What flows along all paths together."""
+    def whole(self, known: Mapping[Writing, Array | None]) -> Array | None:
+        """What flows along all paths together, of what flows from the starts."""
         arriving: dict[Writing, Array] = {}
-        for blob, array in self._starts.items():
+        for blob, array in known.items() if self.count else ():
             if array is not None:
                 _add(arriving, blob, array)
         for place, (statement, outputs, inputs) in enumerate(self._passed):
@@ -306,8 +336,10 @@ class Paths:
                         _add(arriving, statement.inputs[slot], array)
         return arriving.get(self._x)
 
-    def greatest(self, most: int) -> tuple[list[Part], bool]:
+    def greatest(self, most: int, known: Mapping[Writing, Array | None]) -> tuple[list[Part], bool]:
         """The `most` paths along which the most flows, greatest first, and whether they are proven to be these.
+
+        Of a start that is not known what flows is not known either: then the shortest come first.
 
         All paths are followed where they are not too many. Else at each blob those of least norm are left aside. A path
         that is left aside carries no more than its norm so far times the greatest singular values of the Jacobians
@@ -315,8 +347,9 @@ class Paths:
         """
         kept = self._kept(most)
         waiting: dict[Writing, list[Part]] = defaultdict(list)
-        for blob, array in self._starts.items():
+        for blob in self._starts:
             if blob in self._counts:
+                array = known.get(blob)
                 waiting[blob].append(Part(blob, (), array, _norm(array)))
         aside: list[tuple[Writing, float]] = []
         for place, (statement, outputs, inputs) in enumerate(self._passed):
@@ -330,12 +363,22 @@ class Paths:
         found = sorted(waiting[self._x], key=lambda part: part.rank)
         return found[:most], not aside or self._is_proven(found[:most], aside)
 
-    def _outputs(self) -> list[Writing]:
-        return [statement.outputs[slot] for statement, outputs, _ in self._passed for slot in outputs]
+    def _outputs(self) -> list[tuple[Statement, int]]:
+        return [(statement, slot) for statement, outputs, _ in self._passed for slot in outputs]
+
+    def _gradient(self, statement: Statement, slot: int) -> Array:
+        """The recorded gradient of an output: what flows there is an array like it."""
+        return array_of(self._view, statement.outputs[slot], self._arriving(statement, slot))
+
+    def _arriving(self, statement: Statement, slot: int) -> Parts:
+        parts = arriving(self._view, statement.number)[slot]
+        assert parts is not None
+        return parts
 
     def _kept(self, most: int) -> int:
         """How many parts may be followed on from each blob."""
-        sizes = [value.size for blob in self._outputs() if (value := self._view.value(blob)) is not None]
+        gradients = [self._arriving(*place)[-1] for place in self._outputs()]
+        sizes = [value.size for blob in gradients if (value := self._view.value(blob)) is not None]
         return max(min(RUNS // max(1, len(self._passed)), ELEMENTS // max(1, sum(sizes))), 4 * most, LEAST)
 
     def _followed(self, part: Part, index: int, output: int, inputs: list[int]) -> Iterator[tuple[int, Part]]:
@@ -357,7 +400,7 @@ class Paths:
 
         None: too dear to compute, or complex, where a Jacobian need not be linear.
         """
-        outs = list(map(self._view.needed, self._outputs()))
+        outs = [self._gradient(*place) for place in self._outputs()]
         if sum(out.size for out in outs) > ROWS or any(out.dtype.kind == "c" for out in outs):
             return None
         gains = {self._x: 1.0}
@@ -369,7 +412,7 @@ class Paths:
 
     def _jacobian_norms(self, statement: Statement, output: int, inputs: list[int]) -> dict[int, float]:
         """The greatest singular value of the transposed Jacobian of one output with respect to each input."""
-        like = self._view.needed(statement.outputs[output])
+        like = self._gradient(statement, output)
         rows: dict[int, list[Array]] = {slot: [] for slot in inputs}
         for place in range(like.size):
             unit = np.zeros(like.size, dtype=like.dtype)

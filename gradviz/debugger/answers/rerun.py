@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import NamedTuple
 
 import msgspec
@@ -15,6 +16,7 @@ from ...operators.scopes import ScopeStack
 from ...program import Operator
 from ...program.control_flow import NETS
 from ...program.operator import free_name, parts_of
+from ...runtime.again import Again
 from ...runtime.devices import CPU, current, device_of, moved
 from ...runtime.executor import execute
 from ...runtime.nested import Step
@@ -47,7 +49,7 @@ def operator_run(view: NetView, statement: Statement) -> Rerun:
     """A function that runs the operator of a forward line; raises NotCheckable where it has no kernel."""
     op, known, name = view.operator(statement), lookup(statement.op.type), statement.name
     if known is None or (known.kernel is None and not known.runs_nets):
-        raise NotCheckable(f"{op.type} has no kernel here, so it cannot be run again.")
+        raise NotCheckable(f"{op.type} has no kernel here, so it cannot be run again{_other_way(view)}.")
     if op.type in ON_PURPOSE:
         raise NotCheckable(f"{name} sends back another gradient than its function's, on purpose.")
     if op.type in NETS:
@@ -71,6 +73,15 @@ def operator_run(view: NetView, statement: Statement) -> Rerun:
         return [values[blob.name] for blob in statement.outputs]
 
     return run
+
+
+def _other_way(view: NetView) -> str:
+    return "" if _again(view) is None else ": ask for a blob that it reads, whose gradient the whole program can check"
+
+
+def _again(view: NetView) -> Again | None:
+    """What the engine has brought to run parts of the outermost net again."""
+    return None if view.net.path else view.recorded.recording.again
 
 
 def _stops(view: NetView, statement: Statement) -> Iterator[str]:
@@ -154,6 +165,43 @@ class ProgramRun:
             ]
             values = {**values, **dict(zip(statement.outputs, run(replaced), strict=True))}
         return [values[y] for y in ys]
+
+
+class Rest(NamedTuple):
+    """What a net makes of one of its blobs.
+
+    Attributes:
+        run: from an array in place of the blob to the values of `ys`.
+        ys: those that the blob changes.
+        notes: what stays as it was recorded though the blob changes it, and how the program is run.
+    """
+
+    run: Callable[[Array], list[Array]]
+    ys: list[Writing]
+    notes: list[str]
+
+
+def rest_of(view: NetView, blob: Writing, pace: Pace) -> Rest:
+    """The rest of a net's program, from a blob version on; raises NotCheckable, GradvizError."""
+    ys, again = list(seeds(view)), _again(view)
+    if again is None:
+        program = ProgramRun(view, blob, pace)
+        reached = [y for y in ys if y in program.reached]
+        return Rest(lambda array: program(array, reached), reached, program.held)
+    run, notes = again.rest(blob.key)
+    operators = count(0, len(view.net.forward))
+
+    def told(array: Array) -> list[Array]:
+        pace.reached(None, done := next(operators), done)
+        return run(array)
+
+    return Rest(told, ys, notes)
+
+
+def backward_run(view: NetView) -> Callable[[int, Mapping[int, Array]], list[Array | None]]:
+    """What runs the backward operators of one forward operator, as `BackwardRun` does."""
+    again = _again(view)
+    return BackwardRun(view) if again is None else again.backward
 
 
 class BackwardRun:

@@ -31,6 +31,7 @@ from ...program.events import (
     Visited,
 )
 from ...program.net_halves import Key, NetHalves
+from ...runtime.again import Again
 from ...runtime.store import Store
 from ...runtime.watched import Journal, Lending, Run, uncollected
 from ..document import Trace
@@ -83,6 +84,7 @@ class Recording:
     held = OfJournal[Mapping[str, str]]()
     pools = OfJournal[Sequence[Lending]]()
     absent = OfJournal[Callable[[str], tuple[str, str]] | None]()
+    again = OfJournal[Again | None]()
 
     def __init__(
         self,
