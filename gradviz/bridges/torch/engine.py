@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -14,6 +14,7 @@ from ...program import GradientError
 from ...program.errors import code, count_of, listed
 from ...program.events import Accumulated, Failed
 from ...runtime.watched import Journal, uncollected
+from .again import Again
 from .capture import captures
 from .flow import users
 from .graph import Graph, Tensor, saved_by
@@ -22,7 +23,7 @@ from .origins import origins
 from .run import run
 from .tell import Backward, Forward, Seed
 from .values import Values
-from .watch import Notes, Stand, kept
+from .watch import Kept, Notes, Stand, kept
 
 EVENTS_A_NODE = 6
 """About so many."""
@@ -35,6 +36,7 @@ def record(
     inputs: Sequence[Tensor] | None = None,
     create_graph: bool = False,
     write: bool = False,
+    forward: Callable[[], Any] | None = None,
     progress: Any = None,
 ) -> Recording:
     """Let the engine of PyTorch go backward from tensors, and keep what it does.
@@ -46,6 +48,8 @@ def record(
         create_graph: whether the gradients can be differentiated again.
         write: whether this is the user's own ``backward()``: ``grad`` is written and the graph freed. Else every
             tensor stays as it is, its ``grad`` too; hooks of tensors run.
+        forward: computes `loss` again, from the same parameters and data, and returns it: with it `Session.check` of a
+            leaf runs the model many times on copies, and changes no tensor and no module that it calls.
 
     Raises:
         GradientError: ``bad_ys``: there is nothing to start from. A fault met on the way is the last event, `Failed`.
@@ -60,7 +64,7 @@ def record(
         with torch.no_grad():
             backward.go_on(notes.happened)
             backward.end(notes.error)
-        return backward.journal(summary)
+        return one.journal(backward, summary, forward)
 
     return Recording(journal, size=EVENTS_A_NODE * len(one.graph.found))
 
@@ -87,6 +91,7 @@ class Pass:
         self.graph = Graph(self._roots)
         self._saved = {node: list(saved_by(node)) for node in self.graph.found}
         self._captured = captures(self.graph)
+        self._starts = [Kept(root, root._version) for root in self._roots]
         self._inputs = inputs
         self._create_graph = create_graph
         self._write = write
@@ -122,6 +127,12 @@ class Pass:
         backward = Backward(forward, runs, values)
         backward.begin(self._seeds)
         return backward
+
+    def journal(
+        self, backward: Backward, summary: Callable[[Journal], str], forward: Callable[[], Any] | None = None
+    ) -> Journal:
+        """What happened so far; `forward` as of `record`."""
+        return backward.journal(summary, Again(self.graph, backward.names, self._starts, forward))
 
 
 def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:

@@ -6,7 +6,7 @@ What it hides in names of its own is asked for here alone: the tensors that a no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from heapq import heapify, heappop, heappush
@@ -194,6 +194,11 @@ def _is_hooked(packed: Sequence[Any]) -> bool:
     return any(one is not None and one.unpack_hook is not None for one in packed)
 
 
+def is_hooked(node: Node) -> bool:
+    """Whether reading what an operator has kept may compute it again."""
+    return any(_is_hooked(packed) for _, packed in _packed(node))
+
+
 def _unpacked(node: Node, name: str) -> Any:
     """What an operator has kept, as it was; RuntimeError: it was overwritten, or freed."""
     return getattr(node, "saved_tensors" if name == "tensors" else f"_saved_{name}")
@@ -226,6 +231,12 @@ def fitted(tensor: Tensor, one: Output) -> Tensor:
     if tensor.layout is torch.strided:
         tensor = tensor.sum_to_size(tuple(like.shape))
     return tensor.to(like.dtype)
+
+
+def gradients_of(node: Node, given: Mapping[int, Tensor]) -> list[Tensor | None]:
+    """What a node takes when it is called: a gradient for each output, or None."""
+    likes = enumerate(cast(Any, node)._input_metadata)
+    return [given[slot].to(like.device, like.dtype) if slot in given else None for slot, like in likes]
 
 
 def dtype_of(one: Output) -> torch.dtype:

@@ -115,6 +115,7 @@ class LivePass:
                 kind="reentrant_checkpoint",
                 ways_out=["Call checkpoint(..., use_reentrant=False).", "Record the whole pass: debug(loss)."],
             )
+        self._pass = one
         self._backward = one.backward(one.called(sys._getframe(1)))
         self._notes = Notes()
         self._count = 0
@@ -161,5 +162,5 @@ class LivePass:
 
     def recording(self) -> Recording:
         """What happened so far."""
-        journal = self._backward.journal(partial(summary, following=self.next))
+        journal = self._pass.journal(self._backward, partial(summary, following=self.next))
         return Recording(lambda: journal)

@@ -38,6 +38,7 @@ from ...program.events import (
     Writing,
 )
 from ...program.operator import parts_of
+from ...runtime.again import Again
 from ...runtime.watched import Journal
 from .graph import Graph, Output, Saved, Tensor, fits, fitted, is_function, number_of, type_of
 from .names import Distinct, Names
@@ -400,14 +401,19 @@ class Backward:
         gradients = {self._forward.names[one]: known.gradient for one, known in self._arrivals.items()}
         self.events.append(Completed({blob: gradient for blob, gradient in gradients.items() if gradient is not None}))
 
-    def journal(self, summary: Callable[[Journal], str]) -> Journal:
-        """All that happened so far."""
+    @property
+    def names(self) -> Names:
+        """Of the outputs of operators and of leaves."""
+        return self._forward.names
+
+    def journal(self, summary: Callable[[Journal], str], again: Again) -> Journal:
+        """All that happened so far; `again` runs parts of it once more."""
         forward = self._forward
         names = [forward.names[root] for root in self._graph.roots]
         net = NetDef(f"{listed(names[:2])}.backward()", forward.operators)
         return Journal(
             "torch", net, names, (*forward.operators, *self.operators), tuple(self.events), self._values, summary,
-            held=self.held, absent=self._values.absent,
+            held=self.held, absent=self._values.absent, again=again,
         )  # fmt: skip
 
     def _ran(self, op: Operator, outputs: Sequence[tuple[Gradient, Kept]], seconds: float | None = None) -> None:

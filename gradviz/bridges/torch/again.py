@@ -1,0 +1,157 @@
+"""Running parts of a recorded pass again: the loss, by a function of the user's, and the backward of single nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch.autograd.graph import Node
+
+from ...operators.registry import Array
+from ...program import GradvizError
+from ...program.errors import count_of
+from ...program.net_halves import Key
+from ...runtime.again import Rest
+from .graph import Graph, Output, Tensor, dtype_of, fits, fitted, gradients_of, is_function, is_hooked
+from .names import Names
+from .sandbox import Made, called
+from .values import array_of
+from .watch import Kept
+
+NARROW = (torch.float16, torch.bfloat16)
+
+NEAR = {True: 1e-4, False: 1e-5}
+"""How far, as a part of itself, a loss may be from the recorded one: in double precision, and as it was recorded."""
+
+
+class Again:
+    """Runs parts of a recorded pass again.
+
+    Args:
+        names: of the outputs and leaves of the graph.
+        roots: where the pass started, as they were.
+        forward: computes the roots again, from the same tensors; None: nobody knows how.
+    """
+
+    def __init__(self, graph: Graph, names: Names, roots: Sequence[Kept], forward: Callable[[], Any] | None) -> None:
+        self._graph = graph
+        self._leaves = {names[Output(node, 0)]: leaf for node, leaf in graph.leaves.items()}
+        self._roots = roots
+        self._forward = forward
+
+    def rest(self, blob: Key) -> Rest:
+        """As of `runtime.again.Again`: the user's function with another value of a leaf."""
+        leaf, forward = self._leaves.get(blob[0]), self._forward
+        if forward is None:
+            raise _not_again(
+                "PyTorch keeps what its backward needs, and not the program.",
+                "Give a function that computes the loss again: debug(loss, forward=compute).",
+            )
+        if leaf is None:
+            raise _not_again(f"{blob[0]} is computed on the way.", "Ask for a leaf, such as a parameter.")
+        self._check()
+        run, constants, is_double = self._repeated(forward)
+
+        def moved(array: Array) -> list[Array]:
+            stands_in = torch.tensor(array, dtype=torch.float64 if is_double else leaf.dtype, device=leaf.device)
+            stands_in.requires_grad_(leaf.requires_grad)
+            return [array_of(one) for one in run({leaf: stands_in}, constants)[0]]
+
+        return Rest(moved, _notes(constants, is_double=is_double))
+
+    def _check(self) -> None:
+        """Refuse where differences would say nothing, or others would wait."""
+        narrow = [one for node in self._graph.found for one in [Output(node, 0)] if dtype_of(one) in NARROW]
+        if narrow:
+            raise _not_again(
+                f"{count_of(len(narrow), 'operator')} computed in {str(dtype_of(narrow[0])).removeprefix('torch.')}: "
+                "differences of numbers with so few digits say nothing.",
+                "Check it in float32, without torch.autocast.",
+            )
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            raise _not_again("Other ranks would wait for it.", "Check the model in one process, without them.")
+
+    def _repeated(
+        self, forward: Callable[[], Any]
+    ) -> tuple[Callable[[Mapping[Tensor, Tensor], Made | None], tuple[list[Tensor], Made]], Made, bool]:
+        """How to run the function so that it gives what was recorded: in double precision where that is possible."""
+        for is_double in (True, False):
+            error: Exception | None = None
+
+            def run(
+                given: Mapping[Tensor, Tensor], constants: Made | None, is_double: bool = is_double
+            ) -> tuple[list[Tensor], Made]:
+                return called(forward, given, constants, is_double=is_double)
+
+            try:
+                found, constants = run({}, None)
+                if self._is_same(found, NEAR[is_double]):
+                    return run, constants, is_double
+            except Exception as raised:
+                error = raised
+        if isinstance(error, GradvizError):
+            raise error
+        if error is not None:
+            raise _not_again(f"The function raised {type(error).__name__}: {error}.") from error
+        raise _not_again(
+            f"The function gives {_told(found)} now, and {_told([one.tensor for one in self._roots])} was recorded.",
+            "Let it begin with torch.manual_seed(0) where it draws random numbers, and compute the loss by it.",
+            "Ask before weights move, and before model.train() or model.eval().",
+        )
+
+    def _is_same(self, found: Sequence[Tensor], near: float) -> bool:
+        if len(found) != len(self._roots):
+            return False
+        pairs = [(array_of(one), array_of(root.tensor)) for one, root in zip(found, self._roots, strict=True)]
+        return all(one.shape == root.shape and _are_near(one, root, near) for one, root in pairs)
+
+    def backward(self, index: int, arriving: Mapping[int, Array]) -> list[Array | None]:
+        """As of `runtime.again.Again`: the node of an operator is called, which runs no hook."""
+        node = self._graph.nodes[index]
+        if is_function(node) or is_hooked(node):
+            what = "is a Function of yours" if is_function(node) else "has tensors that a hook unpacks, or computes"
+            raise _not_again(f"{node.name()} of #{index} {what}, which is not run again", blobs=[f"#{index}"])
+        gradients = gradients_of(node, {slot: torch.tensor(array) for slot, array in arriving.items()})
+        with torch.no_grad():
+            try:
+                sent = cast(Any, node)(*gradients)
+            except RuntimeError as error:
+                raise _not_again(_refused(node, index, str(error)), "Ask before loss.backward().") from error
+        sends = sent if isinstance(sent, tuple) else (sent,)
+        pairs = zip(self._graph.inputs(node), sends, strict=True)
+        # What needs no gradient is no input of the operator as it is recorded.
+        return [None if send is None else _array(send, one) for one, send in pairs if one is not None]
+
+
+def _array(sent: Tensor, one: Output) -> Array:
+    """What a node sent to an output, as an array like it."""
+    return array_of(sent if fits(sent, one) else fitted(sent, one))
+
+
+def _refused(node: Node, index: int, error: str) -> str:
+    if "second time" in error:
+        return f"A backward pass has freed what {node.name()} of #{index} needs"
+    return f"{node.name()} of #{index} cannot be run again: {error.partition('.')[0]}"
+
+
+def _are_near(one: Array, other: Array, near: float) -> bool:
+    return bool(np.abs(one - other).max(initial=0) <= near * max(np.abs(other).max(initial=0), 1e-30))
+
+
+def _told(values: Sequence[Tensor]) -> str:
+    return ", ".join(f"{one.item():.7g}" if one.numel() == 1 else f"other {tuple(one.shape)}" for one in values)
+
+
+def _notes(constants: Made, *, is_double: bool) -> list[str]:
+    ran = "double precision, on copies" if is_double else "the precision of the model: small faults cannot be seen"
+    notes = [f"The function was run in {ran}."]
+    if constants:
+        held = f"{count_of(len(constants), 'result')} of detach(), no_grad() and the like"
+        notes.append(f"{held} stayed as it was: no gradient flows there.")
+    return notes
+
+
+def _not_again(message: str, *ways_out: str, blobs: Sequence[str] = ()) -> GradvizError:
+    return GradvizError(message, kind="not_again", ways_out=ways_out, blobs=blobs)

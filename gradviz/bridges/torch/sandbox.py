@@ -1,0 +1,199 @@
+"""A function of the user's, run again on copies: no tensor, module or random number of the user's is changed by it.
+
+Functions of torch work on a copy of each tensor that the function finds outside. Copies of floating-point numbers are
+in double precision, where that is asked for, and so is all that is made of them.
+
+What cuts gradients off, as ``detach()`` and ``torch.no_grad()`` do, gives in later runs what it gave in the first one:
+no gradient flows there, so what comes out of it is a constant to the backward pass. So it is to differences.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.overrides import TorchFunctionMode
+from torch.utils.weak import WeakIdKeyDictionary
+
+from ...program import GradvizError
+from .graph import Tensor, next_number, number_of
+
+WIDE = {
+    **dict.fromkeys((torch.float16, torch.bfloat16, torch.float32), torch.float64),
+    **dict.fromkeys((torch.complex32, torch.complex64), torch.complex128),
+}
+CASTS = {Tensor.float, Tensor.half, Tensor.bfloat16}
+
+DATA = Tensor.data.__get__  # type: ignore[attr-defined]
+CUTS = {torch.detach, Tensor.detach, DATA, Tensor.item, Tensor.tolist, Tensor.__float__, Tensor.__complex__}
+"""What gives numbers that no gradient goes back through."""
+
+DRAWS = {torch.rand, torch.randn, torch.rand_like, torch.randn_like, torch.normal}
+"""What draws other numbers in another precision."""
+
+APPLY = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]
+
+Made = list[tuple[Callable[..., Any], Any]]
+"""What was called that cuts gradients off, and what it gave."""
+
+
+class Sandbox(TorchFunctionMode):
+    """Inside its ``with`` block functions of torch work on copies.
+
+    Attributes:
+        made: what cut gradients off here.
+
+    Args:
+        given: the tensors that have another value here, each with it.
+        is_double: whether copies are in double precision.
+        constants: what is given for what cuts gradients off, in order; None: what it gives.
+    """
+
+    def __init__(self, given: Mapping[Tensor, Tensor], constants: Made | None, *, is_double: bool) -> None:
+        super().__init__()
+        self.made: Made = []
+        self._constants = constants
+        self._wide = WIDE if is_double else {}
+        # An outside tensor stays with its copy, so that no other one is taken for it.
+        self._copies = {id(own): (own, copy) for own, copy in given.items()}
+        self._inside = WeakIdKeyDictionary(dict.fromkeys(given.values(), True))
+        self._begun = next_number()
+
+    def __torch_function__(
+        self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        if function in CASTS and self._wide:
+            function = Tensor.double
+        change = self._own if function in DRAWS else self._given
+        result = function(*_each(change, args), **_each(change, dict(kwargs or {})))
+        result = _each(self._kept, result)
+        is_cut = function in CUTS or not (torch.is_grad_enabled() or _is_in_function())
+        return self._constant(function, result) if is_cut else result
+
+    def _given(self, value: Any) -> Any:
+        """What a function is given in place of a value from outside."""
+        return self._wide.get(value, value) if isinstance(value, torch.dtype) else self._own(value)
+
+    def _own(self, value: Any) -> Any:
+        if not isinstance(value, Tensor) or value in self._inside:
+            return value
+        if value.grad_fn is not None:
+            if number_of(value.grad_fn) >= self._begun:
+                return value
+            raise GradvizError(
+                "The function reads what was computed before it was called.",
+                kind="not_again",
+                ways_out=["Let it compute all, from parameters and data to the loss."],
+            )
+        if id(value) not in self._copies:
+            copy = value.detach().to(self._wide.get(value.dtype, value.dtype), copy=True)
+            self._copies[id(value)] = value, copy.requires_grad_(value.requires_grad)
+            self._inside[copy] = True
+        return self._copies[id(value)][1]
+
+    def _kept(self, value: Any) -> Any:
+        """What a function returned, as it goes on."""
+        if isinstance(value, Tensor):
+            value = value.to(self._wide.get(value.dtype, value.dtype))
+            self._inside[value] = True
+        return value
+
+    def _constant(self, function: Callable[..., Any], result: Any) -> Any:
+        if self._constants is None:
+            kept = _each(lambda one: one.detach().clone() if isinstance(one, Tensor) else one, result)
+            self.made.append((function, kept))
+            return result
+        self.made.append((function, None))
+        if len(self.made) > len(self._constants) or self._constants[len(self.made) - 1][0] != function:
+            raise GradvizError("It takes another way where the numbers are a little different.", kind="not_again")
+        return _put(result, self._constants[len(self.made) - 1][1])
+
+
+def _each(change: Callable[[Any], Any], value: Any) -> Any:
+    """A value with each part of it changed; itself where nothing is."""
+    if isinstance(value, dict):
+        return {key: _each(change, one) for key, one in value.items()}
+    if not isinstance(value, list | tuple) or isinstance(value, torch.Size):
+        return change(value)
+    parts = [_each(change, one) for one in value]
+    if all(part is one for part, one in zip(parts, value, strict=True)):
+        return value
+    return value._make(parts) if hasattr(value, "_make") else type(value)(parts)
+
+
+def _put(result: Any, constant: Any) -> Any:
+    """A result with the numbers of another one; tensors stay the same objects, since calls may work in place."""
+    if isinstance(result, Tensor):
+        if result.shape != constant.shape:
+            raise GradvizError("It takes another way where the numbers are a little different.", kind="not_again")
+        result.data.copy_(constant)
+        return result
+    if isinstance(result, list | tuple):
+        for one, other in zip(result, constant, strict=True):
+            _put(one, other)
+        return result
+    return constant
+
+
+def _is_in_function() -> bool:
+    """Whether a Function is applied: gradients are off inside, and its backward knows what it does."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code is not APPLY:
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame is not None
+
+
+def called(
+    function: Callable[[], Any], given: Mapping[Tensor, Tensor], constants: Made | None, *, is_double: bool
+) -> tuple[list[Tensor], Made]:
+    """What a function of the user's returns when other tensors stand for some, and what cut gradients off in it."""
+    sandbox = Sandbox(given, constants, is_double=is_double)
+    with _random_put_back(), _modules_put_back(), torch.enable_grad(), sandbox:
+        returned = function()
+    returned = [returned] if isinstance(returned, Tensor) else returned
+    if not isinstance(returned, Sequence) or not all(isinstance(one, Tensor) for one in returned):
+        raise GradvizError(
+            f"The function returned {type(returned).__name__}, no tensor.",
+            kind="not_again",
+            ways_out=["Let it return what debug was given: the loss, or all losses."],
+        )
+    return [one.detach() for one in returned], sandbox.made
+
+
+@contextmanager
+def _random_put_back() -> Iterator[None]:
+    """All random numbers go on as they would have."""
+    python, own = random.getstate(), np.random.get_state()
+    try:
+        with torch.random.fork_rng():
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(own)
+
+
+@contextmanager
+def _modules_put_back() -> Iterator[None]:
+    """Modules that are called have the same attributes and buffers afterwards."""
+    held: dict[torch.nn.Module, tuple[dict[str, Any], dict[str, Any]]] = {}
+
+    def hold(module: torch.nn.Module, given: Any) -> None:
+        if module not in held:
+            held[module] = vars(module).copy(), module._buffers.copy()
+
+    handle = register_module_forward_pre_hook(hold)
+    try:
+        yield
+    finally:
+        handle.remove()
+        for module, (attributes, buffers) in held.items():
+            vars(module).clear()
+            vars(module).update(attributes)
+            module._buffers.clear()
+            module._buffers.update(buffers)
