@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
-import numpy as np
 import torch
 from torch.autograd.graph import Node
 
@@ -22,8 +22,11 @@ from .watch import Kept
 
 NARROW = (torch.float16, torch.bfloat16)
 
-NEAR = {True: 1e-4, False: 1e-5}
-"""How far, as a part of itself, a loss may be from the recorded one: in double precision, and as it was recorded."""
+NEAR = 1e-5
+"""How far, as a part of itself, a loss in double precision may be from the recorded one; else chance drew others."""
+
+Run = Callable[[Mapping[Tensor, Tensor], Sequence[Made] | None], tuple[list[Tensor], list[Made]]]
+"""A function of the user's, with other tensors and with what cut gradients off."""
 
 
 class Again:
@@ -57,7 +60,10 @@ class Again:
         def moved(array: Array) -> list[Array]:
             stands_in = torch.tensor(array, dtype=torch.float64 if is_double else leaf.dtype, device=leaf.device)
             stands_in.requires_grad_(leaf.requires_grad)
-            return [array_of(one) for one in run({leaf: stands_in}, constants)[0]]
+            try:
+                return [array_of(one) for one in run({leaf: stands_in}, constants)[0]]
+            except Exception as error:
+                raise _failed(error) from error
 
         return Rest(moved, _notes(constants, is_double=is_double))
 
@@ -73,46 +79,34 @@ class Again:
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             raise _not_again("Other ranks would wait for it.", "Check the model in one process, without them.")
 
-    def _repeated(
-        self, forward: Callable[[], Any]
-    ) -> tuple[Callable[[Mapping[Tensor, Tensor], Made | None], tuple[list[Tensor], Made]], Made, bool]:
-        """How to run the function so that it gives what was recorded: in double precision where that is possible."""
-        for is_double in (True, False):
-            error: Exception | None = None
-
-            def run(
-                given: Mapping[Tensor, Tensor], constants: Made | None, is_double: bool = is_double
-            ) -> tuple[list[Tensor], Made]:
-                return called(forward, given, constants, is_double=is_double)
-
-            try:
-                found, constants = run({}, None)
-                if self._is_same(found, NEAR[is_double]):
-                    return run, constants, is_double
-            except Exception as raised:
-                error = raised
-        if isinstance(error, GradvizError):
-            raise error
-        if error is not None:
-            raise _not_again(f"The function raised {type(error).__name__}: {error}.") from error
-        raise _not_again(
-            f"The function gives {_told(found)} now, and {_told([one.tensor for one in self._roots])} was recorded.",
-            "Let it begin with torch.manual_seed(0) where it draws random numbers, and compute the loss by it.",
-            "Ask before weights move, and before model.train() or model.eval().",
-        )
-
-    def _is_same(self, found: Sequence[Tensor], near: float) -> bool:
-        if len(found) != len(self._roots):
-            return False
-        pairs = [(array_of(one), array_of(root.tensor)) for one, root in zip(found, self._roots, strict=True)]
-        return all(one.shape == root.shape and _are_near(one, root, near) for one, root in pairs)
+    def _repeated(self, forward: Callable[[], Any]) -> tuple[Run, Sequence[Made], bool]:
+        """How to run the function so that it gives what was recorded, in double precision where it can be."""
+        alike = partial(called, forward, is_double=False)
+        try:
+            found, constants = alike({}, None)
+        except Exception as error:
+            raise _failed(error) from error
+        recorded = [root.tensor.detach() for root in self._roots]
+        if len(found) != len(recorded) or not all(map(torch.equal, found, recorded)):
+            raise _not_again(
+                f"The function gives {_told(found)} now, and {_told(recorded)} was recorded.",
+                "Let it begin with torch.manual_seed(0) where it draws random numbers, and compute the loss by it.",
+                "Ask before weights move, and for a model that the forward pass itself does not change.",
+            )
+        in_double = partial(called, forward, is_double=True)
+        try:
+            found, wide = in_double({}, None)
+        except Exception:
+            return alike, constants, False
+        are_near = all(torch.allclose(one, root.double(), NEAR, 0) for one, root in zip(found, recorded, strict=True))
+        return (in_double, wide, True) if are_near else (alike, constants, False)
 
     def backward(self, index: int, arriving: Mapping[int, Array]) -> list[Array | None]:
         """As of `runtime.again.Again`: the node of an operator is called, which runs no hook."""
         node = self._graph.nodes[index]
         if is_function(node) or is_hooked(node):
-            what = "is a Function of yours" if is_function(node) else "has tensors that a hook unpacks, or computes"
-            raise _not_again(f"{node.name()} of #{index} {what}, which is not run again", blobs=[f"#{index}"])
+            why = "is written in Python and" if is_function(node) else "has kept what a hook unpacks: it"
+            raise _not_again(f"{node.name()} of #{index} {why} may do more than compute, so it is not run again")
         gradients = gradients_of(node, {slot: torch.tensor(array) for slot, array in arriving.items()})
         with torch.no_grad():
             try:
@@ -136,22 +130,23 @@ def _refused(node: Node, index: int, error: str) -> str:
     return f"{node.name()} of #{index} cannot be run again: {error.partition('.')[0]}"
 
 
-def _are_near(one: Array, other: Array, near: float) -> bool:
-    return bool(np.abs(one - other).max(initial=0) <= near * max(np.abs(other).max(initial=0), 1e-30))
+def _failed(error: Exception) -> GradvizError:
+    if isinstance(error, GradvizError):
+        return error
+    return _not_again(f"The function raised {type(error).__name__}: {error}.")
 
 
 def _told(values: Sequence[Tensor]) -> str:
-    return ", ".join(f"{one.item():.7g}" if one.numel() == 1 else f"other {tuple(one.shape)}" for one in values)
+    return ", ".join(f"{one.item():.9g}" if one.numel() == 1 else f"other {tuple(one.shape)}" for one in values)
 
 
-def _notes(constants: Made, *, is_double: bool) -> list[str]:
-    ran = "double precision, on copies" if is_double else "the precision of the model: small faults cannot be seen"
-    notes = [f"The function was run in {ran}."]
+def _notes(constants: Sequence[Made], *, is_double: bool) -> list[str]:
+    notes = [f"The function was run in {'double' if is_double else 'its own'} precision, on copies."]
     if constants:
         held = f"{count_of(len(constants), 'result')} of detach(), no_grad() and the like"
         notes.append(f"{held} stayed as it was: no gradient flows there.")
     return notes
 
 
-def _not_again(message: str, *ways_out: str, blobs: Sequence[str] = ()) -> GradvizError:
-    return GradvizError(message, kind="not_again", ways_out=ways_out, blobs=blobs)
+def _not_again(message: str, *ways_out: str) -> GradvizError:
+    return GradvizError(message, kind="not_again", ways_out=ways_out)

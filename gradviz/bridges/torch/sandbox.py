@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import random
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -37,10 +38,17 @@ CUTS = {torch.detach, Tensor.detach, DATA, Tensor.item, Tensor.tolist, Tensor.__
 DRAWS = {torch.rand, torch.randn, torch.rand_like, torch.randn_like, torch.normal}
 """What draws other numbers in another precision."""
 
+DRAWS_LIKE = {torch.rand_like, torch.randn_like}
+
 APPLY = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]
 
-Made = list[tuple[Callable[..., Any], Any]]
-"""What was called that cuts gradients off, and what it gave."""
+
+class Made(NamedTuple):
+    """What a call gave that cuts gradients off: what it returned, and what it has written into."""
+
+    function: Callable[..., Any]
+    result: Any
+    written: list[Tensor]
 
 
 class Sandbox(TorchFunctionMode):
@@ -55,10 +63,10 @@ class Sandbox(TorchFunctionMode):
         constants: what is given for what cuts gradients off, in order; None: what it gives.
     """
 
-    def __init__(self, given: Mapping[Tensor, Tensor], constants: Made | None, *, is_double: bool) -> None:
+    def __init__(self, given: Mapping[Tensor, Tensor], constants: Sequence[Made] | None, *, is_double: bool) -> None:
         super().__init__()
-        self.made: Made = []
-        self._constants = constants
+        self.made: list[Made] = []
+        self._constants = None if constants is None else deque(constants)
         self._wide = WIDE if is_double else {}
         # An outside tensor stays with its copy, so that no other one is taken for it.
         self._copies = {id(own): (own, copy) for own, copy in given.items()}
@@ -70,11 +78,13 @@ class Sandbox(TorchFunctionMode):
     ) -> Any:
         if function in CASTS and self._wide:
             function = Tensor.double
+        if function in DRAWS_LIKE and self._wide:
+            kwargs = {"dtype": torch.get_default_dtype(), **(kwargs or {})}
         change = self._own if function in DRAWS else self._given
-        result = function(*_each(change, args), **_each(change, dict(kwargs or {})))
-        result = _each(self._kept, result)
-        is_cut = function in CUTS or not (torch.is_grad_enabled() or _is_in_function())
-        return self._constant(function, result) if is_cut else result
+        args, kwargs = _each(change, args), _each(change, dict(kwargs or {}))
+        if function in CUTS or not (torch.is_grad_enabled() or _is_in_function()):
+            return self._cut(function, args, kwargs)
+        return _each(self._kept, function(*args, **kwargs))
 
     def _given(self, value: Any) -> Any:
         """What a function is given in place of a value from outside."""
@@ -104,15 +114,23 @@ class Sandbox(TorchFunctionMode):
             self._inside[value] = True
         return value
 
-    def _constant(self, function: Callable[..., Any], result: Any) -> Any:
+    def _cut(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Call what cuts gradients off; what it returns and writes is what it was in the first run."""
+        read = list(_tensors((args, kwargs)))
+        versions = [one._version for one in read]
+        result = _each(self._kept, function(*args, **kwargs))
+        written = [one for one, version in zip(read, versions, strict=True) if one._version != version]
         if self._constants is None:
-            kept = _each(lambda one: one.detach().clone() if isinstance(one, Tensor) else one, result)
-            self.made.append((function, kept))
+            self.made.append(Made(function, _each(_copied, result), _each(_copied, written)))
             return result
-        self.made.append((function, None))
-        if len(self.made) > len(self._constants) or self._constants[len(self.made) - 1][0] != function:
-            raise GradvizError("It takes another way where the numbers are a little different.", kind="not_again")
-        return _put(result, self._constants[len(self.made) - 1][1])
+        if not self._constants or (made := self._constants.popleft()).function != function:
+            raise GradvizError("It takes another way where numbers are a little different.", kind="not_again")
+        for one, was in zip(written, made.written, strict=True):
+            one.data.copy_(was)
+        ours = {id(one) for one in written}
+        if isinstance(result, Tensor) and id(result) in ours:
+            return result
+        return _each(self._kept, _each(_copied, made.result))
 
 
 def _each(change: Callable[[Any], Any], value: Any) -> Any:
@@ -127,18 +145,17 @@ def _each(change: Callable[[Any], Any], value: Any) -> Any:
     return value._make(parts) if hasattr(value, "_make") else type(value)(parts)
 
 
-def _put(result: Any, constant: Any) -> Any:
-    """A result with the numbers of another one; tensors stay the same objects, since calls may work in place."""
-    if isinstance(result, Tensor):
-        if result.shape != constant.shape:
-            raise GradvizError("It takes another way where the numbers are a little different.", kind="not_again")
-        result.data.copy_(constant)
-        return result
-    if isinstance(result, list | tuple):
-        for one, other in zip(result, constant, strict=True):
-            _put(one, other)
-        return result
-    return constant
+def _tensors(value: Any) -> Iterator[Tensor]:
+    """The tensors in a value."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _tensors(one)
+
+
+def _copied(value: Any) -> Any:
+    return value.detach().clone() if isinstance(value, Tensor) else value
 
 
 def _is_in_function() -> bool:
@@ -150,8 +167,8 @@ def _is_in_function() -> bool:
 
 
 def called(
-    function: Callable[[], Any], given: Mapping[Tensor, Tensor], constants: Made | None, *, is_double: bool
-) -> tuple[list[Tensor], Made]:
+    function: Callable[[], Any], given: Mapping[Tensor, Tensor], constants: Sequence[Made] | None, *, is_double: bool
+) -> tuple[list[Tensor], list[Made]]:
     """What a function of the user's returns when other tensors stand for some, and what cut gradients off in it."""
     sandbox = Sandbox(given, constants, is_double=is_double)
     with _random_put_back(), _modules_put_back(), torch.enable_grad(), sandbox:

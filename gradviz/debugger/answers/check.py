@@ -11,7 +11,7 @@ from ...program import GradvizError
 from ...program.errors import listed
 from ..journal import Pace, Statement, Writing
 from .comparison import MOST, SEED, Checked, Verdict, compared, compared_along
-from .flow import array_of, arriving, gives, gradient_of, hooked, meant, seeds, sum_through
+from .flow import array_of, arriving, arriving_after, gives, gradient_of, hooked, meant, seeds, sum_through
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
 from .net_view import NetView, text_of
 from .rerun import NotCheckable, as_double, check_repeats, operator_run, recorded_inputs, rest_of
@@ -130,8 +130,10 @@ def _check_blob(view: NetView, blob: Writing, pace: Pace) -> CheckView:
             raise NotCheckable(f"Hooks have changed the gradient of {listed(changed)}, which differences cannot know.")
         rest, starts = rest_of(view, blob, pace), seeds(view)
         weights = [as_double(array_of(view, y, starts[y].parts)) for y in rest.ys]
-        checked = compared(str(blob), rest.run, x, weights, gradient, is_analytic=False)
-        along = compared_along(str(blob), rest.run, x, weights, gradient) if x.size > MOST else None
+        told = str(blob), rest.run, x, weights, gradient
+        around = max(map(_largest, arriving_after(view, blob)), default=0.0)
+        checked = compared(*told, is_analytic=False, around=around)
+        along = compared_along(*told, around=around) if x.size > MOST else None
     except NotCheckable as reason:
         return _not_checkable(subject, str(reason))
     except GradvizError as error:
@@ -154,6 +156,10 @@ def _notes(statement: Statement, inputs: Sequence[Array], given: Sequence[bool])
     if statement.op.type == "Dropout":
         notes.append("What Dropout drops is drawn from its seed and name, the same at every run: it is held.")
     return notes
+
+
+def _largest(array: Array) -> float:
+    return float(np.abs(as_double(array)).max(initial=0.0))
 
 
 def _of_all(along: Checked) -> str:

@@ -34,6 +34,9 @@ COMPLEX_STEP = 1e-30
 ROUNDINGS = 1_000
 """Roundings of the largest number in a derivative that may add up in it."""
 
+CANCELLED = 100
+"""The same, of the largest number that a gradient was computed from."""
+
 Outputs = list[Array]
 Function = Callable[[Array], Outputs]
 
@@ -192,13 +195,18 @@ def compared(
     gradient: Array,
     *,
     is_analytic: bool,
+    around: float = 0.0,
 ) -> Checked:
-    """Hold `gradient` against differences of `function` at `x`; a complex step is tried where it `is_analytic`."""
+    """Hold `gradient` against differences of `function` at `x`; a complex step is tried where it `is_analytic`.
+
+    What it was computed from may have had elements as large as `around`: where these cancel, roundings of them remain.
+    """
     if gradient.shape != x.shape:
         raise NotCheckable(f"{blob} has the shape {x.shape}, and its gradient {gradient.shape}.")
     relative, absolute = TOLERANCES.get(str(gradient.dtype), TOLERANCES["float64"])
     ours = as_double(gradient).reshape(-1)
     scale = float(np.abs(ours).max()) if ours.size else 0.0
+    rounding = CANCELLED * float(np.finfo(gradient.dtype).eps) * around if around else 0.0
     differences = Differences(function, x, weights)
     if without := [dtype for dtype in differences.dtypes if dtype.kind != "f"]:
         raise NotCheckable(f"What {blob} leads to holds {without[0]}, which has no differences.")
@@ -217,7 +225,7 @@ def compared(
         if derivative.is_kink:
             continue
         apart, largest = abs(ours[place] - derivative.value), max(abs(ours[place]), abs(derivative.value))
-        slack = relative * largest + absolute * scale + NOISES * derivative.noise + differences.floor
+        slack = relative * largest + absolute * scale + NOISES * derivative.noise + differences.floor + rounding
         is_differing = not apart <= slack
         differing += is_differing
         found = float(apart / max(largest, LEAST * scale)) if largest else 0.0
@@ -243,7 +251,9 @@ def compared(
     )
 
 
-def compared_along(blob: str, function: Function, x: Array, weights: Sequence[Array], gradient: Array) -> Checked:
+def compared_along(
+    blob: str, function: Function, x: Array, weights: Sequence[Array], gradient: Array, *, around: float = 0.0
+) -> Checked:
     """The same along a few random directions, each of which moves all elements, by parts of their size."""
     signs = np.random.default_rng(SEED).integers(0, 2, (DIRECTIONS, x.size), dtype=np.int8) * 2 - 1
     size = float(np.sqrt(np.square(x).mean())) or 1.0
@@ -252,7 +262,9 @@ def compared_along(blob: str, function: Function, x: Array, weights: Sequence[Ar
     def along(steps: Array) -> Outputs:
         return function(x + size * (steps @ signs).reshape(x.shape))
 
-    return compared(blob, along, np.zeros(DIRECTIONS), weights, slopes.astype(gradient.dtype), is_analytic=False)
+    zeros, slopes = np.zeros(DIRECTIONS), slopes.astype(gradient.dtype)
+    reach = around * size * np.sqrt(x.size)
+    return compared(blob, along, zeros, weights, slopes, is_analytic=False, around=reach)
 
 
 def _more_exact(

@@ -114,6 +114,15 @@ def arriving(view: NetView, index: int) -> list[Parts | None]:
     return [None if gradient is None else _parts(view, gradient, at) for gradient in event.g_output]
 
 
+def arriving_after(view: NetView, blob: Writing) -> Iterator[Array]:
+    """The gradients of what the operators made that read a version, as far as they were computed."""
+    for statement in view.readers(blob):
+        if statement.role == "forward":
+            for one, parts in zip(statement.outputs, arriving(view, statement.number), strict=False):
+                if parts is not None and view.array(parts[-1]) is not None:
+                    yield array_of(view, one, parts)
+
+
 def applied(view: NetView, index: int) -> RuleApplied | None:
     """What the rule of a forward operator answered; None: it was not asked."""
     found = _last(view, index, RuleApplied)

@@ -1,0 +1,336 @@
+"""Gradients of PyTorch held against differences of a loss that is computed again, on copies of all that it touches."""
+
+import random
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import gradviz
+from tests.bridges.torch.models import GPT, Checkpointed, Recurrent, ResNet18, mlp
+
+X, Y = torch.randn(5, 6, generator=torch.Generator().manual_seed(2)), torch.tensor([0, 1, 1, 0, 1])
+WORDS = torch.randint(65, (2, 9), generator=torch.Generator().manual_seed(2))
+
+
+def classified(model, x=X, y=Y):
+    """A model, and what computes its loss."""
+
+    def compute():
+        torch.manual_seed(0)
+        return F.cross_entropy(model(x), y)
+
+    return model, compute
+
+
+def spoken():
+    model = GPT(1, width=16, tied=True)
+    return model, lambda: F.cross_entropy(model(WORDS[:, :-1]).flatten(0, 1), WORDS[:, 1:].flatten())
+
+
+def penalised():
+    model, x = mlp(), X.clone().requires_grad_()
+
+    def compute():
+        loss = F.cross_entropy(model(x), Y)
+        (slope,) = torch.autograd.grad(loss, x, create_graph=True)
+        return loss + slope.square().sum()
+
+    return model, compute
+
+
+def noisy():
+    """A variational autoencoder."""
+    model = nn.Linear(6, 4)
+
+    def compute():
+        torch.manual_seed(0)
+        mean, deviation = model(X).chunk(2, -1)
+        return (mean + torch.randn_like(mean) * deviation.exp()).square().mean()
+
+    return model, compute
+
+
+def straight_through():
+    """Backward it is as if nothing had been rounded."""
+    model = nn.Linear(6, 4)
+
+    def compute():
+        h = model(X)
+        return (h + (h.round() - h).detach()).square().mean()
+
+    return model, compute
+
+
+def after_a_target():
+    model = nn.Linear(6, 4)
+
+    def compute():
+        with torch.no_grad():
+            target = model(X + 1)
+        h = model(X)
+        return -F.cosine_similarity(h / h.abs().max().item(), target).mean()
+
+    return model, compute
+
+
+RUNS = {
+    "LSTM": lambda: classified(Recurrent(), torch.randn(5, 4, 5)),
+    "tied GPT": spoken,
+    "ResNet": lambda: classified(ResNet18(2), torch.randn(2, 3, 32, 32), Y[:2]),
+    "dropout": lambda: classified(nn.Sequential(nn.Linear(6, 20), nn.Dropout(), nn.Linear(20, 2))),
+    "constant before a norm": lambda: classified(nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))),
+    "double precision": lambda: classified(mlp().double(), X.double()),
+    "checkpoint": lambda: classified(Checkpointed(reentrant=False), X[:, :4]),
+    "reentrant checkpoint": lambda: classified(Checkpointed(reentrant=True), X[:, :4]),
+    "double backward": penalised,
+    "noise": noisy,
+    "straight through": straight_through,
+    "a target without gradient": after_a_target,
+}
+
+
+def checked(made, leaf=None):
+    """What check says of a leaf, the first one if none is named."""
+    model, compute = made
+    loss = compute()
+    return gradviz.debug(loss, forward=compute).check(leaf or next(name for name, _ in model.named_parameters()))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_gradients_agree_with_differences_in_double_precision(name):
+    torch.manual_seed(7)
+    model, compute = RUNS[name]()
+    session = gradviz.debug(compute(), forward=compute)
+    for leaf in [name for name, _ in model.named_parameters()][:2]:
+        view = session.check(leaf)
+        assert view.verdict == "agrees", view
+        assert "The function was run in double precision, on copies." in view.notes
+        assert view.checks[0].checked == min(view.checks[0].size, 64)
+
+
+def test_everything_stays_as_it_was_and_backward_goes_on():
+    torch.manual_seed(7)
+    model, compute = classified(nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Dropout(), nn.Linear(8, 2)))
+    loss = compute()
+    session = gradviz.debug(loss, forward=compute)
+    tensors = [*model.parameters(), *model.buffers(), X, Y]
+    before = [(one._version, one.data_ptr(), one.clone()) for one in tensors]
+    states = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
+    assert session.check("0.weight").verdict == "agrees"
+    assert all(torch.equal(one, was) for one, (*_, was) in zip(tensors, before, strict=True))
+    assert [(one._version, one.data_ptr()) for one in tensors] == [(version, at) for version, at, _ in before]
+    assert torch.equal(torch.get_rng_state(), states[0])
+    assert (np.random.get_state()[1].tolist(), random.getstate()) == states[1:]
+    assert all(one.grad is None for one in model.parameters())
+    loss.backward()
+    assert np.array_equal(session.value("0.weight_grad"), model[0].weight.grad)
+
+
+class Remembers(nn.Module):
+    """Keeps something of each forward pass, under names and in a buffer; after `most` of them it fails."""
+
+    def __init__(self, most):
+        super().__init__()
+        self.fc, self.most, self.last = nn.Linear(6, 2), most, None
+        self.register_buffer("mean", torch.zeros(2))
+        self.calls = [0]
+
+    def forward(self, x):
+        self.last = self.fc(x)
+        self.mean = 0.9 * self.mean + 0.1 * self.last.mean(0).detach()
+        self.calls[0] += 1
+        random.random()
+        if self.calls[0] > self.most:
+            raise KeyboardInterrupt if self.most == 5 else ValueError("too often")
+        return self.last
+
+
+@pytest.mark.parametrize("most", [5, 6, 10_000])
+def test_modules_and_random_numbers_are_put_back_after_an_error_and_an_interrupt_too(most):
+    model, compute = classified(Remembers(most))
+    loss = compute()
+    held, state = (model.last, model.mean), random.getstate()
+    session = gradviz.debug(loss, forward=compute)
+    try:
+        assert session.check("fc.weight").verdict in ("agrees", "not checkable")
+    except KeyboardInterrupt:
+        assert most == 5
+    assert (model.last, model.mean) == held
+    assert random.getstate() == state
+    assert torch.is_grad_enabled()
+    assert (torch.ones(2) * 2).dtype == torch.float32
+
+
+class Cubes(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        wrong = torch.ones_like(x)
+        wrong.view(-1)[2] = 1.05
+        return 3 * x**2 * g * wrong
+
+
+@pytest.mark.parametrize("size", [5, 500])
+def test_a_wrong_backward_is_found_and_it_is_said_where(size):
+    w = torch.linspace(1, 2, size, requires_grad=True)
+
+    def compute():
+        return Cubes.apply(w).sum()
+
+    loss = compute()
+    view = gradviz.debug(loss, forward=compute).check("w")
+    if size == 5:
+        (one,) = view.checks
+        assert (view.verdict, one.differing, one.index) == ("differs", 1, [2])
+        assert one.error == pytest.approx(0.05 / 1.05, rel=0.01)
+        assert (one.gradient, one.difference) == pytest.approx((6.75 * 1.05, 6.75), rel=1e-3)
+    else:
+        assert "Along 3 random directions, which move all elements at once, " in view.notes[0]
+
+
+def test_a_fault_in_all_that_was_not_drawn_is_found_along_directions():
+    drawn = np.random.default_rng(0).choice(1000, 64, replace=False)
+
+    class Half(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            wrong = torch.full_like(g, 1.0)
+            wrong[drawn] = 2.0
+            return wrong * g
+
+    w = torch.linspace(1, 2, 1000, requires_grad=True)
+
+    def compute():
+        return (Half.apply(w) ** 2).sum()
+
+    loss = compute()
+    view = gradviz.debug(loss, forward=compute).check("w")
+    assert (view.verdict, view.checks[0].verdict) == ("differs", "agrees")
+    assert "3 differ: along direction" in view.notes[0]
+
+
+def test_a_kink_is_no_fault():
+    w = torch.tensor([0.0, 1.0, -1.0], requires_grad=True)
+
+    def compute():
+        return F.relu(w).sum()
+
+    loss = compute()
+    view = gradviz.debug(loss, forward=compute).check("w")
+    assert (view.verdict, view.checks[0].kinks, view.checks[0].differing) == ("kink", 1, 0)
+
+
+def test_several_roots_with_gradients_of_their_own():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def compute():
+        return w * w, w.sum()
+
+    y, z = compute()
+    session = gradviz.debug([y, z], gradient=[torch.tensor([1.0, 10.0]), None], forward=compute)
+    assert session.check("w").verdict == "agrees"
+
+
+def test_what_works_in_one_precision_alone_is_run_in_that():
+    w = torch.ones(3, requires_grad=True)
+
+    def compute():
+        h = torch.tanh(w)
+        if h.dtype != torch.float32:
+            raise TypeError("only float32")
+        return h.sum()
+
+    loss = compute()
+    view = gradviz.debug(loss, forward=compute).check("w")
+    assert view.verdict == "agrees"
+    assert "its own precision" in view.notes[0]
+
+
+def test_numbers_that_are_not_those_of_the_first_run_are_held_and_it_is_said():
+    assert checked(straight_through()).notes[-1] == (
+        "1 result of detach(), no_grad() and the like stayed as it was: no gradient flows there."
+    )
+
+
+def refusal(view):
+    assert view.verdict == "not checkable"
+    return "\n".join(view.notes)
+
+
+def test_without_a_function_nothing_can_be_checked():
+    model, compute = classified(mlp())
+    session = gradviz.debug(compute())
+    assert "Give a function that computes the loss again: debug(loss, forward=compute)." in refusal(
+        session.check("0.weight")
+    )
+    assert "ask for a blob that it reads" in refusal(session.check("#2"))
+    assert model[0].weight.grad is None
+
+
+def test_what_is_computed_on_the_way_is_not_moved():
+    assert "Ask for a leaf" in refusal(checked(classified(mlp()), "tanh"))
+
+
+def test_another_loss_is_refused_with_both_numbers():
+    text = refusal(checked((model := nn.Linear(6, 2), lambda: F.dropout(model(X)).square().mean())))
+    assert "was recorded." in text
+    assert "torch.manual_seed(0)" in text
+
+
+def test_weights_that_have_moved_since_are_refused():
+    model, compute = classified(mlp())
+    session = gradviz.debug(compute(), forward=compute)
+    session.finish()
+    with torch.no_grad():
+        model[2].weight.add_(1)
+    assert "Ask before weights move" in refusal(session.check("0.weight"))
+    with pytest.raises(gradviz.GradvizError, match="was written into after"):
+        session.check("2.weight")
+
+
+@pytest.mark.parametrize(
+    ("compute", "why"),
+    [
+        (lambda w, h: 1.0, "The function returned float, no tensor."),
+        (lambda w, h: [][1], "The function raised IndexError: list index out of range."),
+        (lambda w, h: h.sum(), "The function reads what was computed before it was called."),
+        (lambda w, h: (w.sum(), w.sum()), "6, 6 now, and 6 was recorded"),
+    ],
+)
+def test_functions_that_do_not_compute_the_loss_are_refused(compute, why):
+    w = torch.full((3,), 2.0, requires_grad=True)
+    h = w * 1
+    assert why in refusal(gradviz.debug(h.sum(), forward=lambda: compute(w, h)).check("w"))
+
+
+def test_gradients_that_a_hook_has_changed_are_not_held_against_differences():
+    w = torch.ones(3, requires_grad=True)
+
+    def compute():
+        h = w * 3
+        h.register_hook(lambda grad: grad.clamp(max=0.5))
+        return h.sum()
+
+    loss = compute()
+    assert "Hooks have changed the gradient of mul@0" in refusal(gradviz.debug(loss, forward=compute).check("w"))
+
+
+def test_numbers_of_few_digits_are_refused():
+    w = torch.ones(3, requires_grad=True)
+
+    def compute():
+        return w.bfloat16().square().sum().float()
+
+    assert "computed in bfloat16" in refusal(gradviz.debug(compute(), forward=compute).check("w"))
