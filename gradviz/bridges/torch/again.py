@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
@@ -94,12 +95,12 @@ class Again:
                 "Ask before weights move, and for a model that the forward pass itself does not change.",
             )
         in_double = partial(called, forward, is_double=True)
-        try:
-            found, wide = in_double({}, None)
-        except Exception:
-            return alike, constants, False
-        are_near = all(torch.allclose(one, root.double(), NEAR, 0) for one, root in zip(found, recorded, strict=True))
-        return (in_double, wide, True) if are_near else (alike, constants, False)
+        with suppress(Exception):
+            doubles, wide = in_double({}, None)
+            pairs = zip(doubles, recorded, strict=True)
+            if all(torch.allclose(one, root.double(), NEAR, 0) for one, root in pairs):
+                return _held(in_double, wide, doubles), wide, True
+        return _held(alike, constants, found), constants, False
 
     def backward(self, index: int, arriving: Mapping[int, Array]) -> list[Array | None]:
         """As of `runtime.again.Again`: the node of an operator is called, which runs no hook."""
@@ -130,6 +131,13 @@ def _refused(node: Node, index: int, error: str) -> str:
     return f"{node.name()} of #{index} cannot be run again: {error.partition('.')[0]}"
 
 
+def _held(run: Run, constants: Sequence[Made], found: Sequence[Tensor]) -> Run:
+    """A run that gives the same when what is cut off is held; raises GradvizError where it does not."""
+    if constants and not all(map(torch.equal, run({}, constants)[0], found)):
+        raise _not_again("What detach(), no_grad() and the like cut off goes on in a way that cannot be held.")
+    return run
+
+
 def _failed(error: Exception) -> GradvizError:
     if isinstance(error, GradvizError):
         return error
@@ -142,8 +150,8 @@ def _told(values: Sequence[Tensor]) -> str:
 
 def _notes(constants: Sequence[Made], *, is_double: bool) -> list[str]:
     notes = [f"The function was run in {'double' if is_double else 'its own'} precision, on copies."]
-    if constants:
-        held = f"{count_of(len(constants), 'result')} of detach(), no_grad() and the like"
+    if count := sum(one.result is not None or bool(one.written) for one in constants):
+        held = f"{count_of(count, 'result')} of detach(), no_grad() and the like"
         notes.append(f"{held} stayed as it was: no gradient flows there.")
     return notes
 

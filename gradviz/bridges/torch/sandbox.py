@@ -44,7 +44,12 @@ APPLY = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-def
 
 
 class Made(NamedTuple):
-    """What a call gave that cuts gradients off: what it returned, and what it has written into."""
+    """What a call gave that cuts gradients off.
+
+    Attributes:
+        result: what it returned; None: another name of a tensor, through which that was written.
+        written: what it has written into, afterwards.
+    """
 
     function: Callable[..., Any]
     result: Any
@@ -54,9 +59,6 @@ class Made(NamedTuple):
 class Sandbox(TorchFunctionMode):
     """Inside its ``with`` block functions of torch work on copies.
 
-    Attributes:
-        made: what cut gradients off here.
-
     Args:
         given: the tensors that have another value here, each with it.
         is_double: whether copies are in double precision.
@@ -65,7 +67,9 @@ class Sandbox(TorchFunctionMode):
 
     def __init__(self, given: Mapping[Tensor, Tensor], constants: Sequence[Made] | None, *, is_double: bool) -> None:
         super().__init__()
-        self.made: list[Made] = []
+        self._made: list[Made] = []
+        # Of what goes by another name: where it is in the list, and its version.
+        self._names: list[tuple[int, Tensor, int]] = []
         self._constants = None if constants is None else deque(constants)
         self._wide = WIDE if is_double else {}
         # An outside tensor stays with its copy, so that no other one is taken for it.
@@ -120,17 +124,29 @@ class Sandbox(TorchFunctionMode):
         versions = [one._version for one in read]
         result = _each(self._kept, function(*args, **kwargs))
         written = [one for one, version in zip(read, versions, strict=True) if one._version != version]
+        if not written and not _has_numbers(result):
+            return result
         if self._constants is None:
-            self.made.append(Made(function, _each(_copied, result), _each(_copied, written)))
+            if function == DATA:
+                self._names.append((len(self._made), result, result._version))
+            self._made.append(Made(function, _each(_copied, result), _each(_copied, written)))
             return result
         if not self._constants or (made := self._constants.popleft()).function != function:
             raise GradvizError("It takes another way where numbers are a little different.", kind="not_again")
         for one, was in zip(written, made.written, strict=True):
             one.data.copy_(was)
-        ours = {id(one) for one in written}
-        if isinstance(result, Tensor) and id(result) in ours:
+        if made.result is None or any(result is one for one in written):
             return result
         return _each(self._kept, _each(_copied, made.result))
+
+    @property
+    def made(self) -> list[Made]:
+        """What cut gradients off here."""
+        made = list(self._made)
+        for at, tensor, version in self._names:
+            if tensor._version != version:
+                made[at] = made[at]._replace(result=None)
+        return made
 
 
 def _each(change: Callable[[Any], Any], value: Any) -> Any:
@@ -152,6 +168,12 @@ def _tensors(value: Any) -> Iterator[Tensor]:
     elif isinstance(value, dict | list | tuple):
         for one in value.values() if isinstance(value, dict) else value:
             yield from _tensors(one)
+
+
+def _has_numbers(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_has_numbers, value))
+    return isinstance(value, Tensor | float | complex)
 
 
 def _copied(value: Any) -> Any:

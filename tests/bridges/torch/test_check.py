@@ -264,6 +264,21 @@ def test_numbers_that_are_not_those_of_the_first_run_are_held_and_it_is_said():
     )
 
 
+def test_a_write_that_pytorch_does_not_notice_makes_a_gradient_that_differs():
+    w = torch.tensor([0.1, 0.7, 2.0], requires_grad=True)
+
+    def compute():
+        h = torch.tanh(w)
+        h.data.clamp_(max=0.5)
+        return h.sum()
+
+    loss = compute()
+    view = gradviz.debug(loss, forward=compute).check("w")
+    assert (view.verdict, view.checks[0].differing) == ("differs", 2)
+    assert view.checks[0].difference == 0
+    assert len(view.notes) == 1
+
+
 def refusal(view):
     assert view.verdict == "not checkable"
     return "\n".join(view.notes)
