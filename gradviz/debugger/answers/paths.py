@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import msgspec
@@ -242,21 +243,24 @@ def _path(view: NetView, part: Part, total: Vector | None) -> Path:
 
 
 def _told_apart(paths: Sequence[Sequence[str]]) -> list[str]:
-    """The paths as text; of long ones, what others pass too is left out between the ends."""
-    common = set(paths[0]).intersection(*paths[1:]) if len(paths) > 1 else set()
-    return [way(path if len(path) <= LONG else list(_differing(path, common)), LONG + 1) for path in paths]
+    """The paths as text; of long ones, between the ends, the places where these paths part."""
+    after: dict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        for step, following in pairwise(path):
+            after[step].add(following)
+    is_whole = len(paths) == 1
+    return [way(path if is_whole or len(path) <= LONG else list(_choices(path, after)), 2 * LONG) for path in paths]
 
 
-def _differing(path: Sequence[str], common: set[str]) -> Iterator[str]:
-    is_left_out = False
-    for place, step in enumerate(path):
-        if step in common and 0 < place < len(path) - 1:
-            if not is_left_out:
+def _choices(path: Sequence[str], after: Mapping[str, set[str]]) -> Iterator[str]:
+    """The steps of a path at which others go another way, each with the one before and after it."""
+    parts = {place for place in range(1, len(path)) if len(after[path[place - 1]]) > 1}
+    shown = sorted({0, len(path) - 1, *(near for place in parts for near in (place - 1, place, place + 1))})
+    for place, following in pairwise([*shown, shown[-1] + 1]):
+        if place < len(path):
+            yield path[place]
+            if following > place + 1:
                 yield "…"
-            is_left_out = True
-        else:
-            is_left_out = False
-            yield step
 
 
 class Hop(NamedTuple):

@@ -57,6 +57,16 @@ def test_paths_are_the_contributions_of_the_ledger_one_by_one():
     assert model.head.weight is model.words.weight
 
 
+def test_of_long_paths_the_places_where_they_part_are_shown():
+    torch.manual_seed(7)
+    model, loss = spoken(GPT(1, width=16, tied=True), length=6)
+    view = gradviz.debug(loss).paths("words.weight", k=9)
+    rows = [line.split("  ")[1] for line in str(view).splitlines()[2:11]]
+    assert len(set(rows)) == len(view.paths) == 9
+    assert any("…" in row for row in rows)
+    assert model.words.weight.grad is None
+
+
 def test_paths_from_what_lies_between_and_to_it():
     x = torch.tensor([3.0], requires_grad=True)
     h = x * 2
