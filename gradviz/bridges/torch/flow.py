@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import os
 import sys
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, cast
 from weakref import ref
 
 import torch
+from torch.compiler import is_compiling
+from torch.overrides import TorchFunctionMode
 
 from .graph import Graph, Tensor, is_function, is_leaf, next_number, number_of
 
@@ -35,6 +39,15 @@ ATTRIBUTES = {"data", "grad", "T", "mT", "H", "mH", "real", "imag"}
 """Those that give a tensor."""
 
 
+Around = tuple[ref[torch.nn.Module], ...]
+"""Modules that run, the innermost last; who lets go of a model is not kept from it."""
+
+
+def those(around: Iterable[ref[torch.nn.Module]]) -> tuple[torch.nn.Module, ...]:
+    """The modules that are still there."""
+    return tuple([module for one in around if (module := one()) is not None])
+
+
 class Call(NamedTuple):
     """A call in the user's code: the instruction at `at` of a code object."""
 
@@ -47,21 +60,32 @@ class Seen:
 
     Attributes:
         storage: the address of what it keeps its elements in; 0: it is not known.
-        requires_grad, is_leaf, is_float: what it was then.
+        requires_grad, is_leaf, dtype: what it was then.
         name: the variable it was found in, if no call returned it.
+        is_nameless: whether it is a leaf that a variable is looked for that holds it.
         step: the number of the step at which it was seen.
     """
 
-    __slots__ = ("__weakref__", "is_float", "is_leaf", "name", "ref", "requires_grad", "step", "storage")
+    __slots__ = ("dtype", "is_leaf", "is_nameless", "name", "ref", "requires_grad", "step", "storage")
 
-    def __init__(self, tensor: Tensor, step: int) -> None:
-        self.ref = ref(tensor)
+    def __init__(self, tensor: Tensor, reference: ref[Tensor], step: int) -> None:
+        self.ref = reference
         self.step = step
         self.requires_grad = tensor.requires_grad
         self.is_leaf = tensor.is_leaf
-        self.is_float = tensor.is_floating_point() or tensor.is_complex()
+        self.dtype = tensor.dtype
         self.storage = storage_of(tensor)
         self.name = ""
+        self.is_nameless = self.requires_grad and self.is_leaf and type(tensor) is not torch.nn.Parameter
+
+    def is_named(self, name: str) -> None:
+        """It was found in a variable; empty: it was not."""
+        self.name, self.is_nameless = name, self.is_nameless and not name
+
+    @property
+    def is_float(self) -> bool:
+        """Whether its elements can have a gradient."""
+        return self.dtype.is_floating_point or self.dtype.is_complex
 
 
 class Step(NamedTuple):
@@ -70,7 +94,7 @@ class Step(NamedTuple):
     Attributes:
         function: what is called: ``relu``, ``__setitem__``; setting an attribute is ``grad=``.
         call: where; None: not known.
-        modules: those around, the innermost last.
+        around: the modules that run, the innermost last.
         reads, makes: tensors; what was written into is made anew.
         writes: those of `makes` that were there before.
         numbers: of the first operator of autograd that it made, and of the next after it.
@@ -85,7 +109,7 @@ class Step(NamedTuple):
 
     function: str
     call: Call | None
-    modules: tuple[torch.nn.Module, ...]
+    around: Around
     reads: tuple[Seen, ...]
     makes: tuple[Seen, ...]
     writes: tuple[Seen, ...]
@@ -97,76 +121,81 @@ class Step(NamedTuple):
     functions: tuple[type, ...] | None = None
     frees: bool = True
 
-
-class Last(NamedTuple):
-    """The numbers of the first operator that the last call has made, and of the next, and where the call is."""
-
-    before: int
-    after: int
-    call: Call | None
+    @property
+    def modules(self) -> tuple[torch.nn.Module, ...]:
+        """Those around that are still there."""
+        return those(self.around)
 
 
-class Flow:
-    """What calls do with tensors, in order.
+class Flow(TorchFunctionMode):
+    """Notes what calls do with tensors, in order.
 
     Attributes:
         steps: the last of them.
-        last: what is known of the last call; None: nothing.
+        around: the modules that run.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.steps: deque[Step] = deque(maxlen=MOST_STEPS)
-        self.last: Last | None = None
+        self.around: Around = ()
         self._is_stepping = False
         self._switched: Call | None = None
+        self._operators: tuple[int, list[Step]] = (-1, [])
 
-    def call(
+    def __torch_function__(
         self,
         function: Callable[..., Any],
-        args: Sequence[Any],
-        kwargs: Mapping[str, Any],
-        modules: Sequence[torch.nn.Module],
-        frame: FrameType | None,
+        types: Any,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Call a function of torch, and note it.
-
-        Args:
-            frame: of whoever calls it; the user's code is there or further out.
-        """
-        self.last = None
-        name = name_of(function)
-        if name is None or self._is_stepping or (name in SWITCHES and self._switch(name, args, frame)):
+        """Call a function of torch, and note it: as little as can be, for a model calls thousands."""
+        kwargs = kwargs or {}
+        if is_compiling() or self._is_stepping or (name := name_of(function)) is None:
             return function(*args, **kwargs)
-        given = _tensors(args)
-        if kwargs:
-            given += _tensors(kwargs.values())
-        versions = [_version(one) for one in given]
-        reads = [look_up(one) for one in given]
-        is_tracked, is_inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+        frame: FrameType | None = sys._getframe(1)
+        if name in SWITCHES:
+            self._switch(name, args, frame)
+            return function(*args, **kwargs)
+        given = _tensors([*args, *kwargs.values()] if kwargs else args)
+        try:
+            versions = [one._version for one in given]
+        except RuntimeError:  # in inference mode there are none
+            versions = []
+        reads = [_seen.get(id(ref(one))) for one in given]
+        is_tracked = torch.is_grad_enabled()
         before = next_number()
         result = function(*args, **kwargs)
         after = next_number()
         made = [result] if isinstance(result, Tensor) else _tensors((result,))
-        written = [one for one, version in zip(given, versions, strict=True) if _version(one) != version]
+        written = given[:1] if name in SETS else []
+        if versions and versions != (now := [one._version for one in given]):
+            written = [one for one, old, new in zip(given, versions, now, strict=True) if old != new]
         if not made and not written and name not in ALWAYS:
             return result
-        call, frame = calls_in(frame)
-        self.last = Last(before, after, call)
+        frame = users(frame)
+        call = None if frame is None else _new(Call, (frame.f_code, frame.f_lasti))
         if not is_tracked:
             if _is_in_function(frame):
                 return result
             call = _in_block(frame, self._switched) or call
         number = next(_numbers)
-        seen = [old or _arrived(one, frame, self, call) for old, one in zip(reads, given, strict=True)]
-        for one, tensor in zip(seen, given, strict=True):
-            if one.requires_grad and one.is_leaf and not one.name and not isinstance(tensor, torch.nn.Parameter):
-                one.name = variable_of(tensor, frame)
-        if name in SETS:
-            written += given[:1]
+        for place, (one, tensor) in enumerate(zip(reads, given, strict=True)):
+            if one is None:
+                reads[place] = _arrived(tensor, frame, self, call)
+            elif one.is_nameless:
+                one.is_named(variable_of(tensor, frame))
         writes = tuple([look_anew(one, number) for one in _distinct(written)]) if written else ()
-        step = Step(
-            name, call, tuple(modules), tuple(seen), (*writes, *[_made(one, number) for one in made]), writes,
-            (before, after), is_tracked, is_inference, number, None if is_tracked else self._switched,
+        makes = (*writes, *[_made(one, number) for one in made])
+        is_inference = not is_tracked and torch.is_inference_mode_enabled()
+        switched = None if is_tracked else self._switched
+        step: Step = _new(
+            Step,
+            (
+                name, call, self.around, tuple(reads), makes, writes, (before, after), is_tracked, is_inference, number,
+                switched, None, True,
+            ),
         )  # fmt: skip
         if name in PASSES:
             retains = kwargs.get("retain_graph") or kwargs.get("create_graph")
@@ -174,13 +203,25 @@ class Flow:
         self.steps.append(step)
         return result
 
-    def _switch(self, name: str, args: Sequence[Any], frame: FrameType | None) -> bool:
-        """Whether a call is no part of a program: it switches gradients off or tells a profiler of an optimizer."""
+    @property
+    def operators(self) -> list[Step]:
+        """The calls that made operators of autograd."""
+        last = self.steps[-1].number if self.steps else -1
+        if self._operators[0] != last:
+            self._operators = last, [step for step in self.steps if step.numbers[0] != step.numbers[1]]
+        return self._operators[1]
+
+    def step_of(self, number: int) -> Step | None:
+        """The call that made operator `number` of autograd."""
+        place = bisect_right(self.operators, number, key=_first) - 1
+        return self.operators[place] if place >= 0 and number < self.operators[place].numbers[1] else None
+
+    def _switch(self, name: str, args: Sequence[Any], frame: FrameType | None) -> None:
+        """A call that is no part of a program: it switches gradients off or tells a profiler of an optimizer."""
         if name == SWITCH and not args[0]:
             self._switched = calls_in(frame)[0]
         if name == PROFILED and str(args[0]).startswith("Optimizer.zero_grad"):
             self._zeroed(calls_in(frame)[0])
-        return True
 
     def _zeroed(self, call: Call | None) -> None:
         """An optimizer puts gradients to zero, those too that are None."""
@@ -208,19 +249,25 @@ class Flow:
         self.steps.append(Step(what, call, (), reads, (), (), (0, 0), False, False, number))
 
 
+def _first(step: Step) -> int:
+    return step.numbers[0]
+
+
 _numbers = iter(range(1 << 62))
+_new = tuple.__new__
 _seen: dict[int, Seen] = {}
+# By the reference to the tensor: a tensor has one as long as somebody holds that, and no other tensor gets it.
 
 
 def look_up(tensor: Tensor) -> Seen | None:
     """A tensor as it was seen last; None: it was not."""
-    found = _seen.get(id(tensor))
-    return found if found is not None and found.ref() is tensor else None
+    return _seen.get(id(ref(tensor)))
 
 
 def look_anew(tensor: Tensor, step: int) -> Seen:
     """A tensor as it is now."""
-    _seen[id(tensor)] = found = Seen(tensor, step)
+    one = ref(tensor)
+    _seen[id(one)] = found = Seen(tensor, one, step)
     return found
 
 
@@ -270,33 +317,34 @@ IGNORED = {"size", "dim", "stride", "numel", "__len__", "__hash__", "__repr__", 
 
 def _made(tensor: Tensor, step: int) -> Seen:
     """A result: one that is given back unchanged was seen before."""
-    old = look_up(tensor)
+    one = ref(tensor)
+    old = _seen.get(id(one))
     if old is not None and old.requires_grad == tensor.requires_grad and old.is_leaf == tensor.is_leaf:
         return old
-    return look_anew(tensor, step)
+    _seen[id(one)] = found = Seen(tensor, one, step)
+    return found
 
 
 def _arrived(tensor: Tensor, frame: FrameType | None, flow: Flow, call: Call | None) -> Seen:
     """A tensor that no call returned: what it comes from is in the graph, what it is called in the frame."""
     number = next(_numbers)
     found = look_anew(tensor, number)
-    found.name = variable_of(tensor, frame)
+    found.is_named(variable_of(tensor, frame))
     if tensor.grad_fn is not None:
-        reads = tuple(dict.fromkeys(sources_of(tensor, flow.steps)))
+        reads = tuple(dict.fromkeys(sources_of(tensor, [flow])))
         flow.steps.append(Step("", call, (), reads, (found,), (), (0, 0), True, False, number))
     return found
 
 
-def sources_of(tensor: Tensor, steps: Iterable[Step]) -> Iterator[Seen]:
+def sources_of(tensor: Tensor, flows: Sequence[Flow]) -> Iterator[Seen]:
     """What a tensor was computed from, of what was seen, by the graph."""
-    by_number = {number: step for step in steps for number in range(*step.numbers)}
     stack: list[Any] = [] if tensor.grad_fn is None else [tensor.grad_fn]
     walked = set(stack)
     while stack and len(walked) < MOST_WALKED:
         node = stack.pop()
         if is_leaf(node):
             yield look_up(node.variable) or look_anew(node.variable, -1)
-        elif (step := by_number.get(number_of(node))) is not None:
+        elif (step := next(filter(None, [flow.step_of(number_of(node)) for flow in flows]), None)) is not None:
             yield from step.makes
         else:
             before = [one for one, _ in node.next_functions if one is not None and one not in walked]
@@ -308,7 +356,7 @@ def variable_of(tensor: Tensor, frame: FrameType | None) -> str:
     """The variable of a frame that holds a tensor, itself or in a list or dict."""
     if frame is None:
         return ""
-    for name, value in frame.f_locals.items():
+    for name, value in variables_of(frame).items():
         if value is tensor:
             return name
         if name == "self":
@@ -320,22 +368,29 @@ def variable_of(tensor: Tensor, frame: FrameType | None) -> str:
     return ""
 
 
+def variables_of(frame: FrameType) -> dict[str, Any]:
+    """The local variables of a frame."""
+    own = frame.f_locals
+    found = dict(own)
+    # Before Python 3.13 a function's frame keeps these values alive, unless somebody else has called locals().
+    if type(own) is dict and frame.f_code.co_flags & CO_OPTIMIZED and sys.getrefcount(own) <= _HOLDERS:
+        own.clear()
+    return found
+
+
+_HOLDERS = 3
+"""Of the variables of a frame: it, a variable, and who counts them."""
+
+
 def _tensors(values: Iterable[Any]) -> list[Tensor]:
     """The tensors among some values, and in lists among them."""
     found: list[Tensor] = []
     for one in values:
         if isinstance(one, Tensor):
             found.append(one)
-        elif isinstance(one, list | tuple) and one and not isinstance(one[0], int | float | str):
+        elif isinstance(one, (list, tuple)) and one and not isinstance(one[0], (int, float, str)):
             found += _tensors(one)
     return found
-
-
-def _version(tensor: Tensor) -> int:
-    try:
-        return tensor._version
-    except RuntimeError:  # in inference mode there are none
-        return -1
 
 
 def _functions(
@@ -380,6 +435,12 @@ def calls_in(frame: FrameType | None) -> tuple[Call | None, FrameType | None]:
 
 def users(frame: FrameType | None) -> FrameType | None:
     """The innermost frame of the user's code, from one outwards."""
-    while frame is not None and frame.f_code.co_filename.startswith(INSIDE):
+    while frame is not None and is_inside(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
+
+
+@cache
+def is_inside(file: str) -> bool:
+    """Whether code is not the user's, by its file."""
+    return file.startswith(INSIDE)

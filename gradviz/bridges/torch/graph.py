@@ -6,7 +6,7 @@ What it hides in names of its own is asked for here alone: the tensors that a no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from heapq import heapify, heappop, heappush
@@ -258,9 +258,8 @@ def task() -> int:
     return cast(int, getattr(torch._C, "_current_graph_task_id", lambda: 0)())
 
 
-def next_number() -> int:
-    """The number that the next operator of this thread will have."""
-    return cast(int, cast(Any, torch.autograd)._get_sequence_nr())
+next_number: Callable[[], int] = cast(Any, torch.autograd)._get_sequence_nr
+"""The number that the next operator of this thread will have."""
 
 
 def type_of(node: Node) -> str:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from torch.autograd.graph import Node
 
 from .capture import Module, capture, whole
+from .flow import variables_of
 from .graph import Graph, Output, Tensor, type_of
 from .origins import Origin
 
@@ -99,7 +100,7 @@ def called_in(frame: FrameType | None, graph: Graph, captured: Iterable[capture]
         call(one.parameters())
     if frame is None:
         return Called(outputs)
-    scope = {name: value for name, value in {**frame.f_globals, **frame.f_locals}.items() if name[:1] != "_"}
+    scope = {name: value for name, value in {**frame.f_globals, **variables_of(frame)}.items() if name[:1] != "_"}
     if len(outputs) < len(leaves):
         call(parameters_in(scope, graph))
     tensors = {name: value for name, value in scope.items() if isinstance(value, Tensor)}

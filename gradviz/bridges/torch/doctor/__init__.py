@@ -51,7 +51,7 @@ def diagnose(
         if not tensors or len(tensors) < len(roots):
             return Diagnosis.of(no_tensor(case, next(one for one in roots if not isinstance(one, Tensor))), "")
         found = [one for rule in RULES for one in rule(case)]
-        session = partial(debug, loss) if debug is not None and case.notes is not None else None
+        session = partial(_recorded, debug, loss, case.models) if debug is not None and case.notes is not None else None
         return Diagnosis.of(found, f"Nothing is wrong: {_looked_at(case)}.", session)
 
 
@@ -70,6 +70,11 @@ def explain(error: BaseException | None = None) -> Diagnosis:
         message = f"{type(error).__name__}: {error}".strip().removesuffix(".")
         return Diagnosis.of((), f"This error is not about gradients. {message}.")
     return Diagnosis.of(found, "")
+
+
+def _recorded(debug: Callable[[Any], Cursor], loss: Any, models: Sequence[Module]) -> Cursor:
+    """The recorded pass; the models are there for their names."""
+    return debug(loss)
 
 
 def _looked_at(case: Case) -> str:

@@ -20,7 +20,7 @@ from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, listed
 from ..capture import REMEMBERED, Module, capture, captures, whole
 from ..engine import described
-from ..flow import Call, Seen, Step, look_up, sources_of, storage_of
+from ..flow import Call, Seen, Step, look_up, sources_of, storage_of, variables_of
 from ..graph import Graph, Output, Tensor, is_freed, number_of, output_of, type_of
 from ..origins import Origin, origins, stored
 from ..run import run
@@ -132,7 +132,7 @@ class Case:
         """What the loss was computed from, as captures have seen it."""
         start = [seen for root in self.roots if (seen := look_up(root)) is not None]
         if not start:
-            start = [seen for root in self.roots for seen in sources_of(root, self.steps)]
+            start = [seen for root in self.roots for seen in sources_of(root, [one.flow for one in self.captures])]
         return slice_of(self.steps, start or (ends(self.steps) if self.graph is None else []))
 
     @cached_property
@@ -193,7 +193,7 @@ class Case:
     @cached_property
     def variables(self) -> list[Mapping[str, Any]]:
         """The variables of each frame."""
-        return [{**frame.f_locals} for frame in self.frames]
+        return [variables_of(frame) for frame in self.frames]
 
     @cached_property
     def parameters(self) -> dict[str, Tensor]:

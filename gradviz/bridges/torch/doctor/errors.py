@@ -13,7 +13,7 @@ import torch
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, listed
 from ..capture import Module
-from ..flow import INSIDE
+from ..flow import INSIDE, variables_of
 from ..graph import Tensor, is_function
 from .case import Case, in_line, line_of, where
 from .damage import freed, overwritten
@@ -264,7 +264,7 @@ def _again(case: Case) -> Iterator[Finding]:
 
 def _empty(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
     """An optimizer without parameters: the model may hide them."""
-    values = [value for frame, _ in scene.frames for value in frame.f_locals.values() if isinstance(value, Module)]
+    values = [value for frame, _ in scene.frames for value in variables_of(frame).values() if isinstance(value, Module)]
     if values:
         beside = Case((), values[:1], [frame for frame, _ in scene.frames])
         found = [*hidden_modules(beside), *plain_tensors(beside)]

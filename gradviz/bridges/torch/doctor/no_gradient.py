@@ -250,7 +250,7 @@ def _beside(case: Case, trainable: Sequence[str]) -> Finding:
     """A loss that gradients flow from, but not to the model."""
     others = [name for one in case.leaves if (name := case.name(one))]
     of = f", but only from {listed(list(map(code, others[:4])))}" if others else ""
-    others = [type(one).__name__ for each in case.captures for one in each.models if one not in case.models]
+    others = [kind.__name__ for each in case.captures for one, kind in each.known if one() not in case.models]
     beside = f" The module that was called is another one, a {code(others[0])}." if others else ""
     sentence = f"The loss is not connected to the model: it was not computed from any of its parameters{of}.{beside}"
     return Finding(

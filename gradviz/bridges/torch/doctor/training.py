@@ -11,7 +11,7 @@ from torch.autograd.graph import Node
 
 from ....program.code_line import CodeLine
 from ....program.errors import code
-from ..flow import Step, storage_of
+from ..flow import Step, storage_of, variables_of
 from ..graph import Output, Tensor, is_function, type_of
 from .case import Case, capitalized, grouped, in_line, line_of, where
 from .damage import overwritten
@@ -241,7 +241,7 @@ def second_derivatives(case: Case) -> Iterator[Finding]:
 
 def _functions(case: Case) -> Iterator[type]:
     """The Functions that variables hold."""
-    values = [value for frame in case.frames for value in {**frame.f_globals, **frame.f_locals}.values()]
+    values = [value for frame in case.frames for value in {**frame.f_globals, **variables_of(frame)}.values()]
     return (one for one in values if isinstance(one, type) and issubclass(one, torch.autograd.Function))
 
 
