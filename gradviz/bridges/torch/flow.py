@@ -181,11 +181,11 @@ class Flow(TorchFunctionMode):
                 return result
             call = _in_block(frame, self._switched) or call
         number = next(_numbers)
-        for place, (one, tensor) in enumerate(zip(reads, given, strict=True)):
+        for place, one in enumerate(reads):
             if one is None:
-                reads[place] = _arrived(tensor, frame, self, call)
+                reads[place] = _arrived(given[place], frame, self, call)
             elif one.is_nameless:
-                one.is_named(variable_of(tensor, frame))
+                one.is_named(variable_of(given[place], frame))
         writes = tuple([look_anew(one, number) for one in _distinct(written)]) if written else ()
         makes = (*writes, *[_made(one, number) for one in made])
         is_inference = not is_tracked and torch.is_inference_mode_enabled()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cache, cached_property
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple, cast
@@ -137,13 +136,15 @@ def saved_by(node: Node) -> Iterator[Saved]:
     for name, packed in _packed(node):
         if _is_hooked(packed):
             continue
-        with suppress(RuntimeError):  # by what was overwritten, or freed
+        try:
             found = _unpacked(node, name)
-            several = isinstance(found, list | tuple)
-            for number, tensor in enumerate(found if several else [found]):
-                if tensor is not None:
-                    of = output_of(tensor) if tensor.requires_grad else None
-                    yield Saved(f"{name}.{number}" if several else name, tensor, of)
+        except RuntimeError:  # by what was overwritten, or freed
+            continue
+        several = isinstance(found, (list, tuple))
+        for number, tensor in enumerate(found if several else (found,)):
+            if tensor is not None:
+                of = output_of(tensor) if tensor.requires_grad else None
+                yield Saved(f"{name}.{number}" if several else name, tensor, of)
 
 
 class Raw(NamedTuple):
@@ -184,9 +185,11 @@ _FREED = "second time"
 def _packed(node: Node) -> Iterator[tuple[str, Sequence[Any]]]:
     """What an operator has kept, as it keeps it."""
     for name in _saves(type(node)):
-        with suppress(RuntimeError):  # by what was freed
+        try:
             packed = getattr(node, f"{SAVED}{name}")
-            yield name, packed if isinstance(packed, list | tuple) else [packed]
+        except RuntimeError:  # by what was freed
+            continue
+        yield name, packed if isinstance(packed, (list, tuple)) else (packed,)
 
 
 def _is_hooked(packed: Sequence[Any]) -> bool:
