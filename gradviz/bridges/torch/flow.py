@@ -239,6 +239,7 @@ class Flow(TorchFunctionMode):
         """An optimizer has made a step."""
         self._is_stepping = False
         self._about(optimizer, "step", call, all_of=False)
+        forget()
 
     def _about(self, optimizer: torch.optim.Optimizer, what: str, call: Call | None, *, all_of: bool) -> None:
         """An optimizer has done something with its parameters, all of them or those with a gradient."""

@@ -153,8 +153,10 @@ def _called_inside(case: Case, told: set[int]) -> Iterator[Finding]:
     for step in case.steps:
         around = [place for place, module in enumerate(step.modules) if module in case.modules]
         for module in step.modules[around[0] + 1 :] if around else ():
-            own = [one for one in module.parameters() if one.requires_grad and id(one) not in told | case.optimized]
-            if module in case.modules or not own or not _are_used(case, own):
+            if module in case.modules:
+                continue
+            own = [one for one in module.parameters() if one.requires_grad and id(one) not in told]
+            if not _are_used(case, own) or any(id(one) in case.optimized for one in own):
                 continue
             told.update(map(id, own))
             line, name = case.line(step), type(module).__name__
