@@ -13,6 +13,7 @@ from ..graph import Raw, Tensor, is_freed, kept_by
 from .case import Case, capitalized, in_line, where
 from .diagnosis import Finding
 from .reach import slice_of
+from .structure import computed_once
 
 MOST_SHOWN = 3
 """Operators that a sentence names."""
@@ -145,8 +146,10 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
     is_part = any(True for node in case.graph.nodes if node not in set(case.freed) and any(kept_by(node)))
     backward = _backward(case)
     is_other = backward is not None and _is_later(case, backward)
-    if not (again or is_part or is_other) or (not again and next(overwritten(case), None) is not None):
-        return  # what was overwritten has ended the pass that freed a part
+    if not (again or is_part or is_other) or next(computed_once(case), None) is not None:
+        return
+    if not again and next(overwritten(case), None) is not None:
+        return  # that has ended the pass that freed a part
     line = case.line(backward)
     shared = _shared(case) if is_part or is_other else ""
     what = f"the part of the graph behind {code(shared)}" if shared else "the graph" if not is_part else "a part of it"

@@ -22,7 +22,7 @@ from .no_gradient import parameters_without
 from .no_loss import loss_without
 from .not_finite import not_finite
 from .rules import Rule
-from .structure import hidden_modules, plain_tensors
+from .structure import computed_once, hidden_modules, plain_tensors
 from .training import no_leaves, not_scalar, second_derivatives
 
 
@@ -259,7 +259,8 @@ def _own_backward(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator
 
 
 def _again(case: Case) -> Iterator[Finding]:
-    return freed(case, again=True)
+    yield from computed_once(case)
+    yield from freed(case, again=True)
 
 
 def _empty(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:

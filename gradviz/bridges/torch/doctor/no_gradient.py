@@ -195,15 +195,10 @@ def _unread(case: Case, names: list[str], *, was_called: bool) -> Finding:
     called = was_called and len(owners) == 1
     why = f"nothing reads {it}, though its module is called" if called else f"no call of the forward pass reads {it}"
     sentence = f"{capitalized(_whom(case, names))} {'gets' if it == 'it' else 'get'} no gradient: {why}."
-    return Finding(
-        "unused",
-        sentence,
-        tuple(names),
-        None,
-        not _has_other_gradient(case, names),
-        each_of(names),
-        _ways_out_unused(it),
-    )
+    reason = "" if was_called else purpose_of(case, None, names)
+    evidence = (*each_of(names), *filter(None, [reason]))
+    harm = not reason and not _has_other_gradient(case, names)
+    return Finding("unused", sentence, tuple(names), None, harm, evidence, _ways_out_unused(it))
 
 
 def _ways_out_unused(it: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import torch
@@ -19,11 +20,6 @@ SPARED = re.compile(r"target|ema|teacher|momentum|shadow|frozen|slow|(^|_)(old|r
 """What networks are called that are copies of others."""
 
 
-GENERATES = re.compile(r"(^|[._])(g|gen|generator|net_?g|actor|policy)$", re.IGNORECASE)
-JUDGES = re.compile(r"(^|[._])(d|disc|discriminator|net_?d|critics?|judge|value|q\d?)$", re.IGNORECASE)
-"""Pairs of networks that take turns: what the one makes is data for the other."""
-
-
 def purpose_of(case: Case, step: Step | None, names: Sequence[str]) -> str:
     """Why parameters are kept from gradients on purpose, in a sentence; empty: it looks like a mistake."""
     if not names or any(name not in case.parameters for name in names):
@@ -38,11 +34,11 @@ def purpose_of(case: Case, step: Step | None, names: Sequence[str]) -> str:
     if module in case.models:
         is_apart = len(case.models) > 1 and not (step is not None and _leads_into(case, step))
         return "It is a whole model of several, so this seems to be on purpose." if is_apart else ""
-    twin = next(_twins(case, module, names), None)
+    twin = next(_twins(case, module, path), None)
     if twin is not None and (SPARED.search(path) or _follows(case, module, twin)):
         return f"{code(path)} is a copy of {code(case.modules[twin])}, so this seems to be on purpose."
-    if GENERATES.search(path) and any(JUDGES.search(one) for one in case.modules.values()):
-        return f"{code(path)} is left to another loss, it seems on purpose."
+    if any(any(own) and not all(own) for own in _readers_of(case, step)) or (step is None and _are_called_twice(case)):
+        return f"{code(path)} is data for what reads others too, and left to another loss, it seems on purpose."
     if not module.training and any(model.training for model in case.models):
         return f"{code(path)} is in eval mode while the model is trained, so this seems to be on purpose."
     return ""
@@ -58,21 +54,27 @@ def _whole(case: Case, names: Sequence[str]) -> tuple[Module | None, str]:
     return None, ""
 
 
-def _twins(case: Case, module: Module, names: Sequence[str]) -> Iterator[Module]:
-    """Other modules of the same class and shapes that are trained."""
+def _twins(case: Case, module: Module, path: str) -> Iterator[Module]:
+    """Other modules of the same class and shapes that are trained, but not those that only a number tells apart."""
     shapes = [one.shape for one in module.parameters()]
     leaves = {id(one) for one in case.leaves}
-    for other in case.modules:
+    for other, name in case.modules.items():
         own = list(other.parameters())
         is_like = other is not module and type(other) is type(module) and [one.shape for one in own] == shapes
-        if is_like and any(id(one) in leaves for one in own):
+        if is_like and re.sub(r"\d+", "", name) != re.sub(r"\d+", "", path) and any(id(one) in leaves for one in own):
             yield other
 
 
+NEAR = 0.5
+"""Of the size of the weights: copies that lag behind differ by less, weights drawn anew by about 1.4."""
+
+
 def _follows(case: Case, module: Module, twin: Module) -> bool:
-    """Whether a module has the values of another one, or was written from them."""
+    """Whether a module has about the values of another one, or was written from them."""
+    pairs = list(zip(module.parameters(), twin.parameters(), strict=True))
+    weights = [(one, other) for one, other in pairs if one.dim() > 1] or pairs
     with torch.no_grad():
-        if all(torch.equal(one, other) for one, other in zip(module.parameters(), twin.parameters(), strict=True)):
+        if all(float((one - other).norm()) <= NEAR * float(other.norm()) for one, other in weights):
             return True
     own, others = ({storage_of(one) for one in each.parameters()} for each in (module, twin))
     return any(
@@ -83,17 +85,28 @@ def _follows(case: Case, module: Module, twin: Module) -> bool:
 
 def _leads_into(case: Case, cut: Step) -> bool:
     """Whether what a call has cut off is all that a trained model is given: then they are one model in two parts."""
+    return any(own and all(own) for own in _readers_of(case, cut))
+
+
+def _readers_of(case: Case, cut: Step | None) -> Iterator[list[bool]]:
+    """Of each trained parameter the calls on the way to the loss: whether they read what a call has cut off."""
+    if cut is None:
+        return
     cut_off = set(cut.makes)
     for step in case.steps:
         if step.number > cut.number and not cut_off.isdisjoint(step.reads):
             cut_off.update(step.makes)
-    leaves = {id(one) for one in case.leaves}
-    for model in case.models:
-        trained = next((one for one in model.parameters() if id(one) in leaves), None)
-        if trained is None:
-            continue
-        reads = [step for step in case.steps if any(one.ref() is trained for one in step.reads)]
-        calls = [step for step in reads if not case.leads.isdisjoint(step.makes)]
-        if calls and all(not cut_off.isdisjoint(step.reads) for step in calls):
-            return True
-    return False
+    readers: dict[int, list[bool]] = {id(one): [] for one in case.leaves}
+    for step in case.steps:
+        if not case.leads.isdisjoint(step.makes):
+            for one in step.reads:
+                if (own := readers.get(id(one.ref()))) is not None:
+                    own.append(not cut_off.isdisjoint(step.reads))
+    yield from readers.values()
+
+
+def _are_called_twice(case: Case) -> bool:
+    """Whether several operators read each trained parameter: a network judges what was made and what is real."""
+    assert case.graph is not None
+    counts = Counter(before for node in case.graph.nodes for before, _ in node.next_functions)
+    return all(counts[leaf] > 1 for leaf in case.graph.leaves)

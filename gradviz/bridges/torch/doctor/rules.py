@@ -12,7 +12,7 @@ from .no_gradient import frozen, none_sent, parameters_without
 from .no_loss import loss_without
 from .not_finite import not_finite
 from .sizes import sizes
-from .structure import hidden_modules, plain_tensors, tied_by_data
+from .structure import computed_once, hidden_modules, plain_tensors, tied_by_data
 from .training import doubled, fails, no_leaves, not_scalar, second_derivatives
 from .zeros import zeros
 
@@ -22,6 +22,7 @@ RULES: tuple[Rule, ...] = (
     loss_without,
     not_scalar,
     overwritten,
+    computed_once,
     freed,
     second_derivatives,
     fails,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
 from ..capture import Module
-from ..flow import INSIDE, look_up, storage_of
+from ..flow import is_inside, look_up, storage_of
 from ..graph import Tensor
 from .case import Case, in_line
 from .diagnosis import Finding
@@ -57,16 +57,50 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
             )
 
 
+def computed_once(case: Case) -> Iterator[Finding]:
+    """Results in attributes that ``__init__`` alone computes from parameters, and that the loss needs."""
+    for module, path in case.modules.items():
+        for name, tensor in vars(module).items():
+            if not isinstance(tensor, Tensor) or tensor.grad_fn is None or case.graph is None:
+                continue
+            methods = {each.name for each in _stores(module, name)}
+            if (
+                methods != {"__init__"}
+                or tensor.grad_fn not in case.graph.index
+                or _anonymous(case, tensor) is not None
+            ):
+                continue
+            full = f"{path}.{name}" if path else name
+            sentence = (
+                f"{code(full)} is computed from parameters once, in __init__: the first backward() frees that part of "
+                "the graph and the next one fails there, and after a step it still has the old value."
+            )
+            ways_out = (f"Compute {name} in forward, from the parameters as they are then.",)
+            yield Finding("freed", sentence, (full,), assigned(module, name), ways_out=ways_out)
+
+
+class Store(NamedTuple):
+    """A method of the user's that sets an attribute, and where."""
+
+    name: str
+    line: CodeLine
+
+
 def assigned(module: Module, name: str) -> CodeLine | None:
     """The line of the user's code on which a module gets an attribute first; None: it is not known."""
+    return next((one.line for one in _stores(module, name) if one.name == "__init__"), None)
+
+
+def _stores(module: Module, name: str) -> Iterator[Store]:
+    """The methods of the user's that set an attribute of a module."""
     for one in type(module).__mro__:
-        code_of = getattr(vars(one).get("__init__"), "__code__", None)
-        if code_of is None or code_of.co_filename.startswith(INSIDE):
-            continue
-        for each in dis.get_instructions(code_of):
-            if each.opname == "STORE_ATTR" and each.argval == name:
-                return line_at(code_of, each.offset)
-    return None
+        for method, function in vars(one).items():
+            code_of = getattr(function, "__code__", None)
+            if code_of is None or is_inside(code_of.co_filename) or name not in code_of.co_names:
+                continue
+            for each in dis.get_instructions(code_of):
+                if each.opname == "STORE_ATTR" and each.argval == name:
+                    yield Store(method, line_at(code_of, each.offset))
 
 
 def _attributes(module: Module) -> Iterator[tuple[str, Any]]:

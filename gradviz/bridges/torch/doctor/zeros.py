@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch.autograd.graph import Node
 
 from ....program.errors import code
-from ..graph import Output, saved_by, type_of
+from ..graph import Output, dtype_of, saved_by, type_of
 from .case import Case, capitalized, each_of, grouped, in_line
 from .diagnosis import Finding
 from .gradients import Birth, births, is_not_finite, is_zero, leaf_gradients
@@ -140,7 +140,7 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
     whom = capitalized(whom)
     gets = f"{whom} {'gets' if len(names) == 1 else 'get'} a gradient of zeros"
     operator, at = case.operator(node), in_line(line)
-    is_done = all(not bool(root.detach().any()) for root in case.graph_roots)
+    is_done = _is_done(case)
     ways: tuple[str, ...] = ()
     kind, harm = "zero", True
     if birth.how == "hook":
@@ -149,9 +149,7 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
         why, harm = "what is sent to it, or to what is computed from it, adds up to zero", False
     elif type in FLAT or getattr(node, "_saved_rounding_mode", None):
         why = f"{operator}{at} is flat, its derivative is 0 everywhere"
-        ways = (
-            "Let the gradient pass straight through: y = x + (x.round() - x).detach(), with your operator for round.",
-        )
+        ways = (STRAIGHT,)
     elif type in LOSSES and is_done:
         why, harm = "the loss is 0, there is nothing left to learn", False
     elif type in CUTS:
@@ -178,7 +176,7 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
     elif _is_lost_in_float16(birth):
         kind = "underflow"
         why = f"it underflows in the backward of {operator}{at}, below 6e-8 float16 has only 0"
-        ways = ("Scale the loss up while going backward: torch.amp.GradScaler.", "Use bfloat16 or float32.")
+        ways = HALF
     else:
         why, harm = f"{_zero_factor(case, node)}{at}", False
     return Finding(kind, f"{gets}: {why}.", tuple(names), line, harm, each_of(names), ways)
@@ -205,64 +203,80 @@ def _of_one(node: Node) -> str:
     return f"dimension {dim} of {' × '.join(map(str, result.shape))}, of one element" if result.shape[dim] == 1 else ""
 
 
+STRAIGHT = "Let the gradient pass straight through: y = x + (x.round() - x).detach(), with your operator for round."
+HALF = ("Scale the loss up while going backward: torch.amp.GradScaler.", "Use bfloat16 or float32.")
+
+
 def _always(case: Case, found: Sequence[tuple[Node, str]]) -> Iterator[Finding]:
-    """After a pass: those to which every way leads through an operator with the derivative zero everywhere."""
+    """After a pass: those to which every way leads through an operator that may be why, the most certain first."""
     assert case.graph is not None
-    open_ways = _reached_but(case, FLAT)
-    names = [name for node, name in found if node not in open_ways]
-    flat = [node for node in case.graph.nodes if type_of(node) in FLAT]
-    if names and flat:
-        node = flat[-1]
-        line, whom = case.line(node), grouped(names, case.parameters)
-        yield Finding(
-            "zero",
-            f"{capitalized(whom)} {'has' if len(names) == 1 else 'have'} a gradient of "
-            f"zeros: {case.operator(node)}{in_line(line)} is flat, its derivative is 0 everywhere.",
-            tuple(names),
-            line,
-            True,
-            each_of(names),
-            ("Let the gradient pass straight through: y = x + (x.round() - x).detach().",),
-        )
+    if behind := _behind(case, found, lambda node: type_of(node) in FLAT):
+        yield _after(case, "zero", *behind, "{operator} is flat, its derivative is 0 everywhere", STRAIGHT)
         return
-    open_ways = _reached_but(case, CUTS)
-    names = [name for node, name in found if node not in open_ways and name in case.parameters]
-    by_zero_grad = len(found) == len(leaf_gradients(case)) > len(names)
-    is_done = all(not bool(root.detach().any()) for root in case.graph_roots)
-    is_bias = all(case.parameters[name].dim() < 2 for name in names)  # what is sent to it may add up to zero
-    if (
-        not names
-        or is_bias
-        or by_zero_grad
-        or is_done
-        or any(one.dim() > 1 and is_zero(one) for one in case.parameters.values())
-    ):
+    if _is_done(case):
         return
-    behind = [node for node in case.graph.nodes if type_of(node) in CUTS]
-    line, whom = case.line(behind[-1]), grouped(names, case.parameters)
-    yield Finding(
-        "zero",
-        f"{capitalized(whom)} {'has' if len(names) == 1 else 'have'} a gradient of "
-        f"zeros: most likely {case.operator(behind[-1])}{in_line(line)} cuts every element off.",
-        tuple(names),
-        line,
-        True,
-        each_of(names),
-        ("Call diagnose before backward(): then the operator is found.",),
-    )
+    behind = _behind(case, found, is_half)
+    others = len(leaf_gradients(case)) - len(found)
+    if behind and others == len(_open(case, is_half).intersection(leaf_gradients(case))) and not _is_zeroed(case):
+        why = "most likely it underflows in the backward of {operator}, below 6e-8 float16 has only 0"
+        yield _after(case, "underflow", *behind, why, *HALF)
+        return
+    behind = _behind(case, found, lambda node: type_of(node) in CUTS)
+    is_by_zero_grad = behind is not None and not others and len(behind[0]) < len(found)
+    if behind is None or is_by_zero_grad or any(name not in case.parameters for name in behind[0]):
+        return
+    # What is sent to a bias may add up to zero.
+    are_biases = all(case.parameters[name].dim() < 2 for name in behind[0])
+    if not are_biases and not any(one.dim() > 1 and is_zero(one) for one in case.parameters.values()):
+        why = "most likely {operator} cuts every element off"
+        yield _after(case, "zero", *behind, why, "Call diagnose before backward(): then the operator is found.")
 
 
-def _reached_but(case: Case, types: set[str]) -> set[Node]:
-    """What gradients come to on ways that pass no operator of some types."""
+def is_half(node: Node) -> bool:
+    """Whether an operator sends a gradient of float16."""
+    sends = [Output(before, slot) for before, slot in node.next_functions if before is not None]
+    return any(dtype_of(one) == torch.float16 for one in sends)
+
+
+def _is_zeroed(case: Case) -> bool:
+    """Whether gradients were put to zero since the last pass that was seen."""
+    seen = [step.function for step in case.steps if step.function in ("zero_grad", "backward")]
+    return seen[-1:] == ["zero_grad"]
+
+
+def _after(case: Case, kind: str, names: list[str], node: Node, why: str, *ways_out: str) -> Finding:
+    """A finding after a pass."""
+    line, whom = case.line(node), capitalized(grouped(names, case.parameters))
+    why = why.format(operator=f"{case.operator(node)}{in_line(line)}")
+    sentence = f"{whom} {'has' if len(names) == 1 else 'have'} a gradient of zeros: {why}."
+    return Finding(kind, sentence, tuple(names), line, True, each_of(names), ways_out)
+
+
+def _behind(
+    case: Case, found: Sequence[tuple[Node, str]], stops: Callable[[Node], bool]
+) -> tuple[list[str], Node] | None:
+    """The leaves that are behind operators that stop gradients, and the last such operator; None: there are none."""
+    assert case.graph is not None
+    reached = _open(case, stops)
+    names = [name for node, name in found if node not in reached]
+    last = next((node for node in reversed(case.graph.nodes) if stops(node)), None)
+    return (names, last) if names and last is not None else None
+
+
+def _open(case: Case, stops: Callable[[Node], bool]) -> set[Node]:
+    """What gradients come to on ways that pass no operator that stops them."""
     assert case.graph is not None
     stack = [one.node for one in case.graph.roots]
     found = set(stack)
     while stack:
         node = stack.pop()
-        if node not in case.graph.leaves and type_of(node) in types:
-            continue
-        for before, _ in node.next_functions:
-            if before is not None and before not in found:
-                found.add(before)
-                stack.append(before)
-    return found - {node for node in found if node not in case.graph.leaves and type_of(node) in types}
+        if node in case.graph.leaves or not stops(node):
+            before = [one for one, _ in node.next_functions if one is not None and one not in found]
+            found.update(before)
+            stack += before
+    return {node for node in found if node in case.graph.leaves or not stops(node)}
+
+
+def _is_done(case: Case) -> bool:
+    """Whether there is nothing left to learn."""
+    return all(not bool(root.detach().any()) for root in case.graph_roots)
