@@ -9,12 +9,12 @@ import torch
 from torch.nn import functional as F
 
 import gradviz
-from tests.bridges.torch.doctor import healthy, loops, on_purpose, ordinary
+from tests.bridges.torch.doctor import healthy, loops, on_purpose, ordinary, turns
 from tests.bridges.torch.models import MODELS
 
 PROGRAMS = {
     name: (module, one)
-    for module in (healthy, on_purpose, ordinary, loops)
+    for module in (healthy, on_purpose, ordinary, loops, turns)
     for name, one in vars(module).items()
     if inspect.isfunction(one) and one.__module__ == module.__name__ and not inspect.signature(one).parameters
 }

@@ -1,0 +1,41 @@
+"""Faults of people who train something of their own: before backward() and after it, with a capture and without."""
+
+from contextlib import nullcontext, suppress
+
+import pytest
+import torch
+
+import gradviz
+from tests.bridges.torch.doctor import mistaken
+
+FAULTS = {
+    "computed_once": ("freed", "self.normed = ", "freed"),
+    "computed_once_and_used_again": ("freed", "self.normed = ", "freed"),
+    "looked_up_in_what_was_computed_once": ("freed", "self.table = ", "freed"),
+    "lost_in_float16": ("underflow", "loss = (half.float()", "underflow"),
+    "detached_on_the_way": ("detached", "mean = mean.detach()", "unused"),
+    "adapted_without_gradients": ("no_grad", "h = body(", "unused"),
+    "written_into_a_column": ("overwritten", "z[:, 0] = 0", "overwritten"),
+    "distance_to_itself": ("nan", "loss = ((z[", "nan"),
+    "repeated_layers_one_unused": ("unused", "", "unused"),
+    "in_a_dict": ("module_list", "self.heads = ", "module_list"),
+}
+"""Kind, the beginning of the line, and the kind that is known without a capture."""
+
+
+@pytest.mark.parametrize("program", FAULTS)
+@pytest.mark.parametrize("is_captured", [True, False])
+@pytest.mark.parametrize("is_after", [False, True])
+def test_a_mistake_is_found(program, is_captured, is_after, monkeypatch):
+    torch.manual_seed(0)
+    if not is_captured:
+        monkeypatch.setattr(mistaken, "capture", lambda *models: nullcontext())
+    loss, model = getattr(mistaken, program)()
+    if is_after:
+        with suppress(RuntimeError):  # what the fault lets fail
+            loss.backward()
+    first = gradviz.diagnose(loss, model).findings[0]
+    kind, fragment, likely = FAULTS[program]
+    assert (first.kind, first.harm) == (kind if is_captured else likely, True), first
+    if is_captured and fragment:
+        assert first.line.text.startswith(fragment)
