@@ -13,7 +13,7 @@ import torch
 
 from ...program import GradientError
 from .graph import Graph, Tensor
-from .watch import Notes, kept
+from .watch import Notes
 
 
 def check(graph: Graph) -> None:
@@ -53,14 +53,16 @@ def inner_passes(graph: Graph, notes: Notes, *, write: bool) -> Iterator[None]:
         before = [leaf.grad for leaf in leaves]
         for leaf in leaves:
             set_aside(leaf)
-        backward(tensors, *args, **kwargs)
-        for leaf, grad in zip(leaves, before, strict=True):
-            if leaf.data_ptr() not in inputs:
-                graph.send_inside(node, leaf)
-                notes.inside.setdefault(node, []).append(kept(leaf.grad))
-            if write and grad is not None and leaf.grad is not None:
-                grad.add_(leaf.grad)
-                leaf.grad = grad
+        try:
+            backward(tensors, *args, **kwargs)
+            for leaf in leaves:
+                if leaf.data_ptr() not in inputs:
+                    graph.send_inside(node, leaf)
+                    notes.inside.setdefault(node, []).append(notes.kept(leaf.grad))
+        finally:
+            for leaf, grad in zip(leaves, before, strict=True) if write else ():
+                if grad is not None:
+                    leaf.grad = grad if leaf.grad is None else grad.add_(leaf.grad)
 
     try:
         if not write:

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
 import torch
+from torch.autograd.graph import Node
 
-from ...debugger.journal import Recording
+from ...debugger.journal import Budget, Folder, Progress, Recording, agreed
 from ...program import GradientError
 from ...program.errors import code, count_of, listed
 from ...program.events import Accumulated, Failed
+from ...runtime.store import Store
 from ...runtime.watched import Journal, uncollected
 from .again import Again
 from .capture import captures
+from .copies import Copies
 from .flow import users
 from .graph import Graph, Tensor, saved_by
 from .names import Called, called_in, named
 from .origins import origins
 from .run import run
 from .tell import Backward, Forward, Seed
-from .values import Values
-from .watch import Kept, Notes, Stand, kept
+from .values import KeptSaved, Values
+from .watch import Kept, Notes, Stand, kept, reference
 
 EVENTS_A_NODE = 6
 """About so many."""
@@ -37,7 +40,9 @@ def record(
     create_graph: bool = False,
     write: bool = False,
     forward: Callable[[], Any] | None = None,
-    progress: Any = None,
+    budget: Budget = None,
+    spill: Folder = None,
+    progress: Progress | None = None,
 ) -> Recording:
     """Let the engine of PyTorch go backward from tensors, and keep what it does.
 
@@ -50,13 +55,21 @@ def record(
             tensor stays as it is, its ``grad`` too; hooks of tensors run.
         forward: computes `loss` again, from the same parameters and data, and returns it: with it `Session.check` of a
             leaf runs the model many times on copies, and changes no tensor and no module that it calls.
+        budget: the most bytes in memory for copies of what the engine makes, on the CPU, and with `write` of what the
+            graph lets go; what does not fit is written to a file. None: all is kept by reference.
+        spill: the folder of that file, see `gradviz.debug`.
+        progress: is told how far the recording is, every now and then if it takes long.
+
+    An interrupt (Ctrl+C) ends the recording with a last event `Failed` of the kind ``interrupted``; a second one raises
+    KeyboardInterrupt, as one does that comes while a hook handles interrupts itself.
 
     Raises:
         GradientError: ``bad_ys``: there is nothing to start from. A fault met on the way is the last event, `Failed`.
+        StoreError: ``bad_budget``, ``bad_spill``.
     """
-    one = Pass(loss, gradient=gradient, inputs=inputs, create_graph=create_graph, write=write)
-    with uncollected():
-        notes = one.run()
+    with agreed(budget, spill, progress) as limits, uncollected():
+        one = Pass(loss, gradient=gradient, inputs=inputs, create_graph=create_graph, write=write, store=limits.store)
+        notes = one.run(Notes(one.keep, limits, len(one.graph.found)))
     called = one.called(sys._getframe(1))
 
     def journal() -> Journal:
@@ -66,7 +79,7 @@ def record(
             backward.end(notes.error)
         return one.journal(backward, summary, forward)
 
-    return Recording(journal, size=EVENTS_A_NODE * len(one.graph.found))
+    return Recording(journal, limits.store, size=EVENTS_A_NODE * len(one.graph.found))
 
 
 class Pass:
@@ -74,6 +87,10 @@ class Pass:
 
     Attributes:
         graph: through which it goes.
+        keep: how what the engine makes is kept.
+
+    Args:
+        store: keeps it within a budget; None: it is kept by reference.
     """
 
     def __init__(
@@ -84,12 +101,14 @@ class Pass:
         inputs: Sequence[Tensor] | None = None,
         create_graph: bool = False,
         write: bool = False,
+        store: Store | None = None,
     ) -> None:
         self._roots = [loss] if isinstance(loss, Tensor) else list(loss)
         given = [gradient] if isinstance(loss, Tensor) else [None] * len(self._roots) if gradient is None else gradient
         _check(self._roots, given := list(given))
         self.graph = Graph(self._roots)
-        self._saved = {node: list(saved_by(node)) for node in self.graph.found}
+        self.keep = reference if store is None else Copies(store).keep
+        self._saved = {node: list(self._kept(node, lets_go=write)) for node in self.graph.found}
         self._captured = captures(self.graph)
         self._starts = [Kept(root, root._version) for root in self._roots]
         self._inputs = inputs
@@ -99,6 +118,13 @@ class Pass:
             Seed(kept(torch.ones_like(root) if own is None else own), own is not None)  # type: ignore[arg-type]
             for root, own in zip(self._roots, given, strict=True)
         ]
+
+    def _kept(self, node: Node, *, lets_go: bool) -> Iterator[KeptSaved]:
+        """What an operator has kept; `lets_go`: until its node has run."""
+        for name, tensor, of in saved_by(node):
+            is_leaf = of is not None and of.node in self.graph.leaves
+            keep = self.keep if lets_go and not is_leaf else reference
+            yield KeptSaved(name, keep(tensor), of, id(tensor))
 
     def run(self, notes: Notes | None = None, stand: Stand | None = None) -> Notes:
         """Let the engine go backward; the arguments are those of `run`."""
@@ -120,7 +146,7 @@ class Pass:
 
     def backward(self, called: Called) -> Backward:
         """What is to tell it, with what was called and what the roots start with."""
-        graph, values, whence = self.graph, Values(), origins(self._captured)
+        graph, values, whence = self.graph, Values(self.keep), origins(self._captured)
         forward = Forward(graph, named(graph, called, whence), self._saved, called.data, whence, values)
         is_whole = self._inputs is None and (self._write or graph.checkpoints)
         runs = graph.found if is_whole else graph.on_the_way(graph.asked(self._inputs))

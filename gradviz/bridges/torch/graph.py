@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from heapq import heapify, heappop, heappush
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import torch
 from torch.autograd.graph import Node
@@ -222,7 +222,35 @@ def _saves(type: type[Node]) -> list[str]:
     return [name.removeprefix(SAVED) for name in dir(type) if name.startswith(SAVED)]
 
 
-def fits(tensor: Tensor, one: Output) -> bool:
+class Like(Protocol):
+    """What a tensor is like, without its elements."""
+
+    @property
+    def dtype(self) -> torch.dtype: ...
+    @property
+    def layout(self) -> torch.layout: ...
+    @property
+    def shape(self) -> torch.Size: ...
+    @property
+    def device(self) -> torch.device: ...
+    @property
+    def is_sparse(self) -> bool: ...
+
+
+def rows_of(tensor: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows of a sparse tensor as it holds them: which they are, (dimensions, n), and their values."""
+    return cast(Any, tensor)._indices(), cast(Any, tensor)._values()
+
+
+def version_of(tensor: Tensor) -> int:
+    """How often a tensor has been written into; one of inference mode does not say so."""
+    try:
+        return tensor._version
+    except RuntimeError:
+        return -1
+
+
+def fits(tensor: Like, one: Output) -> bool:
     """Whether a gradient is of the shape and type of an output; the engine makes it so before it adds it."""
     like = _metadata(one)
     return tensor.dtype == like.dtype and (tensor.layout is not torch.strided or tensor.shape == torch.Size(like.shape))

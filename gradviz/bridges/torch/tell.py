@@ -40,11 +40,11 @@ from ...program.events import (
 from ...program.operator import parts_of
 from ...runtime.again import Again
 from ...runtime.watched import Journal
-from .graph import Graph, Output, Saved, Tensor, fits, fitted, is_function, number_of, type_of
+from .graph import Graph, Output, Tensor, fits, fitted, is_function, number_of, rows_of, type_of
 from .names import Distinct, Names
 from .origins import Origin
-from .values import PARTS, Part, Values
-from .watch import Kept, Noted, Visit, Written, kept
+from .values import PARTS, KeptSaved, Part, Values
+from .watch import Keep, Kept, Noted, Visit, Written, kept
 
 MOST_WAITING = 8
 """Operators in the queue that an event lists."""
@@ -71,7 +71,7 @@ class Forward:
         self,
         graph: Graph,
         names: Names,
-        saved: Mapping[Node, Sequence[Saved]],
+        saved: Mapping[Node, Sequence[KeptSaved]],
         data: Mapping[int, str],
         origins: Mapping[Node, Origin],
         values: Values,
@@ -91,7 +91,7 @@ class Forward:
         for node in graph.nodes:
             self._add(node, saved.get(node, ()))
 
-    def _add(self, node: Node, saved: Iterable[Saved]) -> None:
+    def _add(self, node: Node, saved: Iterable[KeptSaved]) -> None:
         outputs = [self.names[Output(node, slot)] for slot in range(self.graph.outputs[node])]
         inputs = [self.names[one] for one in self.graph.inputs(node) if one is not None]
         reads: dict[str, None] = {}
@@ -100,18 +100,18 @@ class Forward:
             if name is None:
                 name = self._other(f"{outputs[0]}.{one.name}", one)
                 inputs += [] if one.of is not None or name in inputs else [name]
-            self._values.keep((name, 0), kept(one.tensor))
+            self._values.keep((name, 0), one.kept)
             reads[name] = None
         type, origin = type_of(node), self._origins.get(node, Origin())
         self.operators.append(Operator(type, inputs, outputs, name=f"{origin.module}.{type}" if origin.module else ""))
         self.lines.append(origin.line)
         self.saved.append(list(reads))
 
-    def _other(self, name: str, saved: Saved) -> str:
+    def _other(self, name: str, saved: KeptSaved) -> str:
         """A tensor that was kept and is no output that a gradient goes to: data, or something on the way."""
-        if id(saved.tensor) not in self._others:
-            self._others[id(saved.tensor)] = self._distinct.take(self._data.get(id(saved.tensor), name))
-        return self._others[id(saved.tensor)]
+        if saved.identity not in self._others:
+            self._others[saved.identity] = self._distinct.take(self._data.get(saved.identity, name))
+        return self._others[saved.identity]
 
 
 Named = tuple[Gradient, Kept] | None
@@ -253,7 +253,11 @@ class Backward:
         self._at = None
         every = zip(self._graph.inputs(node), visit.sent, strict=True)
         pairs = [(one, sent) for one, sent in every if one is not None]
-        sends = [sent and (self._next(self._forward.names[one], sent), _fitting(sent, one)) for one, sent in pairs]
+        keep = self._values.kept
+        sends = [
+            None if sent is None else (self._next(self._forward.names[one], sent), _fitting(sent, one, keep))
+            for one, sent in pairs
+        ]
         self._apply(visit, index, sends)
         position = len(self.operators) - 1
         for (one, _), named in zip(pairs, sends, strict=True):
@@ -317,7 +321,7 @@ class Backward:
     def _accumulate(self, one: Output, arrivals: Arrivals, index: int | None) -> None:
         """All gradients of an output are in, and are added up."""
         blob = self._forward.names[one]
-        arrivals.whole = total(arrivals.tensors, self._sums.get(one))
+        arrivals.whole = total(arrivals.tensors, self._sums.get(one), self._values.kept)
         op, arrivals.gradient = self._sum(blob, [term.gradient for term in arrivals.terms])
         first, count = len(self.operators), len(arrivals.terms)
         reader = arrivals.terms[-1].index if index is None else index
@@ -332,7 +336,7 @@ class Backward:
         if arrivals is None or arrivals.gradient is None or given is None or is_same(arrivals.whole, given):
             return
         blob, before = self._forward.names[one], arrivals.gradient
-        if given.tensor.is_sparse is isinstance(before, str):
+        if given.like.is_sparse is isinstance(before, str):
             arrivals.gradient = self._next(blob, given)
         after = arrivals.gradient
         op = Operator("hook", list(parts_of(before)), list(parts_of(after)), is_gradient=True)
@@ -350,7 +354,7 @@ class Backward:
 
     def _next(self, blob: str, gradient: Kept) -> Gradient:
         """The name of the next gradient of a blob."""
-        return self._names.of_next_slice(blob) if gradient.tensor.is_sparse else self._names.of_next(blob)
+        return self._names.of_next_slice(blob) if gradient.like.is_sparse else self._names.of_next(blob)
 
     def _gradient_of(self, one: Output) -> Gradient | None:
         arrivals = self._arrivals.get(one)
@@ -365,7 +369,7 @@ class Backward:
         before = after = None
         if written.before is not None:
             before = self.held[blob] = f"{grad}@0"
-            self._values.keep((grad, 0), kept(written.before))
+            self._values.keep((grad, 0), written.before)
         if written.after is not None:
             version = int(before is not None)
             after = f"{grad}@{version}"
@@ -421,12 +425,12 @@ class Backward:
         tensors = {
             name: (tensor, part)
             for gradient, tensor in outputs
-            for name, part in zip(parts_of(gradient), PARTS[tensor.tensor.is_sparse], strict=True)
+            for name, part in zip(parts_of(gradient), PARTS[tensor.like.is_sparse], strict=True)
         }
         position = len(self._forward.operators) + len(self.operators)
         ins = tuple([max(0, self._versions[name] - 1) for name in op.inputs])
         outs = tuple([self._write(name, *tensors.get(name, (None, None))) for name in op.outputs])
-        device = next((str(tensor.tensor.device) for _, tensor in outputs), "cpu")
+        device = next((str(tensor.like.device) for _, tensor in outputs), "cpu")
         self.operators.append(op)
         self.events.append(Ran(position, op, ins, outs, device, seconds))
 
@@ -452,24 +456,24 @@ def _failed(error: Exception, node: Node | None, index: int | None) -> Failed:
     return Failed.of(failure, index)
 
 
-def _fitting(sent: Kept, one: Output) -> Kept:
+def _fitting(sent: Kept, one: Output, keep: Keep) -> Kept:
     """What was sent to an output, as the engine adds it."""
-    if sent.is_changed or fits(sent.tensor, one):
+    if sent.is_changed or fits(sent.like, one):
         return sent
-    return Kept(fitted(sent.tensor, one), 0)
+    return keep(fitted(sent.tensor, one))
 
 
-def total(terms: Sequence[Kept], given: Kept | None) -> Kept | None:
+def total(terms: Sequence[Kept], given: Kept | None, keep: Keep) -> Kept | None:
     """The sum of gradients as the engine adds them; None: it is not known any more."""
-    if any(one.is_changed or one.tensor.is_sparse for one in terms):
+    if any(one.is_changed or one.like.is_sparse for one in terms):
         return given
-    added = reduce(torch.add, [one.tensor for one in terms])
-    return given if given is not None and is_equal(added, given.tensor) else Kept(added, 0)
+    added = reduce(torch.add, (one.tensor for one in terms))
+    return given if given is not None and is_equal(added, given.tensor) else keep(added)
 
 
 def is_same(whole: Kept | None, given: Kept) -> bool:
     """Whether a gradient arrived as it was sent; what is not known any more is taken to be so."""
-    if whole is None or whole.tensor is given.tensor or whole.is_changed or given.is_changed:
+    if whole is None or whole is given or whole.is_changed or given.is_changed or whole.tensor is given.tensor:
         return True
     return is_equal(whole.tensor, given.tensor)
 
@@ -479,6 +483,6 @@ def is_equal(one: Tensor, other: Tensor) -> bool:
     if one.is_sparse != other.is_sparse or one.shape != other.shape or one.dtype != other.dtype:
         return False
     if one.is_sparse:
-        pairs = zip((one._indices(), one._values()), (other._indices(), other._values()), strict=True)
+        pairs = zip(rows_of(one), rows_of(other), strict=True)
         return all(is_equal(a, b) for a, b in pairs)
     return bool(torch.equal(one, other) or ((one == other) | (one.isnan() & other.isnan())).all())

@@ -3,28 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from ...operators.registry import Array
 from ...program.net_halves import Key
-from .graph import Tensor
-from .watch import Kept
+from .graph import Output, Tensor, rows_of
+from .watch import Keep, Kept, reference
 
 Part = Callable[[Tensor], Tensor]
 
-PARTS: tuple[tuple[Part | None, ...], ...] = (None,), (lambda tensor: tensor._indices()[0], Tensor._values)
+PARTS: tuple[tuple[Part | None, ...], ...] = (
+    (None,),
+    (
+        lambda tensor: rows_of(tensor)[0][0],
+        lambda tensor: rows_of(tensor)[1],
+    ),
+)
 """Of a dense tensor itself, of a sparse one its rows: which, and their values."""
+
+
+class KeptSaved(NamedTuple):
+    """A tensor that an operator kept for its backward, see `Saved`; `identity`: the same for the same tensor."""
+
+    name: str
+    kept: Kept
+    of: Output | None
+    identity: int
 
 
 class Values(Mapping[Key, Array]):
     """Blob version -> array, on the CPU and read-only.
 
     Not there: not computed, or changed since by somebody who wrote into the tensor.
+
+    Attributes:
+        kept: how tensors are kept that are made for a recording.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, keep: Keep = reference) -> None:
+        self.kept = keep
         self._tensors: dict[Key, tuple[Kept, Part | None]] = {}
 
     def keep(self, key: Key, tensor: Kept | None, part: Part | None = None) -> None:

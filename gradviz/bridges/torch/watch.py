@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from torch.autograd.graph import Node
 
-from .graph import Graph, Output, Tensor, task
+from ...runtime.watched import Limits, interrupted
+from .graph import Graph, Like, Output, Tensor, task, version_of
 
 Gradients = Sequence[Tensor | None]
 
@@ -17,21 +18,43 @@ Stand = Callable[[Node, "Sequence[Kept | None]"], None]
 """Returns when a node may run; takes what has arrived there."""
 
 
-class Kept(NamedTuple):
+class Kept:
     """A tensor kept by reference, and how often it had been written by then."""
 
-    tensor: Tensor
-    written: int
+    __slots__ = ("_tensor", "_written")
+
+    def __init__(self, tensor: Tensor, written: int) -> None:
+        self._tensor = tensor
+        self._written = written
+
+    @property
+    def tensor(self) -> Tensor:
+        """The tensor itself."""
+        return self._tensor
+
+    @property
+    def like(self) -> Like:
+        """What it is like, without its elements."""
+        return self._tensor
 
     @property
     def is_changed(self) -> bool:
         """Whether somebody has written into it since."""
-        return self.tensor._version != self.written
+        return version_of(self._tensor) != self._written
+
+
+def reference(tensor: Tensor) -> Kept:
+    """A tensor as it is now."""
+    return Kept(tensor, version_of(tensor))
 
 
 def kept(tensor: Tensor | None) -> Kept | None:
-    """A tensor as it is now."""
-    return None if tensor is None else Kept(tensor, tensor._version)
+    """A tensor as it is now, where there is one."""
+    return None if tensor is None else reference(tensor)
+
+
+Keep = Callable[[Tensor], Kept]
+"""How a tensor is kept as it is now: by reference, or otherwise."""
 
 
 class Visit(NamedTuple):
@@ -54,7 +77,7 @@ class Written(NamedTuple):
 
     output: Output
     arrived: Kept | None
-    before: Tensor | None
+    before: Kept | None
     after: Kept | None
 
 
@@ -71,21 +94,33 @@ Noted = Visit | Written | Returned
 class Notes:
     """What the engine did.
 
+    Args:
+        keep: how gradients are kept.
+        limits: within which it is recorded; None: there are none.
+        of: how many nodes it is to run.
+
     Attributes:
+        happened: each node that the engine ran, ``grad`` that it wrote and gradient that was asked for, in order.
         inside: what a checkpoint sent to the leaves inside of it.
         running: the checkpoint that runs.
         error: what has ended it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, keep: Keep = reference, limits: Limits | None = None, of: int | None = None) -> None:
+        self.happened: list[Noted] = []
         self.inside: dict[Node, list[Kept | None]] = {}
         self.running: Node | None = None
         self.error: Exception | None = None
         self._task: int | None = None
         self._before = perf_counter()
-        self._happened: list[Noted] = []
-        # As little as can be done while the engine runs.
-        self._noted: list[tuple[Node, Gradients, Gradients, list[int], list[int], float] | Written | Returned] = []
+        self._keep = keep
+        self._limits = limits
+        self._of = of
+        self._count = 0
+
+    def kept(self, tensor: Tensor | None) -> Kept | None:
+        """A tensor as it is now, where there is one."""
+        return None if tensor is None else self._keep(tensor)
 
     @property
     def has_begun(self) -> bool:
@@ -98,21 +133,6 @@ class Notes:
             self._task, self._before = task(), perf_counter()
 
     @property
-    def happened(self) -> Sequence[Noted]:
-        """Each node that the engine ran, ``grad`` that it wrote and gradient that was asked for, in order."""
-        noted, self._noted = self._noted, []
-        for one in noted:
-            if isinstance(one, Written | Returned):
-                self._happened.append(one)
-                continue
-            node, sent, arrived, *written, at = one
-            sends, arrivals = (list(map(_kept, *both)) for both in zip((sent, arrived), written, strict=True))
-            sends += self.inside.get(node, ())
-            self._happened.append(Visit(node, sends, arrivals, at - self._before))
-            self._before = at
-        return self._happened
-
-    @property
     def returned(self) -> dict[Output, Kept | None]:
         """The gradients that were asked for."""
         return {one.output: one.arrived for one in self.happened if isinstance(one, Returned)}
@@ -122,9 +142,25 @@ class Notes:
 
         def note(sent: Gradients, arrived: Gradients) -> None:
             if self._task == task():
-                self._noted.append((node, sent, arrived, _versions(sent), _versions(arrived), perf_counter()))
+                seconds = perf_counter() - self._before
+                sends = [*map(self.kept, sent), *self.inside.get(node, ())]
+                self.happened.append(Visit(node, sends, [*map(self.kept, arrived)], seconds))
+                if self._limits is not None:
+                    self._look_up(node, self._limits)
+                self._before = perf_counter()
 
         return note
+
+    def _look_up(self, node: Node, limits: Limits) -> None:
+        """A node has run: tell how far it is, and end if that is asked for.
+
+        Raises:
+            RunError: ``interrupted``.
+        """
+        self._count += 1
+        limits.pace.reached(None, self._count, self._of)
+        if limits.interrupts.is_asked:
+            raise interrupted(f"after {node.name()} had run")
 
     def of_stop(self, node: Node, stand: Stand) -> Callable[[Gradients], None]:
         """To be called when a node is next: `stand` returns when it may run."""
@@ -141,21 +177,21 @@ class Notes:
 
         def note(gradient: Tensor) -> None:
             if self._is_ours():
-                self._noted.append(Returned(one, kept(gradient)))
+                self.happened.append(Returned(one, self.kept(gradient)))
 
         return note
 
     def of_leaf(self, node: Node, leaf: Tensor) -> tuple[Callable[..., None], Callable[..., None]]:
         """To be called before and after ``grad`` of a leaf is written; after it with its hooks."""
-        held: list[Tensor | None] = []
+        held: list[Kept | None] = []
 
         def before(arrived: Gradients) -> None:
             if self._is_ours():
-                held.append(None if leaf.grad is None else leaf.grad.detach().clone())
+                held.append(None if leaf.grad is None else self._keep(leaf.grad.detach().clone()))
 
         def after(sent: Gradients, arrived: Gradients) -> None:
             if self._is_ours():
-                self._noted.append(Written(Output(node, 0), kept(arrived[0]), held.pop(), kept(leaf.grad)))
+                self.happened.append(Written(Output(node, 0), self.kept(arrived[0]), held.pop(), self.kept(leaf.grad)))
 
         return before, after
 
@@ -170,14 +206,6 @@ class Notes:
     def _is_ours(self) -> bool:
         """Whether it is the pass under watch that calls, and none that somebody else has begun meanwhile."""
         return self._task == task()
-
-
-def _versions(tensors: Gradients) -> list[int]:
-    return [-1 if one is None else one._version for one in tensors]
-
-
-def _kept(tensor: Tensor | None, written: int) -> Kept | None:
-    return None if tensor is None else Kept(tensor, written)
 
 
 @contextmanager
