@@ -108,6 +108,7 @@ class Pass:
         _check(self._roots, given := list(given))
         self.graph = Graph(self._roots)
         self.keep = reference if store is None else Copies(store).keep
+        self._leaves = {node: reference(leaf) for node, leaf in self.graph.leaves.items()}
         self._saved = {node: list(self._kept(node, lets_go=write)) for node in self.graph.found}
         self._captured = captures(self.graph)
         self._starts = [Kept(root, root._version) for root in self._roots]
@@ -147,7 +148,7 @@ class Pass:
     def backward(self, called: Called) -> Backward:
         """What is to tell it, with what was called and what the roots start with."""
         graph, values, whence = self.graph, Values(self.keep), origins(self._captured)
-        forward = Forward(graph, named(graph, called, whence), self._saved, called.data, whence, values)
+        forward = Forward(graph, named(graph, called, whence), self._leaves, self._saved, called.data, whence, values)
         is_whole = self._inputs is None and (self._write or graph.checkpoints)
         runs = graph.found if is_whole else graph.on_the_way(graph.asked(self._inputs))
         backward = Backward(forward, runs, values)

@@ -61,6 +61,7 @@ class Forward:
         saved: of each the blobs that it has kept for its backward.
 
     Args:
+        leaves: as they were before the pass; those inside of checkpoints are not there.
         saved: what each has kept.
         data: what tensors are called that no gradient goes to, by their identity.
         origins: where operators come from.
@@ -71,6 +72,7 @@ class Forward:
         self,
         graph: Graph,
         names: Names,
+        leaves: Mapping[Node, Kept],
         saved: Mapping[Node, Sequence[KeptSaved]],
         data: Mapping[int, str],
         origins: Mapping[Node, Origin],
@@ -87,7 +89,7 @@ class Forward:
         self._others: dict[int, str] = {}
         self._distinct = Distinct(names.values())
         for node, leaf in graph.leaves.items():
-            values.keep((names[Output(node, 0)], 0), kept(leaf))
+            values.keep((names[Output(node, 0)], 0), leaves.get(node) or kept(leaf))
         for node in graph.nodes:
             self._add(node, saved.get(node, ()))
 

@@ -116,7 +116,6 @@ class Notes:
         self._keep = keep
         self._limits = limits
         self._of = of
-        self._count = 0
 
     def kept(self, tensor: Tensor | None) -> Kept | None:
         """A tensor as it is now, where there is one."""
@@ -139,28 +138,31 @@ class Notes:
 
     def of(self, node: Node) -> Callable[[Gradients, Gradients], None]:
         """To be called when a node has run."""
+        keep, limits = self._keep, self._limits
 
         def note(sent: Gradients, arrived: Gradients) -> None:
             if self._task == task():
                 seconds = perf_counter() - self._before
-                sends = [*map(self.kept, sent), *self.inside.get(node, ())]
-                self.happened.append(Visit(node, sends, [*map(self.kept, arrived)], seconds))
-                if self._limits is not None:
-                    self._look_up(node, self._limits)
-                self._before = perf_counter()
+                sends = [None if one is None else keep(one) for one in sent]
+                if node in self.inside:
+                    sends += self.inside[node]
+                arrivals = [None if one is None else keep(one) for one in arrived]
+                self.happened.append(Visit(node, sends, arrivals, seconds))
+                self._before = now = perf_counter()
+                if limits is not None and (limits.interrupts.is_asked or now > limits.pace.due):
+                    self._look_up(node, limits)
 
         return note
 
     def _look_up(self, node: Node, limits: Limits) -> None:
-        """A node has run: tell how far it is, and end if that is asked for.
+        """A node has run: tell how far it is, or end if that is asked for.
 
         Raises:
             RunError: ``interrupted``.
         """
-        self._count += 1
-        limits.pace.reached(None, self._count, self._of)
         if limits.interrupts.is_asked:
             raise interrupted(f"after {node.name()} had run")
+        limits.pace.reached(None, sum(isinstance(one, Visit) for one in self.happened), self._of)
 
     def of_stop(self, node: Node, stand: Stand) -> Callable[[Gradients], None]:
         """To be called when a node is next: `stand` returns when it may run."""

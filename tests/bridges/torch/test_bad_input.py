@@ -130,6 +130,15 @@ def test_what_was_written_into_since_is_not_shown_as_recorded():
         session.value("t")
 
 
+def test_weights_that_move_before_anybody_looks_are_not_shown_as_recorded():
+    model, loss = classified(mlp(), 5, 6)
+    session = gradviz.debug(loss, write=True)
+    torch.optim.SGD(model.parameters(), 0.1).step()
+    with pytest.raises(gradviz.GradvizError, match=r"no value of 0\.weight: its tensor was written into after"):
+        session.value("0.weight")
+    assert session.value("0.weight.grad") is not None
+
+
 class Doubles(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
