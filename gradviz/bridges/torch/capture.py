@@ -10,6 +10,7 @@ import sys
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, Self
 from weakref import ref
 
@@ -19,8 +20,8 @@ from torch.compiler import is_compiling
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from .flow import Around, Call, Flow, calls_in, forget, those
-from .graph import Graph, Tensor, next_number, number_of
+from .flow import MOST_STEPS, Around, Call, Flow, calls_in, forget, those
+from .graph import Graph, Tensor, applied, next_number, number_of
 
 Module = torch.nn.Module
 
@@ -47,6 +48,9 @@ class capture:
         self._stack: list[ref[Module]] = []
         # From which number on which modules run, the innermost last.
         self._modules: list[tuple[int, Around]] = []
+        # The calls that have applied Functions in Python, by the numbers of these operators.
+        self._applied: dict[int, Call] = {}
+        self._watch = ExitStack()
         self._handles: list[Any] = []
         self.flow = Flow()
 
@@ -57,12 +61,14 @@ class capture:
             register_optimizer_step_pre_hook(self.flow.begin_step),
             register_optimizer_step_post_hook(self._step),
         ]
+        self._watch.enter_context(applied(self._apply))
         self.flow.__enter__()  # type: ignore[no-untyped-call]
         REMEMBERED.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
         self.flow.__exit__(*error)  # type: ignore[no-untyped-call]
+        self._watch.close()
         for handle in self._handles:
             handle.remove()
         self._stack.clear()
@@ -70,6 +76,14 @@ class capture:
 
     def _step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         self.flow.end_step(optimizer, calls_in(sys._getframe(1))[0])
+
+    def _apply(self, node: Node) -> None:
+        call, _ = calls_in(sys._getframe(1))
+        if call is None or is_compiling():
+            return
+        self._applied[number_of(node)] = call
+        if len(self._applied) > MOST_STEPS:
+            del self._applied[next(iter(self._applied))]
 
     def _enter(self, module: Module, given: Any) -> None:
         if is_compiling():
@@ -99,12 +113,12 @@ class capture:
     def call_of(self, number: int) -> Call | None:
         """The call in the user's code that operator `number` came from; None: it is not known."""
         step = self.flow.step_of(number)
-        return None if step is None else step.call
+        return self._applied.get(number) if step is None else step.call
 
     def ends(self, number: int) -> bool:
         """Whether the call of a function ended with operator `number`."""
         step = self.flow.step_of(number)
-        return step is not None and step.numbers[1] == number + 1
+        return number in self._applied if step is None else step.numbers[1] == number + 1
 
     def left(self, number: int) -> int:
         """How many modules were left once operator `number` had been called, before anything else was."""
@@ -120,7 +134,8 @@ class capture:
     def numbers(self) -> range:
         """Of the operators that were called inside."""
         steps = self.flow.operators
-        return range(steps[0].numbers[0], steps[-1].numbers[1]) if steps else range(0)
+        ends = [*self._applied, *([steps[0].numbers[0], steps[-1].numbers[1] - 1] if steps else [])]
+        return range(min(ends), max(ends) + 1) if ends else range(0)
 
     def retaining(self) -> Iterator[Tensor]:
         """The tensors made inside that keep their gradient."""

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, cached_property
 from heapq import heapify, heappop, heappush
+from threading import get_ident
 from typing import Any, NamedTuple, Protocol, cast
 
 import torch
@@ -310,6 +312,36 @@ def _type_of(name: str, is_own: bool) -> str:
 def is_function(node: Node) -> bool:
     """Whether a node belongs to a Function that somebody wrote in Python."""
     return isinstance(node, torch.autograd.function.BackwardCFunction)
+
+
+@contextmanager
+def applied(hook: Callable[[Node], None]) -> Iterator[None]:
+    """While it lasts, `hook` is called with the node of each Function in Python that this thread applies."""
+    created = getattr(torch.autograd.graph, "node_creation_hook", None)  # of torch 2.15
+    if created is not None:
+        with created(lambda node: hook(node) if is_function(node) else None):
+            yield
+        return
+    mine = get_ident(), hook
+    _HOOKS.append(mine)
+    cast(Any, torch.autograd.function.BackwardCFunction).__init__ = _begin
+    try:
+        yield
+    finally:
+        _HOOKS.remove(mine)
+        if not _HOOKS:
+            del cast(Any, torch.autograd.function.BackwardCFunction).__init__
+
+
+_HOOKS: list[tuple[int, Callable[[Node], None]]] = []
+"""Called, in these threads, with the nodes of Functions where PyTorch itself tells nobody of them."""
+
+
+def _begin(node: Node, *_: Any) -> None:
+    """A Function in Python is being applied."""
+    for thread, hook in list(_HOOKS):
+        if thread == get_ident():
+            hook(node)
 
 
 def _reached(roots: Iterable[Node]) -> Iterator[Node]:

@@ -1,5 +1,7 @@
 """What a capture of the forward pass adds: names of modules and variables."""
 
+import threading
+
 import numpy as np
 import pytest
 import torch
@@ -98,3 +100,73 @@ def test_a_compiled_region_is_one_operator():
     loss.backward()
     for name, parameter in model.named_parameters():
         assert np.array_equal(session.value(f"{name}_grad"), parameter.grad)
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        with torch.enable_grad():
+            own = x.detach().requires_grad_()
+            ctx.own, ctx.result = own, own.pow(3).sum()
+        return ctx.result.detach()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return torch.autograd.grad(ctx.result, ctx.own)[0] * gradient
+
+
+class Through(torch.autograd.Function):
+    """No operator of PyTorch is called in it."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+through = Through.apply
+
+
+class Own(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+
+    def forward(self, x):
+        h = through(self.fc(x))  # of the model
+        return h + 1
+
+
+def test_a_function_is_on_the_line_that_applies_it_and_its_result_has_the_name_of_the_variable():
+    model = Own()
+    with gradviz.torch.capture(model):
+        y = model(torch.randn(4, 3))
+        z = through(y * 2)
+        loss = Cube.apply(z)  # the last one
+    session = gradviz.debug(loss)
+    lines = {event.op.outputs[0]: event.code and event.code.text for event in session.events if event.kind == "Played"}
+    assert lines["h"] == "h = through(self.fc(x))  # of the model"
+    assert lines["z"] == "z = through(y * 2)"
+    assert lines["loss"] == "loss = Cube.apply(z)  # the last one"
+    assert "__init__" not in vars(torch.autograd.function.BackwardCFunction)
+
+
+def test_captures_in_several_threads_note_their_own_functions():
+    def run(found):
+        with gradviz.torch.capture():
+            z = through(torch.ones(2, requires_grad=True) * 2)
+            ready.wait()
+            y = through(z)
+        found.append([str(event.code and event.code.text) for event in gradviz.debug(y.sum()).events[:8:2]])
+
+    ready, found = threading.Barrier(2), []
+    threads = [threading.Thread(target=run, args=(found,)) for _ in range(2)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert found[0] == found[1]
+    assert found[0][2] == "y = through(z)"
