@@ -414,14 +414,20 @@ def _in_block(frame: FrameType | None, switched: Call | None) -> Call | None:
     return None if frame is None or switched is None else Call(frame.f_code, frame.f_lasti)
 
 
-APPLY = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]
-
-
 def _is_in_function(frame: FrameType | None) -> bool:
     """Whether a Function is being applied: the graph knows what that is, and inside there are no gradients."""
-    while frame is not None and frame.f_code is not APPLY:
+    while frame is not None and not _is_of_function(frame.f_code):
         frame = frame.f_back
     return frame is not None
+
+
+@lru_cache(10_000)
+def _is_of_function(code: CodeType) -> bool:
+    """Whether a piece of code is the forward of a Function."""
+    classes = [torch.autograd.Function]
+    for one in classes:
+        classes += one.__subclasses__()
+    return any(getattr(one.forward, "__code__", None) is code for one in classes)
 
 
 INSIDE = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parents[2]) + os.sep)
