@@ -256,7 +256,8 @@ class HookRan(Event, frozen=True, gc=False):
     """A hook of the user's changed the gradient of `blob` at `version` before it was read: `before` became `after`.
 
     It stands in the program as `operators`, the first of them gradient operator `position`. `index`: the forward
-    operator that made the blob; None: it is a leaf.
+    operator that made the blob; None: it is a leaf. `hooks`: those that the blob has, in the order in which they run,
+    as ``clip at net.py:12``, as far as they are known.
     """
 
     index: int | None
@@ -266,6 +267,7 @@ class HookRan(Event, frozen=True, gc=False):
     after: Gradient
     operators: list[Operator]
     position: int
+    hooks: tuple[str, ...] = ()
 
 
 class EnteredSubnet(Event, frozen=True, gc=False):

@@ -6,6 +6,7 @@ Of a call its code and instruction are kept, never a frame; what line that is, i
 
 from __future__ import annotations
 
+import gc
 import sys
 from bisect import bisect_right
 from collections import deque
@@ -21,7 +22,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from .flow import MOST_STEPS, Around, Call, Flow, calls_in, forget, those
-from .graph import Graph, Tensor, applied, next_number, number_of
+from .graph import Graph, Tensor, applied, is_function, next_number, number_of
 
 Module = torch.nn.Module
 
@@ -137,10 +138,10 @@ class capture:
         ends = [*self._applied, *([steps[0].numbers[0], steps[-1].numbers[1] - 1] if steps else [])]
         return range(min(ends), max(ends) + 1) if ends else range(0)
 
-    def retaining(self) -> Iterator[Tensor]:
-        """The tensors made inside that keep their gradient."""
+    def tensors(self) -> Iterator[Tensor]:
+        """Those made inside that are still there."""
         made = (one.ref() for step in self.flow.operators for one in step.makes)
-        return (tensor for tensor in made if tensor is not None and tensor.retains_grad)
+        return (tensor for tensor in made if tensor is not None)
 
     def parameters(self) -> Iterator[tuple[str, Tensor]]:
         """The parameters of its models by their paths."""
@@ -185,6 +186,16 @@ def captures(graph: Graph) -> dict[Node, capture]:
         if len(found) == len(numbers):
             break
     return found
+
+
+def tensors_on(graph: Graph, captured: Mapping[Node, capture]) -> list[Tensor]:
+    """What operators of a graph returned and is still there: captures know theirs, others are looked for among all."""
+    if len(captured) == len(graph.found) and not any(map(is_function, graph.found)):
+        tensors = [tensor for one in set(captured.values()) for tensor in one.tensors()]
+    else:
+        tensors = [one for one in gc.get_objects() if issubclass(type(one), Tensor)]
+    found = set(graph.found)
+    return [one for one in tensors if one.grad_fn in found]
 
 
 def _number(mark: tuple[int, Any]) -> int:

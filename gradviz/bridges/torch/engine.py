@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
+from weakref import ref
 
 import torch
 from torch.autograd.graph import Node
@@ -17,11 +18,11 @@ from ...program.events import Accumulated, Failed
 from ...runtime.store import Store
 from ...runtime.watched import Journal, uncollected
 from .again import Again
-from .capture import captures
+from .capture import captures, tensors_on
 from .copies import Copies
 from .flow import users
 from .graph import Graph, Tensor, saved_by
-from .names import Called, called_in, named
+from .names import Called, called_in, hooks_on, named
 from .origins import origins
 from .run import run
 from .tell import Backward, Forward, Seed
@@ -112,6 +113,11 @@ class Pass:
         self._saved = {node: list(self._kept(node, lets_go=write)) for node in self.graph.found}
         self._captured = captures(self.graph)
         self._starts = [Kept(root, root._version) for root in self._roots]
+        # To look for those that no capture knows takes long, and is not needed where gradients are written anyway.
+        is_known = not write or len(self._captured) == len(self.graph.found)
+        tensors = tensors_on(self.graph, self._captured) if is_known else []
+        self._tensors = [ref(tensor) for tensor in tensors if tensor.retains_grad]
+        self._hooks = hooks_on([*tensors, *self.graph.leaves.values()])
         self._inputs = inputs
         self._create_graph = create_graph
         self._write = write
@@ -129,12 +135,13 @@ class Pass:
 
     def run(self, notes: Notes | None = None, stand: Stand | None = None) -> Notes:
         """Let the engine go backward; the arguments are those of `run`."""
+        tensors = [tensor for one in self._tensors if (tensor := one()) is not None]
         return run(
             self.graph,
             self._roots,
             [seed.gradient.tensor for seed in self._seeds],
             self._inputs,
-            captured=self._captured,
+            tensors=tensors,
             create_graph=self._create_graph,
             write=self._write,
             notes=notes,
@@ -151,7 +158,7 @@ class Pass:
         forward = Forward(graph, named(graph, called, whence), self._leaves, self._saved, called.data, whence, values)
         is_whole = self._inputs is None and (self._write or graph.checkpoints)
         runs = graph.found if is_whole else graph.on_the_way(graph.asked(self._inputs))
-        backward = Backward(forward, runs, values)
+        backward = Backward(forward, runs, values, self._hooks)
         backward.begin(self._seeds)
         return backward
 

@@ -244,6 +244,11 @@ def rows_of(tensor: Tensor) -> tuple[Tensor, Tensor]:
     return cast(Any, tensor)._indices(), cast(Any, tensor)._values()
 
 
+def hooks_of(tensor: Tensor) -> list[Callable[..., Any]]:
+    """The hooks of a tensor, in the order in which they run."""
+    return list((getattr(tensor, "_backward_hooks", None) or {}).values())
+
+
 def version_of(tensor: Tensor) -> int:
     """How often a tensor has been written into; one of inference mode does not say so."""
     try:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple
 
 from torch.autograd.graph import Node
 
+from ...program.code_line import line_at
 from .capture import Module, capture, whole
 from .flow import variables_of
-from .graph import Graph, Output, Tensor, type_of
+from .graph import Graph, Output, Tensor, hooks_of, output_of, type_of
 from .origins import Origin
 
 Names = dict[Output, str]
@@ -106,6 +109,18 @@ def called_in(frame: FrameType | None, graph: Graph, captured: Iterable[capture]
     tensors = {name: value for name, value in scope.items() if isinstance(value, Tensor)}
     call(tensors.items())
     return Called(outputs, {id(value): name for name, value in tensors.items() if not value.requires_grad})
+
+
+def hooks_on(tensors: Iterable[Tensor]) -> dict[Output, tuple[str, ...]]:
+    """What the hooks of tensors are called, in the order in which they run: ``clip at net.py:12``."""
+    return {output_of(one): tuple(map(_hook, hooks)) for one in tensors if (hooks := hooks_of(one))}
+
+
+def _hook(hook: Callable[..., Any]) -> str:
+    function = inspect.unwrap(hook.func if isinstance(hook, partial) else hook)
+    name = getattr(function, "__name__", type(function).__name__)
+    code = getattr(function, "__code__", None)
+    return name if code is None else f"{name} at {line_at(code, 0)}"
 
 
 def parameters_in(scope: Mapping[str, Any], graph: Graph) -> Iterator[tuple[str, Tensor]]:

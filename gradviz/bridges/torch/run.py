@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 import torch
-from torch.autograd.graph import Node
 
-from .capture import capture
 from .checkpoints import check, inner_passes
 from .graph import Graph, Tensor
 from .watch import Notes, Stand, watched
@@ -21,7 +18,7 @@ def run(
     gradients: Sequence[Tensor],
     inputs: Sequence[Tensor] | None,
     *,
-    captured: Mapping[Node, capture],
+    tensors: Iterable[Tensor],
     create_graph: bool,
     write: bool,
     notes: Notes | None = None,
@@ -31,7 +28,7 @@ def run(
 
     Args:
         inputs: what gradients are wanted of; None: of every leaf.
-        captured: the operators that were called inside of captures.
+        tensors: on the way; of those that keep their gradient it is put back, unless it is written.
         write: whether ``grad`` is written and the graph freed, as `torch.autograd.backward` does it; else nothing is.
         notes: take what it does; None: new ones.
         stand: called with each node before it runs.
@@ -47,7 +44,7 @@ def run(
     inside = inner_passes(graph, notes, write=write) if is_reentrant else nullcontext()
     wanted = {} if writes else graph.asked(inputs)
     watch = watched(graph, notes, wanted, write=write, stand=stand)
-    with watch, inside, nullcontext() if write else _put_back(_retaining(graph, captured)):
+    with watch, inside, nullcontext() if write else _put_back(tensors):
         try:
             if writes:
                 backward(roots, gradients, retain_graph=not write or None, create_graph=create_graph, inputs=inputs)
@@ -73,8 +70,8 @@ backward = torch.autograd.backward
 
 @contextmanager
 def _put_back(tensors: Iterable[Tensor]) -> Iterator[None]:
-    """What tensors hold for a gradient is the same object afterwards."""
-    held = [(tensor, tensor.grad) for tensor in tensors]
+    """What tensors keep for their gradient is the same object afterwards."""
+    held = [(tensor, tensor.grad) for tensor in tensors if tensor.retains_grad]
     for tensor, _ in held:
         tensor.grad = None
     try:
@@ -82,12 +79,3 @@ def _put_back(tensors: Iterable[Tensor]) -> Iterator[None]:
     finally:
         for tensor, grad in held:
             tensor.grad = grad
-
-
-def _retaining(graph: Graph, captured: Mapping[Node, capture]) -> list[Tensor]:
-    """The tensors on the way that keep their gradient: a capture knows its own, others are looked for among all."""
-    if len(captured) == len(graph.found):
-        return [tensor for one in set(captured.values()) for tensor in one.retaining()]
-    found = set(graph.found)
-    tensors = [one for one in gc.get_objects() if issubclass(type(one), Tensor)]
-    return [one for one in tensors if one.grad_fn in found and one.retains_grad]

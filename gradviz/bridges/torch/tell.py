@@ -154,6 +154,7 @@ class Backward:
         forward: what was called.
         runs: the nodes that the engine is to run.
         values: takes the values of gradients.
+        hooks: the hooks of tensors, as events name them.
 
     Attributes:
         events: what happened.
@@ -161,7 +162,9 @@ class Backward:
         held: the leaves that had a gradient before -> its blob version.
     """
 
-    def __init__(self, forward: Forward, runs: Iterable[Node], values: Values) -> None:
+    def __init__(
+        self, forward: Forward, runs: Iterable[Node], values: Values, hooks: Mapping[Output, tuple[str, ...]]
+    ) -> None:
         self.events: list[Event] = []
         self.operators: list[Operator] = []
         self.held: dict[str, str] = {}
@@ -169,6 +172,7 @@ class Backward:
         self._graph = forward.graph
         self._runs = set(runs)
         self._values = values
+        self._hooks = hooks
         self._names = GradientNames({name for op in forward.operators for name in (*op.inputs, *op.outputs)})
         self._versions: Counter[str] = Counter()
         # What each output was given in the end, after hooks.
@@ -343,7 +347,8 @@ class Backward:
         after = arrivals.gradient
         op = Operator("hook", list(parts_of(before)), list(parts_of(after)), is_gradient=True)
         maker = self._graph.index.get(one.node)
-        self.events.append(HookRan(maker, blob, 0, before, after, [op], len(self.operators)))
+        hooks = self._hooks.get(one, ())
+        self.events.append(HookRan(maker, blob, 0, before, after, [op], len(self.operators), hooks))
         self._ran(op, [(after, given)])
 
     def _sum(self, blob: str, terms: Sequence[Gradient]) -> tuple[Operator, Gradient]:

@@ -281,7 +281,10 @@ def _sum(new: Sequence[Reading]) -> tuple[object, str]:
 
 
 def hooked(event: HookRan, new: Sequence[Reading]) -> Sentences:
-    return [(say.HOOKED, f"{event.blob}@{event.version}", coded(one.text for one in new))]
+    said: Sentences = [(say.HOOKED, f"{event.blob}@{event.version}", coded(one.text for one in new))]
+    if event.hooks:
+        said.append((say.HAS_HOOKS if len(event.hooks) > 1 else say.HAS_HOOK, event.blob, coded(event.hooks)))
+    return said
 
 
 def deduplicated(merge: Merge, new: Sequence[Reading]) -> Sentences:

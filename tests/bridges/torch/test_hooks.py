@@ -1,6 +1,9 @@
 """Hooks that change gradients are events of their own: what was sent, and what arrived."""
 
+from functools import partial
+
 import numpy as np
+import pytest
 import torch
 
 import gradviz
@@ -11,16 +14,24 @@ def hooked(session):
     return [(event.blob, event.index) for event in session.events if isinstance(event, HookRan)]
 
 
+def tenfold(grad):
+    return grad * 10
+
+
+LINE = tenfold.__code__.co_firstlineno
+
+
 def test_a_hook_on_a_tensor_between():
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     h = w * 3
-    h.register_hook(lambda grad: grad * 10)
+    h.register_hook(tenfold)
     loss = h.sum()
     session = gradviz.debug(loss)
     assert hooked(session) == [("h", 0)]
     session.run_to("HookRan")
     assert session.narration == (
-        "A hook of yours has changed the gradient of `h@0` before it is read: `h_grad@1 = hook(h_grad@0)`."
+        "A hook of yours has changed the gradient of `h@0` before it is read: `h_grad@1 = hook(h_grad@0)`. "
+        f"`h` has the hook `tenfold at test_hooks.py:{LINE}`."
     )
     assert session.value("h_grad@0").tolist() == [1, 1]
     assert session.value("h_grad@1").tolist() == [10, 10]
@@ -90,3 +101,52 @@ def test_it_is_saved_loaded_drawn_and_asked(tmp_path):
         assert "Born in the backward pass, in h_grad@1 = hook(h_grad@0)" in str(one.provenance("w_grad"))
         assert "h_grad = hook(h_grad)" in str(one.state())
     assert sum(isinstance(event, Visited) for event in session.events) == 2
+
+
+def names(session):
+    return [(event.blob, *event.hooks) for event in session.events if isinstance(event, HookRan)]
+
+
+def doubled(grad, by):
+    return grad * by
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_all_hooks_of_a_tensor_are_named_in_order(write):
+    seen = []
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    for hook in (tenfold, seen.append, partial(doubled, by=2)):
+        w.register_hook(hook)
+    session = gradviz.debug((w * 3).sum(), write=write)
+    line = doubled.__code__.co_firstlineno
+    hooks = (f"tenfold at test_hooks.py:{LINE}", "append", f"doubled at test_hooks.py:{line}")
+    assert names(session) == [("w", *hooks)]
+    session.run_to("HookRan")
+    assert "`w` has the hooks" in session.narration
+    assert "which run in this order." in session.narration
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_hooks_are_those_that_the_tensor_had_then(write):
+    """One that is gone, one that belongs to what the tensor was before, and one that comes later are not named."""
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    with gradviz.torch.capture():
+        h = w * 3
+        h.register_hook(tenfold).remove()
+        h.register_hook(lambda grad: grad)
+        h.mul_(2)
+        h.register_hook(tenfold)
+        loss = h.sum()
+    session = gradviz.debug(loss, write=write)
+    h.register_hook(lambda grad: grad * 5)
+    assert [hooks for _, *hooks in names(session)] == [[f"tenfold at test_hooks.py:{LINE}"]]
+
+
+def test_a_hook_that_cannot_be_read_is_not_named():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = w * 3
+    h.grad_fn.register_prehook(lambda grads: (grads[0] * 2,))
+    session = gradviz.debug(h.sum())
+    assert names(session) == [("h",)]
+    session.run_to("HookRan")
+    assert "has the hook" not in session.narration

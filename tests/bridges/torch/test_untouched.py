@@ -57,6 +57,28 @@ def test_what_lies_between_keeps_the_gradient_that_it_kept(is_captured):
     assert torch.equal(grad, 2 * h)
 
 
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+def test_results_of_functions_and_parts_of_a_tensor_keep_the_gradient_that_they_kept():
+    x = torch.randn(4, requires_grad=True)
+    with gradviz.torch.capture():
+        between = Twice.apply(x * 1)
+        first, _ = torch.tanh(Twice.apply(between)).split(2)
+        loss = first.sum()
+    for one in (between, first):
+        one.retain_grad()
+    gradviz.debug(loss)
+    assert between.grad is first.grad is None
+
+
 def test_an_optimizer_in_a_hook_does_not_step():
     def train(*, is_recorded):
         model, loss = run()

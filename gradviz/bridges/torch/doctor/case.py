@@ -18,7 +18,7 @@ from torch.autograd.graph import Node
 from ....program import GradvizError
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, listed
-from ..capture import REMEMBERED, Module, capture, captures, whole
+from ..capture import REMEMBERED, Module, capture, captures, tensors_on, whole
 from ..engine import described
 from ..flow import Call, Seen, Step, look_up, sources_of, storage_of, variables_of
 from ..graph import Graph, Output, Tensor, is_freed, number_of, output_of, type_of
@@ -174,7 +174,8 @@ class Case:
         roots = self.graph_roots
         seeds = [torch.ones_like(root) for root in roots]
         try:
-            found = run(self.graph, roots, seeds, None, captured=captures(self.graph), create_graph=False, write=False)
+            tensors = tensors_on(self.graph, captures(self.graph))
+            found = run(self.graph, roots, seeds, None, tensors=tensors, create_graph=False, write=False)
         except (GradvizError, RuntimeError):
             return None
         self.error = found.error
