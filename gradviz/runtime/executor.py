@@ -66,26 +66,30 @@ def run_step(step: Step, values: Values, run_nested: Runner = _run_nested) -> No
         RunError: as in `plan` for a late check; ``kernel_failed`` when the kernel raises or returns something else
             than one array for each output; ``bad_value`` when the kernel refuses a value; ``too_many_iterations``.
     """
-    for name, kept in step.keeps:
+    kernel, op, position, _, _, late, _, nested, keeps = step
+    for name, kept in keeps:
         if name in values:
             share(kept, values, values, name)
-    if step.nested is not None:
-        step.nested.run(values, run_nested)
+    if nested is not None:
+        nested.run(values, run_nested)
         return
-    op = step.op
     try:
-        arrays = [values[name] for name in op.inputs]
+        arrays = list(map(values.__getitem__, op.inputs))
     except KeyError as missing:
-        raise undefined(op, step.position, missing.args[0], values) from None
-    if step.late:
+        raise undefined(op, position, missing.args[0], values) from None
+    if late:
         known = lookup(op.type)
         assert known is not None
-        infer(op, step.position, known, [spec_of(array) for array in arrays])
+        infer(op, position, known, [spec_of(array) for array in arrays])
     try:
-        result = step.kernel(op, *arrays)
+        result = kernel(op, *arrays)
     except Exception as error:
         raise _explained(error, step, values) from error
-    _store(result, step, values)
+    if type(result) is np.ndarray and len(op.outputs) == 1:
+        freeze(result, False)
+        values[op.outputs[0]] = result
+    else:
+        _store(result, step, values)
 
 
 def _store(result: Any, step: Step, values: Values) -> None:

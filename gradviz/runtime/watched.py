@@ -9,25 +9,24 @@ from __future__ import annotations
 import gc
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf
 from time import perf_counter
 from types import FrameType
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
-import msgspec
-
 from ..operators.registry import Array
 from ..program import Gradient, GradvizError, NetDef, Operator, RunError
 from ..program.control_flow import within
-from ..program.events import Aggregator, EnteredSubnet, Event, Failed, LeftSubnet, Ran
-from ..program.net_halves import Key, NetHalves, Numbered, nets_of
+from ..program.events import Aggregator, Event, Failed
+from ..program.net_halves import Key, NetHalves, nets_of
 from .again import Again
-from .devices import finish
+from .devices import CPU, finish
 from .executor import run_step
 from .nested import Nested as Runnable
 from .nested import Step
+from .notes import ENTERED, LEFT, NO_RUNS, NOWHERE, RAN, Blobs, Half, Lookup, Notes, Runs, Values, lookup_in, put
 from .store import Store, beside, feed, new_values, share
 
 T = TypeVar("T")
@@ -204,62 +203,28 @@ def uncollected(*, is_asked: bool = False) -> Iterator[None]:
             gc.enable()
 
 
-Blobs = MutableMapping[str, Array]
-Values = MutableMapping[Key, Array]
-
-
-class Run(msgspec.Struct, eq=False):
-    """One run of a nested net. Immutable once it has ended.
-
-    Attributes:
-        net: what ran.
-        around: the run in which its operator ran, as a number among all runs; None: the outermost net.
-        operator: index of that operator, in the whole program or in the net that ran around.
-        iteration: of a loop, from 0.
-        is_backward: whether the net's backward pass ran.
-        path: the way to it: ``("2.loop_net[3]", "0.net")``.
-        values: blob version -> array of what it found and what it wrote.
-        blobs: the blobs that it works on by their names; a Do puts this very mapping on its stack.
-    """
-
-    net: NetHalves
-    around: int | None
-    operator: int
-    iteration: int | None
-    is_backward: bool
-    path: tuple[str, ...]
-    blobs: Blobs
-    values: Values = {}
-
-    def __post_init__(self) -> None:
-        self.values = beside(self.blobs, {})
-        for key in self.net.part(self.is_backward).reads:
-            if key[0] in self.blobs:
-                share(key, self.values, self.blobs, key[0])
-
-
 class WatchedExecution:
-    """Runs a program and says what happens.
+    """Runs a program and notes what happens.
 
     Attributes:
-        net: the outermost net.
-        events: what has happened.
+        notes: what has happened.
         values: blob version -> array of the outermost net.
-        runs: those of nested nets, in the order in which they began.
 
     Args:
+        net: the outermost net.
         limits: within which it is recorded.
     """
 
     def __init__(self, net: NetHalves, limits: Limits) -> None:
-        self.events: list[Event] = []
+        self.notes = Notes([*net.part(False).steps, *net.part(True).steps], limits.store)
         self.values: Values = new_values(limits.store)
-        self.runs: list[Run] = []
-        self.net = net
-        self._limits = limits
+        codes, seconds = self.notes.codes, self.notes.seconds
+        # Looked up once, since a loop of many rounds asks for them as often.
+        self._at_hand = (*limits, codes.append, seconds.append)
         self._done = self._count = 0
-        self._current: int | None = None
-        self._failed: tuple[tuple[str, ...], int | None] | None = None
+        self._half = Half(net, NOWHERE, NOWHERE)
+        self._run = NOWHERE
+        self._failed: tuple[int, int | None] | None = None
 
     def start(self, fed: Mapping[str, Array]) -> Blobs:
         """Note what is fed; returns the blobs to run on."""
@@ -274,60 +239,81 @@ class WatchedExecution:
 
         Raises GradvizError where an operator fails.
         """
-        net, values = self.net, self.values
+        self.notes.steps = steps
         self._count = len(steps)
-        all_played = [*net.part(False).steps, *net.part(True).steps]
-        for position, (step, played) in enumerate(zip(steps, all_played, strict=True)):
-            self._step(step, played, blobs, values, ())
+        look = lookup_in(blobs)
+        for position, (step, (_, _, _, written)) in enumerate(zip(steps, self.notes.program, strict=True)):
+            self._done = position
+            entries: list[Any] = []
+            try:
+                self._run_steps((step,), ([name for name, _ in written],), blobs, look, entries)
+            finally:
+                put(self.values, written, entries)
             yield position
-            self._done = position + 1
 
     def fail(self, error: GradvizError) -> None:
         """The program ends with an error, in the innermost net that it happened in."""
-        path, index = self._failed or ((), error.operator_index)
-        self.events.append(Failed.of(error, index, path))
+        run, index = self._failed or (NOWHERE, error.operator_index)
+        self.notes.failed = Failed.of(error, index, self.notes.runs.path(run))
 
-    def _step(self, step: Step, played: Numbered, blobs: Blobs, values: Values, path: tuple[str, ...]) -> None:
-        op, in_versions, out_versions, written = played
-        limits = self._limits
-        start = perf_counter() - limits.waited
-        run_step(step, blobs, self._run_nested)
-        finish(step.device)
-        end = perf_counter()
-        seconds = round(end - limits.waited - start, 8)
-        for key in written:
-            if key[0] in blobs:
-                share(key, values, blobs, key[0])
-        device = str(step.device)
-        self.events.append(Ran(step.position, op, in_versions, out_versions, device, seconds, path=path))
-        if end > limits.pace.due:
-            limits.pace.tell(end, len(self.events), self._done, self._count)
-        if limits.interrupts.is_asked:
-            raise interrupted(f"after operator #{step.position} {op}", step.position)
+    def _run_steps(
+        self, steps: Iterable[Step], written: Iterable[Sequence[str]], blobs: Blobs, look: Lookup, note: list[Any]
+    ) -> None:
+        """Run operators of one net, one after the other; `note` gets what they have `written`."""
+        (store, interrupts, pace, note_code, note_seconds), run_nested = self._at_hand, self._run_nested
+        note_entry = note.append
+        for step, names in zip(steps, written, strict=True):
+            waited = 0.0 if store is None else store.seconds
+            start = perf_counter()
+            try:
+                run_step(step, blobs, run_nested)
+            except GradvizError:
+                self._fails_at(step)
+                raise
+            if step.device is not CPU:
+                finish(step.device)
+            end = perf_counter()
+            note_seconds(end - start if store is None else end - start + waited - store.seconds)
+            for name in names:
+                note_entry(look(name))
+            note_code(RAN)
+            if end > pace.due:
+                pace.tell(end, len(self.notes.codes), self._done, self._count)
+            if interrupts.is_asked:
+                self._fails_at(step)
+                raise interrupted(f"after operator #{step.position} {step.op}", step.position)
+
+    def _fails_at(self, step: Step) -> None:
+        """A step of the net that runs ends it, and so every net around."""
+        if self._run != NOWHERE and self._failed is None:
+            self._failed = self._run, step.position
 
     def _run_nested(
         self, parent: Runnable, argument: str, steps: Sequence[Step], values: Blobs, iteration: int | None
     ) -> None:
-        around = self._current
-        outside = None if around is None else self.runs[around]
-        net, path = self.net if outside is None else outside.net, () if outside is None else outside.path
-        place, count = parent.position, 0 if path else len(net.forward)
-        is_backward = place >= count if outside is None else outside.is_backward
-        inner = net.inside[is_backward, place - count * is_backward, argument]
-        element = f"{place}.{argument}" if iteration is None else f"{place}.{argument}[{iteration}]"
-        run = Run(inner, around, place, iteration, is_backward, (*path, element), values)
-        self.events.append(EnteredSubnet(place, argument, inner.name, iteration, path=path))
-        self._current = len(self.runs)
-        self.runs.append(run)
-        for step, played in zip(steps, inner.part(is_backward).steps, strict=True):
-            try:
-                self._step(step, played, values, run.values, run.path)
-            except GradvizError as error:
-                if self._failed is None:
-                    self._failed = run.path, step.position
-                raise within(error, parent.op, place, argument, iteration) from error
-        self._current = around
-        self.events.append(LeftSubnet(place, argument, inner.name, iteration, path=path))
+        notes, half, run, place = self.notes, self._half, self._run, parent.position
+        inner = half.inside.get((place, argument)) or self._new_half(parent, argument)
+        look = lookup_in(values)
+        note = [inner, run, iteration, steps, values if inner.is_scoped else None, *map(look, inner.found)]
+        self._half, self._run = inner, len(notes.noted)
+        notes.codes.append(ENTERED)
+        notes.noted.append(note)
+        try:
+            self._run_steps(steps, inner.written, values, look, note)
+        except GradvizError as error:
+            raise within(error, parent.op, place, argument, iteration) from error
+        self._half, self._run = half, run
+        notes.codes.append(LEFT)
+
+    def _new_half(self, parent: Runnable, argument: str) -> Half:
+        """The net in an argument of an operator of the net that runs, which runs for the first time."""
+        around, place = self._half, parent.position
+        count = len(around.net.forward) if self._run == NOWHERE else 0
+        is_backward = place >= count if self._run == NOWHERE else around.is_backward
+        net = around.net.inside[is_backward, place - count * is_backward, argument]
+        half = around.inside[place, argument] = Half(net, place, len(self.notes.halves), is_backward=is_backward)
+        self.notes.halves.append(half)
+        return half
 
 
 class Lending(NamedTuple):
@@ -353,7 +339,8 @@ class Journal(NamedTuple):
         net: the forward net.
         ys: what was differentiated, as asked.
         operators: the whole program: the forward operators, then the gradient operators.
-        events: what happened, first to last; a last event `Failed` says that and why it stopped.
+        events: what happened, first to last, or what did before the program ran; a last event `Failed` says that and
+            why it stopped.
         values: (name, version) -> array of everything around the nested nets that was fed or computed, on the device
             where it lies; those of numpy are read-only. Not there: not computed. With a store, to read one may take
             making it again, or reading a file; ``StoreError`` says that it cannot be had.
@@ -361,7 +348,8 @@ class Journal(NamedTuple):
         nets: makes of it the outermost net as it is shown, with the nested ones inside.
         skip: how many leading operators took no part.
         deduplicate: how rows of equal index in sparse gradients of the net's inputs were merged; None: they were not.
-        runs: each run of a nested net, with the values in it.
+        notes: of running the program, behind the events; None: they tell that, or it was not run.
+        runs: those of nested nets, with the values in them.
         obstacle: why the program was not run although a workspace was given; None: it was, or none was.
         held: the Variables that held a gradient before the pass -> its version.
         pools: what the pass takes from pools of names while it runs.
@@ -379,7 +367,8 @@ class Journal(NamedTuple):
     nets: Callable[[Journal], NetHalves] = nets_as_run
     skip: int = 0
     deduplicate: Aggregator | None = None
-    runs: Sequence[Run] = ()
+    notes: Notes | None = None
+    runs: Runs = NO_RUNS
     obstacle: GradvizError | None = None
     held: Mapping[str, str] = {}
     pools: Sequence[Lending] = ()

@@ -13,7 +13,7 @@ from ...runtime.devices import CPU, moved
 from ..document import Schedule, Trace, Value
 from ..journal import Key, Recording, Writing
 from ..statistics import WORKSPACES, norm, of_stack, short_statistics, statistics, vector
-from ..telling import DocumentValues, Story, entries, key_of, schedule_of
+from ..telling import DocumentValues, Story, key_of, schedule_of
 
 Maker = tuple[int, Writing]
 """The run of a nested net in which a kernel made an array, and what it wrote it as."""
@@ -67,13 +67,9 @@ class Recorded:
             return None
         count = self.recording.rounds(run)
         iteration = None if run.iteration is None or count is None else count - 1 - run.iteration
-        return self._by_net.get((run.net.path, around, iteration, not run.is_backward))
-
-    @cached_property
-    def _by_net(self) -> dict[tuple[tuple[str, ...], int | None, int | None, bool], int]:
-        return {
-            (run.net.path, run.around, run.iteration, run.is_backward): number for number, run in enumerate(self.runs)
-        }
+        found = self.runs_in(around, run.net.path, is_backward=not run.is_backward)
+        at = iteration or 0
+        return found[at] if at < len(found) else None
 
     def value(self, run: int | None, key: Key) -> Value | None:
         """The statistics of a version, in a run of a nested net or around all; None: it was not computed."""
@@ -93,7 +89,7 @@ class Recorded:
         if self.trace is not None:
             value = self.value(run, key)
             return None if value is None or value.dtype == WORKSPACES else float(value.norm or 0)
-        array = (self.recording.values if run is None else self.runs[run].values).get(key)
+        array = self.recording.values.get(key) if run is None else self.runs.entry(run, key)
         if array is None or isinstance(array, ScopeStack):
             return None
         if id(array) not in self._norms:
@@ -104,7 +100,7 @@ class Recorded:
         """The same number for the same array, whatever it is called; None: it was not computed."""
         if self.is_saved and self._saved is not None:
             return self._saved.number(run, key)
-        array = entries(self.runs[run].values).get(key)
+        array = self.runs.entry(run, key)
         return None if array is None else id(array)
 
     def known(self, run: int | None) -> Iterator[Key]:
@@ -155,8 +151,7 @@ class Recorded:
         """Gives the identity of a version in each of some runs."""
         if self.is_saved:
             return lambda key: [self.identity(run, key) for run in runs]
-        values = [entries(self.runs[run].values) for run in runs]
-        return lambda key: [None if one is None else id(one) for one in [some.get(key) for some in values]]
+        return lambda key: [None if one is None else id(one) for one in self.runs.column(key, runs)]
 
     @cached_property
     def schedule(self) -> Schedule | None:

@@ -32,7 +32,7 @@ from ...runtime.store import Shelf
 from .recording import ProgramText
 from .statements import Writing
 from .text import NetText
-from .timeline import Timeline
+from .timeline import Timeline, codes_of
 
 Known = Mapping[Key, Array | ArraySpec | None]
 """Blob versions as far as they are known: arrays, or their shapes and dtypes."""
@@ -78,7 +78,7 @@ class Fit:
     @cached_property
     def text(self) -> ProgramText:
         """The statements of the pass."""
-        return ProgramText(self._nets, self._events, Timeline(map(type, self._events)))
+        return ProgramText(self._nets, self._events, Timeline(codes_of(map(type, self._events))))
 
     @property
     def _text(self) -> NetText:

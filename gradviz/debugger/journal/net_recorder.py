@@ -19,7 +19,7 @@ from ...program import Device, GradientError, GradvizError, NetDef, NetError, Op
 from ...program.control_flow import NETS
 from ...program.errors import code, count_of, get_close_matches, listed, shorten
 from ...program.events import Accumulated, Aggregator, Completed, Deduplicated, Event, Failed, Seeded, stopped
-from ...program.net_halves import nets_of
+from ...program.net_halves import NetHalves, nets_of
 from ...program.operator import parts_of
 from ...runtime import Workspace
 from ...runtime.planning import Plan, plan
@@ -121,10 +121,10 @@ def _recorded(
         limits.pace.before = len(events)
         nets = nets_of(net.ops, operators[len(net.ops) :], events)
         execution = WatchedExecution(nets, limits)
-        obstacle = _run(execution, operators, workspace, events)
-        happened = (*events, *execution.events)
-        journal = Journal("symbolic", net, ys, tuple(operators), happened, execution.values, _summary, lambda _: nets)
-        journal = journal._replace(runs=execution.runs)
+        obstacle = _run(execution, nets, operators, workspace, events)
+        journal = Journal("symbolic", net, ys, tuple(operators), tuple(events), execution.values, _summary)
+        notes = execution.notes
+        journal = journal._replace(nets=lambda _: nets, notes=notes, runs=notes.runs)
     journal = journal._replace(skip=skip, deduplicate=deduplicate, obstacle=obstacle)
     return Recording(lambda: journal, limits.store)
 
@@ -161,15 +161,19 @@ def _check_arguments(net: object, ys: object, workspace: object) -> None:
 
 
 def _run(
-    execution: WatchedExecution, operators: list[Operator], workspace: Workspace, generation: Sequence[Event]
+    execution: WatchedExecution,
+    nets: NetHalves,
+    operators: list[Operator],
+    workspace: Workspace,
+    generation: Sequence[Event],
 ) -> GradvizError | None:
-    """Run `operators`, all of the net of `execution`, on the blobs of `workspace`.
+    """Run `operators`, all of those of `nets`, on the blobs of `workspace`.
 
     Each gradient is held against its blob when it is there. Returns what keeps them from being run at all, if anything
     does.
     """
     blobs = _blobs(workspace)
-    fit = Fit(generation, execution.net)
+    fit = Fit(generation, nets)
     try:
         ready = _planned(operators, blobs, workspace.device, fit)
         started = execution.start({name: blobs[name] for name in (*ready.external, *_given(generation, operators))})
@@ -258,6 +262,8 @@ def _summary(journal: Journal) -> str:
     said = f"A net of {count_of(forward, 'operator')}, differentiated from {ys}"
     kinds = Counter(map(type, events))
     stop = next((event for event in events if isinstance(event, Failed)), None) if kinds[Failed] else None
+    if journal.notes is not None:
+        stop = journal.notes.failed
     if journal.obstacle is not None:
         if any(isinstance(event, Completed) and not event.path for event in events):
             stop = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -32,12 +31,14 @@ from ...program.events import (
 )
 from ...program.net_halves import Key, NetHalves
 from ...runtime.again import Again
+from ...runtime.notes import FAILED, Run, Runs
 from ...runtime.store import Store
-from ...runtime.watched import Journal, Lending, Run, uncollected
+from ...runtime.watched import Journal, Lending, uncollected
 from ..document import Trace
+from .run_events import RunEvents
 from .statements import Reading, Statement
 from .text import NetText
-from .timeline import NOWHERE, Indices, Timeline
+from .timeline import NOWHERE, Indices, Timeline, codes_of
 
 T = TypeVar("T")
 
@@ -77,9 +78,8 @@ class Recording:
     skip = OfJournal[int]()
     deduplicate = OfJournal[Aggregator | None]()
     operators = OfJournal[tuple[Operator, ...]]()
-    events = OfJournal[tuple[Event, ...]]()
     values = OfJournal[Mapping[Key, Array]]()
-    runs = OfJournal[Sequence[Run]]()
+    runs = OfJournal[Runs]()
     obstacle = OfJournal[GradvizError | None]()
     held = OfJournal[Mapping[str, str]]()
     pools = OfJournal[Sequence[Lending]]()
@@ -106,7 +106,7 @@ class Recording:
     @property
     def size(self) -> int:
         """About how many events there are."""
-        return len(self.events) if self._size is None else self._size
+        return len(self.timeline.codes) if self._size is None else self._size
 
     @cached_property
     def summary(self) -> str:
@@ -121,32 +121,51 @@ class Recording:
     @cached_property
     def left_by(self) -> Mapping[int, int]:
         """The identity of a workspace on a stack -> the number of the run that left it."""
-        return {id(run.blobs): number for number, run in enumerate(self.runs) if run.net.argument == "net"}
+        return {id(note[4]): number for number, note in enumerate(self.runs.notes) if note[4] is not None}
 
     @cached_property
     def text(self) -> ProgramText:
         """The statements of every net, and what each writing is called at each position."""
         with uncollected():
-            return ProgramText(self.nets, self.events, self.timeline)
+            text = ProgramText(self.nets, self.events, self.timeline)
+            ran = self.timeline.of(Ran)
+            is_around = self.timeline.around[ran] == NOWHERE
+            text.mark_ran(ran[is_around].tolist(), self.ran_positions[is_around].tolist())
+            return text
 
     @cached_property
     def timeline(self) -> Timeline:
         """Where nested nets and groups of events begin and end."""
-        return Timeline(map(type, self.events))
+        codes, notes = codes_of(map(type, self._journal.events)), self._journal.notes
+        if notes is not None:
+            ended = bytes([FAILED] if notes.failed is not None else [])
+            codes = np.append(codes, np.frombuffer(notes.codes + ended, np.uint8))
+        return Timeline(codes)
+
+    @cached_property
+    def events(self) -> Sequence[Event]:
+        """What happened, first to last."""
+        events, notes = self._journal.events, self._journal.notes
+        return events if notes is None else RunEvents(events, notes, self.timeline)
+
+    @cached_property
+    def ran_positions(self) -> Indices:
+        """Of each `Ran` its operator's position."""
+        ran = self.timeline.of(Ran)
+        if self._journal.notes is not None:
+            return self.timeline.ran_before[ran]  # in a net each runs in its turn
+        events = self.events
+        return np.fromiter((events[number].position for number in ran.tolist()), np.int64, len(ran))
 
     @cached_property
     def inside(self) -> Indices:
         """Of each position, one more than there are events, the run that we are in there; else `NOWHERE`."""
-        # A position in no net has the last place, NOWHERE.
-        run = np.full(len(self.events) + 1, NOWHERE)
-        run[self.begun] = np.arange(len(self.begun))
-        return run[self.timeline.inside]
+        return self.timeline.runs if self.runs else np.full(len(self.events) + 1, NOWHERE)
 
-    @cached_property
+    @property
     def begun(self) -> Indices:
         """Of each run of a nested net the event that enters it."""
-        entries, whole = self.timeline.entries, self.text.whole
-        return entries[:0] if whole is None or not self.runs else entries[entries >= whole]
+        return self.timeline.begun[: len(self.runs)]
 
     def net_of(self, run: int | None) -> NetText:
         """The net that runs; None: the outermost one."""
@@ -154,7 +173,7 @@ class Recording:
 
     def values_of(self, run: int | None) -> Mapping[Key, Array]:
         """The values in a run of a nested net; None: around all of them."""
-        return self.values if run is None else self.runs[run].values
+        return self.values if run is None else self.runs.values(run)
 
     def operator(self, run: int | None, position: int) -> Statement:
         """The operator at a position of what runs: a nested net, forward or backward, or the whole program."""
@@ -168,8 +187,9 @@ class Recording:
     def halves(self) -> dict[tuple[tuple[str, ...], bool], list[int]]:
         """The runs of each nested net forward, and of its backward pass, by its path."""
         found: dict[tuple[tuple[str, ...], bool], list[int]] = {}
-        for number, run in enumerate(self.runs):
-            found.setdefault((run.net.path, run.is_backward), []).append(number)
+        for one in self.runs.halves:
+            runs = np.flatnonzero(self.runs.half == one.number).tolist()
+            found.setdefault((one.net.path, one.is_backward), []).extend(runs)
         return found
 
     def ran_in(self, run: int) -> Iterator[tuple[int, Ran]]:
@@ -211,19 +231,24 @@ class Recording:
     @cached_property
     def by_path(self) -> dict[str, int]:
         """The number of each run of a nested net by its path, ``"2.loop_net[3]/0.net"``."""
-        return {"/".join(run.path): number for number, run in enumerate(self.runs)}
+        paths: list[str] = []
+        for half, around, iteration, *_ in self.runs.notes:
+            element = half.element(iteration)
+            paths.append(element if around == NOWHERE else f"{paths[around]}/{element}")
+        return {path: number for number, path in enumerate(paths)}
 
     def rounds(self, run: Run) -> int | None:
         """How often the loop that `run` belongs to ran its net; None for what is no loop."""
-        return None if run.iteration is None else self._rounds[_loop(run)]
+        return None if run.iteration is None else int(self._rounds[run.number])
 
     @cached_property
-    def _rounds(self) -> Counter[tuple[int | None, int, str]]:
-        return Counter(map(_loop, self.runs))
-
-
-def _loop(run: Run) -> tuple[int | None, int, str]:
-    return run.around, run.operator, run.net.argument
+    def _rounds(self) -> Indices:
+        """Of each run of a nested net how many there are of it in the run around."""
+        runs = self.runs
+        loops = runs.around.astype(np.int64) * len(runs.halves) + runs.half
+        _, loop, counts = np.unique(loops, return_inverse=True, return_counts=True)
+        rounds: Indices = counts[loop]
+        return rounds
 
 
 class ProgramText:
@@ -258,11 +283,13 @@ class ProgramText:
         follow = self._followers
         for number in timeline.of(*follow).tolist():
             follow[type(events[number])](events[number], number + 1)
-        ran = timeline.of(Ran)
+
+    def mark_ran(self, events: Sequence[int], positions: Sequence[int]) -> None:
+        """Note of operators around all nested nets, by their positions, by which events they ran."""
         operators = [*self.outermost.forward, *self.outermost.operators]
-        for number in ran[timeline.around[ran] == NOWHERE].tolist():
-            operators[events[number].position].ran = number + 1
-            self.first_run = self.first_run or number + 1
+        for number, position in zip(events, positions, strict=True):
+            operators[position].ran = number + 1
+        self.first_run = events[0] + 1 if events else None
 
     def net(self, path: tuple[str, ...]) -> NetText:
         """The statements of the net at a path, without iterations."""

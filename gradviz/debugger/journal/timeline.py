@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +35,9 @@ from ...program.events import (
 
 NOWHERE = -1
 
-Indices = NDArray[np.int64]
+Indices = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
+Codes = NDArray[np.uint8]
 
 _CODES: dict[type, int] = {kind: code for code, kind in enumerate(KINDS)}
 _ENTERED, _LEFT, _RAN, _COMPLETED = (_CODES[kind] for kind in (EnteredSubnet, LeftSubnet, Ran, Completed))
@@ -43,71 +45,73 @@ _GOES_ON = np.zeros(len(_CODES), bool)
 _GOES_ON[[_CODES[kind] for kind in (RuleApplied, InputChecked, GeneratorAdded, Accumulated, LeftSubnet)]] = True
 
 
+def codes_of(kinds: Iterable[type[Event]]) -> Codes:
+    """Of each kind of event its number among `KINDS`."""
+    return np.fromiter(map(_CODES.__getitem__, kinds), np.uint8)
+
+
 class Timeline:
-    """Arrays with a number for each event of these kinds; of nested nets, each that is left was entered before.
+    """Arrays with a number for each event; of nested nets, each that is left was entered before.
+
+    Args:
+        codes: of each event the number of its kind among `KINDS`.
 
     Attributes:
         around: the event that entered the net which the event is in, else `NOWHERE`. The events that enter and leave a
             nested net are in the net around it.
-        start: of an event that leaves a nested net the one that entered it; of others themselves.
-        end: the reverse; of a net that is never left the last event of all.
+        other: of an event that enters a nested net the one that leaves it, of a net that is never left the last event
+            of all; of one that leaves it the one that entered it; of others themselves.
         group: the number of the event's group.
-        first: the first event of its group.
-        last: the last event of its group.
-        codes: of its kind the number among `KINDS`.
+        first, last: of each group its first and its last event.
     """
 
-    def __init__(self, kinds: Iterable[type[Event]]) -> None:
-        self.codes = codes = np.fromiter(map(_CODES.__getitem__, kinds), np.uint8)
-        self._entered = codes == _ENTERED
-        numbers = np.arange(len(codes))
-        self.around = np.full(len(codes), NOWHERE)
-        self.start, self.end = numbers.copy(), numbers.copy()
-        # The last event before it that is in the same run of a net.
-        self._previous = np.full(len(codes), NOWHERE)
-        self._levels = list(self._by_level())
-        self._find_passages()
-        self.group = self._groups()
-        begins = np.flatnonzero(self._begins)
-        self.first = begins[self.group]
-        last = np.zeros(len(begins), np.int64)
-        # Of several numbers for one place the last stays.
-        last[self.group] = numbers
-        self.last = last[self.group]
-
-    def _by_level(self) -> Iterator[Indices]:
-        """The events of each level of nesting, from the outermost net inwards."""
+    def __init__(self, codes: Codes) -> None:
+        self.codes = codes
+        self._entered, self._left = codes == _ENTERED, codes == _LEFT
         # Nets nest a few levels deep: to look for each is faster than to sort.
-        steps = self._entered.view(np.int8) - (self.codes == _LEFT).view(np.int8)
-        levels = np.cumsum(steps, dtype=np.int32) - self._entered
-        for level in range(int(levels.max(initial=0)) + 1):
-            yield np.flatnonzero(levels == level)
+        steps = self._entered.view(np.int8) - self._left.view(np.int8)
+        self._level = np.cumsum(steps, dtype=np.int16) - self._entered
+        self.around = np.full(len(codes), NOWHERE, np.int32)
+        self.other = np.arange(len(codes), dtype=np.int32)
+        self._find_passages()
+        begins = self._begins()
+        self.group = self._groups(begins)
+        self.first = np.flatnonzero(begins)
+        self.last = np.zeros(len(self.first), np.int64)
+        # Of several numbers for one place the last stays.
+        self.last[self.group] = np.arange(len(codes), dtype=np.int32)
+
+    @property
+    def _levels(self) -> Iterator[Indices]:
+        """The events of each level of nesting, from the outermost net inwards."""
+        for level in range(int(self._level.max(initial=0)) + 1):
+            yield np.flatnonzero(self._level == level)
 
     def _find_passages(self) -> None:
         entered_around = np.zeros(0, np.int64)
         for level, events in enumerate(self._levels):
             if level:
                 self.around[events] = entered_around[np.searchsorted(entered_around, events) - 1]
-            is_same = self.around[events[1:]] == self.around[events[:-1]]
-            self._previous[events[1:]] = np.where(is_same, events[:-1], NOWHERE)
-            entered, left = events[self._entered[events]], events[self.codes[events] == _LEFT]
+            entered, left = events[self._entered[events]], events[self._left[events]]
             # In one net one is left before the next is entered: only the last can stay open.
-            self.end[entered] = len(self.codes) - 1
-            self.end[entered[: len(left)]], self.start[left] = left, entered[: len(left)]
+            self.other[entered] = len(self.codes) - 1
+            self.other[entered[: len(left)]], self.other[left] = left, entered[: len(left)]
             entered_around = entered
 
-    @cached_property
     def _begins(self) -> Mask:
-        codes = self.codes
-        completed = np.flatnonzero((codes == _COMPLETED) & (self.around == NOWHERE))
-        generated = completed[0] if len(completed) else len(codes)
-        follows = (codes[self._previous] == _LEFT) | (np.arange(len(codes)) < generated)
-        goes_on = _GOES_ON[codes] | (((codes == _RAN) | self._entered) & follows)
-        begins: Mask = ~goes_on | (self._previous == NOWHERE)
+        """Whether each event begins a group."""
+        follows, is_first = np.zeros(len(self.codes), bool), np.ones(len(self.codes), bool)
+        for events in self._levels:
+            around = self.around[events]
+            follows[events[1:]] = self._left[events[:-1]]
+            is_first[events[1:]] = around[1:] != around[:-1]
+        follows[: self._whole] = True
+        goes_on = _GOES_ON[self.codes] | (((self.codes == _RAN) | self._entered) & follows)
+        begins: Mask = ~goes_on | is_first
         return begins
 
-    def _groups(self) -> Indices:
-        numbers = np.where(self._begins, np.cumsum(self._begins) - 1, 0)
+    def _groups(self, begins: Mask) -> Indices:
+        numbers = np.where(begins, np.cumsum(begins, dtype=np.int32) - 1, 0)
         for events in self._levels:
             # Numbers rise, and each run of a net begins with one of its own.
             numbers[events] = np.maximum.accumulate(numbers[events])
@@ -116,14 +120,43 @@ class Timeline:
     @cached_property
     def inside(self) -> Indices:
         """Of each position, one more than there are events, the event that entered the innermost net open there."""
-        found = np.full(len(self.codes) + 1, NOWHERE)
-        found[1:] = np.where(self._entered, np.arange(len(self.codes)), self.around)
+        found = np.full(len(self.codes) + 1, NOWHERE, np.int32)
+        found[1:] = np.where(self._entered, np.arange(len(self.codes), dtype=np.int32), self.around)
+        return found
+
+    @cached_property
+    def _whole(self) -> int:
+        """The event that makes the pass whole, behind which the program runs; else behind all events."""
+        completed = np.flatnonzero((self.codes == _COMPLETED) & (self.around == NOWHERE))
+        return int(completed[0]) if len(completed) else len(self.codes)
+
+    @cached_property
+    def begun(self) -> Indices:
+        """The events that enter nested nets while the program runs: each begins a run, which has its number."""
+        return self.entries[self.entries > self._whole]
+
+    @cached_property
+    def runs(self) -> Indices:
+        """Of each position, one more than there are events, the run that we are in there; else `NOWHERE`."""
+        # A position in no net has the last place, NOWHERE.
+        run = np.full(len(self.codes) + 1, NOWHERE, np.int32)
+        run[self.begun] = np.arange(len(self.begun))
+        return run[self.inside]
+
+    @cached_property
+    def ran_before(self) -> Indices:
+        """Of each `Ran` how many operators have run before it in the same run of a net."""
+        found = np.zeros(len(self.codes), np.int32)
+        for events in self._levels:
+            ran = events[self.codes[events] == _RAN]
+            begins = np.flatnonzero(np.diff(self.around[ran], prepend=NOWHERE - 1))
+            found[ran] = np.arange(len(ran)) - np.repeat(begins, np.diff(begins, append=len(ran)))
         return found
 
     @cached_property
     def passages(self) -> Indices:
         """The events that enter or leave a nested net."""
-        return np.flatnonzero(self._entered | (self.codes == _LEFT))
+        return np.flatnonzero(self._entered | self._left)
 
     @cached_property
     def entries(self) -> Indices:
@@ -140,4 +173,4 @@ class Timeline:
 
     def leaves(self, event: int) -> bool:
         """Whether an event leaves a nested net."""
-        return bool(self.codes[event] == _LEFT)
+        return bool(self._left[event])

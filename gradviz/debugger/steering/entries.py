@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -30,27 +30,24 @@ class Found:
         self._recording = recording
         self._saved = saved
 
-    def _at(self, run: int) -> Callable[[Key], Entry | None]:
-        """Gives a version in a run of a nested net, or `NOWHERE`; None: not computed."""
-        around = run == NOWHERE
+    def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> list[Entry | None]:
+        """Versions in runs of nested nets, or `NOWHERE`, one after the other; None: not computed.
+
+        Args:
+            which: of each its number among `keys`, which are those of one half of a net each.
+        """
         if self._saved is not None:
-            saved = self._saved
-            return lambda key: saved.of(None if around else run, key)
-        return self._values[run].get
-
-    @cached_property
-    def _values(self) -> list[Mapping[Key, Array]]:
-        """Of each run, and at the end, where `NOWHERE` leads, of the whole program."""
-        return [*(run.values for run in self._recording.runs), self._recording.values]
-
-    def each(self, runs: Indices, keys: Iterable[Key]) -> list[Entry | None]:
-        """Versions in runs of nested nets, or `NOWHERE`, one after the other; None: not computed."""
-        found = []
-        frame, get = NOWHERE, self._at(NOWHERE)
-        for run, key in zip(runs.tolist(), keys, strict=True):
-            if run != frame:
-                frame, get = run, self._at(run)
-            found.append(get(key))
+            of, pairs = self._saved.of, zip(runs.tolist(), which.tolist(), strict=True)
+            return [of(None if run == NOWHERE else run, keys[number]) for run, number in pairs]
+        around, inner = np.flatnonzero(runs == NOWHERE), np.flatnonzero(runs != NOWHERE)
+        found: list[Entry | None] = [self._recording.values.get(keys[number]) for number in which[around].tolist()]
+        if len(inner):
+            known, first, each = np.unique(which[inner], return_index=True, return_inverse=True)
+            numbers = zip(known.tolist(), runs[inner[first]].tolist(), strict=True)
+            places = np.array([self._recording.runs.place(keys[number], run) for number, run in numbers])[each]
+            found += self._recording.runs.each(runs[inner].tolist(), places.tolist())
+            order = np.argsort(np.append(around, inner), kind="stable").tolist()
+            found = [found[place] for place in order]
         return found
 
     def outermost(self) -> Iterator[Key]:
@@ -116,7 +113,7 @@ class Entries:
         """The places of arrays around all nested nets, and of those in runs; and what is measured of them."""
         is_array = self.known.copy()
         is_array[self._stacks] = False
-        parts = []
+        parts: list[tuple[Indices, Columns]] = []
         for are_short in (False, True):
             places = np.flatnonzero(is_array & ((self._runs != NOWHERE) == are_short))
             if len(places):

@@ -46,24 +46,24 @@ class Places:
         if position == len(self._events):
             return position
         timeline = self._timeline
-        if timeline.first[position] < position:
+        if timeline.first[timeline.group[position]] < position:
             if timeline.enters(position):
-                return int(timeline.end[position]) + 1
+                return int(timeline.other[position]) + 1
             if timeline.leaves(position):
                 return position + 1
-        return int(timeline.last[position]) + 1
+        return int(timeline.last[timeline.group[position]]) + 1
 
     def back_over(self, position: int) -> int:
         """Before what ends at `position`: the reverse of `over`."""
         if position == 0:
             return 0
         timeline, event = self._timeline, position - 1
-        if timeline.last[event] > event:
+        if timeline.last[timeline.group[event]] > event:
             if timeline.leaves(event):
-                return int(timeline.start[event])
+                return int(timeline.other[event])
             if timeline.enters(event):
                 return event
-        return int(timeline.first[event])
+        return int(timeline.first[timeline.group[event]])
 
     def into(self, position: int) -> int:
         """Inside the next nested net that the operator at `position` enters; a step where it enters none."""
@@ -71,7 +71,7 @@ class Places:
             return position
         timeline = self._timeline
         ahead = timeline.passages[np.searchsorted(timeline.passages, position) :][:1]
-        if len(ahead) and ahead[0] <= timeline.last[position] and timeline.enters(ahead[0]):
+        if len(ahead) and ahead[0] <= timeline.last[timeline.group[position]] and timeline.enters(ahead[0]):
             return int(ahead[0]) + 1
         return position + 1
 
@@ -79,8 +79,8 @@ class Places:
         """After the innermost nested net that is open; in the outermost one, after what the operator brings."""
         entered = self._timeline.inside[position]
         if entered != NOWHERE:
-            return int(self._timeline.end[entered]) + 1
-        end = int(self._timeline.last[position - 1]) + 1 if position else 0
+            return int(self._timeline.other[entered]) + 1
+        end = int(self._timeline.last[self._timeline.group[position - 1]]) + 1 if position else 0
         return end if end > position else self.over(position)
 
     def path(self, position: int) -> tuple[str, ...]:

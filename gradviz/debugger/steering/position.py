@@ -16,7 +16,7 @@ import msgspec
 from ...program.errors import get_close_matches, shorten
 from ...program.events import Event
 from ..document import BreakpointEntry, Marked, Trace
-from ..journal import Progress, Recording, Timeline
+from ..journal import Progress, Recording, Timeline, codes_of
 from ..telling import DocumentValues, MeasuredValues, Story, Subjects, document
 from .breakpoints import Breakpoint, Breakpoints
 from .conditions import ConditionError
@@ -75,8 +75,9 @@ class Placed:
 
     @cached_property
     def _places(self) -> Places:
-        recording = self._recording
-        return Places(self.events, Timeline(map(type, self.events)) if recording is None else recording.timeline)
+        if self._recording is not None:
+            return Places(self.events, self._recording.timeline)
+        return Places(self.events, Timeline(codes_of(map(type, self.events))))
 
     @cached_property
     def _journal(self) -> Recording:

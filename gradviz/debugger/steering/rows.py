@@ -140,11 +140,11 @@ class Rows:
     def _entries(self) -> tuple[Indices, Entries]:
         """Every row of which the event computed something, and these values."""
         ran_, given = np.flatnonzero(self._numbers != NOWHERE), self._gradients_written
-        keys = [self._outputs[number].key for number in self._numbers[ran_].tolist()]
-        keys += [key_of(after) for _, after in given]
+        keys = [*(one.key for one in self._outputs), *(key_of(after) for _, after in given)]
+        which = np.append(self._numbers[ran_], np.arange(len(self._outputs), len(keys)))
         rows = np.append(ran_, np.array([row for row, _ in given], np.int64))
         frames = np.append(self._frames_of(ran_), np.full(len(given), NOWHERE))
-        found, order = self._found.each(frames, keys), np.argsort(rows, kind="stable")
+        found, order = self._found.each(frames, which, keys), np.argsort(rows, kind="stable")
         return rows[order], Entries([found[place] for place in order.tolist()], frames[order])
 
     @consistent
@@ -201,7 +201,7 @@ class Rows:
             *((int(self.positions[row]), one, NOWHERE) for row, one in given),
         ]
         frames = np.array([run for _, _, run in found], np.int64)
-        values = self._found.each(frames, [key_of(one) for _, one, _ in found])
+        values = self._found.each(frames, np.arange(len(found)), [key_of(one) for _, one, _ in found])
         order = sorted((at for at, one in enumerate(values) if one is not None), key=lambda at: found[at][0])
         entries = Entries([values[at] for at in order], frames[order])
         return Computed([found[at][0] for at in order], [found[at][1] for at in order], entries)
@@ -403,9 +403,9 @@ class Rows:
         keys = [[one.key for one in (*op.inputs, *(op.outputs if is_devices else ()))] for op in runs.statements]
         many = np.fromiter(map(len, keys), np.int64, len(keys))[runs.numbers]
         at, frames = np.repeat(np.arange(count), many), np.repeat(runs.frames, many)
-        entries = Entries(
-            self._found.each(frames, chain.from_iterable(keys[one] for one in runs.numbers.tolist())), frames
-        )
+        begins = np.cumsum([0, *map(len, keys)])[runs.numbers]
+        which = np.repeat(begins - np.cumsum(many) + many, many) + np.arange(len(at))
+        entries = Entries(self._found.each(frames, which, list(chain.from_iterable(keys))), frames)
         found, is_there = entries.column("device" if is_devices else attribute), entries.known
         values, is_known = (np.broadcast_to(one, at.shape)[is_there] for one in (found.values, found.known))
         at = at[is_there]

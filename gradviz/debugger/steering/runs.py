@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import accumulate, compress
-from operator import attrgetter
+from itertools import accumulate
 
 import numpy as np
 
@@ -34,18 +33,13 @@ class Runs:
         self._begins = {(net.id, back): begin for (net, back), begin in zip(halves, begins, strict=False)}
         self.events = recording.timeline.of(Ran)
         self.frames = recording.inside[self.events + 1]
-        is_ran = np.zeros(len(recording.events), bool)
-        is_ran[self.events] = True
-        found = map(attrgetter("position"), compress(recording.events, is_ran.tolist()))
-        self.numbers = self._begin()[self.frames] + np.fromiter(found, np.int64, len(self.events))
+        self.numbers = self._begin()[self.frames] + recording.ran_positions
 
     @cached_property
     def halves(self) -> Indices:
         """Of each run of a nested net which half of which net it is, one number for each."""
-        halves = np.zeros(len(self._recording.runs), np.int64)
-        for number, runs in enumerate(self._recording.halves.values()):
-            halves[runs] = number
-        return halves
+        runs, numbers = self._recording.runs, {half: number for number, half in enumerate(self._recording.halves)}
+        return np.array([numbers[one.net.path, one.is_backward] for one in runs.halves], np.int64)[runs.half]
 
     def _begin(self) -> Indices:
         """Of each run of a nested net the number of its first operator, at the end that of the whole program."""

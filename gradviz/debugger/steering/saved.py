@@ -14,8 +14,8 @@ from ...program.events import Accumulated, Deduplicated, Event, HookRan, Played,
 from ...program.net_halves import nets_of
 from ...runtime.watched import Journal, uncollected
 from ..document import Obstacle, Trace, TraceError, described
-from ..journal import Recording, Run
-from .places import element, path_of
+from ..journal import NOWHERE, Half, Recording, Runs
+from .places import path_of
 
 
 class SavedEvents(Sequence[Event]):
@@ -85,14 +85,23 @@ def saved_recording(trace: Trace, events: Sequence[Event]) -> Recording:
     backward = [op for event in outermost if type(event) in BRING_OPERATORS for op in _operators(event)]
     nets = nets_of(forward, backward, events)
     nested = {f"s{number}": net for number, net in enumerate(net for net in nets if net is not nets)}
-    paths: list[tuple[str, ...]] = []
+    halves: dict[tuple[str, int, bool], Half] = {}
     for one in trace.frames:
-        around = () if one.around is None else paths[one.around]
-        paths.append((*around, element(one.operator, nested[one.subnet].argument, one.iteration)))
-    runs = [
-        Run(nested[one.subnet], one.around, one.operator, one.iteration, one.is_backward, path, {})
-        for one, path in zip(trace.frames, paths, strict=True)
-    ]
+        if (place := (one.subnet, one.operator, one.is_backward)) not in halves:
+            halves[place] = Half(nested[one.subnet], one.operator, len(halves), is_backward=one.is_backward)
+    runs = Runs(
+        list(halves.values()),
+        [
+            [
+                halves[one.subnet, one.operator, one.is_backward],
+                NOWHERE if one.around is None else one.around,
+                one.iteration,
+                (),
+                None,
+            ]
+            for one in trace.frames
+        ],
+    )
     journal = Journal(
         trace.engine,
         net,

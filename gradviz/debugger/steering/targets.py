@@ -134,7 +134,7 @@ class Targets:
     @property
     def _passed(self) -> tuple[Indices, Indices]:
         """The events that begin the runs of nested nets, and the last ones in them."""
-        return self._recording.begun, self._timeline.end[self._recording.begun]
+        return self._recording.begun, self._timeline.other[self._recording.begun]
 
     @cached_property
     def _of_halves(self) -> list[tuple[Subject, Subject]]:

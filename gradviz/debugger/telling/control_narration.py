@@ -149,7 +149,7 @@ class Passage(NamedTuple):
     @property
     def names(self) -> Collection[str]:
         """The blobs of the workspace that the net ran in; of a file, those that have values in it."""
-        return self.run.blobs if self.recording.saved is None else self.values.names(self.frame)
+        return self.run.workspace if self.recording.saved is None else self.values.names(self.frame)
 
     @property
     def bound(self) -> str:

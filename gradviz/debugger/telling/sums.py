@@ -25,7 +25,7 @@ from ...program.control_flow import RUNNING_SUM, take_apart
 from ...program.events import Accumulated
 from ...runtime.devices import CPU, current, device_of, moved
 from ..document import Contribution, Ledger, Number, number
-from ..journal import Key, NetHalves, NetText, Recording, Writing, dense
+from ..journal import NOWHERE, Key, NetHalves, NetText, Recording, Writing, dense
 from ..statistics import compare, norm, vector
 from . import story
 
@@ -183,27 +183,27 @@ class LoopSum(NamedTuple):
 
 def sums_of_loops(recording: Recording) -> Iterator[LoopSum]:
     """A sum for each blob that the iterations of a loop read, and each time that the loop's backward pass ran."""
-    runs: dict[int, list[int | None]] = {id(recording.nets): [None]}
-    rounds: dict[tuple[int | None, int], list[int]] = {}
-    inside: dict[int | None, int] = {}
-    for place, run in enumerate(recording.runs):
-        if run.is_backward:
-            runs.setdefault(id(run.net), []).append(place)
-            if run.net.argument == "loop_net":
-                rounds.setdefault((run.around, run.operator), []).append(place)
-            elif run.net.argument == "net":
-                inside[run.around] = place
+
+    def backward(net: NetHalves) -> list[int]:
+        return recording.halves.get((net.path, True), [])
+
+    around_of = recording.runs.around
     for net in recording.nets:
         for (is_backward, index, argument), loop in net.inside.items():
             if not is_backward or argument != "loop_net":
                 continue
             around = recording.text.net(net.path)
-            operator = index if net.path else index + len(net.forward)
-            ended = [(frame, recording.ran(around.operators[index], frame)) for frame in runs.get(id(net), ())]
+            bodies, each = backward(loop.inside[True, 0, "net"]), backward(loop)
+            inside = dict(zip(around_of[bodies].tolist(), bodies, strict=True))
+            rounds: dict[int, list[int]] = {}
+            for place, frame in zip(each, around_of[each].tolist(), strict=True):
+                rounds.setdefault(frame, []).append(place)
+            frames: list[int | None] = [*backward(net)] if net.path else [None]
+            ended = [(frame, recording.ran(around.operators[index], frame)) for frame in frames]
             for blob, total, term in _summed(around, index, loop):
                 for frame, at in ended:
                     if at is not None:
-                        within = [inside[place] for place in rounds.get((frame, operator), ())]
+                        within = [inside[place] for place in rounds.get(NOWHERE if frame is None else frame, ())]
                         yield LoopSum(blob, total, term, around.id or None, frame, at, within)
 
 

@@ -162,12 +162,14 @@ class Values(DocumentValues):
         """The runs; what is in them goes to `found`, once where several see it."""
         numbers: dict[int, int] = {}
         ids = recording.text.ids
+        places = [[self.blobs[ids[half.net.path]][key] for key in half.slots] for half in recording.runs.halves]
         for run in recording.runs:
             net = ids[run.net.path]
-            slots = self.blobs[net]
-            values: list[int | None] = [None] * len(slots)
-            for key, entry in entries(run.values).items():
-                values[slots[key]] = number = numbers.setdefault(id(entry), len(found))
+            values: list[int | None] = [None] * len(self.blobs[net])
+            for place, entry in zip(places[run.half.number], run.entries, strict=False):
+                if entry is None:
+                    continue
+                values[place] = number = numbers.setdefault(id(entry), len(found))
                 if number == len(found):
                     found.append(entry)
             while values and values[-1] is None:

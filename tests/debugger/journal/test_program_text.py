@@ -5,7 +5,7 @@ import random
 import pytest
 
 from gradviz import IR, GradvizError, Net
-from gradviz.debugger.journal import ProgramText, Timeline
+from gradviz.debugger.journal import ProgramText, Timeline, codes_of
 from gradviz.program.events import Completed, Visited
 from gradviz.program.net_halves import nets_of, number
 from tests.fresh_seed import fresh_seed
@@ -22,7 +22,7 @@ def followed(ops, ys, skip=0):
             then[len(events)] = now
         events.append(event)
         now = [(ssa.op.type, ssa.inputs, ssa.outputs) for ssa in number([*ops, *ir.gradient_ops])[len(ops) :]]
-    return ProgramText(nets_of(ops, ir.gradient_ops, events), events, Timeline(map(type, events))), then
+    return ProgramText(nets_of(ops, ir.gradient_ops, events), events, Timeline(codes_of(map(type, events)))), then
 
 
 def as_read(text, position):

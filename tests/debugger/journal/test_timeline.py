@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradviz import debug
-from gradviz.debugger.journal import NOWHERE, Timeline
+from gradviz.debugger.journal import NOWHERE, Timeline, codes_of
 from gradviz.program import events
 from tests.debugger.loops import fed, gated
 
@@ -62,22 +62,20 @@ def groups(kinds):
 
 @given(recordings())
 def test_nested_nets_begin_and_end_where_one_finds_them_event_by_event(kinds):
-    timeline, (around, other) = Timeline(getattr(events, kind) for kind in kinds), passages(kinds)
-    numbers = list(range(len(kinds)))
+    timeline, (around, other) = Timeline(codes_of(getattr(events, kind) for kind in kinds)), passages(kinds)
     assert timeline.around.tolist() == around
-    assert timeline.start.tolist() == [other[one] if kinds[one] == "LeftSubnet" else one for one in numbers]
-    assert timeline.end.tolist() == [other[one] if kinds[one] == "EnteredSubnet" else one for one in numbers]
-    inside = [one if kinds[one] == "EnteredSubnet" else around[one] for one in numbers]
+    assert timeline.other.tolist() == other
+    inside = [one if kinds[one] == "EnteredSubnet" else around[one] for one in range(len(kinds))]
     assert timeline.inside.tolist() == [NOWHERE, *inside]
-    assert timeline.passages.tolist() == [one for one in numbers if kinds[one].endswith("Subnet")]
+    assert timeline.passages.tolist() == [one for one, kind in enumerate(kinds) if kind.endswith("Subnet")]
 
 
 @given(recordings())
 def test_groups_are_those_that_one_finds_event_by_event(kinds):
-    timeline, found = Timeline(getattr(events, kind) for kind in kinds), groups(kinds)
+    timeline, found = Timeline(codes_of(getattr(events, kind) for kind in kinds)), groups(kinds)
     assert timeline.group.tolist() == found
-    assert timeline.first.tolist() == [found.index(group) for group in found]
-    assert timeline.last.tolist() == [len(found) - 1 - found[::-1].index(group) for group in found]
+    assert timeline.first[timeline.group].tolist() == [found.index(group) for group in found]
+    assert timeline.last[timeline.group].tolist() == [len(found) - 1 - found[::-1].index(group) for group in found]
 
 
 def test_a_document_numbers_its_groups_in_the_same_way():
@@ -87,6 +85,6 @@ def test_a_document_numbers_its_groups_in_the_same_way():
 
 
 def test_no_events_have_no_groups():
-    timeline = Timeline([])
+    timeline = Timeline(codes_of([]))
     assert timeline.inside.tolist() == [NOWHERE]
     assert not np.size(timeline.group)

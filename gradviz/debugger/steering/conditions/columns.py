@@ -46,7 +46,7 @@ class Column(NamedTuple):
         value = self.values[row].item()
         return value if self.words is None else self.words[value]  # type: ignore[no-any-return]
 
-    def take(self, rows: NDArray[np.int64]) -> Column:
+    def take(self, rows: NDArray[np.integer[Any]]) -> Column:
         """The values of these rows; that of a negative number is not computed."""
         if not self.known.any():
             return NOTHING

@@ -1,0 +1,126 @@
+"""Events that are made of notes when they are looked at: those of a program that ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple, overload
+
+import numpy as np
+
+from ...program import Operator
+from ...program.events import EnteredSubnet, Event, LeftSubnet, Ran
+from ...program.net_halves import Numbered
+from ...runtime.nested import Step
+from ...runtime.notes import ENTERED, FAILED, LEFT, NOWHERE, RAN, Notes
+from .timeline import Indices, Timeline
+
+AT_ONCE = 4096
+"""Events that are made one after the other."""
+
+
+Row = tuple[int, Operator, tuple[int, ...], tuple[int, ...], str]
+"""What every run of an operator has in common: position, operator, versions read and written, device."""
+
+
+class Place(NamedTuple):
+    """A run of a net, as its events have it in common.
+
+    Attributes:
+        path, around: its path, and that of the run around.
+        rows: what runs in it.
+    """
+
+    path: tuple[str, ...]
+    around: tuple[str, ...]
+    rows: Sequence[Row]
+
+
+class RunEvents(Sequence[Event]):
+    """Every event, first to last.
+
+    Args:
+        generation: the events of the pass.
+        notes: what was noted while the program ran.
+        timeline: of all events.
+    """
+
+    def __init__(self, generation: Sequence[Event], notes: Notes, timeline: Timeline) -> None:
+        self._generation = generation
+        self._notes = notes
+        self._timeline = timeline
+        self._known: dict[int, list[Row]] = {}
+        self._looked_at: dict[int, Event] = {}
+
+    def __len__(self) -> int:
+        return len(self._timeline.codes)
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Event, ...]: ...
+    def __getitem__(self, index: int | slice) -> Event | tuple[Event, ...]:
+        numbers = range(len(self))[index]
+        if isinstance(numbers, int):
+            if numbers not in self._looked_at:
+                self._looked_at[numbers] = next(self._between(numbers, numbers + 1))
+            return self._looked_at[numbers]
+        if numbers.step != 1:
+            return tuple([self[number] for number in numbers])
+        return tuple(self._between(numbers.start, numbers.stop))
+
+    def __iter__(self) -> Iterator[Event]:
+        return self._between(0, len(self))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def _between(self, start: int, end: int) -> Iterator[Event]:
+        """The events from number `start` to before `end`."""
+        whole = len(self._generation)
+        if start < whole:
+            yield from self._generation[start : min(end, whole)]
+        for begin in range(max(start, whole), end, AT_ONCE):
+            yield from self._made(slice(begin, min(begin + AT_ONCE, end)))
+
+    def _made(self, events: slice) -> Iterator[Event]:
+        timeline, noted, places = self._timeline, self._notes.noted, dict[int, Place]()
+        codes, inside, ran = timeline.codes[events], timeline.runs[events.start : events.stop + 1], self._ran[events]
+        run_of = np.where(codes == LEFT, inside[:-1], inside[1:])
+        taken = np.frombuffer(self._notes.seconds)[ran[0] - (codes[0] == RAN) : ran[-1]]
+        seconds = iter(np.round(taken, 8).tolist())
+        columns = (codes, run_of, timeline.ran_before[events])
+        for code, run, position in zip(*(column.tolist() for column in columns), strict=True):
+            if code == FAILED:
+                assert self._notes.failed is not None
+                yield self._notes.failed
+                return
+            place = places.get(run) or places.setdefault(run, self._place(run, places))
+            if code == RAN:
+                at, op, ins, outs, device = place.rows[position]
+                yield Ran(at, op, ins, outs, device, next(seconds), path=place.path)
+                continue
+            half, _, iteration = noted[run][:3]
+            kind = EnteredSubnet if code == ENTERED else LeftSubnet
+            yield kind(half.operator, half.net.argument, half.net.name, iteration, path=place.around)
+
+    def _place(self, run: int, places: dict[int, Place]) -> Place:
+        notes = self._notes
+        if run == NOWHERE:
+            return Place((), (), self._rows(notes.program, notes.steps))
+        half, around, iteration, steps = notes.noted[run][:4]
+        known = places.get(around)
+        path = notes.runs.path(around) if known is None else known.path
+        return Place((*path, half.element(iteration)), path, self._rows(half.part.steps, steps))
+
+    def _rows(self, operators: Sequence[Numbered], steps: Sequence[Step]) -> list[Row]:
+        """What runs; the notes keep the steps, so that their identity stays theirs."""
+        if id(steps) not in self._known:
+            pairs = enumerate(zip(operators, steps, strict=True))
+            self._known[id(steps)] = [(at, *one[:3], str(step.device)) for at, (one, step) in pairs]
+        return self._known[id(steps)]
+
+    @cached_property
+    def _ran(self) -> Indices:
+        """Of each event how many operators have run by then."""
+        return np.cumsum(self._timeline.codes == RAN, dtype=np.int32)

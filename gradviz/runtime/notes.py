@@ -1,0 +1,270 @@
+"""What is noted while a program runs: numbers, and arrays by reference. Runs are made of it when they are looked at.
+
+Every time that a nested net runs, the same steps of it run; so all that is noted of such a run is which net it was and
+in which run and round it began, and the arrays that it found and wrote, one after the other.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from functools import cached_property
+from itertools import repeat
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..operators.registry import Array
+from ..program.events import KINDS, EnteredSubnet, Failed, LeftSubnet, Ran
+from ..program.net_halves import Key, NetHalves, Numbered
+from .nested import Step
+from .store import Shelf, Store, new_values
+
+NOWHERE = -1
+"""Stands for no run."""
+
+ENTERED, LEFT, RAN, FAILED = (KINDS.index(kind) for kind in (EnteredSubnet, LeftSubnet, Ran, Failed))
+
+Blobs = MutableMapping[str, Array]
+Values = MutableMapping[Key, Array]
+
+RunNote = list[Any]
+"""Of a run of a nested net its `Half`, the number of the run around or `NOWHERE`, its round in a loop or None, its
+steps as they were planned, and of a Do the mapping that it works on, else None. Behind these what it found and what it
+wrote: arrays, stacks of workspaces, and what stands for arrays in a store; None: nothing was there.
+"""
+HEAD, BEHIND = 5, sys.maxsize
+"""How much of a note stands before what the run found, and a place that no note has."""
+
+Lookup = Callable[[str], Any]
+"""Gives what stands for a blob, of which nothing is read back; None: it is not there."""
+
+
+def lookup_in(blobs: Mapping[str, Array]) -> Lookup:
+    """Looks blobs up."""
+    return blobs.entries.get if type(blobs) is Shelf else blobs.get
+
+
+class Half:
+    """A nested net forward, or its backward pass: what all runs of it have in common.
+
+    Attributes:
+        net: it.
+        operator: index of the operator that runs it, in the whole program or in the net around.
+        number: among all halves that have run.
+        is_backward: whether this is the net's backward pass.
+        is_scoped: whether a Do runs it, in a workspace of its own.
+        part: its steps.
+        inside: the halves in it that have run, by the places of their operators and their arguments.
+    """
+
+    def __init__(self, net: NetHalves, operator: int, number: int, *, is_backward: bool = False) -> None:
+        self.net = net
+        self.operator = operator
+        self.number = number
+        self.is_backward = is_backward
+        self.inside: dict[tuple[int, str], Half] = {}
+        self.is_scoped = net.argument == "net"
+        self.part = net.part(is_backward)
+
+    @cached_property
+    def found(self) -> list[str]:
+        """The blobs that a run finds."""
+        return [name for name, _ in self.part.reads]
+
+    @cached_property
+    def written(self) -> list[list[str]]:
+        """The blobs that each step writes."""
+        return [[name for name, _ in written] for _, _, _, written in self.part.steps]
+
+    @cached_property
+    def slots(self) -> dict[Key, int]:
+        """Of each version that it finds or writes the place among the entries that a run notes."""
+        keys = [*self.part.reads, *[key for _, _, _, written in self.part.steps for key in written]]
+        return {key: slot for slot, key in enumerate(keys)}
+
+    def element(self, iteration: int | None) -> str:
+        """A run of it in a path: ``2.loop_net[3]``."""
+        place = f"{self.operator}.{self.net.argument}"
+        return place if iteration is None else f"{place}[{iteration}]"
+
+
+class Run:
+    """One run of a nested net.
+
+    Attributes:
+        number: among all runs.
+    """
+
+    __slots__ = ("_runs", "number")
+
+    def __init__(self, runs: Runs, number: int) -> None:
+        self._runs = runs
+        self.number = number
+
+    @property
+    def half(self) -> Half:
+        """What ran, with what all runs of it have in common."""
+        half: Half = self._runs.notes[self.number][0]
+        return half
+
+    @property
+    def entries(self) -> list[Any]:
+        """What stands for what it found and wrote, by the slots of its half."""
+        return self._runs.notes[self.number][HEAD:]
+
+    @property
+    def net(self) -> NetHalves:
+        """What ran."""
+        return self.half.net
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether the net's backward pass ran."""
+        return self.half.is_backward
+
+    @property
+    def operator(self) -> int:
+        """Index of the operator that runs the net, in the whole program or in the net that ran around."""
+        return self.half.operator
+
+    @property
+    def around(self) -> int | None:
+        """The run in which that operator ran, as a number among all runs; None: the outermost net."""
+        around: int = self._runs.notes[self.number][1]
+        return None if around == NOWHERE else around
+
+    @property
+    def iteration(self) -> int | None:
+        """Of a loop, from 0."""
+        iteration: int | None = self._runs.notes[self.number][2]
+        return iteration
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The way to it: ``("2.loop_net[3]", "0.net")``."""
+        return self._runs.path(self.number)
+
+    @property
+    def workspace(self) -> Blobs:
+        """The blobs that a Do worked on."""
+        return self._runs.notes[self.number][4] or {}
+
+    @property
+    def values(self) -> Mapping[Key, Array]:
+        """Blob version -> array of what it found and what it wrote."""
+        return self._runs.values(self.number)
+
+
+class Runs(Sequence[Run]):
+    """The runs of nested nets, in the order in which they began.
+
+    Attributes:
+        halves: what ran.
+        notes: of each run.
+
+    Args:
+        store: keeps the values; None: they are kept by references.
+    """
+
+    def __init__(self, halves: Sequence[Half], notes: Sequence[RunNote], store: Store | None = None) -> None:
+        self.halves = halves
+        self.notes = notes
+        self._store = store
+        self._values: dict[int, Values] = {}
+
+    def __len__(self) -> int:
+        return len(self.notes)
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Run]: ...
+    def __getitem__(self, index: int | slice) -> Run | list[Run]:
+        numbers = range(len(self))[index]
+        return Run(self, numbers) if isinstance(numbers, int) else [Run(self, number) for number in numbers]
+
+    @cached_property
+    def half(self) -> NDArray[np.int32]:
+        """Of each the number of its half."""
+        return np.fromiter([note[0].number for note in self.notes], np.int32, len(self))
+
+    @cached_property
+    def around(self) -> NDArray[np.int32]:
+        """Of each the run around it, else `NOWHERE`."""
+        return np.fromiter([note[1] for note in self.notes], np.int32, len(self))
+
+    def path(self, number: int) -> tuple[str, ...]:
+        """The way to a run; `NOWHERE` leads to the outermost net."""
+        path: list[str] = []
+        while number != NOWHERE:
+            half, number, iteration = self.notes[number][:3]
+            path.append(half.element(iteration))
+        return tuple(reversed(path))
+
+    def values(self, number: int) -> Mapping[Key, Array]:
+        """Blob version -> array of what a run found and what it wrote."""
+        if number not in self._values:
+            values = self._values[number] = new_values(self._store)
+            put(values, self.notes[number][0].slots, self.notes[number][HEAD:])
+        return self._values[number]
+
+    def entry(self, number: int, key: Key) -> Any:
+        """What stands for a version in a run, of which nothing is read back; None: not computed."""
+        note, place = self.notes[number], self.place(key, number)
+        return note[place] if place < len(note) else None
+
+    def column(self, key: Key, numbers: Sequence[int]) -> list[Any]:
+        """What stands for a version in some runs of one half, of which nothing is read back; None: not computed."""
+        return self.each(numbers, repeat(self.place(key, numbers[0]) if numbers else BEHIND))
+
+    def place(self, key: Key, number: int) -> int:
+        """Where the notes of a run, and of others of its half, have a version; `BEHIND` all: nowhere."""
+        slot = self.notes[number][0].slots.get(key)
+        return BEHIND if slot is None else HEAD + slot
+
+    def each(self, numbers: Iterable[int], places: Iterable[int]) -> list[Any]:
+        """What stands at places of the notes of runs, one after the other; None: nothing was computed."""
+        pairs = zip(map(self.notes.__getitem__, numbers), places, strict=False)
+        return [note[place] if place < len(note) else None for note, place in pairs]
+
+
+NO_RUNS = Runs([], [])
+
+
+def put(values: Values, keys: Iterable[Key], entries: Iterable[Any]) -> None:
+    """Let `values` have what stands for versions, one after the other; of None there are none."""
+    kept = values.entries if type(values) is Shelf else values
+    for key, entry in zip(keys, entries, strict=False):
+        if entry is not None:
+            kept[key] = entry
+
+
+class Notes:
+    """What has happened in a run of a program, growing with it.
+
+    Attributes:
+        codes: of each event the number of its kind among `KINDS`.
+        seconds: of each operator that ran, in the order in which they ended.
+        program: the operators of the outermost net.
+        steps: the same as they were planned; empty: the program was not run.
+        halves: the nested nets that ran.
+        noted: of each run of one.
+        runs: they.
+        failed: what ended it; None: nothing has.
+
+    Args:
+        store: keeps the values; None: they are kept by references.
+    """
+
+    def __init__(self, program: Sequence[Numbered], store: Store | None) -> None:
+        self.codes = bytearray()
+        self.seconds = array("d")
+        self.program = program
+        self.steps: Sequence[Step] = ()
+        self.halves: list[Half] = []
+        self.noted: list[RunNote] = []
+        self.runs = Runs(self.halves, self.noted, store)
+        self.failed: Failed | None = None
