@@ -192,6 +192,13 @@ class Recording:
             found.setdefault((one.net.path, one.is_backward), []).extend(runs)
         return found
 
+    def ran_around(self) -> Iterator[Ran]:
+        """The operators that ran around all nested nets."""
+        ran = self.timeline.of(Ran)
+        around = ran[self.timeline.around[ran] == NOWHERE].tolist()
+        found = map(self.events.__getitem__, around) if len(around) < len(ran) else iter(self.events)
+        return (event for event in found if type(event) is Ran)
+
     def ran_in(self, run: int) -> Iterator[tuple[int, Ran]]:
         """The operators that ran in a run of a nested net, not in nets inside of it, with the positions after them."""
         path = self.runs[run].path

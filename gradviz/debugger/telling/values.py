@@ -136,8 +136,7 @@ class Values(DocumentValues):
     def _outermost(self, recording: Recording) -> dict[str, Value]:
         seconds = {
             (name, version): event.seconds
-            for event in recording.events
-            if isinstance(event, Ran) and not event.path
+            for event in recording.ran_around()
             for name, version in zip(event.op.outputs, event.out_versions, strict=True)
         }
         found = entries(recording.values)
