@@ -105,10 +105,11 @@ def measure(effort: Effort) -> Iterator[Answer]:
             return
         for operators in effort.operators:
             yield from of_length(operators, Path(folder), effort)
+        in_group = min(OPERATORS_OF_GROUP, effort.operators[-1] // 10)
         with browser() as running:
-            taken = opened(running, grouped_page(Path(folder)), effort)
+            taken = opened(running, grouped_page(in_group, Path(folder)), effort)
         target = Target("figure", MOST_TO_OPEN)
-        yield Figure("open a group, median", f"{OPERATORS_OF_GROUP:,} operators", median(taken), "ms", target=target)
+        yield Figure("open a group, median", f"{in_group:,} operators", median(taken), "ms", target=target)
 
 
 def module() -> Figure:
@@ -129,12 +130,9 @@ def recorded_page(operators: int, folder: Path) -> Path:
     return _recorded(Net("layers", layers(operators)), folder / f"{operators}.html")
 
 
-def grouped_page(folder: Path) -> Path:
-    """A page with the recording of a chain whose operators lie in scopes, each of which is a group."""
-    ops = [
-        replace(op, name=f"scope{at // OPERATORS_OF_GROUP}/{at}")
-        for at, op in enumerate(layers(GROUPS * OPERATORS_OF_GROUP))
-    ]
+def grouped_page(in_group: int, folder: Path) -> Path:
+    """A page with the recording of a chain whose operators lie in scopes, each of which is a group of so many."""
+    ops = [replace(op, name=f"scope{at // in_group}/{at}") for at, op in enumerate(layers(GROUPS * in_group))]
     return _recorded(Net("scopes", ops), folder / "scopes.html")
 
 
@@ -153,7 +151,7 @@ def of_length(operators: int, folder: Path, effort: Effort) -> Iterator[Figure]:
     path, size = recorded_page(operators, folder), f"{operators:,} operators"
     visible = operators if operators < MANY else None
     with browser() as running:
-        shown = [look_at(running, path, effort, visible) for _ in range(3)]
+        shown = [look_at(running, path, effort, visible) for _ in range(effort.repetitions // 3)]
     paint = median(one.seconds for one in shown)
     yield Figure("first paint", size, paint, "s", target=Target("figure", MOST_SECONDS_TO_PAINT))
     for phase in PHASES:
