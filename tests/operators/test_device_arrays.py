@@ -7,6 +7,7 @@ import pytest
 
 from gradviz.operators import lookup
 from gradviz.program import Operator
+from tests.families import over
 from tests.operators.cases import CASES, Array, Case
 from tests.operators.test_gradients import seeds
 
@@ -34,8 +35,8 @@ def run(op: Operator, blobs: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=["float64", "float32"])
-@pytest.mark.parametrize("case", [case for case in CASES if case.inputs], ids=str)
-def test_kernels_stay_on_the_gpu(cupy: Any, case: Case, dtype: Any) -> None:
+@over(case for case in CASES if case.inputs)
+def test_kernels_stay_on_the_gpu(case: Case, cupy: Any, dtype: Any) -> None:
     operators, read = program(case, case.values(dtype))
     on_cpu: dict[str, Any] = dict(read)
     on_gpu = {name: cupy.asarray(array) for name, array in read.items()}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gradviz.program import RunError
+from tests.families import over
 from tests.operators.cases import Array, Case
 from tests.operators.test_gradients import DIFFERENTIABLE, dense, generated
 from tests.operators.test_second_derivatives import DIFFERENTIABLE_TWICE, backward, differentiated, overwrites
@@ -58,7 +59,7 @@ def finite_values(case: Case, edge: str) -> dict[str, Array] | None:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("case", DIFFERENTIABLE, ids=str)
+@over(DIFFERENTIABLE)
 def test_a_gradient_is_a_number_where_the_value_is(case: Case) -> None:
     for edge in EDGES:
         values = finite_values(case, edge)
@@ -78,7 +79,7 @@ def second_order(case: Case, values: Mapping[str, Array]) -> dict[str, Array]:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("case", DIFFERENTIABLE_TWICE, ids=str)
+@over(DIFFERENTIABLE_TWICE)
 def test_a_gradient_of_gradients_is_a_number_where_they_are(case: Case) -> None:
     for edge in ("zeros", "ones", "zeros and ones"):
         values = finite_values(case, edge)

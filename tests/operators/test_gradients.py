@@ -12,6 +12,7 @@ from gradviz.net import Net
 from gradviz.program import Gradient, GradientError, NetDef
 from gradviz.runtime import Workspace
 from tests.central_differences import central_differences
+from tests.families import over
 from tests.operators.cases import CASES, Array, Case, defined_types, floats
 
 APART = {
@@ -22,7 +23,6 @@ APART = {
 """Types with a rule that differences cannot tell of; test_meaning.py does."""
 
 DIFFERENTIABLE = [case for case in CASES if case.known.rule is not None and case.type not in APART]
-EVERY_CASE = pytest.mark.parametrize("case", DIFFERENTIABLE, ids=str)
 
 
 def run(net: NetDef, values: Mapping[str, Array]) -> Workspace:
@@ -89,12 +89,12 @@ def assert_matches_differences(case: Case) -> None:
         assert np.linalg.norm(actual - expected) <= 1e-6 * max(np.linalg.norm(expected), 1e-3), name
 
 
-@EVERY_CASE
+@over(DIFFERENTIABLE)
 def test_equals_central_differences(case: Case) -> None:
     assert_matches_differences(case)
 
 
-@EVERY_CASE
+@over(DIFFERENTIABLE)
 def test_float32_stays_float32_and_agrees_with_float64(case: Case) -> None:
     single, gradients = generated(case, case.values(np.float32))
     double, _ = generated(case, case.values())

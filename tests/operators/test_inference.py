@@ -10,6 +10,7 @@ from gradviz.net import Net
 from gradviz.operators import ArraySpec, lookup
 from gradviz.program import NetDef, Operator, RunError
 from gradviz.runtime import Workspace
+from tests.families import over
 from tests.operators.cases import CASES, Array, Case
 from tests.operators.test_gradients import seeds
 
@@ -38,7 +39,7 @@ DATA_DEPENDENT = {
 """Types whose output shapes may be data."""
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@over(CASES)
 def test_inferred_specs_are_those_of_the_kernels(case: Case) -> None:
     for dtype in (np.float32, np.float64):
         assert_inference_tells_what_kernels_give(case, case.values(dtype))

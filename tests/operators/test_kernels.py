@@ -3,22 +3,24 @@
 import numpy as np
 import pytest
 
-from gradviz.operators import OperatorType
+from gradviz.operators import OperatorType, lookup
 from gradviz.program import Operator
+from tests.families import over
 from tests.operators.cases import CASES, Array, Case, defined_types
 from tests.operators.test_gradients import DIFFERENTIABLE, generated, generated_net
 
 
 def kernel(op: Operator, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:  # type: ignore[type-arg]
     """What the kernel of `op` gives for `arrays`, as a tuple; warnings of numpy are errors."""
-    known = next(known for known in defined_types() if known.type == op.type)
+    known = lookup(op.type)
+    assert known is not None
     assert known.kernel is not None
     with np.errstate(over="raise", divide="raise", invalid="raise"):
         result = known.kernel(op, *arrays)
     return result if isinstance(result, tuple) else (result,)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@over(CASES)
 def test_inputs_are_left_as_they_were(case: Case) -> None:
     values = case.values()
     for array in values.values():
@@ -29,7 +31,7 @@ def test_inputs_are_left_as_they_were(case: Case) -> None:
         np.testing.assert_array_equal(array, before[name])
 
 
-@pytest.mark.parametrize("case", DIFFERENTIABLE, ids=str)
+@over(DIFFERENTIABLE)
 def test_the_backward_run_leaves_every_forward_blob_as_it_was(case: Case) -> None:
     values = case.values()
     before = {name: array.copy() for name, array in values.items()}
@@ -46,7 +48,7 @@ def elsewhere(array: Array, gap: int) -> Array:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("case", CASES, ids=str)
+@over(CASES)
 def test_kernels_make_the_same_bits_again_wherever_their_inputs_lie(case: Case, dtype: type) -> None:
     values = {name: x.astype(dtype) if x.dtype.kind == "f" else x for name, x in case.values().items()}
     operators, blobs = [case.op], values

@@ -14,6 +14,7 @@ from gradviz.operators import lookup, types
 from gradviz.operators.gradients import Steps
 from gradviz.program import Gradient, GradientError, NetDef, Operator
 from gradviz.runtime import Workspace
+from tests.families import over
 from tests.operators.cases import Array, Case, floats
 from tests.operators.test_gradients import DIFFERENTIABLE, dense, run, seeds
 
@@ -117,7 +118,7 @@ def overwrites(net: Net, results: Iterable[str]) -> bool:
     return False
 
 
-@pytest.mark.parametrize("case", DIFFERENTIABLE_TWICE, ids=str)
+@over(DIFFERENTIABLE_TWICE)
 def test_equals_central_differences_of_the_gradient(case: Case) -> None:
     net, values, results = backward(case)
     if overwrites(net, results):

@@ -18,6 +18,7 @@ import torch
 from tests.eager.functions import edge_cases, edge_rows, edge_shapes
 from tests.eager.functions.conventions import CONVENTIONS, Convention
 from tests.eager.functions.edge_cases import GREATEST, Edge
+from tests.families import over
 
 Array = np.ndarray[Any, Any]
 EDGES = [*edge_cases.EDGES, *edge_rows.EDGES, *edge_shapes.EDGES]
@@ -50,7 +51,7 @@ def differ(found: Array, expected: Array) -> bool:
     return not close
 
 
-@pytest.mark.parametrize("edge", EDGES, ids=str)
+@over(EDGES)
 def test_value_and_gradients_are_those_of_pytorch(edge: Edge) -> None:
     with np.errstate(all="ignore"):
         found = ours(edge)
@@ -106,7 +107,7 @@ def calls(edge: Edge) -> list[tuple[Array, ...]]:
     return [tuple(np.array(x) for x in xs) for xs in zip(*edge.arrays, strict=True)]
 
 
-@pytest.mark.parametrize("edge", [edge for edge in EDGES if edge.about != "large"], ids=str)
+@over(edge for edge in EDGES if edge.about != "large")
 def test_numpy_warns_only_where_a_number_that_is_not_finite_is_born(edge: Edge) -> None:
     for arrays in calls(edge):
         with warnings.catch_warnings(record=True) as warned:

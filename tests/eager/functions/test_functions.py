@@ -11,13 +11,14 @@ from gradviz import functions as F
 from tests.eager.differences import assert_close, differences, floats
 from tests.eager.functions import function_cases, image_cases
 from tests.eager.functions.function_cases import Case
+from tests.families import over
 
 CONSTANTS = {"argmax", "argmin", "ceil", "floor", "sign", "stop_gradient"}
 APART = {*CONSTANTS, "apply", "cast", "dropout"}
 """Functions without a gradient, and those of which a table cannot tell; tests below do."""
 
 CASES = [*function_cases.CASES, *image_cases.CASES]
-EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=str)
+EVERY_CASE = over(CASES)
 
 
 def backward(
