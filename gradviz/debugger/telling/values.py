@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
-from ...program.events import Ran
 from ...runtime.store import Shelf, StoredArray
 from ..document import Frame, Trace, Value, Workspaces
 from ..journal import Key, NetHalves, Recording, Run
