@@ -158,3 +158,12 @@ def test_a_freed_function_is_the_last_event_too():
     session.finish()
     assert session.event.kind == "Failed"
     assert "a second time" in session.narration
+
+
+def test_a_name_that_nothing_has_is_no_tensor_that_was_not_kept():
+    session = gradviz.debug((torch.ones(2, requires_grad=True) * 2).sum())
+    with pytest.raises(gradviz.GradvizError, match="no value of mul: PyTorch did not keep it"):
+        session.value("mul")
+    with pytest.raises(gradviz.GradvizError, match="has no blob mull") as caught:
+        session.value("mull")
+    assert caught.value.kind == "not_found"
