@@ -25,6 +25,7 @@ from ..graph import Graph, Output, Tensor, is_freed, number_of, output_of, type_
 from ..origins import Origin, origins, stored
 from ..run import run
 from ..watch import Notes, Visit
+from .diagnosis import Place
 from .reach import ends, slice_of
 
 MOST_ITEMS = 1_000
@@ -310,6 +311,11 @@ class Case:
         step = self.step_of(node) if type_of(node) in INNER else None
         name = step.function if step is not None and step.function.isidentifier() else type_of(node)
         return f"{code(name)}{f' in {code(module)}' if module else ''}"
+
+    def place(self, node: Node, *, is_backward: bool = True) -> Place | None:
+        """Where a recording shows an operator; None: nowhere."""
+        number = None if self.graph is None else self.graph.index.get(node)
+        return None if number is None else Place(number, is_backward)
 
     def step_of(self, node: Node) -> Step | None:
         """The call that made an operator."""

@@ -107,7 +107,8 @@ def _overwritten(case: Case, rows: Sequence[tuple[Node, Raw, Step | None]]) -> F
         if line is not None
         else ("A capture around the forward pass tells which line writes: with gradviz.torch.capture(): ...",)
     )
-    return Finding("overwritten", sentence, tuple(filter(None, names)), line, True, evidence, tuple(ways_out))
+    place = case.place(rows[-1][0])
+    return Finding("overwritten", sentence, tuple(filter(None, names)), line, True, evidence, tuple(ways_out), place)
 
 
 def _by(step: Step) -> str:

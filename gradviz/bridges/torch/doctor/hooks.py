@@ -44,6 +44,7 @@ def hooks(case: Case) -> Iterator[Finding]:
                 (name,) if name else (),
                 line,
                 harm=False,
+                place=case.place(output.node),
             )
 
     yield from _of_modules(case)

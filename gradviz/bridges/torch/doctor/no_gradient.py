@@ -305,7 +305,7 @@ def none_sent(case: Case) -> Iterator[Finding]:
         sentence = f"{capitalized(_whom(case, names))} {verb} no gradient: the backward of {owner}{where(line)} "
         sentence += f"returns None for {it}." if backward is not None else f"sends none to {it}."
         ways_out = ("Return its gradient at that place of what backward returns.",) if backward is not None else ()
-        yield Finding("none_sent", sentence, tuple(names), line, True, each_of(names), ways_out)
+        yield Finding("none_sent", sentence, tuple(names), line, True, each_of(names), ways_out, case.place(node))
 
 
 def _behind(case: Case, node: Node) -> set[Node | None]:

@@ -221,7 +221,7 @@ def _backward(case: Case, birth: Birth, names: Sequence[str]) -> Finding:
         hook, line = hook_of(case, node)
         who = f"A hook{hook}" if birth.how == "hook" else "A sum of gradients, by overflow,"
         sentence = f"{who} makes a gradient that is not finite{in_line(line)}, of one that was."
-        return Finding("nan", sentence + gets, tuple(names), line)
+        return Finding("nan", sentence + gets, tuple(names), line, place=case.place(node))
     sent = next(one.tensor for one in visit.sent if one is not None and is_not_finite(one.tensor))
     line, type = case.line(node), type_of(node)
     if sent.dtype == torch.float16 and not bool(sent.isnan().any()):
@@ -238,6 +238,7 @@ def _backward(case: Case, birth: Birth, names: Sequence[str]) -> Finding:
                 "Use bfloat16, or float32 for this part.",
                 "Scale the loss down; torch.amp.GradScaler finds by how much.",
             ),
+            place=case.place(node),
         )
     known = SINGULAR.get(type)
     given = next((one.tensor for one in visit.arrived if one is not None), None)
@@ -252,7 +253,7 @@ def _backward(case: Case, birth: Birth, names: Sequence[str]) -> Finding:
     if known and known.way_out:
         ways_out.append(known.way_out)
     evidence = (f"It sends {_amount(sent)}; what it was given was finite.",)
-    return Finding("nan", sentence, tuple(names), line, True, evidence, tuple(ways_out))
+    return Finding("nan", sentence, tuple(names), line, True, evidence, tuple(ways_out), case.place(node))
 
 
 def _mask(case: Case, node: Node, most: int = 4) -> Node | None:
@@ -323,6 +324,7 @@ def _forward(case: Case, names: Sequence[str]) -> Finding:
         sentence = f"The loss is {loss}; where that was born is not known any more.{gets}"
         return Finding("nan", sentence, tuple(names), ways_out=("Call diagnose before backward().",))
     at, node = case.line(birth.at), birth.at if isinstance(birth.at, Node) else None
+    place = None if node is None else case.place(node, is_backward=False)
     if birth.data is not None:
         name = next(case.sharing(birth.data), "") or case.name(birth.data)
         called = code(name) if name else "a tensor that it was given"
@@ -330,19 +332,21 @@ def _forward(case: Case, names: Sequence[str]) -> Finding:
         holds = f"holds {_amount(birth.data)}"
         sentence = f"The loss is {loss} because {called}, which {reader} reads{in_line(at)}, {holds}.{gets}"
         whose = tuple(dict.fromkeys(filter(None, [name, *names])))
-        return Finding("nan", sentence, whose, at, ways_out=("Look at the data: torch.isfinite(x).all().",))
+        ways_out = ("Look at the data: torch.isfinite(x).all().",)
+        return Finding("nan", sentence, whose, at, ways_out=ways_out, place=place)
     assert node is not None
     known, operator = SINGULAR.get(type_of(node)), case.operator(node)
     likely = "" if birth.is_sure else "most likely "
     if dtype_of(Output(node, 0)) == torch.float16 and type_of(node) not in UNDEFINED:
         why = "beyond 65504 there is only Inf"
         sentence = f"The loss is {loss}: {likely}{operator} overflows float16{in_line(at)}, {why}.{gets}"
-        return Finding("overflow", sentence, tuple(names), at, ways_out=("Use bfloat16, or float32 for this part.",))
+        ways_out = ("Use bfloat16, or float32 for this part.",)
+        return Finding("overflow", sentence, tuple(names), at, ways_out=ways_out, place=place)
     why = f": {known.forward}" if known and known.forward else ""
     makes = _amount(birth.result) if birth.result is not None and birth.is_sure else "NaN or Inf"
     sentence = f"The loss is {loss}: {likely}{operator} makes {makes}{in_line(at)}{why}.{gets}"
     safe = tuple(filter(None, [known.way_out if known else ""]))
-    return Finding("nan", sentence, tuple(names), at, True, ("It is born in the forward pass.",), safe)
+    return Finding("nan", sentence, tuple(names), at, True, ("It is born in the forward pass.",), safe, place)
 
 
 def _bad_leaf(case: Case) -> Tensor | None:

@@ -158,5 +158,6 @@ def _lost(case: Case) -> Iterator[Finding]:
                     False,
                     (),
                     ("Scale the loss up while going backward: torch.amp.GradScaler.",),
+                    case.place(visit.node),
                 )
                 return

@@ -278,7 +278,8 @@ def fails(case: Case) -> Iterator[Finding]:
     if (missing := re.search(r"aten::(\w+)", message)) is not None:
         step = next((step for step in reversed(case.steps) if step.function == missing[1]), None)
         owner, line = code(missing[1]), case.line(step)
-    yield Finding(kind, f"backward() fails in that of {owner}{in_line(line)}: {message}.", (), line)
+    sentence = f"backward() fails in that of {owner}{in_line(line)}: {message}."
+    yield Finding(kind, sentence, (), line, place=case.place(node))
 
 
 def not_scalar(case: Case) -> Iterator[Finding]:

@@ -179,7 +179,7 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
         ways = HALF
     else:
         why, harm = f"{_zero_factor(case, node)}{at}", False
-    return Finding(kind, f"{gets}: {why}.", tuple(names), line, harm, each_of(names), ways)
+    return Finding(kind, f"{gets}: {why}.", tuple(names), line, harm, each_of(names), ways, case.place(node))
 
 
 def _zero_factor(case: Case, node: Node) -> str:

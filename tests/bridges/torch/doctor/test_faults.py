@@ -207,13 +207,26 @@ def test_what_is_said_is_text_and_html():
     found = gradviz.diagnose(*faulty.detached())
     first = found.findings[0]
     assert str(found).startswith(f"{first.sentence}\n  - faulty.py:{first.line.number}: return h.detach()")
-    assert found._repr_html_().startswith(f"<p><b>{first.sentence}</b></p><ul><li>")
+    assert "The 2 parameters of <code>encoder</code> get no gradient" in found._repr_html_()
+    assert f"<ul><li>faulty.py:{first.line.number}: return h.detach()" in found._repr_html_()
     assert found.to_dict()["findings"][0]["kind"] == "detached"
 
 
 def test_a_finding_has_the_recorded_pass_behind_it():
     found = gradviz.diagnose(*spoiled.rounded())
     assert "encoder.weight_grad" in {name for op in found.session.net.ops for name in op.outputs}
+
+
+SHOWN = {"rounded": "RuleApplied", "masked_sqrt": "RuleApplied", "exp_overflows": "Played", "overwritten": "Failed"}
+
+
+@pytest.mark.parametrize("program", SHOWN)
+def test_the_session_opens_at_the_event_that_shows_the_finding(program):
+    found = gradviz.diagnose(*PROGRAMS[program]())
+    (position,) = found.findings[0].positions
+    assert found.session.position == position
+    assert type(found.session.event).__name__ == SHOWN[program]
+    assert f"Event {position} of the recorded pass shows it: `diagnosis.session.run_to({position})`." in str(found)
 
 
 class Without(faulty.Two):
