@@ -413,6 +413,17 @@ def grouped(names: Sequence[str], parameters: Iterable[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
+def subject(names: Sequence[str], parameters: Iterable[str], verb: str) -> str:
+    """``The 2 parameters of `encoder` get``: parameters at the beginning of a sentence, and what they do."""
+    one = {"are": "is", "have": "has"}.get(verb, f"{verb}s")
+    return f"{capitalized(grouped(names, parameters))} {one if len(names) == 1 else verb}"
+
+
+def them(names: Sequence[str]) -> str:
+    """``it`` or ``them``."""
+    return "it" if len(names) == 1 else "them"
+
+
 def _prefixes(name: str) -> Iterator[str]:
     """``a``, ``a.b`` of ``a.b.weight``."""
     parts = name.split(".")

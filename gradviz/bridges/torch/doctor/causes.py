@@ -33,6 +33,7 @@ class Cause(NamedTuple):
     rank: int = 0
 
 
+GO_ON = "Go on with the tensor itself: numbers and arrays have no history."
 OUTSIDE = "Compute it outside of that block."
 CAUSES = (
     Cause(

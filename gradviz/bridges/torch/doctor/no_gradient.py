@@ -9,10 +9,10 @@ from torch.autograd.graph import Node
 
 from ....program.errors import code, count_of, listed
 from ..graph import Output, Tensor, is_function
-from .case import Case, capitalized, each_of, grouped, in_line, line_of, where
-from .causes import Cause, called_by, cause_of, says_of
+from .case import Case, capitalized, each_of, grouped, in_line, line_of, subject, them, where
+from .causes import GO_ON, Cause, called_by, cause_of, says_of
 from .diagnosis import Finding
-from .purpose import purpose_of
+from .purpose import hold_another, purpose_of
 from .reach import ABOUT_GRADIENTS, Cut, Reach, reach
 
 
@@ -82,30 +82,22 @@ def _causes(seen: Reach) -> Iterator[tuple[Cause, Cut, Sequence[int]]]:
         yield cause, cut, sorted(numbers)
 
 
-def _result(case: Case, cut: Cut) -> str:
+def _result(case: Case, cut: Cut, it: str) -> str:
     """What a call made, in words."""
     if name := case.name_seen(cut.made):
-        return f"{code(name)}, which is computed from it,"
-    return "what is computed from it"
+        return f"{code(name)}, which is computed from {it},"
+    return f"what is computed from {it}"
 
 
 def _cut(case: Case, cause: Cause, cut: Cut, names: list[str]) -> Finding:
     line = case.line(cut.step)
-    whom, one = _whom(case, names), len(names) == 1
     says = says_of(case, cause, cut)
     reason = purpose_of(case, cut.step, names)
     evidence = [f"Gradients were switched off in {at}: {at.text}"] if (at := case.line(cut.step.switched)) else []
-    if not one:
-        evidence.extend(each_of(names))
-    if reason:
-        evidence.append(reason)
-    what = _result(case, cut) if one else _result(case, cut).replace("from it", "from them")
-    sentence = f"{capitalized(whom)} {'gets' if one else 'get'} no gradient: {what} {says}."
+    evidence += [*each_of(names), *filter(None, [reason])]
+    what = _result(case, cut, them(names))
+    sentence = f"{subject(names, case.parameters, 'get')} no gradient: {what} {says}."
     return Finding(cause.kind, sentence, tuple(names), line, not reason, tuple(evidence), cause.ways_out)
-
-
-def _whom(case: Case, names: Sequence[str]) -> str:
-    return grouped(names, case.parameters)
 
 
 def _others(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[tuple[Finding, Sequence[int]]]:
@@ -115,8 +107,8 @@ def _others(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[tuple[Fin
         line = case.line(seen.late[late[0]])
         names = [left[number] for number in late]
         sentence = (
-            f"{capitalized(_whom(case, names))} required no gradient yet when the forward pass read "
-            f"{'it' if len(names) == 1 else 'them'}{in_line(line)}, and so got none."
+            f"{capitalized(grouped(names, case.parameters))} required no gradient yet when the forward pass read "
+            f"{them(names)}{in_line(line)}, and so got none."
         )
         ways_out = ("Call requires_grad_(True) before the forward pass.",)
         yield Finding("frozen", sentence, tuple(names), line, ways_out=ways_out), late
@@ -125,23 +117,12 @@ def _others(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[tuple[Fin
         chosen = [number for number in numbers if number in left and number not in (*late, *gone)]
         if chosen and not any(number in one.sources for one in seen.cuts for number in chosen):
             names, line = [left[number] for number in chosen], case.line(step)
-            one = len(names) == 1
             sentence = (
-                f"{capitalized(_whom(case, names))} {'gets' if one else 'get'} no gradient: what is computed from "
-                f"{'it' if one else 'them'} leaves PyTorch as plain numbers by {called_by(step)}{in_line(line)}, "
-                "and nothing else of it leads to the loss."
+                f"{subject(names, case.parameters, 'get')} no gradient: what is computed from {them(names)} leaves "
+                f"PyTorch as plain numbers by {called_by(step)}{in_line(line)}, and nothing else leads to the loss."
             )
-            yield (
-                Finding(
-                    "detached",
-                    sentence,
-                    tuple(names),
-                    line,
-                    not purpose_of(case, step, names),
-                    ways_out=("Go on with the tensor itself: numbers and arrays have no history.",),
-                ),
-                chosen,
-            )
+            harm = not purpose_of(case, step, names)
+            yield Finding("detached", sentence, tuple(names), line, harm, ways_out=(GO_ON,)), chosen
             gone.update(chosen)
 
 
@@ -160,28 +141,14 @@ def _unused(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[Finding]:
     if by_step:
         names = [name for each in by_step.values() for name in each]
         line = case.line(steps[min(number for number in by_step if number is not None)])
-        it = "it" if len(names) == 1 else "them"
+        it = them(names)
         sentence = (
-            f"{capitalized(_whom(case, names))} {'gets' if it == 'it' else 'get'} no gradient: the forward pass reads "
+            f"{subject(names, case.parameters, 'get')} no gradient: the forward pass reads "
             f"{it}{in_line(line)}, but what is computed from {it} is not used for the loss."
         )
-        harm = not _has_other_gradient(case, names)
-        yield Finding(
-            "unused",
-            sentence,
-            tuple(names),
-            line,
-            harm,
-            each_of(names),
-            (f"Let what is computed from {it} be a part of the loss.", *_ways_out_unused(it)),
-        )
-
-
-def _has_other_gradient(case: Case, names: Sequence[str]) -> bool:
-    """Whether another backward pass has brought them gradients: there are several losses."""
-    return all(case.parameters[name].grad is not None for name in names if name in case.parameters) and all(
-        name in case.parameters for name in names
-    )
+        ways_out = (f"Let what is computed from {it} be a part of the loss.", *_ways_out_unused(it))
+        harm = not hold_another(case, names)
+        yield Finding("unused", sentence, tuple(names), line, harm, each_of(names), ways_out)
 
 
 def _is_called(case: Case, name: str) -> bool:
@@ -190,14 +157,14 @@ def _is_called(case: Case, name: str) -> bool:
 
 
 def _unread(case: Case, names: list[str], *, was_called: bool) -> Finding:
-    it = "it" if len(names) == 1 else "them"
+    it = them(names)
     owners = list(dict.fromkeys(name.rpartition(".")[0] for name in names))
     called = was_called and len(owners) == 1
     why = f"nothing reads {it}, though its module is called" if called else f"no call of the forward pass reads {it}"
-    sentence = f"{capitalized(_whom(case, names))} {'gets' if it == 'it' else 'get'} no gradient: {why}."
+    sentence = f"{subject(names, case.parameters, 'get')} no gradient: {why}."
     reason = "" if was_called else purpose_of(case, None, names)
     evidence = (*each_of(names), *filter(None, [reason]))
-    harm = not reason and not _has_other_gradient(case, names)
+    harm = not reason and not hold_another(case, names)
     return Finding("unused", sentence, tuple(names), None, harm, evidence, _ways_out_unused(it))
 
 
@@ -223,22 +190,15 @@ def _by_purpose(case: Case, names: Sequence[str]) -> Iterator[list[str]]:
 
 def _unknown(case: Case, names: list[str]) -> Finding:
     """Without a capture: nothing is known of why."""
-    it = "it" if len(names) == 1 else "them"
+    it = them(names)
     hint = ("With a capture around the forward pass the line is known: with gradviz.torch.capture(model): ...",)
     sentence = (
-        f"{capitalized(_whom(case, names))} {'gets' if it == 'it' else 'get'} no gradient: the loss was not computed "
+        f"{subject(names, case.parameters, 'get')} no gradient: the loss was not computed "
         f"from {it}, or a detach(), .data, no_grad, item() or a cast to integers cut the way."
     )
     reason = purpose_of(case, None, names)
-    return Finding(
-        "unused",
-        sentence,
-        tuple(names),
-        None,
-        not reason,
-        (*each_of(names), *filter(None, [reason]), *hint),
-        _ways_out_unused(it)[:1],
-    )
+    evidence = (*each_of(names), *filter(None, [reason]), *hint)
+    return Finding("unused", sentence, tuple(names), None, not reason, evidence, _ways_out_unused(it)[:1])
 
 
 def _beside(case: Case, trainable: Sequence[str]) -> Finding:
@@ -248,18 +208,11 @@ def _beside(case: Case, trainable: Sequence[str]) -> Finding:
     others = [kind.__name__ for each in case.captures for one, kind in each.known if one() not in case.models]
     beside = f" The module that was called is another one, a {code(others[0])}." if others else ""
     sentence = f"The loss is not connected to the model: it was not computed from any of its parameters{of}.{beside}"
-    return Finding(
-        "not_connected",
-        sentence,
-        tuple(trainable),
-        None,
-        True,
-        (),
-        (
-            "Compute the loss from what the model returns.",
-            "Look whether the model that was called is this one, or a copy.",
-        ),
+    ways_out = (
+        "Compute the loss from what the model returns.",
+        "Look whether the model that was called is this one, or a copy.",
     )
+    return Finding("not_connected", sentence, tuple(trainable), ways_out=ways_out)
 
 
 def frozen(case: Case) -> Iterator[Finding]:
@@ -273,10 +226,8 @@ def frozen(case: Case) -> Iterator[Finding]:
             what = f"All {count_of(len(names), 'parameter')} of the model are frozen (requires_grad is False)."
             yield Finding("frozen", what, tuple(names), harm=case.is_given and not others)
         return
-    verb = "is" if len(names) == 1 else "are"
-    yield Finding(
-        "frozen", f"{capitalized(_whom(case, names))} {verb} frozen (requires_grad is False).", tuple(names), harm=False
-    )
+    sentence = f"{subject(names, case.parameters, 'are')} frozen (requires_grad is False)."
+    yield Finding("frozen", sentence, tuple(names), harm=False)
 
 
 def none_sent(case: Case) -> Iterator[Finding]:
@@ -300,9 +251,8 @@ def none_sent(case: Case) -> Iterator[Finding]:
         backward = getattr(getattr(node, "_forward_cls", None), "backward", None) if is_function(node) else None
         line = line_of(backward) or case.line(node)
         owner = code(node.name().removesuffix("Backward")) if backward is not None else case.operator(node)
-        verb = "gets" if len(names) == 1 else "get"
-        it = "it" if len(names) == 1 else "them"
-        sentence = f"{capitalized(_whom(case, names))} {verb} no gradient: the backward of {owner}{where(line)} "
+        it = them(names)
+        sentence = f"{subject(names, case.parameters, 'get')} no gradient: the backward of {owner}{where(line)} "
         sentence += f"returns None for {it}." if backward is not None else f"sends none to {it}."
         ways_out = ("Return its gradient at that place of what backward returns.",) if backward is not None else ()
         yield Finding("none_sent", sentence, tuple(names), line, True, each_of(names), ways_out, case.place(node))

@@ -9,7 +9,7 @@ import torch
 from ....program.errors import code, count_of
 from ..flow import LEAVES, Step
 from .case import Case, capitalized, in_line
-from .causes import Cause, called_by, cause_of, is_rebuilt, says_of
+from .causes import GO_ON, Cause, called_by, cause_of, is_rebuilt, says_of
 from .diagnosis import Finding
 from .reach import ABOUT_GRADIENTS, Cut, reach
 
@@ -36,18 +36,11 @@ def loss_without(case: Case) -> Iterator[Finding]:
         sentence = f"{capitalized(called)} requires no gradient, so backward() fails: {what} {says}."
         lost = _sources(case, cut)
         if is_rebuilt(case, cut):
-            yield Finding(
-                "rebuilt",
-                sentence,
-                tuple(lost),
-                line,
-                True,
-                evidence,
-                (
-                    f"Change it in place: with torch.no_grad(): {made} -= lr * {made}.grad.",
-                    f"Or make it a leaf again: {made}.requires_grad_().",
-                ),
+            ways_out = (
+                f"Change it in place: with torch.no_grad(): {made} -= lr * {made}.grad.",
+                f"Or make it a leaf again: {made}.requires_grad_().",
             )
+            yield Finding("rebuilt", sentence, tuple(lost), line, True, evidence, ways_out)
             return
         yield Finding(cause.kind, sentence, tuple(lost), line, True, evidence, cause.ways_out)
         return
@@ -57,13 +50,7 @@ def loss_without(case: Case) -> Iterator[Finding]:
             f"{capitalized(called)} requires no gradient, so backward() fails: what the model computed left PyTorch as "
             f"plain numbers by {called_by(step)}{in_line(line)}."
         )
-        yield Finding(
-            "detached",
-            sentence,
-            tuple(trainable),
-            line,
-            ways_out=("Go on with the tensor itself: numbers and arrays have no history.",),
-        )
+        yield Finding("detached", sentence, tuple(trainable), line, ways_out=(GO_ON,))
         return
     yield _plain(case, called, trainable)
 
@@ -124,29 +111,17 @@ def _plain(case: Case, called: str, trainable: Sequence[str]) -> Finding:
     kind = "no_grad" if mode or not torch.is_grad_enabled() else "integer" if "integers or" in why else "not_connected"
     hint = "A capture around the forward pass tells the line: with gradviz.torch.capture(): ..."
     sentence = f"{capitalized(called)} requires no gradient, so backward() fails: {why}."
-    return Finding(
-        kind,
-        sentence,
-        tuple(trainable),
-        None,
-        True,
-        () if case.saw_loss else (hint,),
-        ("Compute it from parameters that require a gradient, outside of torch.no_grad().",),
-    )
+    ways_out = ("Compute it from parameters that require a gradient, outside of torch.no_grad().",)
+    return Finding(kind, sentence, tuple(trainable), None, True, () if case.saw_loss else (hint,), ways_out)
 
 
 def _all_frozen(case: Case) -> Finding:
-    called = "the loss"
     sentence = (
         f"All {count_of(len(case.parameters), 'parameter')} of the model are frozen (requires_grad is False), so "
-        f"{called} requires no gradient and backward() fails."
+        "the loss requires no gradient and backward() fails."
     )
-    return Finding(
-        "frozen",
-        sentence,
-        tuple(case.parameters),
-        ways_out=("Call requires_grad_(True) on those that should be trained.",),
-    )
+    ways_out = ("Call requires_grad_(True) on those that should be trained.",)
+    return Finding("frozen", sentence, tuple(case.parameters), ways_out=ways_out)
 
 
 def no_tensor(case: Case, loss: object) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from torch.autograd.graph import Node
 from ....program.errors import code
 from ..flow import Step, storage_of
 from ..graph import Output, Tensor, dtype_of, output_of, saved_by, type_of
-from .case import Case, capitalized, grouped, in_line, where
+from .case import Case, in_line, subject, where
 from .causes import called_by
 from .diagnosis import Finding
 from .gradients import Birth, births, is_not_finite, leaf_gradients, plain
@@ -127,40 +127,15 @@ GROWS = {"exp", "pow", "var", "std"}
 """Whose result may be beyond the largest number, or the mean of nothing."""
 
 MASKS = {
-    "where",
-    "masked_fill",
-    "mul",
-    "index",
-    "masked_select",
-    "index_put",
-    "gather",
-    "slice",
-    "select",
+    "where", "masked_fill", "mul", "index", "masked_select", "index_put", "gather", "slice", "select",
     "copy_slices",
-}
+}  # fmt: skip
 """Through which an element can be left out."""
 
 INFINITE_ON_PURPOSE = {
-    "masked_fill",
-    "where",
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "index_put",
-    "scatter",
-    "copy_slices",
-    "fill",
-    "clone",
-    "view",
-    "transpose",
-    "expand",
-    "slice",
-    "unsqueeze",
-    "permute",
-    "to_copy",
-    "cat",
-}
+    "masked_fill", "where", "add", "sub", "mul", "div", "index_put", "scatter", "copy_slices", "fill", "clone",
+    "view", "transpose", "expand", "slice", "unsqueeze", "permute", "to_copy", "cat",
+}  # fmt: skip
 """Whose -Inf is a mask for softmax."""
 
 
@@ -204,13 +179,8 @@ def _word(tensor: Tensor) -> str:
     return _amount(tensor).partition(" ")[0]
 
 
-def _whom(case: Case, names: Sequence[str]) -> str:
-    return grouped(names, case.parameters) if names else ""
-
-
 def _get_it(case: Case, names: Sequence[str]) -> str:
-    whom = _whom(case, names)
-    return f" {capitalized(whom)} {'gets' if len(names) == 1 else 'get'} it." if names else ""
+    return f" {subject(names, case.parameters, 'get')} it." if names else ""
 
 
 def _backward(case: Case, birth: Birth, names: Sequence[str]) -> Finding:
@@ -280,11 +250,9 @@ def _afterwards(case: Case, names: Sequence[str]) -> Finding:
         node for node in found if type_of(node) not in ("exp", "mean", "var", "softmax", "log_softmax", "pow", "div")
     ]
     likely = [node for node in found if _is_behind_mask(case, node)] or kept
-    whom = _whom(case, names) or "Gradients"
-    verb = "holds" if len(names) == 1 else "hold"
-    whom = capitalized(whom)
+    hold = subject(names, case.parameters, "hold") if names else "There are"
     if not likely:
-        sentence = f"{whom} {verb} gradients with NaN or Inf; the loss is finite, so it was born in the backward pass."
+        sentence = f"{hold} gradients with NaN or Inf; the loss is finite, so it was born in the backward pass."
         return Finding(
             "nan",
             sentence,
@@ -295,19 +263,12 @@ def _afterwards(case: Case, names: Sequence[str]) -> Finding:
     node = likely[-1]
     known, line = SINGULAR[type_of(node)], case.line(node)
     sentence = (
-        f"{whom} {verb} gradients with NaN or Inf, most likely born in the backward of {case.operator(node)}"
+        f"{hold} gradients with NaN or Inf, most likely born in the backward of {case.operator(node)}"
         f"{in_line(line)}: {known.backward}."
     )
     return Finding(
         "nan", sentence, tuple(names), line, ways_out=(SAFE.format(name=type_of(node)), *filter(None, [known.way_out]))
     )
-
-
-class Known(NamedTuple):
-    """Something that was computed, or given, and is not finite."""
-
-    node: Node | None
-    tensor: Tensor
 
 
 def _forward(case: Case, names: Sequence[str]) -> Finding:

@@ -24,7 +24,7 @@ def purpose_of(case: Case, step: Step | None, names: Sequence[str]) -> str:
     """Why parameters are kept from gradients on purpose, in a sentence; empty: it looks like a mistake."""
     if not names or any(name not in case.parameters for name in names):
         return ""
-    if all(case.parameters[name].grad is not None for name in names):
+    if hold_another(case, names):
         return "They hold the gradient of another loss, so this seems to be on purpose."
     if step is not None and step.is_tracked and step.function not in ON_PURPOSE:
         return ""
@@ -42,6 +42,11 @@ def purpose_of(case: Case, step: Step | None, names: Sequence[str]) -> str:
     if not module.training and any(model.training for model in case.models):
         return f"{code(path)} is in eval mode while the model is trained, so this seems to be on purpose."
     return ""
+
+
+def hold_another(case: Case, names: Sequence[str]) -> bool:
+    """Whether another backward pass has brought parameters gradients: there are several losses."""
+    return all(name in case.parameters and case.parameters[name].grad is not None for name in names)
 
 
 def _whole(case: Case, names: Sequence[str]) -> tuple[Module | None, str]:

@@ -143,27 +143,9 @@ def no_leaves(case: Case) -> Iterator[Finding]:
 
 
 PREPARES = {
-    "sub",
-    "add",
-    "mul",
-    "div",
-    "to_copy",
-    "clone",
-    "view",
-    "t",
-    "transpose",
-    "unsqueeze",
-    "neg",
-    "copy_backwards",
-    "reshape",
-    "alias",
-    "permute",
-    "expand",
-    "pow",
-    "addcmul",
-    "addcdiv",
-    "lerp",
-}
+    "sub", "add", "mul", "div", "to_copy", "clone", "view", "t", "transpose", "unsqueeze", "neg",
+    "copy_backwards", "reshape", "alias", "permute", "expand", "pow", "addcmul", "addcdiv", "lerp",
+}  # fmt: skip
 """Operators that somebody sends a new tensor through before it is used."""
 
 

@@ -9,7 +9,7 @@ from torch.autograd.graph import Node
 
 from ....program.errors import code
 from ..graph import Output, dtype_of, saved_by, type_of
-from .case import Case, capitalized, each_of, grouped, in_line
+from .case import Case, each_of, in_line, subject
 from .diagnosis import Finding
 from .gradients import Birth, births, is_not_finite, is_zero, leaf_gradients
 
@@ -17,62 +17,25 @@ FLAT = {"round", "floor", "ceil", "trunc", "sign", "sgn", "heaviside", "bernoull
 """With the derivative zero everywhere."""
 
 CUTS = {
-    "relu",
-    "threshold",
-    "clamp",
-    "clamp_min",
-    "clamp_max",
-    "hardtanh",
-    "hardsigmoid",
-    "hardswish",
-    "maximum",
-    "minimum",
-    "relu6",
-}
+    "relu", "threshold", "clamp", "clamp_min", "clamp_max", "hardtanh", "hardsigmoid", "hardswish", "maximum",
+    "minimum", "relu6",
+}  # fmt: skip
 """With the derivative zero in a part of where they exist."""
 
 SATURATES = {
-    "sigmoid",
-    "tanh",
-    "softmax",
-    "log_softmax",
-    "erf",
-    "gelu",
-    "silu",
-    "mish",
-    "elu",
-    "log_sigmoid",
-    "celu",
-    "selu",
-    "exp",
-    "softplus",
-}
+    "sigmoid", "tanh", "softmax", "log_softmax", "erf", "gelu", "silu", "mish", "elu", "log_sigmoid", "celu",
+    "selu", "exp", "softplus",
+}  # fmt: skip
 """With a derivative that becomes zero far out."""
 
 LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "pow", "abs"}
 """With the derivative zero where the prediction is the target."""
 
 PASS_ON = {
-    "view",
-    "unsafe_view",
-    "reshape",
-    "t",
-    "transpose",
-    "permute",
-    "expand",
-    "mean",
-    "adaptive_avg_pool2d",
-    "max_pool2d_with_indices",
-    "avg_pool2d",
-    "native_dropout",
-    "squeeze",
-    "unsqueeze",
-    "select",
-    "slice",
-    "mul",
-    "clone",
-    "cat",
-}
+    "view", "unsafe_view", "reshape", "t", "transpose", "permute", "expand", "mean", "adaptive_avg_pool2d",
+    "max_pool2d_with_indices", "avg_pool2d", "native_dropout", "squeeze", "unsqueeze", "select", "slice", "mul",
+    "clone", "cat",
+}  # fmt: skip
 """Operators that leave zeros zeros."""
 
 
@@ -136,9 +99,7 @@ def _is_lost_in_float16(birth: Birth) -> bool:
 
 def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding:
     type, line = type_of(node), case.line(node)
-    whom = grouped(names, case.parameters)
-    whom = capitalized(whom)
-    gets = f"{whom} {'gets' if len(names) == 1 else 'get'} a gradient of zeros"
+    gets = f"{subject(names, case.parameters, 'get')} a gradient of zeros"
     operator, at = case.operator(node), in_line(line)
     is_done = _is_done(case)
     ways: tuple[str, ...] = ()
@@ -246,9 +207,9 @@ def _is_zeroed(case: Case) -> bool:
 
 def _after(case: Case, kind: str, names: list[str], node: Node, why: str, *ways_out: str) -> Finding:
     """A finding after a pass."""
-    line, whom = case.line(node), capitalized(grouped(names, case.parameters))
+    line = case.line(node)
     why = why.format(operator=f"{case.operator(node)}{in_line(line)}")
-    sentence = f"{whom} {'has' if len(names) == 1 else 'have'} a gradient of zeros: {why}."
+    sentence = f"{subject(names, case.parameters, 'have')} a gradient of zeros: {why}."
     return Finding(kind, sentence, tuple(names), line, True, each_of(names), ways_out)
 
 
