@@ -6,8 +6,8 @@ from typing import Any
 
 from ..program import GradvizError
 
-BRIDGES = ("torch",)
-"""Packages that have one; it lies in the room of the same name."""
+BRIDGES = {"torch": (2, 6)}
+"""Packages that have one, each with the oldest version that it goes with; it lies in the room of the same name."""
 
 
 def bridge(package: str) -> ModuleType:
@@ -17,6 +17,9 @@ def bridge(package: str) -> ModuleType:
         GradvizError: ``missing_package``: it is not installed, or too old.
     """
     try:
+        version, oldest = import_module(package).__version__, BRIDGES[package]
+        if tuple(map(int, version.split(".")[:2])) < oldest:
+            raise ImportError(f"{package} {version} is older than {'.'.join(map(str, oldest))}")
         return import_module(f"{__name__}.{package}")
     except ImportError as error:
         raise GradvizError(

@@ -8,11 +8,6 @@ from .doctor import diagnose, explain
 from .engine import record
 from .live import LivePass
 
-OLDEST = (2, 6)
-
-if tuple(map(int, torch.__version__.split(".")[:2])) < OLDEST:
-    raise ImportError(f"torch {torch.__version__} is older than {'.'.join(map(str, OLDEST))}")
-
 add_engine(torch.Tensor, record, "a tensor", "debug(loss)", LivePass)
 
 __all__ = ["capture", "diagnose", "explain"]

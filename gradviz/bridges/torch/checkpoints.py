@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from ...program import GradientError
-from .graph import Graph, Tensor
+from .graph import Graph, Tensor, waits_for_grad
 from .watch import Notes
 
 
@@ -22,7 +22,7 @@ def check(graph: Graph) -> None:
     Raises:
         GradientError: ``reentrant_checkpoint``.
     """
-    waiting = [leaf for leaf in graph.leaves.values() if getattr(leaf, "_post_accumulate_grad_hooks", None)]
+    waiting = any(map(waits_for_grad, graph.leaves.values()))
     is_parallel = torch.distributed.is_available() and torch.distributed.is_initialized()
     if waiting or is_parallel:
         who = "a hook that waits for gradients to be written" if waiting else "torch.distributed"

@@ -37,7 +37,7 @@ class Copies:
     def keep(self, tensor: Tensor) -> Kept:
         """A tensor as it is now; a reference to one of a kind whose memory cannot be read."""
         key, version = id(tensor), version_of(tensor)
-        if (found := self._copies.get(key)) is not None and found[0]() is tensor and found[1] == version:
+        if (found := self._copies.get(key)) is not None and found[0]() is tensor and found[1] == version >= 0:
             return found[2]
         copy = self._copy(tensor)
         self._copies[key] = ref(tensor, lambda _: self._copies.pop(key, None)), version, copy
@@ -62,7 +62,7 @@ class Copies:
         key, version = (tensor.data_ptr(), count), version_of(tensor)
         if (found := self._memory.get(key)) is not None:
             there, copied = found[0](), found[2]()
-            if there is not None and copied is not None and version_of(there) == found[1] == version:
+            if there is not None and copied is not None and version_of(there) == found[1] == version >= 0:
                 return copied
         host = tensor
         if tensor.device.type != "cpu":

@@ -21,7 +21,7 @@ from .again import Again
 from .capture import captures, tensors_on
 from .copies import Copies
 from .flow import users
-from .graph import Graph, Tensor, saved_by
+from .graph import Graph, Tensor, saved_by, version_of
 from .names import Called, called_in, hooks_on, named
 from .origins import origins
 from .run import run
@@ -112,7 +112,7 @@ class Pass:
         self._leaves = {node: reference(leaf) for node, leaf in self.graph.leaves.items()}
         self._saved = {node: list(self._kept(node, lets_go=write)) for node in self.graph.found}
         self._captured = captures(self.graph)
-        self._starts = [Kept(root, root._version) for root in self._roots]
+        self._starts = [Kept(root, version_of(root)) for root in self._roots]
         # To look for those that no capture knows takes long, and is not needed where gradients are written anyway.
         is_known = not write or len(self._captured) == len(self.graph.found)
         tensors = tensors_on(self.graph, self._captured) if is_known else []

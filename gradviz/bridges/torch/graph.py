@@ -1,6 +1,6 @@
 """The graph that autograd has kept: who computed what from what, in the order of the forward pass.
 
-What it hides in names of its own is asked for here alone: the tensors that a node has saved, and numbers of nodes.
+What PyTorch hides in names of its own is asked for here alone, and each may be gone one day: then less is said.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ class Graph:
         """The tensors that gradients are asked for; None: every leaf."""
         if inputs is None:
             return {Output(node, 0): leaf for node, leaf in self.leaves.items()}
-        return {output_of(tensor): tensor for tensor in inputs}
+        # A leaf that has been moved to another type or device since is another end than that of the graph.
+        own = {id(leaf): Output(node, 0) for node, leaf in self.leaves.items()}
+        return {own.get(id(tensor)) or output_of(tensor): tensor for tensor in inputs}
 
     def on_the_way(self, asked: Iterable[Output]) -> set[Node]:
         """The nodes that the engine runs when these are asked for."""
@@ -189,14 +191,14 @@ def _packed(node: Node) -> Iterator[tuple[str, Sequence[Any]]]:
     for name in _saves(type(node)):
         try:
             packed = getattr(node, f"{SAVED}{name}")
-        except RuntimeError:  # by what was freed
+        except (RuntimeError, AttributeError):  # by what was freed
             continue
         yield name, packed if isinstance(packed, (list, tuple)) else (packed,)
 
 
 def _is_hooked(packed: Sequence[Any]) -> bool:
     """Whether to unpack it may compute it again."""
-    return any(one is not None and one.unpack_hook is not None for one in packed)
+    return any(one is not None and getattr(one, "unpack_hook", packed) is not None for one in packed)
 
 
 def is_hooked(node: Node) -> bool:
@@ -241,6 +243,9 @@ class Like(Protocol):
 
 def rows_of(tensor: Tensor) -> tuple[Tensor, Tensor]:
     """The rows of a sparse tensor as it holds them: which they are, (dimensions, n), and their values."""
+    if not hasattr(tensor, "_indices"):
+        tensor = tensor.coalesce()
+        return tensor.indices(), tensor.values()
     return cast(Any, tensor)._indices(), cast(Any, tensor)._values()
 
 
@@ -250,17 +255,18 @@ def hooks_of(tensor: Tensor) -> list[Callable[..., Any]]:
 
 
 def version_of(tensor: Tensor) -> int:
-    """How often a tensor has been written into; one of inference mode does not say so."""
+    """How often a tensor has been written into; -1: it does not say so, as one of inference mode."""
     try:
         return tensor._version
-    except RuntimeError:
+    except (RuntimeError, AttributeError):
         return -1
 
 
 def fits(tensor: Like, one: Output) -> bool:
     """Whether a gradient is of the shape and type of an output; the engine makes it so before it adds it."""
     like = _metadata(one)
-    return tensor.dtype == like.dtype and (tensor.layout is not torch.strided or tensor.shape == torch.Size(like.shape))
+    is_of_shape = like is None or tensor.layout is not torch.strided or tensor.shape == torch.Size(like.shape)
+    return like is None or (is_of_shape and tensor.dtype == like.dtype)
 
 
 def fitted(tensor: Tensor, one: Output) -> Tensor:
@@ -277,18 +283,20 @@ def gradients_of(node: Node, given: Mapping[int, Tensor]) -> list[Tensor | None]
     return [given[slot].to(like.device, like.dtype) if slot in given else None for slot, like in likes]
 
 
-def dtype_of(one: Output) -> torch.dtype:
-    """The type of the elements of an output."""
-    return cast(torch.dtype, _metadata(one).dtype)
+def dtype_of(one: Output) -> torch.dtype | None:
+    """The type of the elements of an output; None: it is not known."""
+    return getattr(_metadata(one), "dtype", None)
 
 
 def _metadata(one: Output) -> Any:
-    return cast(Any, one.node)._input_metadata[one.slot]
+    """What the engine makes gradients of an output fit; None: it is not known."""
+    known = getattr(one.node, "_input_metadata", ())
+    return known[one.slot] if one.slot < len(known) else None
 
 
 def number_of(node: Node) -> int:
-    """Which operator of its thread it was: the engine takes those that came last first."""
-    return cast(int, cast(Any, node)._sequence_nr())
+    """Which operator of its thread it was: the engine takes those that came last first; -1: it is not known."""
+    return cast(int, getattr(node, "_sequence_nr", lambda: -1)())
 
 
 def task() -> int:
@@ -296,8 +304,8 @@ def task() -> int:
     return cast(int, getattr(torch._C, "_current_graph_task_id", lambda: 0)())
 
 
-next_number: Callable[[], int] = cast(Any, torch.autograd)._get_sequence_nr
-"""The number that the next operator of this thread will have."""
+next_number: Callable[[], int] = getattr(torch.autograd, "_get_sequence_nr", lambda: 0)
+"""The number that the next operator of this thread will have; always the same: it is not known."""
 
 
 def type_of(node: Node) -> str:
@@ -312,6 +320,16 @@ def _type_of(name: str, is_own: bool) -> str:
         name = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower()
     name = re.sub(r"[^\w.]", "_", name) or "operator"
     return name if lookup(name) is None else f"torch.{name}"
+
+
+def function_of(node: Node) -> type[torch.autograd.Function] | None:
+    """The Function in Python that a node belongs to; None: it belongs to none, or it is not known."""
+    return getattr(node, "_forward_cls", None) if is_function(node) else None
+
+
+def waits_for_grad(leaf: Tensor) -> bool:
+    """Whether hooks wait for ``grad`` of a leaf to be written."""
+    return bool(getattr(leaf, "_post_accumulate_grad_hooks", None))
 
 
 def is_function(node: Node) -> bool:

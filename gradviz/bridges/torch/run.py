@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 import torch
+from torch.autograd.graph import GradientEdge
 
 from .checkpoints import check, inner_passes
 from .graph import Graph, Tensor
@@ -51,7 +52,7 @@ def run(
             else:
                 torch.autograd.grad(
                     roots,
-                    list(wanted.values()),
+                    [GradientEdge(*one) for one in wanted],
                     gradients,
                     retain_graph=True,
                     create_graph=create_graph,

@@ -9,7 +9,7 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import torch
 from torch.autograd.graph import Node
@@ -40,7 +40,7 @@ from ...program.events import (
 from ...program.operator import parts_of
 from ...runtime.again import Again
 from ...runtime.watched import Journal
-from .graph import Graph, Output, Tensor, fits, fitted, is_function, number_of, rows_of, type_of
+from .graph import Graph, Output, Tensor, fits, fitted, function_of, is_function, number_of, rows_of, type_of
 from .names import Distinct, Names
 from .origins import Origin
 from .values import PARTS, KeptSaved, Part, Values
@@ -283,16 +283,16 @@ class Backward:
         written = [one for one in sends if one is not None]
         writes = [name for gradient, _ in written for name in parts_of(gradient)]
         op = Operator(node.name(), [*reads, *self._forward.saved[index]], writes, is_gradient=True)
-        is_own, others = is_function(node), len(forward.inputs) - len(sends)
+        own, others = function_of(node), len(forward.inputs) - len(sends)
         self.events.append(
             RuleApplied(
                 index,
-                source_of(cast(Any, node)._forward_cls.backward) if is_own else "",
+                "" if own is None else source_of(own.backward),
                 len(self.operators),
                 [op] if writes else [],
                 [*(one and one[0] for one in sends), *[None] * others],
                 tuple(range(len(sends), len(forward.inputs))),
-                "method" if is_own else "rule",
+                "method" if is_function(node) else "rule",
             )
         )
         if writes:

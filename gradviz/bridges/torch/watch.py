@@ -44,8 +44,11 @@ class Kept:
 
 
 def reference(tensor: Tensor) -> Kept:
-    """A tensor as it is now."""
-    return Kept(tensor, version_of(tensor))
+    """A tensor as it is now; of one that does not count how often it is written into, a copy."""
+    if (written := version_of(tensor)) < 0:
+        tensor = tensor.detach().clone()
+        written = version_of(tensor)
+    return Kept(tensor, written)
 
 
 def kept(tensor: Tensor | None) -> Kept | None:

@@ -1,10 +1,14 @@
 """What cannot be recorded is refused in words, or is the last event; the user's own things stay as they were."""
 
+import sys
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 import gradviz
+from gradviz.bridges import bridge
 from tests.bridges.torch.models import classified, mlp
 
 
@@ -167,3 +171,48 @@ def test_a_name_that_nothing_has_is_no_tensor_that_was_not_kept():
     with pytest.raises(gradviz.GradvizError, match="has no blob mull") as caught:
         session.value("mull")
     assert caught.value.kind == "not_found"
+
+
+def test_torch_that_is_missing_or_too_old(monkeypatch):
+    with monkeypatch.context() as changed:
+        changed.setattr(torch, "__version__", "2.5.1+cpu")
+        with pytest.raises(gradviz.GradvizError, match=r"needs the package torch: torch 2\.5\.1\+cpu is older"):
+            bridge("torch")
+    with monkeypatch.context() as changed:
+        changed.setitem(sys.modules, "torch", None)
+        with pytest.raises(gradviz.GradvizError, match="needs the package torch") as caught:
+            bridge("torch")
+    assert caught.value.kind == "missing_package"
+    assert "pip install 'gradviz[torch]'" in caught.value.explain()
+
+
+def test_a_gradient_of_inference_mode_is_taken_as_it_is():
+    y = torch.ones(2, requires_grad=True) * 3
+    with torch.inference_mode():
+        gradient = torch.full((2,), 5.0)
+    for budget in (None, 0):
+        assert gradviz.debug(y, gradient=gradient, budget=budget).value("leaf_grad").tolist() == [15, 15]
+
+
+@pytest.mark.parametrize("options", [{}, {"inputs": True}, {"write": True}])
+@pytest.mark.parametrize("to", [torch.float64, torch.bfloat16, "meta"])
+def test_weights_that_are_moved_before_the_pass(to, options):
+    """What the graph reads is what they were."""
+
+    def moved():
+        torch.manual_seed(3)
+        model, loss = classified(mlp(), 5, 6)
+        weight = model[0].weight
+        model.to(to)
+        return weight, loss
+
+    weight, loss = moved()
+    loss.backward()
+    other, again = moved()
+    if options.get("inputs"):
+        options = {"inputs": [other]}
+    session = gradviz.debug(again, **options)
+    session.finish()
+    assert session.event.kind == "Completed"
+    assert np.array_equal(session.value("other_grad"), weight.grad)
+    assert options.get("write") or other.grad is None
