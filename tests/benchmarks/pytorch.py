@@ -9,11 +9,13 @@ from typing import Any
 
 import gradviz
 from tests.benchmarks.figures import Answer, Figure, Skipped, Target
+from tests.benchmarks.pytorch_memory import STATUS, peak_of
 from tests.benchmarks.timing import Effort, best_seconds
 
 NODES = 6_000
 MOST_RATIO = {"ResNet-18": 1.3, "GPT 4 x 256": 1.3, "tiny GPT": 2.5}
 MOST_SECONDS = 1.0
+MOST_PERCENT = 10.0
 
 Loss = Callable[[], Any]
 
@@ -36,6 +38,7 @@ def measure(effort: Effort) -> Iterator[Answer]:
     long = chain(torch, NODES)
     taken = best_seconds({"record": lambda: len(gradviz.debug(long))}, effort)["record"]
     yield Figure("record a graph", f"{NODES:,} nodes", taken, "s", target=Target("figure", MOST_SECONDS))
+    yield memory()
 
 
 def models(torch: Any, effort: Effort) -> dict[str, tuple[Any, Loss]]:
@@ -63,6 +66,15 @@ def recorded(model: Any, loss: Loss) -> object:
 def alone(torch: Any, model: Any, loss: Loss) -> object:
     """The passes."""
     return torch.autograd.grad(loss(), list(model.parameters()))
+
+
+def memory() -> Answer:
+    """What recording ResNet-18 adds to the peak memory, beside the gradients that it keeps, in percent."""
+    if not STATUS.exists():
+        return Skipped("memory of a recording", "Linux", "which alone tells the peak of a process")
+    before, after = peak_of("alone"), peak_of("recorded")
+    percent = 100 * (after.peak - after.kept - before.peak) / before.peak
+    return Figure("memory beside gradients", "ResNet-18", percent, "%", target=Target("figure", MOST_PERCENT))
 
 
 def lens(torch: Any, name: str, model: Any, loss: Loss, seconds: float, effort: Effort) -> Answer:
