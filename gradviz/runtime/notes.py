@@ -183,8 +183,11 @@ class Runs(Sequence[Run]):
     @overload
     def __getitem__(self, index: slice) -> list[Run]: ...
     def __getitem__(self, index: int | slice) -> Run | list[Run]:
-        numbers = range(len(self))[index]
-        return Run(self, numbers) if isinstance(numbers, int) else [Run(self, number) for number in numbers]
+        if isinstance(index, slice):
+            return [Run(self, number) for number in range(len(self))[index]]
+        if 0 <= index < len(self.notes):
+            return Run(self, index)
+        return Run(self, range(len(self))[index])
 
     @cached_property
     def half(self) -> NDArray[np.int32]:
