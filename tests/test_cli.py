@@ -73,7 +73,6 @@ def test_a_second_copy_brings_back_only_what_was_removed(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "folder"),
     [
-        (["lab", "--version"], "gradviz-demos"),
         (["lab", "my lessons", "--version"], "my lessons"),
         (["lab", "--port", "8899", "--version"], "gradviz-demos"),
     ],

@@ -41,7 +41,7 @@ def test_the_collector_is_left_as_it_was() -> None:
 
 def test_what_was_dropped_is_given_back_by_later_blocks() -> None:
     size, dropped = 4 * MANY, []
-    for _ in range(2 * MOST_SPARED // size + 2):
+    for _ in range(MOST_SPARED // size + 4):
         with uncollected():
             knot = Knot(size)
         dropped.append(weakref.ref(knot))
