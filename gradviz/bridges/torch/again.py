@@ -141,7 +141,8 @@ def _held(run: Run, constants: Sequence[Made], found: Sequence[Tensor]) -> Run:
 def _failed(error: Exception) -> GradvizError:
     if isinstance(error, GradvizError):
         return error
-    return _not_again(f"The function raised {type(error).__name__}: {error}.")
+    said = str(error).partition("\n")[0].rstrip(".")
+    return _not_again(f"The function raised {type(error).__name__}: {said}.")
 
 
 def _told(values: Sequence[Tensor]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -193,7 +194,8 @@ def called(
 ) -> tuple[list[Tensor], list[Made]]:
     """What a function of the user's returns when other tensors stand for some, and what cut gradients off in it."""
     sandbox = Sandbox(given, constants, is_double=is_double)
-    with _random_put_back(), _modules_put_back(), torch.enable_grad(), sandbox:
+    in_eager = torch.compiler.set_stance("force_eager")
+    with _random_put_back(), _modules_put_back(), in_eager, torch.enable_grad(), sandbox:
         returned = function()
     returned = [returned] if isinstance(returned, Tensor) else returned
     if not isinstance(returned, Sequence) or not all(isinstance(one, Tensor) for one in returned):
@@ -228,7 +230,10 @@ def _modules_put_back() -> Iterator[None]:
 
     handle = register_module_forward_pre_hook(hold)
     try:
-        yield
+        with warnings.catch_warnings():
+            # Of a compiled model, which is run as it was written.
+            warnings.filterwarnings("ignore", r"Using `torch\.compile\(module\)` when there are global hooks")
+            yield
     finally:
         handle.remove()
         for module, (attributes, buffers) in held.items():
