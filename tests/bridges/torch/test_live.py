@@ -243,8 +243,12 @@ def test_an_interrupt_loses_nothing(loss):
         live.finish()
         threading.Event().wait(10)  # for the signal, should it come late
 
-    with pytest.raises(KeyboardInterrupt):
-        finish()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            finish()
+    finally:
+        signal.signal(signal.SIGINT, before)
     handle.remove()
     live.finish()
     assert timeless(live.session.events) == timeless(gradviz.debug(loss).events)
