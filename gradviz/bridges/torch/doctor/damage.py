@@ -8,9 +8,9 @@ from torch.autograd.graph import Node
 
 from ....program.errors import code, listed
 from ..engine import described
-from ..flow import Step, look_up, storage_of
+from ..flow import PASSES, Step, look_up, storage_of
 from ..graph import Raw, Tensor, is_freed, kept_by
-from .case import Case, capitalized, in_line, where
+from .case import Case, in_line, where
 from .diagnosis import Finding
 from .reach import slice_of
 from .structure import computed_once
@@ -84,8 +84,7 @@ def _overwritten(case: Case, rows: Sequence[tuple[Node, Raw, Step | None]]) -> F
     known = any(one.is_overwritten for _, one, _ in rows)
     names = list(dict.fromkeys(_name(case, one.tensor, by) for _, one, by in rows))
     name = names[0]
-    called = code(name) if name else f"a tensor of {described(raw.tensor)}"
-    called = capitalized(called)
+    called = code(name) if name else f"A tensor of {described(raw.tensor)}"
     line = case.line(writer)
     by = f" by {_by(writer)}" if writer is not None else ""
     needs = dict.fromkeys(f"{case.operator(one)}{where(case.line(one))}" for one, _, _ in rows)
@@ -102,11 +101,8 @@ def _overwritten(case: Case, rows: Sequence[tuple[Node, Raw, Step | None]]) -> F
             "Call step() after every backward() that needs the old values.",
             "Compute the forward pass again after step().",
         ]
-    evidence = (
-        ()
-        if line is not None
-        else ("A capture around the forward pass tells which line writes: with gradviz.torch.capture(): ...",)
-    )
+    hint = "A capture around the forward pass tells which line writes: with gradviz.torch.capture(): ..."
+    evidence = (hint,) if line is None else ()
     place = case.place(rows[-1][0])
     return Finding("overwritten", sentence, tuple(filter(None, names)), line, True, evidence, tuple(ways_out), place)
 
@@ -159,34 +155,24 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
             f"{_by(backward)}{in_line(line)} was not told create_graph=True: its result, a part of the loss, has no "
             "gradient, and it has freed the graph, so backward() fails."
         )
-        ways_out = ("Say torch.autograd.grad(..., create_graph=True).",)
-        yield Finding("double_backward", sentence, (shared,) if shared else (), line, ways_out=ways_out)
+        way_out = "Say torch.autograd.grad(..., create_graph=True)."
+        yield Finding("double_backward", sentence, (shared,) if shared else (), line, ways_out=(way_out,))
         return
     by = f"{_by(backward)}{in_line(line)}" if backward is not None else "an earlier backward()"
     sentence = f"backward() goes through the graph a second time and fails: {by} has freed {what}."
-    yield Finding(
-        "freed",
-        sentence,
-        (shared,) if shared else (),
-        line,
-        True,
-        (),
-        (
-            "Add the losses and call backward() once.",
-            "Say retain_graph=True in the backward() that comes first.",
-            "Compute what both share again, or detach() it where no gradient need pass.",
-        ),
+    ways_out = (
+        "Add the losses and call backward() once.",
+        "Say retain_graph=True in the backward() that comes first.",
+        "Compute what both share again, or detach() it where no gradient need pass.",
     )
-
-
-BACKWARD = ("backward", "autograd.backward", "autograd.grad")
+    yield Finding("freed", sentence, (shared,) if shared else (), line, ways_out=ways_out)
 
 
 def _backward(case: Case) -> Step | None:
     """The backward pass that has freed what is freed: the last that went through one of those operators."""
     makers = {step.number for node in case.freed if (step := case.step_of(node)) is not None}
     made = {one for step in case.steps if step.number in makers for one in step.makes}
-    passes = [step for step in case.steps if step.function in BACKWARD and step.frees]
+    passes = [step for step in case.steps if step.function in PASSES and step.frees]
     for step in passes:
         before = [one for one in case.steps if one.number < step.number]
         if not slice_of(before, step.reads[:1]).isdisjoint(made):

@@ -118,6 +118,12 @@ class Meaning(NamedTuple):
     rules: Sequence[Rule]
     plainly: Callable[[Meaning, Scene, Case | None], Iterator[Finding]]
 
+    def found(self, scene: Scene, sentence: str, *ways_out: str, names: Sequence[str] = ()) -> Iterator[Finding]:
+        """What is found, in one sentence, with what PyTorch says."""
+        yield Finding(
+            self.kind, sentence, tuple(names), scene.line, True, (f"PyTorch says: {_first(scene)}",), ways_out
+        )
+
 
 def findings(error: BaseException) -> list[Finding] | None:
     """What an error tells; None: it is not about gradients."""
@@ -144,8 +150,7 @@ def _says(sentence: str, *ways_out: str) -> Callable[[Meaning, Scene, Case | Non
     """A finding of one sentence, in which {at} is the line and {names} what it speaks of."""
 
     def plainly(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
-        text = sentence.format(at=in_line(scene.line))
-        yield Finding(meaning.kind, text, (), scene.line, True, (f"PyTorch says: {_first(scene)}",), ways_out)
+        return meaning.found(scene, sentence.format(at=in_line(scene.line)), *ways_out)
 
     return plainly
 
@@ -159,18 +164,13 @@ def _leaf_in_place(meaning: Meaning, scene: Scene, case: Case | None) -> Iterato
     names = scene.mentioned(lambda one: isinstance(one, Tensor) and one.is_leaf and one.requires_grad)
     names = names or scene.mentioned(lambda one: isinstance(one, Tensor) and one.requires_grad)
     what = f"{code(names[0])} is a leaf that" if names else "A leaf that"
-    yield Finding(
-        "leaf_in_place",
-        f"{what} requires a gradient{' and' if names else ''} is written into"
-        f"{in_line(scene.line)}; that would change what the gradient is of.",
-        tuple(names[:1]),
-        scene.line,
-        True,
-        (f"PyTorch says: {_first(scene)}",),
-        (
-            "To change it without a history: with torch.no_grad(): w -= lr * w.grad.",
-            "Else make a new tensor: y = x + 1, or write into x.clone().",
-        ),
+    return meaning.found(
+        scene,
+        f"{what} requires a gradient{' and' if names else ''} is written into{in_line(scene.line)}; that would change "
+        "what the gradient is of.",
+        "To change it without a history: with torch.no_grad(): w -= lr * w.grad.",
+        "Else make a new tensor: y = x + 1, or write into x.clone().",
+        names=names[:1],
     )
 
 
@@ -178,14 +178,11 @@ def _integers(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Fin
     names = scene.mentioned(lambda one: isinstance(one, Tensor) and not one.is_floating_point())
     what = f"{code(names[0])} is" if names else "A tensor of integers or booleans is"
     why = "a tensor of integers or booleans and " if names else ""
-    yield Finding(
-        "integer",
+    return meaning.found(
+        scene,
         f"{what} {why}asked to require a gradient{in_line(scene.line)}: only floating-point numbers have one.",
-        tuple(names),
-        scene.line,
-        True,
-        (f"PyTorch says: {_first(scene)}",),
-        ("Make it floating point first: torch.tensor([1.0, 2.0]), x.float(), dtype=torch.float32.",),
+        "Make it floating point first: torch.tensor([1.0, 2.0]), x.float(), dtype=torch.float32.",
+        names=names,
     )
 
 
@@ -195,17 +192,12 @@ def _unused_input(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator
     names = [name for name in names if name]
     verb = "were" if len(names) > 1 else "was"
     whom = listed([code(name) for name in names]) if names else "One of the tensors that gradients are asked of"
-    yield Finding(
-        "unused_input",
+    return meaning.found(
+        scene,
         f"{whom} {verb} not used for what is differentiated{in_line(scene.line)}.",
-        tuple(names),
-        scene.line,
-        True,
-        (f"PyTorch says: {_first(scene)}",),
-        (
-            "Say allow_unused=True to get None for it.",
-            "Look whether the tensor that was used is this one, or a copy, a view or a detached one.",
-        ),
+        "Say allow_unused=True to get None for it.",
+        "Look whether the tensor that was used is this one, or a copy, a view or a detached one.",
+        names=names,
     )
 
 
@@ -215,17 +207,12 @@ def _no_input_gradient(meaning: Meaning, scene: Scene, case: Case | None) -> Ite
         asked = [name for name in names if any(_is(scene, name, one) for one in scene.inputs)]
         names = asked or names
     what = code(names[0]) if names else "A tensor"
-    yield Finding(
-        "not_connected",
+    return meaning.found(
+        scene,
         f"{what} requires no gradient, and one is asked for{in_line(scene.line)}.",
-        tuple(names[:1]),
-        scene.line,
-        True,
-        (f"PyTorch says: {_first(scene)}",),
-        (
-            "Compute it from tensors that require a gradient, outside of torch.no_grad() and without detach().",
-            "Call requires_grad_() on inputs before they are used.",
-        ),
+        "Compute it from tensors that require a gradient, outside of torch.no_grad() and without detach().",
+        "Call requires_grad_() on inputs before they are used.",
+        names=names[:1],
     )
 
 
@@ -244,18 +231,14 @@ def _own_backward(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator
     line = line or scene.line
     got = re.search(r"at index (\d+) - (.*)", scene.message)
     how = f"for its input {got[1]}: {got[2].strip().rstrip('.')}" if got else _first(scene)
-    yield Finding(
-        "shape",
+    found = meaning.found(
+        scene,
         f"The backward of {code(name or 'a Function')}{where(line)} returns a gradient that does not fit {how}.",
-        (name,) if name else (),
-        line,
-        True,
-        (f"PyTorch says: {_first(scene)}",),
-        (
-            "Return one gradient for each input of forward, of that input's shape, and None where there is none.",
-            "Where forward broadcasts, sum over what was broadcast: grad.sum_to_size(x.shape).",
-        ),
+        "Return one gradient for each input of forward, of that input's shape, and None where there is none.",
+        "Where forward broadcasts, sum over what was broadcast: grad.sum_to_size(x.shape).",
+        names=[name] if name else [],
     )
+    return (msgspec.structs.replace(one, line=line) for one in found)
 
 
 def _again(case: Case) -> Iterator[Finding]:
@@ -445,11 +428,8 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
             f"Or make it a leaf: {name} = {name}.detach().requires_grad_().",
         )
     sentence = f"{name}.grad is None{in_line(line)}: {why}."
-    return [
-        Finding(
-            kind, f"{code(name)} has no gradient; {sentence}", (name,), line, True, (f"Python says: {error}",), ways
-        )
-    ]
+    said = (f"Python says: {error}",)
+    return [Finding(kind, f"{code(name)} has no gradient; {sentence}", (name,), line, True, said, ways)]
 
 
 def _grad_is_none(tensor: Tensor) -> bool:

@@ -38,15 +38,9 @@ def hooks(case: Case) -> Iterator[Finding]:
             name = case.output_name(output)
             hook, line = hook_of(case, output.node)
             whose = f"of {code(name)}" if name else f"of the result of {case.operator(output.node)}"
-            yield Finding(
-                "hook",
-                f"A hook{hook}{where(line)} changes the gradient {whose}.",
-                (name,) if name else (),
-                line,
-                harm=False,
-                place=case.place(output.node),
-            )
-
+            sentence = f"A hook{hook}{where(line)} changes the gradient {whose}."
+            names, place = (name,) if name else (), case.place(output.node)
+            yield Finding("hook", sentence, names, line, harm=False, place=place)
     yield from _of_modules(case)
 
 

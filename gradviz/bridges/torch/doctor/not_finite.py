@@ -28,27 +28,34 @@ class Singular(NamedTuple):
 
 
 SAFE = "Give it a safe input where it is masked, too: {name}(torch.where(mask, x, 1))."
+LOG = Singular(
+    "log(0) is -Inf, and of a negative number NaN",
+    "the derivative of log at 0 is infinite",
+    "Keep it away from 0: x.clamp_min(1e-12).",
+)
+NORM = Singular(
+    "the norm is beyond the largest number",
+    "the derivative of the norm at 0 does not exist",
+    "Add something small: torch.sqrt(x.square().sum() + 1e-12).",
+)
 SINGULAR = {
+    **dict.fromkeys(("log2", "log10"), LOG),
+    **{
+        name: Singular(
+            f"{name} does not exist beyond -1 and 1",
+            f"the derivative of {name} at 1 and -1 is infinite",
+            "Keep it inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",
+        )
+        for name in ("acos", "asin", "atanh")
+    },
     "sqrt": Singular(
         "the square root of a negative number is NaN",
         "the derivative of sqrt at 0 is infinite",
         "Add something small first: torch.sqrt(x + 1e-12).",
     ),
     "rsqrt": Singular("1 / sqrt(0) is Inf", "its derivative at 0 is infinite", "Add something small: x + 1e-12."),
-    "log": Singular(
-        "log(0) is -Inf, and of a negative number NaN",
-        "the derivative of log at 0 is infinite",
-        "Keep it away from 0: torch.log(x.clamp_min(1e-12)), or use log_softmax, logsigmoid, xlogy.",
-    ),
-    "log2": Singular(
-        "log(0) is -Inf, and of a negative number NaN",
-        "the derivative of log at 0 is infinite",
-        "Keep it away from 0: x.clamp_min(1e-12).",
-    ),
-    "log10": Singular(
-        "log(0) is -Inf, and of a negative number NaN",
-        "the derivative of log at 0 is infinite",
-        "Keep it away from 0: x.clamp_min(1e-12).",
+    "log": LOG._replace(
+        way_out="Keep it away from 0: torch.log(x.clamp_min(1e-12)), or use log_softmax, logsigmoid, xlogy."
     ),
     "log1p": Singular("log1p(-1) is -Inf, and below NaN", "its derivative at -1 is infinite", "Keep it above -1."),
     "div": Singular(
@@ -67,31 +74,7 @@ SINGULAR = {
         "exp is Inf, and 0 times Inf is NaN",
         "Subtract the maximum first, as torch.softmax and torch.logsumexp do.",
     ),
-    "norm": Singular(
-        "the norm is beyond the largest number",
-        "the derivative of the norm at 0 does not exist",
-        "Add something small: torch.sqrt(x.square().sum() + 1e-12).",
-    ),
-    "linalg_vector_norm": Singular(
-        "the norm is beyond the largest number",
-        "the derivative of the norm at 0 does not exist",
-        "Add something small: torch.sqrt(x.square().sum() + 1e-12).",
-    ),
-    "acos": Singular(
-        "acos exists from -1 to 1",
-        "the derivative of acos at 1 and -1 is infinite",
-        "Keep it inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",
-    ),
-    "asin": Singular(
-        "asin exists from -1 to 1",
-        "the derivative of asin at 1 and -1 is infinite",
-        "Keep it inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",
-    ),
-    "atanh": Singular(
-        "atanh exists between -1 and 1",
-        "the derivative of atanh at 1 and -1 is infinite",
-        "Keep it inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",
-    ),
+    **dict.fromkeys(("norm", "linalg_vector_norm"), NORM),
     "atan2": Singular("", "the derivative of atan2 at (0, 0) does not exist", "Keep one of both away from 0."),
     "std": Singular(
         "the deviation of one element is NaN",
@@ -199,17 +182,11 @@ def _backward(case: Case, birth: Birth, names: Sequence[str]) -> Finding:
             f"The gradient overflows float16 in the backward of {case.operator(node)}{in_line(line)}: beyond 65504 "
             f"there is only Inf.{gets}"
         )
-        return Finding(
-            "overflow",
-            sentence,
-            tuple(names),
-            line,
-            ways_out=(
-                "Use bfloat16, or float32 for this part.",
-                "Scale the loss down; torch.amp.GradScaler finds by how much.",
-            ),
-            place=case.place(node),
+        ways = (
+            "Use bfloat16, or float32 for this part.",
+            "Scale the loss down; torch.amp.GradScaler finds by how much.",
         )
+        return Finding("overflow", sentence, tuple(names), line, ways_out=ways, place=case.place(node))
     known = SINGULAR.get(type)
     given = next((one.tensor for one in visit.arrived if one is not None), None)
     masked = given is not None and given.shape == sent.shape and bool(((given == 0) & ~sent.isfinite()).any())
@@ -253,22 +230,16 @@ def _afterwards(case: Case, names: Sequence[str]) -> Finding:
     hold = subject(names, case.parameters, "hold") if names else "There are"
     if not likely:
         sentence = f"{hold} gradients with NaN or Inf; the loss is finite, so it was born in the backward pass."
-        return Finding(
-            "nan",
-            sentence,
-            tuple(names),
-            None,
-            ways_out=("Call diagnose before backward(): then the operator that made it is found.",),
-        )
+        way_out = "Call diagnose before backward(): then the operator that made it is found."
+        return Finding("nan", sentence, tuple(names), ways_out=(way_out,))
     node = likely[-1]
     known, line = SINGULAR[type_of(node)], case.line(node)
     sentence = (
         f"{hold} gradients with NaN or Inf, most likely born in the backward of {case.operator(node)}"
         f"{in_line(line)}: {known.backward}."
     )
-    return Finding(
-        "nan", sentence, tuple(names), line, ways_out=(SAFE.format(name=type_of(node)), *filter(None, [known.way_out]))
-    )
+    ways = (SAFE.format(name=type_of(node)), *filter(None, [known.way_out]))
+    return Finding("nan", sentence, tuple(names), line, ways_out=ways)
 
 
 def _forward(case: Case, names: Sequence[str]) -> Finding:

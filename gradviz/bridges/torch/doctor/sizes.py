@@ -12,6 +12,7 @@ from ..graph import is_leaf, type_of
 from .case import Case, in_line
 from .diagnosis import Finding
 from .gradients import leaf_gradients, plain
+from .zeros import HALF
 
 FEWEST = 4
 """Weights that a model must have for its depth to say something."""
@@ -21,6 +22,8 @@ VANISHES, FADES = 1e-8, 1e-5
 
 EXPLODES, GROWS = 1e6, 1e3
 """By how much it is larger there: harm, and a remark; so too by how much a gradient is larger than its parameter."""
+
+CLIP = "Clip: torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)."
 
 LOST = 0.5
 """Share of the elements that float16 makes zero from which on it is told."""
@@ -45,15 +48,9 @@ def _rows(case: Case) -> list[Row]:
     found = []
     gradients = leaf_gradients(case)
     names = {id(one): name for name, one in case.parameters.items()}
-    order = {node: place for place, node in enumerate(case.graph.nodes)}
-    readers = {
-        before: max(order[node], 0)
-        for node in case.graph.nodes
-        for before, _ in node.next_functions
-        if before is not None
-    }
+    last_readers = {before: place for node, place in case.graph.index.items() for before, _ in node.next_functions}
     with torch.no_grad():
-        for node, gradient in sorted(gradients.items(), key=lambda row: -readers.get(row[0], 0)):
+        for node, gradient in sorted(gradients.items(), key=lambda row: -last_readers.get(row[0], 0)):
             leaf = case.graph.leaves[node]
             name = names.get(id(leaf))
             values = plain(gradient)
@@ -75,29 +72,14 @@ def _along(rows: Sequence[Row]) -> Iterator[Finding]:
     largest, smallest = max(size for _, size, _ in first), min(size for _, size, _ in last)
     share = at_front / at_end
     if share < FADES and largest < at_end * FADES * 10:
-        yield _trend(
-            "vanishing",
-            "vanish",
-            last[0],
-            first[-1],
-            share < VANISHES,
-            (
-                "Use relu or gelu in place of sigmoid or tanh, and matching initial weights (Kaiming, Xavier).",
-                "Add skip connections or normalization between the layers.",
-            ),
+        ways_out = (
+            "Use relu or gelu in place of sigmoid or tanh, and matching initial weights (Kaiming, Xavier).",
+            "Add skip connections or normalization between the layers.",
         )
+        yield _trend("vanishing", "vanish", last[0], first[-1], share < VANISHES, ways_out)
     elif share > GROWS and smallest * GROWS < at_front:
-        yield _trend(
-            "exploding",
-            "explode",
-            last[0],
-            first[-1],
-            share > EXPLODES,
-            (
-                "Make initial weights smaller (Kaiming, Xavier), or add normalization.",
-                "Clip: torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).",
-            ),
-        )
+        ways_out = ("Make initial weights smaller (Kaiming, Xavier), or add normalization.", CLIP)
+        yield _trend("exploding", "explode", last[0], first[-1], share > EXPLODES, ways_out)
 
 
 def _trend(kind: str, verb: str, last: Row, first: Row, harm: bool, ways_out: tuple[str, ...]) -> Finding:
@@ -118,18 +100,8 @@ def _huge(rows: Sequence[Row]) -> Iterator[Finding]:
         f"Gradients are huge: the typical element is {size:.1e} in {code(name)}, whose own elements are of {own:.1e}."
     )
     names = tuple(name for _, name, _, _ in sorted(found, reverse=True))
-    yield Finding(
-        "exploding",
-        sentence,
-        names,
-        None,
-        ratio > EXPLODES,
-        (),
-        (
-            "Take the mean in the loss, not the sum, or scale inputs and targets to about 1.",
-            "Clip: torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).",
-        ),
-    )
+    ways_out = ("Take the mean in the loss, not the sum, or scale inputs and targets to about 1.", CLIP)
+    yield Finding("exploding", sentence, names, harm=ratio > EXPLODES, ways_out=ways_out)
 
 
 def _lost(case: Case) -> Iterator[Finding]:
@@ -149,15 +121,10 @@ def _lost(case: Case) -> Iterator[Finding]:
             lost = int(((before != 0) & (after == 0)).sum())
             if count and LOST <= lost / count < 1:
                 line = case.line(visit.node)
-                yield Finding(
-                    "underflow",
-                    f"float16 underflow: {lost} of {count} elements of the gradient become 0 in "
-                    f"the backward of {case.operator(visit.node)}{in_line(line)}.",
-                    (),
-                    line,
-                    False,
-                    (),
-                    ("Scale the loss up while going backward: torch.amp.GradScaler.",),
-                    case.place(visit.node),
+                sentence = (
+                    f"float16 underflow: {lost} of {count} elements of the gradient become 0 in the backward of "
+                    f"{case.operator(visit.node)}{in_line(line)}."
                 )
+                place, ways_out = case.place(visit.node), HALF[:1]
+                yield Finding("underflow", sentence, line=line, harm=False, ways_out=ways_out, place=place)
                 return

@@ -32,7 +32,6 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
             if base is not tensor and not _is_made_once(case, tensor):
                 continue
             full = f"{path}.{name}" if path else name
-            trained = id(base) in leaves
             if tensor.is_leaf:
                 sentence = (
                     f"{code(full)} requires a gradient but is no parameter of the model: it is a plain tensor, which "
@@ -43,18 +42,13 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
                     f"{code(full)} is no parameter of the model: it was computed from one, by to(), cuda() or "
                     "arithmetic, and that is a plain tensor, which parameters() leaves out."
                 )
-            yield Finding(
-                "plain_tensor",
-                sentence,
-                (full,),
-                assigned(module, name.partition("[")[0]),
-                trained or case.graph is None or tensor.is_leaf,
-                (),
-                (
-                    f"Wrap it last: self.{name.partition('[')[0]} = nn.Parameter(tensor).",
-                    "If it should not be trained, register_buffer() it without requires_grad.",
-                ),
+            attribute = name.partition("[")[0]
+            harm = tensor.is_leaf or case.graph is None or id(base) in leaves
+            ways_out = (
+                f"Wrap it last: self.{attribute} = nn.Parameter(tensor).",
+                "If it should not be trained, register_buffer() it without requires_grad.",
             )
+            yield Finding("plain_tensor", sentence, (full,), assigned(module, attribute), harm, (), ways_out)
 
 
 def computed_once(case: Case) -> Iterator[Finding]:
@@ -215,15 +209,9 @@ def tied_by_data(case: Case) -> Iterator[Finding]:
             f"{code(second)} and {code(first)} share their memory but are not tied: they are two parameters, each with "
             "a gradient and a step of its own, as assigning `.data` makes it."
         )
-        yield Finding(
-            "tied_by_data",
-            sentence,
-            (second, first, *names[2:]),
-            next(filter(None, (assigned(module, "data") for module in case.modules)), None),
-            True,
-            (),
-            (
-                f"Tie them by assigning the parameter itself: {second} = {first}.",
-                "If they should not be tied, clone() the one for the other.",
-            ),
+        ways_out = (
+            f"Tie them by assigning the parameter itself: {second} = {first}.",
+            "If they should not be tied, clone() the one for the other.",
         )
+        line = next(filter(None, (assigned(module, "data") for module in case.modules)), None)
+        yield Finding("tied_by_data", sentence, (second, first, *names[2:]), line, ways_out=ways_out)

@@ -13,7 +13,7 @@ from ....program.code_line import CodeLine
 from ....program.errors import code
 from ..flow import Step, storage_of, variables_of
 from ..graph import Output, Tensor, is_function, type_of
-from .case import Case, capitalized, grouped, in_line, line_of, where
+from .case import Case, in_line, line_of, subject, where
 from .damage import overwritten
 from .diagnosis import Finding
 from .reach import reads_gradient
@@ -32,26 +32,19 @@ def doubled(case: Case) -> Iterator[Finding]:
     after = next((step for step in reversed(case.steps) if step.function in BACKWARD and _is_of(case, step)), None)
     before = [step for step in case.steps if after is None or step.number < after.number]
     stale = _piled_up(before, holds, is_over=case.is_over, is_seen=after is not None or not case.is_over)
-    whom = grouped(stale or list(holds), case.parameters)
-    whom, several = capitalized(whom), len(stale or holds) > 1
     if stale:
         line = case.line(_stepped(before, holds[stale[0]]))
         sentence = (
-            f"{whom} still {'hold' if several else 'holds'} the gradient of the pass before the last step"
+            f"{subject(stale, case.parameters, 'still hold')} the gradient of the pass before the last step"
             f"{in_line(line)}: there was no zero_grad(), so this pass is added to it."
         )
-        yield Finding(
-            "doubled", sentence, tuple(stale), line, ways_out=("Call optimizer.zero_grad() before backward().",)
-        )
+        ways_out = ("Call optimizer.zero_grad() before backward().",)
+        yield Finding("doubled", sentence, tuple(stale), line, ways_out=ways_out)
     elif not case.is_over:
-        already = "already hold gradients" if several else "already holds a gradient"
-        yield Finding(
-            "doubled",
-            f"{whom} {already}: the next backward() is added.",
-            tuple(holds),
-            harm=False,
-            ways_out=("To start anew call optimizer.zero_grad(); to accumulate over batches this is right.",),
-        )
+        already = f"{subject(list(holds), case.parameters, 'hold')} the gradient of an earlier pass"
+        ways_out = ("To start anew call optimizer.zero_grad(); to accumulate over batches this is right.",)
+        sentence = f"{already}: the next backward() is added."
+        yield Finding("doubled", sentence, tuple(holds), harm=False, ways_out=ways_out)
 
 
 def _piled_up(steps: Sequence[Step], holds: Mapping[str, Tensor], *, is_over: bool, is_seen: bool) -> list[str]:
@@ -273,16 +266,12 @@ def not_scalar(case: Case) -> Iterator[Finding]:
     line = case.line(root.grad_fn) if root.grad_fn is not None else None
     name = case.name(root)
     called = f"{code(name)}" if name else "The loss"
-    yield Finding(
-        "not_scalar",
-        f"{called} has {root.numel()} elements ({shape}): backward() goes from a single number "
-        "unless it is given a gradient.",
-        (name,) if name else (),
-        line,
-        True,
-        (),
-        (
-            "Sum it up or take the mean: loss.mean().backward().",
-            "Give a gradient of its shape: y.backward(torch.ones_like(y)).",
-        ),
+    sentence = (
+        f"{called} has {root.numel()} elements ({shape}): backward() goes from a single number unless it is given a "
+        "gradient."
     )
+    ways_out = (
+        "Sum it up or take the mean: loss.mean().backward().",
+        "Give a gradient of its shape: y.backward(torch.ones_like(y)).",
+    )
+    yield Finding("not_scalar", sentence, (name,) if name else (), line, ways_out=ways_out)
