@@ -8,9 +8,9 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from ...program import Operator
 from ...program.events import EnteredSubnet, Event, LeftSubnet, Ran
 from ...program.net_halves import Numbered
+from ...runtime.devices import CPU
 from ...runtime.nested import Step
 from ...runtime.notes import ENTERED, FAILED, LEFT, NOWHERE, RAN, Notes
 from .timeline import Indices, Timeline
@@ -19,21 +19,18 @@ AT_ONCE = 4096
 """Events that are made one after the other."""
 
 
-Row = tuple[int, Operator, tuple[int, ...], tuple[int, ...], str]
-"""What every run of an operator has in common: position, operator, versions read and written, device."""
-
-
 class Place(NamedTuple):
     """A run of a net, as its events have it in common.
 
     Attributes:
         path, around: its path, and that of the run around.
-        rows: what runs in it.
+        operators, steps: what runs in it.
     """
 
     path: tuple[str, ...]
     around: tuple[str, ...]
-    rows: Sequence[Row]
+    operators: Sequence[Numbered]
+    steps: Sequence[Step]
 
 
 class RunEvents(Sequence[Event]):
@@ -49,7 +46,6 @@ class RunEvents(Sequence[Event]):
         self._generation = generation
         self._notes = notes
         self._timeline = timeline
-        self._known: dict[int, list[Row]] = {}
         self._looked_at: dict[int, Event] = {}
 
     def __len__(self) -> int:
@@ -97,8 +93,9 @@ class RunEvents(Sequence[Event]):
                 return
             place = places.get(run) or places.setdefault(run, self._place(run, places))
             if code == RAN:
-                at, op, ins, outs, device = place.rows[position]
-                yield Ran(at, op, ins, outs, device, next(seconds), path=place.path)
+                (op, ins, outs, _), on = place.operators[position], place.steps[position].device
+                device = "cpu" if on is CPU else str(on)
+                yield Ran(position, op, ins, outs, device, next(seconds), path=place.path)
                 continue
             half, _, iteration = noted[run][:3]
             kind = EnteredSubnet if code == ENTERED else LeftSubnet
@@ -107,18 +104,11 @@ class RunEvents(Sequence[Event]):
     def _place(self, run: int, places: dict[int, Place]) -> Place:
         notes = self._notes
         if run == NOWHERE:
-            return Place((), (), self._rows(notes.program, notes.steps))
+            return Place((), (), notes.program, notes.steps)
         half, around, iteration, steps = notes.noted[run][:4]
         known = places.get(around)
         path = notes.runs.path(around) if known is None else known.path
-        return Place((*path, half.element(iteration)), path, self._rows(half.part.steps, steps))
-
-    def _rows(self, operators: Sequence[Numbered], steps: Sequence[Step]) -> list[Row]:
-        """What runs; the notes keep the steps, so that their identity stays theirs."""
-        if id(steps) not in self._known:
-            pairs = enumerate(zip(operators, steps, strict=True))
-            self._known[id(steps)] = [(at, *one[:3], str(step.device)) for at, (one, step) in pairs]
-        return self._known[id(steps)]
+        return Place((*path, half.element(iteration)), path, half.part.steps, steps)
 
     @cached_property
     def _ran(self) -> Indices:
