@@ -177,7 +177,7 @@ class Flow(TorchFunctionMode):
         frame = users(frame)
         call = None if frame is None else _new(Call, (frame.f_code, frame.f_lasti))
         if not is_tracked:
-            if _is_in_function(frame):
+            if is_in_function(frame):
                 return result
             call = _in_block(frame, self._switched) or call
         number = next(_numbers)
@@ -414,7 +414,7 @@ def _in_block(frame: FrameType | None, switched: Call | None) -> Call | None:
     return None if frame is None or switched is None else Call(frame.f_code, frame.f_lasti)
 
 
-def _is_in_function(frame: FrameType | None) -> bool:
+def is_in_function(frame: FrameType | None) -> bool:
     """Whether a Function is being applied: the graph knows what that is, and inside there are no gradients."""
     while frame is not None and not _is_of_function(frame.f_code):
         frame = frame.f_back

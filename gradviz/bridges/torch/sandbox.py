@@ -24,6 +24,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ...program import GradvizError
+from .flow import is_in_function
 from .graph import Tensor, next_number, number_of
 
 WIDE = {
@@ -40,8 +41,6 @@ DRAWS = {torch.rand, torch.randn, torch.rand_like, torch.randn_like, torch.norma
 """What draws other numbers in another precision."""
 
 DRAWS_LIKE = {torch.rand_like, torch.randn_like}
-
-APPLY = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]
 
 
 class Made(NamedTuple):
@@ -87,7 +86,7 @@ class Sandbox(TorchFunctionMode):
             kwargs = {"dtype": torch.get_default_dtype(), **(kwargs or {})}
         change = self._own if function in DRAWS else self._given
         args, kwargs = _each(change, args), _each(change, dict(kwargs or {}))
-        if function in CUTS or not (torch.is_grad_enabled() or _is_in_function()):
+        if function in CUTS or not (torch.is_grad_enabled() or is_in_function(sys._getframe(1))):
             return self._cut(function, args, kwargs)
         return _each(self._kept, function(*args, **kwargs))
 
@@ -179,14 +178,6 @@ def _has_numbers(value: Any) -> bool:
 
 def _copied(value: Any) -> Any:
     return value.detach().clone() if isinstance(value, Tensor) else value
-
-
-def _is_in_function() -> bool:
-    """Whether a Function is applied: gradients are off inside, and its backward knows what it does."""
-    frame = sys._getframe(2)
-    while frame is not None and frame.f_code is not APPLY:
-        frame = frame.f_back  # type: ignore[assignment]
-    return frame is not None
 
 
 def called(
