@@ -103,14 +103,15 @@ class Notes:
         of: how many nodes it is to run.
 
     Attributes:
-        happened: each node that the engine ran, ``grad`` that it wrote and gradient that was asked for, in order.
         inside: what a checkpoint sent to the leaves inside of it.
         running: the checkpoint that runs.
         error: what has ended it.
     """
 
     def __init__(self, keep: Keep = reference, limits: Limits | None = None, of: int | None = None) -> None:
-        self.happened: list[Noted] = []
+        self._happened: list[Noted] = []
+        # As little as can be done while the engine runs: what nodes sent and were given, and when.
+        self._noted: list[tuple[Node, Gradients, Gradients, list[int], float] | Written | Returned] = []
         self.inside: dict[Node, list[Kept | None]] = {}
         self.running: Node | None = None
         self.error: Exception | None = None
@@ -119,6 +120,12 @@ class Notes:
         self._keep = keep
         self._limits = limits
         self._of = of
+
+    @property
+    def happened(self) -> Sequence[Noted]:
+        """Each node that the engine ran, ``grad`` that it wrote and gradient that was asked for, in order."""
+        self._read()
+        return self._happened
 
     def kept(self, tensor: Tensor | None) -> Kept | None:
         """A tensor as it is now, where there is one."""
@@ -141,21 +148,41 @@ class Notes:
 
     def of(self, node: Node) -> Callable[[Gradients, Gradients], None]:
         """To be called when a node has run."""
-        keep, limits = self._keep, self._limits
+        is_plain, limits = self._keep is reference, self._limits
 
         def note(sent: Gradients, arrived: Gradients) -> None:
-            if self._task == task():
-                seconds = perf_counter() - self._before
-                sends = [None if one is None else keep(one) for one in sent]
-                if node in self.inside:
-                    sends += self.inside[node]
-                arrivals = [None if one is None else keep(one) for one in arrived]
-                self.happened.append(Visit(node, sends, arrivals, seconds))
-                self._before = now = perf_counter()
-                if limits is not None and (limits.interrupts.is_asked or now > limits.pace.due):
-                    self._look_up(node, limits)
+            if self._task != task():
+                return
+            try:
+                written = [-1 if one is None else one._version for one in (*sent, *arrived)]
+            except (RuntimeError, AttributeError):  # by one of inference mode, which does not count
+                written = []
+            now = perf_counter()
+            self._noted.append((node, sent, arrived, written, now))
+            if not (is_plain and written):
+                self._read()
+                self._before = perf_counter()
+            if limits is not None and (limits.interrupts.is_asked or now > limits.pace.due):
+                self._look_up(node, limits)
 
         return note
+
+    def _read(self) -> None:
+        """Make visits of what was noted."""
+        noted, self._noted = self._noted, []
+        for one in noted:
+            if isinstance(one, Written | Returned):
+                self._happened.append(one)
+                continue
+            node, sent, arrived, written, at = one
+            if self._keep is reference and written:
+                pairs = zip((*sent, *arrived), written, strict=True)
+                every = [None if tensor is None else Kept(tensor, count) for tensor, count in pairs]
+            else:
+                every = list(map(self.kept, (*sent, *arrived)))
+            sends = [*every[: len(sent)], *self.inside.get(node, ())]
+            self._happened.append(Visit(node, sends, every[len(sent) :], at - self._before))
+            self._before = at
 
     def _look_up(self, node: Node, limits: Limits) -> None:
         """A node has run: tell how far it is, or end if that is asked for.
@@ -182,7 +209,7 @@ class Notes:
 
         def note(gradient: Tensor) -> None:
             if self._is_ours():
-                self.happened.append(Returned(one, self.kept(gradient)))
+                self._noted.append(Returned(one, self.kept(gradient)))
 
         return note
 
@@ -196,7 +223,7 @@ class Notes:
 
         def after(sent: Gradients, arrived: Gradients) -> None:
             if self._is_ours():
-                self.happened.append(Written(Output(node, 0), self.kept(arrived[0]), held.pop(), self.kept(leaf.grad)))
+                self._noted.append(Written(Output(node, 0), self.kept(arrived[0]), held.pop(), self.kept(leaf.grad)))
 
         return before, after
 
