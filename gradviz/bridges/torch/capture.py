@@ -145,9 +145,10 @@ class capture:
 
     def parameters(self) -> Iterator[tuple[str, Tensor]]:
         """The parameters of its models by their paths."""
-        for module, path in self.paths.items():
-            for name, parameter in module.named_parameters(recurse=False):
-                yield f"{path}.{name}" if path else name, parameter
+        models = self.models
+        for model in models:
+            prefix = type(model).__name__ if len(models) > 1 else ""
+            yield from whole(model).named_parameters(prefix)
 
     @property
     def models(self) -> Sequence[Module]:

@@ -21,7 +21,7 @@ from ...operators import lookup
 Tensor = torch.Tensor
 
 ACCUMULATE_GRAD = "AccumulateGrad"
-"""The end of the name of a leaf's node."""
+"""What the nodes of leaves are."""
 
 CHECKPOINT = "CheckpointFunctionBackward"
 """The node of a reentrant checkpoint."""
@@ -63,9 +63,13 @@ class Graph:
 
     def __init__(self, roots: Iterable[Tensor]) -> None:
         self.roots = [output_of(root) for root in roots]
-        reached = list(_reached(root.node for root in self.roots))
-        self.leaves: dict[Node, Tensor] = {node: cast(Any, node).variable for node in reached if is_leaf(node)}
-        self.found = [node for node in reached if node not in self.leaves]
+        self.leaves: dict[Node, Tensor] = {}
+        self.found: list[Node] = []
+        for node in _reached(root.node for root in self.roots):
+            if is_leaf(node):
+                self.leaves[node] = cast(Any, node).variable
+            else:
+                self.found.append(node)
         self._inside: dict[Node, list[Output]] = {}
 
     @cached_property
@@ -122,7 +126,7 @@ class Graph:
 
 def is_leaf(node: Node) -> bool:
     """Whether a node stands for a leaf."""
-    return node.name().endswith(ACCUMULATE_GRAD)
+    return type(node).__name__ == ACCUMULATE_GRAD
 
 
 def output_of(tensor: Tensor) -> Output:
@@ -132,11 +136,12 @@ def output_of(tensor: Tensor) -> Output:
     return Output(tensor.grad_fn, tensor.output_nr)
 
 
-def saved_by(node: Node) -> Iterator[Saved]:
+def saved_by(node: Node) -> list[Saved]:
     """The tensors that an operator has kept and that nobody has written into since.
 
     Those that a hook packed are left out: to unpack them may compute them again.
     """
+    saved: list[Saved] = []
     for name, packed in _packed(node):
         if _is_hooked(packed):
             continue
@@ -144,11 +149,14 @@ def saved_by(node: Node) -> Iterator[Saved]:
             found = _unpacked(node, name)
         except RuntimeError:  # by what was overwritten, or freed
             continue
-        several = isinstance(found, (list, tuple))
-        for number, tensor in enumerate(found if several else (found,)):
+        if isinstance(found, Tensor):
+            saved.append(Saved(name, found, output_of(found) if found.requires_grad else None))
+            continue
+        for number, tensor in enumerate(found or ()):
             if tensor is not None:
                 of = output_of(tensor) if tensor.requires_grad else None
-                yield Saved(f"{name}.{number}" if several else name, tensor, of)
+                saved.append(Saved(f"{name}.{number}", tensor, of))
+    return saved
 
 
 class Raw(NamedTuple):
@@ -186,19 +194,24 @@ def is_freed(node: Node) -> bool:
 _FREED = "second time"
 
 
-def _packed(node: Node) -> Iterator[tuple[str, Sequence[Any]]]:
+def _packed(node: Node) -> list[tuple[str, Sequence[Any]]]:
     """What an operator has kept, as it keeps it."""
+    found: list[tuple[str, Sequence[Any]]] = []
     for name in _saves(type(node)):
         try:
-            packed = getattr(node, f"{SAVED}{name}")
+            packed = getattr(node, SAVED + name)
         except (RuntimeError, AttributeError):  # by what was freed
             continue
-        yield name, packed if isinstance(packed, (list, tuple)) else (packed,)
+        found.append((name, packed if isinstance(packed, (list, tuple)) else (packed,)))
+    return found
 
 
 def _is_hooked(packed: Sequence[Any]) -> bool:
     """Whether to unpack it may compute it again."""
-    return any(one is not None and getattr(one, "unpack_hook", packed) is not None for one in packed)
+    for one in packed:  # noqa: SIM110, in each operator that is recorded
+        if one is not None and getattr(one, "unpack_hook", packed) is not None:
+            return True
+    return False
 
 
 def is_hooked(node: Node) -> bool:
@@ -299,9 +312,8 @@ def number_of(node: Node) -> int:
     return cast(int, getattr(node, "_sequence_nr", lambda: -1)())
 
 
-def task() -> int:
-    """The number of the backward pass that this thread is in: several may run at once."""
-    return cast(int, getattr(torch._C, "_current_graph_task_id", lambda: 0)())
+task: Callable[[], int] = getattr(torch._C, "_current_graph_task_id", lambda: 0)
+"""The number of the backward pass that this thread is in, of which several may run at once; 0: it is not known."""
 
 
 next_number: Callable[[], int] = getattr(torch.autograd, "_get_sequence_nr", lambda: 0)

@@ -9,7 +9,7 @@ import torch
 from torch.autograd.graph import GradientEdge
 
 from .checkpoints import check, inner_passes
-from .graph import Graph, Tensor
+from .graph import Graph, Tensor, hooks_of
 from .watch import Notes, Stand, watched
 
 
@@ -44,13 +44,15 @@ def run(
         check(graph)
     inside = inner_passes(graph, notes, write=write) if is_reentrant else nullcontext()
     wanted = {} if writes else graph.asked(inputs)
-    watch = watched(graph, notes, wanted, write=write, stand=stand)
+    # While it stands still nothing is returned; else what no hook changes is as it is returned in the end.
+    hooked = {one: tensor for one, tensor in wanted.items() if stand is not None or hooks_of(tensor)}
+    watch = watched(graph, notes, hooked, write=write, stand=stand)
     with watch, inside, nullcontext() if write else _put_back(tensors):
         try:
             if writes:
                 backward(roots, gradients, retain_graph=not write or None, create_graph=create_graph, inputs=inputs)
             else:
-                torch.autograd.grad(
+                found = torch.autograd.grad(
                     roots,
                     [GradientEdge(*one) for one in wanted],
                     gradients,
@@ -58,6 +60,9 @@ def run(
                     create_graph=create_graph,
                     allow_unused=True,
                 )
+                for one, gradient in zip(wanted, found, strict=True):
+                    if one not in hooked:
+                        notes.returns(one, gradient)
         except Exception as error:
             if not notes.has_begun:
                 raise

@@ -209,9 +209,13 @@ class Notes:
 
         def note(gradient: Tensor) -> None:
             if self._is_ours():
-                self._noted.append(Returned(one, self.kept(gradient)))
+                self.returns(one, gradient)
 
         return note
+
+    def returns(self, one: Output, gradient: Tensor | None) -> None:
+        """The gradient of an output that was asked for is there."""
+        self._noted.append(Returned(one, self.kept(gradient)))
 
     def of_leaf(self, node: Node, leaf: Tensor) -> tuple[Callable[..., None], Callable[..., None]]:
         """To be called before and after ``grad`` of a leaf is written; after it with its hooks."""
