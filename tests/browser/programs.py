@@ -126,7 +126,7 @@ def wide() -> Built:
     return net, ["loss"], workspace({"x": np.arange(800, dtype=np.float32).reshape(40, 20)})
 
 
-gate = Event()
+gate, reached = Event(), Event()
 gate.set()
 
 
@@ -140,6 +140,7 @@ def behind_a_gate() -> Built:
 
 @gradviz.register_kernel("Gated")
 def _gated(op: gradviz.Operator, x: np.ndarray) -> np.ndarray:
+    reached.set()
     gate.wait()
     return x * 2
 

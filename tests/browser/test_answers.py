@@ -125,12 +125,14 @@ def test_numbers_that_a_page_has_not_are_asked_for_in_python(page: Page, tmp_pat
 @with_kernels
 def test_an_answer_is_waited_for_while_stepping_goes_on(host: JupyterHost) -> None:
     view = host.show(behind_a_gate)
-    host.run("from tests.browser.programs import gate; gate.clear()")
+    host.run("from tests.browser.programs import gate, reached; gate.clear(); reached.clear()")
     view.run_to("RuleApplied")
     view.run_to("Gated")
     panel, at = view.open_tab("Check"), view.now()
     view.press_button("Check the rule of Gated #0")
     expect(panel).to_contain_text("asking the kernel…")
+    # A question that waits for another one is forgotten with its place.
+    host.expect_in_python("reached.is_set()")
     view.press("ArrowRight")
     view.expect_at(at + 1)
     expect(panel).not_to_contain_text("asking the kernel…")
