@@ -352,21 +352,20 @@ def is_function(node: Node) -> bool:
 @contextmanager
 def applied(hook: Callable[[Node], None]) -> Iterator[None]:
     """While it lasts, `hook` is called with the node of each Function in Python that this thread applies."""
-    created = getattr(torch.autograd.graph, "node_creation_hook", None)  # of torch 2.15
-    if created is not None:
-        with created(lambda node: hook(node) if is_function(node) else None):
+    if _CREATED is not None:
+        with _CREATED(lambda node: hook(node) if is_function(node) else None):
             yield
         return
     mine = get_ident(), hook
     _HOOKS.append(mine)
-    cast(Any, torch.autograd.function.BackwardCFunction).__init__ = _begin
     try:
         yield
     finally:
         _HOOKS.remove(mine)
-        if not _HOOKS:
-            del cast(Any, torch.autograd.function.BackwardCFunction).__init__
 
+
+_CREATED = getattr(torch.autograd.graph, "node_creation_hook", None)
+"""Of torch 2.15: tells of every node that is made."""
 
 _HOOKS: list[tuple[int, Callable[[Node], None]]] = []
 """Called, in these threads, with the nodes of Functions where PyTorch itself tells nobody of them."""
@@ -377,6 +376,11 @@ def _begin(node: Node, *_: Any) -> None:
     for thread, hook in list(_HOOKS):
         if thread == get_ident():
             hook(node)
+
+
+if _CREATED is None:
+    # Once and for all: to put it on and off while another thread applies a Function is not safe.
+    cast(Any, torch.autograd.function.BackwardCFunction).__init__ = _begin
 
 
 def _reached(roots: Iterable[Node]) -> Iterator[Node]:

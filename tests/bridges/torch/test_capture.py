@@ -151,7 +151,6 @@ def test_a_function_is_on_the_line_that_applies_it_and_its_result_has_the_name_o
     assert lines["h"] == "h = through(self.fc(x))  # of the model"
     assert lines["z"] == "z = through(y * 2)"
     assert lines["loss"] == "loss = Cube.apply(z)  # the last one"
-    assert "__init__" not in vars(torch.autograd.function.BackwardCFunction)
 
 
 def test_captures_in_several_threads_note_their_own_functions():
@@ -160,7 +159,7 @@ def test_captures_in_several_threads_note_their_own_functions():
             z = through(torch.ones(2, requires_grad=True) * 2)
             ready.wait()
             y = through(z)
-        found.append([str(event.code and event.code.text) for event in gradviz.debug(y.sum()).events[:8:2]])
+        found.append([str(event.code and event.code.text) for event in gradviz.debug(y.sum()).events[:6:2]])
 
     ready, found = threading.Barrier(2), []
     threads = [threading.Thread(target=run, args=(found,)) for _ in range(2)]
