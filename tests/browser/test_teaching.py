@@ -11,7 +11,7 @@ from tests.browser.hosts import Host, recorded
 from tests.browser.programs import Build, gated, lanes, large, neuron, skip_connection
 from tests.browser.test_accessibility import in_both_themes, violations
 from tests.browser.view import View, ask, box
-from tests.drawing.nested import loop, shared_gradient, two_branches
+from tests.drawing.nested import Built, loop, shared_gradient, two_branches, workspace
 
 OVERLAPS = """svg => {
   const boxOf = one => one.getBoundingClientRect();
@@ -33,11 +33,18 @@ OVERLAPS = """svg => {
 }"""
 
 
-def taught(host: Host, build: Build) -> View:
+def not_run() -> Built:
+    """The neuron without any numbers."""
+    net, ys, _ = neuron()
+    return net, ys, workspace({})
+
+
+def taught(host: Host, build: Build, course: str = "Whole story") -> View:
     """A widget in teaching mode, at its start."""
     view = host.show(build)
     view.press("t")
     expect(view.button("Teach")).to_have_attribute("aria-pressed", "true")
+    panel(view).get_by_role("button", name=course).click()
     return view
 
 
@@ -301,6 +308,35 @@ def test_a_number_is_typed_at_once_and_need_not_be_exact(host: Host) -> None:
         view.page.keyboard.press("Enter")
         view.expect_at(ran)
         expect(panel(view).get_by_role("status")).to_have_text(verdict)
+
+
+def test_a_course_by_numbers_asks_for_a_number_at_once_and_for_the_next_after_each_step(host: Host) -> None:
+    view = taught(host, neuron, course="Numbers first")
+    question = panel(view).locator(".gv-question")
+    expect(question).to_contain_text("Mul runs. What is a@0?")
+    view.page.keyboard.type("-2")
+    view.page.keyboard.press("Enter")
+    view.expect_at(position_of(neuron, "Ran", "Mul"))
+    expect(panel(view).get_by_role("status")).to_have_text("✓ Right: −2")
+    view.press("ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight")
+    expect(question).to_contain_text("∂f/∂f is the number that the pass starts with")
+    view.press("ArrowRight")
+    expect(question).to_contain_text("SigmoidGradient runs. What is z_grad@0, the gradient of z?")
+    for _ in range(5):
+        view.press("ArrowLeft")
+    view.expect_at(position_of(neuron, "Ran", "Mul"))
+    view.press("ArrowLeft")
+    view.expect_at(0)
+    panel(view).get_by_role("button", name="Whole story").click()
+    view.press("ArrowRight")
+    view.expect_at(1)
+
+
+def test_where_nothing_ran_there_is_only_the_whole_story(host: Host) -> None:
+    view = host.show(not_run)
+    view.press("t", "ArrowRight")
+    view.expect_at(1)
+    expect(panel(view).get_by_role("group", name="Course of the lesson")).to_have_count(0)
 
 
 def stands(view: View) -> list[float]:

@@ -4,11 +4,11 @@
 // What a class is asked before each step. Question, answer and alternatives are made from the recording by rule.
 
 import { shortName } from "../formula/steps";
-import { forwardLine, nextEvent } from "../model/recording/cursor";
+import { forwardLine } from "../model/recording/cursor";
 import { linesById, linesNamed, netOf, original, subnetOf } from "../model/recording/lines";
-import { gradientsOf, isComplete, isComputed, numbersOf, valueOf, type Place } from "../model/recording/values";
+import { blobOf, gradientsOf, isComplete, isComputed, numbersOf, valueOf, type Place } from "../model/recording/values";
 import type { Contribution, Ledger, Line, Trace, TraceEvent } from "../model/schema";
-import { lengthOf } from "../model/recording/lookup";
+import { beginOf, endOf, eventAt, lengthOf, memoized } from "../model/recording/lookup";
 
 /** A question about the event that comes next; code stands between backticks. */
 export type Question = { ask: string; line: Line | null } & ({ kind: "choice"; choices: string[]; right: number } | { kind: "numbers"; right: number[] });
@@ -18,14 +18,24 @@ const CHOICES = 4;
 /** Share by which an entered number may differ: what is calculated in the head is right. */
 const TOLERANCE = 0.02;
 
-/** The question before the step that leads on from a position; null: there is nothing to predict. */
-export function questionAt(trace: Trace, position: number): Question | null {
-  const event = nextEvent(trace, position);
+/** What a lesson goes through: the forward values and then the gradients, number by number, or all that brings the pass about. */
+export const COURSES = ["Numbers first", "Whole story"] as const;
+export type Course = (typeof COURSES)[number];
+
+/** The steps of a course by numbers. */
+const NUMBERS: readonly string[] = ["Ran", "GradWritten"];
+
+/** Whether there are numbers to predict. */
+export const hasNumbers = memoized((trace) => trace.part !== null || trace.events.some(({ kind }) => kind === "Ran"));
+
+/** The question before the step that leads to a position; null: there is nothing to predict. */
+export function questionBefore(trace: Trace, position: number): Question | null {
+  const event = eventAt(trace, position - 1);
   return event ? (ASK[event.kind]?.(trace, event, position) ?? null) : null;
 }
 
 const ASK: Partial<Record<TraceEvent["kind"], (trace: Trace, event: TraceEvent, position: number) => Question | null>> = {
-  Seeded: askSeed,
+  Seeded: (trace, event) => askSeed(trace, lineOf(trace, event), event.blobs[1] ?? ""),
   Visited: askVisit,
   RuleApplied: askRule,
   InputChecked: askVersions,
@@ -50,11 +60,10 @@ function lineOf(trace: Trace, event: TraceEvent): Line | undefined {
   return linesById(trace).get(event.lines[event.lines.length - 1] ?? "");
 }
 
-function askSeed(trace: Trace, event: TraceEvent): Question | null {
-  const line = lineOf(trace, event);
+function askSeed(trace: Trace, line: Line | undefined, version: string): Question | null {
   // A gradient that somebody gave cannot be known before.
   if (!line || (line.args["value"] ?? 1) !== 1) return null;
-  const y = shortName(trace, event.blobs[1] ?? "");
+  const y = shortName(trace, version);
   return { kind: "numbers", ask: `How much does \`${y}\` change when \`${y}\` changes by a little, per change? ∂${y}/∂${y} is the number that the pass starts with.`, line: null, right: [1] };
 }
 
@@ -133,7 +142,7 @@ function askWritten(_: Trace, event: TraceEvent): Question | null {
 }
 
 function askRows(trace: Trace, _: TraceEvent, position: number): Question | null {
-  const merge = trace.merges.find(({ at }) => at === position + 1);
+  const merge = trace.merges.find(({ at }) => at === position);
   if (!merge || merge.rows_after === null || merge.rows_before === null) return null;
   return { kind: "numbers", ask: `The sparse gradient of \`${merge.blob}\` has ${merge.rows_before} rows. How many are left when rows of equal index are one?`, line: null, right: [merge.rows_after] };
 }
@@ -154,11 +163,14 @@ function askResult(trace: Trace, event: TraceEvent): Question | null {
   const value = blob === undefined ? undefined : valueOf(trace, event.frame, blob);
   if (!line || blob === undefined || !value || value.stack !== null) return null;
   const numbers = numbersOf(value);
-  if (numbers) return { kind: "numbers", ask: `\`${line.type}\` runs. What is \`${blob}\`?`, line: line.role === "seed" ? null : line, right: numbers };
+  const of = blobOf(trace, event.subnet, blob, linesById(trace).get(forwardLine(event) ?? "")?.inputs);
+  if (line.role === "seed" && numbers?.length === 1 && of !== undefined) return askSeed(trace, line, of);
+  const what = `\`${blob}\`${of === undefined ? "" : `, the gradient of \`${shortName(trace, of)}\``}`;
+  if (numbers) return { kind: "numbers", ask: `\`${line.type}\` runs. What is ${what}?`, line: line.role === "seed" ? null : line, right: numbers };
   const shapes = [...line.inputs, ...line.outputs].map((one) => valueOf(trace, event.frame, one)?.shape).filter((shape) => shape !== undefined);
   const told = (shape: number[]): string => shape.join(" × ") || "a single number";
   const others = [[...value.shape].reverse(), ...shapes, []].map(told);
-  return choice(`\`${line.type}\` runs. Which shape does \`${blob}\` have?`, told(value.shape), others, subnetOf(line.id) === null ? line : null);
+  return choice(`\`${line.type}\` runs. Which shape does ${what} have?`, told(value.shape), others, subnetOf(line.id) === null ? line : null);
 }
 
 /** Whether entered numbers are the right ones. */
@@ -186,6 +198,7 @@ type Prediction = number | string;
 
 export class Lesson {
   isOn = false;
+  course: Course = "Numbers first";
   /** Of the step that led here; null: nothing was predicted. */
   outcome: Outcome | null = null;
   private pending: { position: number; prediction: Prediction } | null = null;
@@ -194,6 +207,24 @@ export class Lesson {
 
   get score(): { right: number; all: number } {
     return { right: [...this.first.values()].filter(Boolean).length, all: this.first.size };
+  }
+
+  /** Where a step leads to from a position: in a lesson by numbers to the next of them. */
+  next(trace: Trace, position: number): number {
+    if (!this.isByNumbers(trace)) return position + 1;
+    for (let at = position; at < endOf(trace); at++) if (isNumber(trace, at)) return at + 1;
+    return Math.min(endOf(trace) + 1, lengthOf(trace));
+  }
+
+  /** Where a step back leads to. */
+  previous(trace: Trace, position: number): number {
+    if (!this.isByNumbers(trace)) return position - 1;
+    for (let at = position - 2; at >= beginOf(trace); at--) if (isNumber(trace, at)) return at + 1;
+    return Math.max(beginOf(trace) - 1, 0);
+  }
+
+  private isByNumbers(trace: Trace): boolean {
+    return this.isOn && this.course === "Numbers first" && hasNumbers(trace);
   }
 
   /** The prediction for the step from a position. */
@@ -210,7 +241,7 @@ export class Lesson {
     const pending = this.pending;
     this.pending = null;
     this.outcome = null;
-    const question = pending && position === pending.position + 1 ? questionAt(trace, pending.position) : null;
+    const question = pending && position === this.next(trace, pending.position) ? questionBefore(trace, position) : null;
     if (!pending || !question) return;
     const found = isPredicted(question, pending.prediction);
     if (found === null) return;
@@ -225,6 +256,9 @@ export class Lesson {
     this.first.clear();
   }
 }
+
+/** Whether an event, by its number, is a step of a course by numbers. */
+const isNumber = (trace: Trace, number: number): boolean => NUMBERS.includes(eventAt(trace, number)?.kind ?? "");
 
 /** Null: what was entered are no numbers. */
 function isPredicted(question: Question, prediction: Prediction): boolean | null {

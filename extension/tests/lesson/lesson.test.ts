@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { slots } from "../../src/formula/steps";
 import { chainAt } from "../../src/lesson/chain";
-import { isRight, ledgerAt, Lesson, numbersIn, questionAt, type Question } from "../../src/lesson/lesson";
+import { isRight, ledgerAt, Lesson, numbersIn, questionBefore, type Question } from "../../src/lesson/lesson";
 import { looseWires, severalAt, toldAt, wiresBetween, type Wire } from "../../src/lesson/wires";
 import { forwardRun, gradientsOf, numbersOf } from "../../src/model/recording/values";
 import { linesById } from "../../src/model/recording/lines";
@@ -187,7 +187,7 @@ test("of products of matrices there is no quotient", () => {
   assert.deepEqual([link?.local, link?.upstream !== null, link?.result !== null], [null, true, true]);
 });
 
-const asked = (trace: Trace, kind: TraceEvent["kind"], nth = 0): Question | null => questionAt(trace, position(trace, kind, nth) - 1);
+const asked = (trace: Trace, kind: TraceEvent["kind"], nth = 0): Question | null => questionBefore(trace, position(trace, kind, nth));
 const answer = (question: Question | null): string | undefined => (question?.kind === "choice" ? question.choices[question.right] : question?.right.join());
 
 test("each kind of step has its question, whose answer the recording knows", () => {
@@ -198,11 +198,11 @@ test("each kind of step has its question, whose answer the recording knows", () 
   assert.equal(answer(asked(trace, "RuleApplied", 2)), "there is no operator: the gradient passes through unchanged");
   const check = position(trace, "InputChecked");
   (trace.events[check - 1] as TraceEvent).lines = ["b1"];
-  assert.equal(answer(questionAt(trace, check - 1)), "no: it reads what the forward pass saw");
+  assert.equal(answer(questionBefore(trace, check)), "no: it reads what the forward pass saw");
   assert.equal(answer(asked(trace, "Accumulated")), "2");
   assert.equal(answer(asked(trace, "Ran")), "64 × 32");
   assert.equal(asked(trace, "Completed"), null);
-  assert.equal(questionAt(trace, trace.events.length), null);
+  assert.equal(questionBefore(trace, trace.events.length + 1), null);
 });
 
 test("a pass that ends at an overwritten version asks for it, one that ends otherwise does not", () => {
@@ -210,7 +210,7 @@ test("a pass that ends at an overwritten version asks for it, one that ends othe
   const at = position(trace, "RuleApplied", 1);
   const failed = (error: string): Question | null => {
     trace.events[at - 1] = { ...(trace.events[at - 1] as TraceEvent), kind: "Failed", lines: [], detail: { error } };
-    return questionAt(trace, at - 1);
+    return questionBefore(trace, at);
   };
   assert.equal(answer(failed("version_overwritten")), "yes: it would read another version");
   assert.equal(failed("no_gradient_rule"), null);
@@ -218,9 +218,9 @@ test("a pass that ends at an overwritten version asks for it, one that ends othe
 
 test("choices are few, differ, hold the answer, and are the same each time", () => {
   const trace = recorded();
-  for (let at = 0; at < trace.events.length; at++) {
-    const question = questionAt(trace, at);
-    assert.deepEqual(questionAt(trace, at), question);
+  for (let at = 1; at <= trace.events.length; at++) {
+    const question = questionBefore(trace, at);
+    assert.deepEqual(questionBefore(trace, at), question);
     if (question?.kind !== "choice") continue;
     assert.ok(question.choices.length >= 2 && question.choices.length <= 4, question.ask);
     assert.equal(new Set(question.choices).size, question.choices.length);
@@ -240,7 +240,7 @@ test("a lesson counts the first prediction of each step, and only what a step re
   const trace = recorded();
   const lesson = new Lesson();
   const at = position(trace, "Accumulated") - 1;
-  const question = questionAt(trace, at);
+  const question = questionBefore(trace, at + 1);
   const right = question?.kind === "choice" ? question.right : -1;
   lesson.predict(at, right + 1);
   lesson.moved(trace, at + 1);

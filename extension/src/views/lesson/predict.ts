@@ -3,22 +3,28 @@
 import { joinedBy, markup, mathElement, named, noun, nounText, type Printed } from "../../formula/mathml";
 import { lineFormula } from "../../formula/steps";
 import { chainAt, sumAt, type Link, type Sum } from "../../lesson/chain";
-import { questionAt, type Lesson, type Outcome, type Question } from "../../lesson/lesson";
+import { COURSES, hasNumbers, questionBefore, type Lesson, type Outcome, type Question } from "../../lesson/lesson";
 import { numbersOf } from "../../model/recording/values";
 import type { Trace, Value } from "../../model/schema";
 import { DIGITS, glance, NOT_YET, quantity } from "../elements/numbers";
 import { button, element, marked } from "../elements/dom";
-import { textField } from "../elements/controls";
+import { createChoice, textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
 import { lengthOf } from "../../model/recording/lookup";
 
+const ABOUT = { "Numbers first": "The values, then the gradients: what runs", "Whole story": "How each gradient operator comes about, then what runs" };
+
 export function createPredict(trace: Trace, navigation: Navigation, lesson: Lesson) {
+  const course = createChoice("gv-segments", "Course of the lesson", COURSES, (name) => ({ title: ABOUT[name] }), (name) => {
+    lesson.course = name;
+    show(at);
+  });
   const outcome = element("span", { class: "gv-predicted", role: "status" });
   const hint = element("span", { class: "gv-note" });
   const asked = element("div", { class: "gv-question", "aria-live": "polite" });
   const answers = element("div", { class: "gv-answers", role: "group", "aria-label": "Your prediction" });
   const score = element("span", { class: "gv-score" });
-  const predict = element("div", { class: "gv-predict", tabindex: 0, role: "group", "aria-label": "Predict" }, element("p", {}, outcome, hint), asked, answers, score);
+  const predict = element("div", { class: "gv-predict", tabindex: 0, role: "group", "aria-label": "Predict" }, element("p", {}, ...(hasNumbers(trace) ? [course.element] : []), outcome, hint), asked, answers, score);
   const panel = element("section", { class: "gv-teach", "aria-label": "Teaching", hidden: true }, predict);
   let at = 0;
   let question: Question | null = null;
@@ -42,22 +48,25 @@ export function createPredict(trace: Trace, navigation: Navigation, lesson: Less
     } else answers.replaceChildren();
   }
 
+  function show(position: number): void {
+    panel.hidden = !lesson.isOn;
+    at = position;
+    if (!lesson.isOn) return;
+    course.show(lesson.course);
+    question = questionBefore(trace, lesson.next(trace, position));
+    outcome.className = `gv-predicted${lesson.outcome ? (lesson.outcome.isRight ? " gv-right" : " gv-wrong") : ""}`;
+    outcome.replaceChildren(...(lesson.outcome ? told(lesson.outcome) : []));
+    hint.textContent = lesson.outcome ? "" : howTo(question);
+    asked.replaceChildren(...(question ? asking(trace, question, position) : [nothingToAsk(trace, position)]));
+    offer();
+    const { right, all } = lesson.score;
+    score.textContent = all === 0 ? "" : `${right} of ${all} predicted`;
+    panel.replaceChildren(predict, chainRows(trace, position));
+  }
+
   return {
     element: panel,
-    show(position: number) {
-      panel.hidden = !lesson.isOn;
-      if (!lesson.isOn) return;
-      at = position;
-      question = questionAt(trace, position);
-      outcome.className = `gv-predicted${lesson.outcome ? (lesson.outcome.isRight ? " gv-right" : " gv-wrong") : ""}`;
-      outcome.replaceChildren(...(lesson.outcome ? told(lesson.outcome) : []));
-      hint.textContent = lesson.outcome ? "" : howTo(question);
-      asked.replaceChildren(...(question ? asking(trace, question, position) : [nothingToAsk(trace, position)]));
-      offer();
-      const { right, all } = lesson.score;
-      score.textContent = all === 0 ? "" : `${right} of ${all} predicted`;
-      panel.replaceChildren(predict, chainRows(trace, position));
-    },
+    show,
     /** Takes a key that is part of an answer: 1 to 4, or the beginning of a number; false where it means nothing. */
     answer(key: string) {
       const index = /^[1-9]$/.test(key) ? Number(key) - 1 : -1;

@@ -93,8 +93,8 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   const go = (to: number): void => move(to, true);
   const navigation: Navigation = {
     go,
-    step: () => go(at + 1),
-    back: () => go(at - 1),
+    step: () => go(lesson.next(trace, at)),
+    back: () => go(lesson.previous(trace, at)),
     over: () => travel("over", () => go(over(trace, at))),
     backOver: () => travel("back_over", () => go(backOver(trace, at))),
     into: () => travel("into", () => go(into(trace, at))),
