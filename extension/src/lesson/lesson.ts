@@ -22,7 +22,7 @@ const TOLERANCE = 0.02;
 export const COURSES = ["Numbers first", "Whole story"] as const;
 export type Course = (typeof COURSES)[number];
 
-/** The steps of a course by numbers. */
+/** The steps of a course by numbers, where there is something to ask. */
 const NUMBERS: readonly string[] = ["Ran", "GradWritten"];
 
 /** Whether there are numbers to predict. */
@@ -258,7 +258,7 @@ export class Lesson {
 }
 
 /** Whether an event, by its number, is a step of a course by numbers. */
-const isNumber = (trace: Trace, number: number): boolean => NUMBERS.includes(eventAt(trace, number)?.kind ?? "");
+const isNumber = (trace: Trace, number: number): boolean => NUMBERS.includes(eventAt(trace, number)?.kind ?? "") && questionBefore(trace, number + 1) !== null;
 
 /** Null: what was entered are no numbers. */
 function isPredicted(question: Question, prediction: Prediction): boolean | null {
