@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from html import escape
 
 from .picture import SVG
-from .place import Placement, Rectangle, Stack, place
+from .place import Placement, Rectangle, Stack, gap, place
 from .theme import MAX_NET_TITLE, Clock, Theme, fit, label
 from .tracks import Box, Tap, Trunk, line_height
 from .view import (
@@ -91,9 +91,14 @@ class Ways:
         start, tip = source.port(-up, target), target.port(up, source)
         dx, dy = tip[0] - start[0], tip[1] - start[1]
         clear = 3.5 if dx == 0 else -5.0 if dx * dy > 0 else 12.0
+        lines = len(label(edge.blobs))
         # In the middle of the part that no detour crosses.
         part = 0.5 + (source.room(-up) - target.room(up)) / abs(dy) / 2
-        first_line = start[1] + part * dy + clear - (len(label(edge.blobs)) - 1) * line_height(self._theme) / 2
+        if abs(edge.rise) > 1:
+            # Or below the upper row: nodes of the other lane stand beside the rest.
+            below = ((target if up > 0 else source).room(1) + gap(lines, self._theme) / 2) / abs(dy)
+            part = 1 - below if up > 0 else below
+        first_line = start[1] + part * dy + clear - (lines - 1) * line_height(self._theme) / 2
         middle = (start[0] + part * dx + LABEL_OFFSET, first_line)
         return Way(f"M{_at(start)}L{_at(tip)}", tip, start, middle)
 

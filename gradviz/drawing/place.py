@@ -124,7 +124,7 @@ class Stack:
             slot = row[0].slot
             self._row(row, clusters.get(slot))
             if row is not rows[-1]:
-                self.y += gaps.get(slot, _gap(1, self.theme))
+                self.y += gaps.get(slot, gap(1, self.theme))
 
     def _row(self, row: Sequence[Node], cluster: Cluster | None) -> None:
         beside = detours(row, self.meetings, self.theme)
@@ -176,10 +176,11 @@ def _gaps(drawn: View, theme: Theme) -> dict[int, float]:
         if not edge.skips and edge.kind != "saved":
             upper = min(slots[edge.source], slots[edge.target])
             lines[upper] = max(lines.get(upper, 1), len(label(edge.blobs)))
-    return {slot: _gap(count, theme) for slot, count in lines.items()}
+    return {slot: gap(count, theme) for slot, count in lines.items()}
 
 
-def _gap(lines: int, theme: Theme) -> float:
+def gap(lines: int, theme: Theme) -> float:
+    """Between two rows, for labels of so many lines."""
     return theme.row_gap + lines * line_height(theme) + 3
 
 

@@ -58,19 +58,19 @@ class Theme:
 
     sans: str = "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif"
     mono: str = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
-    title_size: float = 11.5
-    detail_size: float = 10.0
-    label_size: float = 10.5
+    title_size: float = 12.5
+    detail_size: float = 11.0
+    label_size: float = 11.0
 
-    node_width: float = 132.0
+    node_width: float = 116.0
     """At least; a long operator type makes its node wider."""
     node_height: float = 36.0
     corner: float = 6.0
-    row_gap: float = 24.0
+    row_gap: float = 20.0
     """Between two rows, beside the height of an edge's label, which stands in it."""
-    lane_distance: float = 226.0
+    lane_distance: float = 172.0
     """Between the middles of the lanes, at least."""
-    lane_gap: float = 48.0
+    lane_gap: float = 40.0
     """Between the widest nodes of the two lanes, at least."""
     port_width: float = 22.0
     port_height: float = 6.0
