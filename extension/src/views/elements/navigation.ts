@@ -31,6 +31,8 @@ export interface Navigation extends Verbs {
   teach(): void;
   /** Shows the table of the operators in the place of the graph, or the graph again. */
   table(): void;
+  /** Shows the graph as large as a projector needs it, or as a screen does. */
+  project(): void;
   /** Takes a key as a part of a prediction; false where nothing is asked. */
   answer(key: string): boolean;
   marks(): Marks;

@@ -205,10 +205,9 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
   let kept: ReadonlySet<string> | null = null;
   let isTaught = false;
   let picture = draw();
-  const scroller = element("div", { class: "gv-window" }, picture.svg);
   /** What is said of labels of wires that have no place. */
   const note = element("div", { class: "gv-placeless gv-note", hidden: true });
-  const viewport = createViewport(scroller, picture);
+  const viewport = createViewport(picture);
 
   function draw() {
     const open = kept ? new Set([...opening.open, ...kept]) : opening.open;
@@ -270,7 +269,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
     const isSame = before.size === opening.open.size && [...before].every((cluster) => opening.open.has(cluster));
     const marked = isSame ? picture.marking.show(position, touched) : redraw(event?.lines ?? []);
     tell();
-    viewport.follow(marked);
+    viewport.step(marked, marked.filter((one) => one.classList.contains("new")));
   }
 
   function outline(): SVGElement | undefined {
@@ -295,7 +294,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
   }
 
   return {
-    element: scroller,
+    element: viewport.element,
     note,
     viewport,
     show,
@@ -321,17 +320,16 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
     keep(lines: ReadonlySet<string> | null, still: string) {
       kept = lines && withAround(trace, lines, (line) => clustersFrom(clusters, clusters.holding(line)));
       redraw([still]);
-      if (!source.isFixed) viewport.begin();
       const node = picture.marking.seen(still);
       if (node) viewport.follow([node]);
+      if (!source.isFixed) viewport.begin();
     },
     /** Shows what the wires carry, or takes it away. */
     teach(isOn: boolean) {
       if (isOn === isTaught) return;
       isTaught = isOn;
-      const marked = redraw([]);
+      viewport.follow(redraw([]));
       viewport.begin();
-      viewport.follow(marked);
     },
     /** Opens the group or nested net that stands for a line, or closes the one that the line is in. */
     toggle(line: string) {

@@ -216,6 +216,8 @@ export function createGraph(trace: Trace, navigation: Navigation) {
     /** Marks the groups in which breakpoints stand. */
     mark: (breakpoints: readonly BreakpointEntry[]) => canvas?.mark(breakpoints),
     fit: () => canvas?.viewport.fit(),
+    /** Text as large as a projector needs it, or as a screen does. */
+    enlarge: (isFar: boolean) => canvas?.viewport.enlarge(isFar),
     /** Shows what the wires carry and veils what comes later, or takes it back. */
     teach(isOn: boolean) {
       isTaught = isOn;

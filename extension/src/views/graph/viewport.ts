@@ -1,33 +1,45 @@
-// The window onto a drawing: fit, zoom, pan and follow. The drawing has a size and its window scrolls: a pan lays
-// nothing out anew, which matters where the drawing has thousands of nodes. Of a large one only what is near the window is
-// rendered: else a step in a net of a thousand operators would paint all of them again.
+// The window onto a drawing. At rest its text can be read, and what the step is about is in view; the rest of the drawing is
+// in the overview. The drawing has a size and its window scrolls: a pan lays nothing out anew, which matters where the
+// drawing has thousands of nodes.
 
-import { behind } from "../../model/recording/lookup";
+import { element } from "../elements/dom";
+import { createCulling } from "./culling";
+import { drag } from "./drag";
 import type { Span } from "./drawing/levels";
-import type { Drawing, Part } from "./drawing/svg";
+import type { Drawing } from "./drawing/svg";
+import { createOverview, WIDTH } from "./overview";
 
 const LARGEST = 4;
 const SMALLEST = 0.02;
-/** Below this scale text cannot be read: then a drawing is not fitted at first, but shown from its top. */
-const READABLE = 0.6;
-/** In a narrow pane all of the drawing's width is worth smaller text, down to this scale. */
-const NARROW = 0.4;
-/** Fitting enlarges a small drawing no further than this. */
-const NATURAL = 1.15;
+/** The height of a drawing's smallest text, in its units, and in pixels at rest: near, and as a projector shows it. */
+const TEXT = 11;
+const NEAR = 11;
+const FAR = 16;
+/** A drawing that is in view as a whole is enlarged no further than this. */
+const NATURAL = 1.6;
+/** Where text can be read, it grows so much more before the window shows less. */
+const ROOMY = 1.15;
 const MARGIN = 8;
 
 type Pictured = Pick<Drawing, "svg" | "parts">;
 
 export type Viewport = ReturnType<typeof createViewport>;
 
-/** `pane` is the window and scrolls; the drawing lies in it and has a viewBox. */
-export function createViewport(pane: HTMLElement, drawing: Pictured) {
+export function createViewport(drawing: Pictured) {
+  const pane = element("div", { class: "gv-window" });
+  const overview = createOverview((x, y) => put(beside(x), y, room() / 2, pane.clientHeight / 2));
+  const field = element("div", { class: "gv-canvas" }, pane, overview.element);
   let { svg } = drawing;
   let { y: upper, width, height } = svg.viewBox.baseVal;
   let scale = 0;
-  let untouched = true;
-  let followed: Element[] = [];
+  /** A look at the whole ends with the next step; what a person zoomed stays until the person asks for the whole. */
+  let zoomed: "to rest" | "to the whole" | "by hand" = "to rest";
+  let readable = NEAR / TEXT;
+  let followed: [all: Element[], first: Element[]] = [[], []];
+  /** Where the window scrolls to, or has scrolled to. */
+  let goal = { left: 0, top: 0 };
   let culling = createCulling(drawing.parts);
+  pane.append(freed(svg));
 
   /** Margins as wide as the window let any point of the drawing come to its middle. */
   function resize(to: number): void {
@@ -35,14 +47,32 @@ export function createViewport(pane: HTMLElement, drawing: Pictured) {
     svg.style.width = `${width * scale}px`;
     svg.style.height = `${height * scale}px`;
     svg.style.margin = `${pane.clientHeight}px ${pane.clientWidth}px`;
+    overview.element.hidden = width * scale <= pane.clientWidth && height * scale <= pane.clientHeight;
+  }
+
+  /** What of the window's width the overview leaves. */
+  const room = (): number => pane.clientWidth - overview.width();
+
+  /** What can be in the middle of the window, so that none of its width is left empty; the nearest to a place. */
+  function beside(x: number): number {
+    const half = room() / 2 / scale;
+    return 2 * half >= width ? width / 2 : Math.max(half, Math.min(x, width - half));
+  }
+
+  function scroll(left: number, top: number, isSmooth = false): void {
+    goal = { left: Math.round(left), top: Math.round(top) };
+    const [right, down] = [Math.abs(goal.left - pane.scrollLeft), Math.abs(goal.top - pane.scrollTop)];
+    const isNear = isSmooth && down < 2 * pane.clientHeight && !matchMedia("(prefers-reduced-motion: reduce)").matches;
+    field.toggleAttribute("data-moving", isNear && Math.max(right, down) >= 1);
+    pane.scrollTo({ ...goal, behavior: isNear ? "smooth" : "instant" });
+    frame();
   }
 
   /** Brings a point of the drawing, in its own units, to a place of the window, in pixels. */
   function put(x: number, y: number, left: number, top: number): void {
     const { clientWidth, clientHeight } = pane;
     cullAt(y - top / scale, clientHeight);
-    pane.scrollLeft = clientWidth + x * scale - left;
-    pane.scrollTop = clientHeight + y * scale - top;
+    scroll(clientWidth + x * scale - left, clientHeight + y * scale - top);
   }
 
   /** Where the window's upper edge is in the drawing, in its units. */
@@ -57,25 +87,38 @@ export function createViewport(pane: HTMLElement, drawing: Pictured) {
     if (scale > 0 && pane.clientHeight > 0) cullAt(edge(), pane.clientHeight);
   }
 
-  function fittingScales(): { across: number; whole: number } {
-    const across = Math.min((pane.clientWidth - 2 * MARGIN) / width, NATURAL);
-    return { across, whole: Math.min(across, (pane.clientHeight - 2 * MARGIN) / height) };
+  /** Tells the overview which part is in view. */
+  function frame(): void {
+    if (scale > 0) overview.frame({ x: (pane.scrollLeft - pane.clientWidth) / scale, y: upper + edge(), width: room() / scale, height: pane.clientHeight / scale });
   }
 
+  function wholeScale(): number {
+    return Math.min((pane.clientWidth - 2 * MARGIN) / width, (pane.clientHeight - 2 * MARGIN) / height);
+  }
+
+  function restingScale(): number {
+    const whole = wholeScale();
+    if (whole >= readable) return Math.min(whole, Math.max(NATURAL, readable));
+    const across = (pane.clientWidth - WIDTH - 2 * MARGIN) / width;
+    return Math.min(Math.max(across, readable), ROOMY * readable);
+  }
+
+  /** All of the drawing; again: back to what can be read. */
   function fit(): void {
-    resize(fittingScales().whole);
+    if (zoomed === "to the whole") return begin();
+    resize(Math.min(wholeScale(), Math.max(NATURAL, readable)));
     put(width / 2, height / 2, pane.clientWidth / 2, pane.clientHeight / 2);
-    untouched = true;
+    zoomed = "to the whole";
   }
 
-  /** As a drawing is shown at first: all of it, or, where that could not be read, the top of it. */
+  /** As a drawing is shown at first: all of it where that can be read, else the lanes from their top, or what is followed. */
   function begin(): void {
-    const { across, whole } = fittingScales();
-    if (whole >= READABLE) fit();
-    else {
-      resize(across >= NARROW ? across : READABLE);
-      put(width / 2, 0, pane.clientWidth / 2, MARGIN);
-    }
+    zoomed = "to rest";
+    resize(restingScale());
+    overview.draw(drawing.parts, svg.viewBox.baseVal);
+    const spare = (pane.clientHeight - height * scale) / 2;
+    put(beside(middleOfLanes(svg) ?? width / 2), 0, room() / 2, Math.max(spare, MARGIN));
+    follow(...followed, false);
   }
 
   function zoomAt(factor: number, left: number, top: number): void {
@@ -83,20 +126,50 @@ export function createViewport(pane: HTMLElement, drawing: Pictured) {
     const y = (pane.scrollTop + top - pane.clientHeight) / scale;
     resize(scale * factor);
     put(x, y, left, top);
-    untouched = false;
   }
 
-  /** Pans to have the elements in sight; not at all when they are. */
-  function follow(elements: Element[]): void {
-    followed = elements;
-    if (elements.length === 0 || pane.clientWidth === 0) return;
-    culling.reveal(elements);
-    const boxes = elements.map((one) => one.getBoundingClientRect());
+  function zoom(factor: number, left = room() / 2, top = pane.clientHeight / 2): void {
+    zoomAt(factor, left, top);
+    zoomed = "by hand";
+  }
+
+  /** Pans to have the elements in sight, not at all when they are: of what is too far apart, the `first` ones. */
+  function follow(all: Element[], first: Element[], isSmooth = true): void {
+    followed = [all, first];
+    if (all.length === 0 || pane.clientWidth === 0) return;
+    culling.reveal(all);
+    let boxes = placed(all);
+    // Enlarged no further than it takes to see them together.
+    const [wide, high] = [boxes.x.to - boxes.x.from, boxes.y.to - boxes.y.from];
+    const fitting = scale * Math.min((room() - 2 * MARGIN) / wide, (pane.clientHeight - 2 * MARGIN) / high);
+    if (zoomed === "to rest" && fitting < scale && scale > readable) {
+      zoomAt(Math.max(fitting, readable) / scale, room() / 2, pane.clientHeight / 2);
+      boxes = placed(all);
+    }
+    const before = first.length > 0 ? placed(first) : boxes;
+    const left = along(boxes.x, before.x, goal.left, room(), false);
+    const top = along(boxes.y, before.y, goal.top, pane.clientHeight, true);
+    if (left !== goal.left || top !== goal.top) scroll(left, top, isSmooth);
+  }
+
+  /** Where elements lie in what the window scrolls. */
+  function placed(elements: Element[]): { x: Span; y: Span } {
     const outer = pane.getBoundingClientRect();
-    const right = shift(boxes.map((box) => [box.left, box.right]), outer.left, outer.right);
-    const down = shift(boxes.map((box) => [box.top, box.bottom]), outer.top, outer.bottom);
-    if (right !== 0) pane.scrollLeft += right;
-    if (down !== 0) pane.scrollTop += down;
+    const [right, down] = [pane.scrollLeft - outer.left, pane.scrollTop - outer.top];
+    const boxes = elements.map((one) => one.getBoundingClientRect());
+    const span = (from: number[], to: number[], by: number): Span => ({ from: Math.min(...from) + by, to: Math.max(...to) + by });
+    return {
+      x: span(boxes.map((box) => box.left), boxes.map((box) => box.right), right),
+      y: span(boxes.map((box) => box.top), boxes.map((box) => box.bottom), down),
+    };
+  }
+
+  /** A step was made: what it is about is `all`, and what it made stands first. */
+  function step(all: Element[], first: Element[]): void {
+    overview.mark();
+    if (zoomed !== "to the whole" || all.length === 0) return follow(all, first);
+    followed = [all, first];
+    begin();
   }
 
   /** Shows another drawing at the same scale, its element `now` where `before` was; all of the drawing where it fits. */
@@ -106,10 +179,11 @@ export function createViewport(pane: HTMLElement, drawing: Pictured) {
     if (before) culling.reveal([before]);
     const from = before?.getBoundingClientRect();
     const at = { left: pane.scrollLeft, top: pane.scrollTop, edge: edge(), height: pane.clientHeight };
+    drawing = other;
     svg = freed(other.svg);
     culling = createCulling(other.parts);
     ({ y: upper, width, height } = svg.viewBox.baseVal);
-    followed = [];
+    followed = [[], []];
     if (isSeen) {
       // All before it is in the page, which then has to be laid out once.
       resize(scale);
@@ -118,18 +192,19 @@ export function createViewport(pane: HTMLElement, drawing: Pictured) {
     }
     outgoing.svg.replaceWith(svg);
     if (!isSeen) return;
+    overview.draw(other.parts, svg.viewBox.baseVal);
     const to = now?.getBoundingClientRect();
     // A drawing that became smaller has taken the window along: where it scrolled to counts.
     pane.scrollLeft = from && to ? pane.scrollLeft + to.left - from.left : at.left;
     pane.scrollTop = from && to ? pane.scrollTop + to.top - from.top : at.top;
     const [outer, inner] = [pane.getBoundingClientRect(), svg.getBoundingClientRect()];
-    pane.scrollLeft += inward(inner.left, inner.right, outer.left, outer.right) || filling(inner.left, inner.right, outer.left, outer.right);
-    pane.scrollTop += inward(inner.top, inner.bottom, outer.top, outer.bottom);
+    const right = outer.left + room();
+    const left = pane.scrollLeft + (inward(inner.left, inner.right, outer.left, right) || filling(inner.left, inner.right, outer.left, right));
+    scroll(left, pane.scrollTop + inward(inner.top, inner.bottom, outer.top, outer.bottom));
     cull();
-    if (now) follow([now]);
+    if (now) follow([now], [now]);
   }
 
-  freed(svg);
   pane.addEventListener(
     "wheel",
     (event) => {
@@ -137,25 +212,43 @@ export function createViewport(pane: HTMLElement, drawing: Pictured) {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
       const box = pane.getBoundingClientRect();
-      zoomAt(Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top);
+      zoom(Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top);
     },
     { passive: false },
   );
-  drag(pane, (right, down) => {
-    pane.scrollLeft -= right;
-    pane.scrollTop -= down;
-    untouched = false;
+  drag(pane, (right, down) => scroll(pane.scrollLeft - right, pane.scrollTop - down));
+  pane.addEventListener("scroll", () => {
+    cull();
+    frame();
   });
-  pane.addEventListener("scroll", cull);
+  pane.addEventListener("scrollend", () => {
+    const isThere = Math.abs(pane.scrollLeft - goal.left) < 2 && Math.abs(pane.scrollTop - goal.top) < 2;
+    field.toggleAttribute("data-moving", field.hasAttribute("data-moving") && !isThere);
+  });
   const resizes = new ResizeObserver(() => {
     if (pane.clientWidth === 0) return;
-    if (untouched) begin();
-    else cull();
-    follow(followed);
+    if (zoomed === "to the whole") zoomed = "to rest";
+    if (zoomed === "to rest") return begin();
+    cull();
+    follow(...followed, false);
   });
   resizes.observe(pane);
-  const zoom = (factor: number): void => zoomAt(factor, pane.clientWidth / 2, pane.clientHeight / 2);
-  return { fit, begin, zoom, follow, replace, dispose: () => resizes.disconnect() };
+  return {
+    element: field,
+    fit,
+    begin,
+    zoom: (factor: number) => zoom(factor),
+    follow: (elements: Element[]) => follow(elements, elements),
+    step,
+    replace,
+    /** Text as large as a projector needs it, or as a screen does. */
+    enlarge(isFar: boolean) {
+      if (readable === (isFar ? FAR : NEAR) / TEXT) return;
+      readable = (isFar ? FAR : NEAR) / TEXT;
+      if (pane.clientWidth > 0) begin();
+    },
+    dispose: () => resizes.disconnect(),
+  };
 }
 
 /** Lets the window say how large a drawing is. */
@@ -165,12 +258,19 @@ function freed(svg: SVGSVGElement): SVGSVGElement {
   return svg;
 }
 
-/** How far to move to have all spans in the middle between two edges (their start, where they do not fit); 0 when they lie there. */
-function shift(spans: [low: number, high: number][], from: number, to: number): number {
-  const low = Math.min(...spans.map((span) => span[0]));
-  const high = Math.max(...spans.map((span) => span[1]));
-  if (low >= from && high <= to) return 0;
-  return high - low > to - from ? low - from - MARGIN : (low + high - from - to) / 2;
+/** Between the headings of the two lanes. */
+function middleOfLanes(svg: SVGSVGElement): number | null {
+  const places = [...svg.querySelectorAll(".lane text")].map((text) => Number(text.getAttribute("x")));
+  return places.length > 0 ? places.reduce((sum, place) => sum + place) / places.length : null;
+}
+
+/** Where a window of a length, which begins at `at`, has to begin to show all, or what stands first and as much as can be beside it. */
+function along(all: Span, first: Span, at: number, length: number, isCentred: boolean): number {
+  const fits = all.to - all.from <= length - 2 * MARGIN;
+  if (fits && all.from >= at && all.to <= at + length) return at;
+  const span = fits ? all : first;
+  const wanted = fits && !isCentred ? at : (all.from + all.to - length) / 2;
+  return Math.round(Math.min(span.from - MARGIN, Math.max(wanted, span.to + MARGIN - length)));
 }
 
 /** How far to move to have all of a span between two edges, if it is short enough. */
@@ -183,74 +283,4 @@ function inward(low: number, high: number, from: number, to: number): number {
 function filling(low: number, high: number, from: number, to: number): number {
   if (high - low <= to - from) return 0;
   return Math.max(low - from, 0) + Math.min(high - to, 0);
-}
-
-/** Reports how far the pointer moved while it is down. A press that moves less than 4 pixels stays a click. */
-function drag(pane: HTMLElement, moved: (right: number, down: number) => void): void {
-  let last: { x: number; y: number } | null = null;
-  pane.addEventListener("pointerdown", (event) => {
-    last = event.button === 0 ? { x: event.clientX, y: event.clientY } : null;
-  });
-  pane.addEventListener("pointermove", (event) => {
-    if (!last || event.buttons === 0) return;
-    const step = { x: event.clientX - last.x, y: event.clientY - last.y };
-    if (!pane.hasPointerCapture(event.pointerId)) {
-      if (Math.hypot(step.x, step.y) < 4) return;
-      pane.setPointerCapture(event.pointerId);
-    }
-    last = { x: event.clientX, y: event.clientY };
-    moved(step.x, step.y);
-  });
-  pane.addEventListener("pointerup", () => (last = null));
-  pane.addEventListener("pointercancel", () => (last = null));
-}
-
-/** Drawings of fewer parts are rendered whole. */
-const WORTHWHILE = 200;
-/** Parts higher than this many units of the drawing are rendered wherever the window is. */
-const TALL = 2000;
-/** What a part has beside its outline, its name above all, reaches no further. */
-const BESIDE = 40;
-
-/** Nothing is rendered until `show` tells what is seen. */
-function createCulling(all: readonly Part[]) {
-  const byElement = new Map<Element, Part>(all.map((part) => [part.element, part]));
-  // The Tab key goes from toggle to toggle, wherever the window is.
-  const culled = all.length < WORTHWHILE ? [] : all.filter(({ height, isToggle }) => !isToggle && height.to - height.from <= TALL);
-  culled.sort((a, b) => a.height.from - b.height.from);
-  const starts = Float64Array.from(culled, ({ height }) => height.from);
-  const rendered = new Set(all);
-  for (const part of culled) hide(part);
-  for (const part of rendered) part.fill();
-
-  function render(part: Part): void {
-    part.fill();
-    part.element.removeAttribute("data-far");
-    rendered.add(part);
-  }
-
-  function hide(part: Part): void {
-    part.element.setAttribute("data-far", "");
-    rendered.delete(part);
-  }
-
-  return {
-    /** Renders parts, so that they can be measured. */
-    reveal(elements: Element[]) {
-      for (const element of elements) {
-        const part = byElement.get(element);
-        if (part && !rendered.has(part)) render(part);
-      }
-    },
-    /** Renders the parts near a stretch of the drawing's height, and only these. */
-    show({ from, to }: Span) {
-      const margin = to - from + BESIDE;
-      const [first, last] = [behind(starts, from - margin - TALL), behind(starts, to + margin)];
-      const near = new Set(culled.slice(first, last).filter(({ height }) => height.to >= from - margin));
-      for (const part of culled) if (rendered.has(part) && !near.has(part)) hide(part);
-      for (const part of near) if (!rendered.has(part)) render(part);
-    },
-    /** The upper edge of a part, in units of the drawing; 0 for what is none. */
-    top: (element: Element) => byElement.get(element)?.height.from ?? 0,
-  };
 }

@@ -34,7 +34,7 @@ export type DebuggerView = ReturnType<typeof createDebugger>;
 
 /** Builds the debugger inside `root` (which gets the class `gradviz` and takes the keys while it has the focus). */
 export function createDebugger(root: HTMLElement, trace: Trace, position: number, host: Host) {
-  const chosen: Chosen = { tab: null, areNumbersInTable: false, areOperatorsInTable: false };
+  const chosen: Chosen = { tab: null, areNumbersInTable: false, areOperatorsInTable: false, isProjected: false };
   const lesson = new Lesson();
   let at = inside(trace, position);
   let marks = marksOf(trace);
@@ -124,6 +124,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       panes.teach();
     },
     table: () => panes.table(),
+    project: () => panes.project(),
     answer: (key) => lesson.isOn && panes.predict.answer(key),
     marks: () => marks,
     mark: (next) => setMarks(next, true),
@@ -182,6 +183,8 @@ function inside(trace: Trace, position: number): number {
 interface Chosen extends ChosenOfInspector {
   /** Whether the operators stand in a table and not in a graph. */
   areOperatorsInTable: boolean;
+  /** Whether the graph is as large as a projector needs it. */
+  isProjected: boolean;
 }
 
 type Panes = ReturnType<typeof createPanes>;
@@ -240,6 +243,13 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   }
   table(chosen.areOperatorsInTable);
 
+  function project(isFar: boolean): void {
+    chosen.isProjected = isFar;
+    graph.enlarge(isFar);
+    toolbar.project(isFar);
+  }
+  project(chosen.isProjected);
+
   /** Puts the focus into the graph's search field. */
   function find(): void {
     table(false);
@@ -254,7 +264,7 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   }
 
   const dispose = (): void => [toolbar, timeline, program, graph, inspector, narration].forEach((view) => view.dispose());
-  return { help, toolbar, graph, inspector, predict, narration, show, select, mark, teach, table: () => table(!chosen.areOperatorsInTable), find, line, dispose };
+  return { help, toolbar, graph, inspector, predict, narration, show, select, mark, teach, table: () => table(!chosen.areOperatorsInTable), project: () => project(!chosen.isProjected), find, line, dispose };
 }
 
 /** Takes keys while the focus is inside the root, and only then, until the signal comes. */

@@ -26,6 +26,7 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const clock = stepButton("Other clock", "Other clock: from where an operator was made to where it ran, and back (c)", () => navigation.otherClock(), icon("M3 5h10l-3-3M13 11H3l3 3"));
   clock.classList.add("gv-stroked");
   const teach = stepButton("Teach", "Teaching: values and gradients at the wires, a question before each step (t)", () => navigation.teach(), "Teach");
+  const project = stepButton("Projector", "Projector: graph text large enough for a lecture hall (p)", () => navigation.project(), "Projector");
   const picture = createChoice("gv-segments", "Operators as", ["Graph", "Table"], (name) => ({ title: `${name} (g)` }), () => navigation.table());
   const isRun = trace.part !== null || trace.events.some(({ kind }) => kind === "Ran");
   step.classList.add("gv-primary");
@@ -44,7 +45,7 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const position = element("span", { class: "gv-position" }, "event ", where, ` / ${length}`);
   const separator = (): HTMLElement => element("span", { class: "gv-separator" });
   const bar = element("div", { class: "gv-toolbar", role: "group", "aria-label": "Stepping" });
-  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, separator(), picture.element, teach, element("span", { class: "gv-where" }, ...notRun, position, keys));
+  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, separator(), picture.element, teach, project, element("span", { class: "gv-where" }, ...notRun, position, keys));
 
   function show(to: number): void {
     where.textContent = String(to);
@@ -61,6 +62,8 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
       teach.setAttribute("aria-pressed", String(isOn));
       runTo.suggest(!isOn);
     },
+    /** Shows whether the graph is as large as a projector needs it. */
+    project: (isFar: boolean) => project.setAttribute("aria-pressed", String(isFar)),
     /** Shows whether the table stands in the place of the graph. */
     table: (isTable: boolean) => picture.show(isTable ? "Table" : "Graph"),
     /** Puts the focus into the "run to" field. */

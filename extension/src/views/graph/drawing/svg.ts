@@ -14,6 +14,8 @@ export interface Part {
   element: SVGElement;
   /** From where to where it reaches in the drawing's height, but for the name at an edge. */
   height: Span;
+  /** From where to where a node reaches in the drawing's width; null for edges and ports. */
+  across: Span | null;
   /** Whether it is a node that opens or closes something. */
   isToggle: boolean;
   fill(): void;
@@ -118,7 +120,7 @@ function levelOf(text: string, group: string): Level {
 function draw(laid: Laid, nameOf: NameOf, isFixed: boolean): Drawing {
   const [byId, parts] = [new Map<string, SVGElement>(), [] as Part[]];
   const prefix = `gv-drawing-${++drawings}-`;
-  const svg = copy(laid.level.root, { byId, parts, prefix, nameOf, laid, moved: { x: 0, y: 0 }, down: 0, folded: isFixed ? null : laid.fold }, 0);
+  const svg = copy(laid.level.root, { byId, parts, prefix, nameOf, laid, moved: { x: 0, y: 0 }, by: [0, 0], folded: isFixed ? null : laid.fold }, 0);
   if (!(svg instanceof SVGSVGElement)) throw new Error("The graph in this trace is no readable SVG.");
   return { svg, byId, parts };
 }
@@ -129,8 +131,8 @@ interface Copying extends Pick<Drawing, "byId" | "parts"> {
   laid: Laid;
   /** How far the drawing that it is in was moved. */
   moved: { x: number; y: number };
-  /** How far down the groups around it move it. */
-  down: number;
+  /** How far the groups around it move it. */
+  by: Point;
   /** Null inside of what moves as a whole. */
   folded: Fold | null;
 }
@@ -152,8 +154,9 @@ function copy(from: Element, copying: Copying, depth: number): SVGElement | null
     if (from.localName === "marker" || from.localName === "linearGradient") made.id = prefix + from.id;
   }
   const isRigid = folded !== null && move(made, from, folded);
-  const down = made.localName === "g" ? offset(made)[1] : 0;
-  const inner = isRigid || down !== 0 ? { ...copying, down: copying.down + down, folded: isRigid ? null : folded } : copying;
+  const [right, down] = made.localName === "g" ? offset(made) : [0, 0];
+  const by: Point = [copying.by[0] + right, copying.by[1] + down];
+  const inner = isRigid || right !== 0 || down !== 0 ? { ...copying, by, folded: isRigid ? null : folded } : copying;
   const height = heightOf(from);
   let isFilled = false;
   const fill = (): void => {
@@ -162,7 +165,9 @@ function copy(from: Element, copying: Copying, depth: number): SVGElement | null
     made.append(...copiedInto(from, inner, depth));
   };
   const isToggle = height !== null && from.querySelector("polygon.mark") !== null;
-  if (height) parts.push({ element: made, height: moved(height, inner), isToggle, fill });
+  const box = height && /(?:^|\s)node(?:\s|$)/.test(from.getAttribute("class") ?? "") ? outlineOf(from) : null;
+  const across = box && moved({ from: box.x, to: box.x + box.width }, inner, "x");
+  if (height) parts.push({ element: made, height: moved(height, inner, "y"), across, isToggle, fill });
   if (!height || isToggle) fill();
   return made;
 }
@@ -186,9 +191,9 @@ function titleOf(node: Element, nameOf: NameOf): SVGElement {
   return svgElement("title", {}, [own, nameOf(node.id.slice("node-".length))].filter(Boolean).join(": "));
 }
 
-/** Where a stretch of the height comes to lie. */
-function moved({ from, to }: Span, { folded, down }: Copying): Span {
-  const at = (y: number): number => (folded ? folded.y(y) : y) + down;
+/** Where a stretch of the width or height comes to lie. */
+function moved({ from, to }: Span, { folded, by }: Copying, axis: "x" | "y"): Span {
+  const at = (place: number): number => (folded ? folded[axis](place) : place) + by[axis === "x" ? 0 : 1];
   return { from: at(from), to: at(to) };
 }
 
