@@ -236,7 +236,7 @@ class Loop:
 
     def close(self) -> None:
         """Put the While into the net."""
-        levels = [self.body] if self._test is None else [self._test, self.body]
+        levels = [self.body, *([] if self._test is None else [self._test])]
         with self._net._located_in(self._name):
             if not any(self._condition in level.writes for level in levels):
                 raise self._endless()

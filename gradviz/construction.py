@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from .program import GradvizError, NetDef, NetError, Operator
+from .program.code_line import Call, caller
 from .program.control_flow import NETS, check_structure, kept_inputs, nested_nets, reads_from_outside, surely_written
 from .program.net import FEWER_NETS, MAX_DEPTH
 from .program.operator import numbered_name
@@ -35,6 +36,7 @@ class Level:
         around: the names in use around it before its first operator.
         outputs: what its block was told to hand out.
         depth: how many nets are around its operators.
+        call: what opened its block.
         local: name -> the closed block in it that has a blob of this name for itself.
         latest_if: the If closed last in it, which an Else may follow.
     """
@@ -45,6 +47,7 @@ class Level:
         self.around = set(around)
         self.outputs = list(outputs)
         self.depth = depth
+        self.call = caller(3)
         self.local: dict[str, str] = {}
         self.latest_if: Branch | None = None
 
@@ -209,17 +212,35 @@ class Construction(NetDef):
         """Where what is added runs at once: in immediate mode, but for what is in a block."""
         return None if self._open else immediate_workspace()
 
-    def _put(self, made: Sequence[Operator], instead_of: Sequence[Operator] = ()) -> None:
+    def _put(self, made: Sequence[Operator], instead_of: Sequence[Operator] = (), levels: Sequence[Level] = ()) -> None:
         """Append operators to what is being built, after they ran where they run at once.
 
         Args:
             instead_of: its last operators, which they replace.
+            levels: the nets of the block that they are, that of the block itself first.
         """
         workspace = self._runs_on
         if workspace is not None:
             workspace.run(NetDef(self.name, made))
+        call = levels[0].call if levels else caller(3)
+        self._note(made, call, {level.name: level.call for level in levels})
         ops = self._level.ops
         ops[len(ops) - len(instead_of) :] = made
+
+    def _note(self, made: Sequence[Operator], call: Call | None, blocks: Mapping[str, Call | None]) -> None:
+        """Keep what made operators, and those in their nets that were not added one by one.
+
+        Args:
+            blocks: name of the net of a block -> what opened it.
+        """
+        for op in made:
+            nets = nested_nets(op).values() if op.args else ()
+            of_block = next((blocks[net.name] for net in nets if op.type == "Do" and net.name in blocks), None)
+            own = self.calls.of(op) or of_block or call
+            self.calls.note(op, own)
+            for net in nets:
+                self.calls.update(net.calls)
+                self._note(net.ops, own, blocks)
 
     def _around(self) -> set[str]:
         """The blobs known where the net is being built."""
@@ -267,7 +288,7 @@ class Construction(NetDef):
         """Put the operators that a block became into the net around it.
 
         Args:
-            levels: the nets of the block.
+            levels: the nets of the block, that of the block itself first.
             seen: what of them is seen outside.
             instead_of: as for `_put`.
         """
@@ -275,7 +296,7 @@ class Construction(NetDef):
         for index, op in enumerate(made, len(around.ops) - len(instead_of)):
             if op.type in NETS:
                 check_structure(op, index)
-        self._put(made, instead_of)
+        self._put(made, instead_of, levels)
         for level in levels:
             around.local.update(level.local)
             around.local.update({name: level.name for name in level.writes if name not in seen})

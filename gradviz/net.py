@@ -1,6 +1,6 @@
 """Net: what a person builds programs with. It joins the rooms: operators, gradients, immediate mode."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 from .blocks import BlockNet
@@ -10,6 +10,7 @@ from .operators import lookup, similar, types
 from .operators.arguments import check_names
 from .operators.randomness import draws_by_name
 from .program import Device, Gradient, GradientSlice, GradvizError, NetDef, NetError, Operator
+from .program.code_line import Calls
 from .program.control_flow import NETS, check_structure, nested_nets, within
 from .program.events import Aggregator
 from .program.net import with_nets
@@ -147,7 +148,16 @@ class Net(BlockNet):
             't_1 = Mul(t, w)'
         """
         self._check_closed("a net is put into SSA")
-        return type(self)(self.name, without_overwriting(self.ops, draws_by_name))
+        calls = Calls()
+
+        def became(op: Operator, operators: Sequence[Operator]) -> None:
+            for one in operators:
+                calls.note(one, self.calls.of(op))
+
+        made = type(self)(self.name, without_overwriting(self.ops, draws_by_name, became))
+        made.calls = calls
+        made._note(made.ops, None, {})
+        return made
 
     def _check_closed(self, what: str) -> None:
         if self._open:

@@ -23,6 +23,7 @@ from ..operators import register_gradient, register_kernel
 from ..operators.gradients import gradient_name
 from ..operators.registry import NUMERIC, Array, Gradients, RuleAnswer
 from ..program import Operator, RunError
+from ..program.code_line import Call, caller
 from ..runtime.devices import CPU, copied, device_of, is_on_gpu
 from .faults import called, common_device, differentiable_once, wrong_count, wrong_results
 from .gradients import Gradient, checked_array, read_only, zeros_like
@@ -98,7 +99,7 @@ class Function:
         >>> y = Cube()(x)
     """
 
-    __slots__ = ("__weakref__", "arrays", "count", "inputs", "rank", "returned_tuple", "uid", "wanted")
+    __slots__ = ("__weakref__", "_call", "arrays", "count", "inputs", "rank", "returned_tuple", "uid", "wanted")
 
     arrays: tuple[Array, ...]
     count: int
@@ -107,6 +108,7 @@ class Function:
     uid: int
     wanted: int
     returned_tuple: bool
+    _call: Call | None
 
     def forward(self, xs: tuple[Array, ...]) -> Any:
         """The outputs, an array or a tuple of arrays, from the read-only arrays `xs`."""
@@ -175,6 +177,7 @@ class Function:
                 rank = x.rank
             bit <<= 1
         self.inputs = inputs
+        self._call = caller(3)
         self.uid = next(_uids)
         self.rank = rank
         self.wanted = wanted if records and passes else 0

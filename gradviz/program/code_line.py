@@ -1,13 +1,16 @@
-"""Lines of the user's code: where an instruction stands, looked up when somebody asks."""
+"""Lines of the user's code: which instruction called is kept, where it stands is looked up when somebody asks."""
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import os
+import sys
 from collections.abc import Callable
 from functools import lru_cache
-from types import CodeType
-from typing import Annotated
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -47,3 +50,62 @@ def line_at(code: CodeType, instruction: int) -> CodeLine:
     path = code.co_filename
     name = next(filter(None, (namer(path) for namer in _namers)), os.path.basename(path))
     return CodeLine(name, number, linecache.getline(path, number).strip())
+
+
+class Call(NamedTuple):
+    """A call in the user's code: the instruction at `at`, in bytes, of a code object."""
+
+    code: CodeType
+    at: int
+
+    @property
+    def line(self) -> CodeLine:
+        """The line on which it begins."""
+        return line_at(self.code, self.at)
+
+
+class _Inside(dict[str, bool]):
+    """Whether a file is one of gradviz, or what enters ``with`` blocks for it."""
+
+    def __missing__(self, path: str) -> bool:
+        found = self[path] = path.startswith(_GRADVIZ) or path == contextlib.__file__
+        return found
+
+
+_GRADVIZ = str(Path(__file__).parents[1]) + os.sep
+_is_inside = _Inside()
+_frame_at = sys._getframe
+_new = tuple.__new__
+
+
+def caller(depth: int) -> Call | None:
+    """The innermost call that stands in the user's code, from the frame `depth` outwards; 1 is that of who asks."""
+    frame: FrameType | None = _frame_at(depth)
+    while frame is not None and _is_inside[frame.f_code.co_filename]:
+        frame = frame.f_back
+    return None if frame is None else _new(Call, (frame.f_code, frame.f_lasti))
+
+
+class Calls(dict[int, tuple[object, Call]]):
+    """The calls that made operators, by their identity: equal operators may come from different lines.
+
+    An operator that is noted is kept, so that no other one can take its identity.
+    """
+
+    def note(self, op: object, call: Call | None) -> None:
+        """`op` was made by `call`, if that is known."""
+        if call is not None:
+            self[id(op)] = op, call
+
+    def line_of(self, op: object) -> CodeLine | None:
+        """The line that made `op`; None: it is not known."""
+        call = self.of(op)
+        return None if call is None else call.line
+
+    def of(self, op: object) -> Call | None:
+        """What made `op`; None: it is not known."""
+        noted, call = self.get(id(op), (None, None))
+        return call if noted is op else None
+
+    def __reduce__(self) -> tuple[type[Calls], tuple[()]]:
+        return Calls, ()  # neither code nor identities are the same elsewhere

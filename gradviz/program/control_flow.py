@@ -62,6 +62,14 @@ def nested_nets(op: Operator) -> dict[str, NetDef]:
     return {name: op.args[name] for name in NETS.get(op.type, ()) if isinstance(op.args.get(name), NetDef)}
 
 
+def operators_in(op: Operator) -> Iterator[Operator]:
+    """The operators in the nested nets of `op`, those in the nets of each right behind it."""
+    for net in nested_nets(op).values():
+        for nested in net.ops:
+            yield nested
+            yield from operators_in(nested)
+
+
 class Do(msgspec.Struct, frozen=True):
     """A Do operator taken apart.
 

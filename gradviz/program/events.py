@@ -67,7 +67,9 @@ class Waiting(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Played(Event, frozen=True, gc=False):
     """Forward operator `index` joined the net: its inputs were read, its outputs got versions.
 
-    `rank`: that of a function that ran when it was called. `code`: the line that called it, where that is known.
+    `rank`: that of a function that ran when it was called. `code`: the line that called it, or added it to the net,
+    where that is known; `inside`: the same of the operators in its nested nets, in the order of `operators_in`.
+    `numbered`: people know it by its number, too, and not by its line alone.
     """
 
     changes = ("ssa", "input_usages", "frontier", "in_version_history", "out_version_history")
@@ -77,6 +79,8 @@ class Played(Event, frozen=True, gc=False):
     out_versions: tuple[int, ...]
     rank: int | None = None
     code: CodeLine | None = None
+    inside: tuple[CodeLine | None, ...] = ()
+    numbered: bool = False
 
 
 class Seeded(Event, frozen=True, gc=False):

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import msgspec
 
+from .code_line import Calls
 from .errors import GradvizError, NetError
 from .operator import Operator, check_operator
 
@@ -38,6 +39,7 @@ class NetDef:
     Attributes:
         name: title for people.
         ops: the operators, first to run first.
+        calls: which call in the user's code made each of them, and of those in nested nets, as far as that is known.
         external_inputs, external_outputs: what a nested net declares; unused at the top level.
 
     Raises:
@@ -54,6 +56,7 @@ class NetDef:
     ) -> None:
         self.name = name
         self.ops: list[Operator] = list(ops)
+        self.calls = Calls()
         self.external_inputs = list(external_inputs)
         self.external_outputs = list(external_outputs)
         for index, op in enumerate(self.ops):
@@ -138,7 +141,7 @@ class NetDef:
     def copy(self) -> "NetDef":
         """The same net as plain data, with a list of operators of its own."""
         made = NetDef(self.name, external_inputs=self.external_inputs, external_outputs=self.external_outputs)
-        made.ops = self.ops.copy()
+        made.ops, made.calls = self.ops.copy(), self.calls
         return made
 
     def __repr__(self) -> str:

@@ -18,7 +18,11 @@ Draws = Callable[[Operator], bool]
 """Whether an operator draws random numbers, which depend on the name of its first output."""
 
 
-def without_overwriting(operators: Sequence[Operator], draws: Draws) -> list[Operator]:
+Became = Callable[[Operator, Sequence[Operator]], None]
+"""Takes an operator of a program, and those that it has become."""
+
+
+def without_overwriting(operators: Sequence[Operator], draws: Draws, became: Became) -> list[Operator]:
     """The same program with a name of its own for every version, so that nothing is overwritten.
 
     What the program reads from outside keeps its name; of a blob made inside, the last version keeps it. The others
@@ -28,8 +32,10 @@ def without_overwriting(operators: Sequence[Operator], draws: Draws) -> list[Ope
 
     Args:
         draws: tells the operators that are to draw, under a new name, what they draw under theirs.
+        became: is told of each operator, in nested nets too, what it has become.
     """
-    return _Renaming(operators, {}, {}, draws, _names_in(operators), any(map(_continues, operators))).operators()
+    keeps_nets = any(map(_continues, operators))
+    return _Renaming(operators, {}, {}, draws, became, _names_in(operators), keeps_nets).operators()
 
 
 class _Renaming:
@@ -48,12 +54,14 @@ class _Renaming:
         entering: Mapping[str, str],
         leaving: Mapping[str, str],
         draws: Draws,
+        became: Became,
         taken: set[str],
         keeps_nets: bool,
     ) -> None:
         self._program = operators
         self._leaving = leaving
         self._draws = draws
+        self._became = became
         self._taken = taken
         self._keeps_nets = keeps_nets
         self._last = {name: at for at, op in enumerate(operators) for name in _written_by(op)}
@@ -65,7 +73,9 @@ class _Renaming:
         """The net in single assignment form."""
         made = self._set_aside()
         for at, op in enumerate(self._program):
-            made += self._flow(op, at) if op.type in NETS else [self._renamed(op, at)]
+            new = self._flow(op, at) if op.type in NETS else [self._renamed(op, at)]
+            self._became(op, new)
+            made += new
         return made + [
             Operator("Copy", [self._now[blob]], [name])
             for blob, name in self._leaving.items()
@@ -104,7 +114,17 @@ class _Renaming:
             return [self._do(op, before, after)]
         worked_on = {name: after[name] for name in op.outputs if name in before}
         copies = [Operator("Copy", [before[name]], [copy]) for name, copy in worked_on.items() if before[name] != copy]
-        return [*copies, self._with_nets(renamed(op, before | worked_on, after))]
+        loop = self._with_nets(renamed(op, before | worked_on, after))
+        self._follow(op, loop)
+        return [*copies, loop]
+
+    def _follow(self, op: Operator, loop: Operator) -> None:
+        """Tell what the operators in the nets of a loop, or of an If in one, have become: as many as before."""
+        if op.type != "Do":
+            for argument, net in nested_nets(loop).items():
+                for one, new in zip(nested_nets(op)[argument].ops, net.ops, strict=True):
+                    self._became(one, [new])
+                    self._follow(one, new)
 
     def _after(self, op: Operator, at: int) -> dict[str, str]:
         """The names of the outputs of a control operator; the stack in a scope keeps its name."""
@@ -122,7 +142,8 @@ class _Renaming:
         outputs = list(after.values())
         for argument in NETS["If"]:
             net = nets.get(argument, NetDef(argument))
-            made = _Renaming(net.ops, before, leaving, self._draws, self._taken, self._keeps_nets).operators()
+            told = self._draws, self._became
+            made = _Renaming(net.ops, before, leaving, *told, self._taken, self._keeps_nets).operators()
             inputs += reads_from_outside(made)
             outputs += [name for nested in made for name in nested.outputs]
             if made or argument in nets:
@@ -142,7 +163,7 @@ class _Renaming:
             for inner in do.initial
         }
         taken.update(leaving.values())
-        made = _Renaming(do.net.ops, entering, leaving, self._draws, taken, False).operators()
+        made = _Renaming(do.net.ops, entering, leaving, self._draws, self._became, taken, False).operators()
         inputs = list(dict.fromkeys([*do.inputs, *(do.outer[inner] for inner in leaving if leaving[inner] != inner)]))
         places = {inner: inputs.index(outer) for inner, outer in do.outer.items() if outer in inputs}
         for place, blob in enumerate(do.outputs, len(inputs)):

@@ -11,14 +11,15 @@ from os import PathLike
 from time import perf_counter
 
 import numpy as np
+from msgspec.structs import replace
 
 from ...gradient import IR, Ys
 from ...gradient.deduplication import check_aggregator, deduplication_events
 from ...operators.registry import Array
 from ...program import Device, GradientError, GradvizError, NetDef, NetError, Operator, RunError
-from ...program.control_flow import NETS
+from ...program.control_flow import NETS, operators_in
 from ...program.errors import code, count_of, get_close_matches, listed, shorten
-from ...program.events import Accumulated, Aggregator, Completed, Deduplicated, Event, Failed, Seeded, stopped
+from ...program.events import Accumulated, Aggregator, Completed, Deduplicated, Event, Failed, Played, Seeded, stopped
 from ...program.net_halves import NetHalves, nets_of
 from ...program.operator import parts_of
 from ...runtime import Workspace
@@ -105,6 +106,7 @@ def _recorded(
         if not events:
             raise
         events.append(stopped(error, events))
+    _name_lines(net, events)
     if workspace is not None:
         _check_seeds(events, workspace)
     operators = [*net.ops, *ir.gradient_ops]
@@ -127,6 +129,14 @@ def _recorded(
         journal = journal._replace(nets=lambda _: nets, notes=notes, runs=notes.runs)
     journal = journal._replace(skip=skip, deduplicate=deduplicate, obstacle=obstacle)
     return Recording(lambda: journal, limits.store)
+
+
+def _name_lines(net: NetDef, events: list[Event]) -> None:
+    """Say in the events of operators that join on which lines they were added."""
+    for at, (op, event) in enumerate(zip(net.ops if net.calls else (), events, strict=False)):
+        assert isinstance(event, Played)
+        inside = tuple(map(net.calls.line_of, operators_in(op)))
+        events[at] = replace(event, code=net.calls.line_of(op), inside=inside, numbered=True)
 
 
 def _generate(generator: Iterator[Event], events: list[Event], limits: Limits) -> None:

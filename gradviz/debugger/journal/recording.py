@@ -333,8 +333,9 @@ class ProgramText:
     def _played(self, event: Played, at: int) -> None:
         # The forward operators of a nested net join with the one that runs them.
         if not event.path:
-            self._play(self._net, event.index, at)
-            self.outermost.forward[event.index].code = event.code
+            lines = (event.code, *event.inside)
+            for statement, line in zip(self._play(self._net, event.index, at), lines, strict=False):
+                statement.code, statement.numbered = line, event.numbered
 
     def _visited(self, event: Visited | Skipped, at: int) -> None:
         self._nets[event.path].forward[event.index].visits += (at,)
@@ -372,9 +373,11 @@ class ProgramText:
         if not event.path:
             self.whole = at
 
-    def _play(self, net: NetHalves, index: int, at: int) -> None:
+    def _play(self, net: NetHalves, index: int, at: int) -> list[Statement]:
+        """The statement of a forward operator, and those in its nested nets."""
         op = net.forward[index]
         statement = self._nets[net.path].play(op, at)
+        played = [statement]
         for (is_backward, place, argument), inner in net.inside.items():
             if is_backward or place != index:
                 continue
@@ -383,7 +386,8 @@ class ProgramText:
             self.owners[text.id] = statement, None
             statement.nets[argument] = text
             for number, _ in enumerate(inner.forward):
-                self._play(inner, number, at)
+                played += self._play(inner, number, at)
+        return played
 
     def _attach(self, net: NetHalves, position: int, statement: Statement, at: int) -> None:
         """Give gradient operator `position` of `net` its nested nets, and these their backward passes."""

@@ -84,13 +84,15 @@ class Statement:
         former: what `op` and `inputs` were before: until which position, and they, the oldest first.
         nets: the nested nets that it runs, by the argument that holds them.
         code: of a forward operator the line of the user's code that called it, where that is known.
+        numbered: whether its number stays in its name beside a line.
         visits: of a forward operator the positions of the events in which the pass comes to it, asks its rule or goes
             by.
         ran: the position after its run; None: it was never run, or it is in a nested net, which may run often.
     """
 
     __slots__ = (
-        "code", "former", "inputs", "made", "net", "nets", "number", "of", "op", "outputs", "ran", "role", "visits",
+        "code", "former", "inputs", "made", "net", "nets", "number", "numbered", "of", "op", "outputs", "ran", "role",
+        "visits",
     )  # fmt: skip
 
     def __init__(self, net: NetText, number: int, role: Role, op: Operator, of: int | None, made: int) -> None:
@@ -105,6 +107,7 @@ class Statement:
         self.former: tuple[tuple[int, Operator, list[Writing]], ...] = ()
         self.nets: dict[str, NetText] = {}
         self.code: CodeLine | None = None
+        self.numbered = True
         self.visits: tuple[int, ...] = ()
         self.ran: int | None = None
 
@@ -115,10 +118,15 @@ class Statement:
 
     @property
     def name(self) -> str:
-        """``FC #2``, of a forward operator; one that a line called ``relu (layer1.0, net.py:41)``."""
-        if self.code is None:
+        """``FC #2``, of a forward operator; one that people know by its line ``relu (layer1.0, net.py:41)``."""
+        if self.code is None or self.numbered:
             return f"{self.op.type} #{self.number}"
         return f"{self.op.type} ({', '.join([*self.scopes[-1:], str(self.code)])})"
+
+    @property
+    def name_and_line(self) -> str:
+        """``FC #2 (cell 3:5)``: its name, and the line where that is known."""
+        return f"{self.name} ({self.code})" if self.code is not None and self.numbered else self.name
 
     @property
     def scopes(self) -> list[str]:
@@ -187,6 +195,11 @@ class Reading(NamedTuple):
     def name(self) -> str:
         """``FC #2``, of a forward operator."""
         return self.statement.name
+
+    @property
+    def name_and_line(self) -> str:
+        """``FC #2 (cell 3:5)``, of a forward operator."""
+        return self.statement.name_and_line
 
     @property
     def nets(self) -> dict[str, NetText]:

@@ -12,7 +12,7 @@ from ...gradient.accumulation import GradientNames
 from ...operators import lookup
 from ...operators.registry import Array
 from ...program import Gradient, GradientError, GradvizError, Operator
-from ...program.events import Event, Failed, GradWritten, Ran, Writing
+from ...program.events import Event, Failed, GradWritten, Played, Ran, Writing
 from ...program.net_halves import Key
 from ...runtime.devices import copied, device_of
 from ...runtime.store import Store, feed, new_values
@@ -51,6 +51,15 @@ def _label(name: str) -> str:
     if not is_legal(name):
         return PYTHON
     return name if lookup(name) is None else f"Python.{name}"
+
+
+def called(index: int, op: Operator, function: Function | None) -> Played:
+    """Function `index` of an expression, shown as `op`, was called: which rank it has, and on which line."""
+    ins, outs = (0,) * len(op.inputs), (0,) * len(op.outputs)
+    if function is None:
+        return Played(index, op, ins, outs)
+    call = function._call
+    return Played(index, op, ins, outs, function.rank, None if call is None else call.line, numbered=True)
 
 
 def unwanted(function: Function | None, count: int) -> tuple[int, ...]:

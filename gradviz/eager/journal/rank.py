@@ -15,7 +15,6 @@ from ...program.events import (
     Completed,
     Contribution,
     GeneratorAdded,
-    Played,
     Ran,
     RuleApplied,
     Seeded,
@@ -27,7 +26,7 @@ from ...runtime.devices import device_of
 from ...runtime.store import Store
 from ..expression import Expression
 from ..function import Function
-from .log import Log, failed, is_python, shown, unwanted
+from .log import Log, called, failed, is_python, shown, unwanted
 from .notes import Executed, Named, Notes, Visit, added_up, conversions, densifying, named_answer, own_answer
 
 MOST_CONTRIBUTIONS = 8
@@ -110,9 +109,9 @@ class RankLog(Log):
         self._sums = iter(notes.sums)
         self._is_broken = False
         for index, (op, function) in enumerate(zip(expression.operators, expression.functions, strict=True)):
-            op, ins, outs = shown(op), (0,) * len(op.inputs), (0,) * len(op.outputs)
-            self.events.append(Played(index, op, ins, outs, None if function is None else function.rank))
-            self._known(index, op, ins, outs)
+            played = called(index, shown(op), function)
+            self.events.append(played)
+            self._known(index, played.op, played.in_versions, played.out_versions)
         for y, gradient, is_given in notes.seeds:
             self._seed(str(expression.name_of(y)), gradient, is_given)
 

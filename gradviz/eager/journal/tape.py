@@ -24,7 +24,7 @@ from ..plan import Step, kernel_of, timed
 from ..rank import Arrived
 from ..tape import TapePass
 from ..variable import Variable
-from .log import Log, NotedChange, failed, is_python, shown, unwanted
+from .log import Log, NotedChange, called, failed, is_python, shown, unwanted
 
 Ys = dict[str, str | None]
 """The roots by name -> the name of the gradient that is given, None for ones."""
@@ -106,9 +106,7 @@ class TapeLog(Log):
     def _shown(self, event: Event) -> Event:
         """An event of the IR with its operators as people read them, and with what is known of the functions."""
         if isinstance(event, Played):
-            function = self.expression.functions[event.index]
-            rank = None if function is None else function.rank
-            return msgspec.structs.replace(event, op=shown(event.op), rank=rank)
+            return called(event.index, shown(event.op), self.expression.functions[event.index])
         if isinstance(event, RuleApplied):
             op, function = self.expression.operators[event.index], self.expression.functions[event.index]
             return msgspec.structs.replace(
