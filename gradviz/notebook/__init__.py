@@ -53,8 +53,17 @@ def _cell(shell: Any, path: str) -> str | None:
 
 
 def announce(session: Shown) -> None:
-    """`session` is the newest one: a side panel shows it once the running cell is done. Nothing outside a kernel."""
-    if kernel_shell() is not None:
+    """Let panels list `session` once the running cell is done. Nothing outside a kernel."""
+    shell = kernel_shell()
+    if shell is not None:
         from .channel import kernel_channel
 
-        kernel_channel().announce(session)
+        kernel_channel().announce(session, _running_cell(shell))
+
+
+def _running_cell(shell: Any) -> int | None:
+    """The number of the cell that runs; None: something else does, such as a message of a widget."""
+    get_parent = getattr(shell.kernel, "get_parent", None)
+    kind = get_parent().get("header", {}).get("msg_type") if get_parent is not None else None
+    # Some releases of IPython count a cell before they run it, others after: what both do before is to keep its text.
+    return len(shell.history_manager.input_hist_parsed) - 1 if kind == "execute_request" else None

@@ -5,8 +5,8 @@ and hears      {"type": "answer", "id", "blocks": [...], "data": {...} or None}
 or             {"type": "answer", "id", "problem", "ways_out": [...]}
 
 `id` is the view's own, "question" a method of the session, which is asked at "position" and stays where it is. A `Verb`
-moves the session from there, and the answer is what there is to say of that. Blocks are rows of JSON:
-["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
+moves the session from there, and the answer is what there is to say of that; "save" writes a file, see `saving`.
+Blocks are rows of JSON: ["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import msgspec
 from ..debugger import Cursor
 from ..debugger.answers import Answer, Block, Bullets, Grid, Paragraph, Questions
 from ..program import GradvizError
+from .saving import save
 from .session_protocol import Shown
 
 logger = logging.getLogger(__name__)
@@ -31,7 +32,8 @@ Verb = Literal["over", "back_over", "into", "out", "run_to", "continue_", "rever
 
 _VERBS = get_args(Verb)
 
-_METHODS = {name: (method := getattr(Cursor, name), inspect.signature(method)) for name in (*get_args(Name), *_VERBS)}
+_METHODS = {name: getattr(Cursor, name) for name in (*get_args(Name), *_VERBS)} | {"save": save}
+_SIGNATURES = {name: inspect.signature(method) for name, method in _METHODS.items()}
 
 WITH_DATA = ("check", "numbers")
 """Answers of which a view shows more than the blocks."""
@@ -41,7 +43,7 @@ class Question(msgspec.Struct, frozen=True, tag_field="type", tag="question"):
     """What a view asks."""
 
     id: str
-    question: Name | Verb
+    question: Name | Verb | Literal["save"]
     arguments: list[str | int]
     position: int
 
@@ -54,12 +56,14 @@ def reply(session: Shown | None, question: Question) -> dict[str, Any]:
 
 def answered(session: Questions, question: Question) -> dict[str, Any]:
     """The answer as a view hears it, or why there is none."""
-    method, signature = _METHODS[question.question]
+    method = _METHODS[question.question]
     try:
-        signature.bind(session, *question.arguments)
+        _SIGNATURES[question.question].bind(session, *question.arguments)
     except TypeError as error:
         return _problem(f"{question.question} cannot be asked so: {error}.")
     try:
+        if question.question == "save":
+            return {"blocks": [_row(Paragraph(f"Saved as {method(session, *question.arguments)}"))], "data": None}
         if question.question in _VERBS and isinstance(session, Cursor):
             return {"blocks": [_row(Paragraph(_moved(session, question)))], "data": None}
         return _shown(method(session.at(question.position), *question.arguments))

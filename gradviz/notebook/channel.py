@@ -2,22 +2,25 @@
 
 A panel opens a comm of the target "gradviz"; it may do so at any time, several panels at once. Then the kernel sends
 
-    {"type": "session", "id", "name", "position", "trace": JSON text}    the session displayed or created last;
-                                                                         when it leaves the part that is shown of a
-                                                                         large recording it is sent again
+    {"type": "sessions", "sessions": [{"id", "label"}]}                  all that there are, the oldest first
+    {"type": "session", "id", "position", "trace": JSON text}            the active one: displayed or chosen last; when
+                                                                         it leaves the part that is shown of a large
+                                                                         recording it is sent again
     {"type": "position", "id", "position"}                               it moved
     {"type": "marks", "id", "breakpoints", "watches"}                    other things are marked in it
-    {"type": "none"}                                                     there is no session (any more)
+    {"type": "none"}                                                     no session is active (any more)
 
-and the panel sends messages of the types position and marks, and {"type": "ask", "id", "question"}: a question about
-this session, whose answer only that panel hears; see `asking`. So that a panel need not knock at kernels that know
-nothing of gradviz, the kernel opens one empty comm of the same target with its first session, as a sign.
+and the panel sends messages of the types position and marks, {"type": "choose", "id"}: make this session the active
+one, and {"type": "ask", "id", "question"}: a question about the active session, whose answer only that panel hears; see
+`asking`. So that a panel need not knock at kernels that know nothing of gradviz, the kernel opens one empty comm of the
+same target with its first session, as a sign.
 """
 
 from __future__ import annotations
 
 import logging
 import weakref
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -50,6 +53,12 @@ class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="marks"):
     watches: list[str]
 
 
+class Choose(msgspec.Struct, frozen=True, tag_field="type", tag="choose"):
+    """What a panel may say: this session is the active one now."""
+
+    id: str
+
+
 class Ask(msgspec.Struct, frozen=True, tag_field="type", tag="ask"):
     """What a panel may say: ask this session."""
 
@@ -58,17 +67,19 @@ class Ask(msgspec.Struct, frozen=True, tag_field="type", tag="ask"):
 
 
 class Channel:
-    """Tells the panels of one kernel about its newest session, and moves it when they say so.
+    """Tells the panels of one kernel about its sessions, and moves the active one when they say so.
 
-    The session is held by a weak reference: a panel alone keeps no recording alive.
+    Sessions are held by weak references: a panel alone keeps no recording alive.
     """
 
     def __init__(self) -> None:
         self._panels: dict[str, BaseComm] = {}
-        self._session: weakref.ref[Shown] | None = None
+        self._labels: weakref.WeakKeyDictionary[Shown, str] = weakref.WeakKeyDictionary()
+        self._active: weakref.ref[Shown] | None = None
         self._ends: list[Callable[[], None]] = []
         self._sign: BaseComm | None = None
         self._announced: str | None = None
+        self._listed: list[dict[str, str]] = []
         self._shown: Trace | None = None
         self._speaking: BaseComm | None = None
 
@@ -77,50 +88,72 @@ class Channel:
         comm.get_comm_manager().register_target(TARGET, self.accept)
         shell.events.register("post_execute", self.tell)
 
-    def announce(self, session: Shown) -> None:
-        """Make `session` the newest one; panels hear of it with the next `tell`."""
-        if self._current() is not session:
-            for end in self._ends:
-                end()
-            self._session = weakref.ref(session)
-            self._ends = [follow(session.observe, self._moved), follow(session.observe_marks, self._marked)]
+    def announce(self, session: Shown, cell: int | None) -> None:
+        """List `session`, made by the cell of this number; panels hear of it with the next `tell`."""
+        name = session.name or "recording"
+        self._labels[session] = name if cell is None else f"{name} · cell {cell}"
         if self._sign is None:
             self._sign = comm.create_comm(target_name=TARGET)
 
+    def activate(self, session: Shown) -> None:
+        """Make `session` the one that all panels show and move."""
+        if self._current() is not session:
+            for end in self._ends:
+                end()
+            self._active = weakref.ref(session)
+            self._ends = [follow(session.observe, self._moved), follow(session.observe_marks, self._marked)]
+        self.tell()
+
     def tell(self) -> None:
-        """Tell all panels what the newest session is, unless they know."""
+        """Tell all panels which sessions there are and which one is active, unless they know."""
+        listed = self._list()
+        if listed != self._listed:
+            self._listed = listed
+            self._send({"type": "sessions", "sessions": listed})
         session = self._current()
-        known = session.id if session is not None else None
-        if known == self._announced:
-            return
-        self._announced = known
-        if self._panels:
-            self._introduce(session)
+        active = session.id if session is not None else None
+        if active != self._announced:
+            self._announced = active
+            if self._panels:
+                self._send(self._introduction(session))
 
     def accept(self, panel: BaseComm, _message: object = None) -> None:
         """A panel opened `panel`: answer its messages from now on, and tell it where things stand."""
         self._panels[panel.comm_id] = panel
         panel.on_msg(lambda message: self._heard(panel, message))
         panel.on_close(lambda _message: self._forget(panel))
+        panel.send({"type": "sessions", "sessions": self._list()})
         panel.send(self._introduction(self._current()))
 
     def _forget(self, panel: BaseComm) -> None:
         self._panels.pop(panel.comm_id, None)
 
-    def _introduce(self, session: Shown | None) -> None:
-        message = self._introduction(session)
+    def _send(self, message: dict[str, Any]) -> None:
         for panel in self._panels.values():
             panel.send(message)
 
+    def _list(self) -> list[dict[str, str]]:
+        """Of each session its id and a label that no other has."""
+        seen: Counter[str] = Counter()
+        sessions = []
+        for session, label in list(self._labels.items()):
+            seen[label] += 1
+            number = f" ({seen[label]})" if seen[label] > 1 else ""
+            sessions.append({"id": session.id, "label": label + number})
+        return sessions
+
     def _current(self) -> Shown | None:
-        return self._session() if self._session is not None else None
+        return self._active() if self._active is not None else None
 
     def _heard(self, panel: BaseComm, message: dict[str, Any]) -> None:
         data = message.get("content", {}).get("data")
         try:
-            said = msgspec.convert(data, Move | Mark | Ask)
+            said = msgspec.convert(data, Move | Mark | Choose | Ask)
         except msgspec.ValidationError as error:
             logger.warning("A message of the gradviz panel was not understood and is ignored: %s", error)
+            return
+        if isinstance(said, Choose):
+            self._choose(panel, said.id)
             return
         session = self._current()
         if isinstance(said, Ask):
@@ -141,22 +174,28 @@ class Channel:
         if isinstance(said, Move) and session.position != said.position:
             panel.send(_whereabouts(session))
 
+    def _choose(self, panel: BaseComm, identity: str) -> None:
+        session = next((one for one in list(self._labels) if one.id == identity), None)
+        if session is None or session.id == self._announced:
+            # The panel waits for a word; and it must not go on moving another session than the one that was chosen.
+            panel.send(self._introduction(session))
+        else:
+            self.activate(session)
+
     def _introduction(self, session: Shown | None) -> dict[str, Any]:
-        self._shown = None
         if session is None:
             return {"type": "none"}
         self._shown = session.view()
         return {
             "type": "session",
             "id": session.id,
-            "name": session.name,
             "position": session.position,
             "trace": encode(self._shown).decode(),
         }
 
     def _moved(self, session: Shown) -> None:
         if self._shown is not None and session.id == self._announced and not self._shown.shows(session.position):
-            self._introduce(session)
+            self._send(self._introduction(session))
         self._tell_others(session, _whereabouts(session))
 
     def _marked(self, session: Shown) -> None:

@@ -23,8 +23,8 @@ _widgets: weakref.WeakKeyDictionary[Shown, Any] = weakref.WeakKeyDictionary()
 def mimebundle(session: Shown) -> tuple[dict[str, Any], dict[str, Any]]:
     """The forms of `session` for an output, by MIME type, and their metadata; for `_repr_mimebundle_`.
 
-    In a kernel: the widget, our own type, SVG, HTML without scripts, text; and `session` becomes the one that a side
-    panel shows. Elsewhere: text alone.
+    In a kernel: the widget, our own type, SVG, HTML without scripts, text; and `session` becomes the active one, that
+    a side panel shows. Elsewhere: text alone.
     """
     trace, position = session.view(), session.position
     plain = {"text/plain": still.text(trace, position)}
@@ -32,13 +32,20 @@ def mimebundle(session: Shown) -> tuple[dict[str, Any], dict[str, Any]]:
         return plain, {}
     from .channel import kernel_channel
 
-    kernel_channel().announce(session)
-    kernel_channel().tell()
+    kernel_channel().activate(session)
     live, metadata = _widget(session)._repr_mimebundle_()
     picture = svg(trace, position)
     if len(picture) > MOST_PICTURE:
         picture = ""
-    own = {SESSION_TYPE: {"version": 1, "name": session.name, "position": position, "dark": _dark_colours()}}
+    own = {
+        SESSION_TYPE: {
+            "version": 1,
+            "id": session.id,
+            "name": session.name,
+            "position": position,
+            "dark": _dark_colours(),
+        }
+    }
     pictures = {"image/svg+xml": picture} if picture else {}
     return live | own | pictures | {"text/html": still.html(trace, position, picture)} | plain, metadata
 

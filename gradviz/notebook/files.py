@@ -11,7 +11,8 @@ from ..program import GradvizError
 class FileError(GradvizError):
     """A file that cannot be written or read.
 
-    ``kind`` is one of ``no_folder``, ``no_file``, ``not_a_file``, ``read_only``, ``cannot_write``, ``too_large``.
+    ``kind`` is one of ``no_folder``, ``no_file``, ``not_a_file``, ``exists``, ``read_only``, ``cannot_write``,
+    ``too_large``.
     """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from ..debugger import Cursor
@@ -19,6 +20,18 @@ class Shown(Cursor):
     """
 
     id: str
+
+    @abstractmethod
+    def save(self, path: Path) -> None:
+        """Write the recording."""
+
+    @abstractmethod
+    def to_html(self, path: Path) -> None:
+        """Write a page that shows the recording."""
+
+    @abstractmethod
+    def to_notebook(self, path: Path) -> None:
+        """Write a notebook that runs the recorded program again."""
 
     @abstractmethod
     def view(self) -> Trace:

@@ -64,12 +64,18 @@ class Kernel:
 
 
 class Panel:
-    """The side panel's end of the channel: a comm of the target "gradviz"."""
+    """The side panel's end of the channel: a comm of the target "gradviz".
+
+    Attributes:
+        greeting: what it heard first.
+        active: the id of the session that was active then.
+    """
 
     def __init__(self, kernel: Kernel) -> None:
         self.comm = uuid.uuid4().hex
         self._kernel = kernel
         self.greeting = self.heard(kernel.send("comm_open", comm_id=self.comm, target_name="gradviz", data={}))
+        self.active: str | None = self.greeting[-1].get("id")
 
     def heard(self, messages: list[dict[str, Any]]) -> list[Any]:
         """What of `messages` was said to this panel."""

@@ -1,6 +1,7 @@
 """Questions of views: what a widget and a panel hear, at which position, and what becomes of those that cannot be."""
 
 import gc
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,6 +40,21 @@ def test_every_question_is_answered_at_its_position_and_the_session_stays(
     assert (heard["type"], heard["id"]) == ("answer", "q")
     assert said in " ".join(str(part) for row in heard["blocks"] for part in row)
     assert (session.position, moves) == (0, [])
+
+
+def test_a_view_saves_a_session_and_replaces_a_file_only_where_it_may(session: gradviz.Session, tmp_path: Path) -> None:
+    for form, name in {"recording": "one.gradviz.json", "page": "one.html", "notebook": "one.ipynb"}.items():
+        heard = asked(session, "save", form, str(tmp_path / "one"), 0)
+        assert heard["blocks"] == [["paragraph", f"Saved as {tmp_path / name}", False]]
+        assert (tmp_path / name).stat().st_size > 0
+    page = tmp_path / "one.html"
+    page.write_text("mine")
+    refused = asked(session, "save", "page", str(page), 0)
+    assert refused["problem"] == f"{page} is there already; it is left as it is."
+    assert page.read_text() == "mine"
+    asked(session, "save", "page", str(page), 1)
+    assert page.read_text().startswith("<!doctype html>")
+    assert "no folder" in asked(session, "save", "page", str(tmp_path / "nowhere" / "one"), 0)["problem"]
 
 
 def test_what_it_hears_is_what_python_says(session: gradviz.Session) -> None:
@@ -112,7 +128,7 @@ def test_a_widget_hears_the_answer_over_its_comm(kernel: Kernel) -> None:
 
 def test_only_the_panel_that_asks_hears_the_answer(shown: Kernel) -> None:
     first, second = Panel(shown), Panel(shown)
-    messages = first.say({"type": "ask", "id": first.greeting[0]["id"], "question": QUESTION})
+    messages = first.say({"type": "ask", "id": first.active, "question": QUESTION})
     (heard,) = first.heard(messages)
     assert (heard["type"], heard["id"]) == ("answer", "1")
     assert "has no gradient yet" in heard["blocks"][0][1]

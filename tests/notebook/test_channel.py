@@ -22,11 +22,11 @@ def value(kernel: Kernel, expression: str) -> Any:
     return ast.literal_eval(output["content"]["data"]["text/plain"])
 
 
-def test_a_panel_that_comes_late_is_shown_the_newest_session(shown: Kernel) -> None:
-    (said,) = Panel(shown).greeting
-    assert said["type"] == "session"
-    assert said["id"] == value(shown, "session.id")
-    assert decode(said["trace"]).name == said["name"] == "twice"
+def test_a_panel_that_comes_late_is_shown_the_session_displayed_last(shown: Kernel) -> None:
+    listed, said = Panel(shown).greeting
+    assert (listed["type"], said["type"]) == ("sessions", "session")
+    assert said["id"] == value(shown, "session.id") == listed["sessions"][-1]["id"]
+    assert decode(said["trace"]).name == "twice"
 
 
 def test_a_panel_follows_steps_in_python(shown: Kernel) -> None:
@@ -37,15 +37,15 @@ def test_a_panel_follows_steps_in_python(shown: Kernel) -> None:
 
 def test_a_step_in_a_panel_moves_the_session_and_the_other_panels(shown: Kernel) -> None:
     first, second = Panel(shown), Panel(shown)
-    messages = first.say({"type": "position", "id": first.greeting[0]["id"], "position": 2})
+    messages = first.say({"type": "position", "id": first.active, "position": 2})
     assert value(shown, "session.position") == 2
-    assert second.heard(messages) == [{"type": "position", "id": first.greeting[0]["id"], "position": 2}]
+    assert second.heard(messages) == [{"type": "position", "id": first.active, "position": 2}]
     assert first.heard(messages) == [], "an echo would take a panel that steps quickly back in time"
 
 
 def test_a_panel_that_goes_too_far_is_told_where_the_session_stands(shown: Kernel) -> None:
     panel = Panel(shown)
-    identity = panel.greeting[0]["id"]
+    identity = panel.active
     end = value(shown, "len(session)")
     said = panel.heard(panel.say({"type": "position", "id": identity, "position": 10**6}))
     assert said == [{"type": "position", "id": identity, "position": end}]
@@ -54,7 +54,7 @@ def test_a_panel_that_goes_too_far_is_told_where_the_session_stands(shown: Kerne
 def test_breakpoints_set_in_a_panel_and_in_python_are_the_same(shown: Kernel) -> None:
     first, second = Panel(shown), Panel(shown)
     entry = {"id": 1, "on": "Sum", "log": None, "ignore": 0, "every": 1, "enabled": True}
-    mark = {"type": "marks", "id": first.greeting[0]["id"], "breakpoints": [entry], "watches": ["norm(a)"]}
+    mark = {"type": "marks", "id": first.active, "breakpoints": [entry], "watches": ["norm(a)"]}
     messages = first.say(mark)
     assert value(shown, "[one.on for one in session.breakpoints]") == ["Sum"]
     assert (first.heard(messages)[:1], second.heard(messages)[-1]) == ([], mark)
@@ -62,15 +62,43 @@ def test_breakpoints_set_in_a_panel_and_in_python_are_the_same(shown: Kernel) ->
     assert said == [{**mark, "watches": []}]
 
 
-def test_a_session_that_is_only_created_is_shown_when_its_cell_is_done(shown: Kernel) -> None:
-    panel = Panel(shown)
-    said = panel.heard(shown.run("first = debug(); second = debug()"))
-    assert [message["id"] for message in said] == [value(shown, "second.id")]
+def test_a_session_that_is_only_made_is_listed_and_takes_nothing_over_until_it_is_chosen(shown: Kernel) -> None:
+    panel, other = Panel(shown), Panel(shown)
+    (said,) = panel.heard(shown.run("first = debug(); second = debug()"))
+    made = {one["id"]: one["label"] for one in said["sessions"][-2:]}
+    assert list(made) == value(shown, "[first.id, second.id]")
+    cell = value(shown, "len(In) - 1") - 2
+    assert list(made.values()) == [f"twice · cell {cell}", f"twice · cell {cell} (2)"]
+    assert [message["type"] for message in panel.heard(shown.run("session.step()"))] == ["position"]
+    messages = panel.say({"type": "choose", "id": list(made)[1]})
+    for one in (panel, other):
+        assert [(message["type"], message["id"]) for message in one.heard(messages)] == [("session", list(made)[1])]
+    assert panel.heard(shown.run("session.step()")) == []
+
+
+def test_who_chooses_a_session_that_is_gone_is_not_left_with_another_one(shown: Kernel) -> None:
+    panel, other = Panel(shown), Panel(shown)
+    messages = panel.say({"type": "choose", "id": "gone"})
+    assert (panel.heard(messages), other.heard(messages)) == ([{"type": "none"}], [])
+    said = panel.heard(panel.say({"type": "choose", "id": panel.active}))
+    assert [(message["type"], message["id"]) for message in said] == [("session", panel.active)]
+
+
+def test_a_session_that_a_message_made_has_no_cell_in_its_label(shown: Kernel) -> None:
+    shown.run("""
+from comm import get_comm_manager
+made = []
+get_comm_manager().register_target("maker", lambda comm, message: made.append(debug()))
+""")
+    shown.send("comm_open", comm_id="maker", target_name="maker", data={})
+    assert Panel(shown).greeting[0]["sessions"][-1]["label"].startswith("twice")
+    assert "cell" not in Panel(shown).greeting[0]["sessions"][-1]["label"]
 
 
 def test_displaying_an_older_session_shows_it_again(shown: Kernel) -> None:
     panel = Panel(shown)
     shown.run("newer = debug()")
+    shown.run("display(newer)")
     said = panel.heard(shown.run("display(session)"))
     assert [message["id"] for message in said] == [value(shown, "session.id")]
     assert panel.heard(shown.run("newer.step()")) == []
@@ -78,9 +106,11 @@ def test_displaying_an_older_session_shows_it_again(shown: Kernel) -> None:
 
 def test_a_session_that_is_gone_is_not_kept_alive_by_panels(shown: Kernel) -> None:
     panel = Panel(shown)
-    said = panel.heard(shown.run("import gc; lost = debug()"))
+    said = panel.heard(shown.run("import gc; lost = debug(); display(lost)"))
     assert said[-1]["type"] == "session"
-    assert panel.heard(shown.run("del lost; gc.collect();")) == [{"type": "none"}]
+    listed, nothing = panel.heard(shown.run("del lost; gc.collect();"))
+    assert said[-1]["id"] not in [one["id"] for one in listed["sessions"]]
+    assert nothing == {"type": "none"}
     stale = panel.say({"type": "position", "id": said[-1]["id"], "position": 1})
     assert panel.heard(stale) == [{"type": "none"}]
 
