@@ -9,7 +9,7 @@ await build({
   charset: "utf8",
   legalComments: "none",
   // JupyterLab brings these; there must be one of each in a page.
-  external: ["@jupyterlab/*", "@lumino/*"],
+  external: ["@jupyterlab/*", "@lumino/*", "@codemirror/*"],
   outdir: "lib/lab",
   logLevel: "info",
 });

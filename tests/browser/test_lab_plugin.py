@@ -1,6 +1,7 @@
 """The JupyterLab plugin: the side panel, recordings opened from the file browser, outputs of notebooks opened again."""
 
 import json
+import re
 import shutil
 import uuid
 from pathlib import Path
@@ -26,6 +27,7 @@ session = gradviz.debug(net, ["s"], workspace=ws)
 session.restart();
 """
 
+SHOWN = SESSION + "session"
 
 NARROWEST = 252
 """Pixels of the side panel, as narrow as JupyterLab lets it be, with its border."""
@@ -53,7 +55,7 @@ def visit(lab: LabPage, path: str) -> None:
 
 
 def test_the_side_panel_and_shortcuts_move_the_session_of_the_notebook_until_its_kernel_restarts(lab: LabPage) -> None:
-    lab.open_cells(SESSION, "session.step();", "session.position")
+    lab.open_cells(SHOWN, "session.step();", "session.position")
     panel = open_panel(lab)
     expect(panel).to_contain_text("Run session = gradviz.debug(net, ys, workspace=ws) in a cell")
     lab.run_cells(1)
@@ -83,6 +85,110 @@ def test_the_side_panel_and_shortcuts_move_the_session_of_the_notebook_until_its
     expect(panel).to_contain_text("The end: no breakpoint ahead.")
 
 
+ANOTHER = """
+def another():
+    session = gradviz.debug(net, ["s"], workspace=ws)
+    session.restart()
+    return session
+"""
+
+
+def test_panel_and_commands_follow_the_widget_clicked_or_displayed_last_and_never_one_that_was_only_made(
+    lab: LabPage,
+) -> None:
+    lab.open_cells(SHOWN, ANOTHER + "second = another()\nsecond", "third = another(); fourth = another()")
+    panel = open_panel(lab)
+    chooser = panel.get_by_label("Recording")
+    expect(chooser).to_be_hidden()
+    lab.run_cells(2)
+    widgets = [View(lab.page, lab.output(cell).locator(".gradviz")) for cell in (1, 2)]
+    expect(chooser.locator("option:checked")).to_have_text("twice · cell 2")
+    lab.code_cells.nth(2).locator(".jp-InputPrompt").click()
+    lab.page.keyboard.press("Alt+F11")
+    widgets[1].expect_at(1)
+    widgets[0].expect_at(0)
+    lab.run_cells_from(3, 3)
+    expect(chooser.locator("option")).to_have_text(
+        ["twice · cell 1", "twice · cell 2", "twice · cell 3", "twice · cell 3 (2)"]
+    )
+    expect(chooser.locator("option:checked")).to_have_text("twice · cell 2")
+    widgets[0].graph.click()
+    expect(chooser.locator("option:checked")).to_have_text("twice · cell 1")
+    run_command(lab, "Gradients: Step Over")
+    widgets[0].expect_at(1)
+    lab.page.keyboard.press("Alt+F11")
+    widgets[0].expect_at(2)
+    widgets[1].expect_at(1)
+    expect(panel).to_contain_text("event 2 /")
+    chooser.select_option("twice · cell 3 (2)")
+    expect(panel).to_contain_text("event 0 /")
+    panel.get_by_role("button", name="Step", exact=True).click()
+    expect(panel).to_contain_text("event 1 /")
+    widgets[0].expect_at(2)
+    lab.shot("light")
+
+
+def run_command(lab: LabPage, label: str) -> None:
+    """Run a command by the palette."""
+    lab.page.evaluate("window.jupyterapp.commands.execute('apputils:activate-command-palette')")
+    field = lab.page.locator(".lm-CommandPalette-input")
+    field.fill(label)
+    entry = lab.page.locator(".lm-CommandPalette-item").filter(has_text=label).first
+    expect(entry).to_be_visible()
+    field.press("Enter")
+    expect(field).to_be_hidden()
+
+
+def open_menu(lab: LabPage, *labels: str) -> Locator:
+    """The entry of a menu that these labels lead to."""
+    lab.page.locator(".lm-MenuBar-item").filter(has_text=re.compile(f"^{labels[0]}$")).click()
+    for label in labels[1:-1]:
+        lab.page.locator(".lm-Menu-item").filter(has_text=re.compile(f"^{label}$")).hover()
+    return lab.page.locator(".lm-Menu-item").filter(has_text=re.compile(f"^{labels[-1]}"))
+
+
+def test_toolbar_menus_and_status_bar_lead_to_the_session_and_say_where_it_stands(lab: LabPage) -> None:
+    lab.open_cells(SHOWN)
+    status = lab.page.locator(".gradviz-lab-Status")
+    expect(status).to_be_hidden()
+    lab.notebook.locator(".jp-Toolbar-item[data-jp-item-name='gradviz'] button, jp-button").first.click()
+    panel = lab.page.locator("#gradviz-panel")
+    expect(panel).to_contain_text("Run session = gradviz.debug(net, ys, workspace=ws) in a cell")
+    lab.run_cells(1)
+    expect(status).to_have_text(re.compile("^∇ 0 / "))
+    open_menu(lab, "Run", "Gradients", "Step").first.click()
+    expect(status).to_have_text(re.compile("^∇ 1 / "))
+    lab.shot("light")
+    open_menu(lab, "Run", "Gradients", "Step").first.hover()
+    lab.shot("menu")
+    lab.page.keyboard.press("Escape")
+    lab.page.keyboard.press("Escape")
+
+
+def test_a_session_is_saved_as_a_recording_a_page_and_a_notebook_and_says_why_where_it_cannot(lab: LabPage) -> None:
+    lab.open_cells(SHOWN)
+    lab.run_cells(1)
+    folder = lab.server.root / lab.page.evaluate("window.jupyterapp.shell.currentWidget.context.path").split("/")[0]
+    for form, name in {"Recording": "twice.gradviz.json", "Page": "twice.html", "Notebook": "twice.ipynb"}.items():
+        open_menu(lab, "File", "Gradients", f"Save as {form}").click()
+        dialog = lab.page.get_by_role("dialog")
+        expect(dialog.get_by_role("textbox")).to_have_value(name)
+        lab.shot(f"save-{form}")
+        dialog.get_by_role("button", name="Save").click()
+        expect(notifications(lab)).to_contain_text(f"Saved as {folder / name}")
+    assert gradviz.load(folder / "twice.gradviz.json").name == "twice"
+    assert (folder / "twice.html").read_text().startswith("<!doctype html>")
+    assert json.loads((folder / "twice.ipynb").read_text())["cells"]
+
+
+def notifications(lab: LabPage) -> Locator:
+    """The center of notifications."""
+    center = lab.page.locator(".jp-Notification-List")
+    if not center.is_visible():
+        lab.page.evaluate("window.jupyterapp.commands.execute('apputils:display-notifications')")
+    return center
+
+
 def make_narrow(lab: LabPage, panel: Locator) -> None:
     """Make the side panel as narrow as a person may, by dragging its edge."""
     left, top, _, height = box(panel)
@@ -94,7 +200,7 @@ def make_narrow(lab: LabPage, panel: Locator) -> None:
 
 
 def test_in_a_narrow_side_panel_everything_can_be_read_and_pressed_and_is_answered(lab: LabPage) -> None:
-    lab.open_cells(SESSION)
+    lab.open_cells(SHOWN)
     lab.run_cells(1)
     panel = open_panel(lab)
     expect(panel).to_contain_text("event 0 /")

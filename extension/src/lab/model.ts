@@ -1,4 +1,4 @@
-// The model of the side panel: the session that one notebook's kernel showed last, over a comm.
+// The model of the side panel: the sessions of one notebook's kernel, and the active one of them, over a comm.
 //
 // The kernel opens an empty comm of our target as a sign that it has sessions; a page that comes later finds that
 // comm by asking. Only then a comm of our own is opened, so that kernels that know nothing of gradviz are left alone.
@@ -24,22 +24,35 @@ export interface Session {
   marks: Marks;
 }
 
+/** A session as the chooser has it. */
+export interface Listed {
+  readonly id: string;
+  readonly label: string;
+}
+
 /** What the kernel says; see gradviz/notebook/channel.py. */
 type Message =
-  | { type: "session"; id: string; name: string; position: number; trace: string }
+  | { type: "sessions"; sessions: Listed[] }
+  | { type: "session"; id: string; position: number; trace: string }
   | { type: "position"; id: string; position: number }
   | { type: "marks"; id: string; breakpoints: unknown; watches: unknown }
   | { type: "none" }
   | { type: "answer" };
 
 export class SessionModel implements IDisposable {
-  /** The session, null while there is none. */
+  /** All that the kernel has, the oldest first. */
+  sessions: readonly Listed[] = [];
+  /** The active one, null while there is none. */
   session: Session | null = null;
+  /** Whether another one was chosen, and the kernel has not sent it yet. */
+  isWaiting = false;
   /** Why the session that the kernel sent cannot be shown, empty if it can. */
   problem = "";
-  /** Another session, or none. */
+  /** Other sessions to choose from. */
+  readonly listed = new Signal<this, void>(this);
+  /** Another session is active, or none. */
   readonly changed = new Signal<this, void>(this);
-  /** The kernel moved the session to a position. */
+  /** The session was moved to a position, here or in the kernel. */
   readonly moved = new Signal<this, number>(this);
   /** Other things are marked in the session. */
   readonly marked = new Signal<this, Marks>(this);
@@ -50,7 +63,7 @@ export class SessionModel implements IDisposable {
   private comm: Kernel.IComm | null = null;
   private disposed = false;
 
-  constructor(private readonly context: ISessionContext) {
+  constructor(readonly context: ISessionContext) {
     context.kernelChanged.connect(this.onKernelChanged, this);
     context.statusChanged.connect(this.onStatusChanged, this);
     this.attach(context.session?.kernel ?? null);
@@ -60,18 +73,25 @@ export class SessionModel implements IDisposable {
     return this.disposed;
   }
 
+  /** Makes another session the active one. */
+  choose(id: string): void {
+    if (this.comm === null || (!this.isWaiting && this.session?.id === id)) return;
+    this.isWaiting = true;
+    this.comm.send({ type: "choose", id });
+  }
+
   /** Moves the session in the kernel. */
   moveTo(position: number): void {
     if (this.session === null) return;
-    this.session.position = position;
     this.comm?.send({ type: "position", id: this.session.id, position });
+    this.follow(this.session.id, position);
   }
 
   /** Marks breakpoints and watches of the session in the kernel. */
   mark(marks: Marks): void {
     if (this.session === null) return;
-    this.session.marks = marks;
     this.comm?.send({ type: "marks", id: this.session.id, ...marks } as unknown as JSONValue);
+    this.followMarks(this.session.id, marks);
   }
 
   private put(question: Record<string, unknown>): void {
@@ -127,14 +147,16 @@ export class SessionModel implements IDisposable {
     this.comm?.dispose();
     this.comm = null;
     this.line.cut();
+    this.list([]);
     this.show(null);
   }
 
   private hear(message: KernelMessage.ICommMsgMsg): void {
     const said = message.content.data as unknown as Message;
     if (said.type === "session") this.introduce(said);
+    else if (said.type === "sessions") this.list(said.sessions);
     else if (said.type === "position") this.follow(said.id, said.position);
-    else if (said.type === "marks") this.followMarks(said);
+    else if (said.type === "marks") this.followMarks(said.id, readMarks({ breakpoints: said.breakpoints, watches: said.watches }));
     else if (said.type === "answer") this.line.hear(said);
     else if (said.type === "none") this.show(null);
   }
@@ -154,14 +176,20 @@ export class SessionModel implements IDisposable {
     this.moved.emit(position);
   }
 
-  private followMarks(said: Message & { type: "marks" }): void {
-    if (this.session?.id !== said.id) return;
-    this.session.marks = readMarks({ breakpoints: said.breakpoints, watches: said.watches });
-    this.marked.emit(this.session.marks);
+  private followMarks(id: string, marks: Marks): void {
+    if (this.session?.id !== id) return;
+    this.session.marks = marks;
+    this.marked.emit(marks);
+  }
+
+  private list(sessions: readonly Listed[]): void {
+    this.sessions = sessions;
+    this.listed.emit();
   }
 
   private show(session: Session | null, problem = ""): void {
-    const same = session === this.session && problem === this.problem;
+    const same = session === this.session && problem === this.problem && !this.isWaiting;
+    this.isWaiting = false;
     this.session = session;
     this.problem = problem;
     if (!same) this.changed.emit();

@@ -8,6 +8,8 @@ import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import { JSONExt, type ReadonlyPartialJSONValue } from "@lumino/coreutils";
 import { Panel, Widget } from "@lumino/widgets";
 
+import { Signal } from "@lumino/signaling";
+
 import { element } from "../views/elements/dom";
 import { KERNEL_LOST } from "../views/shell/notices";
 
@@ -20,10 +22,40 @@ const RANK = -20;
 
 /** What our own type says, beside the other types of the output. */
 interface Said {
+  /** The session's, while its kernel lives. */
+  id?: string;
   /** The colours of the light picture and what they are in a dark one. */
   dark?: Record<string, string>;
   /** What the type of widgets said before it was taken out of the output. */
   widget?: ReadonlyPartialJSONValue;
+}
+
+/** What is shown of sessions in the outputs of notebooks. */
+export class Displays {
+  /** A person clicked, or went by keys, into the widget of a session. */
+  readonly clicked = new Signal<this, { context: ISessionContext; id: string }>(this);
+  /** Sessions are shown that were not, or not any more. */
+  readonly changed = new Signal<this, void>(this);
+  private readonly outputs = new Set<SessionOutput>();
+
+  /** Whether some output shows a session. */
+  has(id: string): boolean {
+    return [...this.outputs].some((output) => output.session === id);
+  }
+
+  /** Takes an output in, until it is disposed of. */
+  add(output: SessionOutput, context: ISessionContext): void {
+    const click = (): void => {
+      if (output.session) this.clicked.emit({ context, id: output.session });
+    };
+    output.node.addEventListener("pointerdown", click, { capture: true });
+    output.node.addEventListener("focusin", click);
+    this.outputs.add(output);
+    output.disposed.connect(() => {
+      this.outputs.delete(output);
+      this.changed.emit();
+    });
+  }
 }
 
 class SessionOutput extends Panel implements IRenderMime.IRenderer {
@@ -43,6 +75,11 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
     this.addClass("gradviz-lab-Output");
     this.picture.addClass("gradviz-lab-Picture");
     this.addWidget(this.picture);
+  }
+
+  /** The id of the session that it shows; empty: it is older than ids are. */
+  get session(): string {
+    return (this.model && said(this.model).id) ?? "";
   }
 
   renderModel(model: IRenderMime.IMimeModel): Promise<void> {
@@ -124,7 +161,11 @@ function picture(svg: string, page: "light" | "dark"): HTMLImageElement {
 }
 
 /** Lets `rendermime` show sessions. Widgets live in notebooks: theirs comes with the context of its kernel. */
-export function renderSessions(rendermime: IRenderMimeRegistry, context?: ISessionContext): void {
-  const createRenderer = (): IRenderMime.IRenderer => new SessionOutput(rendermime, context);
+export function renderSessions(rendermime: IRenderMimeRegistry, displays: Displays, context?: ISessionContext): void {
+  const createRenderer = (): IRenderMime.IRenderer => {
+    const output = new SessionOutput(rendermime, context);
+    if (context) displays.add(output, context);
+    return output;
+  };
   rendermime.addFactory({ safe: true, mimeTypes: [SESSION], createRenderer }, RANK);
 }

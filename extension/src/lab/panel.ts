@@ -1,80 +1,31 @@
-// The side panel: the debugger over the session of the current notebook, or words that say why there is none; the same body is
-// that of an opened file.
+// The side panel: the debugger over the active session of the current notebook, or words that say why there is none, below the
+// names of all its sessions to choose from.
 
 import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
-import { LabIcon } from "@jupyterlab/ui-components";
 import { Signal } from "@lumino/signaling";
 import { PanelLayout, Widget } from "@lumino/widgets";
 
 import { KERNEL_GONE, type Ask } from "../model/answers/asking";
-import type { Marks, Trace } from "../model/schema";
 import { element } from "../views/elements/dom";
-import { createDebugger, type DebuggerView } from "../views/shell/debugger";
-import { SessionModel } from "./model";
-
-/** A nabla. */
-export const gradvizIcon = new LabIcon({
-  name: "gradviz:nabla",
-  svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 16 16"><path class="jp-icon3" fill="#616161" fill-rule="evenodd" d="M1 2h14L8.9 14.5H7.1zm3.6 2L8.6 12.2 12.4 4z"/></svg>`,
-});
-
-export class DebuggerBody extends Widget {
-  /** Null while words stand in its place. */
-  view: DebuggerView | null = null;
-
-  /** `onPosition` hears of every move that a person makes here, by hand or by command; `onMarks` of other marks; `ask` answers questions. */
-  constructor(
-    private readonly onPosition: (position: number) => void = () => undefined,
-    private readonly onMarks: (marks: Marks) => void = () => undefined,
-    private readonly ask?: Ask,
-  ) {
-    super();
-    this.addClass("gradviz-lab-Body");
-  }
-
-  /** Shows a trace at a position. */
-  debug(trace: Trace, position: number): void {
-    if (this.view !== null) {
-      this.view.setTrace(trace, position);
-      return;
-    }
-    const root = element("div");
-    this.node.replaceChildren(root);
-    this.view = createDebugger(root, trace, position, { onPosition: this.onPosition, onMarks: this.onMarks, ...(this.ask && { ask: this.ask, hasWhole: true }) });
-  }
-
-  /** Shows elements instead of a debugger. */
-  explain(...content: (Node | string)[]): void {
-    this.clear();
-    this.node.replaceChildren(element("div", { class: "gradviz-lab-Message" }, ...content));
-  }
-
-  /** Shows what went wrong instead of a debugger. */
-  complain(problem: string): void {
-    this.explain(problem);
-    this.node.firstElementChild?.setAttribute("role", "alert");
-  }
-
-  override dispose(): void {
-    if (this.isDisposed) return;
-    this.clear();
-    super.dispose();
-  }
-
-  private clear(): void {
-    this.view?.dispose();
-    this.view = null;
-  }
-}
+import { DebuggerBody } from "./body";
+import { gradvizIcon } from "./icon";
+import { SessionModel, type Session } from "./model";
+import type { Displays } from "./output";
 
 const EXAMPLE = "session = gradviz.debug(net, ys, workspace=ws)";
 
 export class DebuggerPanel extends Widget {
   readonly body: DebuggerBody;
-  private readonly models = new Map<NotebookPanel, SessionModel>();
-  private model: SessionModel | null = null;
+  /** Of each open notebook its sessions. */
+  readonly models = new Map<NotebookPanel, SessionModel>();
+  /** The sessions of the current notebook; null: there is none. */
+  model: SessionModel | null = null;
+  /** A session of some notebook has changed, moved or got other marks, or this panel was shown or hidden. */
+  readonly changed = new Signal<this, void>(this);
+  private readonly select = element("select", { "aria-label": "Recording" });
+  private readonly chooser = new Widget({ node: element("div", { class: "gradviz-lab-Chooser" }, this.select) });
 
-  constructor(notebooks: INotebookTracker) {
+  constructor(notebooks: INotebookTracker, displays: Displays) {
     super();
     this.id = "gradviz-panel";
     this.addClass("gradviz-lab-Panel");
@@ -84,13 +35,34 @@ export class DebuggerPanel extends Widget {
     this.node.setAttribute("aria-label", "Gradients of the current notebook");
     const ask: Ask = (question) => this.model?.line.ask(question) ?? Promise.resolve(KERNEL_GONE);
     this.body = new DebuggerBody((position) => this.model?.moveTo(position), (marks) => this.model?.mark(marks), ask);
+    this.select.addEventListener("change", () => this.model?.choose(this.select.value));
     const layout = (this.layout = new PanelLayout());
+    layout.addWidget(this.chooser);
     layout.addWidget(this.body);
     // Every notebook gets its model at once, not when it is looked at: the sign of its kernel comes only once.
     notebooks.forEach((notebook) => void this.watch(notebook));
     notebooks.widgetAdded.connect((_, notebook) => void this.watch(notebook));
     notebooks.currentChanged.connect((_, notebook) => this.bind(notebook));
+    displays.clicked.connect((_, { context, id }) => [...this.models.values()].find((model) => model.context === context)?.choose(id));
     this.bind(notebooks.currentWidget);
+  }
+
+  /** What the current notebook's session is called; empty: there is none. */
+  get label(): string {
+    return this.model?.sessions.find(({ id }) => id === this.model?.session?.id)?.label ?? "";
+  }
+
+  /** Runs to what a text names, in the session that is shown; says why where it cannot. */
+  runTo(target: string): string | null {
+    return this.body.view?.verbs.runTo(target) ?? null;
+  }
+
+  protected override onAfterShow(): void {
+    this.changed.emit();
+  }
+
+  protected override onAfterHide(): void {
+    this.changed.emit();
   }
 
   /** The notebook's model; it is made at the first call. */
@@ -101,6 +73,7 @@ export class DebuggerPanel extends Widget {
     this.models.set(notebook, model);
     // The selector of the shortcuts: they are alive in notebooks that have a session.
     model.changed.connect(() => void (notebook.node.dataset["gradvizSession"] = String(model.session !== null)));
+    for (const signal of [model.changed, model.moved, model.marked]) (signal as Signal<SessionModel, unknown>).connect(() => this.changed.emit());
     notebook.disposed.connect(() => {
       this.models.delete(notebook);
       model.dispose();
@@ -113,19 +86,35 @@ export class DebuggerPanel extends Widget {
     if (model !== null && model === this.model) return;
     if (this.model !== null) Signal.disconnectBetween(this.model, this);
     this.model = model;
+    model?.listed.connect(this.list, this);
     model?.changed.connect(this.refresh, this);
-    model?.moved.connect((_, position) => this.body.view?.setPosition(position), this);
+    model?.moved.connect((_, position) => this.body.follow(position), this);
     model?.marked.connect((_, marks) => this.body.view?.setMarks(marks), this);
     this.refresh();
+    this.changed.emit();
+  }
+
+  private list(): void {
+    const sessions = this.model?.sessions ?? [];
+    const active = this.model?.session?.id;
+    const options = sessions.map(({ id, label }) => element("option", { value: id, selected: id === active }, label));
+    const hint = element("option", { value: "", disabled: true, selected: true }, "Choose a recording…");
+    this.select.replaceChildren(...(sessions.some(({ id }) => id === active) ? [] : [hint]), ...options);
+    this.chooser.setHidden(sessions.length === 0);
   }
 
   private refresh(): void {
+    this.list();
     const session = this.model?.session ?? null;
-    if (session !== null) {
-      this.body.debug(session.trace, session.position);
-      this.body.view?.setMarks(session.marks);
-    } else if (this.model?.problem) this.body.complain(`The session of this notebook cannot be shown: ${this.model.problem}.`);
+    if (session !== null) this.debug(session);
+    else if (this.model?.problem) this.body.complain(`The session of this notebook cannot be shown: ${this.model.problem}.`);
     else if (this.model === null) this.body.explain("Open a notebook: the gradients that it debugs are shown here.");
-    else this.body.explain("This notebook has no session yet. Run ", element("code", {}, EXAMPLE), " in a cell: its newest session is shown here.");
+    else if (this.model.sessions.length > 0) this.body.explain("Choose a recording above, or display one in a cell: ", element("code", {}, "session"), " as its last line. The one clicked or displayed last is shown here.");
+    else this.body.explain("This notebook has no session yet. Run ", element("code", {}, EXAMPLE), " in a cell and ", element("code", {}, "session"), " as its last line: it is shown here.");
+  }
+
+  private debug(session: Session): void {
+    this.body.debug(session.trace, session.position);
+    this.body.view?.setMarks(session.marks);
   }
 }

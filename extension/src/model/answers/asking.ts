@@ -8,7 +8,7 @@ import { list, messageOf, optional, record, refuse, text, tuple, type Reader } f
 /** Moves the session, where the question comes from; what is said of that is the answer. */
 export type Verb = "over" | "back_over" | "into" | "out" | "run_to" | "continue_" | "reverse_continue" | "other_clock";
 
-type Name = Verb | "why_none" | "provenance" | "versions" | "check" | "state" | "paths" | "diff" | "numbers";
+type Name = Verb | "save" | "why_none" | "provenance" | "versions" | "check" | "state" | "paths" | "diff" | "numbers";
 
 /** A method of the session, asked at a position; the session stays where it is. */
 export interface Question {
