@@ -64,6 +64,7 @@ def version_overwritten(
         kind="version_overwritten",
         operator_index=index,
         blobs=[name],
+        versions=[str(blob), str(latest)],
         ways_out=[
             f"Let operator #{writer} write a new name instead of {name}.",
             f"Copy {name} before operator #{writer} and let operator #{index} work on the copy.",

@@ -14,6 +14,8 @@ class GradvizError(Exception):
         operator_index: index of the operator in the net as the caller wrote it, or None when no operator is at fault.
         blobs: names of the blobs at fault, most important first.
         ways_out: sentences, each one way to repair it.
+        versions: where it matters which versions of these blobs are at fault, those: ``a@0``, the one that is missing
+            first.
     """
 
     def __init__(
@@ -24,6 +26,7 @@ class GradvizError(Exception):
         operator_index: int | None = None,
         blobs: Sequence[str] = (),
         ways_out: Sequence[str] = (),
+        versions: Sequence[str] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -31,6 +34,7 @@ class GradvizError(Exception):
         self.operator_index = operator_index
         self.blobs = tuple(blobs)
         self.ways_out = tuple(ways_out)
+        self.versions = tuple(versions)
 
     def __str__(self) -> str:
         if not self.ways_out:

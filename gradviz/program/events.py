@@ -304,11 +304,22 @@ class Failed(Event, frozen=True, gc=False):
     explanation: str
     index: int | None
     blobs: list[str]
+    ways_out: list[str] = []
+    versions: list[str] = []
 
     @classmethod
     def of(cls, error: GradvizError, index: int | None, path: tuple[str, ...] = ()) -> "Failed":
         """The event of `error`, met at operator `index` of the net at `path`."""
-        return cls(error.kind, error.message, error.explain(), index, list(map(str, error.blobs)), path=path)
+        return cls(
+            error.kind,
+            error.message,
+            error.explain(),
+            index,
+            list(map(str, error.blobs)),
+            list(error.ways_out),
+            list(error.versions),
+            path=path,
+        )
 
 
 class Ran(Event, frozen=True, gc=False):

@@ -25,7 +25,8 @@ class Version(msgspec.Struct, frozen=True):
         overwritten_by: who writes the next one; empty: nobody.
         readers: the forward operators that read it.
         gradient_readers: the gradient operators that read it, as far as they are made.
-        needed_by: those of all gradient operators, made or to be made, that read it and have not run.
+        needed_by: those of all gradient operators, made or to be made, that read it and have not run; of a lost version
+            also the gradient that could not be made.
         is_kept: whether a workspace keeps it for them under another name.
         is_lost: whether the pass stopped because a gradient operator would read it, and it is overwritten.
         gradients: the versions of its gradient that are there by now, the one that counts last.
@@ -85,7 +86,10 @@ class VersionsView(Answer, frozen=True):
         lost = [one for one in self.versions if one.is_lost]
         if lost:
             yield Bullets(
-                [f"{one.blob} is needed in the backward pass, and {one.overwritten_by} overwrites it." for one in lost]
+                [
+                    f"{one.blob} is needed by {one.needed_by[-1]}, and {one.overwritten_by} overwrites it."
+                    for one in lost
+                ]
             )
         kept = [one for one in self.versions if one.is_kept]
         if kept:
@@ -100,7 +104,8 @@ def answer(here: NetView, word: str) -> VersionsView:
     """The versions of the blob that `word` means; raises CursorError ``not_found``."""
     view, found = here.find(word)
     name = found[0].name
-    blobs, lost = view.writings(name), _lost(view, name)
+    blobs, (lost, wanting) = view.writings(name), _lost(view)
+    has_stopped = view.position == len(view.recorded.events)
     first_run = view.recorded.text.first_run
     is_running = first_run is not None and first_run <= view.position
     there = [blob for blob in blobs if _is_there(view, blob, is_running)]
@@ -113,9 +118,12 @@ def answer(here: NetView, word: str) -> VersionsView:
             overwritten_by=_named(after.statement if after is not None else None),
             readers=[name_of(one) for one in view.readers(blob) if one.role == "forward"],
             gradient_readers=[name_of(one) for one in reading if one.made <= view.position],
-            needed_by=[name_of(one) for one in reading if not _has_run(view, one)],
+            needed_by=[
+                *[name_of(one) for one in reading if not _has_run(view, one)],
+                *[f"the gradient of {wanting}"] * (str(blob) == lost),
+            ],
             is_kept=bool(keeping),
-            is_lost=str(blob) == lost,
+            is_lost=has_stopped and str(blob) == lost,
             gradients=[_then(view, part) for one in sent(view, blob) if one.at <= view.position for part in one.parts],
         )
         for blob, after in zip(blobs, [*blobs[1:], None], strict=True)
@@ -136,17 +144,12 @@ def _has_run(view: NetView, statement: Statement) -> bool:
     return ran is not None and ran <= view.position
 
 
-def _lost(view: NetView, name: str) -> str:
-    """The version for want of which the pass has stopped by this position; empty: there is none."""
+def _lost(view: NetView) -> tuple[str, str]:
+    """The version for want of which the pass stops, and the operator whose gradient wants it; empty: there is none."""
     event = view.failure
-    if event is None or event.error != "version_overwritten" or name not in event.blobs or event.index is None:
-        return ""
-    if view.position < len(view.recorded.events):
-        return ""
-    statement = view.net.forward[event.index]
-    touched = [str(blob) for blob in (*statement.outputs, *statement.inputs) if blob.name == name]
-    needed = [blob for blob in touched if f"needs {blob}," in event.message]
-    return (needed or touched or [""])[0]
+    if event is None or not event.versions or event.index is None:
+        return "", ""
+    return event.versions[0], view.net.forward[event.index].name
 
 
 def _named(statement: Statement | None) -> str:

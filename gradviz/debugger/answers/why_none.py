@@ -140,8 +140,7 @@ def _proof(view: NetView, blob: Writing) -> WhyNoneView:
     if (failure is not None or view.is_halted) and _could_arrive(view, blob):
         if failure is None:
             return WhyNoneView(named, "not yet", position, [], [])
-        ways_out = tuple(line[4:] for line in failure.explanation.splitlines() if line.startswith("  - "))
-        return WhyNoneView(named, "stopped", position, [], [], failure.message, ways_out)
+        return WhyNoneView(named, "stopped", position, [], [], failure.message, tuple(failure.ways_out))
     found = list(cuts(view, blob))
     rules = [applied(view, cut.index) for cut in found if cut.index is not None]
     is_unwanted = any(rule is not None and rule.unwanted for rule in rules)

@@ -355,9 +355,12 @@ def _fault(what: str, rule: str, blobs: Iterable[str]) -> GradientError:
 
 def _failed(error: GradvizError) -> Failed:
     """The last event; what the engine has said may hold characters that no file can."""
-    said = [error.kind, error.message, error.explain(), *map(str, error.blobs)]
-    kind, message, explanation, *blobs = [text.encode(errors="backslashreplace").decode() for text in said]
-    return Failed(kind, message, explanation, None, blobs)
+
+    def writable(texts: Iterable[object]) -> list[str]:
+        return [str(text).encode(errors="backslashreplace").decode() for text in texts]
+
+    kind, message, explanation = writable([error.kind, error.message, error.explain()])
+    return Failed(kind, message, explanation, None, writable(error.blobs), writable(error.ways_out))
 
 
 def _engine_failed(rules: EngineRules, error: Exception, engine: str) -> GradientError:

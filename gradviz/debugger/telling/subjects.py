@@ -208,11 +208,22 @@ class Subjects:
         return ran(self._recording.operator(self._recording.run_after(at), event.position))
 
     def _failed(self, event: Failed, at: int) -> Subject:
-        if not self._text.is_run(event, at) or event.index is None:
-            return Subject(event.index, [], [], [event.error])
-        statement = self._recording.operator(self._recording.run_after(at), event.index)
-        is_forward = statement.role == "forward"
-        return Subject(forward_of(statement), [] if is_forward else [statement], [], [event.error])
+        if event.index is None:
+            return Subject(None, [], [], [event.error])
+        if self._text.is_run(event, at):
+            statement = self._recording.operator(self._recording.run_after(at), event.index)
+            lines = [] if statement.role == "forward" else [statement]
+            return Subject(forward_of(statement), lines, _at_fault(statement, event), [event.error])
+        net = self._text.of(event)
+        own = _at_fault(net.forward[event.index], event)
+        missing = next((one for one in own if str(one) in event.versions[:1]), None)
+        after = None if missing is None else net.version(missing.name, missing.version + 1).statement
+        return Subject(event.index, [] if after is None else [after], [*event.versions, *own], [event.error])
+
+
+def _at_fault(statement: Statement, event: Failed) -> list[Writing]:
+    """The blobs of an operator that has failed, first those that are at fault."""
+    return sorted((*statement.outputs, *statement.inputs), key=lambda one: one.name not in event.blobs)
 
 
 def ran(statement: Statement) -> Subject:

@@ -83,7 +83,8 @@ def test_a_version_that_is_needed_and_overwritten_is_marked_when_the_pass_stops(
     session.finish()
     view = session.versions("y")
     assert [one.is_lost for one in view.versions] == [True, False]
-    assert "y@0 is needed in the backward pass, and Scale #2 overwrites it." in str(view)
+    assert view.versions[0].needed_by == ["the gradient of Sigmoid #0"]
+    assert "y@0 is needed by the gradient of Sigmoid #0, and Scale #2 overwrites it." in str(view)
 
 
 def test_a_version_or_a_gradient_may_be_asked_for():
