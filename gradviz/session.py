@@ -25,7 +25,7 @@ from .notebook import ANSWERS, BUDGET
 from .notebook.files import write_whole
 from .notebook.progress import shown_progress
 from .notebook.session_protocol import Shown
-from .program import NetDef
+from .program import NetDef, NetError, Operator
 from .program.events import Aggregator, Event
 from .runtime import Workspace
 
@@ -55,6 +55,8 @@ class Session(Shown):
         super().__init__(trace, recording, told)
         self.id = os.urandom(4).hex()
         self._part: Trace | None = None
+        self._options: dict[str, Any] = {}
+        self._ssa: Session | None = None
         notebook.announce(self)
 
     @classmethod
@@ -132,6 +134,32 @@ class Session(Shown):
 
         write_notebook(path, self._trace, self._live)
 
+    def to_ssa(self) -> "Session":
+        """The same pass over `Net.to_ssa` of the net, where nothing is overwritten: a way out of a refused pass.
+
+        It is recorded when first asked for, with the options of this session, and kept with it. Of a session that was
+        read from a file only the generation is recorded.
+
+        Raises:
+            NetError: ``no_net``, the session is of code, or its pass skips operators.
+            And what `debug` raises.
+        """
+        if self._ssa is None:
+            recorded = self._trace if self._recording is None else self._recording
+            if recorded.engine != "symbolic" or recorded.skip:
+                raise NetError(
+                    f"There is no SSA form of {self.name} to debug: it is of a net whose pass skips no operators.",
+                    kind="no_net",
+                    ways_out=["net.to_ssa() is that of any net; gradviz.debug(net.to_ssa(), ys) debugs it."],
+                )
+            ys, given = list(recorded.ys), recorded.ys
+            operators = Net(self.name, NetDef.from_dict(self._forward).ops)
+            # What reads the ys at the end tells what they are called then.
+            *ops, last = Net(self.name, [*operators.ops, Operator("Print", ys, [])]).to_ssa().ops
+            seeds = {new: given[y] for y, new in zip(ys, last.inputs, strict=True)} if isinstance(given, dict) else None
+            self._ssa = debug(Net(f"{self.name} in SSA form", ops), seeds or last.inputs, **self._options)
+        return self._ssa
+
     def trace(self) -> Trace:
         """The trace document with its graph, breakpoints and watches."""
         return self._marked(self._drawn)
@@ -176,8 +204,11 @@ class Session(Shown):
         """The whole program as a net of its own: the forward operators, then the gradient operators made."""
         if self._live is not None:
             return Net(self.name, self._live.operators)
-        forward = self._trace.net if self._recording is None else self._recording.net.to_dict()
-        return Net(self.name, NetDef.from_dict(forward).ops)
+        return Net(self.name, NetDef.from_dict(self._forward).ops)
+
+    @property
+    def _forward(self) -> dict[str, Any]:
+        return self._trace.net if self._recording is None else self._recording.net.to_dict()
 
     def graph(self, theme: "Theme | None" = None, *, opened: "Opened | None" = None) -> "graphviz.Digraph":
         """The graph at the current position: what is current, new, and not made yet.
@@ -271,6 +302,7 @@ def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> 
     with shown_progress() as progress:
         recording = record_any(given, options, progress)
         session = Session(None, recording)
+        session._options = {name: value for name, value in options.items() if name != "ys"}
         if recording.size > MOST_SHOWN:
             session.over()  # what verbs ask is read while one waits, and not at the first key
             session.restart()

@@ -201,7 +201,7 @@ class State:
         net: id of the nested net that the position is in, or None.
         new: ids of the lines that the current event made, changed or ran.
         accumulates: whether the current event adds gradients or merges their rows.
-        obstacles: ids of the lines that are at fault that nothing is run.
+        obstacles: ids of the lines that are at fault that nothing is run, or that it stops here.
     """
 
     position: int | None = None
@@ -237,12 +237,11 @@ def state_at(trace: Trace, position: int | None) -> State:
 
     Raises IndexError where the recording has no such position.
     """
-    obstacles = frozenset(trace.obstacle.lines if trace.obstacle else ())
     if position is None:
-        return State(obstacles=obstacles)
+        return State(obstacles=trace.faults(0))
     if not 0 <= position <= trace.length:
         raise IndexError(f"there is no position {position}: the recording goes from 0 to {trace.length}")
-    event = trace.event_at(position)
+    event, obstacles = trace.event_at(position), trace.faults(position)
     if event is None:
         return State(position, obstacles=obstacles)
     prefix = f"{event.subnet}." if event.subnet else ""

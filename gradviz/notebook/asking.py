@@ -5,15 +5,17 @@ and hears      {"type": "answer", "id", "blocks": [...], "data": {...} or None}
 or             {"type": "answer", "id", "problem", "ways_out": [...]}
 
 `id` is the view's own, "question" a method of the session, which is asked at "position" and stays where it is. A `Verb`
-moves the session from there, and the answer is what there is to say of that; "save" writes a file, see `saving`.
-Blocks are rows of JSON: ["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
+moves the session from there, and the answer is what there is to say of that. "save" writes a file, whose name the data
+has, see `saving`; after "to_ssa" the view shows the session that this gives. Blocks are rows of JSON:
+["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
 """
 
 from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -32,7 +34,14 @@ Verb = Literal["over", "back_over", "into", "out", "run_to", "continue_", "rever
 
 _VERBS = get_args(Verb)
 
-_METHODS = {name: getattr(Cursor, name) for name in (*get_args(Name), *_VERBS)} | {"save": save}
+Deed = Literal["save", "to_ssa"]
+"""Done at the position, to which the session moves."""
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(Cursor, name) for name in (*get_args(Name), *_VERBS)},
+    "save": save,
+    "to_ssa": lambda session: session.to_ssa(),
+}
 _SIGNATURES = {name: inspect.signature(method) for name, method in _METHODS.items()}
 
 WITH_DATA = ("check", "numbers")
@@ -43,7 +52,7 @@ class Question(msgspec.Struct, frozen=True, tag_field="type", tag="question"):
     """What a view asks."""
 
     id: str
-    question: Name | Verb | Literal["save"]
+    question: Name | Verb | Deed
     arguments: list[str | int]
     position: int
 
@@ -54,6 +63,13 @@ def reply(session: Shown | None, question: Question) -> dict[str, Any]:
     return {"type": "answer", "id": question.id, **(gone if session is None else answered(session, question))}
 
 
+def shown_after(session: Shown | None, question: Question, answer: Mapping[str, Any]) -> Shown | None:
+    """The other session that a view shows after an answer, if it does."""
+    if session is None or question.question != "to_ssa" or "problem" in answer:
+        return None
+    return session.to_ssa()
+
+
 def answered(session: Questions, question: Question) -> dict[str, Any]:
     """The answer as a view hears it, or why there is none."""
     method = _METHODS[question.question]
@@ -62,8 +78,9 @@ def answered(session: Questions, question: Question) -> dict[str, Any]:
     except TypeError as error:
         return _problem(f"{question.question} cannot be asked so: {error}.")
     try:
-        if question.question == "save":
-            return {"blocks": [_row(Paragraph(f"Saved as {method(session, *question.arguments)}"))], "data": None}
+        if question.question in get_args(Deed) and isinstance(session, Shown):
+            session.move_to(question.position)
+            return _done(method(session, *question.arguments))
         if question.question in _VERBS and isinstance(session, Cursor):
             return {"blocks": [_row(Paragraph(_moved(session, question)))], "data": None}
         return _shown(method(session.at(question.position), *question.arguments))
@@ -74,6 +91,12 @@ def answered(session: Questions, question: Question) -> dict[str, Any]:
     except Exception as error:
         logger.warning("A question of a view failed: %s", question, exc_info=True)
         return _problem(f"The question failed, which is a fault of gradviz: {type(error).__name__}: {error}.")
+
+
+def _done(result: Path | Shown) -> dict[str, Any]:
+    if isinstance(result, Shown):
+        return {"blocks": [], "data": None}
+    return {"blocks": [_row(Paragraph(f"Saved as {result}"))], "data": {"file": result.name}}
 
 
 def _moved(session: Cursor, question: Question) -> str:

@@ -30,7 +30,7 @@ import msgspec
 from comm.base_comm import BaseComm
 
 from ..debugger.document import BreakpointEntry, Marked, Trace, encode
-from .asking import Question, reply
+from .asking import Question, reply, shown_after
 from .session_protocol import Shown, follow
 
 logger = logging.getLogger(__name__)
@@ -157,7 +157,11 @@ class Channel:
             return
         session = self._current()
         if isinstance(said, Ask):
-            panel.send(reply(session if session is not None and session.id == said.id else None, said.question))
+            asked = session if session is not None and session.id == said.id else None
+            answer = reply(asked, said.question)
+            panel.send(answer)
+            if shown := shown_after(asked, said.question, answer):
+                self.activate(shown)
             return
         if session is None or session.id != said.id:
             # The panel still shows a session that is gone or was replaced while its message was on the way.

@@ -62,4 +62,5 @@ def _widget(session: Shown) -> Any:
     widget = _widgets.get(session)
     if widget is None or widget.comm is None:
         widget = _widgets[session] = DebuggerWidget(session)
+    widget.show(session)
     return widget

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from ..program import GradvizError
 
+GENERATOR = '<meta name="generator" content="gradviz'
+"""By this a page of gradviz is known."""
+
 
 class FileError(GradvizError):
     """A file that cannot be written or read.

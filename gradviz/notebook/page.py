@@ -24,7 +24,7 @@ from ..debugger.telling import PREVIEWS
 from ..runtime.watched import uncollected
 from ..version import __version__
 from . import ANSWERS, BUDGET, still
-from .files import FileError
+from .files import GENERATOR, FileError
 from .page_answers import answers
 
 CORNERS = (*PREVIEWS[1:], (1, 4))
@@ -100,7 +100,7 @@ def page(
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{_policy(script)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="gradviz {__version__}">
+{GENERATOR} {__version__}">
 <title>{name} · gradviz</title>
 <link rel="icon" href="{ICON}">
 <style>{style}</style>

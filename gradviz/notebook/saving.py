@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
 
-from .files import FileError
+from .files import GENERATOR, FileError
 from .session_protocol import Shown
 
 ENDINGS = {"recording": ".gradviz.json", "page": ".html", "notebook": ".ipynb"}
@@ -14,7 +17,8 @@ def save(session: Shown, form: str, name: str, replace: int) -> Path:
     """Write `session` as one of `ENDINGS`, which the name gets where it has not; returns the whole path.
 
     Args:
-        name: a path, from the folder of the kernel, which is that of its notebook.
+        name: a path, from the folder of the kernel, which is that of its notebook; empty, for a page: one like that of
+            the session, which replaces nothing but an older page.
         replace: whether a file that is there may be replaced.
 
     Raises:
@@ -22,7 +26,11 @@ def save(session: Shown, form: str, name: str, replace: int) -> Path:
         NotebookError: the recording cannot be a notebook.
     """
     ending = ENDINGS[form]
-    path = Path(name if name.endswith(ending) else name + ending).expanduser().absolute()
+    path = (
+        Path(name if name.endswith(ending) else name + ending).expanduser().absolute()
+        if name
+        else _page_path(session.name)
+    )
     if path.exists() and not replace:
         raise FileError(
             f"{path} is there already; it is left as it is.",
@@ -32,3 +40,18 @@ def save(session: Shown, form: str, name: str, replace: int) -> Path:
     write = {"recording": session.save, "page": session.to_html, "notebook": session.to_notebook}[form]
     write(path)
     return path
+
+
+def _page_path(name: str) -> Path:
+    """Where a page called `name` goes: beside the notebook of this kernel; it replaces nothing but an older page."""
+    notebook = Path(os.environ.get("JPY_SESSION_NAME", ""))
+    folder = notebook.parent if notebook.is_file() else Path.cwd()
+    stem = "".join(letter if letter.isalnum() or letter in "-_ " else "-" for letter in name).strip("- ") or "gradients"
+    paths = (folder / f"{stem}{number}.html" for number in chain([""], (f"-{one}" for one in count(2))))
+    return next(path for path in paths if not path.exists() or _is_page(path))
+
+
+def _is_page(path: Path) -> bool:
+    with suppress(OSError), path.open("rb") as file:
+        return GENERATOR.encode() in file.read(4096)
+    return False

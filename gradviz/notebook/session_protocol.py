@@ -27,7 +27,7 @@ class Shown(Cursor):
 
     @abstractmethod
     def to_html(self, path: Path) -> None:
-        """Write a page that shows the recording."""
+        """Write a page that opens at the position."""
 
     @abstractmethod
     def to_notebook(self, path: Path) -> None:
@@ -36,6 +36,10 @@ class Shown(Cursor):
     @abstractmethod
     def view(self) -> Trace:
         """What a view shows, drawing included: the whole recording, or the part of it around the position."""
+
+    @abstractmethod
+    def to_ssa(self) -> Shown:
+        """The same pass over the SSA form of the net."""
 
 
 Observe = Callable[[Callable[[Any], None]], Callable[[], None]]

@@ -52,7 +52,7 @@ def _halves(trace: Trace) -> list[tuple[str, list[Line]]]:
 
 
 def _plain(row: Row) -> str:
-    notes = ["not made yet"] * (not row.made) + ["cannot be run"] * row.is_obstacle
+    notes = ["not made yet"] * (not row.made) + [row.fault] * bool(row.fault)
     noted = f"  ({', '.join(notes)})" if notes else ""
     return f"{row.mark} {row.text}{noted}"
 
@@ -76,25 +76,25 @@ class Row:
 
     text: str
     mark: str = " "
-    """">" the forward operator visited, "*" made, changed or run by the current event, "!" why nothing is run, " " none
-    of these."""
+    """">" the forward operator visited, "*" made, changed or run by the current event, "!" at fault, " " none of
+    these."""
     made: bool = True
     """False: it does not exist yet at this position."""
-    is_obstacle: bool = False
-    """Whether it is at fault that nothing is run."""
+    fault: str = ""
+    """For what it is at fault, that nothing is run or that it stops here; empty: it is not."""
 
 
 def rows(trace: Trace, lines: Sequence[Line], position: int) -> Iterator[Row]:
     """The lines of one half of the program at `position`, in their order, at most MOST_ROWS of them."""
     event = trace.event_at(position)
     new = set(event.lines) if event is not None else set()
-    obstacles = set(trace.obstacle.lines) if trace.obstacle is not None else set()
+    obstacles, faults = trace.obstacle.lines if trace.obstacle else [], trace.faults(position)
     visited = f"f{event.forward}" if event is not None and event.subnet is None else None
     for line in lines[:MOST_ROWS]:
-        is_obstacle = line.id in obstacles
-        mark = "*" if line.id in new else ">" if line.id == visited else "!" if is_obstacle else " "
+        fault = "" if line.id not in faults else "cannot be run" if line.id in obstacles else "it stops here"
+        mark = "!" if fault else "*" if line.id in new else ">" if line.id == visited else " "
         # The net is there from the start; only what differentiation makes comes about.
-        yield Row(_text(line, position), mark, line.role == "forward" or line.made <= position, is_obstacle)
+        yield Row(_text(line, position), mark, line.role == "forward" or line.made <= position, fault)
     if len(lines) > MOST_ROWS:
         yield Row(f"… and {len(lines) - MOST_ROWS} more")
 

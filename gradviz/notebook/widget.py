@@ -12,7 +12,7 @@ import msgspec
 import traitlets
 
 from ..debugger.document import Marked, encode
-from .asking import Question, reply
+from .asking import Question, reply, shown_after
 from .session_protocol import Shown, follow
 
 logger = logging.getLogger(__name__)
@@ -47,6 +47,19 @@ class DebuggerWidget(anywidget.AnyWidget):
         self._ends = [follow(session.observe, self._follow), follow(session.observe_marks, self._follow_marks)]
         self.on_msg(self._hear)
 
+    def show(self, session: Shown) -> None:
+        """Show this session from now on, if it is another one."""
+        if session is self._session():
+            return
+        for end in self._ends:
+            end()
+        self._session, self._length, self._shown = weakref.ref(session), len(session), session.view()
+        with self.hold_sync():
+            self.trace = encode(self._shown).decode()
+            self.position = session.position
+            self.marks = session.marks.to_dict()
+        self._ends = [follow(session.observe, self._follow), follow(session.observe_marks, self._follow_marks)]
+
     def close(self) -> None:
         """Stop following the session and remove the widget from every output."""
         # The base class also closes in its finalizer, which may run for a widget that was never built to its end.
@@ -70,7 +83,11 @@ class DebuggerWidget(anywidget.AnyWidget):
         except msgspec.ValidationError as error:
             logger.warning("A message of the gradviz widget was not understood and is ignored: %s", error)
         else:
-            self.send(reply(self._session(), question))
+            session = self._session()
+            answer = reply(session, question)
+            self.send(answer)
+            if shown := shown_after(session, question, answer):
+                self.show(shown)
 
     @traitlets.validate("position")
     def _clamp(self, proposal: dict[str, Any]) -> int:

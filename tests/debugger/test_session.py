@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import gradviz
-from gradviz import GradientError, GradvizError, Net, RunError, Workspace, debug, load
+from gradviz import GradientError, GradvizError, Net, RunError, Variable, Workspace, debug, load
 from gradviz.debugger import CursorError
 from gradviz.program.events import Accumulated, Completed, Failed, Played, Ran
 from gradviz.program.net_halves import number
@@ -307,3 +307,24 @@ def test_the_graph_follows_the_position(session):
 
 def test_the_version_is_in_the_document(session):
     assert session.trace().producer == f"gradviz {gradviz.__version__}"
+
+
+def test_the_ssa_form_of_a_refused_pass_is_recorded_with_its_options_and_from_the_same_versions() -> None:
+    net = Net("in place")
+    net.Mul(["t", "w"], "t")
+    ws = Workspace()
+    ws.feed("t", np.array([2.0, 3.0]))
+    ws.feed("w", np.array([5.0, 7.0]))
+    refused = debug(net, ["t"], workspace=ws)
+    assert refused.events[-1].kind == "Failed"
+    whole = refused.to_ssa()
+    assert whole is refused.to_ssa()
+    assert whole.events[-1].kind == "Ran"
+    np.testing.assert_array_equal(whole.value("t_grad"), [5.0, 7.0])
+    np.testing.assert_array_equal(whole.value("w_grad"), [2.0, 3.0])
+
+
+def test_code_has_no_ssa_form() -> None:
+    with pytest.raises(gradviz.NetError) as caught:
+        debug(gradviz.functions.tanh(Variable(np.ones(())))).to_ssa()
+    assert caught.value.ways_out

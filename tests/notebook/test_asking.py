@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 import gradviz
+from gradviz.debugger.document import decode, encode
 from gradviz.notebook.asking import Question, reply
 from gradviz.notebook.widget import DebuggerWidget
+from tests.debugger.answers.nets import overwritten
 from tests.notebook.conftest import Kernel, Panel
 
 
@@ -89,6 +91,34 @@ def test_what_cannot_be_answered_says_so_with_ways_out(
     heard = asked(session, question, *arguments, position=position)
     assert problem in heard["problem"]
     assert isinstance(heard["ways_out"], list)
+
+
+def test_the_ssa_form_is_shown_by_the_widget_that_asked_for_it_and_the_session_by_the_next_output() -> None:
+    refused = overwritten()
+    widget = DebuggerWidget(refused)
+    widget._handle_custom_msg({"type": "question", "id": "q", "question": "to_ssa", "arguments": [], "position": 3}, [])
+    whole = refused.to_ssa()
+    assert (widget.trace, widget.position) == (encode(whole.trace()).decode(), 0)
+    whole.step()
+    assert widget.position == 1
+    widget.show(refused)
+    whole.step()
+    assert (decode(widget.trace.encode()).name, widget.position) == ("overwritten", 3)
+
+
+def test_a_page_is_saved_beside_the_notebook_and_replaces_older_pages_alone(
+    session: gradviz.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = tmp_path / "lesson.ipynb"
+    notebook.touch()
+    monkeypatch.setenv("JPY_SESSION_NAME", str(notebook))
+    files = [asked(session, "save", "page", "", 1, position=position)["data"]["file"] for position in (2, 3)]
+    assert files == ["twice -b-read--b.html"] * 2
+    page = tmp_path / files[0]
+    assert 'data-position="3"' in page.read_text(encoding="utf-8")
+    page.write_text("somebody's own")
+    assert asked(session, "save", "page", "", 1)["data"]["file"] == "twice -b-read--b-2.html"
+    assert page.read_text() == "somebody's own"
 
 
 def test_a_session_that_is_gone_says_so(session: gradviz.Session) -> None:

@@ -83,14 +83,13 @@ class VersionsView(Answer, frozen=True):
             for one in self.versions
         ]
         yield Grid(f"{self.name} has {count}", head, rows)
-        lost = [one for one in self.versions if one.is_lost]
+        lost = [
+            f"{one.blob} is needed by {one.needed_by[-1]}, and {one.overwritten_by} overwrites it."
+            for one in self.versions
+            if one.is_lost
+        ]
         if lost:
-            yield Bullets(
-                [
-                    f"{one.blob} is needed by {one.needed_by[-1]}, and {one.overwritten_by} overwrites it."
-                    for one in lost
-                ]
-            )
+            yield Bullets(lost)
         kept = [one for one in self.versions if one.is_kept]
         if kept:
             yield Bullets(

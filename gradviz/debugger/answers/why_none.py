@@ -152,6 +152,8 @@ def _without_value(view: NetView, one: Sent) -> str:
     last = view.recorded.events[-1]
     if not isinstance(last, Failed) or last.path != view.net.path or view.value(one.parts[-1]) is not None:
         return ""
+    if view.recorded.text.whole is None:
+        return "Its value was not computed: nothing is run where a pass is refused."
     why = "the run stopped" if view.recorded.recording.obstacle is None else "nothing was run"
     return f"Its value was not computed, because {why}: {last.message}"
 

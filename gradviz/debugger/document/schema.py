@@ -141,6 +141,16 @@ class Trace(Document[TraceEvent, list[Value]], frozen=True, kw_only=True, forbid
             return self.summary
         return filled(self.templates[event.narration.template], event.narration.arguments)
 
+    def faults(self, position: int) -> frozenset[str]:
+        """Ids of the lines at fault: that the program is not run or, at the event that says so, that it stops."""
+        lines = list(self.obstacle.lines) if self.obstacle else []
+        event = self.event_at(position)
+        if event is not None and event.kind == "Failed":
+            lines += event.lines
+            if event.forward is not None and (event.phase != "run" or not event.lines):
+                lines.append(f"{event.subnet}.f{event.forward}" if event.subnet else f"f{event.forward}")
+        return frozenset(lines)
+
     @property
     def length(self) -> int:
         """How many events the recording has."""

@@ -20,7 +20,7 @@ from ...program import Device, GradientError, GradvizError, NetDef, NetError, Op
 from ...program.control_flow import NETS, operators_in
 from ...program.errors import code, count_of, get_close_matches, listed, shorten
 from ...program.events import Accumulated, Aggregator, Completed, Deduplicated, Event, Failed, Played, Seeded, stopped
-from ...program.net_halves import NetHalves, nets_of
+from ...program.net_halves import Key, NetHalves, nets_of
 from ...program.operator import parts_of
 from ...runtime import Workspace
 from ...runtime.planning import Plan, plan
@@ -114,11 +114,12 @@ def _recorded(
         merges = list(deduplication_events(ir, deduplicate))
         events += merges
         operators += [op for merge in merges for op in merge.operators]
-    obstacle = None
+    obstacle: GradvizError | None = None
+    fed: dict[Key, Array] = {}
     if workspace is None or isinstance(events[-1], Failed):
         if workspace is not None and not limits.interrupts.is_asked:
-            obstacle = _obstacle_ahead(net.ops, workspace)
-        journal = Journal("symbolic", net, ys, tuple(operators), tuple(events), {}, _summary)
+            obstacle, fed = _looked_ahead(net.ops, workspace)
+        journal = Journal("symbolic", net, ys, tuple(operators), tuple(events), fed, _summary)
     else:
         limits.pace.before = len(events)
         nets = nets_of(net.ops, operators[len(net.ops) :], events)
@@ -201,14 +202,14 @@ def _run(
     return None
 
 
-def _obstacle_ahead(operators: list[Operator], workspace: Workspace) -> GradvizError | None:
-    """What would keep a net from being run whose pass could not be generated."""
+def _looked_ahead(operators: list[Operator], workspace: Workspace) -> tuple[GradvizError | None, dict[Key, Array]]:
+    """Of a net whose pass could not be generated: what would keep it from being run, if anything, and what it reads."""
     blobs = _blobs(workspace)
     try:
-        plan(operators, blobs, workspace.device)
+        ready = plan(operators, blobs, workspace.device)
     except GradvizError as error:
-        return complete(error, operators, blobs)
-    return None
+        return complete(error, operators, blobs), {}
+    return None, {(name, 0): blobs[name] for name in ready.external}
 
 
 def _blobs(workspace: Workspace) -> dict[str, Array]:

@@ -8,7 +8,10 @@ import { list, messageOf, optional, record, refuse, text, tuple, type Reader } f
 /** Moves the session, where the question comes from; what is said of that is the answer. */
 export type Verb = "over" | "back_over" | "into" | "out" | "run_to" | "continue_" | "reverse_continue" | "other_clock";
 
-type Name = Verb | "save" | "why_none" | "provenance" | "versions" | "check" | "state" | "paths" | "diff" | "numbers";
+/** Has the session do something, where the question comes from; see gradviz/notebook/asking.py. */
+export type Deed = "to_ssa" | "save";
+
+type Name = Verb | Deed | "why_none" | "provenance" | "versions" | "check" | "state" | "paths" | "diff" | "numbers";
 
 /** A method of the session, asked at a position; the session stays where it is. */
 export interface Question {
@@ -30,7 +33,7 @@ interface Answer {
 }
 
 /** Why there is no answer, and the ways out. */
-interface Problem {
+export interface Problem {
   problem: string;
   waysOut: string[];
   /** The reply that may come yet, where nothing was heard for long: to ask again can help. */

@@ -5,7 +5,7 @@
 // EnteredSubnet opens a nested net that its LeftSubnet closes; a net in which the recording stops stays open.
 
 import type { Frame, Line, Names, Narration, Subnet, Trace, TraceEvent } from "../schema";
-import { allLines, forwardId, linesNamed } from "./lines";
+import { allLines, forwardId, isObstacle, linesNamed } from "./lines";
 import { beginOf, behind, endOf, eventAt, lengthOf, memoized, outward } from "./lookup";
 
 const NOWHERE = -1;
@@ -243,6 +243,28 @@ export function lineState(trace: Trace, line: Line, position: number): LineState
   const event = currentEvent(trace, position);
   if (event?.lines.includes(line.id)) return "new";
   return forwardLine(event) === line.id ? "current" : "past";
+}
+
+/** Whether the pass stops while it is generated: how long it would have been nobody knows, and nothing is run. */
+export function isRefused({ events }: Trace): boolean {
+  const last = events[events.length - 1];
+  return last?.kind === "Failed" && last.phase === "generate";
+}
+
+/** A list of texts among an event's own fields. */
+export function textsOf(event: TraceEvent, field: string): string[] {
+  const found = event.detail[field];
+  return Array.isArray(found) ? found.map(String) : [];
+}
+
+/** What is wrong with a line: that it keeps the program from being run or, at the event that says so, stops it; "": nothing. */
+export function faultAt(trace: Trace, line: string, position: number): string {
+  if (isObstacle(trace, line)) return "cannot be run";
+  const event = currentEvent(trace, position);
+  if (event?.kind !== "Failed") return "";
+  const [isMarked, isVisited, [lost]] = [event.lines.includes(line), forwardLine(event) === line, textsOf(event, "versions")];
+  if (lost !== undefined) return isMarked ? `overwrites ${lost}` : isVisited ? `its gradient needs ${lost}` : "";
+  return isMarked || (isVisited && event.lines.length === 0) ? "it stops here" : "";
 }
 
 /** Whether the line's operator has been executed at the position. */

@@ -1,5 +1,6 @@
 // What the debugger asks of its views, and they of it.
 
+import type { Deed } from "../../model/answers/asking";
 import type { Marks } from "../../model/schema";
 
 /** The moves that a person makes by a key, a button or a command. */
@@ -42,6 +43,8 @@ export interface Navigation extends Verbs {
   toggleBreakpoint(line: string): void;
   /** Shows in the graph what lies near the line that is looked at, or all again. */
   focus(): void;
+  /** Has the kernel record the SSA form of the net, which is shown then, or write a page; null: there is no kernel. */
+  perform: ((deed: Deed) => void) | null;
   /** Looks at one line until the next move; null looks at the event again. */
   select(line: string | null): void;
 }

@@ -2,8 +2,8 @@
 // much of it is made, and whether breakpoints stand in it.
 
 import { breakpointsAt } from "../../model/filters/marks";
-import { currentEvent, forwardLine, hasRun, linesAbout, lineState } from "../../model/recording/cursor";
-import { allLines, groupOfNode, groupsAround, groupsOf, isObstacle, linesById, type Group } from "../../model/recording/lines";
+import { currentEvent, faultAt, forwardLine, hasRun, linesAbout, lineState } from "../../model/recording/cursor";
+import { allLines, groupOfNode, groupsAround, groupsOf, linesById, type Group } from "../../model/recording/lines";
 import { addTo, behind } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
@@ -46,7 +46,7 @@ export function createMarking(trace: Trace, drawing: Drawing) {
       if (state === "new" || state === "current") marked.push(node.element);
       const run = hasRun(node.line, position) ? " ran" : "";
       const accumulating = state === "new" && isSum(event) ? " accumulating" : "";
-      const obstacle = isObstacle(trace, id) ? " obstacle" : "";
+      const obstacle = faultAt(trace, id, position) ? " obstacle" : "";
       setClasses(node, `node ${node.line.role}${state === "past" ? "" : ` ${state}`}${accumulating}${run}${obstacle}`);
     }
     marked.push(...groups.show(position, touched, nodes));
@@ -121,7 +121,6 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
     if (found.length > 0) nodes.set(id, found);
   }
   const around = (lines: Iterable<string>): Set<Group> => new Set([...lines].flatMap((line) => groupsAround(groups, line)));
-  const obstacles = around(trace.obstacle?.lines ?? []);
 
   /** Gives the groups around the lines `touched` their looks; returns those in which we are, where the line itself is not among `drawn`. */
   function show(position: number, touched: Iterable<string>, drawn: ReadonlyMap<string, unknown>): Element[] {
@@ -130,20 +129,21 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
     const visited = forwardLine(event);
     const here = new Set(linesAbout(event));
     const inside = around(here);
+    const faulty = around([...(trace.obstacle?.lines ?? []), ...here].filter((line) => faultAt(trace, line, position)));
     for (const group of around(touched)) {
-      for (const node of nodes.get(group.id) ?? []) dress(node, group, position, event?.lines ?? [], visited, inside.has(group));
+      for (const node of nodes.get(group.id) ?? []) dress(node, group, position, event?.lines ?? [], visited, inside.has(group), faulty.has(group));
     }
     const seen = [...here].filter((line) => !drawn.has(line)).map((line) => groupsAround(groups, line).find(({ id }) => nodes.has(id)));
     return seen.flatMap((group) => (group ? (nodes.get(group.id) ?? []).map(({ element }) => element) : []));
   }
 
-  function dress(node: GroupNode, group: Group, position: number, lines: string[], visited: string | undefined, isInside: boolean): void {
+  function dress(node: GroupNode, group: Group, position: number, lines: string[], visited: string | undefined, isInside: boolean, isFaulty: boolean): void {
     const own = (line: string): boolean => isInside && isForwardLine(line) === node.isForward && groupsAround(groups, line).includes(group);
     const isNew = lines.some(own);
     const isCurrent = visited !== undefined && own(visited);
     const made = behind(group.mades, position);
     const state = isNew ? " new" : isCurrent ? " current" : !node.isForward && made === 0 ? " future" : "";
-    const obstacle = node.isForward && obstacles.has(group) ? " obstacle" : "";
+    const obstacle = node.isForward && isFaulty ? " obstacle" : "";
     const classes = `node group ${node.isForward ? "forward" : "gradient"}${state}${obstacle}`;
     const all = group.mades.length;
     const progress = node.isForward || made === all ? node.says : `${made} of ${all} made`;

@@ -1,17 +1,17 @@
 // The inspector: what is known of the blobs in focus, in tabs.
 
 import { lastTold, type Lesson } from "../../lesson/lesson";
-import type { Answers } from "../../model/answers/asking";
-import { currentEvent, lineState, namesAt } from "../../model/recording/cursor";
+import type { Answers, Problem } from "../../model/answers/asking";
+import { currentEvent, faultAt, lineState, namesAt, textsOf } from "../../model/recording/cursor";
 import { linesById, netOf, subnetOf } from "../../model/recording/lines";
 import { isComputed, roundsOf, type Place, type Round } from "../../model/recording/values";
 import type { Merge, Trace } from "../../model/schema";
 import { createTabs } from "../elements/controls";
-import { element, quiet, refill } from "../elements/dom";
+import { button, element, quiet, refill } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { createBreakpoints, watchCards, watchForm } from "./marks";
 import { ledgerCard, ledgerList, ledgersFor, mergeCard, mergeFor } from "./ledger";
-import { answerCard, changesSince, checkCards, pathsCard, versionsCards, whyCards } from "./questions";
+import { answerCard, changesSince, checkCards, pathsCard, shownReply, versionsCards, whyCards } from "./questions";
 import { roundChoice } from "./rounds";
 import { stateCards } from "./state";
 import { blobChoice, valueCard, type Corner, type Seen } from "./value";
@@ -64,10 +64,28 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     const found = [...new Set(blobs())];
     const merge = mergeFor(byNow(trace.merges), position, selected === null ? null : found);
     const isOfState = selected === null && trace.schedule !== null && OF_STATE.includes(currentEvent(trace, position)?.kind ?? "");
-    const tab = chosen.tab ?? ((own ?? merge ?? null) !== null ? "Ledger" : isOfState ? "State" : "Value");
+    const tab = chosen.tab ?? (selected === null && fault() ? "Why" : (own ?? merge ?? null) !== null ? "Ledger" : isOfState ? "State" : "Value");
     tabs.show(tab);
     panel.setAttribute("aria-label", tab);
     refill(panel, CONTENTS[tab](found, own, merge));
+  }
+
+  /** Why nothing is run, or it stops, where that is what is looked at. */
+  function fault(): Problem | null {
+    const event = currentEvent(trace, position);
+    const isHere = selected === null ? event?.kind === "Failed" : faultAt(trace, selected, position) !== "";
+    if (event?.kind === "Failed" && isHere) return { problem: String(event.detail["message"]), waysOut: textsOf(event, "ways_out") };
+    const { obstacle } = trace;
+    return obstacle && (isHere || (selected === null && !event)) ? { problem: obstacle.message, waysOut: obstacle.ways_out } : null;
+  }
+
+  function faultCard(): HTMLElement[] {
+    const found = fault();
+    if (!found) return [];
+    const event = currentEvent(trace, position);
+    const { perform } = navigation;
+    const ssa = perform && event && textsOf(event, "versions").length > 0 ? [button(() => perform("to_ssa"), { class: "gv-link" }, "Debug the SSA form")] : [];
+    return [element("section", { class: "gv-card gv-answer gv-fault", "aria-label": "What is wrong" }, ...shownReply(asking, found), ...ssa)];
   }
 
   const CONTENTS: Record<Tab, (found: string[], own: number | null | undefined, merge: Merge | undefined) => HTMLElement[]> = {
@@ -101,14 +119,14 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
 
   /** The blobs in focus to choose from, and what `cards` shows of the one that is shown; `turning` chooses its run. */
   function blobTab(found: string[], shown: string | undefined, cards: (place: Place, turning: HTMLElement[]) => HTMLElement[]): HTMLElement[] {
-    if (shown === undefined) return [quiet(position === 0 ? "Step to see the blobs of an event." : "This event is about no blob.")];
+    if (shown === undefined) return [...faultCard(), quiet(position === 0 ? "Step to see the blobs of an event." : "This event is about no blob.")];
     const choice = blobChoice(found, shown, (other) => {
       blob = other;
       corner = null;
       redraw();
     });
     const { subnet, frame } = where();
-    if (subnet === null) return [choice, ...cards({ blob: shown, subnet, frame }, [])];
+    if (subnet === null) return [...faultCard(), choice, ...cards({ blob: shown, subnet, frame }, [])];
     const rounds = roundsOf(trace, subnet, shown, frame).filter((one) => isTold({ blob: shown, subnet, frame: one.frame }));
     const turned = rounds.find((one) => one.frame === (round ?? frame)) ?? (frame === null ? rounds[0] : undefined);
     const look = (one: Round): void => {
@@ -116,7 +134,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
       redraw();
     };
     const turning = turned && rounds.length > 1 ? [roundChoice(trace, rounds, turned, look)] : [];
-    return [choice, ...cards({ blob: shown, subnet, frame: turned?.frame ?? frame }, turning)];
+    return [...faultCard(), choice, ...cards({ blob: shown, subnet, frame: turned?.frame ?? frame }, turning)];
   }
 
   function checkTab(found: string[]): HTMLElement[] {

@@ -80,8 +80,9 @@ export function onDemand(asking: Asking, label: string, question: Question, show
 /** The reply as elements: an answer's blocks, or why there is none. */
 export function shownReply(asking: Asking, reply: Reply): HTMLElement[] {
   if ("blocks" in reply) return reply.blocks.map((block) => shownBlock(asking, block));
-  const ways = reply.waysOut.length > 0 ? [element("ul", {}, ...reply.waysOut.map((way) => element("li", {}, way)))] : [];
-  return [element("p", { class: "gv-misread" }, reply.problem), ...ways];
+  const linked = (text: string): Child[] => withLinks(asking, text);
+  const ways = reply.waysOut.length > 0 ? [element("ul", {}, ...reply.waysOut.map((way) => element("li", {}, ...linked(way))))] : [];
+  return [element("p", { class: "gv-misread" }, ...linked(reply.problem)), ...ways];
 }
 
 export function shownBlock(asking: Asking, block: Block): HTMLElement {

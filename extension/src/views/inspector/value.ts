@@ -8,7 +8,7 @@ import { count, counted, describe, histogram, NOT_COMPUTED, NOT_YET, note, pictu
 import { createChoice } from "../elements/controls";
 import { element, leave, linkButton, quiet, turnButton, version, type Child } from "../elements/dom";
 import { answerCard, asked, shownReply, type Asking } from "./questions";
-import { currentEvent } from "../../model/recording/cursor";
+import { currentEvent, isRefused } from "../../model/recording/cursor";
 import { lengthOf } from "../../model/recording/lookup";
 
 /** The blobs to choose from; `choose` gets the one that is clicked. */
@@ -73,7 +73,7 @@ function notComputed(trace: Trace, { blob, subnet, frame }: Place, maker: Line |
   const name = element("code", {}, ...version(blob));
   const where = frame === null ? "" : ` in ${roundText(trace, loopAround(trace, frame)) || "this run"}`;
   const why: Child[] = maker
-    ? [name, ` is written by ${maker.type}, which was not run${where}.`]
+    ? [name, ` is written by ${maker.type}, which was not run${where}${isRefused(trace) ? ": nothing is, where a pass is refused" : ""}.`]
     : subnet === null
       ? ["Nothing was fed as ", name, ", and no operator writes it under this name."]
       : [name, ` comes from around the nested net, which did not see it${where}.`];

@@ -1,7 +1,8 @@
 // The program as text in SSA form: the forward net and, below it, the backward pass as it grows.
 
-import { crumbs, currentEvent, linesAbout, linesMade, placesOf } from "../../model/recording/cursor";
+import { crumbs, currentEvent, isRefused, linesAbout, linesMade, placesOf } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lines";
+import { endOf } from "../../model/recording/lookup";
 import { roundText } from "../../model/recording/values";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
@@ -79,9 +80,14 @@ export function createSection(part: Part, shared: Shared) {
     return ROW.first + ROW.more * (Math.ceil(lengthOf(item.line) / columns) - 1);
   }
 
+  function progress(by: number): string {
+    if (!isRefused(trace)) return `${howMany(by)} of ${howMany(made.all)} made${trace.obstacle ? ", none run" : ""}`;
+    return `${howMany(by)} made${shared.position === endOf(trace) ? ", then it stops" : ""}`;
+  }
+
   /** Shows the lines `touched` as they are at the position, and one line where it can be seen. */
   function show(touched: Iterable<string>, line: string | undefined): void {
-    count.textContent = part === "forward" ? counted(made.all, "operator") : `${howMany(made.by(shared.position))} of ${howMany(made.all)} made${trace.obstacle ? ", none run" : ""}`;
+    count.textContent = part === "forward" ? counted(made.all, "operator") : progress(made.by(shared.position));
     let isOther = false;
     for (const id of touched) {
       const row = rows.get(id);

@@ -2,7 +2,7 @@
 // position.
 
 import { breakpointsAt } from "../../model/filters/marks";
-import { formAt, hasRun, lineState, placesOf, type LineState } from "../../model/recording/cursor";
+import { faultAt, formAt, hasRun, lineState, placesOf, type LineState } from "../../model/recording/cursor";
 import { isObstacle, reason } from "../../model/recording/lines";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
 import { element, version, type Child } from "../elements/dom";
@@ -52,6 +52,7 @@ export type LineItem = Extract<Item, { line: Line }>;
 export function createRow(trace: Trace, { line, number, nets, depth, at, among }: LineItem, names: ReadonlyMap<string, string>) {
   const code = element("code");
   const obstacle = isObstacle(trace, line.id) ? trace.obstacle : null;
+  const fault = element("span", { class: "gv-note" });
   const made = element(
     "button",
     {
@@ -63,12 +64,9 @@ export function createRow(trace: Trace, { line, number, nets, depth, at, among }
     code,
   );
   indent(made, depth);
-  if (obstacle) {
-    made.classList.add("gv-obstacle");
-    made.append(element("span", { class: "gv-note" }, "cannot be run"));
-  }
+  made.append(fault);
   if (nets.length > 0) made.append(element("span", { class: "gv-fold", "aria-hidden": "true", title: `Nested nets of ${line.type} (+, −)` }));
-  return { line, element: made, code, state: null as LineState | null, form: -1, ran: false };
+  return { line, element: made, code, fault, state: null as LineState | null, form: -1, ran: false };
 }
 
 /** The title of a nested net, above its lines; `round` is where its run is told. */
@@ -107,8 +105,14 @@ export function updateRow(row: Row, trace: Trace, position: number): boolean {
     row.ran = ran;
     row.element.classList.toggle("gv-ran", ran);
   }
+  const fault = faultAt(trace, row.line.id, position);
+  const isSame = fault === row.fault.textContent;
+  if (!isSame) {
+    row.fault.textContent = fault;
+    row.element.classList.toggle("gv-obstacle", fault !== "");
+  }
   const form = formAt(row.line, position);
-  if (form === row.form) return false;
+  if (form === row.form) return !isSame;
   row.form = form;
   row.code.replaceChildren(...sentence(row.line, form));
   return true;

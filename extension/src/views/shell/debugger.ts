@@ -1,7 +1,7 @@
 // The debugger: all views of one trace around one position.
 
 import { Lesson } from "../../lesson/lesson";
-import { createAnswers, type Answers, type Ask, type Verb } from "../../model/answers/asking";
+import { createAnswers, type Answers, type Ask, type Deed, type Reply, type Verb } from "../../model/answers/asking";
 import { continueFrom, marksOf, reverseContinueFrom, sameMarks, stopAt, toggledAt } from "../../model/filters/marks";
 import { backOver, clamp, currentEvent, forwardLine, into, otherClock, otherIteration, out, over, touchedLines } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lines";
@@ -75,6 +75,19 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     });
   }
 
+  /** Has the kernel do something, and says what came of it. */
+  function perform(ask: Ask, deed: Deed): void {
+    panes.narration.say(deed === "to_ssa" ? "Recording the SSA form …" : "Writing the page …");
+    const tell = (reply: Reply): void => {
+      if ("late" in reply) void reply.late?.then(tell);
+      const file = "data" in reply ? reply.data?.["file"] : undefined;
+      const problem = "problem" in reply ? [reply.problem, ...reply.waysOut].join(" ") : "";
+      panes.narration.say(...(typeof file === "string" ? ["Saved beside the notebook: ", fileLink(file)] : [problem]));
+    };
+    const given = deed === "save" ? ["page", "", 1] : [];
+    void ask({ question: deed, arguments: given, position: at }).then(tell);
+  }
+
   function setMarks(next: Marks, isOwn: boolean): void {
     if (sameMarks(marks, next)) return;
     marks = next;
@@ -109,6 +122,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       return problem;
     },
     focus: () => panes.graph.toggleFocus(panes.line()),
+    perform: host.ask && host.hasWhole ? perform.bind(null, host.ask) : null,
     select: (line) => panes.select(line),
     /** Runs to the next breakpoint, or back to the last one, as if the person had asked for it here. */
     continue: () => travel("continue_", () => run(continueFrom(trace, marks.breakpoints, at))),
@@ -172,6 +186,12 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       root.replaceChildren();
     },
   };
+}
+
+/** A file beside the notebook that the window shows, as a link to it; where it shows none, its name. */
+function fileLink(file: string): HTMLElement {
+  const [, base, folder = ""] = /^(.*\/)(?:(?:lab|doc)(?:\/workspaces\/[^/]+)?\/tree|notebooks)\/(.*\/)?[^/]+\.ipynb$/.exec(location.pathname) ?? [];
+  return base === undefined ? element("b", {}, file) : element("a", { href: `${base}files/${folder}${encodeURIComponent(file)}`, target: "_blank", rel: "noopener" }, file);
 }
 
 /** The position nearest to one of which the trace has the events. */

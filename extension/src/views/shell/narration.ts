@@ -89,7 +89,7 @@ export function createNarration(trace: Trace) {
     element: bar,
     show,
     /** Says what became of a run, until the next move. */
-    say: (text: string) => outcome.replaceChildren(text),
+    say: (...said: Child[]) => outcome.replaceChildren(...said),
     dispose: () => resizes.disconnect(),
   };
 }

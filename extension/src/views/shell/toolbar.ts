@@ -27,6 +27,8 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   clock.classList.add("gv-stroked");
   const teach = stepButton("Teach", "Teaching: values and gradients at the wires, a question before each step (t)", () => navigation.teach(), "Teach");
   const project = stepButton("Projector", "Projector: graph text large enough for a lecture hall (p)", () => navigation.project(), "Projector");
+  const { perform } = navigation;
+  const handOut = perform ? [stepButton("Hand out", "Hand out: save a page of this beside the notebook, which any browser shows", () => perform("save"), "Hand out")] : [];
   const picture = createChoice("gv-segments", "Operators as", ["Graph", "Table"], (name) => ({ title: `${name} (g)` }), () => navigation.table());
   const isRun = trace.part !== null || trace.events.some(({ kind }) => kind === "Ran");
   step.classList.add("gv-primary");
@@ -45,7 +47,7 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const position = element("span", { class: "gv-position" }, "event ", where, ` / ${length}`);
   const separator = (): HTMLElement => element("span", { class: "gv-separator" });
   const bar = element("div", { class: "gv-toolbar", role: "group", "aria-label": "Stepping" });
-  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, separator(), picture.element, teach, project, element("span", { class: "gv-where" }, ...notRun, position, keys));
+  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, separator(), picture.element, teach, project, ...handOut, element("span", { class: "gv-where" }, ...notRun, position, keys));
 
   function show(to: number): void {
     where.textContent = String(to);
