@@ -158,6 +158,6 @@ export function residualTrace(options: { execute: boolean } = { execute: true })
   return {
     format: "gradviz-trace", version: 2, producer: "gradviz 0.1.0", engine: "symbolic", part: null, name: "residual", summary: "A net of 7 operators.", obstacle: null, net,
     ys: ["loss"], skip: 0, forward, backward, subnets: [], templates: ["{text}"], events, frames: [], values, arrays: [], stacks: [], ledgers, merges: [],
-    gradients: { x: "x_grad@0", a: "a_grad@0", w1: "w1_grad@0" }, graph: GRAPH, schedule: null, formulas: {}, breakpoints: [], watches: [],
+    gradients: { x: "x_grad@0", a: "a_grad@0", w1: "w1_grad@0" }, graph: GRAPH, schedule: null, formulas: {}, sources: [], rules: {}, breakpoints: [], watches: [],
   };
 }

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..program import Gradient, Operator, RegistrationError, RunError
+from ..program.code_line import named
 from ..program.errors import get_close_matches
 from .arguments import check_arguments
 
@@ -337,8 +338,8 @@ def source_of(function: Callable[..., Any]) -> str:
     if code is None:
         return ""
     path: str = code.co_filename
-    shown = path.removeprefix(_AROUND).replace(os.sep, "/") if path.startswith(_AROUND) else os.path.basename(path)
-    return f"{shown}:{code.co_firstlineno}"
+    inside = path.removeprefix(_AROUND).replace(os.sep, "/") if path.startswith(_AROUND) else ""
+    return f"{named(path, inside)}:{code.co_firstlineno}"
 
 
 def with_own_results(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -34,6 +34,8 @@ class CodeLine(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
 
 Namer = Callable[[str], str | None]
 _namers: list[Namer] = []
+_paths: dict[str, str] = {}
+"""By what files are called."""
 
 
 def name_files(namer: Namer) -> None:
@@ -41,14 +43,34 @@ def name_files(namer: Namer) -> None:
     _namers.append(namer)
 
 
-@lru_cache(10_000)
+def named(path: str, name: str = "") -> str:
+    """What a file is called, so that `lines_of` finds it: its name without folders, or the cell of a notebook."""
+    name = name or next(filter(None, (namer(path) for namer in _namers)), os.path.basename(path))
+    _paths[name] = path
+    return name
+
+
+def lines_of(file: str) -> list[str]:
+    """The text of a file that `named` has named, as it is now; of several of one name the last. Empty: it is gone."""
+    return [line.rstrip("\r\n") for line in linecache.getlines(_paths[file])] if file in _paths else []
+
+
 def line_at(code: CodeType, instruction: int) -> CodeLine:
     """The line on which an instruction of a code object stands, by its offset in bytes."""
+    # Equal code may stand in several files, at the same lines, and a cell may run again.
+    path = code.co_filename
+    return _line(path, named(path), _number(code, instruction))
+
+
+@lru_cache(10_000)
+def _number(code: CodeType, instruction: int) -> int:
     positions = list(code.co_positions())
     number = positions[instruction // 2][0] if 0 <= instruction // 2 < len(positions) else None
-    number = number or code.co_firstlineno
-    path = code.co_filename
-    name = next(filter(None, (namer(path) for namer in _namers)), os.path.basename(path))
+    return number or code.co_firstlineno
+
+
+@lru_cache(10_000)
+def _line(path: str, name: str, number: int) -> CodeLine:
     return CodeLine(name, number, linecache.getline(path, number).strip())
 
 

@@ -23,6 +23,12 @@ MOST_MARKS = 1000
 LONGEST_MARK = 1000
 """Characters of a text of theirs."""
 
+MOST_SOURCES = 1000
+"""Stretches of code, and rules, of which a document has the text."""
+
+LONGEST_SOURCE = 200_000
+"""Characters of one of them."""
+
 MERGED_ROWS = 8
 """Indices of a merge that a document lists."""
 

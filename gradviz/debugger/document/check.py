@@ -60,9 +60,9 @@ def check(trace: Trace) -> None:
     _check_graph(trace.graph, {"", *(net.id for net in trace.subnets)})
 
 
-def check_runs(trace: Trace) -> None:
-    """The same for the runs of nested nets alone, which refer to each other and to arrays by their numbers."""
-    check_rules(trace, _parts(trace), "frames", "stacks")
+def check_outline(trace: Trace) -> None:
+    """The same for the texts of code, and for the runs of nested nets, which refer to each other and to arrays."""
+    check_rules(trace, _parts(trace), "frames", "stacks", "sources", "rules")
     _check_frames(trace)
 
 

@@ -22,7 +22,7 @@ from ...program.events import AnyEvent, EnteredSubnet, Event, LeftSubnet, Ran, c
 from ...program.net import nested_to_dict
 from ...runtime.watched import uncollected
 from .bounds import LARGEST, TraceError
-from .check import check_runs
+from .check import check_outline
 from .schema import FORMAT, Trace
 
 MOST_EVENTS = 100_000
@@ -114,7 +114,7 @@ def unpacked(written: PackedTrace) -> tuple[Trace, list[Event]]:
     """
     try:
         outline, columns = msgspec.msgpack.decode(_decompressed(written.packed), type=tuple[Trace, Columns])
-        check_runs(outline)
+        check_outline(outline)
         return outline, _events(columns)
     except TraceError:
         raise

@@ -11,6 +11,7 @@ from ...program import Gradient, GradientSlice
 from ...program.events import Aggregator, CodeLine
 from .bounds import (
     LONGEST_MARK,
+    LONGEST_SOURCE,
     MERGED_ROWS,
     MOST_BINS,
     PREVIEW_COLUMNS,
@@ -251,6 +252,20 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def number(self) -> int:
         """Of a forward line its number among the operators of its net."""
         return int(self.id.rpartition(".")[2][1:])
+
+
+SourceText = Annotated[str, msgspec.Meta(extra={"most": LONGEST_SOURCE})]
+"""Lines of code."""
+
+
+class Source(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
+    """A stretch of the user's code; in JSON a list of its fields."""
+
+    file: str
+    """As the code of lines names it."""
+    first: Annotated[int, msgspec.Meta(ge=1)]
+    """The number of its first line."""
+    text: SourceText
 
 
 class Subnet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from ...program import GradientSlice
-from .bounds import BlobVersion, Count, FrameIndex, Position, StackIndex, SubnetId
+from .bounds import MOST_SOURCES, BlobVersion, Count, FrameIndex, Position, StackIndex, SubnetId
 from .parts import (
     BreakpointEntry,
     Formula,
@@ -30,6 +30,8 @@ from .parts import (
     Obstacle,
     Preview,
     Schedule,
+    Source,
+    SourceText,
     Subnet,
     TraceEvent,
     Value,
@@ -118,6 +120,10 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     """What the schedule of a define-by-run pass held; None: the pass was not run by one."""
     formulas: dict[str, Formula] = {}
     """By operator type, of those that occur and have one."""
+    sources: Annotated[list[Source], msgspec.Meta(extra={"most": MOST_SOURCES})] = []
+    """The user's code around the lines that called operators: of a file in the order of its lines."""
+    rules: dict[str, SourceText] = {}
+    """The text of each rule that was applied, by the place that its events name: "gradviz/operators/linear.py:95"."""
     breakpoints: list[BreakpointEntry] = []
     watches: list[Mark] = []
     """Expressions; as those of breakpoints they are parsed when they are used, and never executed."""

@@ -16,9 +16,10 @@ from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import Gradient, NetDef
 from ...program.events import Accumulated, Completed, Ran
-from ..document import Entered, Frame, Ledger, Line, Part, Subnet, Trace, TraceEvent, Value, Workspaces
+from ..document import Entered, Frame, Ledger, Line, Part, Subnet, Trace, TraceEvent, Value, Workspaces, all_lines
 from ..journal import NOWHERE, Recording, Run, Statement
 from ..statistics import all_statistics, of_stack
+from .sources import rules_of, sources_of
 from .story import versions_of
 from .stretches import Outermost, PartProgram
 from .sums import ledger_of, placed, sum_of
@@ -105,7 +106,19 @@ class _Part:
             merges=self._writer.story.merges(at for at in text.merges if at in self._positions),
             gradients=self._gradients({blob.rpartition("@")[0] for line in program.forward for blob in line.inputs}),
         )
-        return replace(trace, formulas=formulas_of(trace))
+        return replace(trace, formulas=formulas_of(trace), **self._texts(trace))
+
+    def _texts(self, trace: Trace) -> dict[str, Any]:
+        """The user's code around the lines that are here, and the rules that are applied."""
+        saved, rules = self._recording.saved, set(self._writer.rule_places(self._positions))
+        codes = [line.code for line in all_lines(trace) if line.code is not None]
+        if saved is None:
+            return {"sources": sources_of(codes), "rules": rules_of(sorted(rules))}
+        files = {one.file for one in codes}
+        return {
+            "sources": [one for one in saved.sources if one.file in files],
+            "rules": {place: text for place, text in saved.rules.items() if place in rules},
+        }
 
     def _chosen(self, position: int, count: int, most: int) -> set[int]:
         """The forward operators that have lines of their own: those that the events nearest to `position` are about."""

@@ -20,6 +20,7 @@ from ...program.events import (
     GradWritten,
     Played,
     Ran,
+    RuleApplied,
     Seeded,
     Visited,
     to_dict,
@@ -43,10 +44,11 @@ from ..document import (
     all_lines,
     json_safe,
 )
-from ..journal import Lending, Pace, Progress, Recording, Statement, arguments
+from ..journal import Lending, NetText, Pace, Progress, Recording, Statement, arguments
 from .narration import entry
 from .narrator import Description, Narrator
 from .sentences import joined
+from .sources import rules_of, sources_of
 from .story import versions_of
 from .subjects import Subject, Subjects, added, targets
 from .sums import Sum, ledgers, loop_ledger, sums_of, sums_of_loops
@@ -129,7 +131,20 @@ class Writer:
             merges=merges,
             gradients=gradients | {one.blob.rpartition("@")[0]: one.after for one in merges},
             schedule=schedule_of(recording),
+            sources=sources_of(one.code for net in self._nets() for one in net.forward if one.code is not None),
+            rules=rules_of(self.rule_places(range(1, len(recording.events) + 1))),
         )
+
+    def _nets(self) -> list[NetText]:
+        """The outermost net, and those inside."""
+        return [self._text.outermost, *map(self._text.net, self._text.ids)]
+
+    def rule_places(self, positions: range) -> Iterator[str]:
+        """The places of the rules that the events before some positions applied."""
+        for at in (self._recording.timeline.of(RuleApplied) + 1).tolist():
+            event = self._recording.events[at - 1] if at in positions else None
+            if isinstance(event, RuleApplied) and event.rule:
+                yield event.rule
 
     def header(self, net: NetDef) -> Trace:
         """What a document says of the recording as a whole, with `net`, all of its net or a part."""

@@ -413,6 +413,15 @@ export interface Formula {
   outputs: string[];
 }
 
+/** A stretch of the user's code; in JSON a list of its fields. */
+export interface Source {
+  /** As the code of lines names it. */
+  file: string;
+  /** The number of its first line. */
+  first: number;
+  text: string;
+}
+
 /** A breakpoint as a document has it. Its texts are parsed when it is used; nothing in them is executed. */
 export interface BreakpointEntry {
   /** Unique in its list. */
@@ -506,6 +515,10 @@ export interface WrittenTrace {
   schedule: Schedule | null;
   /** By operator type, of those that occur and have one. */
   formulas: Record<string, Formula>;
+  /** The user's code around the lines that called operators: of a file in the order of its lines. */
+  sources: Source[];
+  /** The text of each rule that was applied, by the place that its events name: "gradviz/operators/linear.py:95". */
+  rules: Record<string, string>;
   breakpoints: BreakpointEntry[];
   /** Expressions; as those of breakpoints they are parsed when they are used, and never executed. */
   watches: string[];
@@ -566,6 +579,10 @@ export interface Trace {
   schedule: Schedule | null;
   /** By operator type, of those that occur and have one. */
   formulas: Record<string, Formula>;
+  /** The user's code around the lines that called operators: of a file in the order of its lines. */
+  sources: Source[];
+  /** The text of each rule that was applied, by the place that its events name: "gradviz/operators/linear.py:95". */
+  rules: Record<string, string>;
   breakpoints: BreakpointEntry[];
   /** Expressions; as those of breakpoints they are parsed when they are used, and never executed. */
   watches: string[];
@@ -846,6 +863,13 @@ export const TABLE = {
       outputs: [{ list: "text" }, []],
     },
   },
+  Source: { isRow: true,
+    fields: {
+      file: "text",
+      first: { least: 1 },
+      text: { most: 200000, of: "text" },
+    },
+  },
   BreakpointEntry: {
     fields: {
       id: { least: 1 },
@@ -902,6 +926,8 @@ export const TABLE = {
       obstacle: ["?Obstacle", null],
       schedule: ["?Schedule", null],
       formulas: [{ map: "Formula" }, {}],
+      sources: [{ most: 1000, of: { list: "Source" } }, []],
+      rules: [{ map: { most: 200000, of: "text" } }, {}],
       breakpoints: [{ list: "BreakpointEntry" }, []],
       watches: [{ list: { most: 1000, of: "text" } }, []],
       graph: ["Graph", {"omitted":"not drawn"}],
