@@ -21,13 +21,13 @@ from .again import Again
 from .capture import captures, tensors_on
 from .copies import Copies
 from .flow import users
-from .graph import Graph, Tensor, saved_by, version_of
+from .graph import Graph, Tensor, saved_by
 from .names import Called, called_in, hooks_on, named
 from .origins import origins
 from .run import run
 from .tell import Backward, Forward, Seed
 from .values import KeptSaved, Values
-from .watch import Kept, Notes, Stand, kept, reference
+from .watch import Notes, Stand, kept, reference
 
 EVENTS_A_NODE = 6
 """About so many."""
@@ -112,7 +112,7 @@ class Pass:
         self._leaves = {node: reference(leaf) for node, leaf in self.graph.leaves.items()}
         self._saved = {node: list(self._kept(node, lets_go=write)) for node in self.graph.found}
         self._captured = captures(self.graph)
-        self._starts = [Kept(root, version_of(root)) for root in self._roots]
+        self._starts = list(map(reference, self._roots))
         # To look for those that no capture knows takes long, and is not needed where gradients are written anyway.
         is_known = not write or len(self._captured) == len(self.graph.found)
         tensors = tensors_on(self.graph, self._captured) if is_known else []
@@ -128,7 +128,7 @@ class Pass:
 
     def _kept(self, node: Node, *, lets_go: bool) -> Iterator[KeptSaved]:
         """What an operator has kept; `lets_go`: until its node has run."""
-        for name, tensor, of in saved_by(node):
+        for name, tensor, of in saved_by(node, self.graph.output_of):
             is_leaf = of is not None and of.node in self.graph.leaves
             keep = self.keep if lets_go and not is_leaf else reference
             yield KeptSaved(name, keep(tensor), of, id(tensor))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
 from heapq import heapify, heappop, heappush
+from operator import attrgetter
 from threading import get_ident
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -56,6 +57,7 @@ class Graph:
         roots: what was asked for, in order.
         found: the nodes of operators, in any order.
         leaves: the node of each leaf -> its tensor.
+        ends: what each leaf is, by its identity.
 
     Args:
         roots: tensors that require a gradient.
@@ -70,6 +72,7 @@ class Graph:
                 self.leaves[node] = cast(Any, node).variable
             else:
                 self.found.append(node)
+        self.ends = {id(leaf): Output(node, 0) for node, leaf in self.leaves.items()}
         self._inside: dict[Node, list[Output]] = {}
 
     @cached_property
@@ -86,9 +89,12 @@ class Graph:
         """The tensors that gradients are asked for; None: every leaf."""
         if inputs is None:
             return {Output(node, 0): leaf for node, leaf in self.leaves.items()}
-        # A leaf that has been moved to another type or device since is another end than that of the graph.
-        own = {id(leaf): Output(node, 0) for node, leaf in self.leaves.items()}
-        return {own.get(id(tensor)) or output_of(tensor): tensor for tensor in inputs}
+        return {self.output_of(tensor): tensor for tensor in inputs}
+
+    def output_of(self, tensor: Tensor) -> Output:
+        """What a tensor is in the graph."""
+        # PyTorch is slow to tell of a leaf, and names another end where it has been moved to another type or device.
+        return self.ends.get(id(tensor)) or output_of(tensor)
 
     def on_the_way(self, asked: Iterable[Output]) -> set[Node]:
         """The nodes that the engine runs when these are asked for."""
@@ -102,6 +108,7 @@ class Graph:
         """A checkpoint has read a leaf."""
         one = output_of(leaf)
         self.leaves[one.node] = leaf
+        self.ends[id(leaf)] = one
         self._inside.setdefault(node, []).append(one)
 
     @cached_property
@@ -130,33 +137,30 @@ def is_leaf(node: Node) -> bool:
 
 
 def output_of(tensor: Tensor) -> Output:
-    """What a tensor is in the graph."""
-    if tensor.grad_fn is None:
+    """What a tensor is in the graph that it belongs to."""
+    if (node := tensor.grad_fn) is None:
         return Output(cast(Any, torch.autograd.graph).get_gradient_edge(tensor).node, 0)
-    return Output(tensor.grad_fn, tensor.output_nr)
+    return Output(node, tensor.output_nr)
 
 
-def saved_by(node: Node) -> list[Saved]:
-    """The tensors that an operator has kept and that nobody has written into since.
+def saved_by(node: Node, output_of: Callable[[Tensor], Output] = output_of) -> Iterator[Saved]:
+    """The tensors that an operator has kept and that nobody has written into since; `output_of` tells what they are.
 
     Those that a hook packed are left out: to unpack them may compute them again.
     """
-    saved: list[Saved] = []
-    for name, packed in _packed(node):
+    for (name, _, unpacked), packed in _packed(node):
         if _is_hooked(packed):
             continue
         try:
-            found = _unpacked(node, name)
+            found = unpacked(node)
         except RuntimeError:  # by what was overwritten, or freed
             continue
         if isinstance(found, Tensor):
-            saved.append(Saved(name, found, output_of(found) if found.requires_grad else None))
+            yield Saved(name, found, output_of(found) if found.requires_grad else None)
             continue
         for number, tensor in enumerate(found or ()):
             if tensor is not None:
-                of = output_of(tensor) if tensor.requires_grad else None
-                saved.append(Saved(f"{name}.{number}", tensor, of))
-    return saved
+                yield Saved(f"{name}.{number}", tensor, output_of(tensor) if tensor.requires_grad else None)
 
 
 class Raw(NamedTuple):
@@ -174,36 +178,50 @@ class Raw(NamedTuple):
 
 def kept_by(node: Node) -> Iterator[Raw]:
     """The tensors that an operator has kept, overwritten or not; those that a hook packed are left out."""
-    for name, packed in _packed(node):
+    for save, packed in _packed(node):
         if _is_hooked(packed):
             continue
-        error = _refusal(node, name)
+        error = _refusal(node, save)
         moved = re.search(r"is at version (\d+)", error)
         for one in packed:
             if one is not None and one.data is not None:
                 is_it = moved is not None and one.data._version == int(moved[1])
-                yield Raw(name, one.data, "inplace" in error and is_it)
+                yield Raw(save.name, one.data, "inplace" in error and is_it)
 
 
 def is_freed(node: Node) -> bool:
     """Whether a backward pass has freed what an operator had kept."""
-    hooked = {name for name, packed in _packed(node) if _is_hooked(packed)}
-    return any(_FREED in _refusal(node, name) for name in _saves(type(node)) if name not in hooked)
+    hooked = {save for save, packed in _packed(node) if _is_hooked(packed)}
+    return any(_FREED in _refusal(node, save) for save in _saves(type(node)) if save not in hooked)
 
 
 _FREED = "second time"
 
 
-def _packed(node: Node) -> list[tuple[str, Sequence[Any]]]:
+class Save(NamedTuple):
+    """What the nodes of a type keep under a name: as it is kept, and as it was, which may be refused."""
+
+    name: str
+    packed: Callable[[Node], Any]
+    unpacked: Callable[[Node], Any]
+
+
+@cache
+def _saves(type: type[Node]) -> list[Save]:
+    """What the nodes of a type keep."""
+    names = [name.removeprefix(SAVED) for name in dir(type) if name.startswith(SAVED)]
+    own = {"tensors": "saved_tensors"}
+    return [Save(name, attrgetter(SAVED + name), attrgetter(own.get(name, f"_saved_{name}"))) for name in names]
+
+
+def _packed(node: Node) -> Iterator[tuple[Save, Sequence[Any]]]:
     """What an operator has kept, as it keeps it."""
-    found: list[tuple[str, Sequence[Any]]] = []
-    for name in _saves(type(node)):
+    for save in _saves(type(node)):
         try:
-            packed = getattr(node, SAVED + name)
+            packed = save.packed(node)
         except (RuntimeError, AttributeError):  # by what was freed
             continue
-        found.append((name, packed if isinstance(packed, (list, tuple)) else (packed,)))
-    return found
+        yield save, packed if isinstance(packed, (list, tuple)) else (packed,)
 
 
 def _is_hooked(packed: Sequence[Any]) -> bool:
@@ -219,24 +237,13 @@ def is_hooked(node: Node) -> bool:
     return any(_is_hooked(packed) for _, packed in _packed(node))
 
 
-def _unpacked(node: Node, name: str) -> Any:
-    """What an operator has kept, as it was; RuntimeError: it was overwritten, or freed."""
-    return getattr(node, "saved_tensors" if name == "tensors" else f"_saved_{name}")
-
-
-def _refusal(node: Node, name: str) -> str:
+def _refusal(node: Node, save: Save) -> str:
     """Why what an operator has kept cannot be read; empty: it can."""
     try:
-        _unpacked(node, name)
+        save.unpacked(node)
     except RuntimeError as error:
         return str(error)
     return ""
-
-
-@cache
-def _saves(type: type[Node]) -> list[str]:
-    """What the nodes of a type call the tensors that they save."""
-    return [name.removeprefix(SAVED) for name in dir(type) if name.startswith(SAVED)]
 
 
 class Like(Protocol):
@@ -309,7 +316,12 @@ def _metadata(one: Output) -> Any:
 
 def number_of(node: Node) -> int:
     """Which operator of its thread it was: the engine takes those that came last first; -1: it is not known."""
-    return cast(int, getattr(node, "_sequence_nr", lambda: -1)())
+    number: int = getattr(node, "_sequence_nr", _unknown)()
+    return number
+
+
+def _unknown() -> int:
+    return -1
 
 
 task: Callable[[], int] = getattr(torch._C, "_current_graph_task_id", lambda: 0)

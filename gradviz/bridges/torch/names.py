@@ -90,12 +90,11 @@ class Called(NamedTuple):
 def called_in(frame: FrameType | None, graph: Graph, captured: Iterable[capture]) -> Called:
     """What captures and the variables of a frame call tensors, and modules their parameters."""
     outputs: dict[Output, str] = {}
-    leaves = {id(leaf): Output(node, 0) for node, leaf in graph.leaves.items()}
 
     def call(tensors: Iterable[tuple[str, Tensor]]) -> None:
         for name, tensor in tensors:
             node = tensor.grad_fn
-            place = leaves.get(id(tensor)) if node is None else Output(node, tensor.output_nr)
+            place = graph.ends.get(id(tensor)) if node is None else Output(node, tensor.output_nr)
             if place is not None:
                 outputs.setdefault(place, name)
 
@@ -104,7 +103,7 @@ def called_in(frame: FrameType | None, graph: Graph, captured: Iterable[capture]
     if frame is None:
         return Called(outputs)
     scope = {name: value for name, value in {**frame.f_globals, **variables_of(frame)}.items() if name[:1] != "_"}
-    if len(outputs) < len(leaves):
+    if len(outputs) < len(graph.ends):
         call(parameters_in(scope, graph))
     tensors = {name: value for name, value in scope.items() if isinstance(value, Tensor)}
     call(tensors.items())
