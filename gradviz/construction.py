@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from .program import GradvizError, NetDef, NetError, Operator
-from .program.code_line import Call, caller
+from .program.code_line import Instruction, caller
 from .program.control_flow import NETS, check_structure, kept_inputs, nested_nets, reads_from_outside, surely_written
 from .program.net import FEWER_NETS, MAX_DEPTH
 from .program.operator import numbered_name
@@ -222,25 +222,26 @@ class Construction(NetDef):
         workspace = self._runs_on
         if workspace is not None:
             workspace.run(NetDef(self.name, made))
-        call = levels[0].call if levels else caller(3)
-        self._note(made, call, {level.name: level.call for level in levels})
+        self._note(made, levels[0].call if levels else caller(3), levels)
         ops = self._level.ops
         ops[len(ops) - len(instead_of) :] = made
 
-    def _note(self, made: Sequence[Operator], call: Call | None, blocks: Mapping[str, Call | None]) -> None:
+    def _note(self, made: Iterable[Operator], call: Instruction, levels: Sequence[Level] = ()) -> None:
         """Keep what made operators, and those in their nets that were not added one by one.
 
         Args:
-            blocks: name of the net of a block -> what opened it.
+            levels: the nets of the block that they are: each of them was opened by a call of its own.
         """
+        calls = self.calls
         for op in made:
-            nets = nested_nets(op).values() if op.args else ()
-            of_block = next((blocks[net.name] for net in nets if op.type == "Do" and net.name in blocks), None)
-            own = self.calls.of(op) or of_block or call
-            self.calls.note(op, own)
-            for net in nets:
-                self.calls.update(net.calls)
-                self._note(net.ops, own, blocks)
+            own = call
+            if op.type in NETS:
+                of_block = (level.call for level in levels if op.type == "Do" and level.name == op.args["net"].name)
+                own = calls.of(op) or next(of_block, call)
+                for net in nested_nets(op).values():
+                    calls.update(net.calls)
+                    self._note(net.ops, own, levels)
+            calls.setdefault(id(op), (op, own))
 
     def _around(self) -> set[str]:
         """The blobs known where the net is being built."""

@@ -10,7 +10,7 @@ from .operators import lookup, similar, types
 from .operators.arguments import check_names
 from .operators.randomness import draws_by_name
 from .program import Device, Gradient, GradientSlice, GradvizError, NetDef, NetError, Operator
-from .program.code_line import Calls
+from .program.code_line import UNKNOWN, Calls
 from .program.control_flow import NETS, check_structure, nested_nets, within
 from .program.events import Aggregator
 from .program.net import with_nets
@@ -151,12 +151,11 @@ class Net(BlockNet):
         calls = Calls()
 
         def became(op: Operator, operators: Sequence[Operator]) -> None:
-            for one in operators:
-                calls.note(one, self.calls.of(op))
+            calls.update({id(one): (one, self.calls.of(op) or UNKNOWN) for one in operators})
 
         made = type(self)(self.name, without_overwriting(self.ops, draws_by_name, became))
         made.calls = calls
-        made._note(made.ops, None, {})
+        made._note(made.ops, UNKNOWN)
         return made
 
     def _check_closed(self, what: str) -> None:

@@ -241,7 +241,7 @@ class Call:
             signature = self._sign(key, arrays)
         function = _new(OperatorFunction)
         function.signature = signature
-        function.apply(inputs, arrays, signature.passes)
+        function.apply(inputs, arrays, 5, signature.passes)
         return function
 
     def _sign(self, key: Any, arrays: tuple[Array, ...]) -> Signature:

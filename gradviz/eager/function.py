@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
 from itertools import count
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import WeakValueDictionary
 
@@ -23,7 +24,7 @@ from ..operators import register_gradient, register_kernel
 from ..operators.gradients import gradient_name
 from ..operators.registry import NUMERIC, Array, Gradients, RuleAnswer
 from ..program import Operator, RunError
-from ..program.code_line import Call, caller
+from ..program.code_line import caller
 from ..runtime.devices import CPU, copied, device_of, is_on_gpu
 from .faults import called, common_device, differentiable_once, wrong_count, wrong_results
 from .gradients import Gradient, checked_array, read_only, zeros_like
@@ -99,7 +100,18 @@ class Function:
         >>> y = Cube()(x)
     """
 
-    __slots__ = ("__weakref__", "_call", "arrays", "count", "inputs", "rank", "returned_tuple", "uid", "wanted")
+    __slots__ = (
+        "__weakref__",
+        "_called_at",
+        "_called_in",
+        "arrays",
+        "count",
+        "inputs",
+        "rank",
+        "returned_tuple",
+        "uid",
+        "wanted",
+    )
 
     arrays: tuple[Array, ...]
     count: int
@@ -108,7 +120,8 @@ class Function:
     uid: int
     wanted: int
     returned_tuple: bool
-    _call: Call | None
+    _called_in: CodeType | None
+    _called_at: int
 
     def forward(self, xs: tuple[Array, ...]) -> Any:
         """The outputs, an array or a tuple of arrays, from the read-only arrays `xs`."""
@@ -134,7 +147,7 @@ class Function:
         """
         variables = as_variables(inputs)
         function = copy(self)
-        function.apply(variables, tuple([x.data for x in variables]))
+        function.apply(variables, tuple([x.data for x in variables]), 3)
         made = tuple(map(function.output, range(function.count)))
         return made if function.returned_tuple else made[0]
 
@@ -162,10 +175,11 @@ class Function:
         """Forget what it read and returned."""
         self.inputs = self.arrays = None  # type: ignore[assignment]
 
-    def apply(self, inputs: tuple[Variable, ...], arrays: tuple[Array, ...], passes: bool = True) -> None:
+    def apply(self, inputs: tuple[Variable, ...], arrays: tuple[Array, ...], depth: int, passes: bool = True) -> None:
         """Run forward on `arrays`, the data of `inputs`, under the eyes of the hooks in force.
 
         Args:
+            depth: how many frames outwards the code of the user mostly is that has called this, see `caller`.
             passes: whether gradients pass this function at all.
         """
         records, hooks = current_mode()
@@ -177,7 +191,7 @@ class Function:
                 rank = x.rank
             bit <<= 1
         self.inputs = inputs
-        self._call = caller(3)
+        self._called_in, self._called_at = caller(depth)
         self.uid = next(_uids)
         self.rank = rank
         self.wanted = wanted if records and passes else 0
@@ -264,7 +278,7 @@ class Function:
         given = [gx is not None for gx in arrays]
         reads = (*self.inputs, *[gy for gy in gys if gy is not None])
         once = _Once(self, tuple([gx for gx in arrays if gx is not None]))
-        once.apply(reads, tuple([x.data for x in reads]))
+        once.apply(reads, tuple([x.data for x in reads]), 3)
         made = map(once.output, range(once.count))
         return [next(made) if is_given else None for is_given in given]
 

@@ -52,7 +52,7 @@ def to_device(x: Variable, device: Device) -> Variable:
     if x.device == device:
         return x
     move = Move(device)
-    move.apply((x,), (x.data,))
+    move.apply((x,), (x.data,), 4)
     return move.output(0)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import msgspec
 
@@ -74,20 +74,20 @@ def _line(path: str, name: str, number: int) -> CodeLine:
     return CodeLine(name, number, linecache.getline(path, number).strip())
 
 
-class Call(NamedTuple):
-    """A call in the user's code: the instruction at `at`, in bytes, of a code object."""
+Instruction = tuple[CodeType | None, int]
+"""An instruction of a code object, by its offset in bytes; None and 0: it is not known."""
 
-    code: CodeType
-    at: int
+UNKNOWN: Instruction = (None, 0)
 
-    @property
-    def line(self) -> CodeLine:
-        """The line on which it begins."""
-        return line_at(self.code, self.at)
+
+def line_of(instruction: Instruction) -> CodeLine | None:
+    """The line on which an instruction stands: of a call over several lines that on which it begins."""
+    code, at = instruction
+    return None if code is None else line_at(code, at)
 
 
 class _Inside(dict[str, bool]):
-    """Whether a file is one of gradviz, or what enters ``with`` blocks for it."""
+    """Whether a file is one of gradviz, or what enters its ``with`` blocks."""
 
     def __missing__(self, path: str) -> bool:
         found = self[path] = path.startswith(_GRADVIZ) or path == contextlib.__file__
@@ -97,37 +97,40 @@ class _Inside(dict[str, bool]):
 _GRADVIZ = str(Path(__file__).parents[1]) + os.sep
 _is_inside = _Inside()
 _frame_at = sys._getframe
-_new = tuple.__new__
 
 
-def caller(depth: int) -> Call | None:
-    """The innermost call that stands in the user's code, from the frame `depth` outwards; 1 is that of who asks."""
-    frame: FrameType | None = _frame_at(depth)
-    while frame is not None and _is_inside[frame.f_code.co_filename]:
+def caller(depth: int) -> Instruction:
+    """The call that stands in the user's code: in the frame `depth` outwards from here, or the next that is the user's.
+
+    Python makes an object of each frame that is looked at, so a depth that meets the user's frame takes half the time.
+    """
+    try:
+        frame: FrameType | None = _frame_at(depth)
+    except ValueError:  # a thread runs nothing but a function of gradviz
+        return UNKNOWN
+    while frame is not None:
+        code = frame.f_code
+        if not _is_inside[code.co_filename]:
+            return code, frame.f_lasti
         frame = frame.f_back
-    return None if frame is None else _new(Call, (frame.f_code, frame.f_lasti))
+    return UNKNOWN
 
 
-class Calls(dict[int, tuple[object, Call]]):
-    """The calls that made operators, by their identity: equal operators may come from different lines.
+class Calls(dict[int, tuple[object, Instruction]]):
+    """Of operators, by their identity, what they were made by: equal ones may come from different lines.
 
     An operator that is noted is kept, so that no other one can take its identity.
     """
 
-    def note(self, op: object, call: Call | None) -> None:
-        """`op` was made by `call`, if that is known."""
-        if call is not None:
-            self[id(op)] = op, call
+    def of(self, op: object) -> Instruction | None:
+        """What made `op`; None: it was not noted."""
+        noted, call = self.get(id(op), (None, None))
+        return call if noted is op else None
 
     def line_of(self, op: object) -> CodeLine | None:
         """The line that made `op`; None: it is not known."""
         call = self.of(op)
-        return None if call is None else call.line
-
-    def of(self, op: object) -> Call | None:
-        """What made `op`; None: it is not known."""
-        noted, call = self.get(id(op), (None, None))
-        return call if noted is op else None
+        return None if call is None else line_of(call)
 
     def __reduce__(self) -> tuple[type[Calls], tuple[()]]:
         return Calls, ()  # neither code nor identities are the same elsewhere

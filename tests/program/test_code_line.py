@@ -10,6 +10,7 @@ import numpy as np
 import gradviz.functions as F
 from gradviz import Function, Net, Variable
 from gradviz.eager.layer import Linear
+from gradviz.program import code_line
 from gradviz.program.code_line import Calls, CodeLine
 from gradviz.program.control_flow import operators_in
 
@@ -22,7 +23,7 @@ def lines(net):
 
 def line_of(y):
     """The line that called the function that returned y."""
-    return y.creator._call.line
+    return code_line.line_of((y.creator._called_in, y.creator._called_at))
 
 
 def branches():

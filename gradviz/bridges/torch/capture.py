@@ -21,8 +21,7 @@ from torch.compiler import is_compiling
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from ...program.code_line import Call
-from .flow import MOST_STEPS, Around, Flow, calls_in, forget, those
+from .flow import MOST_STEPS, Around, Call, Flow, calls_in, forget, those
 from .graph import Graph, Tensor, applied, is_function, next_number, number_of
 
 Module = torch.nn.Module

@@ -21,7 +21,6 @@ import torch
 from torch.compiler import is_compiling
 from torch.overrides import TorchFunctionMode
 
-from ...program.code_line import Call
 from .graph import Graph, Tensor, is_function, is_leaf, next_number, number_of
 
 MOST_STEPS = 100_000
@@ -47,6 +46,13 @@ Around = tuple[ref[torch.nn.Module], ...]
 def those(around: Iterable[ref[torch.nn.Module]]) -> tuple[torch.nn.Module, ...]:
     """The modules that are still there."""
     return tuple([module for one in around if (module := one()) is not None])
+
+
+class Call(NamedTuple):
+    """A call in the user's code: the instruction at `at` of a code object."""
+
+    code: CodeType
+    at: int
 
 
 class Seen:

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from torch.autograd.graph import Node
 
-from ...program.code_line import Call, CodeLine
+from ...program.code_line import CodeLine, line_at
 from .capture import Module, Modules, capture
+from .flow import Call
 from .graph import number_of
 
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
@@ -33,7 +34,7 @@ class Origin(NamedTuple):
     @property
     def line(self) -> CodeLine | None:
         """The line of the call."""
-        return None if self.call is None else self.call.line
+        return None if self.call is None else line_at(*self.call)
 
 
 def origins(captured: Mapping[Node, capture]) -> Mapping[Node, Origin]:

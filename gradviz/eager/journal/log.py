@@ -12,6 +12,7 @@ from ...gradient.accumulation import GradientNames
 from ...operators import lookup
 from ...operators.registry import Array
 from ...program import Gradient, GradientError, GradvizError, Operator
+from ...program.code_line import line_of
 from ...program.events import Event, Failed, GradWritten, Played, Ran, Writing
 from ...program.net_halves import Key
 from ...runtime.devices import copied, device_of
@@ -58,8 +59,9 @@ def called(index: int, op: Operator, function: Function | None) -> Played:
     ins, outs = (0,) * len(op.inputs), (0,) * len(op.outputs)
     if function is None:
         return Played(index, op, ins, outs)
-    call = function._call
-    return Played(index, op, ins, outs, function.rank, None if call is None else call.line, numbered=True)
+    return Played(
+        index, op, ins, outs, function.rank, line_of((function._called_in, function._called_at)), numbered=True
+    )
 
 
 def unwanted(function: Function | None, count: int) -> tuple[int, ...]:

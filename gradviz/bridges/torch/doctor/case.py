@@ -16,11 +16,11 @@ import torch
 from torch.autograd.graph import Node
 
 from ....program import GradvizError
-from ....program.code_line import Call, CodeLine, line_at
+from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, listed
 from ..capture import REMEMBERED, Module, capture, captures, tensors_on, whole
 from ..engine import described
-from ..flow import Seen, Step, look_up, sources_of, storage_of, variables_of
+from ..flow import Call, Seen, Step, look_up, sources_of, storage_of, variables_of
 from ..graph import Graph, Output, Tensor, is_freed, number_of, output_of, type_of
 from ..origins import Origin, origins, stored
 from ..run import run
@@ -303,7 +303,7 @@ class Case:
             at = at.call
         elif isinstance(at, Node):
             at = self.origins.get(at, Origin()).call
-        return None if at is None else at.line
+        return None if at is None else line_at(*at)
 
     def operator(self, node: Node) -> str:
         """An operator in words, its module where it is known."""
