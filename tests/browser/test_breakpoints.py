@@ -40,7 +40,7 @@ def test_a_run_stops_where_python_says_in_both_directions(host: Host) -> None:
         view.expect_at(position)
     expect(view.narration).to_contain_text("The end")
     for position in [*forward[-2::-1], 0]:
-        view.button("Reverse continue").click()
+        view.button("Back to").click()
         view.expect_at(position)
     view.button("Continue").click()
     expect(view.narration).to_contain_text(re.compile(r"FC if norm > 3, norm of h@0 = [\d.]+"))

@@ -23,7 +23,7 @@ VERBS = {
     "F11": ("F11", "Into", "into"),
     "⇧ F11": ("Shift+F11", "Out", "out"),
     "⇧ →": ("Shift+ArrowRight", "Continue", "continue_"),
-    "⇧ ←": ("Shift+ArrowLeft", "Reverse continue", "reverse_continue"),
+    "⇧ ←": ("Shift+ArrowLeft", "Back to", "reverse_continue"),
     "Home": ("Home", "Restart", "restart"),
     "End": ("End", "Finish", "finish"),
 }

@@ -4,6 +4,10 @@
 import type { ConditionError } from "../../model/filters/conditions/conditions";
 import { button, element, leave, type Attributes, type Child } from "./dom";
 
+/** Pixels of a row of tabs beside them, and of the button that shows more. */
+const ENDS = 8;
+const MORE = 56;
+
 /** Joined like the parts of a switch, or each for itself. `choose` hears of a press on a button that is not pressed. */
 export function createChoice<Name extends string>(
   shape: "gv-segments" | "gv-chips",
@@ -27,35 +31,64 @@ export function createChoice<Name extends string>(
   };
 }
 
-/** So many pixels beside the tab that is shown stay in sight: they tell that there are others. */
-const BESIDE = 24;
-
-/** While a tab has the focus, the arrow keys move between them; `choose` gets the one that a person opens. */
+/**
+ * While a tab has the focus, the arrow keys move between them; `choose` gets the one that a person opens. Those for which
+ * there is no room stand behind a button that says how many they are.
+ */
 export function createTabs<Name extends string>(label: string, names: readonly Name[], choose: (name: Name) => void) {
   const buttons = names.map((name) => button(() => choose(name), { role: "tab", "data-name": name }, name));
-  const row = element("div", { class: "gv-tabs", role: "tablist", "aria-label": label }, ...buttons);
+  const list = element("div", { class: "gv-tab-list", role: "tablist", "aria-label": label }, ...buttons);
+  const more = button(() => unfold(!isUnfolded), { class: "gv-more", hidden: true });
+  const row = element("div", { class: "gv-tabs" }, list, more);
   let shown: HTMLElement | undefined;
-  row.addEventListener("keydown", (event) => {
-    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-    const step = event.key === "ArrowRight" ? 1 : -1;
-    const index = (buttons.findIndex((one) => one === document.activeElement) + step + names.length) % names.length;
-    event.preventDefault();
-    event.stopPropagation();
-    buttons[index]?.focus({ preventScroll: true });
-    const name = names[index];
-    if (name !== undefined) choose(name);
-  });
+  let isUnfolded = false;
+  let widths: number[] = [];
 
-  /** Scrolls the row alone, and no further than it takes. */
-  function keepInSight(): void {
-    if (!shown || row.clientWidth === 0) return;
-    const from = shown.offsetLeft - row.offsetLeft - BESIDE;
-    const to = from + shown.offsetWidth + 2 * BESIDE;
-    if (from < row.scrollLeft) row.scrollLeft = from;
-    else if (to > row.scrollLeft + row.clientWidth) row.scrollLeft = to - row.clientWidth;
+  function moveBy(step: number): void {
+    let index = buttons.findIndex((one) => one === document.activeElement);
+    // A tab that the style sheet leaves out takes no focus.
+    for (let tried = 0; tried < names.length; tried++) {
+      index = (index + step + names.length) % names.length;
+      const [one, name] = [buttons[index], names[index]];
+      if (!one || name === undefined || (!one.hidden && one.offsetWidth === 0)) continue;
+      choose(name);
+      return one.focus({ preventScroll: true });
+    }
   }
 
-  const resizes = new ResizeObserver(keepInSight);
+  list.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    event.preventDefault();
+    event.stopPropagation();
+    moveBy(event.key === "ArrowRight" ? 1 : -1);
+  });
+
+  function unfold(isAll: boolean): void {
+    isUnfolded = isAll;
+    fold();
+  }
+
+  /** Leaves out the last tabs, as many as it takes, and never the one that is shown. */
+  function fold(): void {
+    const isTight = widths.reduce((sum, width) => sum + width, 0) > row.clientWidth - ENDS;
+    let left = row.clientWidth - ENDS - MORE - (widths[buttons.findIndex((one) => one === shown)] ?? 0);
+    buttons.forEach((one, index) => {
+      if (one !== shown) left -= widths[index] ?? 0;
+      one.hidden = isTight && !isUnfolded && one !== shown && left < 0;
+    });
+    const hidden = buttons.filter((one) => one.hidden);
+    more.hidden = !isTight;
+    more.textContent = isUnfolded ? "fewer" : `${hidden.length} more`;
+    more.title = hidden.map((one) => one.dataset["name"]).join(", ");
+    more.setAttribute("aria-expanded", String(isUnfolded));
+  }
+
+  const resizes = new ResizeObserver(() => {
+    if (row.clientWidth === 0) return;
+    for (const one of buttons) one.hidden = false;
+    widths = buttons.map((one) => one.offsetWidth);
+    fold();
+  });
   resizes.observe(row);
   return {
     element: row,
@@ -68,7 +101,7 @@ export function createTabs<Name extends string>(label: string, names: readonly N
         one.setAttribute("aria-selected", String(one === chosen));
         one.tabIndex = one === chosen ? 0 : -1;
       }
-      keepInSight();
+      if (widths.length > 0) fold();
     },
     dispose: () => resizes.disconnect(),
   };

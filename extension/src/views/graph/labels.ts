@@ -217,8 +217,8 @@ function pointAt(through: Point[], share: number): Point {
 
 /** So many labels have places; the others are shown only where the event is. */
 const MOST = 200;
-const FONT = 10.5;
-const LINE = 11.5;
+const FONT = 11;
+const LINE = 12;
 /** Of a character of the font for code. */
 const WIDTH = 0.62 * FONT;
 /** Characters of a label in a nested net, whose values change from run to run. */

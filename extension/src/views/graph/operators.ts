@@ -1,7 +1,7 @@
 // The table of the operators, the other form of the graph: one row for each forward operator, with what its gradient is.
 
 import { isMade, lastTold } from "../../lesson/lesson";
-import { hasRun } from "../../model/recording/cursor";
+import { currentEvent, forwardLine, hasRun } from "../../model/recording/cursor";
 import { bare, subnetOf } from "../../model/recording/lines";
 import { addTo } from "../../model/recording/lookup";
 import type { GradientName, Line, Scalar, Trace } from "../../model/schema";
@@ -161,7 +161,8 @@ export function createOperators(trace: Trace, navigation: Navigation) {
       pane.hidden = false;
       if (isMoving()) arrange();
       update();
-      if (selected !== null) reveal(selected);
+      const here = selected ?? forwardLine(currentEvent(trace, position));
+      if (here !== undefined) reveal(here);
     },
     show(at: number) {
       position = at;

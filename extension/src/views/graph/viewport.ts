@@ -17,7 +17,8 @@ const NEAR = 11;
 const FAR = 16;
 /** A drawing that is in view as a whole is enlarged no further than this. */
 const NATURAL = 1.6;
-/** Where text can be read, it grows so much more before the window shows less. */
+/** In a window wide enough for both lanes and what stands beside them, in units of the drawing, text grows so much more. */
+const LANES = 500;
 const ROOMY = 1.15;
 const MARGIN = 8;
 
@@ -99,8 +100,7 @@ export function createViewport(drawing: Pictured) {
   function restingScale(): number {
     const whole = wholeScale();
     if (whole >= readable) return Math.min(whole, Math.max(NATURAL, readable));
-    const across = (pane.clientWidth - WIDTH - 2 * MARGIN) / width;
-    return Math.min(Math.max(across, readable), ROOMY * readable);
+    return Math.min(Math.max((pane.clientWidth - WIDTH) / LANES, readable), ROOMY * readable);
   }
 
   /** All of the drawing; again: back to what can be read. */

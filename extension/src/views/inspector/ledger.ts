@@ -49,8 +49,9 @@ export function ledgerCard(trace: Trace, whole: Ledger, position: number, isVeil
 /** The rows of all contributions, those behind the first few when they are asked for. */
 function contributionBody(trace: Trace, ledger: Ledger, isLoop: boolean, words: Words, go: (position: number) => void): HTMLElement {
   const rows = (one: Contribution): HTMLElement[] => (isLoop ? [iterationRow(trace, one, words, go)] : contributionRows(one, words));
-  const body = element("tbody", {}, ...ledger.contributions.slice(0, SHOWN).flatMap(rows));
-  const left = ledger.contributions.slice(SHOWN);
+  const all = isLoop ? ledger.contributions : [...ledger.contributions].sort((a, b) => size(b) - size(a));
+  const body = element("tbody", {}, ...all.slice(0, SHOWN).flatMap(rows));
+  const left = all.slice(SHOWN);
   if (left.length === 0) return body;
   const show = (): void => {
     leave(last);
@@ -59,6 +60,11 @@ function contributionBody(trace: Trace, ledger: Ledger, isLoop: boolean, words: 
   const last = element("tr", {}, element("td", { colspan: 4 }, linkButton(show, counted(left.length, "more contribution"))));
   body.append(last);
   return body;
+}
+
+/** By which contributions stand in order: one that is no number or infinite hides the others, one that is not there counts least. */
+function size({ norm }: Contribution): number {
+  return norm === null ? -1 : typeof norm === "number" ? norm : Number.MAX_VALUE;
 }
 
 /** What one iteration contributed, and the way to where it did. */

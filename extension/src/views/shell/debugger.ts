@@ -16,6 +16,7 @@ import { createProgram } from "../program/program";
 import { createTimeline } from "../timeline/timeline";
 import { createCrumbs, createFormula, createNarration } from "./narration";
 import { act, helpCard, keepShortcutsAway, type Keyboard } from "./keys";
+import { createPaneTabs, type Pane } from "./panes";
 import { createToolbar } from "./toolbar";
 import { beginOf, endOf, lengthOf } from "../../model/recording/lookup";
 
@@ -34,7 +35,7 @@ export type DebuggerView = ReturnType<typeof createDebugger>;
 
 /** Builds the debugger inside `root` (which gets the class `gradviz` and takes the keys while it has the focus). */
 export function createDebugger(root: HTMLElement, trace: Trace, position: number, host: Host) {
-  const chosen: Chosen = { tab: null, areNumbersInTable: false, areOperatorsInTable: false, isProjected: false };
+  const chosen: Chosen = { tab: null, areNumbersInTable: false, areOperatorsInTable: false, isProjected: false, pane: null };
   const lesson = new Lesson();
   let at = inside(trace, position);
   let marks = marksOf(trace);
@@ -205,6 +206,8 @@ interface Chosen extends ChosenOfInspector {
   areOperatorsInTable: boolean;
   /** Whether the graph is as large as a projector needs it. */
   isProjected: boolean;
+  /** Which pane is seen where there is no room for all. */
+  pane: Pane | null;
 }
 
 type Panes = ReturnType<typeof createPanes>;
@@ -221,8 +224,8 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   const formula = createFormula(trace);
   const predict = createPredict(trace, navigation, lesson);
   const narration = createNarration(trace);
-  const body = element("div", { class: "gv-body" }, program.element, graph.element, inspector.element);
-  root.replaceChildren(element("div", { class: "gv-frame" }, toolbar.element, help, timeline.element, crumbs.element, body, predict.element, formula.element, narration.element));
+  const body = createPaneTabs([program.element, graph.element, inspector.element], chosen.pane, (pane) => (chosen.pane = pane));
+  root.replaceChildren(element("div", { class: "gv-frame" }, toolbar.element, help, timeline.element, crumbs.element, body.element, predict.element, formula.element, narration.element));
 
   function select(line: string | null): void {
     for (const view of [program, graph, inspector]) view.select(line);
@@ -273,6 +276,7 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   /** Puts the focus into the graph's search field. */
   function find(): void {
     table(false);
+    body.show("Graph");
     graph.find();
   }
 
@@ -283,8 +287,13 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     return focused ?? event?.lines[event.lines.length - 1] ?? forwardLine(event);
   }
 
-  const dispose = (): void => [toolbar, timeline, program, graph, inspector, narration].forEach((view) => view.dispose());
-  return { help, toolbar, graph, inspector, predict, narration, show, select, mark, teach, table: () => table(!chosen.areOperatorsInTable), project: () => project(!chosen.isProjected), find, line, dispose };
+  function inspect(tab: Parameters<typeof inspector.open>[0]): void {
+    body.show("Inspector");
+    inspector.open(tab);
+  }
+
+  const dispose = (): void => [toolbar, body, timeline, program, graph, inspector, narration].forEach((view) => view.dispose());
+  return { help, toolbar, graph, inspector, predict, narration, inspect, show, select, mark, teach, table: () => table(!chosen.areOperatorsInTable), project: () => project(!chosen.isProjected), find, line, dispose };
 }
 
 /** Takes keys while the focus is inside the root, and only then, until the signal comes. */
@@ -306,10 +315,10 @@ function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes, 
       const { watches, breakpoints } = navigation.marks();
       const blob = panes().inspector.blob();
       if (blob !== undefined && !watches.includes(blob)) navigation.mark({ breakpoints, watches: [...watches, blob] });
-      panes().inspector.open("Watch");
+      panes().inspect("Watch");
     },
     search: () => panes().toolbar.search(),
-    ledger: () => panes().inspector.open("Ledger"),
+    ledger: () => panes().inspect("Ledger"),
     numbers: () => panes().inspector.toggleTable(),
     toggleHelp: () => (panes().help.hidden = !panes().help.hidden),
     escape: () => {

@@ -21,8 +21,8 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const into = stepButton("Into", "Into: into the next operator's nested net (Enter, F11)", () => navigation.into(), "In");
   const out = stepButton("Out", "Out: to where the nested net is left (Shift+F11)", () => navigation.out(), "Out");
   const finish = stepButton("Finish", "Finish (End)", () => navigation.finish(), icon("M13 3v10M3 3l7 5-7 5z"));
-  const reverse = stepButton("Reverse continue", "Reverse continue: back to the last breakpoint (Shift+←)", () => navigation.reverseContinue(), icon("M8 3 2 8l6 5zM14 3 8 8l6 5z"));
-  const onward = stepButton("Continue", "Continue: to the next breakpoint (Shift+→)", () => navigation.continue(), icon("M2 3l6 5-6 5zM8 3l6 5-6 5z"));
+  const reverse = stepButton("Back to", "Back to the last breakpoint (Shift+←)", () => navigation.reverseContinue(), icon("M8 3 2 8l6 5zM14 3 8 8l6 5z"), " Back to");
+  const onward = stepButton("Continue", "Continue to the next breakpoint (Shift+→)", () => navigation.continue(), "Continue ", icon("M2 3l6 5-6 5zM8 3l6 5-6 5z"));
   const clock = stepButton("Other clock", "Other clock: from where an operator was made to where it ran, and back (c)", () => navigation.otherClock(), icon("M3 5h10l-3-3M13 11H3l3 3"));
   clock.classList.add("gv-stroked");
   const teach = stepButton("Teach", "Teaching: values and gradients at the wires, a question before each step (t)", () => navigation.teach(), "Teach");
@@ -44,7 +44,7 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   where.style.minWidth = `${String(length).length}ch`;
   const { obstacle } = trace;
   const notRun = obstacle ? [button(() => navigation.select(obstacle.lines[0] ?? null), { class: "gv-not-run", title: reason(obstacle) }, "✗ not run")] : [];
-  const position = element("span", { class: "gv-position" }, "event ", where, ` / ${length}`);
+  const position = element("span", { class: "gv-position" }, element("span", { class: "gv-word" }, "event "), where, ` / ${length}`);
   const separator = (): HTMLElement => element("span", { class: "gv-separator" });
   const bar = element("div", { class: "gv-toolbar", role: "group", "aria-label": "Stepping" });
   bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, separator(), picture.element, teach, project, ...handOut, element("span", { class: "gv-where" }, ...notRun, position, keys));
