@@ -26,7 +26,7 @@ def test_who_overwrote_which_version_is_marked_and_told(host: Host) -> None:
     view.press("End")
     row = view.program.locator(".gv-obstacle")
     expect(row).to_have_count(2)
-    expect(row.first).to_contain_text("its gradient needs a@0")
+    expect(row.first).to_contain_text("∂ needs a@0")
     expect(row.last).to_contain_text("overwrites a@0")
     expect(view.graph.locator("g.node.obstacle")).to_have_count(2)
     expect(view.program).to_contain_text("3 made, then it stops")

@@ -81,7 +81,7 @@ class View:
         self.page.keyboard.press("Enter")
 
     def run_to(self, target: str) -> None:
-        """Type a target over what the field holds; the keys are the field's then."""
+        """Type a target over what the field holds; the keys are the widget's then, if it was found."""
         ask(self.root.get_by_label("Run to"), "field => { field.focus(); field.select(); }")
         self.page.keyboard.insert_text(target)
         self.page.keyboard.press("Enter")

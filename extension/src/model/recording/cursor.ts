@@ -263,7 +263,7 @@ export function faultAt(trace: Trace, line: string, position: number): string {
   const event = currentEvent(trace, position);
   if (event?.kind !== "Failed") return "";
   const [isMarked, isVisited, [lost]] = [event.lines.includes(line), forwardLine(event) === line, textsOf(event, "versions")];
-  if (lost !== undefined) return isMarked ? `overwrites ${lost}` : isVisited ? `its gradient needs ${lost}` : "";
+  if (lost !== undefined) return isMarked ? `overwrites ${lost}` : isVisited ? `∂ needs ${lost}` : "";
   return isMarked || (isVisited && event.lines.length === 0) ? "it stops here" : "";
 }
 

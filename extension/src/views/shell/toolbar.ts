@@ -3,7 +3,7 @@
 import { reason } from "../../model/recording/lines";
 import type { Trace } from "../../model/schema";
 import { createChoice, textField } from "../elements/controls";
-import { button, element, icon, type Child } from "../elements/dom";
+import { button, element, icon, leave, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { lengthOf } from "../../model/recording/lookup";
 
@@ -95,10 +95,16 @@ function createRunTo(trace: Trace, navigation: Navigation) {
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && input.value.trim() !== "") {
       event.preventDefault();
-      message.replaceChildren(navigation.runTo(input.value.trim()) ?? "");
+      const problem = navigation.runTo(input.value.trim());
+      message.replaceChildren(problem ?? "");
+      if (problem === null) leave(input);
     } else if (event.key === "Escape") clear();
   });
-  return { element: element("span", { class: "gv-run-to" }, input, list, message), clear, suggest, focus: () => input.focus({ preventScroll: true }) };
+  const focus = (): void => {
+    input.focus({ preventScroll: true });
+    input.select();
+  };
+  return { element: element("span", { class: "gv-run-to" }, input, list, message), clear, suggest, focus };
 }
 
 function targets({ frames, subnets, events }: Trace): string[] {

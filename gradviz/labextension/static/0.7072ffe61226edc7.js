@@ -1,0 +1,2134 @@
+"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[0],{19(r,e,a){var t=a(20),o=a.n(t),g=a(21),i=(a.n(g))()(o());i.push([r.id,`/* src/views/elements/look.css */
+.gradviz {
+  color-scheme: light dark;
+  --gv-bg: var(--jp-layout-color0, light-dark(#ffffff, #14171a));
+  --gv-fg: var(--jp-ui-font-color0, light-dark(#1b1f24, #e8ebee));
+  --gv-bar: color-mix(in srgb, var(--gv-fg) 4%, var(--gv-bg));
+  --gv-hover: color-mix(in srgb, var(--gv-fg) 9%, var(--gv-bg));
+  --gv-border: color-mix(in srgb, var(--gv-fg) 18%, var(--gv-bg));
+  --gv-muted: color-mix(in srgb, var(--gv-fg) 70%, var(--gv-bg));
+  --gv-ghost: color-mix(in srgb, var(--gv-fg) 34%, var(--gv-bg));
+  --gv-forward: light-dark(#0072b2, #6cb8ea);
+  --gv-backward: light-dark(#b84a00, #f2a064);
+  --gv-accumulation: light-dark(#8a3a7a, #dfa3d0);
+  --gv-right: light-dark(#00795a, #5fd3ae);
+  --gv-wrong: light-dark(#b3261e, #ff9a91);
+  --gv-nested: light-dark(#5b5ea6, #b3b4f0);
+  --gv-forward-tint: color-mix(in srgb, var(--gv-forward) 14%, var(--gv-bg));
+  --gv-backward-tint: color-mix(in srgb, var(--gv-backward) 14%, var(--gv-bg));
+  --gv-accumulation-tint: color-mix(in srgb, var(--gv-accumulation) 14%, var(--gv-bg));
+  --gv-focus: light-dark(#0b57d0, #8ab4f8);
+  --gv-sans: var(--jp-ui-font-family, system-ui, "Segoe UI", Helvetica, Arial, sans-serif);
+  --gv-mono: var(--jp-code-font-family, ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace);
+  container: gradviz / inline-size;
+  box-sizing: border-box;
+  min-width: 0;
+  width: 100%;
+  border-radius: 8px;
+  color: var(--gv-fg);
+  font: 13px/1.45 var(--gv-sans);
+  font-variant-numeric: tabular-nums;
+  text-align: left;
+}
+[data-jp-theme-light=true] .gradviz,
+.vscode-light .gradviz {
+  color-scheme: light;
+}
+[data-jp-theme-light=false] .gradviz,
+.vscode-dark .gradviz,
+.vscode-high-contrast .gradviz {
+  color-scheme: dark;
+}
+.gradviz *,
+.gradviz *::before,
+.gradviz *::after {
+  box-sizing: border-box;
+}
+.gradviz [hidden] {
+  display: none !important;
+}
+.gradviz :focus-visible {
+  outline: 2px solid var(--gv-focus);
+  outline-offset: -2px;
+}
+.gradviz:focus {
+  outline: none;
+}
+.gradviz:focus-visible > .gv-frame::after {
+  content: "";
+  position: absolute;
+  z-index: 3;
+  inset: 0;
+  border: 2px solid var(--gv-focus);
+  border-radius: 7px;
+  pointer-events: none;
+}
+.gradviz.gradviz.gradviz :is(code, kbd) {
+  padding: 0;
+  border: 0;
+  background: none;
+  box-shadow: none;
+  color: inherit;
+  font: 12px/1.6 var(--gv-mono);
+}
+.gradviz.gradviz.gradviz kbd {
+  padding: 0 4px;
+  border: 1px solid var(--gv-border);
+  border-bottom-width: 2px;
+  border-radius: 4px;
+  background: var(--gv-bg);
+  font-size: 11px;
+}
+.gradviz.gv-error {
+  padding: 12px;
+  border: 1px solid var(--gv-border);
+  border-left: 4px solid var(--gv-wrong);
+  background: var(--gv-bg);
+  overflow-wrap: anywhere;
+}
+.gradviz.gv-opening {
+  margin: 0;
+  padding: 12px;
+  color: var(--gv-muted);
+}
+.gv-lost:not(:empty) {
+  margin-bottom: 6px;
+  padding: 6px 12px;
+  border-left: 4px solid light-dark(#b84a00, #f2a064);
+  font: 13px/1.45 var(--jp-ui-font-family, system-ui, "Segoe UI", Helvetica, Arial, sans-serif);
+}
+.gv-frame {
+  position: relative;
+  display: flex;
+  flex-direction: column;
+  overflow: hidden;
+  border: 1px solid var(--gv-border);
+  border-radius: 8px;
+  background: var(--gv-bg);
+}
+.gv-version,
+.gv-note,
+.gv-quiet {
+  color: var(--gv-muted);
+}
+.gv-version {
+  white-space: nowrap;
+}
+.gv-note {
+  font-weight: 400;
+}
+.gv-icon {
+  width: 14px;
+  height: 14px;
+  vertical-align: -2px;
+  fill: currentColor;
+  stroke: currentColor;
+  stroke-width: 1.6;
+  stroke-linejoin: round;
+  stroke-linecap: round;
+}
+
+/* src/views/elements/controls.css */
+.gradviz button {
+  margin: 0;
+  padding: 0 7px;
+  border: 0;
+  border-radius: 5px;
+  background: none;
+  color: inherit;
+  font: inherit;
+  white-space: nowrap;
+  cursor: pointer;
+}
+.gradviz button:hover {
+  background: var(--gv-hover);
+}
+.gradviz button[aria-pressed=true] {
+  background: var(--gv-forward-tint);
+  box-shadow: inset 0 0 0 1px var(--gv-forward);
+}
+.gradviz button[aria-disabled=true] {
+  color: var(--gv-ghost);
+  cursor: default;
+}
+.gradviz .gv-tool {
+  flex: none;
+  width: 26px;
+  height: 24px;
+  padding: 0;
+  color: var(--gv-muted);
+  line-height: 0;
+}
+.gradviz .gv-tool:is(:hover, [aria-expanded=true]):not([aria-disabled=true]) {
+  background: var(--gv-hover);
+  color: var(--gv-fg);
+}
+.gv-tool .gv-icon {
+  fill: none;
+}
+.gradviz .gv-link {
+  align-self: flex-start;
+  max-width: 100%;
+  min-height: 26px;
+  border: 1px solid var(--gv-border);
+  text-align: left;
+  white-space: normal;
+}
+.gv-segments {
+  display: inline-flex;
+  flex: none;
+  align-self: flex-start;
+  border: 1px solid var(--gv-border);
+  border-radius: 6px;
+}
+.gradviz .gv-segments button {
+  min-height: 24px;
+  color: var(--gv-muted);
+}
+.gradviz .gv-segments button[aria-pressed=true],
+.gradviz .gv-chips button[aria-pressed=true] {
+  background: var(--gv-hover);
+  box-shadow: none;
+  color: var(--gv-fg);
+}
+.gradviz input:where(:not([type=checkbox])) {
+  height: 26px;
+  margin: 0;
+  padding: 0 8px;
+  border: 1px solid var(--gv-border);
+  border-radius: 6px;
+  background: var(--gv-bg);
+  color: var(--gv-fg);
+  font: inherit;
+}
+.gradviz input::placeholder {
+  color: var(--gv-muted);
+  opacity: 1;
+}
+.gradviz input[aria-invalid] {
+  border-color: var(--gv-wrong);
+}
+
+/* src/views/shell/toolbar.css */
+.gv-toolbar {
+  position: relative;
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 4px 2px;
+  padding: 6px 8px;
+  border-bottom: 1px solid var(--gv-border);
+  background: var(--gv-bar);
+}
+.gradviz .gv-toolbar button {
+  min-width: 28px;
+  height: 28px;
+}
+.gradviz .gv-toolbar .gv-primary {
+  padding: 0 10px 0 8px;
+  background: var(--gv-forward);
+  color: var(--gv-bg);
+  font-weight: 600;
+}
+.gv-primary .gv-icon {
+  margin-right: 4px;
+}
+.gradviz .gv-toolbar .gv-primary[aria-disabled=true] {
+  background: var(--gv-hover);
+  color: var(--gv-muted);
+}
+.gv-toolbar > .gv-segments {
+  margin: 0 4px;
+}
+.gv-stroked .gv-icon {
+  fill: none;
+}
+.gv-separator {
+  width: 1px;
+  height: 18px;
+  margin: 0 6px;
+  background: var(--gv-border);
+}
+.gv-run-to {
+  position: relative;
+  flex: 1 1 96px;
+  min-width: 0;
+  max-width: 200px;
+}
+.gradviz .gv-run-to input {
+  width: 100%;
+  height: 28px;
+}
+.gv-message:not(:empty) {
+  position: absolute;
+  z-index: 2;
+  top: calc(100% + 2px);
+  left: 0;
+  width: max-content;
+  max-width: min(400px, 50cqi);
+  padding: 6px 10px;
+  border: 1px solid var(--gv-border);
+  border-left: 3px solid var(--gv-wrong);
+  border-radius: 6px;
+  background: var(--gv-bg);
+  overflow-wrap: anywhere;
+}
+.gv-where {
+  display: flex;
+  flex: none;
+  align-items: center;
+  margin-left: auto;
+}
+.gv-position {
+  padding: 0 4px;
+  color: var(--gv-muted);
+  white-space: nowrap;
+}
+.gradviz .gv-not-run {
+  color: var(--gv-wrong);
+  font-weight: 600;
+  white-space: nowrap;
+}
+.gv-position b {
+  display: inline-block;
+  text-align: right;
+  color: var(--gv-fg);
+}
+.gv-help {
+  position: absolute;
+  z-index: 2;
+  top: 44px;
+  right: 8px;
+  max-height: calc(100% - 52px);
+  padding: 8px 12px;
+  overflow: auto;
+  border: 1px solid var(--gv-border);
+  border-radius: 6px;
+  background: var(--gv-bg);
+}
+.gv-help > div {
+  display: grid;
+  grid-template-columns: 72px 1fr;
+  gap: 8px;
+  padding: 2px 0;
+}
+.gv-help > div > :first-child {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 4px;
+  align-content: start;
+}
+@container gradviz (max-width: 900px) {
+  .gv-toolbar {
+    padding: 6px 4px;
+  }
+  .gradviz .gv-toolbar button:not(.gv-primary) {
+    padding: 0 5px;
+  }
+  .gv-toolbar > .gv-separator {
+    margin: 0 1px;
+  }
+  .gv-run-to {
+    position: static;
+  }
+  .gv-message:not(:empty) {
+    right: 8px;
+    left: auto;
+    max-width: calc(100cqi - 16px);
+  }
+}
+@container gradviz (max-width: 560px) {
+  .gv-toolbar > .gv-separator {
+    display: none;
+  }
+}
+
+/* src/views/timeline/timeline.css */
+.gv-timeline {
+  contain: strict;
+  flex: none;
+  height: 30px;
+  padding: 0 16px;
+  border-bottom: 1px solid var(--gv-border);
+  cursor: pointer;
+  touch-action: none;
+  user-select: none;
+}
+.gv-track {
+  position: relative;
+  height: 100%;
+}
+.gv-whole {
+  position: absolute;
+  z-index: 1;
+  top: 0;
+  right: 16px;
+  left: 16px;
+  height: 5px;
+  background: var(--gv-border);
+}
+.gv-whole b {
+  position: absolute;
+  top: 0;
+  bottom: 0;
+  min-width: 4px;
+  background: var(--gv-forward);
+}
+.gv-track::before {
+  content: "";
+  position: absolute;
+  top: 14px;
+  right: 0;
+  left: 0;
+  height: 2px;
+  background: var(--gv-border);
+}
+.gv-span {
+  position: absolute;
+  top: 22px;
+  height: 5px;
+  min-width: 2px;
+  border-radius: 2px;
+  background: color-mix(in srgb, var(--gv-nested) 45%, var(--gv-bg));
+}
+.gv-span i {
+  position: absolute;
+  top: 0;
+  bottom: 0;
+  width: 1px;
+  background: var(--gv-bg);
+}
+.gv-veil {
+  display: none;
+  position: absolute;
+  top: 22px;
+  right: -2px;
+  height: 5px;
+  background: var(--gv-bg);
+}
+.gv-marks {
+  position: absolute;
+  inset: 0;
+  width: 100%;
+  height: 100%;
+  overflow: visible;
+}
+.gv-playhead {
+  position: absolute;
+  top: 3px;
+  width: 2px;
+  height: 24px;
+  margin-left: -1px;
+  background: var(--gv-fg);
+  opacity: 0.75;
+}
+.gv-mark {
+  --gv-tone: var(--gv-muted);
+  fill: var(--gv-tone);
+}
+.gv-mark.gv-tone-forward {
+  --gv-tone: var(--gv-forward);
+}
+.gv-mark.gv-tone-backward {
+  --gv-tone: var(--gv-backward);
+}
+.gv-mark.gv-tone-accumulation {
+  --gv-tone: var(--gv-accumulation);
+}
+.gv-mark.gv-tone-right {
+  --gv-tone: var(--gv-right);
+}
+.gv-mark.gv-tone-wrong {
+  --gv-tone: var(--gv-wrong);
+}
+.gv-mark.gv-tone-nested {
+  --gv-tone: var(--gv-nested);
+}
+.gv-track .gv-mark:not(.gv-past) {
+  --gv-tone: var(--gv-border);
+}
+
+/* src/views/shell/crumbs.css */
+.gv-crumbs {
+  flex: none;
+  height: 29px;
+  padding: 0 12px;
+  overflow: hidden;
+  border-bottom: 1px solid var(--gv-border);
+}
+.gradviz .gv-way {
+  display: flex;
+  align-items: center;
+  height: 100%;
+  margin: 0;
+  padding: 0;
+  overflow-x: auto;
+  list-style: none;
+  scrollbar-width: none;
+}
+.gradviz .gv-way li {
+  display: flex;
+  flex: none;
+  align-items: center;
+  margin: 0;
+}
+.gv-way li + li::before {
+  content: "/";
+  margin: 0 2px;
+  color: var(--gv-muted);
+}
+.gradviz .gv-way button {
+  padding: 0 6px;
+  color: var(--gv-muted);
+}
+.gradviz .gv-way button[aria-current] {
+  color: var(--gv-fg);
+  font-weight: 600;
+}
+.gv-turns {
+  display: inline-flex;
+  margin: 0 4px;
+  border: 1px solid var(--gv-border);
+  border-radius: 5px;
+}
+.gradviz .gv-turns .gv-tool {
+  width: 22px;
+  height: 20px;
+  padding: 0;
+}
+
+/* src/views/shell/panes.css */
+.gv-body {
+  display: grid;
+  grid-template: "program graph inspector" 590px / minmax(240px, 25%) minmax(0, 1fr) minmax(260px, 31%);
+}
+.gv-program {
+  grid-area: program;
+}
+.gv-graph {
+  grid-area: graph;
+}
+.gv-inspector {
+  grid-area: inspector;
+}
+.gv-pane {
+  contain: strict;
+  min-width: 0;
+  min-height: 0;
+  overflow: hidden;
+  border-right: 1px solid var(--gv-border);
+}
+.gv-inspector {
+  border-right: 0;
+}
+@container gradviz (max-width: 900px) {
+  .gv-body {
+    grid-template: "program graph" 590px "inspector inspector" 300px / minmax(240px, 2fr) minmax(0, 3fr);
+  }
+  .gv-graph {
+    border-right: 0;
+  }
+  .gv-inspector {
+    border-top: 1px solid var(--gv-border);
+  }
+}
+@container gradviz (max-width: 560px) {
+  .gv-body {
+    grid-template: "program" 300px "graph" 420px "inspector" 320px / minmax(0, 1fr);
+  }
+  .gv-program {
+    border-right: 0;
+    border-bottom: 1px solid var(--gv-border);
+  }
+}
+
+/* src/views/program/program.css */
+.gv-program {
+  display: flex;
+  flex-direction: column;
+}
+.gv-section {
+  display: flex;
+  flex: none;
+  gap: 8px;
+  justify-content: space-between;
+  padding: 6px 12px 5px;
+  border-bottom: 1px solid var(--gv-border);
+  background: var(--gv-bar);
+  font-weight: 600;
+}
+.gv-lines + .gv-section {
+  border-top: 1px solid var(--gv-border);
+}
+.gv-count {
+  overflow: hidden;
+  color: var(--gv-muted);
+  font-weight: 400;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.gv-lines {
+  min-height: 0;
+  overflow: auto;
+  overscroll-behavior: contain;
+  overflow-anchor: none;
+}
+.gv-lines-forward {
+  flex: 0 1 auto;
+  max-height: 45%;
+}
+.gv-lines-backward {
+  flex: 1 1 0;
+}
+.gv-sheet {
+  display: flow-root;
+}
+.gradviz .gv-line {
+  --gv-line-tone: var(--gv-backward);
+  --gv-line-tint: var(--gv-backward-tint);
+  contain: layout paint style;
+  display: flex;
+  align-items: baseline;
+  width: 100%;
+  padding: 1px 8px 1px 0;
+  border-left: 3px solid transparent;
+  border-radius: 0;
+  text-align: left;
+  white-space: normal;
+}
+.gradviz .gv-line.gv-forward {
+  --gv-line-tone: var(--gv-forward);
+  --gv-line-tint: var(--gv-forward-tint);
+}
+.gradviz .gv-line:is(.gv-accumulation, .gv-deduplication, .gv-duplicate),
+.gv-accumulating .gv-line:not(.gv-forward) {
+  --gv-line-tone: var(--gv-accumulation);
+  --gv-line-tint: var(--gv-accumulation-tint);
+}
+.gradviz .gv-line:hover {
+  background: var(--gv-hover);
+}
+.gradviz .gv-line.gv-new,
+.gradviz .gv-line.gv-current {
+  border-left-color: var(--gv-line-tone);
+  background: var(--gv-line-tint);
+}
+.gradviz .gv-line.gv-future {
+  color: var(--gv-muted);
+  font-style: italic;
+}
+.gradviz .gv-line.gv-selected {
+  outline: 2px solid var(--gv-line-tone);
+  outline-offset: -2px;
+}
+.gradviz.gradviz.gradviz .gv-line code {
+  min-width: 0;
+  padding-left: 1.4em;
+  overflow-wrap: anywhere;
+  text-indent: -1.4em;
+}
+.gv-gutter {
+  flex: none;
+  align-self: flex-start;
+  width: 15px;
+  height: 15px;
+  margin-top: 2px;
+  line-height: 15px;
+  color: var(--gv-right);
+  font-size: 10px;
+  text-align: center;
+}
+.gv-ran .gv-gutter::before {
+  content: "✓";
+}
+.gv-obstacle .gv-gutter::before {
+  content: "✗";
+  color: var(--gv-wrong);
+  font-weight: 700;
+}
+.gradviz .gv-line.gv-obstacle {
+  box-shadow: inset 0 0 0 1px var(--gv-wrong);
+}
+.gradviz .gv-obstacle > .gv-note {
+  flex: none;
+  margin-left: auto;
+  padding-left: 8px;
+  color: var(--gv-wrong);
+  font-style: normal;
+}
+.gv-number {
+  flex: none;
+  min-width: 18px;
+  margin-right: 8px;
+  color: var(--gv-muted);
+  font: 11px var(--gv-mono);
+  text-align: right;
+}
+.gv-operator {
+  font-weight: 600;
+}
+.gv-future .gv-operator {
+  font-weight: 400;
+}
+.gradviz .gv-nested {
+  --gv-indent: calc(14px * var(--gv-depth));
+  position: relative;
+  width: calc(100% - var(--gv-indent));
+  margin-left: var(--gv-indent);
+}
+.gv-nested::before {
+  content: "";
+  position: absolute;
+  top: 0;
+  bottom: 0;
+  left: calc(11px - var(--gv-indent));
+  width: calc(var(--gv-indent) - 13px);
+  background:
+    repeating-linear-gradient(
+      to right,
+      var(--gv-border) 0 1px,
+      transparent 1px 14px);
+  pointer-events: none;
+}
+.gv-net.gv-nested::before {
+  left: calc(14px - var(--gv-indent));
+}
+.gv-line:has(.gv-fold) {
+  position: relative;
+  padding-right: 26px;
+}
+.gv-fold {
+  position: absolute;
+  top: 1px;
+  right: 4px;
+  width: 20px;
+  height: 20px;
+  border-radius: 5px;
+  color: var(--gv-muted);
+  line-height: 20px;
+  text-align: center;
+}
+.gv-fold:hover {
+  background: var(--gv-hover);
+  color: var(--gv-fg);
+}
+.gv-net {
+  display: flex;
+  gap: 8px;
+  justify-content: space-between;
+  padding: 2px 8px 2px 10px;
+  color: var(--gv-muted);
+  font-size: 12px;
+}
+.gv-round {
+  color: var(--gv-nested);
+  font-weight: 600;
+  white-space: nowrap;
+}
+
+/* src/views/graph/graph.css */
+.gv-graph {
+  display: flex;
+  flex-direction: column;
+  container: graph / inline-size;
+}
+.gv-window {
+  flex: 1;
+  min-height: 0;
+  overflow: hidden;
+  cursor: grab;
+  touch-action: none;
+}
+.gv-window:active {
+  cursor: grabbing;
+}
+.gv-window > svg {
+  display: block;
+  max-width: none;
+  user-select: none;
+}
+.gv-graph [data-far],
+.gv-graph [data-far] * {
+  display: none;
+}
+.gv-empty {
+  margin: 0;
+  padding: 24px;
+  color: var(--gv-muted);
+}
+.gv-graph .node {
+  --gv-node: var(--gv-backward);
+  --gv-node-tint: var(--gv-backward-tint);
+  cursor: pointer;
+}
+.gv-graph .node.forward {
+  --gv-node: var(--gv-forward);
+  --gv-node-tint: var(--gv-forward-tint);
+}
+.gv-graph .node:is(.accumulation, .deduplication, .duplicate),
+.gv-graph .node.accumulating:not(.forward) {
+  --gv-node: var(--gv-accumulation);
+  --gv-node-tint: var(--gv-accumulation-tint);
+}
+.gv-graph .node :is(path, polygon, rect, ellipse, circle, polyline, line) {
+  fill: var(--gv-bar);
+  stroke: var(--gv-node);
+  stroke-width: 1.4;
+}
+.gv-graph .node text {
+  fill: var(--gv-fg);
+  font-family: var(--gv-sans);
+}
+.gv-graph :is(.node .detail, .lane text) {
+  fill: var(--gv-muted);
+}
+.gv-graph .node .bar {
+  stroke-width: 2.5;
+}
+.gv-graph .node.passed :is(path, polygon, rect) {
+  stroke-dasharray: 4 3;
+}
+.gv-graph .node:is(.current, .new) :is(path, polygon, rect) {
+  fill: var(--gv-node-tint);
+  stroke-width: 2.6;
+}
+.gv-graph .node.accumulation :is(ellipse, circle) {
+  fill: var(--gv-accumulation);
+}
+.gv-graph .node.accumulation text {
+  fill: var(--gv-bg);
+}
+.gv-graph .node.accumulation.new :is(ellipse, circle) {
+  stroke-width: 3;
+  filter: drop-shadow(0 0 5px var(--gv-accumulation));
+}
+.gv-graph .node.future :is(path, polygon, rect, ellipse, circle, polyline, line) {
+  fill: var(--gv-bg);
+  stroke: var(--gv-ghost);
+  stroke-dasharray: 4 3;
+}
+.gv-graph .node.future .bar {
+  stroke-dasharray: none;
+}
+.gv-graph .node.future text {
+  fill: var(--gv-muted);
+}
+.gv-graph .node[data-selected] :is(path, polygon, rect, ellipse, circle) {
+  stroke: var(--gv-focus);
+  stroke-width: 3;
+}
+.gv-graph .node .toggle .mark {
+  fill: var(--gv-node);
+  stroke: none;
+}
+.gv-graph .node.future .toggle .mark {
+  fill: var(--gv-muted);
+}
+.gv-graph .node .toggle .area {
+  fill: transparent;
+  stroke: none;
+}
+.gv-graph .node .toggle:hover .area {
+  fill: color-mix(in srgb, var(--gv-node) 18%, transparent);
+}
+.gv-graph .node .toggle:focus-visible {
+  outline: none;
+}
+.gv-graph .node .toggle:focus-visible .area {
+  stroke: var(--gv-focus);
+  stroke-width: 2;
+  stroke-dasharray: none;
+}
+.gv-graph .node.obstacle {
+  --gv-node: var(--gv-wrong);
+}
+.gv-graph .node.obstacle :is(path, polygon, rect) {
+  stroke-width: 2.6;
+}
+.gv-graph .node.group .stop {
+  fill: var(--gv-wrong);
+  stroke: var(--gv-bg);
+}
+
+/* src/views/graph/clusters.css */
+.gv-graph .cluster > .frame {
+  fill: var(--gv-bg);
+  stroke: var(--gv-border);
+}
+.gv-graph .cluster > .bar {
+  fill: var(--gv-bar);
+  cursor: pointer;
+}
+.gv-graph .cluster > .bar:hover {
+  fill: var(--gv-hover);
+}
+.gv-graph .net > .strip {
+  fill: var(--gv-bar);
+}
+.gv-graph .net > .border {
+  stroke: var(--gv-border);
+}
+.gv-graph .net > .title {
+  fill: var(--gv-muted);
+  font-family: var(--gv-sans);
+}
+.gv-graph .net.here > .strip {
+  fill: color-mix(in srgb, var(--gv-fg) 14%, var(--gv-bg));
+}
+.gv-graph .net.here > .title {
+  fill: var(--gv-fg);
+}
+.gv-graph .port rect {
+  fill: var(--gv-forward);
+}
+.gv-graph .port.backward rect {
+  fill: var(--gv-backward);
+}
+.gv-graph .port.future rect {
+  fill: var(--gv-ghost);
+}
+.gv-graph .edge {
+  --gv-edge: var(--gv-forward);
+}
+.gv-graph .edge.backward {
+  --gv-edge: var(--gv-backward);
+}
+.gv-graph .edge.saved {
+  --gv-edge: var(--gv-muted);
+}
+.gv-graph .edge path {
+  fill: none;
+  stroke: var(--gv-edge);
+  stroke-width: 1.5;
+}
+.gv-graph .edge polygon {
+  fill: var(--gv-edge);
+  stroke: var(--gv-edge);
+}
+.gv-graph .edge text {
+  fill: var(--gv-edge);
+  font-family: var(--gv-mono);
+}
+.gv-graph .edge.saved path {
+  stroke-width: 1;
+  stroke-dasharray: 2 4;
+}
+.gv-graph .edge.carried path {
+  stroke-dasharray: 5 3;
+}
+.gv-graph .edge.hot path {
+  stroke-width: 2.6;
+}
+.gv-graph .edge.saved.hot path {
+  stroke-width: 1.6;
+}
+.gv-graph .edge.future path {
+  stroke: var(--gv-ghost);
+  stroke-dasharray: 4 3;
+}
+.gv-graph .edge.future polygon {
+  fill: var(--gv-ghost);
+  stroke: var(--gv-ghost);
+}
+.gv-graph .edge.future text {
+  fill: var(--gv-muted);
+}
+.gv-graph .edge.saved.future path {
+  stroke-dasharray: 2 4;
+}
+
+/* src/views/graph/search.css */
+.gv-strip {
+  display: flex;
+  flex: none;
+  flex-wrap: wrap;
+  gap: 0 8px;
+  align-items: center;
+  justify-content: flex-end;
+  padding: 1px 6px;
+  border-bottom: 1px solid var(--gv-border);
+  background: var(--gv-bar);
+}
+.gv-search,
+.gv-focus {
+  display: flex;
+  flex: 1 1 auto;
+  gap: 4px;
+  align-items: center;
+  min-width: 0;
+  height: 28px;
+}
+.gv-focus:not([hidden]) + .gv-search {
+  display: none;
+}
+.gv-focus > span {
+  overflow: hidden;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.gradviz .gv-search input {
+  flex: 0 1 180px;
+  min-width: 50px;
+  height: 22px;
+  padding: 0 6px;
+}
+.gv-search .gv-note {
+  white-space: nowrap;
+}
+.gv-tools {
+  display: flex;
+  flex: none;
+}
+@container graph (max-width: 340px) {
+  .gv-strip > :is(.gv-search, .gv-focus) {
+    flex-basis: 100%;
+  }
+}
+.gv-graph .node[data-match] :is(path, polygon, rect, ellipse):not(.mark, .area) {
+  stroke: var(--gv-right);
+  stroke-width: 3;
+  stroke-dasharray: none;
+}
+.gv-graph :is(.node, .edge)[data-ghost] {
+  opacity: 0.15;
+}
+
+/* src/views/graph/operators.css */
+.gv-tabular > :is(.gv-strip, .gv-window, .gv-empty, .gv-placeless) {
+  display: none;
+}
+.gv-operators {
+  container: gv-operators / inline-size;
+  width: 100%;
+  height: 100%;
+  overflow-x: auto;
+  overflow-y: hidden;
+  background: var(--gv-bg);
+}
+.gv-table {
+  display: flex;
+  flex-direction: column;
+  height: 100%;
+  min-width: 680px;
+}
+.gv-rows {
+  flex: 1;
+  overflow-x: hidden;
+  overflow-y: scroll;
+}
+.gv-record {
+  display: grid;
+  grid-template-columns: 60px minmax(110px, 1.5fr) minmax(80px, 1.5fr) minmax(64px, 1.2fr) minmax(120px, 1.8fr) 92px 72px 72px;
+  align-items: center;
+  width: 100%;
+  height: 26px;
+  border-bottom: 1px solid var(--gv-border);
+}
+.gv-record > * {
+  overflow: hidden;
+  padding: 0 8px;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.gv-record > :is(:nth-child(1), :nth-child(6), :nth-child(7), :nth-child(8)) {
+  text-align: right;
+}
+.gradviz .gv-record button {
+  max-width: 100%;
+  height: 22px;
+  margin: 0 -7px;
+  overflow: hidden;
+  font-weight: 600;
+  text-overflow: ellipsis;
+}
+.gv-record.gv-selected {
+  background: var(--gv-forward-tint);
+}
+.gv-record.gv-heads {
+  height: 31px;
+  background: var(--gv-bar);
+  color: var(--gv-muted);
+  font-weight: 600;
+}
+@container gv-operators (max-width: 679px) {
+  .gv-table {
+    min-width: 420px;
+  }
+  .gv-record,
+  .gv-record.gv-heads {
+    grid-template: "name type gradient norm norm" 23px ". reads writes made ran" 23px / 56px minmax(0, 1fr) minmax(0, 1fr) 70px 58px;
+    align-content: center;
+    height: 52px;
+  }
+  .gv-record > * {
+    padding: 0 6px;
+  }
+  .gradviz .gv-heads button {
+    max-width: none;
+    margin: 0 -4px;
+    padding: 0 4px;
+  }
+  .gv-record > :nth-child(2) {
+    grid-area: type;
+  }
+  .gv-record > :nth-child(3) {
+    grid-area: reads;
+  }
+  .gv-record > :nth-child(4) {
+    grid-area: writes;
+  }
+  .gv-record > :nth-child(5) {
+    grid-area: gradient;
+  }
+  .gv-record > :nth-child(6) {
+    grid-area: norm;
+  }
+  .gv-record > :nth-child(7) {
+    grid-area: made;
+  }
+  .gv-record > :nth-child(8) {
+    grid-area: ran;
+  }
+}
+.gv-heads [aria-sort=ascending] button::after {
+  content: " ↑";
+}
+.gv-heads [aria-sort=descending] button::after {
+  content: " ↓";
+}
+
+/* src/views/inspector/inspector.css */
+.gv-inspector {
+  container: inspector / inline-size;
+  display: flex;
+  flex-direction: column;
+}
+.gv-tabs {
+  display: flex;
+  flex: none;
+  padding: 0 4px;
+  overflow: auto hidden;
+  border-bottom: 1px solid var(--gv-border);
+  scrollbar-width: none;
+  background:
+    linear-gradient(
+      to left,
+      transparent,
+      var(--gv-bar) 60%) left / 32px 100% no-repeat local,
+    linear-gradient(
+      to right,
+      transparent,
+      var(--gv-bar) 60%) right / 32px 100% no-repeat local,
+    linear-gradient(
+      to right,
+      var(--gv-border),
+      transparent) left / 16px 100% no-repeat,
+    linear-gradient(
+      to left,
+      var(--gv-border),
+      transparent) right / 16px 100% no-repeat,
+    var(--gv-bar);
+}
+.gradviz .gv-tabs button {
+  flex: none;
+  padding: 6px 8px 5px;
+  border-bottom: 2px solid transparent;
+  border-radius: 0;
+  color: var(--gv-muted);
+}
+.gv-tabs button::after {
+  content: attr(data-name);
+  display: block;
+  height: 0;
+  overflow: hidden;
+  font-weight: 600;
+  visibility: hidden;
+}
+@container inspector (max-width: 500px) {
+  .gradviz .gv-tabs button {
+    padding-inline: 4px;
+  }
+}
+@container inspector (max-width: 476px) {
+  .gradviz .gv-tabs button {
+    padding-inline: 3px;
+    font-size: 12px;
+  }
+}
+.gradviz .gv-tabs button[aria-selected=true] {
+  border-bottom-color: var(--gv-accumulation);
+  color: var(--gv-fg);
+  font-weight: 600;
+}
+.gv-inside {
+  display: flex;
+  flex: 1;
+  flex-direction: column;
+  gap: 12px;
+  min-height: 0;
+  padding: 10px 12px;
+  overflow: auto;
+  overscroll-behavior: contain;
+}
+.gv-chips {
+  display: flex;
+  flex: none;
+  flex-wrap: wrap;
+  gap: 4px;
+}
+.gradviz .gv-chips button {
+  max-width: 100%;
+  padding: 1px 8px;
+  overflow: hidden;
+  border: 1px solid var(--gv-border);
+  border-radius: 10px;
+  font: 12px/1.6 var(--gv-mono);
+  text-overflow: ellipsis;
+}
+.gv-card {
+  display: flex;
+  flex: none;
+  flex-direction: column;
+  gap: 8px;
+  align-items: stretch;
+}
+.gradviz :is(.gv-card p, .gv-quiet, .gv-empty) {
+  margin: 0;
+}
+.gv-not-computed {
+  color: var(--gv-muted);
+  font-style: italic;
+}
+.gv-not-computed b {
+  color: var(--gv-fg);
+}
+.gv-single {
+  font: 600 20px/1.3 var(--gv-mono);
+}
+.gv-picture > .gv-note {
+  margin-bottom: 4px;
+}
+.gv-heat {
+  display: grid;
+  gap: 1px;
+}
+.gv-heat i {
+  --gv-strength: 0%;
+  aspect-ratio: 1;
+  background: color-mix(in oklab, var(--gv-heat-tone, var(--gv-hover)) var(--gv-strength), var(--gv-hover));
+}
+.gv-heat .gv-below {
+  --gv-heat-tone: var(--gv-forward);
+}
+.gv-heat .gv-above {
+  --gv-heat-tone: var(--gv-backward);
+}
+.gv-heat .gv-gap {
+  background: none;
+}
+.gv-heat .gv-no-number {
+  background:
+    repeating-linear-gradient(
+      45deg,
+      var(--gv-wrong) 0 2px,
+      var(--gv-bg) 2px 4px);
+}
+.gv-fault .gv-link {
+  align-self: flex-start;
+}
+
+/* src/views/inspector/rounds.css */
+.gv-over-rounds {
+  display: flex;
+  flex: none;
+  flex-direction: column;
+  gap: 4px;
+}
+.gv-rounds {
+  display: flex;
+  flex: none;
+  gap: 4px;
+  align-items: center;
+}
+.gv-round-text {
+  color: var(--gv-nested);
+  font-weight: 600;
+  white-space: nowrap;
+}
+.gv-chart {
+  flex: none;
+  font-size: 11px;
+}
+.gv-chart > svg {
+  display: block;
+  width: 100%;
+  height: 44px;
+  border-bottom: 1px solid var(--gv-border);
+  cursor: pointer;
+}
+.gv-ledger + .gv-chart > svg,
+.gv-card > .gv-chart > svg {
+  cursor: default;
+}
+.gv-columns {
+  stroke: color-mix(in srgb, var(--gv-nested) 60%, var(--gv-bg));
+}
+.gv-chart .gv-here {
+  stroke: var(--gv-hover);
+}
+.gv-chart .gv-marked {
+  stroke: var(--gv-nested);
+}
+.gv-workspaces details {
+  border-bottom: 1px solid var(--gv-border);
+  padding-bottom: 6px;
+}
+.gv-workspaces summary {
+  padding: 2px 0;
+  cursor: pointer;
+}
+.gv-workspaces details > .gv-card {
+  padding: 4px 0 4px 12px;
+}
+.gv-scale {
+  display: flex;
+  gap: 6px;
+  align-items: center;
+  margin-top: 4px;
+  color: var(--gv-muted);
+  font-size: 11px;
+}
+.gv-scale i {
+  width: 60px;
+  height: 6px;
+  border-radius: 3px;
+  background:
+    linear-gradient(
+      to right,
+      var(--gv-forward),
+      var(--gv-hover),
+      var(--gv-backward));
+}
+
+/* src/views/inspector/value.css */
+.gv-statistics {
+  display: grid;
+  grid-template-columns: repeat(auto-fit, minmax(130px, 1fr));
+  gap: 0 16px;
+  align-content: start;
+  margin: 0;
+  font-size: 12px;
+}
+.gv-statistics > div {
+  display: flex;
+  justify-content: space-between;
+  padding: 2px 0;
+  border-bottom: 1px solid var(--gv-border);
+}
+.gv-statistics .gv-bad > span {
+  color: var(--gv-wrong);
+  font-weight: 600;
+}
+@container gradviz (min-width: 561px) and (max-width: 900px) {
+  .gv-value {
+    display: grid;
+    grid-template: "head picture" auto "statistics picture" 1fr / minmax(0, 1fr) minmax(0, 1fr);
+    gap: 8px 20px;
+  }
+  .gv-value > .gv-seen {
+    grid-area: picture;
+  }
+}
+.gv-called code {
+  overflow-wrap: anywhere;
+}
+
+/* src/views/inspector/numbers.css */
+.gv-bars {
+  display: flex;
+  gap: 1px;
+  height: 44px;
+  border-bottom: 1px solid var(--gv-border);
+}
+.gv-bars span {
+  display: flex;
+  flex: 1;
+  align-items: flex-end;
+}
+.gv-bars .gv-zero {
+  background: linear-gradient(var(--gv-ghost), var(--gv-ghost)) center / 1px 100% no-repeat;
+}
+.gv-bars i {
+  display: flex;
+  align-items: flex-end;
+  width: 100%;
+  background: color-mix(in srgb, var(--gv-nested) 60%, var(--gv-bg));
+}
+.gv-bars b {
+  width: 100%;
+  background:
+    repeating-linear-gradient(
+      45deg,
+      var(--gv-fg) 0 1px,
+      transparent 1px 4px);
+}
+.gv-axis {
+  display: flex;
+  justify-content: space-between;
+  color: var(--gv-muted);
+  font-size: 11px;
+}
+.gradviz .gv-numbers-table {
+  margin: 0;
+  border: 0;
+  border-collapse: collapse;
+  table-layout: auto;
+  font-size: 12px;
+}
+.gradviz .gv-numbers-table :is(thead, tr) {
+  border: 0;
+  background: none;
+}
+.gradviz .gv-numbers-table :is(th, td) {
+  padding: 2px 6px;
+  border: 0;
+  border-bottom: 1px solid var(--gv-border);
+  background: none;
+  text-align: right;
+  white-space: nowrap;
+}
+.gradviz .gv-numbers-table th {
+  color: var(--gv-muted);
+  font-weight: 400;
+}
+.gradviz .gv-numbers-table tbody th {
+  position: sticky;
+  left: 0;
+  background: var(--gv-bg);
+}
+.gradviz .gv-numbers-table .gv-bad {
+  color: var(--gv-wrong);
+  font-weight: 600;
+}
+.gv-pagers {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 4px 16px;
+  align-items: center;
+}
+.gv-pager {
+  display: inline-flex;
+  gap: 2px;
+  align-items: center;
+  font-size: 12px;
+}
+
+/* src/views/inspector/ledger.css */
+.gradviz .gv-ledger {
+  width: 100%;
+  margin: 0;
+  border: 0;
+  border-collapse: collapse;
+  table-layout: auto;
+  font-size: 12px;
+}
+.gv-ledger caption {
+  padding: 0 0 6px;
+  color: inherit;
+  font-weight: 600;
+  text-align: left;
+}
+.gradviz .gv-ledger :is(thead, tr) {
+  border: 0;
+  background: none;
+}
+.gradviz .gv-ledger :is(th, td) {
+  padding: 5px 4px;
+  border: 0;
+  border-bottom: 1px solid var(--gv-border);
+  background: none;
+  text-align: left;
+  vertical-align: top;
+  white-space: normal;
+}
+.gradviz .gv-ledger th {
+  padding: 2px 4px;
+  color: var(--gv-muted);
+  font-weight: 400;
+}
+.gradviz .gv-ledger :is(th, td):first-child {
+  padding-left: 0;
+}
+.gradviz .gv-ledger .gv-numbers td {
+  padding-bottom: 0;
+  border-bottom: 0;
+}
+.gradviz .gv-ledger .gv-numbers + tr td {
+  padding-top: 1px;
+}
+.gradviz .gv-ledger .gv-right {
+  text-align: right;
+  white-space: nowrap;
+}
+.gradviz .gv-ledger .gv-share {
+  white-space: nowrap;
+}
+.gv-ledger code {
+  overflow-wrap: anywhere;
+}
+.gv-share-bar {
+  display: inline-block;
+  width: 40px;
+  height: 7px;
+  margin-right: 5px;
+  overflow: hidden;
+  border-radius: 4px;
+  background: var(--gv-hover);
+}
+.gv-share-bar > span {
+  display: block;
+  height: 100%;
+  background: var(--gv-accumulation);
+}
+.gv-against > span {
+  background:
+    repeating-linear-gradient(
+      45deg,
+      var(--gv-wrong) 0 2px,
+      var(--gv-bg) 2px 4px);
+}
+.gradviz .gv-ledger tfoot .gv-share {
+  white-space: normal;
+}
+@container inspector (max-width: 285px) {
+  .gradviz .gv-ledger :is(th, td) {
+    padding-inline: 2px;
+  }
+  .gv-share-bar {
+    width: 18px;
+    margin-right: 3px;
+  }
+}
+
+/* src/views/inspector/answer.css */
+.gradviz .gv-answer ul {
+  margin: 0;
+  padding-left: 18px;
+}
+.gv-answer li + li {
+  margin-top: 4px;
+}
+.gv-answer :is(p, li, dd) {
+  overflow-wrap: anywhere;
+}
+.gv-asking {
+  animation: gv-appear 0.1s 0.4s both;
+}
+@keyframes gv-appear {
+  from {
+    opacity: 0;
+  }
+}
+.gradviz .gv-answer .gv-name {
+  padding: 0;
+  border-radius: 2px;
+  font: inherit;
+  text-decoration: underline dotted;
+  text-underline-offset: 2px;
+  white-space: normal;
+  overflow-wrap: anywhere;
+}
+.gradviz .gv-answer .gv-name:hover {
+  text-decoration-style: solid;
+}
+.gv-closed {
+  white-space: nowrap;
+}
+.gv-wide {
+  overflow-x: auto;
+}
+.gradviz .gv-answer .gv-wide :is(th, td, .gv-name) {
+  overflow-wrap: break-word;
+}
+.gv-answer summary {
+  width: fit-content;
+  cursor: pointer;
+}
+.gv-row {
+  padding-top: 6px;
+  border-top: 1px solid var(--gv-border);
+}
+.gradviz .gv-row dl {
+  display: grid;
+  grid-template-columns: fit-content(45%) minmax(0, 1fr);
+  gap: 2px 12px;
+  margin: 2px 0 0;
+  font-size: 12px;
+}
+.gradviz .gv-row :is(dt, dd) {
+  float: none;
+  width: auto;
+  margin: 0;
+  padding: 0;
+  font-weight: 400;
+}
+.gv-row dt {
+  color: var(--gv-muted);
+}
+.gv-light {
+  display: flex;
+  gap: 8px;
+  align-items: center;
+  padding: 7px 9px;
+  border: 1px solid var(--gv-border);
+  border-radius: 6px;
+}
+.gv-light i {
+  flex: none;
+  width: 10px;
+  height: 10px;
+  border-radius: 50%;
+  background: var(--gv-right);
+}
+.gv-light.gv-cross i {
+  border-radius: 0;
+  background: var(--gv-wrong);
+  clip-path: polygon(20% 0, 50% 30%, 80% 0, 100% 20%, 70% 50%, 100% 80%, 80% 100%, 50% 70%, 20% 100%, 0 80%, 30% 50%, 0 20%);
+}
+.gv-light.gv-diamond i {
+  border-radius: 0;
+  background: var(--gv-backward);
+  clip-path: polygon(50% 0, 100% 50%, 50% 100%, 0 50%);
+}
+.gv-light.gv-ring i {
+  border: 2px solid var(--gv-muted);
+  background: none;
+}
+.gv-compare {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 6px;
+  align-items: center;
+}
+.gradviz .gv-since {
+  width: 72px;
+}
+
+/* src/views/inspector/breakpoints.css */
+.gv-outcome:not(:empty) {
+  margin-right: 10px;
+  padding-left: 8px;
+  border-left: 3px solid var(--gv-wrong);
+}
+.gv-wrong {
+  color: var(--gv-wrong);
+}
+.gv-line .gv-gutter:hover {
+  border-radius: 50%;
+  background: color-mix(in srgb, var(--gv-wrong) 30%, var(--gv-bg));
+}
+.gradviz .gv-stops .gv-gutter {
+  border-radius: 50%;
+  background: var(--gv-wrong);
+  color: var(--gv-bg);
+}
+.gradviz .gv-stops.gv-off .gv-gutter {
+  background: none;
+  box-shadow: inset 0 0 0 1.5px var(--gv-wrong);
+  color: var(--gv-wrong);
+}
+.gv-add {
+  display: flex;
+  flex-direction: column;
+  gap: 4px;
+}
+.gv-field {
+  display: flex;
+  gap: 6px;
+}
+.gradviz .gv-field input {
+  flex: 1;
+  min-width: 0;
+  font: 12px var(--gv-mono);
+}
+.gradviz .gv-misread {
+  padding: 4px 8px;
+  border-left: 3px solid var(--gv-wrong);
+  overflow-wrap: anywhere;
+}
+.gradviz.gradviz .gv-misread pre {
+  margin: 0;
+  padding: 0;
+  border: 0;
+  background: none;
+  color: inherit;
+  font: 12px/1.4 var(--gv-mono);
+  overflow-x: auto;
+}
+.gv-breakpoints,
+.gv-messages,
+.gv-history {
+  display: flex;
+  flex: none;
+  flex-direction: column;
+  gap: 4px;
+}
+.gv-entry {
+  display: flex;
+  gap: 8px;
+  align-items: baseline;
+  min-width: 0;
+}
+.gv-entry input[type=checkbox] {
+  flex: none;
+  align-self: flex-start;
+  width: 14px;
+  height: 14px;
+  margin: 3px 0 0;
+  accent-color: var(--gv-wrong);
+}
+.gv-entry > .gv-tool {
+  align-self: flex-start;
+  margin-top: -2px;
+}
+.gv-entry-text {
+  flex: 1;
+  min-width: 0;
+  overflow-wrap: anywhere;
+}
+.gv-off .gv-entry code {
+  color: var(--gv-muted);
+}
+.gv-how {
+  display: grid;
+  grid-template-columns: minmax(0, 1fr) auto;
+  gap: 6px;
+  margin: 4px 0 8px 22px;
+  padding-left: 8px;
+  border-left: 2px solid var(--gv-border);
+}
+.gv-how label {
+  display: flex;
+  flex-wrap: wrap;
+  grid-column: 1 / -1;
+  gap: 2px 8px;
+  align-items: center;
+  justify-content: space-between;
+}
+.gradviz .gv-how input {
+  font: 12px var(--gv-mono);
+}
+.gv-how input[type=number] {
+  width: 84px;
+}
+.gv-how input[type=text] {
+  flex: 1 1 150px;
+  min-width: 0;
+}
+.gv-how .gv-misread {
+  grid-column: 1 / -1;
+}
+.gradviz .gv-how > .gv-link {
+  grid-column: 2;
+}
+.gv-entry .gv-hits {
+  flex: none;
+}
+.gradviz .gv-entry .gv-link {
+  align-self: baseline;
+  min-width: 76px;
+  font-variant-numeric: tabular-nums;
+  text-align: left;
+}
+.gradviz .gv-entry .gv-link[aria-current] {
+  border-color: var(--gv-accumulation);
+  font-weight: 600;
+}
+.gv-watch {
+  padding-top: 8px;
+  border-top: 1px solid var(--gv-border);
+}
+
+/* src/views/inspector/state.css */
+.gv-state > b > .gv-note,
+.gv-heap .gv-note {
+  font-weight: 400;
+}
+.gradviz .gv-heap {
+  display: flex;
+  flex-direction: column;
+  margin: 0;
+  padding: 0;
+  list-style: none;
+}
+.gv-heap > li {
+  border-bottom: 1px solid var(--gv-border);
+}
+.gv-taken {
+  min-height: 26px;
+}
+.gradviz :is(.gv-heap, .gv-taken) button {
+  display: flex;
+  gap: 7px;
+  align-items: baseline;
+  width: 100%;
+  padding: 3px 4px 3px 7px;
+  border-radius: 0;
+  font-size: 12px;
+  text-align: left;
+}
+.gradviz .gv-taken button {
+  border: 1px dashed var(--gv-border);
+  border-radius: 5px;
+}
+.gv-rank {
+  flex: none;
+  min-width: 44px;
+  color: var(--gv-forward);
+}
+.gv-says {
+  margin-left: auto;
+  color: var(--gv-backward);
+}
+.gradviz .gv-grads td > button {
+  padding: 0 2px;
+  color: var(--gv-muted);
+}
+.gradviz :is(li, tr).gv-changed {
+  background: var(--gv-backward-tint);
+  box-shadow: inset 3px 0 0 var(--gv-backward);
+}
+.gradviz .gv-grads .gv-changed td > button {
+  color: var(--gv-backward);
+  font-weight: 600;
+}
+.gradviz .gv-grads :is(th, td):first-child {
+  padding-left: 6px;
+}
+
+/* src/views/lesson/predict.css */
+.gv-graph .edge[data-told] text {
+  display: none;
+}
+.gv-graph .gv-wire[data-hidden] {
+  display: none;
+}
+.gv-graph .gv-wire text {
+  fill: var(--gv-forward);
+  font: 10.5px var(--gv-mono);
+  font-weight: 600;
+  text-rendering: geometricPrecision;
+}
+.gv-graph .gv-wire .gv-gradient {
+  fill: var(--gv-backward);
+}
+.gv-graph .gv-wire .gv-name {
+  font-weight: 400;
+}
+.gv-graph .gv-wire .gv-unknown {
+  fill: var(--gv-muted);
+  font-style: italic;
+  font-weight: 400;
+}
+.gv-graph .gv-crowded text {
+  paint-order: stroke;
+  stroke: var(--gv-bg);
+  stroke-width: 4px;
+}
+.gv-graph .gv-placeless {
+  flex: none;
+  height: 24px;
+  padding: 2px 14px;
+  overflow: hidden;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.gv-graph .gv-stub {
+  fill: none;
+  stroke: var(--gv-forward);
+  stroke-width: 1;
+}
+.gv-teaching :is(.gv-next, .gv-line.gv-future),
+.gv-teaching .gv-track .gv-mark:not(.gv-past),
+.gv-teaching .gv-graph .node.future:not(.group) text {
+  visibility: hidden;
+}
+.gv-teaching .gv-graph .node.future:not(.group, :has(.toggle)),
+.gv-teaching .gv-span {
+  pointer-events: none;
+}
+.gv-teaching .gv-veil {
+  display: block;
+}
+.gv-teach {
+  display: grid;
+  grid-template-columns: minmax(0, 3fr) minmax(0, 2fr);
+  height: 136px;
+  border-top: 1px solid var(--gv-border);
+}
+.gv-predict,
+.gv-chain {
+  position: relative;
+  min-width: 0;
+  padding: 8px 14px;
+  overflow: auto;
+}
+.gv-chain {
+  display: flex;
+  flex-direction: column;
+  gap: 4px;
+  border-left: 1px solid var(--gv-border);
+}
+.gv-chain math {
+  font-size: 15px;
+}
+.gv-chain mn {
+  font-family: var(--gv-sans);
+  font-size: 13px;
+}
+.gv-predict > p {
+  min-height: 20px;
+  margin: 0;
+}
+.gv-predicted.gv-right b {
+  color: var(--gv-right);
+}
+.gv-predicted.gv-wrong b {
+  color: var(--gv-wrong);
+}
+.gv-question {
+  min-height: 24px;
+}
+.gv-question math {
+  margin-left: 8px;
+}
+.gv-answers {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 6px;
+  margin-top: 4px;
+}
+.gv-answers input {
+  width: 180px;
+}
+.gv-score {
+  position: absolute;
+  top: 8px;
+  right: 14px;
+  color: var(--gv-muted);
+}
+@container gradviz (max-width: 900px) {
+  .gv-teach {
+    grid-template-columns: minmax(0, 1fr);
+    grid-template-rows: 152px 84px;
+    height: 236px;
+  }
+  .gv-chain {
+    border-top: 1px solid var(--gv-border);
+    border-left: 0;
+  }
+}
+@container gradviz (max-width: 420px) {
+  .gv-teach {
+    grid-template-rows: 230px 100px;
+    height: 330px;
+  }
+}
+
+/* src/views/shell/formula.css */
+.gv-formula {
+  contain: strict;
+  display: flex;
+  align-items: center;
+  height: 52px;
+  padding: 0 14px;
+  overflow: auto;
+  border-top: 1px solid var(--gv-border);
+  background: var(--gv-bar);
+}
+.gv-formula math {
+  flex: none;
+  font-size: 16px;
+  line-height: 1.2;
+}
+.gv-formula mtext {
+  font-family: var(--gv-sans);
+  font-size: 13px;
+}
+.gv-formula :is(msub, msup) > mtext:last-child {
+  font-size: 11px;
+}
+
+/* src/views/shell/narration.css */
+.gv-narration {
+  position: relative;
+  display: flex;
+  gap: 4px 12px;
+  padding: 8px 14px;
+  overflow: hidden;
+  border-top: 1px solid var(--gv-border);
+  background: var(--gv-bar);
+  line-height: 20px;
+}
+.gv-spoken {
+  contain: strict;
+  flex: 1;
+  min-width: 0;
+  height: calc(20px * var(--gv-lines, 2));
+  max-height: clamp(40px, round(down, 17vh, 20px), 80px);
+  overflow: hidden auto;
+  background:
+    linear-gradient(var(--gv-bar), var(--gv-bar)) top / 100% 2px no-repeat local,
+    linear-gradient(var(--gv-bar), var(--gv-bar)) bottom / 100% 2px no-repeat local,
+    linear-gradient(var(--gv-ghost), var(--gv-ghost)) top / 100% 1px no-repeat,
+    linear-gradient(var(--gv-ghost), var(--gv-ghost)) bottom / 100% 1px no-repeat;
+}
+.gradviz .gv-spoken:focus-visible {
+  outline-offset: 2px;
+}
+.gv-trial {
+  position: absolute;
+  visibility: hidden;
+}
+.gv-kind {
+  --gv-tone: var(--gv-muted);
+  margin-right: 10px;
+  color: var(--gv-tone);
+  white-space: nowrap;
+}
+.gv-kind.gv-tone-forward {
+  --gv-tone: var(--gv-forward);
+}
+.gv-kind.gv-tone-backward {
+  --gv-tone: var(--gv-backward);
+}
+.gv-kind.gv-tone-accumulation {
+  --gv-tone: var(--gv-accumulation);
+}
+.gv-kind.gv-tone-right {
+  --gv-tone: var(--gv-right);
+}
+.gv-kind.gv-tone-wrong {
+  --gv-tone: var(--gv-wrong);
+}
+.gv-kind.gv-tone-nested {
+  --gv-tone: var(--gv-nested);
+}
+.gv-sign {
+  width: 12px;
+  height: 12px;
+  margin-right: 4px;
+  vertical-align: -2px;
+}
+.gv-next {
+  contain: strict;
+  flex: 0 0 clamp(150px, 26%, 290px);
+  overflow: hidden;
+  color: var(--gv-muted);
+  text-align: right;
+}
+.gradviz.gradviz.gradviz .gv-narration code {
+  line-height: 19px;
+}
+@container gradviz (max-width: 560px) {
+  .gv-narration {
+    flex-direction: column;
+  }
+  .gv-spoken {
+    flex: none;
+    max-height: clamp(40px, round(down, 17vh, 20px), 140px);
+  }
+  .gv-next {
+    flex: 0 0 20px;
+    text-align: left;
+  }
+}
+@container gradviz (max-width: 320px) {
+  .gv-next {
+    flex-basis: 40px;
+  }
+}
+
+/* src/views/elements/contrast.css */
+@media (forced-colors: active) {
+  .gv-mark,
+  .gv-playhead,
+  .gv-heat i,
+  .gv-share-bar > span {
+    forced-color-adjust: none;
+  }
+}
+
+/* src/style.css */
+
+/* src/lab/style.css */
+.gradviz-lab-Panel,
+.gradviz-lab-Body {
+  height: 100%;
+  overflow: auto;
+  background: var(--jp-layout-color1);
+  color: var(--jp-ui-font-color1);
+}
+.gradviz-lab-Body > .gradviz,
+.gradviz-lab-Body .gv-frame {
+  height: 100%;
+  border: 0;
+  border-radius: 0;
+}
+.gradviz-lab-Body .gv-frame > * {
+  flex: none;
+}
+.gradviz-lab-Body .gv-body {
+  flex: 1 1 0;
+  min-height: 0;
+  overflow: auto;
+}
+@container gradviz (max-width: 420px) {
+  .gradviz-lab-Body .gv-frame > .gv-teach {
+    max-height: 28%;
+    overflow-y: auto;
+  }
+}
+@container gradviz (min-width: 901px) {
+  .gradviz-lab-Body .gv-body {
+    grid-template-rows: minmax(320px, 1fr);
+  }
+}
+.gradviz-lab-Message {
+  padding: 12px;
+  font-size: var(--jp-ui-font-size1);
+  line-height: 1.5;
+  overflow-wrap: anywhere;
+}
+.gradviz-lab-Message[role=alert] {
+  border-left: 3px solid var(--jp-error-color1);
+}
+.gradviz-lab-Message code {
+  font-family: var(--jp-code-font-family);
+  font-size: var(--jp-code-font-size);
+}
+.gradviz-lab-Picture {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 12px;
+  align-items: flex-start;
+  overflow: auto;
+}
+.gradviz-lab-Picture img {
+  max-width: 100%;
+}
+body[data-jp-theme-light=false] .gradviz-lab-light,
+body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
+  display: none;
+}
+.gradviz-lab-Picture pre {
+  flex: 1 1 360px;
+  min-width: 0;
+  margin: 0;
+  white-space: pre-wrap;
+  word-break: normal;
+  overflow-wrap: anywhere;
+  font: var(--jp-code-font-size) / 1.5 var(--jp-code-font-family);
+  color: var(--jp-content-font-color1);
+}
+`,""]),a.d(e,{},{A:i})},21(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",t=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),t&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),t&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,t,o,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(t)for(var n=0;n<this.length;n++){var v=this[n][0];null!=v&&(i[v]=!0)}for(var d=0;d<r.length;d++){var p=[].concat(r[d]);t&&i[p[0]]||(void 0!==g&&(void 0===p[5]||(p[1]="@layer".concat(p[5].length>0?" ".concat(p[5]):""," {").concat(p[1],"}")),p[5]=g),a&&(p[2]&&(p[1]="@media ".concat(p[2]," {").concat(p[1],"}")),p[2]=a),o&&(p[4]?(p[1]="@supports (".concat(p[4],") {").concat(p[1],"}"),p[4]=o):p[4]="".concat(o)),e.push(p))}},e}},20(r){r.exports=function(r){return r[1]}},12(r,e,a){a.r(e);var t=a(13),o=a.n(t),g=a(14),i=a.n(g),n=a(15),v=a.n(n),d=a(16),p=a.n(d),l=a(17),s=a.n(l),c=a(18),h=a.n(c),x=a(19),f={};f.styleTagTransform=h(),f.setAttributes=p(),f.insert=v().bind(null,"head"),f.domAPI=i(),f.insertStyleElement=s(),o()(x.A,f);let b=x.A&&x.A.locals?x.A.locals:void 0;a.d(e,{},{default:b})},13(r){var e=[];function a(r){for(var a=-1,t=0;t<e.length;t++)if(e[t].identifier===r){a=t;break}return a}function t(r,t){for(var o={},g=[],i=0;i<r.length;i++){var n=r[i],v=t.base?n[0]+t.base:n[0],d=o[v]||0,p="".concat(v," ").concat(d);o[v]=d+1;var l=a(p),s={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==l)e[l].references++,e[l].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,t);t.byIndex=i,e.splice(i,0,{identifier:p,updater:c,references:1})}g.push(p)}return g}r.exports=function(r,o){var g=t(r=r||[],o=o||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var n=a(g[i]);e[n].references--}for(var v=t(r,o),d=0;d<g.length;d++){var p=a(g[d]);0===e[p].references&&(e[p].updater(),e.splice(p,1))}g=v}}},15(r){var e={};r.exports=function(r,a){var t=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!t)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");t.appendChild(a)}},17(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},16(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var t,o,g;t="",a.supports&&(t+="@supports (".concat(a.supports,") {")),a.media&&(t+="@media ".concat(a.media," {")),(o=void 0!==a.layer)&&(t+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),t+=a.css,o&&(t+="}"),a.media&&(t+="}"),a.supports&&(t+="}"),(g=a.sourceMap)&&"u">typeof btoa&&(t+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(t,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);
