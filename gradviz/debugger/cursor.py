@@ -98,9 +98,11 @@ class Cursor(Questions, Marks):
             CursorError: ``not_computed`` when it was never fed or executed, or the recording was read from a file.
                 ``not_found`` when nothing is called so.
         """
+        if not isinstance(blob, str):
+            self._here.find(blob)  # says what to ask for
         found = next((one for values, name in self._values(blob) if (one := _value(values, name)) is not None), None)
         if found is None:
-            if self._live is not None and not self._finder.rows.has_blob(blob):
+            if not self._finder.rows.has_blob(blob):
                 self._here.find(blob)  # says so where nothing is called that
             has_stopped = isinstance(self.events[-1], Failed)
             says = None if self._live is None else self._live.absent

@@ -1,5 +1,7 @@
 """Sessions: what is recorded, and travelling in it."""
 
+from pathlib import Path
+
 import graphviz
 import numpy as np
 import pytest
@@ -328,3 +330,12 @@ def test_code_has_no_ssa_form() -> None:
     with pytest.raises(gradviz.NetError) as caught:
         debug(gradviz.functions.tanh(Variable(np.ones(())))).to_ssa()
     assert caught.value.ways_out
+
+
+def test_a_blob_that_is_not_there_has_no_value_in_a_file_either(session: gradviz.Session, tmp_path: Path) -> None:
+    session.save(tmp_path / "s.gradviz.json")
+    saved = load(tmp_path / "s.gradviz.json")
+    for one, asked, near in ((session, "hh", "h"), (session, "h@9", "h@0"), (saved, "hh", "h")):
+        with pytest.raises(CursorError, match="has no blob") as caught:
+            one.value(asked)
+        assert (caught.value.kind, caught.value.ways_out[0]) == ("not_found", f"Did you mean {near}?")

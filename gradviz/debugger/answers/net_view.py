@@ -260,7 +260,8 @@ class NetView:
         for view in views:
             if found := view._meant(word):
                 return view, found
-        raise unknown("blob", word, [name for view in views for name in view.names()], [FORMS])
+        versions = [str(one) for view in views for one in view.writings(word.rpartition("@")[0])]
+        raise unknown("blob", word, versions or [name for view in views for name in view.names()], [FORMS])
 
     def _meant(self, word: str) -> list[Writing]:
         writings = self.writings(word)

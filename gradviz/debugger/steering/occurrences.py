@@ -13,9 +13,8 @@ from typing import get_args
 
 import numpy as np
 
-from ...program.errors import get_close_matches
 from ..document import Kind
-from .conditions import PHRASES, ConditionError, Field, Node, evaluate, mentioned, parse, shown, truth
+from .conditions import NAMES, PHRASES, ConditionError, Field, Node, evaluate, meant, mentioned, parse, shown, truth
 from .rows import Rows
 from .targets import Targets
 
@@ -164,8 +163,7 @@ class Finder:
         return node
 
     def _unknown(self, text: str, at: int, name: str) -> ConditionError:
-        near = get_close_matches(name, [*self.targets.words, *PHRASES, *KINDS], n=3)
-        ways_out = [*([f"Did you mean {' or '.join(near)}?"] if near else []), TARGETS]
+        ways_out = [*meant(name, [*self.targets.words, *PHRASES, *KINDS, *NAMES]), TARGETS]
         return ConditionError(
             text, at, f"the recording has nothing that is called {name!r}", kind="not_found", ways_out=ways_out
         )

@@ -9,7 +9,8 @@ import { addTo, beginOf, behind, memoized, memoizedByText } from "../recording/l
 import { loopAround, valueOf } from "../recording/values";
 import { KINDS, type Trace, type TraceEvent, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, nameOf, parse, shown, truth, type Context, type Field, type Node, type Result } from "./conditions/conditions";
-import { PHRASES } from "./conditions/language.gen";
+import { NAMES, PHRASES } from "./conditions/language.gen";
+import { meant } from "./conditions/meant";
 
 /** A blob that an event writes; of one that writes none the first that it is about. */
 export interface Row {
@@ -185,7 +186,7 @@ export function parseWatch(trace: Trace, text: string): Node {
 function refuseUnknown(trace: Trace, text: string, node: Node, where: string): void {
   const { names } = rowsOf(trace);
   const unknown = mentioned(node).find(({ thing }) => !names.has(blobOf(thing) ?? thing) && blobOf(thing) !== null);
-  if (unknown) throw new ConditionError(text, unknown.at, `${where} has nothing that is called “${blobOf(unknown.thing)}”`);
+  if (unknown) throw new ConditionError(text, unknown.at, `${where} has nothing that is called “${blobOf(unknown.thing)}”`, meant(blobOf(unknown.thing) ?? "", [...names, ...Object.keys(NAMES)]));
 }
 
 function happening(trace: Trace, condition: Node, positions: number[] | null): Occurrences {

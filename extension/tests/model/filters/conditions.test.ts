@@ -38,6 +38,12 @@ test("malformed conditions say where", () => {
   for (const { text, error } of table.malformed) assert.equal(fault(() => parse(text)), error, text);
 });
 
+test("a word with a mistake in it is known again", () => {
+  for (const { text, meant } of table.meant) {
+    assert.throws(() => parse(text), (error) => error instanceof ConditionError && error.message.endsWith(meant) && error.message.includes("Did you mean") === (meant !== ""), text);
+  }
+});
+
 test("a condition is true or false", () => {
   for (const { text, error } of table.truths as { text: string; error?: number }[]) {
     assert.equal(fault(() => truth(text, parse(text))), error ?? null, text);

@@ -42,11 +42,12 @@ At most 500 characters, nested at most 32 deep.
 """
 
 from .columns import NOTHING, Column, Result, bare, column_of, evaluate, shown
-from .language import FIELDS, PHRASES, ConditionError, Field, Node, mentioned
+from .language import FIELDS, NAMES, PHRASES, ConditionError, Field, Node, meant, mentioned
 from .parser import parse, truth
 
 __all__ = [
     "FIELDS",
+    "NAMES",
     "NOTHING",
     "PHRASES",
     "Column",
@@ -57,6 +58,7 @@ __all__ = [
     "bare",
     "column_of",
     "evaluate",
+    "meant",
     "mentioned",
     "parse",
     "shown",

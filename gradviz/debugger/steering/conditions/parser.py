@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ....program.errors import get_close_matches
 from .language import (
     DEEPEST,
     FIELDS,
@@ -21,6 +20,7 @@ from .language import (
     Node,
     Operation,
     Type,
+    meant,
 )
 
 Types = tuple[Type, ...]
@@ -240,7 +240,7 @@ class _Parser:
         known = FIELDS.get(node.type, {}) if isinstance(node, Field) else {}
         if not isinstance(node, Field) or name.text not in known:
             fields = [f"There are {', '.join(known)}."] if known else []
-            raise self._wrong(name.at, f"{_a(node.type)} has no {name.text!r}", fields)
+            raise self._wrong(name.at, f"{_a(node.type)} has no {name.text!r}", meant(name.text, known) or fields)
         return Field(node.at, known[name.text], 1, node.thing, name.text)
 
     def _primary(self) -> Node:
@@ -280,8 +280,8 @@ class _Parser:
             return Field(token.at, "number", 1, argument.thing, name)
         if name not in FUNCTIONS:
             known = [*FUNCTIONS, *STATISTICS]
-            near = get_close_matches(name, known, n=2)
-            raise self._wrong(token.at, f"there is no function {name!r}", [f"There are {', '.join(near or known)}."])
+            ways_out = meant(name, known) or [f"There are {', '.join(known)}."]
+            raise self._wrong(token.at, f"there is no function {name!r}", ways_out)
         takes, gives = FUNCTIONS[name]
         self._want(argument, takes, name)
         return self._operation(name, token.at, gives, argument)
@@ -307,8 +307,7 @@ def _meant(node: Node) -> list[str]:
     if not isinstance(node, Field) or node.type != "blob" or node.attribute:
         return []
     name = node.thing.removeprefix(":")
-    near = get_close_matches(name, NAMES, n=2)
-    return [*([f"Did you mean {' or '.join(near)}?"] if near else []), f"Ask for what is known of it: norm({name})."]
+    return [*meant(name, NAMES), f"Ask for what is known of it: norm({name})."]
 
 
 def _a(type: Type) -> str:

@@ -47,6 +47,13 @@ def test_a_malformed_condition_says_where(case):
     assert raised.value.kind == "bad_condition"
 
 
+@pytest.mark.parametrize("case", TABLE["meant"], ids=label)
+def test_a_word_with_a_mistake_in_it_is_known_again(case):
+    with pytest.raises(ConditionError) as raised:
+        parse(case["text"])
+    assert [way for way in raised.value.ways_out if way.startswith("Did")] == [case["meant"]] * bool(case["meant"])
+
+
 @pytest.mark.parametrize("case", TABLE["truths"], ids=label)
 def test_a_condition_is_true_or_false(case):
     node = parse(case["text"])

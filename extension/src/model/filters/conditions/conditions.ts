@@ -3,6 +3,7 @@
 // readers to them.
 
 import { bare } from "../../recording/lines";
+import { meant } from "./meant";
 import { DEEPEST, FIELDS, FUNCTIONS, LONGEST, NAMES, STATISTICS, THINGS, type Type } from "./language.gen";
 
 export type Node = { at: number; type: Type; depth: number } & (
@@ -20,8 +21,10 @@ export class ConditionError extends Error {
     readonly text: string,
     readonly position: number,
     readonly problem: string,
+    /** What a word with a mistake in it may have meant, as a question. */
+    question = "",
   ) {
-    super(`${problem.slice(0, 1).toUpperCase()}${problem.slice(1)}, at character ${position + 1}.`);
+    super(`${problem.slice(0, 1).toUpperCase()}${problem.slice(1)}, at character ${position + 1}.${question && ` ${question}`}`);
   }
 }
 
@@ -152,8 +155,8 @@ class Parser {
     return this.wrong(at, wanted || (kind === "end" ? "the condition stops too early" : `“${text}” makes no sense here`));
   }
 
-  private wrong(at: number, problem: string): ConditionError {
-    return new ConditionError(this.text, at, problem);
+  private wrong(at: number, problem: string, question = ""): ConditionError {
+    return new ConditionError(this.text, at, problem, question);
   }
 
   private bounded(depth: number, at: number): number {
@@ -226,7 +229,7 @@ class Parser {
       if (name.kind !== "name") throw this.unexpected("behind a point stands the name of a field");
       this.next++;
       const type = node.kind === "field" ? own(own(FIELDS, node.type) ?? {}, name.text) : undefined;
-      if (node.kind !== "field" || !type) throw this.wrong(name.at, `${a(node.type)} has no “${name.text}”`);
+      if (node.kind !== "field" || !type) throw this.wrong(name.at, `${a(node.type)} has no “${name.text}”`, node.kind === "field" ? meant(name.text, Object.keys(own(FIELDS, node.type) ?? {})) : "");
       node = { ...node, type, attribute: name.text };
     }
     return node;
@@ -262,7 +265,7 @@ class Parser {
       return { ...(argument as Field), at, type: "number", attribute: name };
     }
     const known = own(FUNCTIONS, name);
-    if (!known) throw this.wrong(at, `there is no function “${name}”`);
+    if (!known) throw this.wrong(at, `there is no function “${name}”`, meant(name, [...Object.keys(FUNCTIONS), ...STATISTICS]));
     this.want(argument, known[0], name);
     return this.operation(name, at, known[1], argument);
   }
@@ -281,7 +284,8 @@ class Parser {
 
   private want(node: Node, types: readonly Type[], what: string): void {
     if (types.includes(node.type)) return;
-    throw this.wrong(node.at, `${what} takes ${types.map(a).join(" or ")}, and this is ${a(node.type)}`);
+    const word = node.kind === "field" && node.type === "blob" && node.attribute === "" ? node.thing.replace(/^:/, "") : "";
+    throw this.wrong(node.at, `${what} takes ${types.map(a).join(" or ")}, and this is ${a(node.type)}`, meant(word, Object.keys(NAMES)));
   }
 }
 
