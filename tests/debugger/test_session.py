@@ -178,9 +178,14 @@ def test_a_ledger_without_values_says_not_computed_instead_of_zero():
         session.value("a_grad")
 
 
-def test_a_blob_that_nothing_was_added_for_has_no_ledger(session):
-    with pytest.raises(CursorError, match="a@0"):
-        session.ledger("z")
+def test_a_gradient_that_came_alone_is_a_ledger_of_one_row(session):
+    session.finish()
+    ledger = session.ledger("w1").ledger
+    (only,) = ledger.contributions
+    assert (only.gradient, only.producer, only.share, only.cosine) == ("w1_grad@0", "FCGradient #0", 1.0, 1.0)
+    assert only.norm == ledger.norm == pytest.approx(np.linalg.norm(session.value("w1_grad")))
+    with pytest.raises(CursorError, match="No gradient of label@0 arrived"):
+        session.ledger("label")
 
 
 def test_the_recorded_gradients_are_the_true_ones(session):

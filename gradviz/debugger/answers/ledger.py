@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from math import inf
 from typing import NamedTuple
 
-from ...program.errors import shorten
-from ...program.events import Accumulated
-from ..document import Contribution, Ledger, Merge
-from ..journal import NetText
+from ...program.errors import count_of, shorten
+from ...program.events import Accumulated, GeneratorAdded, Seeded
+from ..document import Contribution, Ledger, Merge, number
+from ..journal import NetText, Writing
+from ..statistics import norm, vector
 from ..steering import CursorError
-from ..telling import ledger_of, loop_ledger, placed, sum_of, sums_of_loops
+from ..telling import arrival, ledger_of, loop_ledger, path_to_y, placed, producer, sum_of, sums_of_loops
+from .flow import Parts, array_of, gradient_of, meant
 from .forms import Answer, Block, Grid, absent, digits, first_of, percent, way
 from .net_view import NetView
 from .recorded import Recorded
@@ -37,7 +40,7 @@ class LedgerView(Answer, frozen=True):
         rows = first_of([_row(one) for one in ledger.contributions], SHOWN)
         cancellation = percent(ledger.cancellation, absent(ledger.norm))
         yield Grid(
-            f"Gradient of {ledger.blob} = sum of {len(ledger.contributions)} contributions",
+            f"Gradient of {ledger.blob} = sum of {count_of(len(ledger.contributions), 'contribution')}",
             HEAD,
             rows,
             f"{ledger.total}: norm {digits(ledger.norm)}, cancellation {cancellation}",
@@ -158,10 +161,56 @@ def answer(here: NetView, blob: str) -> LedgerView:
             about,
         )
         found = next((one for several in nearest if (one := _latest(several, here.position))), None)
-    if found is None:
-        known, other = [one.blob for one in entries(recorded)], "In this net no blob has several readers."
-        raise _not_found(f"No gradients of {shorten(word)} were added up.", word, "Blobs with a ledger", known, other)
-    return LedgerView(found.ledger())
+    return LedgerView(_of_one(here, word) if found is None else found.ledger())
+
+
+def _of_one(here: NetView, word: str) -> Ledger:
+    """The ledger of a gradient that came alone."""
+    view, found = here.find(word)
+    blob = meant(found)
+    one = gradient_of(view, blob)
+    if one is None:
+        raise CursorError(
+            f"No gradient of {view.named(blob)} arrived, so there is nothing to share out.",
+            kind="not_found",
+            blobs=[word],
+            ways_out=[f'session.why_none("{view.named(blob)}") says why.'],
+        )
+    event = view.recorded.events[one.at - 1]
+    assert isinstance(event, Seeded | GeneratorAdded | Accumulated)
+    term = event.contributions[0] if isinstance(event, Accumulated) else arrival(event)
+    length = _norm(view, blob, one.parts)
+    share = None if length is None or not 0 < length < inf else 1.0
+    contribution = Contribution(
+        gradient=str(one.parts[-1]),
+        producer=producer(view.net, term),
+        of=term.index,
+        how=term.how,
+        path=path_to_y(term.index, blob.name, view.net),
+        norm=None if length is None else number(length),
+        share=share,
+        cosine=share,
+    )
+    return Ledger(
+        blob=str(blob),
+        at=one.at,
+        total=contribution.gradient,
+        contributions=[contribution],
+        norm=contribution.norm,
+        cancellation=None if share is None else 0.0,
+        subnet=view.net.id or None,
+        frame=view.run_with(one.parts[-1]) if view.net.path else None,
+    )
+
+
+def _norm(view: NetView, blob: Writing, parts: Parts) -> float | None:
+    """The norm of a gradient, of a sparse one as a dense array; None: not computed, or in a file."""
+    if len(parts) == 1:
+        return view.norm(parts[0])
+    try:
+        return norm(vector(array_of(view, blob, parts)))
+    except CursorError:
+        return None
 
 
 def _latest(found: list[Entry], position: int) -> Entry | None:

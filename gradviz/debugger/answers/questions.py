@@ -90,14 +90,15 @@ class Questions(Placed):
     def ledger(self, blob: str) -> LedgerView:
         """What was added up to the gradient of `blob`: each contribution with norm, share, cosine, producer and path.
 
-        Of a blob that every iteration of a loop reads, each iteration contributes.
+        A gradient that came alone is one contribution. Of a blob that every iteration of a loop reads, each
+        contributes.
 
         Args:
             blob: a name or a version, or the version of the sum. Of several ledgers the last one made by now is meant,
                 before any the first.
 
         Raises:
-            CursorError: ``not_found`` when no gradients of this blob were added.
+            CursorError: ``not_found`` when there is no such blob, or no gradient of it arrived.
         """
         return ledger.answer(self._here, blob)
 

@@ -3,14 +3,15 @@
 from .narration import reminder, shape
 from .narrator import ODDITIES, Narrator
 from .part import Parts
-from .story import Story, arrival
+from .story import Story, arrival, producer
 from .subjects import OF_FORWARD, Subject, Subjects, added, brought, forward_of, ran
-from .sums import ledger_of, loop_ledger, placed, sum_of, sums_of_loops
+from .sums import ledger_of, loop_ledger, path_to_y, placed, sum_of, sums_of_loops
 from .trace_document import document, outline, schedule_of
 from .values import PREVIEWS, DocumentValues, MeasuredValues, entries, key_of
 
 __all__ = [
     "ODDITIES", "OF_FORWARD", "PREVIEWS", "DocumentValues", "MeasuredValues", "Narrator", "Parts", "Story", "Subject",
     "Subjects", "added", "arrival", "brought", "document", "entries", "forward_of", "key_of", "ledger_of",
-    "loop_ledger", "outline", "placed", "ran", "reminder", "schedule_of", "shape", "sum_of", "sums_of_loops",
+    "loop_ledger", "outline", "path_to_y", "placed", "producer", "ran", "reminder", "schedule_of", "shape", "sum_of",
+    "sums_of_loops",
 ]  # fmt: skip

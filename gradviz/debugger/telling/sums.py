@@ -131,7 +131,7 @@ def ledger_of(one: Sum, recording: Recording, frame: int | None) -> Ledger:
     device = CPU if total is None else device_of(total)
     terms = []
     for parts, producer, term in one.terms:
-        array, path = _dense(parts, event, values), _path(term.index, event.blob, one.net)
+        array, path = _dense(parts, event, values), path_to_y(term.index, event.blob, one.net)
         said = Contribution(gradient=str(parts[-1]), producer=producer, of=term.index, how=term.how, path=path)
         terms.append((said, None if array is None else moved(array, device)))
     with current(device):
@@ -148,7 +148,7 @@ def _dense(parts: Sequence[Writing], event: Accumulated, computed: Values) -> Ar
     return None if table is None or indices is None else dense(indices, values, table)
 
 
-def _path(index: int | None, blob: str, net: NetText) -> list[str]:
+def path_to_y(index: int | None, blob: str, net: NetText) -> list[str]:
     """One shortest way from forward operator `index` to a y, as words; for a seed, the `blob` it belongs to."""
     path = [blob] if index is None else [f"#{index}"]
     while index is not None and index in net.hops:
