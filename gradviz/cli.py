@@ -90,10 +90,15 @@ def _as_root() -> list[str]:
     return ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
 
 
-def make_page(recording: Path, output: Path | None, title: str | None, budget: int) -> int:
-    """Writes a page that shows `recording` to `output`, by default beside it. Returns an exit status."""
+def make_page(recording: Path, output: Path | None, title: str | None, budget: int, at: str | None = None) -> int:
+    """Writes a page that shows `recording` to `output`, by default beside it. Returns an exit status.
+
+    It opens `at` a position or what else `Session.run_to` takes, by default at the start.
+    """
     try:
         session = _read(recording)
+        if at is not None:
+            session.run_to(int(at) if at.isdigit() else at)
         target = output or recording.with_name(recording.name.removesuffix(RECORDING) + ".html")
         if target.exists() and target.samefile(recording):
             raise FileError(
@@ -154,6 +159,12 @@ def parser() -> argparse.ArgumentParser:
         help="most bytes for the numbers of values, before compression (default: %(default)s); what does not fit is "
         "left out, and the page says so",
     )
+    html.add_argument(
+        "--at",
+        metavar="WHERE",
+        help="where the page opens: the number of an event, or what session.run_to takes: Accumulated, x_grad, NaN "
+        "(default: the start)",
+    )
     commands.add_parser("operators", help="print the table of all operators in Markdown", allow_abbrev=False)
     return root
 
@@ -165,7 +176,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if known.command != "lab" and rest:
         root.error(f"unrecognized arguments: {' '.join(rest)}")
     if known.command == "html":
-        return make_page(known.recording, known.output, known.title, known.budget)
+        return make_page(known.recording, known.output, known.title, known.budget, known.at)
     if known.command == "operators":
         print(markdown(), end="")
         return 0

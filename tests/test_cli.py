@@ -168,6 +168,23 @@ def test_html_refuses_what_is_no_recording_and_writes_nothing(
     assert {path.name for path in recording.parent.iterdir()} == {recording.name, "page.html"}
 
 
+@pytest.mark.parametrize(("at", "position"), [("0", 0), ("4", 4), ("Completed", None)])
+def test_html_opens_where_it_is_told_to(recording: Path, at: str, position: int | None) -> None:
+    assert cli.main(["html", str(recording), "--at", at]) == 0
+    if position is None:
+        session = gradviz.load(recording)
+        session.run_to(at)
+        position = session.position
+    assert f'data-position="{position}"' in (recording.parent / "lesson.html").read_text()
+
+
+@pytest.mark.parametrize("at", ["999", "Nothing"])
+def test_html_refuses_a_place_that_is_not_there(recording: Path, at: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["html", str(recording), "--at", at]) == 2
+    assert at in capsys.readouterr().err
+    assert not (recording.parent / "lesson.html").exists()
+
+
 def test_html_refuses_a_huge_file_before_it_reads_it(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with recording.open("r+b") as file:
         file.truncate(MOST_DOCUMENT + 1)  # a hole: it takes no room

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..program.code_line import name_files
+from ..program.events import Event
 
 if TYPE_CHECKING:
     from .session_protocol import Shown
@@ -40,10 +41,23 @@ def enable() -> None:
 
             kernel_channel().listen(shell)
             name_files(partial(_cell, shell))
+            shell.display_formatter.mimebundle_formatter.for_type(Event, _bundle)
     except Exception:
         import logging  # takes its time to import
 
         logging.getLogger(__name__).warning("The side panel will not find the sessions of this kernel.", exc_info=True)
+
+
+def _bundle(event: Event) -> dict[str, Any] | None:
+    """What a verb of a session leaves in an output: the session at the event that this led to.
+
+    None: no session stands there any more, so that the event shows itself.
+    """
+    from .channel import kernel_channel
+    from .output import forms
+
+    session = kernel_channel().session_at(event)
+    return None if session is None else forms(session)
 
 
 def _cell(shell: Any, path: str) -> str | None:

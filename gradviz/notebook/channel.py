@@ -30,6 +30,7 @@ import msgspec
 from comm.base_comm import BaseComm
 
 from ..debugger.document import BreakpointEntry, Marked, Trace, encode
+from ..program.events import Event
 from .asking import Question, reply, shown_after
 from .session_protocol import Shown, follow
 
@@ -103,6 +104,10 @@ class Channel:
             self._active = weakref.ref(session)
             self._ends = [follow(session.observe, self._moved), follow(session.observe_marks, self._marked)]
         self.tell()
+
+    def session_at(self, event: Event) -> Shown | None:
+        """The session of this kernel that stands at an event of its recording, if one does."""
+        return next((session for session in list(self._labels) if session.event is event), None)
 
     def tell(self) -> None:
         """Tell all panels which sessions there are and which one is active, unless they know."""

@@ -16,7 +16,8 @@ import gradviz
 from gradviz.debugger.document import decode, encode
 from gradviz.drawing import svg
 from gradviz.notebook import still
-from gradviz.notebook.display import SESSION_TYPE, mimebundle
+from gradviz.notebook.display import mimebundle
+from gradviz.notebook.output import SESSION_TYPE
 from tests.notebook.conftest import REPOSITORY, Kernel
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -63,6 +64,15 @@ def test_each_form_alone_tells_where_the_session_stands(kernel: Kernel, kind: st
     text = re.sub(r"<[^>]+>", "", data[kind])
     for words in ("Tanh", "Sum", "x_grad"):
         assert words in text
+
+
+def test_a_verb_in_a_cell_shows_where_it_led_to_and_another_event_itself(kernel: Kernel) -> None:
+    kernel.run("session = debug(); event = session.run_to('Accumulated')")
+    data = bundle(kernel.run("session.step()"))
+    assert set(data) == {SESSION_TYPE, "image/svg+xml", "text/html", "text/plain"}
+    shown = "get_ipython().display_formatter.format(session.event)[0]['text/plain']"
+    assert bundle(kernel.run(f"session.narration.replace('`', '') in {shown}")) == {"text/plain": "True"}
+    assert bundle(kernel.run("event"))["text/plain"].startswith("Accumulated(")
 
 
 def test_a_large_picture_is_left_out_and_the_text_stays(kernel: Kernel) -> None:
