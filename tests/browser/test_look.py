@@ -19,6 +19,12 @@ HIDDEN = f"text => [text.scrollHeight - text.clientHeight, (text.scrollHeight % 
 
 PLACES = "tabs => tabs.map(tab => [tab.offsetLeft, tab.offsetWidth])"
 
+OTHER_ROWS = """row => {
+  const outer = row.getBoundingClientRect();
+  return [...row.children].filter((tab) => tab.getBoundingClientRect().top !== outer.top).length;
+}"""
+"""How many tabs are out of sight."""
+
 UNCOVERED = """one => {
   const { left, top, width, height } = one.getBoundingClientRect();
   const found = document.elementFromPoint(left + width / 2, top + height / 2);
@@ -30,7 +36,7 @@ PANES = ("Program", "Graph", "Inspector")
 
 WIDTHS = (1440, 800)
 
-FIXED = (".gv-program", ".gv-graph", ".gv-inspector", ".gv-narration", "[role=slider]", "g.node.forward")
+FIXED = (".gv-program", ".gv-graph", ".gv-inspector", ".gv-narration", "[role=slider]", ".gv-window > svg")
 """What a step moves nowhere."""
 
 SEEN = f"""(root, fixed) => {{
@@ -81,10 +87,11 @@ def test_panes_stand_side_by_side_where_there_is_room_and_at_800_pixels_nothing_
         assert [name for name, _ in sorted(places.items(), key=lambda pane: pane[1][0])] == list(PANES)
         assert is_within_window(view, width)
     host.set_width(800)
-    places = panes(view)
-    assert places["Inspector"][1] >= places["Graph"][1] + places["Graph"][3] - 1
     assert is_within_window(view, 800)
+    expect(view.inspector).to_have_count(0)
+    view.root.get_by_role("tab", name="Inspector").click()
     expect(view.inspector).to_contain_text("sum of 2 contributions")
+    assert box(view.graph)[0] >= box(view.inspector)[0] + box(view.inspector)[2] - 1
     cut = "buttons => buttons.filter(one => one.scrollWidth > one.clientWidth + 1).length"
     assert view.root.locator(".gv-toolbar button").evaluate_all(cut) == 0
 
@@ -97,9 +104,9 @@ def is_within_window(view: View, width: int) -> bool:
 
 
 def stands(boxes: list[list[float]]) -> list[float]:
-    """Where everything of FIXED is: of a node the middle, for its outline can grow."""
-    *bars, (left, top, width, height) = boxes
-    return [*chain.from_iterable(bars), left + width / 2, top + height / 2]
+    """Where everything of FIXED is, and how large the drawing: only the window on it moves."""
+    *bars, (_, _, width, height) = boxes
+    return [*chain.from_iterable(bars), width, height]
 
 
 def test_nothing_jumps_while_stepping_and_every_narration_is_whole(host: Host) -> None:
@@ -145,25 +152,31 @@ def spoken(view: View) -> Locator:
     return view.narration.locator(".gv-spoken")
 
 
-def test_the_tabs_are_one_row_in_which_nothing_moves_and_the_open_one_is_in_sight(host: Host) -> None:
+def test_one_row_of_tabs_is_in_sight_with_the_open_one_and_a_button_counts_the_others(host: Host) -> None:
     view = host.show(skip_connection)
     view.run_to("Accumulated")
     row, tabs = view.inspector.get_by_role("tablist"), view.inspector.get_by_role("tab")
     expect(tabs).to_have_count(8)
     chosen = tabs.and_(view.root.locator("[aria-selected=true]"))
-    for width in (1920, *WIDTHS):
+    more = view.inspector.locator(".gv-more")
+    for width in (1920, 1440, 1000):
         host.set_width(width)
         chosen.focus()
-        row_box = box(row)
-        assert tabs.evaluate_all("tabs => new Set(tabs.map(tab => tab.offsetTop)).size") == 1
-        places = tabs.evaluate_all(PLACES)
+        row_box, places = box(row), tabs.evaluate_all(PLACES)
         for _ in range(tabs.count()):
             view.page.keyboard.press("ArrowRight")
-            left, _, wide, _ = box(chosen)
+            hidden = row.evaluate(OTHER_ROWS)
+            expect(more).to_have_text(f"{hidden} more")
+            assert more.is_visible() == (hidden > 0)
+            left, top, wide, _ = box(chosen)
             assert row_box[0] <= left
             assert left + wide <= row_box[0] + row_box[2] + 1
+            assert top == row_box[1]
             assert tabs.evaluate_all(PLACES) == places
             assert box(row) == row_box
+    more.click()
+    assert box(row)[3] > row_box[3], "all rows are in sight"
+    expect(more).to_have_text("fewer")
 
 
 def test_the_graph_or_the_table_is_chosen_in_the_toolbar(host: Host) -> None:
@@ -194,8 +207,8 @@ def test_nothing_lies_over_the_graph_while_teaching_and_in_the_focus_too(host: H
         view.graph.evaluate("graph => graph.scrollIntoView({ block: 'center' })")
         assert box(strip)[1] + box(strip)[3] <= box(window)[1] + 0.5
         assert strip.evaluate("strip => strip.scrollWidth <= strip.clientWidth")
-        for heading in view.graph.locator("g.lane text").all():
-            assert heading.evaluate(UNCOVERED), heading.text_content()
+        for title in view.graph.locator("g.node.new text").all():
+            assert title.evaluate(UNCOVERED), title.text_content()
 
 
 def test_the_toolbar_keeps_its_height_and_an_error_of_run_to_is_read_in_full(host: Host) -> None:

@@ -340,11 +340,11 @@ def test_where_nothing_ran_there_is_only_the_whole_story(host: Host) -> None:
 
 
 def stands(view: View) -> list[float]:
-    """Where the panes lie, and the middle of the top of the first node, whose outline can grow."""
-    *panes, (left, top, width, _) = view.boxes(
-        ".gv-program", ".gv-graph", ".gv-inspector", ".gv-teach", "g.node.forward > rect"
+    """Where the panes lie, and how large the drawing is."""
+    *panes, (_, _, width, height) = view.boxes(
+        ".gv-program", ".gv-graph", ".gv-inspector", ".gv-teach", ".gv-window > svg"
     )
-    return [*chain.from_iterable(panes), left + width / 2, top]
+    return [*chain.from_iterable(panes), width, height]
 
 
 def test_a_step_needs_no_prediction_and_nothing_jumps(host: Host) -> None:

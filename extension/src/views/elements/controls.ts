@@ -4,10 +4,6 @@
 import type { ConditionError } from "../../model/filters/conditions/conditions";
 import { button, element, leave, type Attributes, type Child } from "./dom";
 
-/** Pixels of a row of tabs beside them, and of the button that shows more. */
-const ENDS = 8;
-const MORE = 56;
-
 /** Joined like the parts of a switch, or each for itself. `choose` hears of a press on a button that is not pressed. */
 export function createChoice<Name extends string>(
   shape: "gv-segments" | "gv-chips",
@@ -33,16 +29,14 @@ export function createChoice<Name extends string>(
 
 /**
  * While a tab has the focus, the arrow keys move between them; `choose` gets the one that a person opens. Those for which
- * there is no room stand behind a button that says how many they are.
+ * there is no room in the row stand behind a button that says how many they are.
  */
 export function createTabs<Name extends string>(label: string, names: readonly Name[], choose: (name: Name) => void) {
   const buttons = names.map((name) => button(() => choose(name), { role: "tab", "data-name": name }, name));
   const list = element("div", { class: "gv-tab-list", role: "tablist", "aria-label": label }, ...buttons);
-  const more = button(() => unfold(!isUnfolded), { class: "gv-more", hidden: true });
+  const more = button(() => unfold(!list.classList.contains("gv-unfolded")), { class: "gv-more" });
   const row = element("div", { class: "gv-tabs" }, list, more);
   let shown: HTMLElement | undefined;
-  let isUnfolded = false;
-  let widths: number[] = [];
 
   function moveBy(step: number): void {
     let index = buttons.findIndex((one) => one === document.activeElement);
@@ -50,7 +44,7 @@ export function createTabs<Name extends string>(label: string, names: readonly N
     for (let tried = 0; tried < names.length; tried++) {
       index = (index + step + names.length) % names.length;
       const [one, name] = [buttons[index], names[index]];
-      if (!one || name === undefined || (!one.hidden && one.offsetWidth === 0)) continue;
+      if (!one || name === undefined || one.offsetWidth === 0) continue;
       choose(name);
       return one.focus({ preventScroll: true });
     }
@@ -64,32 +58,26 @@ export function createTabs<Name extends string>(label: string, names: readonly N
   });
 
   function unfold(isAll: boolean): void {
-    isUnfolded = isAll;
-    fold();
+    list.classList.toggle("gv-unfolded", isAll);
+    keepInSight();
   }
 
-  /** Leaves out the last tabs, as many as it takes, and never the one that is shown. */
-  function fold(): void {
-    const isTight = widths.reduce((sum, width) => sum + width, 0) > row.clientWidth - ENDS;
-    let left = row.clientWidth - ENDS - MORE - (widths[buttons.findIndex((one) => one === shown)] ?? 0);
-    buttons.forEach((one, index) => {
-      if (one !== shown) left -= widths[index] ?? 0;
-      one.hidden = isTight && !isUnfolded && one !== shown && left < 0;
-    });
-    const hidden = buttons.filter((one) => one.hidden);
-    more.hidden = !isTight;
-    more.textContent = isUnfolded ? "fewer" : `${hidden.length} more`;
-    more.title = hidden.map((one) => one.dataset["name"]).join(", ");
+  /** Brings the row of the tab that is shown into sight, and counts the others. */
+  function keepInSight(): void {
+    if (!shown || list.clientWidth === 0) return;
+    const { offsetTop } = shown;
+    const [first] = buttons;
+    list.scrollTop = offsetTop - (first?.offsetTop ?? 0);
+    const others = buttons.filter((one) => one.offsetWidth > 0 && one.offsetTop !== offsetTop);
+    const isUnfolded = list.classList.contains("gv-unfolded");
+    more.style.visibility = others.length > 0 ? "visible" : "hidden";
+    more.textContent = isUnfolded ? "fewer" : `${others.length} more`;
+    more.title = isUnfolded ? "" : others.map((one) => one.dataset["name"]).join(", ");
     more.setAttribute("aria-expanded", String(isUnfolded));
   }
 
-  const resizes = new ResizeObserver(() => {
-    if (row.clientWidth === 0) return;
-    for (const one of buttons) one.hidden = false;
-    widths = buttons.map((one) => one.offsetWidth);
-    fold();
-  });
-  resizes.observe(row);
+  const resizes = new ResizeObserver(keepInSight);
+  resizes.observe(list);
   return {
     element: row,
     /** Shows which tab is open. */
@@ -101,7 +89,7 @@ export function createTabs<Name extends string>(label: string, names: readonly N
         one.setAttribute("aria-selected", String(one === chosen));
         one.tabIndex = one === chosen ? 0 : -1;
       }
-      if (widths.length > 0) fold();
+      keepInSight();
     },
     dispose: () => resizes.disconnect(),
   };

@@ -5,8 +5,8 @@ import type { Box, Span } from "./drawing/levels";
 import type { Part } from "./drawing/svg";
 
 /** Pixels of the window that it takes. */
-export const WIDTH = 40;
-const MARGIN = 4;
+export const WIDTH = 28;
+const MARGIN = 3;
 /** A drawing is shown in it no larger than this. */
 const LARGEST = 0.3;
 /** What a node can be, by a class of its own; the first that it has counts. */

@@ -20,7 +20,7 @@ const NATURAL = 1.6;
 /** In a window wide enough for both lanes and what stands beside them, in units of the drawing, text grows so much more. */
 const LANES = 500;
 const ROOMY = 1.15;
-const MARGIN = 8;
+const MARGIN = 4;
 
 type Pictured = Pick<Drawing, "svg" | "parts">;
 

@@ -1,0 +1,131 @@
+"""The window on the graph, and the widget on the screen: text that can be read, and in view what a step is about."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.hosts import TWO_FRAMES, Host, recorded
+from tests.browser.programs import Build, deep, gated, neuron, skip_connection
+from tests.browser.view import View, ask, box
+
+READABLE, FAR = 11, 16
+"""Pixels of the smallest text at rest."""
+
+SCREENS = {(1280, 720): 540, (1440, 900): 675, (1920, 1080): 760}
+"""How high the widget is at most where a notebook shows it."""
+
+SEEN = """root => {
+  const outer = root.querySelector(".gv-window").getBoundingClientRect();
+  const drawing = root.querySelector(".gv-window > svg");
+  const isOut = ({ left, right, top, bottom }) =>
+    right <= outer.left || left >= outer.right || bottom <= outer.top || top >= outer.bottom;
+  const isWhole = ({ left, right, top, bottom }) =>
+    left >= outer.left - 1 && right <= outer.right + 1 && top >= outer.top - 1 && bottom <= outer.bottom + 1;
+  const drawn = [...drawing.querySelectorAll("text")].filter((text) => text.checkVisibility());
+  const texts = drawn.filter((text) => !isOut(text.getBoundingClientRect()));
+  const outline = (node) => (node.querySelector("rect, ellipse, path") ?? node).getBoundingClientRect();
+  const wholes = (nodes) => [...drawing.querySelectorAll(nodes)].map((node) => isWhole(outline(node)));
+  return {
+    smallest: Math.min(...texts.map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().d)),
+    made: wholes(".node.new"),
+    nodes: wholes(".node:is(.new, .current)"),
+  };
+}"""
+"""The pixels of the smallest text in view, and whether what a step made, and all that it is about, is wholly in view."""
+
+
+def seen(view: View) -> dict[str, Any]:
+    found: dict[str, Any] = ask(view.root, SEEN)
+    return found
+
+
+@pytest.mark.parametrize("build", [skip_connection, neuron, deep], ids=lambda build: build.__name__)
+@pytest.mark.parametrize("width", [390, 800, 1440])
+def test_after_every_step_text_can_be_read_and_what_it_is_about_is_in_view(
+    host: Host, build: Build, width: int
+) -> None:
+    host.set_width(width)
+    view = host.show(build)
+    view.focus()
+    # The two nodes of a row can be too wide for a phone; what was made is in view there too.
+    nodes = "made" if width < 800 and build is skip_connection else "nodes"
+    for at in range(1, min(len(recorded(build)), 60) + 1):
+        view.page.keyboard.press("ArrowRight")
+        found = seen(view)
+        assert found["smallest"] >= READABLE - 0.01, at
+        assert all(found[nodes]), at
+
+
+def test_fit_is_a_look_at_the_whole_and_the_next_step_can_be_read_again(host: Host) -> None:
+    view = host.show(deep)
+    view.step_to(30)
+    overview = view.graph.locator(".gv-overview")
+    expect(overview).to_be_visible()
+    view.press(" ")
+    assert seen(view)["smallest"] < READABLE
+    expect(overview).to_be_hidden()
+    view.press("ArrowRight")
+    assert seen(view)["smallest"] >= READABLE
+    assert all(seen(view)["nodes"])
+    view.press(" ", " ")
+    assert seen(view)["smallest"] >= READABLE
+
+
+def test_p_and_its_button_show_text_as_large_as_a_projector_needs_it(host: Host) -> None:
+    view = host.show(gated)
+    view.step_to(12)
+    view.press("p")
+    expect(view.button("Projector")).to_have_attribute("aria-pressed", "true")
+    assert seen(view)["smallest"] >= FAR - 0.01
+    view.press("ArrowRight")
+    assert seen(view)["smallest"] >= FAR - 0.01
+    view.button("Projector").click()
+    assert READABLE <= seen(view)["smallest"] < FAR
+
+
+def test_a_click_into_the_overview_shows_what_is_there(host: Host) -> None:
+    view = host.show(deep)
+    left, top, width, height = box(view.graph.locator(".gv-overview"))
+    view.page.mouse.click(left + width / 2, top + height - 8)
+    view.page.evaluate(TWO_FRAMES)
+    window, last = box(view.graph.locator(".gv-window")), box(view.graph.locator("g.node.forward").last)
+    assert window[1] < last[1] < window[1] + window[3]
+
+
+def test_the_window_moves_smoothly_where_motion_is_welcome(host: Host) -> None:
+    host.page.emulate_media(reduced_motion="no-preference")
+    view = host.show(deep)
+    view.step_to(16)
+    expect(view.graph.locator(".gv-canvas:not([data-moving])")).to_have_count(1)
+    assert all(seen(view)["nodes"])
+    host.page.emulate_media(reduced_motion="reduce")
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_widget_fits_the_screen_and_keeps_its_height(host: Host, screen: tuple[int, int]) -> None:
+    view = host.show(gated)
+    host.page.set_viewport_size({"width": screen[0], "height": screen[1]})
+    host.page.evaluate(TWO_FRAMES)
+    if "main" not in host.page.evaluate("[...document.body.children].map(one => one.localName)"):
+        assert box(view.root)[3] <= SCREENS[screen] + 1
+    else:
+        assert box(view.root)[3] <= screen[1], "a page is filled, and does not scroll"
+
+
+def test_a_narrow_widget_shows_one_pane_at_a_time_below_the_narration(host: Host) -> None:
+    host.set_width(390)
+    view = host.show(skip_connection)
+    tabs = view.root.get_by_role("tablist", name="Panes")
+    expect(view.graph).to_be_visible()
+    expect(view.program).to_be_hidden()
+    toolbar = view.root.get_by_role("group", name="Stepping")
+    assert box(view.narration)[1] == pytest.approx(box(toolbar)[1] + box(toolbar)[3], abs=1)
+    assert box(view.narration)[1] < box(tabs)[1]
+    tabs.get_by_role("tab", name="Code").click()
+    expect(view.program).to_be_visible()
+    expect(view.graph).to_be_hidden()
+    view.press("l")
+    expect(view.inspector).to_be_visible()
+    view.press("s")
+    expect(view.graph).to_be_visible()
