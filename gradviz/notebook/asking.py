@@ -28,7 +28,9 @@ from .session_protocol import Shown
 
 logger = logging.getLogger(__name__)
 
-Name = Literal["why_none", "provenance", "versions", "check", "state", "paths", "diff", "ledger", "numbers"]
+Name = Literal[
+    "why_none", "provenance", "versions", "check", "checkable", "state", "paths", "diff", "ledger", "numbers"
+]
 
 Verb = Literal["over", "back_over", "into", "out", "run_to", "continue_", "reverse_continue", "other_clock"]
 
@@ -44,7 +46,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
 }
 _SIGNATURES = {name: inspect.signature(method) for name, method in _METHODS.items()}
 
-WITH_DATA = ("check", "numbers")
+WITH_DATA = ("check", "checkable", "numbers")
 """Answers of which a view shows more than the blocks."""
 
 

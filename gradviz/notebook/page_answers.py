@@ -72,6 +72,9 @@ def answers(questions: Questions, trace: Trace, *, budget: int = ANSWERS, second
         end = start + wanted.share * seconds
         if process_time() + wanted.seconds > end or key in made.asked:
             continue
+        # Where the page has no check, it does not say that there can be one.
+        if wanted.question == "checkable" and key.replace("checkable", "check", 1) not in made.asked:
+            continue
         entries: list[tuple[int, int | None]] = []
         for at in wanted.positions:
             if made.is_full or process_time() > end:
@@ -115,9 +118,14 @@ def _checks(trace: Trace, outermost: str) -> Iterator[_Wanted]:
     """The operators around all nested nets, the quickest first, then the whole gradients of blobs."""
     took = {line.id: _seconds(trace, line) for line in trace.forward if line.ran is not None}
     for id, seconds in sorted(took.items(), key=lambda item: item[1]):
-        yield _Wanted("check", [f"{outermost}#{id[1:]}"], [0], seconds=RUNS * seconds)
+        yield from _check(f"{outermost}#{id[1:]}", RUNS * seconds)
     for blob in trace.gradients if took else ():
-        yield _Wanted("check", [f"{outermost}{blob}@0"], [0], seconds=RUNS * sum(took.values()))
+        yield from _check(f"{outermost}{blob}@0", RUNS * sum(took.values()))
+
+
+def _check(word: str, seconds: float) -> Iterator[_Wanted]:
+    yield _Wanted("check", [word], [0], seconds=seconds)
+    yield _Wanted("checkable", [word], [0])
 
 
 def _seconds(trace: Trace, line: Line) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,13 +56,60 @@ class CheckView(Answer, frozen=True):
             yield Bullets(self.notes)
 
 
+class CheckableView(Answer, frozen=True):
+    """Whether a gradient can be checked.
+
+    Attributes:
+        subject: the operator or blob version, in a nested net behind the path to it.
+        problem: why it cannot be checked, in a sentence or two; empty: it can.
+    """
+
+    answer = "checkable"
+    subject: str
+    problem: str
+
+    def blocks(self) -> Iterator[Block]:
+        yield Paragraph(f"{self.subject} {'cannot' if self.problem else 'can'} be checked.", is_title=True)
+        if self.problem:
+            yield Paragraph(self.problem)
+
+
+class _Planned(NamedTuple):
+    """What is to be compared; nothing: it cannot be checked, and the notes say why."""
+
+    subject: str
+    comparisons: Sequence[Callable[[], Checked]]
+    notes: Sequence[str]
+    along: Callable[[], Checked] | None = None
+
+
 def answer(here: NetView, word: str, pace: Pace) -> CheckView:
     """Check the operator (``"#3"``) or blob that `word` means; raises CursorError ``not_found``, ``not_computed``."""
+    subject, comparisons, notes, along = _planned(here, word, pace)
+    try:
+        checks = [compare() for compare in comparisons]
+        of_all = None if along is None else along()
+    except NotCheckable as reason:
+        return _not_checkable(subject, str(reason), *notes)
+    except GradvizError as error:
+        return _not_checkable(subject, f"It cannot be run again: {error.message}", *error.ways_out, *notes)
+    if of_all is None:
+        return CheckView(subject, _overall(checks), checks, SEED, list(notes))
+    return CheckView(subject, _overall([*checks, of_all]), checks, SEED, [_of_all(of_all), *notes])
+
+
+def checkable(here: NetView, word: str, pace: Pace) -> CheckableView:
+    """Whether `answer` has an answer, as far as one can say without comparing; raises the same."""
+    planned = _planned(here, word, pace)
+    return CheckableView(planned.subject, "" if planned.comparisons else " ".join(planned.notes))
+
+
+def _planned(here: NetView, word: str, pace: Pace) -> _Planned:
     view, statement = _operator(here, word)
     if statement is not None:
-        return _check_operator(view, statement)
+        return _of_operator(view, statement)
     view, found = here.find(word)
-    return _check_blob(view, meant(found), pace)
+    return _of_blob(view, meant(found), pace)
 
 
 def _operator(here: NetView, word: str) -> tuple[NetView, Statement | None]:
@@ -73,18 +122,19 @@ def _operator(here: NetView, word: str) -> tuple[NetView, Statement | None]:
     return view, view.statement(last) if last[:1] == "#" and last[1:].isdigit() else None
 
 
-def _check_operator(view: NetView, statement: Statement) -> CheckView:
+def _of_operator(view: NetView, statement: Statement) -> _Planned:
     index = statement.number
     subject = view.named(f"#{index} {text_of(statement)}")
     given, arrived = gives(view, index), arriving(view, index)
     if given is None or not any(given):
         why = "The pass did not ask its rule" if given is None else "Its rule gives no input a gradient"
-        return _not_checkable(subject, f"{why}, so there is nothing to check.")
+        return _Planned(subject, [], [f"{why}, so there is nothing to check."])
     slots = [slot for slot, parts in enumerate(arrived) if parts is not None]
     weights = [as_double(array_of(view, statement.outputs[slot], arrived[slot] or ())) for slot in slots]
     if not all(np.isfinite(weight).all() for weight in weights):
-        return _not_checkable(subject, "The gradient that arrives is not finite: session.provenance says why.")
-    checks, notes = [], list[str]()
+        return _Planned(subject, [], ["The gradient that arrives is not finite: session.provenance says why."])
+    comparisons: list[Callable[[], Checked]] = []
+    notes: list[str] = []
     try:
         run = operator_run(view, statement)
         inputs = recorded_inputs(view, statement)
@@ -104,27 +154,26 @@ def _check_operator(view: NetView, statement: Statement) -> CheckView:
 
             gradient = sum_through(view, blob, index)
             assert gradient is not None
-            checks.append(
-                compared(str(blob), moved, inputs[places[0]], weights, gradient, is_analytic=not statement.nets)
-            )
+            told = str(blob), moved, inputs[places[0]], weights, gradient
+            comparisons.append(partial(compared, *told, is_analytic=not statement.nets))
     except NotCheckable as reason:
-        return _not_checkable(subject, str(reason), *notes)
+        return _Planned(subject, [], [str(reason), *notes])
     except GradvizError as error:
-        return _not_checkable(subject, f"It cannot be run again: {error.message}", *notes)
-    return CheckView(subject, _overall(checks), checks, SEED, notes)
+        return _Planned(subject, [], [f"It cannot be run again: {error.message}", *notes])
+    return _Planned(subject, comparisons, notes)
 
 
-def _check_blob(view: NetView, blob: Writing, pace: Pace) -> CheckView:
+def _of_blob(view: NetView, blob: Writing, pace: Pace) -> _Planned:
     named = view.named(blob)
     subject = f"The gradient of {named}"
     sent = gradient_of(view, blob)
     if sent is None:
-        return _not_checkable(subject, f'It has none: session.why_none("{named}") says why.')
+        return _Planned(subject, [], [f'It has none: session.why_none("{named}") says why.'])
     gradient, x = array_of(view, blob, sent.parts), as_double(view.needed(blob))
     if x.dtype.kind != "f":
-        return _not_checkable(subject, f"It holds {x.dtype}, which has no differences.")
+        return _Planned(subject, [], [f"It holds {x.dtype}, which has no differences."])
     if not np.isfinite(x).all():
-        return _not_checkable(subject, f'It is not finite: session.provenance("{named}") says why.')
+        return _Planned(subject, [], [f'It is not finite: session.provenance("{named}") says why.'])
     try:
         if changed := hooked(view, blob):
             raise NotCheckable(f"Hooks have changed the gradient of {listed(changed)}, which differences cannot know.")
@@ -132,15 +181,12 @@ def _check_blob(view: NetView, blob: Writing, pace: Pace) -> CheckView:
         weights = [as_double(array_of(view, y, starts[y].parts)) for y in rest.ys]
         told = str(blob), rest.run, x, weights, gradient
         around = max(map(_largest, arriving_after(view, blob)), default=0.0)
-        checked = compared(*told, is_analytic=False, around=around)
-        along = compared_along(*told, around=around) if x.size > MOST else None
     except NotCheckable as reason:
-        return _not_checkable(subject, str(reason))
+        return _Planned(subject, [], [str(reason)])
     except GradvizError as error:
-        return _not_checkable(subject, f"The program cannot be run again: {error.message}", *error.ways_out)
-    if along is None:
-        return CheckView(subject, checked.verdict, [checked], SEED, rest.notes)
-    return CheckView(subject, _overall([checked, along]), [checked], SEED, [_of_all(along), *rest.notes])
+        return _Planned(subject, [], [f"The program cannot be run again: {error.message}", *error.ways_out])
+    along = partial(compared_along, *told, around=around) if x.size > MOST else None
+    return _Planned(subject, [partial(compared, *told, is_analytic=False, around=around)], rest.notes, along)
 
 
 def _notes(statement: Statement, inputs: Sequence[Array], given: Sequence[bool]) -> list[str]:

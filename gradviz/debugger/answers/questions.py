@@ -12,7 +12,7 @@ import numpy as np
 from ..journal import Pace
 from ..steering import Placed, bad_argument, consistent
 from . import check, diff, ledger, numbers, paths, provenance, state, store, versions, why_none
-from .check import CheckView
+from .check import CheckableView, CheckView
 from .diff import DiffView
 from .ledger import LedgerView, MergeView
 from .net_view import NetView
@@ -177,6 +177,16 @@ class Questions(Placed):
         """
         with self._pace() as pace:
             return check.answer(self._here, op_or_blob, pace)
+
+    @asked
+    def checkable(self, op_or_blob: str) -> CheckableView:
+        """Whether `check` can say something of an operator or blob, and if not why: nothing is compared.
+
+        Raises:
+            CursorError: ``not_found``, ``not_computed``.
+        """
+        with self._pace() as pace:
+            return check.checkable(self._here, op_or_blob, pace)
 
     @asked
     def versions(self, blob: str) -> VersionsView:

@@ -322,3 +322,14 @@ def test_differences_know_derivatives_kinks_and_jumps():
     assert derivative(np.abs, 1e-7).value == pytest.approx(1.0)
     assert derivative(np.floor, 2.0).is_kink
     assert not derivative(np.floor, 2.5).is_kink
+
+
+def test_it_is_said_before_anything_is_compared_whether_something_can_be_checked(session):
+    session.finish()
+    for word in ("#0", "w1", "h@0"):
+        assert session.checkable(word).problem == ""
+        assert session.check(word).verdict == "agrees"
+    for word in ("label", "loss_autogen_grad"):
+        view = session.checkable(word)
+        assert view.problem == " ".join(session.check(word).notes)
+        assert view.problem in str(view)

@@ -174,7 +174,6 @@ function heldBack(until: string): HTMLElement[] {
 /** The checks of the operator that the event is about, or the line that is selected, and of the blob in focus. */
 export function checkCards(asking: Asking, place: Place | null, selected: string | null, position: number): HTMLElement[] {
   const { trace } = asking;
-  const check = (word: string): Question => ({ question: "check", arguments: [word], position });
   const line = operatorAt(trace, selected, position);
   const cards: HTMLElement[] = [];
   const isOpen = (blobs: readonly string[], where: Omit<Place, "blob">): boolean => !asking.isVeiled() || isSettled(trace, blobs, where, position);
@@ -184,10 +183,19 @@ export function checkCards(asking: Asking, place: Place | null, selected: string
   if ((line && !isOpen(line.inputs, { subnet, frame })) || (place && !isOpen([place.blob], place))) return heldBack("these gradients are computed");
   if (line) {
     const name = `#${numberOf(line)}`;
-    cards.push(onDemand(asking, `Check the rule of ${line.type} ${name}`, check(asked(trace, { blob: name, subnet, frame })), shownCheck));
+    cards.push(checkCard(asking, `Check the rule of ${line.type} ${name}`, asked(trace, { blob: name, subnet, frame }), position));
   }
-  if (place) cards.push(onDemand(asking, `Check the whole gradient of ${place.blob}`, check(asked(trace, place)), shownCheck));
+  if (place) cards.push(checkCard(asking, `Check the whole gradient of ${place.blob}`, asked(trace, place), position));
   return cards.length > 0 ? cards : [quiet("This event is about no operator and no blob.")];
+}
+
+/** A button that checks, or what came of it; where nothing can be checked, why. */
+function checkCard(asking: Asking, label: string, word: string, position: number): HTMLElement {
+  const check: Question = { question: "check", arguments: [word], position };
+  const ask = (): HTMLElement => onDemand(asking, label, check, shownCheck);
+  if (asking.answers.known(check)) return ask();
+  const isPossible = (reply: Reply): boolean => "blocks" in reply && reply.data?.["problem"] === "";
+  return answerCard(asking, { ...check, question: "checkable" }, (_, reply) => (isPossible(reply) ? [ask()] : shownReply(asking, reply)));
 }
 
 /** The forward operator that the selected line, or the event, is about. */
