@@ -24,8 +24,11 @@ class Rest(NamedTuple):
 class Again(Protocol):
     """Parts of a program, to be run again on other values."""
 
-    def rest(self, blob: Key) -> Rest:
-        """The program from a blob version on; raises GradvizError where it cannot be run again as it was."""
+    def rest(self, blob: Key) -> Callable[[], Rest]:
+        """What runs the program once, and gives what is behind a blob version.
+
+        Both raise GradvizError where it cannot be run again as it was, at once where that is known without running it.
+        """
 
     def backward(self, index: int, arriving: Mapping[int, Array]) -> list[Array | None]:
         """What forward operator `index` sends to each of its inputs, of the gradients of some of its outputs.

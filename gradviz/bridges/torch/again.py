@@ -45,7 +45,7 @@ class Again:
         self._roots = roots
         self._forward = forward
 
-    def rest(self, blob: Key) -> Rest:
+    def rest(self, blob: Key) -> Callable[[], Rest]:
         """As of `runtime.again.Again`: the user's function with another value of a leaf."""
         leaf, forward = self._leaves.get(blob[0]), self._forward
         if forward is None:
@@ -56,6 +56,9 @@ class Again:
         if leaf is None:
             raise _not_again(f"{blob[0]} is computed on the way.", "Ask for a leaf, such as a parameter.")
         self._check()
+        return partial(self._rest, leaf, forward)
+
+    def _rest(self, leaf: Tensor, forward: Callable[[], Any]) -> Rest:
         run, constants, is_double = self._repeated(forward)
 
         def moved(array: Array) -> list[Array]:

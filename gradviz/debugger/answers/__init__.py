@@ -16,6 +16,6 @@ from .why_none import WhyNoneView
 
 __all__ = [
     "Answer", "Block", "Bullets", "CheckView", "CheckableView", "DiffView", "Grid", "LedgerView", "MergeView",
-    "NumbersView", "Paragraph", "PathsView", "ProvenanceView", "Questions", "StateView", "StoreView", "VersionsView", "WhyNoneView",
-    "asked", "by_name",
+    "NumbersView", "Paragraph", "PathsView", "ProvenanceView", "Questions", "StateView", "StoreView", "VersionsView",
+    "WhyNoneView", "asked", "by_name",
 ]  # fmt: skip

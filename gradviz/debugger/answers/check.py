@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -74,34 +73,42 @@ class CheckableView(Answer, frozen=True):
             yield Paragraph(self.problem)
 
 
+class _Compared(NamedTuple):
+    """What came of comparing: for each blob, of a large one also along directions, and what is to be said of it."""
+
+    checks: list[Checked]
+    notes: Sequence[str]
+    along: Checked | None = None
+
+
 class _Planned(NamedTuple):
-    """What is to be compared; nothing: it cannot be checked, and the notes say why."""
+    """What is to be compared, which runs operators again; None: it cannot be checked, and the notes say why."""
 
     subject: str
-    comparisons: Sequence[Callable[[], Checked]]
     notes: Sequence[str]
-    along: Callable[[], Checked] | None = None
+    compare: Callable[[], _Compared] | None = None
 
 
 def answer(here: NetView, word: str, pace: Pace) -> CheckView:
     """Check the operator (``"#3"``) or blob that `word` means; raises CursorError ``not_found``, ``not_computed``."""
-    subject, comparisons, notes, along = _planned(here, word, pace)
+    subject, notes, compare = _planned(here, word, pace)
+    if compare is None:
+        return _not_checkable(subject, *notes)
     try:
-        checks = [compare() for compare in comparisons]
-        of_all = None if along is None else along()
+        checks, notes, along = compare()
     except NotCheckable as reason:
         return _not_checkable(subject, str(reason), *notes)
     except GradvizError as error:
         return _not_checkable(subject, f"It cannot be run again: {error.message}", *error.ways_out, *notes)
-    if of_all is None:
+    if along is None:
         return CheckView(subject, _overall(checks), checks, SEED, list(notes))
-    return CheckView(subject, _overall([*checks, of_all]), checks, SEED, [_of_all(of_all), *notes])
+    return CheckView(subject, _overall([*checks, along]), checks, SEED, [_of_all(along), *notes])
 
 
 def checkable(here: NetView, word: str, pace: Pace) -> CheckableView:
-    """Whether `answer` has an answer, as far as one can say without comparing; raises the same."""
+    """Whether `answer` has an answer, as far as one can say without running anything; raises the same."""
     planned = _planned(here, word, pace)
-    return CheckableView(planned.subject, "" if planned.comparisons else " ".join(planned.notes))
+    return CheckableView(planned.subject, " ".join(planned.notes) if planned.compare is None else "")
 
 
 def _planned(here: NetView, word: str, pace: Pace) -> _Planned:
@@ -128,39 +135,41 @@ def _of_operator(view: NetView, statement: Statement) -> _Planned:
     given, arrived = gives(view, index), arriving(view, index)
     if given is None or not any(given):
         why = "The pass did not ask its rule" if given is None else "Its rule gives no input a gradient"
-        return _Planned(subject, [], [f"{why}, so there is nothing to check."])
+        return _Planned(subject, [f"{why}, so there is nothing to check."])
     slots = [slot for slot, parts in enumerate(arrived) if parts is not None]
     weights = [as_double(array_of(view, statement.outputs[slot], arrived[slot] or ())) for slot in slots]
     if not all(np.isfinite(weight).all() for weight in weights):
-        return _Planned(subject, [], ["The gradient that arrives is not finite: session.provenance says why."])
-    comparisons: list[Callable[[], Checked]] = []
-    notes: list[str] = []
+        return _Planned(subject, ["The gradient that arrives is not finite: session.provenance says why."])
     try:
-        run = operator_run(view, statement)
-        inputs = recorded_inputs(view, statement)
-        notes += _notes(statement, inputs, given)
-        check_repeats(view, statement, run)
-        for blob in dict.fromkeys(statement.inputs):
-            places = [slot for slot, gets in enumerate(given) if gets and statement.inputs[slot] is blob]
-            if not places or inputs[places[0]].dtype.kind != "f":
-                continue
-            if not np.isfinite(inputs[places[0]]).all():
-                notes.append(f'{blob} is not checked: it is not finite. session.provenance("{blob}") says why.')
-                continue
-
-            def moved(x: Array, places: Sequence[int] = places) -> list[Array]:
-                outputs = run([x if slot in places else array for slot, array in enumerate(inputs)])
-                return [outputs[slot] for slot in slots]
-
-            gradient = sum_through(view, blob, index)
-            assert gradient is not None
-            told = str(blob), moved, inputs[places[0]], weights, gradient
-            comparisons.append(partial(compared, *told, is_analytic=not statement.nets))
+        run, inputs = operator_run(view, statement), recorded_inputs(view, statement)
     except NotCheckable as reason:
-        return _Planned(subject, [], [str(reason), *notes])
-    except GradvizError as error:
-        return _Planned(subject, [], [f"It cannot be run again: {error.message}", *notes])
-    return _Planned(subject, comparisons, notes)
+        return _Planned(subject, [str(reason)])
+    notes = _notes(statement, inputs, given)
+    moved: dict[Writing, list[int]] = {}
+    for blob in dict.fromkeys(statement.inputs):
+        places = [slot for slot, gets in enumerate(given) if gets and statement.inputs[slot] is blob]
+        if places and inputs[places[0]].dtype.kind == "f":
+            if np.isfinite(inputs[places[0]]).all():
+                moved[blob] = places
+            else:
+                notes.append(f'{blob} is not checked: it is not finite. session.provenance("{blob}") says why.')
+    if not moved:
+        return _Planned(subject, notes)
+
+    def check(blob: Writing, places: Sequence[int]) -> Checked:
+        def rerun(x: Array) -> list[Array]:
+            outputs = run([x if slot in places else array for slot, array in enumerate(inputs)])
+            return [outputs[slot] for slot in slots]
+
+        gradient = sum_through(view, blob, index)
+        assert gradient is not None
+        return compared(str(blob), rerun, inputs[places[0]], weights, gradient, is_analytic=not statement.nets)
+
+    def compare() -> _Compared:
+        check_repeats(view, statement, run)
+        return _Compared([check(blob, places) for blob, places in moved.items()], notes)
+
+    return _Planned(subject, notes, compare)
 
 
 def _of_blob(view: NetView, blob: Writing, pace: Pace) -> _Planned:
@@ -168,25 +177,31 @@ def _of_blob(view: NetView, blob: Writing, pace: Pace) -> _Planned:
     subject = f"The gradient of {named}"
     sent = gradient_of(view, blob)
     if sent is None:
-        return _Planned(subject, [], [f'It has none: session.why_none("{named}") says why.'])
+        return _Planned(subject, [f'It has none: session.why_none("{named}") says why.'])
     gradient, x = array_of(view, blob, sent.parts), as_double(view.needed(blob))
     if x.dtype.kind != "f":
-        return _Planned(subject, [], [f"It holds {x.dtype}, which has no differences."])
+        return _Planned(subject, [f"It holds {x.dtype}, which has no differences."])
     if not np.isfinite(x).all():
-        return _Planned(subject, [], [f'It is not finite: session.provenance("{named}") says why.'])
+        return _Planned(subject, [f'It is not finite: session.provenance("{named}") says why.'])
     try:
         if changed := hooked(view, blob):
             raise NotCheckable(f"Hooks have changed the gradient of {listed(changed)}, which differences cannot know.")
-        rest, starts = rest_of(view, blob, pace), seeds(view)
+        prepare = rest_of(view, blob, pace)
+    except NotCheckable as reason:
+        return _Planned(subject, [str(reason)])
+    except GradvizError as error:
+        return _Planned(subject, [f"It cannot be run again: {error.message}", *error.ways_out])
+
+    def compare() -> _Compared:
+        rest, starts = prepare(), seeds(view)
         weights = [as_double(array_of(view, y, starts[y].parts)) for y in rest.ys]
         told = str(blob), rest.run, x, weights, gradient
         around = max(map(_largest, arriving_after(view, blob)), default=0.0)
-    except NotCheckable as reason:
-        return _Planned(subject, [], [str(reason)])
-    except GradvizError as error:
-        return _Planned(subject, [], [f"The program cannot be run again: {error.message}", *error.ways_out])
-    along = partial(compared_along, *told, around=around) if x.size > MOST else None
-    return _Planned(subject, [partial(compared, *told, is_analytic=False, around=around)], rest.notes, along)
+        checked = compared(*told, is_analytic=False, around=around)
+        along = compared_along(*told, around=around) if x.size > MOST else None
+        return _Compared([checked], rest.notes, along)
+
+    return _Planned(subject, [], compare)
 
 
 def _notes(statement: Statement, inputs: Sequence[Array], given: Sequence[bool]) -> list[str]:

@@ -150,9 +150,13 @@ class ProgramRun:
                 ]
             if any(takes):
                 run = operator_run(view, statement)
-                check_repeats(view, statement, run)
                 self._steps.append((statement, run, recorded_inputs(view, statement), takes))
                 changed.update(statement.outputs)
+
+    def check_repeats(self, view: NetView) -> None:
+        """Raise NotCheckable unless each operator gives what it gave."""
+        for statement, run, _, _ in self._steps:
+            check_repeats(view, statement, run)
 
     def __call__(self, array: Array, ys: Sequence[Writing]) -> list[Array]:
         """The values of `ys`, which it reaches, with `array` in place of the blob."""
@@ -181,21 +185,35 @@ class Rest(NamedTuple):
     notes: list[str]
 
 
-def rest_of(view: NetView, blob: Writing, pace: Pace) -> Rest:
-    """The rest of a net's program, from a blob version on; raises NotCheckable, GradvizError."""
+def rest_of(view: NetView, blob: Writing, pace: Pace) -> Callable[[], Rest]:
+    """What gives the rest of a net's program, from a blob version on, and runs it once; both raise what follows.
+
+    Raises:
+        NotCheckable, GradvizError: it cannot be run again, or gives something else.
+    """
     ys, again = list(seeds(view)), _again(view)
     if again is None:
         program = ProgramRun(view, blob, pace)
-        reached = [y for y in ys if y in program.reached]
-        return Rest(lambda array: program(array, reached), reached, program.held)
-    run, notes = again.rest(blob.key)
-    operators = count(0, len(view.net.forward))
 
-    def told(array: Array) -> list[Array]:
-        pace.reached(None, done := next(operators), done)
-        return run(array)
+        def checked() -> Rest:
+            program.check_repeats(view)
+            reached = [y for y in ys if y in program.reached]
+            return Rest(lambda array: program(array, reached), reached, program.held)
 
-    return Rest(told, ys, notes)
+        return checked
+    prepare = again.rest(blob.key)
+
+    def repeated() -> Rest:
+        run, notes = prepare()
+        operators = count(0, len(view.net.forward))
+
+        def told(array: Array) -> list[Array]:
+            pace.reached(None, done := next(operators), done)
+            return run(array)
+
+        return Rest(told, ys, notes)
+
+    return repeated
 
 
 def backward_run(view: NetView) -> Callable[[int, Mapping[int, Array]], list[Array | None]]:
