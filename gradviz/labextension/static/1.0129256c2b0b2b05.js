@@ -1,4 +1,4 @@
-"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[0],{19(r,e,a){var t=a(20),o=a.n(t),g=a(21),i=(a.n(g))()(o());i.push([r.id,`/* src/views/elements/look.css */
+"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[1],{21(r,e,a){var o=a(22),t=a.n(o),g=a(23),i=(a.n(g))()(t());i.push([r.id,`/* src/views/elements/look.css */
 .gradviz {
   color-scheme: light dark;
   --gv-bg: var(--jp-layout-color0, light-dark(#ffffff, #14171a));
@@ -318,16 +318,29 @@
   gap: 4px;
   align-content: start;
 }
-@container gradviz (max-width: 900px) {
+@container gradviz (max-width: 1100px) {
   .gv-toolbar {
+    gap: 4px 0;
     padding: 6px 4px;
   }
   .gradviz .gv-toolbar button:not(.gv-primary) {
-    padding: 0 5px;
+    min-width: 24px;
+    padding: 0 4px;
+  }
+  .gradviz .gv-toolbar .gv-primary {
+    padding: 0 8px 0 6px;
   }
   .gv-toolbar > .gv-separator {
-    margin: 0 1px;
+    margin: 0 3px;
   }
+  .gv-toolbar > .gv-segments {
+    margin: 0 2px;
+  }
+  .gv-word {
+    display: none;
+  }
+}
+@container gradviz (max-width: 900px) {
   .gv-run-to {
     position: static;
   }
@@ -498,18 +511,32 @@
 }
 
 /* src/views/shell/panes.css */
-.gv-body {
+.gv-frame {
+  min-height: clamp(440px, 75vh, 760px);
+}
+.gv-frame > * {
+  flex: none;
+}
+.gv-teaching > .gv-frame {
+  min-height: clamp(576px, 75vh + 136px, 896px);
+}
+.gv-frame > .gv-body {
+  flex: 1 0 240px;
   display: grid;
-  grid-template: "program graph inspector" 590px / minmax(240px, 25%) minmax(0, 1fr) minmax(260px, 31%);
+  grid-template: "code graph inspector" minmax(0, 1fr) / minmax(240px, 26%) minmax(0, 1fr) minmax(270px, 30%);
 }
 .gv-program {
-  grid-area: program;
+  grid-area: code;
 }
 .gv-graph {
   grid-area: graph;
 }
 .gv-inspector {
   grid-area: inspector;
+}
+.gv-pane-tabs {
+  grid-area: tabs;
+  display: none;
 }
 .gv-pane {
   contain: strict;
@@ -521,24 +548,58 @@
 .gv-inspector {
   border-right: 0;
 }
-@container gradviz (max-width: 900px) {
-  .gv-body {
-    grid-template: "program graph" 590px "inspector inspector" 300px / minmax(240px, 2fr) minmax(0, 3fr);
+@container gradviz (max-width: 919px) {
+  .gv-frame > .gv-body {
+    grid-template: "tabs graph" auto "left graph" minmax(0, 1fr) / minmax(280px, 2fr) minmax(0, 3fr);
+  }
+  .gv-pane-tabs {
+    display: block;
+    min-width: 0;
+    border-right: 1px solid var(--gv-border);
+  }
+  :is(.gv-program, .gv-inspector) {
+    grid-area: left;
+    border-right: 1px solid var(--gv-border);
   }
   .gv-graph {
     border-right: 0;
   }
-  .gv-inspector {
-    border-top: 1px solid var(--gv-border);
+  .gv-pane-tabs [data-name=Graph],
+  .gv-body[data-pane=Inspector] > .gv-program,
+  .gv-body:not([data-pane=Inspector]) > .gv-inspector {
+    display: none;
   }
 }
-@container gradviz (max-width: 560px) {
-  .gv-body {
-    grid-template: "program" 300px "graph" 420px "inspector" 320px / minmax(0, 1fr);
+@container gradviz (max-width: 699px) {
+  .gv-frame {
+    min-height: clamp(440px, 88vh, 860px);
   }
-  .gv-program {
-    border-right: 0;
+  .gv-frame > .gv-body {
+    grid-template: "tabs" auto "left" minmax(0, 1fr) / minmax(0, 1fr);
+    flex-basis: 320px;
+  }
+  .gv-toolbar {
+    order: -3;
+  }
+  .gv-frame > .gv-narration {
+    order: -2;
+    border-top: 0;
     border-bottom: 1px solid var(--gv-border);
+  }
+  .gv-body > .gv-pane {
+    grid-area: left;
+    border-right: 0;
+  }
+  .gv-pane-tabs {
+    border-right: 0;
+  }
+  .gv-pane-tabs [data-name=Graph] {
+    display: block;
+  }
+  .gv-body:not([data-pane=Code]) > .gv-program,
+  .gv-body:not([data-pane=Graph]) > .gv-graph,
+  .gv-body:not([data-pane=Inspector]) > .gv-inspector {
+    display: none;
   }
 }
 
@@ -732,9 +793,13 @@
   flex-direction: column;
   container: graph / inline-size;
 }
-.gv-window {
+.gv-canvas {
+  position: relative;
   flex: 1;
   min-height: 0;
+}
+.gv-window {
+  height: 100%;
   overflow: hidden;
   cursor: grab;
   touch-action: none;
@@ -750,6 +815,38 @@
 .gv-graph [data-far],
 .gv-graph [data-far] * {
   display: none;
+}
+.gv-overview {
+  position: absolute;
+  inset: 0 0 0 auto;
+  border-left: 1px solid var(--gv-border);
+  background: var(--gv-bar);
+  cursor: pointer;
+  touch-action: none;
+}
+.gv-overview > svg {
+  display: block;
+  width: 100%;
+  height: 100%;
+}
+.gv-overview .gv-forward {
+  fill: color-mix(in srgb, var(--gv-forward) 60%, var(--gv-bar));
+}
+.gv-overview .gv-backward {
+  fill: color-mix(in srgb, var(--gv-backward) 60%, var(--gv-bar));
+}
+.gv-overview .gv-accumulation {
+  fill: var(--gv-accumulation);
+}
+.gv-overview .gv-future {
+  fill: var(--gv-ghost);
+}
+.gv-overview .gv-now {
+  fill: var(--gv-fg);
+}
+.gv-overview .gv-seen {
+  fill: none;
+  stroke: var(--gv-fg);
 }
 .gv-empty {
   margin: 0;
@@ -994,7 +1091,7 @@
 }
 
 /* src/views/graph/operators.css */
-.gv-tabular > :is(.gv-strip, .gv-window, .gv-empty, .gv-placeless) {
+.gv-tabular > :is(.gv-strip, .gv-canvas, .gv-empty, .gv-placeless) {
   display: none;
 }
 .gv-operators {
@@ -1106,37 +1203,38 @@
 .gv-tabs {
   display: flex;
   flex: none;
+  align-items: flex-start;
+  justify-content: space-between;
   padding: 0 4px;
-  overflow: auto hidden;
   border-bottom: 1px solid var(--gv-border);
-  scrollbar-width: none;
-  background:
-    linear-gradient(
-      to left,
-      transparent,
-      var(--gv-bar) 60%) left / 32px 100% no-repeat local,
-    linear-gradient(
-      to right,
-      transparent,
-      var(--gv-bar) 60%) right / 32px 100% no-repeat local,
-    linear-gradient(
-      to right,
-      var(--gv-border),
-      transparent) left / 16px 100% no-repeat,
-    linear-gradient(
-      to left,
-      var(--gv-border),
-      transparent) right / 16px 100% no-repeat,
-    var(--gv-bar);
+  background: var(--gv-bar);
+}
+.gv-tab-list {
+  position: relative;
+  display: flex;
+  flex: 1;
+  flex-wrap: wrap;
+  height: 32px;
+  overflow: hidden;
+}
+.gv-tab-list.gv-unfolded {
+  height: auto;
 }
 .gradviz .gv-tabs button {
   flex: none;
-  padding: 6px 8px 5px;
+  height: 32px;
+  padding: 6px 6px 5px;
   border-bottom: 2px solid transparent;
   border-radius: 0;
   color: var(--gv-muted);
 }
-.gv-tabs button::after {
+@container inspector (max-width: 476px) {
+  .gradviz .gv-tabs button {
+    padding-inline: 3px;
+    font-size: 12px;
+  }
+}
+.gv-tabs [role=tab]::after {
   content: attr(data-name);
   display: block;
   height: 0;
@@ -1144,16 +1242,10 @@
   font-weight: 600;
   visibility: hidden;
 }
-@container inspector (max-width: 500px) {
-  .gradviz .gv-tabs button {
-    padding-inline: 4px;
-  }
-}
-@container inspector (max-width: 476px) {
-  .gradviz .gv-tabs button {
-    padding-inline: 3px;
-    font-size: 12px;
-  }
+.gradviz .gv-tabs .gv-more {
+  color: var(--gv-fg);
+  text-decoration: underline;
+  white-space: nowrap;
 }
 .gradviz .gv-tabs button[aria-selected=true] {
   border-bottom-color: var(--gv-accumulation);
@@ -1815,7 +1907,7 @@
 }
 .gv-graph .gv-wire text {
   fill: var(--gv-forward);
-  font: 10.5px var(--gv-mono);
+  font: 11px var(--gv-mono);
   font-weight: 600;
   text-rendering: geometricPrecision;
 }
@@ -1887,8 +1979,12 @@
   font-size: 13px;
 }
 .gv-predict > p {
-  min-height: 20px;
-  margin: 0;
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 2px 10px;
+  min-height: 24px;
+  margin: 0 90px 4px 0;
 }
 .gv-predicted.gv-right b {
   color: var(--gv-right);
@@ -1958,6 +2054,14 @@
 .gv-formula :is(msub, msup) > mtext:last-child {
   font-size: 11px;
 }
+@media (max-height: 800px) {
+  .gv-formula {
+    height: 38px;
+  }
+  .gv-formula math {
+    font-size: 13px;
+  }
+}
 
 /* src/views/shell/narration.css */
 .gv-narration {
@@ -1975,7 +2079,7 @@
   flex: 1;
   min-width: 0;
   height: calc(20px * var(--gv-lines, 2));
-  max-height: clamp(40px, round(down, 17vh, 20px), 80px);
+  max-height: clamp(40px, round(down, 9vh, 20px), 80px);
   overflow: hidden auto;
   background:
     linear-gradient(var(--gv-bar), var(--gv-bar)) top / 100% 2px no-repeat local,
@@ -2030,13 +2134,13 @@
 .gradviz.gradviz.gradviz .gv-narration code {
   line-height: 19px;
 }
-@container gradviz (max-width: 560px) {
+@container gradviz (max-width: 699px) {
   .gv-narration {
     flex-direction: column;
   }
   .gv-spoken {
     flex: none;
-    max-height: clamp(40px, round(down, 17vh, 20px), 140px);
+    max-height: clamp(40px, round(down, 12vh, 20px), 140px);
   }
   .gv-next {
     flex: 0 0 20px;
@@ -2071,27 +2175,14 @@
 }
 .gradviz-lab-Body > .gradviz,
 .gradviz-lab-Body .gv-frame {
-  height: 100%;
+  min-height: 100%;
   border: 0;
   border-radius: 0;
-}
-.gradviz-lab-Body .gv-frame > * {
-  flex: none;
-}
-.gradviz-lab-Body .gv-body {
-  flex: 1 1 0;
-  min-height: 0;
-  overflow: auto;
 }
 @container gradviz (max-width: 420px) {
   .gradviz-lab-Body .gv-frame > .gv-teach {
     max-height: 28%;
     overflow-y: auto;
-  }
-}
-@container gradviz (min-width: 901px) {
-  .gradviz-lab-Body .gv-body {
-    grid-template-rows: minmax(320px, 1fr);
   }
 }
 .gradviz-lab-Message {
@@ -2131,4 +2222,38 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   font: var(--jp-code-font-size) / 1.5 var(--jp-code-font-family);
   color: var(--jp-content-font-color1);
 }
-`,""]),a.d(e,{},{A:i})},21(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",t=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),t&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),t&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,t,o,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(t)for(var n=0;n<this.length;n++){var v=this[n][0];null!=v&&(i[v]=!0)}for(var d=0;d<r.length;d++){var p=[].concat(r[d]);t&&i[p[0]]||(void 0!==g&&(void 0===p[5]||(p[1]="@layer".concat(p[5].length>0?" ".concat(p[5]):""," {").concat(p[1],"}")),p[5]=g),a&&(p[2]&&(p[1]="@media ".concat(p[2]," {").concat(p[1],"}")),p[2]=a),o&&(p[4]?(p[1]="@supports (".concat(p[4],") {").concat(p[1],"}"),p[4]=o):p[4]="".concat(o)),e.push(p))}},e}},20(r){r.exports=function(r){return r[1]}},12(r,e,a){a.r(e);var t=a(13),o=a.n(t),g=a(14),i=a.n(g),n=a(15),v=a.n(n),d=a(16),p=a.n(d),l=a(17),s=a.n(l),c=a(18),h=a.n(c),x=a(19),f={};f.styleTagTransform=h(),f.setAttributes=p(),f.insert=v().bind(null,"head"),f.domAPI=i(),f.insertStyleElement=s(),o()(x.A,f);let b=x.A&&x.A.locals?x.A.locals:void 0;a.d(e,{},{default:b})},13(r){var e=[];function a(r){for(var a=-1,t=0;t<e.length;t++)if(e[t].identifier===r){a=t;break}return a}function t(r,t){for(var o={},g=[],i=0;i<r.length;i++){var n=r[i],v=t.base?n[0]+t.base:n[0],d=o[v]||0,p="".concat(v," ").concat(d);o[v]=d+1;var l=a(p),s={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==l)e[l].references++,e[l].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,t);t.byIndex=i,e.splice(i,0,{identifier:p,updater:c,references:1})}g.push(p)}return g}r.exports=function(r,o){var g=t(r=r||[],o=o||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var n=a(g[i]);e[n].references--}for(var v=t(r,o),d=0;d<g.length;d++){var p=a(g[d]);0===e[p].references&&(e[p].updater(),e.splice(p,1))}g=v}}},15(r){var e={};r.exports=function(r,a){var t=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!t)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");t.appendChild(a)}},17(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},16(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},14(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var t,o,g;t="",a.supports&&(t+="@supports (".concat(a.supports,") {")),a.media&&(t+="@media ".concat(a.media," {")),(o=void 0!==a.layer)&&(t+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),t+=a.css,o&&(t+="}"),a.media&&(t+="}"),a.supports&&(t+="}"),(g=a.sourceMap)&&"u">typeof btoa&&(t+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(t,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},18(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);
+.gradviz-lab-Panel {
+  display: flex;
+  flex-direction: column;
+}
+.gradviz-lab-Panel > .gradviz-lab-Body {
+  flex: 1 1 0;
+  min-height: 0;
+}
+.gradviz-lab-Chooser {
+  flex: none;
+  padding: 4px 8px;
+  border-bottom: 1px solid var(--jp-border-color2);
+}
+.gradviz-lab-Chooser select {
+  width: 100%;
+  padding: 2px 4px;
+  border: 1px solid var(--jp-border-color1);
+  border-radius: 3px;
+  background: var(--jp-layout-color1);
+  color: var(--jp-ui-font-color1);
+  font: var(--jp-ui-font-size1) var(--jp-ui-font-family);
+}
+.gradviz-lab-Status {
+  height: 100%;
+  padding: 0 6px;
+  border: 0;
+  background: none;
+  color: inherit;
+  font: inherit;
+  font-variant-numeric: tabular-nums;
+}
+.gradviz-lab-Status:hover {
+  background: var(--jp-layout-color3);
+}
+`,""]),a.d(e,{},{A:i})},23(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",o=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),o&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),o&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,o,t,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var n=0;n<this.length;n++){var v=this[n][0];null!=v&&(i[v]=!0)}for(var d=0;d<r.length;d++){var p=[].concat(r[d]);o&&i[p[0]]||(void 0!==g&&(void 0===p[5]||(p[1]="@layer".concat(p[5].length>0?" ".concat(p[5]):""," {").concat(p[1],"}")),p[5]=g),a&&(p[2]&&(p[1]="@media ".concat(p[2]," {").concat(p[1],"}")),p[2]=a),t&&(p[4]?(p[1]="@supports (".concat(p[4],") {").concat(p[1],"}"),p[4]=t):p[4]="".concat(t)),e.push(p))}},e}},22(r){r.exports=function(r){return r[1]}},14(r,e,a){a.r(e);var o=a(15),t=a.n(o),g=a(16),i=a.n(g),n=a(17),v=a.n(n),d=a(18),p=a.n(d),l=a(19),s=a.n(l),c=a(20),h=a.n(c),x=a(21),f={};f.styleTagTransform=h(),f.setAttributes=p(),f.insert=v().bind(null,"head"),f.domAPI=i(),f.insertStyleElement=s(),t()(x.A,f);let b=x.A&&x.A.locals?x.A.locals:void 0;a.d(e,{},{default:b})},15(r){var e=[];function a(r){for(var a=-1,o=0;o<e.length;o++)if(e[o].identifier===r){a=o;break}return a}function o(r,o){for(var t={},g=[],i=0;i<r.length;i++){var n=r[i],v=o.base?n[0]+o.base:n[0],d=t[v]||0,p="".concat(v," ").concat(d);t[v]=d+1;var l=a(p),s={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==l)e[l].references++,e[l].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,o);o.byIndex=i,e.splice(i,0,{identifier:p,updater:c,references:1})}g.push(p)}return g}r.exports=function(r,t){var g=o(r=r||[],t=t||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var n=a(g[i]);e[n].references--}for(var v=o(r,t),d=0;d<g.length;d++){var p=a(g[d]);0===e[p].references&&(e[p].updater(),e.splice(p,1))}g=v}}},17(r){var e={};r.exports=function(r,a){var o=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(a)}},19(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},18(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},16(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var o,t,g;o="",a.supports&&(o+="@supports (".concat(a.supports,") {")),a.media&&(o+="@media ".concat(a.media," {")),(t=void 0!==a.layer)&&(o+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),o+=a.css,t&&(o+="}"),a.media&&(o+="}"),a.supports&&(o+="}"),(g=a.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(o,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},20(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);
