@@ -32,7 +32,7 @@ SEEN = """root => {
     nodes: wholes(".node:is(.new, .current)"),
   };
 }"""
-"""The pixels of the smallest text in view, and whether what a step made, and all that it is about, is wholly in view."""
+"""The pixels of the smallest text in view; whether what a step made, and all that it is about, is wholly in view."""
 
 
 def seen(view: View) -> dict[str, Any]:
