@@ -128,7 +128,7 @@ def filter_shape(op: Operator, x: Sizes, w: Sizes) -> tuple[int, Sizes, int]:
         raise misfit(f"x of shape {x} has {len(x) - 2} spatial dimensions, w of shape {w} has {len(kernel)}.")
     told = numbers(op, "kernel", len(kernel), 0, kernel)
     if told != kernel:
-        raise misfit(f"windows of {told} are told, the filters w have {kernel}.", "Leave kernel out: w tells it.")
+        raise misfit(f"windows of {told} are asked for, the filters w have {kernel}.", "Leave kernel out: w gives it.")
     return filters, kernel, channels
 
 

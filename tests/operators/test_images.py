@@ -169,7 +169,7 @@ MISFITS: list[tuple[str, list[Array], dict[str, Any], str, str]] = [
     ("Conv", [IMAGE.astype(int), FILTER], {}, "shape_mismatch", "floating-point"),
     ("Conv", [IMAGE, np.zeros((6, 3, 3, 3))], {}, "shape_mismatch", "has 4 channels, w of shape (6, 3, 3, 3) takes 3"),
     ("Conv", [IMAGE, np.zeros((6, 4, 3))], {}, "shape_mismatch", "2 spatial dimensions, w of shape (6, 4, 3) has 1"),
-    ("Conv", [IMAGE, FILTER], {"kernel": 5}, "shape_mismatch", "(5, 5) are told, the filters w have (3, 3)"),
+    ("Conv", [IMAGE, FILTER], {"kernel": 5}, "shape_mismatch", "(5, 5) are asked for, the filters w have (3, 3)"),
     ("Conv", [IMAGE, FILTER], {"group": 4}, "shape_mismatch", "4 channels and 6 filters do not make 4"),
     ("Conv", [IMAGE, FILTER], {"group": 2}, "shape_mismatch", "takes 4 in each of 2 groups"),
     ("Conv", [IMAGE, FILTER], {"group": 0}, "bad_argument", "at least 1"),

@@ -145,7 +145,7 @@ class ProgramRun:
             if not leading.isdisjoint(statement.outputs):
                 held = [one for one, took in zip(statement.inputs, takes, strict=True) if one in changed and not took]
                 self.held += [
-                    f"{statement.name} sends no gradient to {one}, so what it makes of it was held."
+                    f"{statement.name} sends no gradient to {one}, so what it makes of it was kept constant."
                     for one in dict.fromkeys(held)
                 ]
             if any(takes):

@@ -436,7 +436,7 @@ def _well_formed(event: Event) -> Event:
 def _same_versions(event: Played | Ran, ssa: Ssa[BlobVersion]) -> None:
     for what, blobs, versions in (("reads", ssa.reads, event.in_versions), ("writes", ssa.writes, event.out_versions)):
         if len(blobs) != len(versions):
-            _break(f"{event.op} {what} {len(blobs)} blobs, and {len(versions)} versions are told")
+            _break(f"{event.op} {what} {len(blobs)} blobs, and {len(versions)} versions are given")
         for blob, version in zip(blobs, versions, strict=True):
             if blob.version != version:
                 _break(f"{event.op} {what} {blob}, not {blob.name}@{version}", blob.name)

@@ -159,7 +159,7 @@ def test_what_is_not_the_gradient_on_purpose_is_not_failed(type):
     whole = session.check("x")
     if type == "StopGradient":
         assert whole.verdict == "agrees"
-        assert whole.notes == ["StopGradient #0 sends no gradient to x@0, so what it makes of it was held."]
+        assert whole.notes == ["StopGradient #0 sends no gradient to x@0, so what it makes of it was kept constant."]
     else:
         assert whole.verdict == "not checkable"
 
