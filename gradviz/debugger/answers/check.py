@@ -215,9 +215,7 @@ def _notes(statement: Statement, inputs: Sequence[Array], given: Sequence[bool])
     for blob in dict.fromkeys(blob for blob, array, gets in pairs if gets and array.dtype.kind != "f"):
         notes.append(f"Not checked, because it holds no floating-point numbers, which could be moved: {blob}.")
     if statement.op.type == "Dropout":
-        notes.append(
-            "What Dropout drops is drawn from its seed and name, the same at every run: it stays the same here."
-        )
+        notes.append("What Dropout drops is drawn from its seed and name, the same at every run: it is held.")
     return notes
 
 
