@@ -1,8 +1,11 @@
-// The user's code: which of its lines an event is about.
+// The user's code: which of its lines an event is about, and the gradient of what each line made. A script has the same by
+// `Session.code`.
 
-import { currentEvent, forwardLine } from "../recording/cursor";
-import { forwardOf, linesById, linesNamed, subnetOf } from "../recording/lines";
-import type { CodeLine, Line, Trace } from "../schema";
+import { currentEvent, forwardLine, placesOf } from "../recording/cursor";
+import { bare, forwardOf, linesById, linesNamed, subnetOf } from "../recording/lines";
+import { endOf, memoized } from "../recording/lookup";
+import { gradientsOf, valueAt } from "../recording/values";
+import type { CodeLine, Line, Scalar, Trace, Value } from "../schema";
 
 /** The line of code that called the operator of a line, or the one that it came from, or else the one that runs its net. */
 export function codeOf(trace: Trace, line: Line): CodeLine | null {
@@ -25,3 +28,69 @@ export function codesAt(trace: Trace, position: number): CodeLine[] {
 export function placeOf({ file, number }: CodeLine): string {
   return `${file}:${number}`;
 }
+
+/** A line of code that called operators. */
+export interface Called {
+  code: CodeLine;
+  /** The net that the operators are in. */
+  subnet: string | null;
+  /** The gradient of the result of the last of them that gets one; null: none gets any. */
+  gradient: string | null;
+}
+
+/** The lines of code that called operators, by what "run to" calls them. Of operators in several nets the outermost count. */
+export const calledIn = memoized((trace) => {
+  const found = new Map<string, Called>();
+  for (const { id: subnet, forward } of [{ id: null, forward: trace.forward }, ...trace.subnets]) {
+    const own = new Map<string, Called>();
+    for (const line of forward) {
+      const gradient = gradientOf(trace, subnet, line);
+      if (line.code && (gradient !== null || !own.has(placeOf(line.code)))) own.set(placeOf(line.code), { code: line.code, subnet, gradient });
+    }
+    for (const [place, one] of own) if (!found.has(place)) found.set(place, one);
+  }
+  return found;
+});
+
+/** The gradient of the first output that gets one, as it is in the end; of a sparse one its values. */
+function gradientOf(trace: Trace, subnet: string | null, { outputs }: Line): string | null {
+  for (const blob of outputs) {
+    const known = trace.part ? trace.gradients[bare(blob)] : gradientsOf(trace, subnet, blob).at(-1)?.values;
+    if (known) return typeof known === "string" ? known : known.values;
+  }
+  return null;
+}
+
+/** The gradient of what a line of code made, once it is computed; in a loop that of the last run by then. */
+export function gradientAt(trace: Trace, { subnet, gradient }: Called, position: number): Value | undefined {
+  if (gradient === null || subnet === null) return gradient === null ? undefined : valueAt(trace, { blob: gradient, subnet, frame: null }, position);
+  const { entered } = placesOf(trace);
+  for (let frame = trace.frames.length - 1; frame >= 0; frame--) {
+    const isBegun = trace.frames[frame]?.subnet === subnet && (entered[frame] ?? position) < position;
+    const value = isBegun ? valueAt(trace, { blob: gradient, subnet, frame }, position) : undefined;
+    if (value) return value;
+  }
+  return undefined;
+}
+
+/** The norm of a gradient, or which of NaN and the infinities is in it. */
+export function normOf({ nan, inf, norm }: Value): Scalar | null {
+  return nan > 0 ? "nan" : inf > 0 ? "inf" : norm;
+}
+
+/** The greatest of all norms beside the code, of which the bars are parts. */
+export const greatestNorm = memoized((trace) => {
+  const values = [...calledIn(trace).values()].map((one) => gradientAt(trace, one, endOf(trace)));
+  return Math.max(0, ...values.map((value) => value && normOf(value)).filter((norm) => typeof norm === "number"));
+});
+
+/** The place of the rule that was applied to the operator of a line, or to the one that it came from: "gradviz/operators/linear.py:95". */
+export function ruleOf(trace: Trace, line: Line): string | null {
+  const forward = line.role === "forward" ? line : forwardOf(trace, line);
+  return (forward && rulesIn(trace).get(forward.id)) ?? null;
+}
+
+const rulesIn = memoized((trace) => {
+  const applied = trace.events.filter(({ kind, detail }) => kind === "RuleApplied" && typeof detail["rule"] === "string" && detail["rule"] !== "");
+  return new Map(applied.map((event) => [forwardLine(event) ?? "", event.detail["rule"] as string]));
+});

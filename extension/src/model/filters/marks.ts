@@ -171,6 +171,12 @@ export function breakpointsAt(line: Line, breakpoints: readonly BreakpointEntry[
   return breakpoints.filter(({ on }) => names.includes(on));
 }
 
+/** The breakpoints after one was set on a text, or those on it were taken away. */
+export function toggledOn(on: string, breakpoints: readonly BreakpointEntry[]): BreakpointEntry[] {
+  const others = breakpoints.filter((one) => one.on !== on);
+  return others.length < breakpoints.length ? others : withBreakpoint(breakpoints, on);
+}
+
 /** The breakpoints after one was set at a line, or those at it were taken away; null where none can stand. */
 export function toggledAt(line: Line, breakpoints: readonly BreakpointEntry[]): BreakpointEntry[] | null {
   const there = breakpointsAt(line, breakpoints);

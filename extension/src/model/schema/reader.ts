@@ -188,8 +188,8 @@ function choice(choices: readonly unknown[]): Reader<unknown> {
 /** A list or a text of at most this length. */
 function limited(most: number, reader: Reader<unknown>): Reader<unknown> {
   return (value, path) => {
-    const { length } = reader(value, path) as string | unknown[];
-    return length > most ? refuse(path, `has the length ${length}, more than ${most}`) : value;
+    const read = reader(value, path) as string | unknown[];
+    return read.length > most ? refuse(path, `has the length ${read.length}, more than ${most}`) : read;
   };
 }
 

@@ -1,7 +1,7 @@
 // What the debugger asks of its views, and they of it.
 
 import type { Deed } from "../../model/answers/asking";
-import type { Marks } from "../../model/schema";
+import type { CodeLine, Marks } from "../../model/schema";
 
 /** The moves that a person makes by a key, a button or a command. */
 export interface Verbs {
@@ -45,6 +45,8 @@ export interface Navigation extends Verbs {
   focus(): void;
   /** Has the kernel record the SSA form of the net, which is shown then, or write a page; null: there is no kernel. */
   perform: ((deed: Deed) => void) | null;
+  /** Shows a line of the user's code. */
+  code(line: CodeLine): void;
   /** Looks at one line until the next move; null looks at the event again. */
   select(line: string | null): void;
 }

@@ -2,10 +2,10 @@
 
 import { lastTold, type Lesson } from "../../lesson/lesson";
 import type { Answers, Problem } from "../../model/answers/asking";
-import { currentEvent, faultAt, lineState, namesAt, textsOf } from "../../model/recording/cursor";
+import { currentEvent, faultAt, forwardLine, lineState, namesAt, textsOf } from "../../model/recording/cursor";
 import { linesById, netOf, subnetOf } from "../../model/recording/lines";
 import { isComputed, roundsOf, type Place, type Round } from "../../model/recording/values";
-import type { Merge, Trace } from "../../model/schema";
+import type { Line, Merge, Trace } from "../../model/schema";
 import { createTabs } from "../elements/controls";
 import { button, element, quiet, refill } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
@@ -13,6 +13,7 @@ import { createBreakpoints, watchCards, watchForm } from "./marks";
 import { ledgerCard, ledgerList, ledgersFor, mergeCard, mergeFor } from "./ledger";
 import { answerCard, changesSince, checkCards, pathsCard, shownReply, versionsCards, whyCards } from "./questions";
 import { roundChoice } from "./rounds";
+import { ruleCard, type Chosen as ChosenOfRule } from "./rule";
 import { stateCards } from "./state";
 import { blobChoice, valueCard, type Corner, type Seen } from "./value";
 
@@ -23,7 +24,7 @@ type Tab = (typeof TABS)[number];
 const OF_STATE = ["Visited", "GradWritten"];
 
 /** What the person chose of the inspector. */
-export interface Chosen {
+export interface Chosen extends ChosenOfRule {
   /** While there is none, the tab follows the event. */
   tab: Tab | null;
   /** Whether numbers stand in a table and not in a heat map. */
@@ -89,7 +90,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
   }
 
   const CONTENTS: Record<Tab, (found: string[], own: number | null | undefined, merge: Merge | undefined) => HTMLElement[]> = {
-    Value: (found) => blobTab(found, inFocus(found), (place, turning) => [...turning, valueCard(asking, place, position, seen())]),
+    Value: (found) => [...blobTab(found, inFocus(found), (place, turning) => [...turning, valueCard(asking, place, position, seen())]), ...ruleCard(trace, line(), chosen)],
     Ledger: (found, own, merge) => ledgerTab(own, merge, found),
     Why: (found) => blobTab(found, subject(found), (place) => whyCards(asking, place, position)),
     Versions: (found) => blobTab(found, inFocus(found), (place) => versionsCards(asking, place, position)),
@@ -98,6 +99,12 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     Breakpoints: () => breakpoints(position, last()),
     Watch: () => [watch, ...watchCards(trace, position, last(), navigation)],
   };
+
+  /** The line that is looked at: the one that is selected, else that of the current operator. */
+  function line(): Line | undefined {
+    const event = currentEvent(trace, position);
+    return linesById(trace).get(selected ?? forwardLine(event) ?? event?.lines.at(-1) ?? "");
+  }
 
   const last = (): number => lastTold(trace, position, lesson.isOn);
 

@@ -2,6 +2,7 @@
 // table, or of a scope blob the workspaces on its stack.
 
 import type { Reply } from "../../model/answers/asking";
+import { codeOf, placeOf } from "../../model/filters/code";
 import { blobsIn, computedAt, forwardIteration, isComputed, loopAround, makerOf, roundText, valueOf, workspacesOn, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../../model/schema";
 import { count, counted, describe, histogram, NOT_COMPUTED, NOT_YET, note, picture, quantity } from "../elements/numbers";
@@ -39,7 +40,7 @@ export function valueCard(asking: Asking, place: Place, position: number, seen: 
   else if (isLater && isVeiled()) card.append(element("p", { class: "gv-not-computed" }, element("b", {}, NOT_YET)));
   else if (value.stack !== null) card.append(workspacesCard(trace, value.stack), ...origin(trace, maker, position, value, frame));
   else {
-    const head = element("div", {}, element("b", {}, describe(value)), ...origin(trace, maker, position, value, frame), ...nextReader(trace, place, position, isVeiled() ? position : Infinity), ...codeOf(trace, maker));
+    const head = element("div", {}, element("b", {}, describe(value)), ...origin(trace, maker, position, value, frame), ...nextReader(trace, place, position, isVeiled() ? position : Infinity), ...called(asking, maker));
     // A page has room for so many numbers: of other arrays the document keeps only what they are.
     const isLeftOut = value.norm === null && value.size > 0;
     card.append(head, ...(isLeftOut ? [note("Its numbers were left out to keep this recording small.")] : [numbers(asking, place, value, seen), statistics(value)]));
@@ -92,11 +93,12 @@ function origin(trace: Trace, maker: Line | undefined, position: number, value: 
 }
 
 /** The line of the user's code that called the operator that wrote a value, or the one that this came from. */
-function codeOf(trace: Trace, maker: Line | undefined): HTMLElement[] {
-  const called = maker?.role === "forward" ? maker : trace.forward.find((line) => line.id === `f${maker?.of}`);
-  if (!called?.code) return [];
-  const { file, number, text } = called.code;
-  return [element("div", { class: "gv-called" }, note(`called on ${file}:${number}`), element("code", {}, text))];
+function called({ trace, navigation }: Asking, maker: Line | undefined): HTMLElement[] {
+  const line = maker && codeOf(trace, maker);
+  if (!line) return [];
+  const place = placeOf(line);
+  const link = trace.sources.some(({ file }) => file === line.file) ? linkButton(() => navigation.code(line), place) : place;
+  return [element("div", { class: "gv-called-on" }, element("div", { class: "gv-note" }, "called on ", link), element("code", {}, line.text))];
 }
 
 function duration(seconds: number): string {

@@ -176,7 +176,7 @@ export function createProgram(trace: Trace, navigation: Navigation) {
   const { open } = shared;
   const sections = { forward: createSection("forward", shared), backward: createSection("backward", shared) };
   const both = [sections.forward, sections.backward];
-  const pane = element("div", { class: "gv-pane gv-program", role: "region", "aria-label": "Program" });
+  const pane = element("div", { class: "gv-listing", role: "group", "aria-label": "Program" });
   pane.append(...both.flatMap((section) => [section.head, section.body]));
   let entered = new Set<number>();
 

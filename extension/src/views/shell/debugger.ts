@@ -5,14 +5,14 @@ import { createAnswers, type Answers, type Ask, type Deed, type Reply, type Verb
 import { continueFrom, marksOf, reverseContinueFrom, sameMarks, stopAt, toggledAt } from "../../model/filters/marks";
 import { backOver, clamp, currentEvent, forwardLine, into, otherClock, otherIteration, out, over, touchedLines } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lines";
-import type { Marks, Trace } from "../../model/schema";
+import type { CodeLine, Marks, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 import type { Navigation, Verbs } from "../elements/navigation";
 import { createGraph } from "../graph/graph";
 import { runToTarget } from "../inspector/marks";
 import { createInspector, type Chosen as ChosenOfInspector } from "../inspector/inspector";
 import { createPredict } from "../lesson/predict";
-import { createProgram } from "../program/program";
+import { createText, type Chosen as ChosenOfText } from "../program/text";
 import { createTimeline } from "../timeline/timeline";
 import { createCrumbs, createFormula, createNarration } from "./narration";
 import { act, helpCard, keepShortcutsAway, type Keyboard } from "./keys";
@@ -35,7 +35,7 @@ export type DebuggerView = ReturnType<typeof createDebugger>;
 
 /** Builds the debugger inside `root` (which gets the class `gradviz` and takes the keys while it has the focus). */
 export function createDebugger(root: HTMLElement, trace: Trace, position: number, host: Host) {
-  const chosen: Chosen = { tab: null, areNumbersInTable: false, areOperatorsInTable: false, isProjected: false, pane: null };
+  const chosen: Chosen = { tab: null, text: "Your code", isRuleOpen: false, areNumbersInTable: false, areOperatorsInTable: false, isProjected: false, pane: null };
   const lesson = new Lesson();
   let at = inside(trace, position);
   let marks = marksOf(trace);
@@ -125,6 +125,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     focus: () => panes.graph.toggleFocus(panes.line()),
     perform: host.ask && host.hasWhole ? perform.bind(null, host.ask) : null,
     select: (line) => panes.select(line),
+    code: (line) => panes.code(line),
     /** Runs to the next breakpoint, or back to the last one, as if the person had asked for it here. */
     continue: () => travel("continue_", () => run(continueFrom(trace, marks.breakpoints, at))),
     reverseContinue: () => travel("reverse_continue", () => run(reverseContinueFrom(trace, marks.breakpoints, at))),
@@ -201,7 +202,7 @@ function inside(trace: Trace, position: number): number {
 }
 
 /** What the person chose, which stays when another trace is shown. */
-interface Chosen extends ChosenOfInspector {
+interface Chosen extends ChosenOfInspector, ChosenOfText {
   /** Whether the operators stand in a table and not in a graph. */
   areOperatorsInTable: boolean;
   /** Whether the graph is as large as a projector needs it. */
@@ -218,7 +219,7 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   const toolbar = createToolbar(trace, navigation, { card: help, toggle: () => (help.hidden = !help.hidden) });
   const timeline = createTimeline(trace, navigation);
   const crumbs = createCrumbs(trace, navigation);
-  const program = createProgram(trace, navigation);
+  const program = createText(trace, navigation, chosen);
   const graph = createGraph(trace, navigation);
   const inspector = createInspector(trace, navigation, chosen, answers, lesson);
   const formula = createFormula(trace);
@@ -292,8 +293,14 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     inspector.open(tab);
   }
 
+  /** Shows a line of the user's code. */
+  function code(line: CodeLine): void {
+    body.show("Code");
+    program.code(line);
+  }
+
   const dispose = (): void => [toolbar, body, timeline, program, graph, inspector, narration].forEach((view) => view.dispose());
-  return { help, toolbar, graph, inspector, predict, narration, inspect, show, select, mark, teach, table: () => table(!chosen.areOperatorsInTable), project: () => project(!chosen.isProjected), find, line, dispose };
+  return { help, toolbar, graph, inspector, predict, narration, inspect, code, show, select, mark, teach, table: () => table(!chosen.areOperatorsInTable), project: () => project(!chosen.isProjected), find, line, dispose };
 }
 
 /** Takes keys while the focus is inside the root, and only then, until the signal comes. */

@@ -1,0 +1,225 @@
+// The user's code, a cell or a file, with the norm of the gradient of what each line made beside it. A click on a line runs to
+// the next event about that; one in the gutter sets a breakpoint, or takes it away.
+
+import { calledIn, codeOf, codesAt, gradientAt, greatestNorm, normOf, placeOf, type Called } from "../../model/filters/code";
+import { toggledOn } from "../../model/filters/marks";
+import { currentEvent } from "../../model/recording/cursor";
+import { linesById } from "../../model/recording/lines";
+import type { BreakpointEntry, CodeLine, Trace, TraceEvent } from "../../model/schema";
+import { button, element, type Child } from "../elements/dom";
+import { isSum } from "../elements/kinds";
+import type { Navigation } from "../elements/navigation";
+import { DIGITS, NOT_YET, quantity } from "../elements/numbers";
+import { createWindowed } from "../elements/windowed";
+
+/** Of a row of one line of text, in pixels, and of each line more; the width of a character, and of all beside the text. */
+const ROW = { first: 20, more: 18, character: 7.23, beside: 140 };
+
+/** A line of text; null between two stretches of a file. */
+type Item = { number: number; text: string; called: Called | undefined } | null;
+
+type Row = ReturnType<typeof createRow>;
+
+export function createCode(trace: Trace, navigation: Navigation) {
+  const files = [...new Set(trace.sources.map(({ file }) => file))];
+  const choice = element("select", { class: "gv-file", "aria-label": "File or cell" }, ...files.map((file) => element("option", {}, file)));
+  const title = files.length > 1 ? choice : element("b", {}, files[0] ?? "");
+  const head = element("div", { class: "gv-section gv-code-head" }, title, element("span", { class: "gv-count", title: NORM }, "‖∂‖ of what the line made"));
+  const body = element("div", { class: "gv-lines gv-code", role: "list", tabindex: 0 });
+  const pane = element("div", { class: "gv-listing", role: "tabpanel", "aria-label": "Your code" }, head, body);
+  const rows = new Map<number, Row>();
+  let file = "";
+  let items: Item[] = [];
+  let position = 0;
+  let about: string[] = [];
+  let selected = "";
+  let breakpoints: readonly BreakpointEntry[] = [];
+  const list = createWindowed(body, {
+    key: (index) => `${file}:${index}`,
+    build,
+    drop: (key) => rows.delete(Number(key.slice(key.lastIndexOf(":") + 1))),
+    estimate: (index, width) => ROW.first + ROW.more * (Math.ceil((items[index]?.text.length ?? 1) / Math.max(12, (width - ROW.beside) / ROW.character)) - 1 || 0),
+  });
+
+  function build(index: number): HTMLElement {
+    const item = items[index];
+    if (!item) return element("div", { class: "gv-gap-of-code", role: "listitem" }, "⋯");
+    const row = createRow(item.number, item.text, item.called && placeOf(item.called.code), index);
+    rows.set(index, row);
+    update(row, item);
+    return row.element;
+  }
+
+  function update({ element: row, norm }: Row, { number, called }: NonNullable<Item>): void {
+    const place = placeOf({ file, number, text: "" });
+    const [first, ...others] = about;
+    row.classList.toggle("gv-now", place === first);
+    row.classList.toggle("gv-beside", others.includes(place));
+    row.classList.toggle("gv-selected", place === selected);
+    if (place === first) row.setAttribute("aria-current", "step");
+    else row.removeAttribute("aria-current");
+    if (!called || !norm) return;
+    const there = breakpoints.filter(({ on }) => on === place);
+    norm.stop.setAttribute("aria-pressed", String(there.length > 0));
+    norm.stop.classList.toggle("gv-off", there.length > 0 && !there.some(({ enabled }) => enabled));
+    const value = gradientAt(trace, called, position);
+    const size = value && normOf(value);
+    const shown = size === undefined ? "" : size === "nan" ? "NaN" : typeof size === "string" ? "infinite" : quantity(size, DIGITS);
+    if (norm.text.textContent !== shown) norm.text.textContent = shown;
+    norm.text.classList.toggle("gv-bad", typeof size === "string");
+    norm.bar.style.width = `${typeof size === "number" ? Math.ceil(BAR * (size / (greatestNorm(trace) || 1))) : 0}px`;
+    norm.box.title = called.gradient === null ? "What this line made gets no gradient" : `‖${called.gradient}‖ ${shown || NOT_YET}: ${NORM}`;
+    norm.run.setAttribute("aria-label", `Run to line ${number}: ${called.code.text}${shown && `, gradient ${shown}`}`);
+  }
+
+  /** Shows a cell or a file. */
+  function open(other: string): void {
+    if (other === file || !files.includes(other)) return;
+    file = choice.value = other;
+    body.setAttribute("aria-label", other);
+    rows.clear();
+    items = itemsOf(trace, other);
+    list.keep(-1);
+    list.fill(items.length);
+  }
+
+  function updateAll(): void {
+    for (const [index, row] of rows) {
+      const item = items[index];
+      if (item) update(row, item);
+    }
+  }
+
+  function look(line: CodeLine): void {
+    open(line.file);
+    selected = placeOf(line);
+    updateAll();
+    reveal(line);
+  }
+
+  function reveal({ number }: CodeLine): void {
+    const index = items.findIndex((item) => item?.number === number);
+    if (index >= 0) list.reveal(index);
+  }
+
+  function run(place: string): void {
+    // Behind the last event about a line, its first one comes next.
+    if (navigation.runTo(place) === null) return;
+    navigation.restart();
+    navigation.runTo(place);
+  }
+
+  const toggle = (place: string): void => {
+    const marks = navigation.marks();
+    navigation.mark({ ...marks, breakpoints: toggledOn(place, marks.breakpoints) });
+  };
+
+  /** Moves the focus to the next line that called something. */
+  function walk(from: number, by: 1 | -1): void {
+    let index = from + by;
+    while (items[index] !== undefined && !items[index]?.called) index += by;
+    if (!items[index]) return;
+    list.keep(index);
+    list.reveal(index);
+    list.measure();
+    rows.get(index)?.norm?.run.focus({ preventScroll: true });
+  }
+
+  choice.addEventListener("change", () => open(choice.value));
+  choice.addEventListener("keydown", (event) => event.stopPropagation());
+  body.addEventListener("click", ({ target }) => {
+    const row = target instanceof Element ? target.closest<HTMLElement>(".gv-called") : null;
+    const place = row?.dataset["place"];
+    if (place === undefined) return;
+    if (target instanceof Element && target.matches(".gv-stop")) toggle(place);
+    else run(place);
+  });
+  body.addEventListener("keydown", (event) => {
+    const row = event.target instanceof Element ? event.target.closest<HTMLElement>(".gv-called") : null;
+    const place = row?.dataset["place"];
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") walk(Number(row?.dataset["index"] ?? -1), event.key === "ArrowDown" ? 1 : -1);
+    else if (event.key === "b" && place !== undefined) toggle(place);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  open(files[0] ?? "");
+
+  return {
+    element: pane,
+    show(to: number) {
+      position = to;
+      const event = currentEvent(trace, to);
+      const codes = codesAt(trace, to);
+      about = codes.map(placeOf);
+      pane.dataset["tone"] = toneOf(trace, event);
+      if (codes[0]) open(codes[0].file);
+      updateAll();
+      if (codes[0]) reveal(codes[0]);
+    },
+    /** Outlines the line of code that an operator comes from, and shows it; null outlines none. */
+    select(id: string | null) {
+      const line = id === null ? undefined : linesById(trace).get(id);
+      const code = line && codeOf(trace, line);
+      if (code) return look(code);
+      if (selected === "") return;
+      selected = "";
+      updateAll();
+    },
+    look,
+    mark(entries: readonly BreakpointEntry[]) {
+      breakpoints = entries;
+      updateAll();
+    },
+    dispose: list.dispose,
+  };
+}
+
+const NORM = "the norm of the gradient of what the last operator of the line made; in a loop, of its last run";
+
+/** Pixels of the longest bar. */
+const BAR = 36;
+
+function itemsOf(trace: Trace, file: string): Item[] {
+  const called = calledIn(trace);
+  const items: Item[] = [];
+  for (const { first, text } of trace.sources.filter((source) => source.file === file)) {
+    if (items.length > 0) items.push(null);
+    text.split("\n").forEach((line, index) => {
+      const found = called.get(placeOf({ file, number: first + index, text: "" }));
+      items.push({ number: first + index, text: line, called: found?.code.text === line.trim() ? found : undefined });
+    });
+  }
+  return items;
+}
+
+/** A line of text; one that called operators is a button that runs to them. */
+function createRow(number: number, text: string, place: string | undefined, index: number) {
+  const line = [element("span", { class: "gv-number" }, String(number)), element("code", {}, ...coloured(text))];
+  if (place === undefined) return { element: element("div", { class: "gv-code-line", role: "listitem" }, element("span", { class: "gv-stop" }), ...line), norm: null };
+  const stop = button(() => undefined, { class: "gv-stop", tabindex: -1, "aria-label": `Breakpoint on line ${number}`, title: `Breakpoint on ${place} (b)` });
+  const run = button(() => undefined, { class: "gv-run", tabindex: -1, title: `Run to ${place}` }, ...line);
+  const [bar, shown] = [element("i"), element("span")];
+  const box = element("span", { class: "gv-norm" }, bar, shown);
+  return { element: element("div", { class: "gv-code-line gv-called", role: "listitem", "data-place": place, "data-index": index }, stop, run, box), norm: { stop, run, bar, text: shown, box } };
+}
+
+/** The colour of the line: of what goes forward, of its gradient, of a sum. */
+function toneOf(trace: Trace, event: TraceEvent | undefined): "forward" | "backward" | "accumulation" {
+  if (isSum(event)) return "accumulation";
+  const ran = linesById(trace).get(event?.lines[0] ?? "");
+  return event?.phase === "generate" || (event?.phase === "run" && ran && ran.role !== "forward") ? "backward" : "forward";
+}
+
+const TOKENS = /(#.*)|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\b(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|False|finally|for|from|global|if|import|in|is|lambda|None|nonlocal|not|or|pass|raise|return|True|try|while|with|yield)\b/g;
+
+/** Python with its comments, strings and keywords marked. */
+function coloured(text: string): Child[] {
+  const found: Child[] = [];
+  let end = 0;
+  for (const { 0: token, 1: comment, 2: quoted, index } of text.matchAll(TOKENS)) {
+    found.push(text.slice(end, index), element("span", { class: comment ? "gv-note" : quoted ? "gv-quoted" : "gv-keyword" }, token));
+    end = index + token.length;
+  }
+  return [...found, text.slice(end)];
+}
