@@ -604,9 +604,14 @@
 }
 
 /* src/views/program/program.css */
-.gv-program {
+.gv-program,
+.gv-listing {
   display: flex;
   flex-direction: column;
+}
+.gv-listing {
+  flex: 1;
+  min-height: 0;
 }
 .gv-section {
   display: flex;
@@ -785,6 +790,137 @@
   color: var(--gv-nested);
   font-weight: 600;
   white-space: nowrap;
+}
+
+/* src/views/program/code.css */
+.gv-code-head {
+  align-items: center;
+  min-height: 31px;
+}
+.gradviz .gv-file {
+  min-width: 0;
+  border: 1px solid var(--gv-border);
+  border-radius: 5px;
+  background: var(--gv-bg);
+  color: inherit;
+  font: inherit;
+}
+.gv-code {
+  --gv-line-tone: var(--gv-forward);
+  --gv-line-tint: var(--gv-forward-tint);
+  flex: 1;
+}
+[data-tone=backward] > .gv-code {
+  --gv-line-tone: var(--gv-backward);
+  --gv-line-tint: var(--gv-backward-tint);
+}
+[data-tone=accumulation] > .gv-code {
+  --gv-line-tone: var(--gv-accumulation);
+  --gv-line-tint: var(--gv-accumulation-tint);
+}
+.gv-code-line {
+  contain: layout paint style;
+  display: flex;
+  align-items: flex-start;
+  min-height: 20px;
+  padding: 1px 8px 1px 0;
+  border-left: 3px solid transparent;
+}
+.gradviz.gradviz.gradviz .gv-code-line code {
+  flex: 1;
+  min-width: 0;
+  line-height: 18px;
+  overflow-wrap: anywhere;
+  white-space: pre-wrap;
+}
+.gv-code-line .gv-number {
+  min-width: 22px;
+  line-height: 18px;
+}
+.gv-called {
+  cursor: pointer;
+}
+.gv-called:hover {
+  background: var(--gv-hover);
+}
+.gv-code-line.gv-beside {
+  border-left-color: color-mix(in srgb, var(--gv-line-tone) 50%, transparent);
+}
+.gv-code-line.gv-now {
+  border-left-color: var(--gv-line-tone);
+  background: var(--gv-line-tint);
+}
+.gv-code-line.gv-selected {
+  outline: 2px solid var(--gv-line-tone);
+  outline-offset: -2px;
+}
+.gradviz .gv-run {
+  display: flex;
+  flex: 1;
+  min-width: 0;
+  padding: 0;
+  background: none;
+  text-align: left;
+}
+.gradviz .gv-stop {
+  position: relative;
+  flex: none;
+  width: 16px;
+  height: 18px;
+  padding: 0;
+  background: none;
+}
+.gv-stop::before {
+  content: "";
+  position: absolute;
+  inset: 5px 4px;
+  border-radius: 50%;
+}
+.gv-called:hover > .gv-stop::before {
+  box-shadow: inset 0 0 0 1px var(--gv-muted);
+}
+.gv-stop[aria-pressed=true]::before {
+  background: var(--gv-wrong);
+}
+.gv-stop[aria-pressed=true].gv-off::before {
+  background: none;
+  box-shadow: inset 0 0 0 1.5px var(--gv-wrong);
+}
+.gv-norm {
+  display: flex;
+  flex: none;
+  gap: 5px;
+  align-items: center;
+  justify-content: flex-end;
+  width: 98px;
+  height: 18px;
+  padding-left: 6px;
+  color: var(--gv-backward);
+  font: 11px var(--gv-mono);
+}
+.gv-norm > i {
+  height: 6px;
+  border-radius: 3px;
+  background: var(--gv-backward);
+}
+.gv-norm > span {
+  min-width: 5ch;
+  text-align: left;
+}
+.gv-norm > .gv-bad {
+  color: var(--gv-wrong);
+  font-weight: 700;
+}
+.gv-keyword {
+  color: var(--gv-forward);
+}
+.gv-quoted {
+  color: var(--gv-right);
+}
+.gv-gap-of-code {
+  padding-left: 28px;
+  color: var(--gv-muted);
+  line-height: 20px;
 }
 
 /* src/views/graph/graph.css */
@@ -1431,8 +1567,24 @@
     grid-area: picture;
   }
 }
-.gv-called code {
+.gv-called-on code {
   overflow-wrap: anywhere;
+}
+.gv-rule {
+  padding-top: 8px;
+  border-top: 1px solid var(--gv-border);
+  overflow-wrap: anywhere;
+}
+.gv-rule summary {
+  cursor: pointer;
+}
+.gv-rule pre {
+  max-height: 260px;
+  margin: 6px 0 0;
+  padding: 6px 8px;
+  overflow: auto;
+  border-left: 3px solid var(--gv-backward);
+  background: var(--gv-bar);
 }
 
 /* src/views/inspector/numbers.css */
@@ -2256,4 +2408,4 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
 .gradviz-lab-Status:hover {
   background: var(--jp-layout-color3);
 }
-`,""]),a.d(e,{},{A:i})},23(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",o=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),o&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),o&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,o,t,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var n=0;n<this.length;n++){var v=this[n][0];null!=v&&(i[v]=!0)}for(var d=0;d<r.length;d++){var p=[].concat(r[d]);o&&i[p[0]]||(void 0!==g&&(void 0===p[5]||(p[1]="@layer".concat(p[5].length>0?" ".concat(p[5]):""," {").concat(p[1],"}")),p[5]=g),a&&(p[2]&&(p[1]="@media ".concat(p[2]," {").concat(p[1],"}")),p[2]=a),t&&(p[4]?(p[1]="@supports (".concat(p[4],") {").concat(p[1],"}"),p[4]=t):p[4]="".concat(t)),e.push(p))}},e}},22(r){r.exports=function(r){return r[1]}},14(r,e,a){a.r(e);var o=a(15),t=a.n(o),g=a(16),i=a.n(g),n=a(17),v=a.n(n),d=a(18),p=a.n(d),l=a(19),s=a.n(l),c=a(20),h=a.n(c),x=a(21),f={};f.styleTagTransform=h(),f.setAttributes=p(),f.insert=v().bind(null,"head"),f.domAPI=i(),f.insertStyleElement=s(),t()(x.A,f);let b=x.A&&x.A.locals?x.A.locals:void 0;a.d(e,{},{default:b})},15(r){var e=[];function a(r){for(var a=-1,o=0;o<e.length;o++)if(e[o].identifier===r){a=o;break}return a}function o(r,o){for(var t={},g=[],i=0;i<r.length;i++){var n=r[i],v=o.base?n[0]+o.base:n[0],d=t[v]||0,p="".concat(v," ").concat(d);t[v]=d+1;var l=a(p),s={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==l)e[l].references++,e[l].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,o);o.byIndex=i,e.splice(i,0,{identifier:p,updater:c,references:1})}g.push(p)}return g}r.exports=function(r,t){var g=o(r=r||[],t=t||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var n=a(g[i]);e[n].references--}for(var v=o(r,t),d=0;d<g.length;d++){var p=a(g[d]);0===e[p].references&&(e[p].updater(),e.splice(p,1))}g=v}}},17(r){var e={};r.exports=function(r,a){var o=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(a)}},19(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},18(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},16(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var o,t,g;o="",a.supports&&(o+="@supports (".concat(a.supports,") {")),a.media&&(o+="@media ".concat(a.media," {")),(t=void 0!==a.layer)&&(o+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),o+=a.css,t&&(o+="}"),a.media&&(o+="}"),a.supports&&(o+="}"),(g=a.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(o,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},20(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);
+`,""]),a.d(e,{},{A:i})},23(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",o=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),o&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),o&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,o,t,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var n=0;n<this.length;n++){var v=this[n][0];null!=v&&(i[v]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==g&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=g),a&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=a),t&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=t):l[4]="".concat(t)),e.push(l))}},e}},22(r){r.exports=function(r){return r[1]}},14(r,e,a){a.r(e);var o=a(15),t=a.n(o),g=a(16),i=a.n(g),n=a(17),v=a.n(n),d=a(18),l=a.n(d),p=a(19),s=a.n(p),c=a(20),h=a.n(c),x=a(21),f={};f.styleTagTransform=h(),f.setAttributes=l(),f.insert=v().bind(null,"head"),f.domAPI=i(),f.insertStyleElement=s(),t()(x.A,f);let b=x.A&&x.A.locals?x.A.locals:void 0;a.d(e,{},{default:b})},15(r){var e=[];function a(r){for(var a=-1,o=0;o<e.length;o++)if(e[o].identifier===r){a=o;break}return a}function o(r,o){for(var t={},g=[],i=0;i<r.length;i++){var n=r[i],v=o.base?n[0]+o.base:n[0],d=t[v]||0,l="".concat(v," ").concat(d);t[v]=d+1;var p=a(l),s={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==p)e[p].references++,e[p].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,o);o.byIndex=i,e.splice(i,0,{identifier:l,updater:c,references:1})}g.push(l)}return g}r.exports=function(r,t){var g=o(r=r||[],t=t||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var n=a(g[i]);e[n].references--}for(var v=o(r,t),d=0;d<g.length;d++){var l=a(g[d]);0===e[l].references&&(e[l].updater(),e.splice(l,1))}g=v}}},17(r){var e={};r.exports=function(r,a){var o=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(a)}},19(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},18(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},16(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var o,t,g;o="",a.supports&&(o+="@supports (".concat(a.supports,") {")),a.media&&(o+="@media ".concat(a.media," {")),(t=void 0!==a.layer)&&(o+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),o+=a.css,t&&(o+="}"),a.media&&(o+="}"),a.supports&&(o+="}"),(g=a.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(o,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},20(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);
