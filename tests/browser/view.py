@@ -46,9 +46,16 @@ class View:
         self.inspector = root.get_by_role("region", name="Inspector")
         self.narration = root.locator(".gv-narration")
         self.position = root.locator(".gv-position")
-        self.program = root.locator(".gv-program")
         self.timeline = root.get_by_role("slider", name="Position")
         self.way = root.get_by_role("navigation", name="Nested nets that we are in")
+
+    @property
+    def program(self) -> Locator:
+        """The program, which stands behind the user's code where the recording has that."""
+        tab = self.root.get_by_role("tab", name="Program", exact=True)
+        if tab.count() and tab.get_attribute("aria-selected") == "false":
+            ask(tab, "tab => tab.click()")
+        return self.root.locator(".gv-program")
 
     def press(self, *keys: str) -> None:
         """Press keys, with the focus in the widget."""
