@@ -69,7 +69,7 @@ export function createCode(trace: Trace, navigation: Navigation) {
     norm.text.classList.toggle("gv-bad", typeof size === "string");
     norm.bar.style.width = `${typeof size === "number" ? Math.ceil(BAR * (size / (greatestNorm(trace) || 1))) : 0}px`;
     norm.box.title = called.gradient === null ? "What this line made gets no gradient" : `‖${called.gradient}‖ ${shown || NOT_YET}: ${NORM}`;
-    norm.run.setAttribute("aria-label", `Run to line ${number}: ${called.code.text}${shown && `, gradient ${shown}`}`);
+    norm.run.setAttribute("aria-label", `Line ${number}: ${called.code.text}${shown && `, gradient ${shown}`}`);
   }
 
   /** Shows a cell or a file. */
