@@ -33,6 +33,9 @@ RUN = """async ([cell, source, shown, patience]) => {
 }"""
 """Runs a cell until it shows something, or patience ends, and brings that into sight."""
 
+on_a_page = pytest.mark.parametrize("host_of_run", ["page"], indirect=True)
+"""Where the widget is as wide as the window; beside it JupyterLab and Notebook have panes of their own."""
+
 with_kernels = pytest.mark.parametrize("host_of_run", ["jupyterlab", "notebook"], indirect=True)
 """For tests that talk to the kernel too."""
 

@@ -30,7 +30,7 @@ def test_into_the_branch_of_an_iteration_and_out_again(host: Host) -> None:
     expect(view.narration).to_contain_text("is true, so If #4 runs its then_net")
     keyboard.press("F11")
     keyboard.press("ArrowRight")
-    line = view.root.locator(".gv-line", has_text="a@0 = MatMul(w@0, h@0)")
+    line = view.program.locator(".gv-line", has_text="a@0 = MatMul(w@0, h@0)")
     expect(line).to_be_visible()
     expect(line).to_have_attribute("aria-current", "step")
     expect(view.inspector).to_contain_text("iteration 3 of 5")

@@ -6,7 +6,7 @@ from itertools import chain, product
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.hosts import Host, recorded
+from tests.browser.hosts import Host, on_a_page, recorded
 from tests.browser.programs import large, skip_connection
 from tests.browser.view import BOXES, View, box
 
@@ -77,6 +77,7 @@ def test_it_follows_the_theme_while_it_is_shown(host: Host) -> None:
     expect(view.position).to_have_text(before or "")
 
 
+@on_a_page
 def test_panes_stand_side_by_side_where_there_is_room_and_at_800_pixels_nothing_is_cut_off(host: Host) -> None:
     view = host.show(skip_connection)
     view.run_to("Accumulated")
@@ -111,7 +112,7 @@ def stands(boxes: list[list[float]]) -> list[float]:
 
 def test_nothing_jumps_while_stepping_and_every_narration_is_whole(host: Host) -> None:
     view = host.show(skip_connection)
-    for width in WIDTHS:
+    for width in (1440, 1200):
         host.set_width(width)
         view.press("Home")
         stood = stands(view.boxes(*FIXED))
@@ -132,6 +133,7 @@ def test_colour_does_not_stand_alone(host: Host) -> None:
     assert re.search(r"\d", dashed.evaluate("one => getComputedStyle(one).strokeDasharray"))
 
 
+@on_a_page
 def test_a_narration_that_is_too_long_rests_at_whole_lines_and_keys_scroll_it(host: Host) -> None:
     host.page.set_viewport_size({"width": 800, "height": 300})
     view = host.show(skip_connection)
@@ -152,6 +154,7 @@ def spoken(view: View) -> Locator:
     return view.narration.locator(".gv-spoken")
 
 
+@on_a_page
 def test_one_row_of_tabs_is_in_sight_with_the_open_one_and_a_button_counts_the_others(host: Host) -> None:
     view = host.show(skip_connection)
     view.run_to("Accumulated")
@@ -196,6 +199,7 @@ def test_the_graph_or_the_table_is_chosen_in_the_toolbar(host: Host) -> None:
     expect(view.drawing).to_be_visible()
 
 
+@on_a_page
 def test_nothing_lies_over_the_graph_while_teaching_and_in_the_focus_too(host: Host) -> None:
     view = host.show(skip_connection)
     view.run_to("Accumulated")

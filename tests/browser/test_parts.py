@@ -1,9 +1,8 @@
 """Recordings that are too large to be shown at once: the part around the position, and the way to all others."""
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.hosts import Host, JupyterHost, with_kernels
+from tests.browser.hosts import Host, JupyterHost, on_a_page, with_kernels
 from tests.browser.lab_page import LabPage
 from tests.browser.programs import long_chain, long_loop, record
 from tests.browser.test_accessibility import in_both_themes, violations
@@ -14,8 +13,6 @@ END = 56_003
 """The last position of the chain."""
 
 VERBS = {"F10": "over", "Shift+F10": "back_over", "c": "other_clock"}
-
-on_a_page = pytest.mark.parametrize("host_of_run", ["page"], indirect=True)
 
 
 @with_kernels
@@ -99,7 +96,8 @@ def test_in_a_long_loop_the_way_in_is_told_wherever_the_part_begins(host: Jupyte
 
 def test_the_side_panel_follows_from_part_to_part(lab: LabPage) -> None:
     lab.open_cells(
-        "from tests.browser.programs import long_chain, record\nsession = record(long_chain)", "session.finish();"
+        "from tests.browser.programs import long_chain, record\nsession = record(long_chain)",
+        "session.finish()\nsession",
     )
     panel = open_panel(lab)
     lab.run_cells(2)

@@ -76,7 +76,7 @@ def test_few_rows_exist_and_what_is_current_or_looked_for_is_in_sight(host: Host
     view.run_to("y200")
     current = lines.locator("[aria-current=step]")
     expect(current).to_contain_text("y200@0 =")
-    for width in (800, 1440):
+    for width in (1200, 1440):
         host.set_width(width)
         host.page.evaluate(TWO_FRAMES)
         assert is_in_sight(current, lines)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.hosts import TWO_FRAMES, Host, recorded
+from tests.browser.hosts import TWO_FRAMES, Host, on_a_page, recorded
 from tests.browser.programs import Build, deep, gated, neuron, skip_connection
 from tests.browser.view import View, ask, box
 
@@ -40,11 +40,22 @@ def seen(view: View) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("build", [skip_connection, neuron, deep], ids=lambda build: build.__name__)
-@pytest.mark.parametrize("width", [390, 800, 1440])
-def test_after_every_step_text_can_be_read_and_what_it_is_about_is_in_view(
-    host: Host, build: Build, width: int
-) -> None:
+each_program = pytest.mark.parametrize("build", [skip_connection, neuron, deep], ids=lambda build: build.__name__)
+
+
+@each_program
+def test_after_every_step_text_can_be_read_and_what_it_is_about_is_in_view(host: Host, build: Build) -> None:
+    is_read_at_every_step(host, build, 1440)
+
+
+@on_a_page
+@each_program
+@pytest.mark.parametrize("width", [390, 800])
+def test_it_can_be_read_in_a_narrow_window_too(host: Host, build: Build, width: int) -> None:
+    is_read_at_every_step(host, build, width)
+
+
+def is_read_at_every_step(host: Host, build: Build, width: int) -> None:
     host.set_width(width)
     view = host.show(build)
     view.focus()
@@ -113,6 +124,7 @@ def test_the_widget_fits_the_screen_and_keeps_its_height(host: Host, screen: tup
         assert box(view.root)[3] <= screen[1], "a page is filled, and does not scroll"
 
 
+@on_a_page
 def test_a_narrow_widget_shows_one_pane_at_a_time_below_the_narration(host: Host) -> None:
     host.set_width(390)
     view = host.show(skip_connection)

@@ -72,6 +72,9 @@ class View:
 
     def open_tab(self, name: str) -> Locator:
         """The panel of a tab of the inspector, reached by keys alone."""
+        pane = self.root.get_by_role("tablist", name="Panes").get_by_role("tab", name="Inspector")
+        if pane.is_visible():
+            pane.click()
         names, chosen = ask(self.inspector, ENTER_TABS)
         steps = (names.index(name) - chosen) % len(names)
         for _ in range(min(steps, len(names) - steps)):

@@ -915,7 +915,7 @@
   color: var(--gv-forward);
 }
 .gv-quoted {
-  color: var(--gv-right);
+  color: color-mix(in srgb, var(--gv-right) 60%, var(--gv-fg));
 }
 .gv-gap-of-code {
   padding-left: 28px;
