@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 import gradviz
-from tests.browser.hosts import Host, recorded
+from tests.browser.hosts import TWO_FRAMES, Host, recorded
 from tests.browser.programs import gated
 from tests.browser.view import box
 
@@ -64,6 +64,7 @@ def test_every_verb_leads_where_python_leads_by_key_and_by_button(host: Host) ->
 
 def test_space_fits_the_graph_and_l_shows_the_ledger(host: Host) -> None:
     view = host.show(gated)
+    host.page.evaluate(TWO_FRAMES)  # a window that finds its size later shows text that can be read again
     view.press(" ")
     picture = view.graph.locator(".gv-window > svg")
     fitted = box(picture)
