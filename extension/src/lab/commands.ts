@@ -33,7 +33,7 @@ interface Command {
   /** Behind the prefix that it has outside of our own menus. */
   label: string;
   caption: string;
-  isEnabled?: () => boolean;
+  isEnabled?: (args: Arguments) => boolean;
   isVisible?: (args: Arguments) => boolean;
   act: (args: Arguments) => unknown;
 }
@@ -47,7 +47,7 @@ export function addCommand({ commands }: JupyterFrontEnd, palette: ICommandPalet
     label: (args) => ((args as Arguments).in === undefined || (args as Arguments).in === "context" ? `${CATEGORY}: ${label}` : label),
     caption,
     ...([SHOW_PANEL, LESSONS].includes(id) && { icon: gradvizIcon }),
-    ...(isEnabled && { isEnabled }),
+    ...(isEnabled && { isEnabled: (args) => isEnabled(args as Arguments) }),
     ...(isVisible && { isVisible: (args) => isVisible(args as Arguments) }),
     execute: (args) => act(args as Arguments),
   });

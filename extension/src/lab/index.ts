@@ -3,6 +3,7 @@
 
 import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette, WidgetTracker } from "@jupyterlab/apputils";
+import { IEditorExtensionRegistry } from "@jupyterlab/codemirror";
 import { ILauncher } from "@jupyterlab/launcher";
 import { INotebookTracker, type NotebookPanel } from "@jupyterlab/notebook";
 import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
@@ -13,6 +14,8 @@ import { addCommands, CATEGORY, LESSONS, SHOW_PANEL } from "./commands";
 import { Current } from "./current";
 import { FACTORY, openRecordings, type RecordingDocument } from "./documents";
 import { Displays, renderSessions } from "./output";
+import { addLineCommands } from "./line_commands";
+import { Lines } from "./lines";
 import { DebuggerPanel } from "./panel";
 import { addStatus } from "./status";
 
@@ -23,7 +26,7 @@ const debuggers: JupyterFrontEndPlugin<void> = {
   description: "The side panel for the gradients of the current notebook, and the viewer of *.gradviz.json files.",
   autoStart: true,
   requires: [DISPLAYS],
-  optional: [INotebookTracker, ICommandPalette, ILayoutRestorer, ILauncher, IStatusBar],
+  optional: [INotebookTracker, ICommandPalette, ILayoutRestorer, ILauncher, IStatusBar, IEditorExtensionRegistry],
   activate: (
     app: JupyterFrontEnd,
     displays: Displays,
@@ -32,6 +35,7 @@ const debuggers: JupyterFrontEndPlugin<void> = {
     restorer: ILayoutRestorer | null,
     launcher: ILauncher | null,
     bar: IStatusBar | null,
+    editors: IEditorExtensionRegistry | null,
   ) => {
     const documents = new WidgetTracker<RecordingDocument>({ namespace: "gradviz" });
     openRecordings(app, (document) => void documents.add(document));
@@ -44,9 +48,11 @@ const debuggers: JupyterFrontEndPlugin<void> = {
     if (panel !== null) {
       app.shell.add(panel, "right", { rank: 900, type: "Gradients" });
       restorer?.add(panel, panel.id);
+      if (editors) new Lines(app.shell, panel, displays).addTo(editors);
     }
     const current = new Current(app.shell, documents, panel);
     addCommands(app, palette, current);
+    if (notebooks && editors) addLineCommands(app, palette, notebooks);
     launcher?.add({ command: LESSONS, category: CATEGORY, args: { in: "tile" } });
     if (bar) addStatus(bar, current, () => void app.commands.execute(SHOW_PANEL));
   },

@@ -51,6 +51,7 @@ export class Displays {
     output.node.addEventListener("pointerdown", click, { capture: true });
     output.node.addEventListener("focusin", click);
     this.outputs.add(output);
+    output.rendered.connect(() => this.changed.emit());
     output.disposed.connect(() => {
       this.outputs.delete(output);
       this.changed.emit();
@@ -77,6 +78,9 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
     this.addWidget(this.picture);
   }
 
+  /** It shows another session. */
+  readonly rendered = new Signal<this, void>(this);
+
   /** The id of the session that it shows; empty: it is older than ids are. */
   get session(): string {
     return (this.model && said(this.model).id) ?? "";
@@ -86,6 +90,7 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
     this.model = model;
     this.draw(model);
     this.enliven();
+    this.rendered.emit();
     return Promise.resolve();
   }
 
