@@ -17,11 +17,19 @@ export interface Shown {
   breakpoints: readonly number[];
 }
 
+/** An editor that is open. */
+export interface Opened {
+  /** Asks what to show. */
+  update(): void;
+  /** Scrolls to a line that an operator was called on; false: it is none, or reads otherwise by now. */
+  reveal(line: number): boolean;
+}
+
 /** Who knows what an editor has to show, and does what is asked there. */
 export interface Owner {
   shown(): Shown | null;
-  /** Takes in an editor, whose `update` asks what to show; the function that is returned lets it go. */
-  open(update: () => void): () => void;
+  /** Takes an editor in; the function that is returned lets it go. */
+  open(opened: Opened): () => void;
   run(line: number): void;
   toggle(line: number): void;
 }
@@ -45,7 +53,7 @@ export function showsLines(owner: Owner): Extension {
       if (isCode(view.state, line)) owner.run(line);
     };
     view.dom.addEventListener("click", click);
-    const close = owner.open(() => update(view));
+    const close = owner.open({ update: () => update(view), reveal: (line) => reveal(view, line) });
     return {
       destroy() {
         view.dom.removeEventListener("click", click);
@@ -67,6 +75,12 @@ function update(view: EditorView): void {
   if (isSame(was, is)) return;
   // The gutter takes room from the code: it is there while it is of use.
   view.dispatch({ effects: [change.of(is), ...(was && is ? [] : [gutters.reconfigure(is ? dots : [])])] });
+}
+
+function reveal(view: EditorView, line: number): boolean {
+  if (!isCode(view.state, line)) return false;
+  view.dispatch({ effects: EditorView.scrollIntoView(view.state.doc.line(line).from, { y: "center" }) });
+  return true;
 }
 
 function isSame(a: Shown | null, b: Shown | null): boolean {

@@ -45,14 +45,17 @@ const debuggers: JupyterFrontEndPlugin<void> = {
       name: (document) => document.context.path,
     });
     const panel = notebooks && new DebuggerPanel(notebooks, displays);
+    const lines = panel && editors && new Lines(app.shell, panel, displays);
     if (panel !== null) {
       app.shell.add(panel, "right", { rank: 900, type: "Gradients" });
       restorer?.add(panel, panel.id);
-      if (editors) new Lines(app.shell, panel, displays).addTo(editors);
     }
     const current = new Current(app.shell, documents, panel);
     addCommands(app, palette, current);
-    if (notebooks && editors) addLineCommands(app, palette, notebooks);
+    if (notebooks && editors && lines) {
+      lines.addTo(editors);
+      addLineCommands(app, palette, notebooks, lines);
+    }
     launcher?.add({ command: LESSONS, category: CATEGORY, args: { in: "tile" } });
     if (bar) addStatus(bar, current, () => void app.commands.execute(SHOW_PANEL));
   },

@@ -7,9 +7,10 @@ import { EditorView } from "@codemirror/view";
 
 import { addCommand, type Arguments } from "./commands";
 import { isCode, owners, type Owner } from "./editor";
+import type { Lines } from "./lines";
 
 /** Adds the commands; they are there for lines that operators of a session were called on. */
-export function addLineCommands(app: JupyterFrontEnd, palette: ICommandPalette | null, notebooks: INotebookTracker): void {
+export function addLineCommands(app: JupyterFrontEnd, palette: ICommandPalette | null, notebooks: INotebookTracker, lines: Lines): void {
   function pointedAt({ in: place }: Arguments): { owner: Owner; line: number } | null {
     const isMenu = place === "context";
     const element = isMenu ? app.contextMenuHitTest((node) => node.classList.contains("cm-line")) : withCursor();
@@ -33,4 +34,5 @@ export function addLineCommands(app: JupyterFrontEnd, palette: ICommandPalette |
 
   add("gradviz:run-to-line", "Run to This Line", "Go to the next event about an operator that this line called", (owner, line) => owner.run(line));
   add("gradviz:break-on-line", "Break on This Line", "Set a breakpoint on this line, or take it away", (owner, line) => owner.toggle(line));
+  addCommand(app, palette, { id: "gradviz:show-line", label: "Show the Current Line", caption: "Scroll to the line that called the current operator", act: () => lines.reveal() });
 }

@@ -12,11 +12,11 @@ import type { Signal } from "@lumino/signaling";
 import type { Widget } from "@lumino/widgets";
 
 import { codesAt, placeOf } from "../model/filters/code";
-import { withBreakpoint } from "../model/filters/marks";
+import { toggledOn } from "../model/filters/marks";
 import { currentEvent } from "../model/recording/cursor";
 import { allLines, linesNamed } from "../model/recording/lines";
 import { memoized } from "../model/recording/lookup";
-import { showsLines, type Owner, type Shown } from "./editor";
+import { showsLines, type Opened, type Owner, type Shown } from "./editor";
 import type { SessionModel } from "./model";
 import type { Displays } from "./output";
 import type { DebuggerPanel } from "./panel";
@@ -38,13 +38,10 @@ interface Source {
   model: SessionModel;
 }
 
-/** The number of the line of a file that a breakpoint is on; NaN: it is on something else. */
-function lineOf(on: string, file: string): number {
-  return on.startsWith(`${file}:`) ? Number(/^\d+(?=$| if )/.exec(on.slice(file.length + 1))?.[0] ?? NaN) : NaN;
-}
+const placeIn = ({ file }: Source, number: number): string => placeOf({ file, number, text: "" });
 
 export class Lines {
-  private readonly updates = new Set<() => void>();
+  private readonly editors = new Set<Opened & { text: CodeEditor.IModel }>();
   private sources = new Map<unknown, Source>();
 
   constructor(
@@ -67,22 +64,42 @@ export class Lines {
         return EditorExtensionRegistry.createImmutableExtension(showsLines(this.ownerOf(model)));
       },
     });
+    // Links to lines, in widgets of outputs and in the panel.
+    document.addEventListener("click", ({ target }) => {
+      const link = target instanceof Element ? target.closest(".gv-called-on .gv-link") : null;
+      if (link) void this.reveal(link.textContent ?? "");
+    });
+  }
+
+  /** Brings a line, such as "cell 4:17", or else that of the current operator into sight: for who asks, since stepping scrolls nothing. */
+  async reveal(place?: string): Promise<void> {
+    const { model } = this.panel;
+    const codes = model?.session ? (place === undefined ? codesAt(model.session.trace, model.session.position) : allLines(model.session.trace).map(({ code }) => code)) : [];
+    const code = codes.find((one) => one && (place === undefined || placeOf(one) === place));
+    const text = [...this.sources].find(([, source]) => source.file === code?.file && source.model === model)?.[0];
+    for (const { content } of this.panel.models.keys()) {
+      const cell = content.widgets.findIndex((one) => one.model === text);
+      if (cell >= 0) await content.scrollToItem(cell);
+    }
+    if (code && [...this.editors].some((editor) => editor.text === text && editor.reveal(code.number))) return;
+    Notification.info(code ? `${placeOf(code)} is in no open editor, or reads otherwise by now.` : "No line of code is known of the current operator.", { autoClose: 5000 });
   }
 
   private update(): void {
     this.sources = this.findSources();
-    for (const update of this.updates) update();
+    for (const { update } of this.editors) update();
   }
 
-  private ownerOf(editor: CodeEditor.IModel): Owner {
+  private ownerOf(text: CodeEditor.IModel): Owner {
     return {
-      shown: () => this.shownIn(this.sources.get(editor)),
-      open: (update) => {
-        this.updates.add(update);
-        return () => this.updates.delete(update);
+      shown: () => this.shownIn(this.sources.get(text)),
+      open: (opened) => {
+        const editor = { text, ...opened };
+        this.editors.add(editor);
+        return () => void this.editors.delete(editor);
       },
-      run: (line) => this.run(this.sources.get(editor), line),
-      toggle: (line) => this.toggle(this.sources.get(editor), line),
+      run: (line) => this.run(this.sources.get(text), line),
+      toggle: (line) => this.toggle(this.sources.get(text), line),
     };
   }
 
@@ -119,20 +136,24 @@ export class Lines {
       current: isHere ? (numbers[0] ?? null) : null,
       others: isHere ? numbers.slice(1) : numbers,
       isBackward: linesNamed(trace, currentEvent(trace, position)?.lines ?? []).some(({ role }) => role !== "forward"),
-      breakpoints: marks.breakpoints.map(({ on }) => lineOf(on, source.file)).filter((line) => !Number.isNaN(line)),
+      breakpoints: [...lines.keys()].filter((number) => marks.breakpoints.some(({ on }) => on === placeIn(source, number))),
     };
   }
 
+  /** Runs to the next event about a line; from the start where there is none ahead. */
   private run(source: Source | undefined, number: number): void {
-    const problem = source && source.model === this.panel.model && this.panel.runTo(placeOf({ file: source.file, number, text: "" }));
+    const verbs = this.panel.body.view?.verbs;
+    if (!source || source.model !== this.panel.model || !verbs) return;
+    const place = placeIn(source, number);
+    if (verbs.runTo(place) === null) return;
+    verbs.restart();
+    const problem = verbs.runTo(place);
     if (problem) Notification.info(problem, { autoClose: 5000 });
   }
 
   private toggle(source: Source | undefined, number: number): void {
     const marks = source?.model.session?.marks;
     if (!source || !marks) return;
-    const others = marks.breakpoints.filter(({ on }) => lineOf(on, source.file) !== number);
-    const isSet = others.length < marks.breakpoints.length;
-    source.model.mark({ ...marks, breakpoints: isSet ? others : withBreakpoint(others, placeOf({ file: source.file, number, text: "" })) });
+    source.model.mark({ ...marks, breakpoints: toggledOn(placeIn(source, number), marks.breakpoints) });
   }
 }

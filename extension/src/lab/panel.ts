@@ -52,11 +52,6 @@ export class DebuggerPanel extends Widget {
     return this.model?.sessions.find(({ id }) => id === this.model?.session?.id)?.label ?? "";
   }
 
-  /** Runs to what a text names, in the session that is shown; says why where it cannot. */
-  runTo(target: string): string | null {
-    return this.body.view?.verbs.runTo(target) ?? null;
-  }
-
   protected override onAfterShow(): void {
     this.changed.emit();
   }
