@@ -119,6 +119,7 @@ def test_the_mark_goes_with_the_widget_and_comes_back_with_the_panel(lab: LabPag
     lab.page.get_by_role("button", name="Confirm Kernel Restart").click()
     expect(marked(lab, "line")).to_have_count(0, timeout=START)
     expect(lab.page.locator(".gradviz-lab-gutter")).to_have_count(0)
+    expect(lab.notebook.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']")).to_be_visible(timeout=START)
 
 
 def test_an_open_file_shows_the_line_that_it_called_an_operator_on(lab: LabPage) -> None:
