@@ -189,6 +189,15 @@ def notifications(lab: LabPage) -> Locator:
     return center
 
 
+def test_a_tile_of_the_launcher_opens_a_copy_of_the_lessons(lab: LabPage) -> None:
+    lab.page.goto(f"{lab.server.url}/lab/workspaces/{uuid.uuid4().hex[:8]}?token={lab.server.token}")
+    lab.page.locator(".jp-LauncherCard", has_text="Lessons").click(timeout=START)
+    lab.wait_until_ready()
+    expect(lab.notebook).to_contain_text("backward pass")
+    lab.shot("light")
+    assert (lab.server.root / "gradviz-demos" / "01-first-backward-pass.ipynb").is_file()
+
+
 def make_narrow(lab: LabPage, panel: Locator) -> None:
     """Make the side panel as narrow as a person may, by dragging its edge."""
     left, top, _, height = box(panel)
@@ -212,10 +221,14 @@ def test_in_a_narrow_side_panel_everything_can_be_read_and_pressed_and_is_answer
         if position is not None:
             view.expect_at(position)
     view.run_to("Accumulated")
+    view.press("l")
     expect(view.open_tab("Why")).to_contain_text("a@0 has a gradient")
     view.press("b")
     for shown, keys in {"graph": "", "table": "g", "teaching": "gt"}.items():
         view.press(*keys)
+        assert view.root.evaluate(TOO_WIDE) == [], shown
+        lab.shot(f"narrow-{shown}")
+        view.press("l")
         for tab in TABS:
             content = view.open_tab(tab)
             expect(content.get_by_text("asking the kernel…")).to_have_count(0)
@@ -223,7 +236,7 @@ def test_in_a_narrow_side_panel_everything_can_be_read_and_pressed_and_is_answer
             assert box(view.inspector.get_by_role("tab", name=tab))[0] >= box(view.inspector)[0]
         assert panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
         assert view.narration.locator(".gv-spoken").evaluate("text => text.clientHeight % 20") == 0
-        lab.shot(f"narrow-{shown}")
+        lab.shot(f"narrow-{shown}-inspector")
 
 
 @pytest.fixture

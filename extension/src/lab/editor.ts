@@ -1,12 +1,14 @@
 // What an editor shows of a recording: the marked lines, and a gutter for breakpoints; and clicks into that and on line numbers.
 
-import { Compartment, Facet, RangeSet, StateEffect, StateField, type EditorState, type Extension, type Range } from "@codemirror/state";
+import { Compartment, Facet, RangeSet, StateEffect, StateField, type EditorState, type Extension, type Range, type RangeValue } from "@codemirror/state";
 import { Decoration, EditorView, gutter, GutterMarker, ViewPlugin } from "@codemirror/view";
 
 import { element } from "../views/elements/dom";
 
-/** What one editor has to show. Lines count from 1; one whose text is not the recorded one any more shows nothing. */
+/** What one editor has to show, by the numbers that lines were recorded with. One whose text is not the recorded one any more shows nothing. */
 export interface Shown {
+  /** Whether it is a cell, whose empty first lines IPython does not count. */
+  isCell: boolean;
   /** The text of the lines that operators were called on. */
   lines: ReadonlyMap<number, string>;
   /** The line of the current operator; null: it is in another editor. */
@@ -49,8 +51,9 @@ export function showsLines(owner: Owner): Extension {
   const first = owner.shown();
   const opened = ViewPlugin.define((view) => {
     const click = ({ target, clientY }: MouseEvent): void => {
-      const line = target instanceof Element && target.closest(".cm-lineNumbers") ? lineAt(view, clientY) : 0;
-      if (isCode(view.state, line)) owner.run(line);
+      if (!(target instanceof Element && target.closest(".cm-lineNumbers"))) return;
+      const number = codeAt(view.state, view.lineBlockAtHeight(clientY - view.documentTop).from);
+      if (number !== null) owner.run(number);
     };
     view.dom.addEventListener("click", click);
     const close = owner.open({ update: () => update(view), reveal: (line) => reveal(view, line) });
@@ -64,10 +67,26 @@ export function showsLines(owner: Owner): Extension {
   return [owners.of(owner), field.init(() => first), gutters.of(first ? dots : []), EditorView.decorations.compute([field, "doc"], marks), opened];
 }
 
-/** Whether an operator was called on a line, and it still reads as it did then. */
-export function isCode(state: EditorState, line: number): boolean {
-  const text = state.field(field, false)?.lines.get(line);
-  return text !== undefined && line <= state.doc.lines && state.doc.line(line).text.trim() === text;
+/** The number of the line at an offset; null: no operator was called on it, or it reads otherwise by now. */
+export function codeAt(state: EditorState, offset: number): number | null {
+  const number = state.doc.lineAt(offset).number - uncounted(state);
+  return startOf(state, number) === null ? null : number;
+}
+
+/** Where a line on which an operator was called begins; null: it is none, or reads otherwise by now. */
+function startOf(state: EditorState, number: number): number | null {
+  const text = state.field(field, false)?.lines.get(number);
+  const row = number + uncounted(state);
+  if (text === undefined || row > state.doc.lines) return null;
+  const line = state.doc.line(row);
+  return line.text.trim() === text ? line.from : null;
+}
+
+/** How many empty lines a cell begins with. */
+function uncounted(state: EditorState): number {
+  let empty = 0;
+  if (state.field(field, false)?.isCell) while (empty < state.doc.lines && state.doc.line(empty + 1).text.trim() === "") empty++;
+  return empty;
 }
 
 function update(view: EditorView): void {
@@ -78,18 +97,14 @@ function update(view: EditorView): void {
 }
 
 function reveal(view: EditorView, line: number): boolean {
-  if (!isCode(view.state, line)) return false;
-  view.dispatch({ effects: EditorView.scrollIntoView(view.state.doc.line(line).from, { y: "center" }) });
-  return true;
+  const start = startOf(view.state, line);
+  if (start !== null) view.dispatch({ effects: EditorView.scrollIntoView(start, { y: "center" }) });
+  return start !== null;
 }
 
 function isSame(a: Shown | null, b: Shown | null): boolean {
   const rest = (one: Shown | null): string => JSON.stringify(one && { ...one, lines: null });
   return a?.lines === b?.lines && rest(a) === rest(b);
-}
-
-function lineAt(view: EditorView, y: number): number {
-  return view.state.doc.lineAt(view.lineBlockAtHeight(y - view.documentTop).from).number;
 }
 
 const mark = (kind: string): Decoration => Decoration.line({ class: `gradviz-lab-line gradviz-lab-${kind}` });
@@ -100,7 +115,16 @@ function marks(state: EditorState): RangeSet<Decoration> {
   if (!found) return Decoration.none;
   const kinds = new Map<number, keyof typeof MARKS>(found.others.map((line) => [line, "other"]));
   if (found.current !== null) kinds.set(found.current, found.isBackward ? "backward" : "forward");
-  return Decoration.set([...kinds].filter(([line]) => isCode(state, line)).map(([line, kind]) => MARKS[kind].range(state.doc.line(line).from)), true);
+  return placed(state, kinds, (kind) => MARKS[kind]);
+}
+
+/** What stands at lines, without those that read otherwise by now. */
+function placed<Key, Item extends RangeValue>(state: EditorState, lines: ReadonlyMap<number, Key>, item: (key: Key, line: number) => Item): RangeSet<Item> {
+  const ranges = [...lines].flatMap(([line, key]): Range<Item>[] => {
+    const start = startOf(state, line);
+    return start === null ? [] : [item(key, line).range(start)];
+  });
+  return RangeSet.of(ranges, true);
 }
 
 class Dot extends GutterMarker {
@@ -123,14 +147,13 @@ const dots = gutter({
   class: "gradviz-lab-gutter",
   markers({ state }) {
     const found = state.field(field);
-    const lines = [...(found?.lines.keys() ?? [])].filter((line) => isCode(state, line));
-    return RangeSet.of(lines.map((line): Range<GutterMarker> => (found?.breakpoints.includes(line) ? SET : FREE).range(state.doc.line(line).from)), true);
+    return placed(state, found?.lines ?? new Map<number, string>(), (_, line): GutterMarker => (found?.breakpoints.includes(line) ? SET : FREE));
   },
   initialSpacer: () => FREE,
   domEventHandlers: {
     mousedown({ state }, { from }) {
-      const line = state.doc.lineAt(from).number;
-      if (isCode(state, line)) state.facet(owners)[0]?.toggle(line);
+      const line = codeAt(state, from);
+      if (line !== null) state.facet(owners)[0]?.toggle(line);
       return true;
     },
   },

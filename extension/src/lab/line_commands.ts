@@ -6,7 +6,7 @@ import type { INotebookTracker } from "@jupyterlab/notebook";
 import { EditorView } from "@codemirror/view";
 
 import { addCommand, type Arguments } from "./commands";
-import { isCode, owners, type Owner } from "./editor";
+import { codeAt, owners, type Owner } from "./editor";
 import type { Lines } from "./lines";
 
 /** Adds the commands; they are there for lines that operators of a session were called on. */
@@ -16,9 +16,9 @@ export function addLineCommands(app: JupyterFrontEnd, palette: ICommandPalette |
     const element = isMenu ? app.contextMenuHitTest((node) => node.classList.contains("cm-line")) : withCursor();
     const view = element && EditorView.findFromDOM(element);
     if (!element || !view) return null;
-    const line = view.state.doc.lineAt(isMenu ? view.posAtDOM(element) : view.state.selection.main.head).number;
+    const line = codeAt(view.state, isMenu ? view.posAtDOM(element) : view.state.selection.main.head);
     const owner = view.state.facet(owners)[0];
-    return owner && isCode(view.state, line) ? { owner, line } : null;
+    return owner && line !== null ? { owner, line } : null;
   }
 
   function withCursor(): HTMLElement | undefined {

@@ -132,6 +132,7 @@ export class Lines {
     const numbers = codes.filter(({ file }) => file === source.file).map(({ number }) => number);
     const isHere = codes[0]?.file === source.file;
     return {
+      isCell: source.file.startsWith("cell "),
       lines,
       current: isHere ? (numbers[0] ?? null) : null,
       others: isHere ? numbers.slice(1) : numbers,
