@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import gradviz
-from tests.browser.lab_page import START, LabPage
+from tests.browser.lab_page import CONTEXT, START, LabPage
 from tests.browser.programs import Build, record
 from tests.browser.view import View
 
@@ -40,8 +40,6 @@ with_kernels = pytest.mark.parametrize("host_of_run", ["jupyterlab", "notebook"]
 """For tests that talk to the kernel too."""
 
 TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-
-CONTEXT = "window.jupyterapp.shell.currentWidget.sessionContext"
 
 HOLDS = f"""async condition => {{
   const asked = {{ code: "", user_expressions: {{ holds: `bool(${{condition}})` }} }};
@@ -123,9 +121,7 @@ class JupyterHost(Host):
 
     def run(self, source: str) -> None:
         """Run code in the kernel, without a cell; AssertionError if it fails."""
-        done = f"{CONTEXT}.session.kernel.requestExecute({{ code }}).done"
-        reply = self.page.evaluate(f"async code => (await {done}).content", source)
-        assert reply["status"] == "ok", f"{reply['ename']}: {reply['evalue']}"
+        self._opened.execute(source)
 
     def expect_python_at(self, position: int) -> None:
         """Return once the session in the kernel is there."""

@@ -15,6 +15,8 @@ from tests.browser.jupyter_server import JupyterServer
 START = 60_000  # ms, for JupyterLab and the kernel to be ready on a busy machine
 RUN = 60_000  # ms, for one cell
 
+CONTEXT = "window.jupyterapp.shell.currentWidget.sessionContext"
+
 SLOW = "[anywidget] Failed to initialize model."
 """What anywidget reports where a widget takes two seconds to open. It goes on, and tests see that it opens."""
 
@@ -23,8 +25,10 @@ class LabPage:
     """One page of one test.
 
     `errors` collects what the page says it did wrong: messages at error level and uncaught exceptions. A test fails on
-    any that it did not take out of the list.
+    any that it did not take out of the list. `folder` is that of the notebook that was opened last.
     """
+
+    folder: Path
 
     def __init__(self, server: JupyterServer, page: Page, name: str, artifacts: Path) -> None:
         self.server = server
@@ -61,6 +65,7 @@ class LabPage:
         shutil.copyfile(notebook, folder / notebook.name)
         path = f"{folder.name}/{notebook.name}"
         self.server.start_session(path)
+        self.folder = folder
         self.page.goto(f"{self.server.url}/{self._address(folder.name, path)}?token={self.server.token}")
         self.wait_until_ready()
 
@@ -105,6 +110,12 @@ class LabPage:
         expect(self.code_cells.last.locator(".jp-InputPrompt")).to_have_text(f"[{last}]:", timeout=RUN)
         for number in range(first, last + 1):
             self._expect_no_error(number)
+
+    def execute(self, source: str) -> None:
+        """Runs code in the kernel, without a cell; AssertionError if it fails."""
+        done = f"{CONTEXT}.session.kernel.requestExecute({{ code }}).done"
+        reply = self.page.evaluate(f"async code => (await {done}).content", source)
+        assert reply["status"] == "ok", f"{reply['ename']}: {reply['evalue']}"
 
     def outputs(self, cell: int) -> list[dict[str, Any]]:
         """The outputs of code cell number `cell` as the notebook file would hold them."""

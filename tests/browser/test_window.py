@@ -1,44 +1,17 @@
 """The window on the graph, and the widget on the screen: text that can be read, and in view what a step is about."""
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.hosts import TWO_FRAMES, Host, on_a_page, recorded
 from tests.browser.programs import Build, deep, gated, neuron, skip_connection
-from tests.browser.view import View, ask, box
+from tests.browser.view import box, seen
 
 READABLE, FAR = 11, 16
 """Pixels of the smallest text at rest."""
 
 SCREENS = {(1280, 720): 540, (1440, 900): 675, (1920, 1080): 760}
 """How high the widget is at most where a notebook shows it."""
-
-SEEN = """root => {
-  const outer = root.querySelector(".gv-window").getBoundingClientRect();
-  const drawing = root.querySelector(".gv-window > svg");
-  const isOut = ({ left, right, top, bottom }) =>
-    right <= outer.left || left >= outer.right || bottom <= outer.top || top >= outer.bottom;
-  const isWhole = ({ left, right, top, bottom }) =>
-    left >= outer.left - 1 && right <= outer.right + 1 && top >= outer.top - 1 && bottom <= outer.bottom + 1;
-  const drawn = [...drawing.querySelectorAll("text")].filter((text) => text.checkVisibility());
-  const texts = drawn.filter((text) => !isOut(text.getBoundingClientRect()));
-  const outline = (node) => (node.querySelector("rect, ellipse, path") ?? node).getBoundingClientRect();
-  const wholes = (nodes) => [...drawing.querySelectorAll(nodes)].map((node) => isWhole(outline(node)));
-  return {
-    smallest: Math.min(...texts.map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().d)),
-    made: wholes(".node.new"),
-    nodes: wholes(".node:is(.new, .current)"),
-  };
-}"""
-"""The pixels of the smallest text in view; whether what a step made, and all that it is about, is wholly in view."""
-
-
-def seen(view: View) -> dict[str, Any]:
-    found: dict[str, Any] = ask(view.root, SEEN)
-    return found
-
 
 each_program = pytest.mark.parametrize("build", [skip_connection, neuron, deep], ids=lambda build: build.__name__)
 

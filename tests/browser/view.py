@@ -31,6 +31,26 @@ BOXES = """(root, selectors) => selectors.map((selector) => {
 })"""
 
 
+SEEN = """root => {
+  const outer = root.querySelector(".gv-window").getBoundingClientRect();
+  const drawing = root.querySelector(".gv-window > svg");
+  const isOut = ({ left, right, top, bottom }) =>
+    right <= outer.left || left >= outer.right || bottom <= outer.top || top >= outer.bottom;
+  const isWhole = ({ left, right, top, bottom }) =>
+    left >= outer.left - 1 && right <= outer.right + 1 && top >= outer.top - 1 && bottom <= outer.bottom + 1;
+  const drawn = [...drawing.querySelectorAll("text")].filter((text) => text.checkVisibility());
+  const texts = drawn.filter((text) => !isOut(text.getBoundingClientRect()));
+  const outline = (node) => (node.querySelector("rect, ellipse, path") ?? node).getBoundingClientRect();
+  const wholes = (nodes) => [...drawing.querySelectorAll(nodes)].map((node) => isWhole(outline(node)));
+  return {
+    smallest: Math.min(...texts.map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().d)),
+    made: wholes(".node.new"),
+    nodes: wholes(".node:is(.new, .current)"),
+  };
+}"""
+"""The pixels of the smallest text in view; whether what a step made, and all that it is about, is wholly in view."""
+
+
 class View:
     """One widget.
 
@@ -136,6 +156,11 @@ def ask(element: Locator, function: str, argument: object = None) -> Any:
     """
     expect(element).to_have_count(1)
     return element.evaluate_all(f"([one], argument) => ({function})(one, argument)", argument)
+
+
+def seen(view: View) -> dict[str, Any]:
+    found: dict[str, Any] = ask(view.root, SEEN)
+    return found
 
 
 def box(element: Locator) -> tuple[float, float, float, float]:
