@@ -127,7 +127,7 @@ class Recording:
     def text(self) -> ProgramText:
         """The statements of every net, and what each writing is called at each position."""
         with uncollected():
-            text = ProgramText(self.nets, self.events, self.timeline)
+            text = ProgramText(self.nets, self._journal.events, self.timeline)
             ran = self.timeline.of(Ran)
             is_around = self.timeline.around[ran] == NOWHERE
             text.mark_ran(ran[is_around].tolist(), self.ran_positions[is_around].tolist())
@@ -263,8 +263,8 @@ class ProgramText:
 
     Args:
         net: the outermost net, with those nested in it.
-        events: all of them.
-        timeline: of these.
+        events: those of the pass, first to last.
+        timeline: of these, and of running the program behind them.
 
     Attributes:
         outermost: the statements around all nested nets.
@@ -289,7 +289,8 @@ class ProgramText:
         self._nets: dict[tuple[str, ...], NetText] = {(): self.outermost}
         follow = self._followers
         for number in timeline.of(*follow).tolist():
-            follow[type(events[number])](events[number], number + 1)
+            event = events[number]
+            follow[type(event)](event, number + 1)
 
     def mark_ran(self, events: Sequence[int], positions: Sequence[int]) -> None:
         """Note of operators around all nested nets, by their positions, by which events they ran."""

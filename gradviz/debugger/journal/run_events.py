@@ -56,6 +56,8 @@ class RunEvents(Sequence[Event]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Event, ...]: ...
     def __getitem__(self, index: int | slice) -> Event | tuple[Event, ...]:
+        if isinstance(index, int) and 0 <= index < len(self._generation):
+            return self._generation[index]
         numbers = range(len(self))[index]
         if isinstance(numbers, int):
             if numbers not in self._looked_at:
