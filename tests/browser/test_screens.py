@@ -84,8 +84,7 @@ def unreadable(view: View) -> list[str]:
     found = []
     view.press("Home")
     for at in sorted({round(count * share / STEPS) for share in range(1, STEPS + 1)}):
-        view.run_to(str(at))
-        view.expect_at(at)
+        view.step_to(at)
         what = seen(view)
         if what["smallest"] < READABLE - 0.01:
             found.append(f"event {at}: {what['smallest']:.1f} px")
