@@ -210,7 +210,9 @@ class Session(Shown):
     def _forward(self) -> dict[str, Any]:
         return self._trace.net if self._recording is None else self._recording.net.to_dict()
 
-    def graph(self, theme: "Theme | None" = None, *, opened: "Opened | None" = None) -> "graphviz.Digraph":
+    def graph(
+        self, theme: "Theme | None" = None, *, opened: "Opened | None" = None, plumbing: bool = False
+    ) -> "graphviz.Digraph":
         """The graph at the current position: what is current, new, and not made yet.
 
         Args:
@@ -218,6 +220,7 @@ class Session(Shown):
             opened: operators to draw with their nested nets, by the ids of their lines (``"f2"``) or nets (``"s0"``),
                 and groups of a large net to draw with what they hold (``"g3"``), or ``"all"``; None: the nets that
                 the position is in.
+            plumbing: draws what builders and rules add too: scopes, the Do around a branch, copies, handovers.
 
         Raises:
             DrawingError: something that cannot open is named.
@@ -225,7 +228,7 @@ class Session(Shown):
         from .drawing import LIGHT, digraph
 
         trace = self._trace if len(self) <= MOST_SHOWN else self.view()
-        return digraph(trace, self.position, theme or LIGHT, opened)
+        return digraph(trace, self.position, theme or LIGHT, opened, plumbing=plumbing)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         from .notebook.display import mimebundle

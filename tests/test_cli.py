@@ -137,7 +137,7 @@ def test_html_writes_beside_the_recording(recording: Path, capsys: pytest.Captur
 
 
 def deep() -> str:
-    return '{"format": "gradviz-trace", "version": 2, "net": ' + '{"a": ' * 100_000
+    return '{"format": "gradviz-trace", "version": 3, "net": ' + '{"a": ' * 100_000
 
 
 @pytest.mark.parametrize(
@@ -145,11 +145,11 @@ def deep() -> str:
     [
         (lambda text: text[: len(text) // 2], "This is not JSON"),
         (lambda text: "", "This is not JSON"),
-        (lambda text: text.replace('"version":2', '"version":99', 1), "version 99; this gradviz reads up to version 2"),
+        (lambda text: text.replace('"version":3', '"version":99', 1), "version 99; this gradviz reads up to version 3"),
         (lambda text: "{}", "not a gradviz trace"),
         (lambda text: "[]", "not a gradviz trace"),
         (lambda text: deep(), "nested deeper"),
-        (lambda text: text.replace('"kind":"Played"', '"kind":"<script>"', 1), "not built as version 2 says"),
+        (lambda text: text.replace('"kind":"Played"', '"kind":"<script>"', 1), "not built as version 3 says"),
         (lambda text: text.replace('"forward":0', '"forward":77', 1), "contradicts itself"),
     ],
 )

@@ -132,7 +132,7 @@ function execute(recorder: Recorder, lines: Line[], values: Record<string, Value
 }
 
 /** The graph that the fixture carries: what the renderer writes is none of the tests' business. */
-const GRAPH = { svg: null, dot: null, omitted: "drawn elsewhere", groups: [], shapes: [], phrases: [] };
+const GRAPH = { svg: null, omitted: "drawn elsewhere", groups: [], shapes: [], phrases: [], folded: {}, whole: null };
 
 /** A trace as JSON has it: rows are lists, arrays stand behind their kinds. */
 export function written(trace: Trace): Record<string, any> {
@@ -156,7 +156,7 @@ export function residualTrace(options: { execute: boolean } = { execute: true })
   const events = recorder.events.map((event, index) => ({ ...event, row: rowOf(event, index + 1, [...forward, ...backward]) }));
   const net = { name: "residual", ops: FORWARD.map(([type, inputs, outputs]) => ({ type, inputs, outputs })) };
   return {
-    format: "gradviz-trace", version: 2, producer: "gradviz 0.1.0", engine: "symbolic", part: null, name: "residual", summary: "A net of 7 operators.", obstacle: null, net,
+    format: "gradviz-trace", version: 3, producer: "gradviz 0.1.0", engine: "symbolic", part: null, name: "residual", summary: "A net of 7 operators.", obstacle: null, net,
     ys: ["loss"], skip: 0, forward, backward, subnets: [], templates: ["{text}"], events, frames: [], values, arrays: [], stacks: [], ledgers, merges: [],
     gradients: { x: "x_grad@0", a: "a_grad@0", w1: "w1_grad@0" }, graph: GRAPH, schedule: null, formulas: {}, sources: [], rules: {}, breakpoints: [], watches: [],
   };

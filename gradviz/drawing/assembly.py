@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ..debugger.document import Line, Subnet, Trace
+from ..debugger.document import Line, Subnet
 from .flows import (
     BOTTOM,
     LANES,
@@ -40,11 +40,14 @@ from .flows import (
     port,
 )
 from .nesting import Group, Nesting
-from .theme import CROSS, Clock
+from .theme import CROSS, Clock, short
 from .view import Cluster, Edge, Fold, Node, Section, View
 
 DOES = {"seed": "seed", "accumulation": "adds gradients", "deduplication": "merges rows", "handover": "hands over"}
 """What a line of the backward half that belongs to no forward operator does, by its role."""
+
+WRITTEN = {"then_net": "If {}", "else_net": "Else", "cond_net": "While {}", "loop_net": "Body"}
+"""The nets of control operators, by the arguments that hold them; the first input is the condition."""
 
 Row = tuple[int, Sequence["Line"]]
 """The index of a forward operator, and the lines of a row that stands by it."""
@@ -53,14 +56,12 @@ Anchor = tuple[float, ...]
 """Sorts from top to bottom: the index of a forward operator, then what is above it (-) and below it (+)."""
 
 
-def view(trace: Trace, opened: Collection[str] = ()) -> View:
-    """The nodes and edges of `trace` in its final state, in time proportional to its size.
+def view(nesting: Nesting, opened: Collection[str] = ()) -> View:
+    """The nodes and edges of a trace in its final state, in time proportional to its size.
 
     `opened` holds the ids of the operators and groups of which is shown what is in them, as `Nesting.chosen` gives
-    them; one that lies in another which is not open is not shown either. Raises TraceError where a line or a net has an
-    id that none can have.
+    them; one that lies in another which is not open is not shown either.
     """
-    nesting = Nesting(trace)
     return _Assembly(nesting, opened, Clock()).net(nesting.nets[""])
 
 
@@ -110,12 +111,12 @@ class _Assembly:
     def net(self, program: Program, depth: int = 0, subnet: Subnet | None = None) -> View:
         """One net, with its ports where it is nested, and with what is open in it."""
         self._clock.tick()
-        found = flows(program)
+        found, plumbing = flows(program), self._nesting.plumbing
         crossing = [] if subnet is None else list(crossings(subnet, found, self._bindings(subnet)))
-        placed = rows(program, found.inside)
+        placed = rows(plumbing.visible(program), plumbing.direct(found.inside))
         groups, way = self._nesting.groups[program.id], self._nesting.ways[program.id]
         way_of = {line.id: way[index] for index, lines in placed for line in lines if index in way}
-        flowing = levels([*found.inside, *crossing], way_of)
+        flowing = levels(plumbing.direct([*found.inside, *crossing]), way_of)
         return self._level(program.id, flowing[""], placed, groups, flowing, depth)
 
     def _level(
@@ -154,13 +155,20 @@ class _Assembly:
         sections = [
             Section(
                 subnet.id,
-                f"{subnet.argument} · {subnet.name}" if subnet.name else subnet.argument,
+                self._called(subnet),
                 subnet.argument in LOOPS,
                 self.net(self._nesting.nets[subnet.id], depth, subnet),
             )
             for subnet in self._nesting.shown[owner.id]
         ]
         return Cluster(owner.id, depth, slot, tuple(sections))
+
+    def _called(self, subnet: Subnet) -> str:
+        """How a person wrote it, where that is all that is shown; else the argument and its name."""
+        owner = self._lines.get(subnet.owner or "")
+        if self._nesting.plumbing.folded and owner is not None and subnet.argument in WRITTEN:
+            return WRITTEN[subnet.argument].format(short(owner.inputs[0]) if owner.inputs else "")
+        return f"{subnet.argument} · {subnet.name}" if subnet.name else subnet.argument
 
     def _opened_group(
         self, group: Group, held: Sequence[Row], slot: int, flowing: Mapping[str, Sequence[Stretch]], depth: int
@@ -187,9 +195,10 @@ class _Assembly:
         around = None if home in self._nesting.nets else home
         self.apart.insert(place, Content(group, around, tuple(own), view))
 
-    def _bindings(self, subnet: Subnet) -> dict[Lane, Binding]:
+    def _bindings(self, subnet: Subnet) -> Mapping[Lane, Binding]:
         owners = {"forward": subnet.owner, "backward": subnet.backward_owner}
-        return {lane: binding(self._lines.get(owners[lane] or "")) for lane in LANES}
+        around: dict[Lane, Binding] = {lane: binding(self._lines.get(owners[lane] or "")) for lane in LANES}
+        return self._nesting.plumbing.bound(subnet, around)
 
     def _ports(self, home: str, flows: Iterable[Stretch], sides: Mapping[Lane, Way]) -> list[Node]:
         """The ports at the top or at the bottom of a net or a group, as far as something crosses there."""

@@ -21,7 +21,20 @@ from .assembly import view
 from .nesting import Nesting, Opened
 from .picture import dressed, layout
 from .theme import LIGHT, MAX_TITLE, DrawingError, Theme, fit, label
-from .view import Edge, Node, State, View, edge_class, edge_look, node_class, node_look, node_size, node_text, state_at
+from .view import (
+    Edge,
+    Node,
+    State,
+    View,
+    edge_class,
+    edge_look,
+    node_class,
+    node_look,
+    node_size,
+    node_text,
+    seen,
+    state_at,
+)
 
 FORWARD, BACKWARD = True, False
 LANE_ID = {FORWARD: "lane-forward", BACKWARD: "lane-backward"}
@@ -94,7 +107,12 @@ def _column(drawn: View, lane: bool) -> list[tuple[int, str]]:
 
 
 def digraph(
-    trace: Trace, position: int | None = None, theme: Theme = LIGHT, opened: Opened | None = None
+    trace: Trace,
+    position: int | None = None,
+    theme: Theme = LIGHT,
+    opened: Opened | None = None,
+    *,
+    plumbing: bool = False,
 ) -> graphviz.Digraph:
     """The gradient graph of `trace` as a graph of the graphviz package, which a notebook shows without a `dot` program.
 
@@ -103,15 +121,16 @@ def digraph(
         opened: the operators whose nested nets are shown, as clusters: the ids of their lines (`"f3"`, `"s1.f0"`) or of
             the nets (`"s1"`), with all around them, or `"all"`; and so the groups of a large net (`"g3"`, `"s1.g0"`).
             None: the nets that the position is in.
+        plumbing: draws scopes, the Do around a branch or the body of a loop, copies and handovers too.
 
     Raises:
         IndexError: the recording has no such position.
         DrawingError: nothing of a name in `opened` can open; kind ``not_found``.
     """
-    state = state_at(trace, position)
-    nesting = Nesting(trace)
+    nesting = Nesting(trace, folded=not plumbing)
+    state = seen(state_at(trace, position), nesting.plumbing)
     chosen = nesting.around(state.net) if opened is None else nesting.chosen(opened)
-    return draw(view(trace, chosen), state, theme)
+    return draw(view(nesting, chosen), state, theme)
 
 
 class GradientGraph(graphviz.Digraph):  # type: ignore[misc]

@@ -222,8 +222,8 @@ def binding(owner: Line | None) -> Binding:
     """The names in the nets that `owner` runs: those around them, but for a Do, which says what stands for what."""
     if owner is None:
         return Binding({}, {})
-    enters = {_name(blob): blob for blob in reversed(owner.inputs)}
-    leaves = {_name(blob): blob for blob in owner.outputs}
+    enters = {name_of(blob): blob for blob in reversed(owner.inputs)}
+    leaves = {name_of(blob): blob for blob in owner.outputs}
     if owner.type != "Do":
         return Binding(enters, leaves)
     outer = dict(_bound(owner))
@@ -239,8 +239,8 @@ def crossings(subnet: Subnet, flows: Flows, bound: Mapping[Lane, Binding]) -> It
         enter, leave = port(subnet.id, lane, "in"), port(subnet.id, lane, "out")
         entered: set[str] = set()
         for line, blob in flows.entering[lane]:
-            entered.add(_name(blob))
-            yield lane, enter, line, crossing(bound[lane].enters.get(_name(blob)), blob)
+            entered.add(name_of(blob))
+            yield lane, enter, line, crossing(bound[lane].enters.get(name_of(blob)), blob)
         last = _last(flows.makers[lane])
         for inner, outer in bound[lane].leaves.items():
             if inner in last:
@@ -265,15 +265,15 @@ def _bound(do: Line) -> Iterable[tuple[str, str]]:
         return
     for name, place in zip(names, places, strict=False):
         if isinstance(name, str) and isinstance(place, int) and 0 <= place < len(outer):
-            yield name, _name(outer[place])
+            yield name, name_of(outer[place])
 
 
 def _last(makers: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Who makes the last version of a name, and that version; makers stand in the order of versions."""
-    return {_name(blob): (line, blob) for blob, line in makers.items()}
+    return {name_of(blob): (line, blob) for blob, line in makers.items()}
 
 
-def _name(blob: str) -> str:
+def name_of(blob: str) -> str:
     """``x`` of ``x@1``."""
     return blob.rpartition("@")[0] or blob
 

@@ -24,6 +24,7 @@ from ..debugger.document import Line, Subnet, Trace
 from ..debugger.journal import SEPARATOR
 from ..program.errors import shorten
 from .flows import Holders, Program, programs
+from .plumbing import Plumbing, without_plumbing
 from .theme import DrawingError, fit
 
 GROUPED = 150
@@ -253,13 +254,19 @@ class Nesting:
         ways: the groups that hold each of a net's forward operators, by the net's id.
         opener: line id -> the id under which the operator opens: the forward operator's, where there is one.
         obstacles: the lines that keep the program from being run.
+        plumbing: what is folded: nothing, where that was not asked for or something is drawn in groups.
         shown: that id -> the nets that it shows, from top to bottom; at least one.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, *, folded: bool = False) -> None:
+        self.plumbing = Plumbing()
         self.nets: dict[str, Program] = programs(trace)
-        self.obstacles = frozenset(trace.obstacle.lines if trace.obstacle else ())
         self.groups: dict[str, tuple[Group, ...]] = {id: groups(net) for id, net in self.nets.items()}
+        if folded and not any(self.groups.values()):
+            trace, self.plumbing = without_plumbing(trace)
+            self.nets = programs(trace)
+            self.groups = dict.fromkeys(self.nets, ())
+        self.obstacles = frozenset(trace.obstacle.lines if trace.obstacle else ())
         self.ways = {id: ways(outermost) for id, outermost in self.groups.items()}
         self.opener: dict[str, str] = {}
         self.shown: dict[str, list[Subnet]] = {}
@@ -279,6 +286,7 @@ class Nesting:
     def around(self, net: str | None) -> list[str]:
         """What has to be open for a net to be seen, the innermost first."""
         found: list[str] = []
+        net = self.plumbing.shown(net or "")
         while net in self._claimed:
             found += self._claimed[net]
             net = self._claimed[net][0].rpartition(".")[0]
@@ -292,7 +300,8 @@ class Nesting:
         if opened == "all":
             return {*self.shown, *self._group}
         found: set[str] = set()
-        for name in [opened] if isinstance(opened, str) else opened:
+        for asked in [opened] if isinstance(opened, str) else opened:
+            name = self.plumbing.shown(asked)
             if name in self._group:
                 net = name.rpartition(".")[0]
                 way = self.ways[net][self._group[name].first]

@@ -27,7 +27,7 @@ from .nesting import Nesting
 from .picture import SECONDS, dressed, layout
 from .place import halves
 from .theme import LIGHT, MAX_LABEL, MAX_NET_TITLE, MAX_TITLE, Clock, DrawingError, Theme, fit, short
-from .view import Cluster, Edge, Node, Section, State, View, state_at
+from .view import Cluster, Edge, Node, Section, State, View, seen, state_at
 
 MAX_FOR_GRAPHVIZ = 400
 MAX_LENGTH_FOR_GRAPHVIZ = 800
@@ -82,7 +82,7 @@ def render(
 
 
 def _rendered(trace: Trace, theme: Theme, seconds: float, clock: Clock) -> Graph:
-    nesting = Nesting(trace)
+    nesting = Nesting(trace, folded=True)
     drawn, contents = views(nesting, _fitting(nesting), clock)
     widest = halves([drawn, *(content.view for content in contents)], theme)
     number: dict[View, int] = {}
@@ -97,11 +97,25 @@ def _rendered(trace: Trace, theme: Theme, seconds: float, clock: Clock) -> Graph
                 raise DrawingError("Its parts are too many, and too different, for one page.", kind="too_large")
         clock.tick(sum(line.rpartition(".")[2].startswith("f") for line in lines))
         found.append(NodeGroup(id=group.id, around=around, lines=list(lines), shape=number[view], words=words))
-    state = state_at(trace, None)
+    folded = dict(nesting.plumbing.folded)
+    state = seen(state_at(trace, None), nesting.plumbing)
     svg = _picture(trace, drawn, state, theme, seconds, clock, widest=widest if contents else None)
+    whole = _whole(trace, theme, clock) if folded else None
     clock.end()
-    dot = draw(drawn, state, theme).source
-    return Graph(svg=svg, dot=dot, groups=found, shapes=shapes.written, phrases=shapes.phrases)
+    return Graph(
+        svg=svg,
+        groups=found,
+        shapes=shapes.written,
+        phrases=shapes.phrases,
+        folded=folded,
+        whole=whole,
+    )
+
+
+def _whole(trace: Trace, theme: Theme, clock: Clock) -> str:
+    """The drawing with its plumbing. A front end makes its tool tips: few look at them."""
+    nesting = Nesting(trace)
+    return lanes(view(nesting, _fitting(nesting)), state_at(trace, None), theme, {}, clock)
 
 
 def svg(trace: Trace, position: int | None = None, theme: Theme = LIGHT, *, seconds: float = SECONDS) -> str:
@@ -109,8 +123,9 @@ def svg(trace: Trace, position: int | None = None, theme: Theme = LIGHT, *, seco
 
     The nested nets that the position is in are shown. Raises IndexError where the recording has no such position.
     """
-    state = state_at(trace, position)
-    drawn = view(trace, Nesting(trace).around(state.net))
+    nesting = Nesting(trace, folded=True)
+    state = seen(state_at(trace, position), nesting.plumbing)
+    drawn = view(nesting, nesting.around(state.net))
     return _picture(trace, drawn, state, theme, seconds, Clock(), background=theme.background)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Literal
 
@@ -18,6 +18,7 @@ import msgspec
 
 from ..debugger.document import Role, Trace
 from .flows import EdgeKind
+from .plumbing import Plumbing
 from .theme import MAX_TITLE, Theme, fit, label_width, title_width
 
 Fold = Literal["open", "closed"]
@@ -258,6 +259,21 @@ class Look:
     ink: str
     width: float
     dashed: bool
+
+
+def seen(state: State, plumbing: Plumbing) -> State:
+    """A state in a drawing in which plumbing is folded: what is folded is marked at the node that it is part of."""
+
+    def shown(lines: frozenset[str]) -> frozenset[str]:
+        return frozenset(map(plumbing.shown, lines))
+
+    return replace(
+        state,
+        current=state.current and plumbing.shown(state.current),
+        net=state.net and plumbing.shown(state.net),
+        new=shown(state.new),
+        obstacles=shown(state.obstacles),
+    )
 
 
 def node_look(node: Node, state: State, theme: Theme) -> Look:

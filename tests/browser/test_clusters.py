@@ -31,17 +31,17 @@ def leaving(document: Trace) -> int:
 
 def test_a_click_opens_an_operator_where_it_stands_and_another_or_its_title_bar_closes_it(host: Host) -> None:
     view = host.show(loop)
-    assert view.net("loop_net").count() == 0
+    assert view.net("Body").count() == 0
     before = top_of(view, "Open", "While #3")
     view.mark("Open", "While #3").click()
-    expect(view.net("loop_net")).to_be_visible()
+    expect(view.net("Body")).to_be_visible()
     assert top_of(view, "Close", "While #3") == pytest.approx(before, abs=1)
     view.mark("Close", "While #3").click()
-    expect(view.net("loop_net")).to_have_count(0)
+    expect(view.net("Body")).to_have_count(0)
     assert top_of(view, "Open", "While #3") == pytest.approx(before, abs=1)
     view.mark("Open", "While #3").click()
     view.graph.locator("g.cluster > rect.bar").first.click(position={"x": 4, "y": 12})
-    expect(view.net("loop_net")).to_have_count(0)
+    expect(view.net("Body")).to_have_count(0)
 
 
 def test_enter_opens_and_closes_and_the_mark_keeps_the_focus(host: Host) -> None:
@@ -58,25 +58,25 @@ def test_stepping_into_a_net_opens_it_and_leaving_closes_it_if_it_was_not_opened
     document = recorded(loop).trace()
     view = host.show(loop)
     view.step_to(entering(document))
-    expect(view.net("loop_net")).to_be_visible()
+    expect(view.net("Body")).to_be_visible()
     expect(view.graph.locator("g.net.here")).to_have_count(1)
     view.step_to(leaving(document))
-    expect(view.net("loop_net")).to_have_count(0)
+    expect(view.net("Body")).to_have_count(0)
     view.press("Home")
     view.mark("Open", "While #3").click()
     view.step_to(leaving(document))
-    expect(view.net("loop_net")).to_have_count(1)
+    expect(view.net("Body")).to_have_count(1)
 
 
 def test_each_level_closes_by_itself(host: Host) -> None:
     view = host.show(three_deep)
     view.mark("Open", "If #2").click()
     view.mark("Open", "While #3").click()
-    expect(view.net("loop_net")).to_have_count(1)
+    expect(view.net("Body")).to_have_count(1)
     expect(view.mark("Open", "If #3")).to_have_count(1)
     view.mark("Close", "While #3").click()
-    expect(view.net("loop_net")).to_have_count(0)
-    expect(view.net("then_net")).to_have_count(1)
+    expect(view.net("Body")).to_have_count(0)
+    expect(view.net("If c@0")).to_have_count(1)
 
 
 def test_what_is_current_is_in_sight_in_the_deepest_net(host: Host) -> None:

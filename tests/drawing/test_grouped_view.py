@@ -186,7 +186,7 @@ def test_hostile_names_in_groups_are_only_ever_text(name: str):
 
 def test_all_groups_open_in_one_picture_overlap_nothing():
     document = trace(residual(40))
-    found = groups(picture(view(document, Nesting(document).chosen("all"))))
+    found = groups(picture(view(Nesting(document), Nesting(document).chosen("all"))))
     boxes = [(name, box(group)) for name, group in found.items() if name.startswith("node-")]
     assert {f"node-{line.id}" for line in (*document.forward, *document.backward)} <= found.keys()
     for number, (name, area) in enumerate(boxes):
@@ -221,7 +221,7 @@ def test_a_picture_says_in_which_group_the_position_is_and_what_of_it_is_made():
     assert re.search(r"here · \d+ of 60 made", source)
     assert "0 of 60 made" in source
     state = state_at(document, position)
-    assert sum(state.is_new(node) for node in view(document).nodes) == 1
+    assert sum(state.is_new(node) for node in view(Nesting(document)).nodes) == 1
 
 
 def test_the_layout_of_ten_thousand_operators_takes_a_second_or_two():

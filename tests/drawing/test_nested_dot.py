@@ -51,13 +51,13 @@ def ways(document: Trace) -> dict[str, list[str]]:
 @every_net
 def test_every_line_is_in_the_clusters_of_what_runs_it(built):
     document = trace(built)
-    assert clusters_around(digraph(document, opened="all").source) == ways(document)
+    assert clusters_around(digraph(document, opened="all", plumbing=True).source) == ways(document)
 
 
 @every_net
 def test_closed_it_has_the_outermost_lines_and_no_cluster(built):
     document = trace(built)
-    source = digraph(document, 0).source
+    source = digraph(document, 0, plumbing=True).source
     assert clusters_around(source) == {line.id: [] for line in (*document.forward, *document.backward)}
     assert "cluster" not in source
 
@@ -65,7 +65,7 @@ def test_closed_it_has_the_outermost_lines_and_no_cluster(built):
 @every_net
 def test_graphviz_puts_every_line_into_the_frames_of_its_clusters(built):
     document = trace(built)
-    found = groups(dressed(layout(digraph(document, opened="all").source, seconds=30), LIGHT))
+    found = groups(dressed(layout(digraph(document, opened="all", plumbing=True).source, seconds=30), LIGHT))
     frames = {
         name.partition("-")[2]: frame(group) for name, group in found.items() if name.startswith(("cluster-", "net-"))
     }
@@ -84,7 +84,7 @@ def frame(group: Element) -> Rectangle:
 
 def test_edges_go_to_the_ports_of_a_cluster():
     document = trace(loop)
-    source = digraph(document, opened="all").source
+    source = digraph(document, opened="all", plumbing=True).source
     [loop_line] = [line for line in document.forward if line.subnets]
     after = int(loop_line.id[1:]) + 1
     net = loop_line.subnets["loop_net"]
@@ -93,17 +93,19 @@ def test_edges_go_to_the_ports_of_a_cluster():
 
 
 def test_an_open_operator_and_its_nets_have_titles():
-    source = digraph(trace(two_branches), opened="all").source
+    source = digraph(trace(two_branches), opened="all", plumbing=True).source
     assert 'label="If #4"' in source
     assert 'label="then_net · if_0/then_net"' in source
-    assert 'label="↻ loop_net · while_0/loop_net"' in digraph(trace(loop), opened="all").source
+    assert 'label="↻ loop_net · while_0/loop_net"' in digraph(trace(loop), opened="all", plumbing=True).source
 
 
 def test_a_position_opens_the_nets_that_it_is_in():
     document = trace(three_deep)
     for position in (0, *(at for at, event in enumerate(document.events, 1) if event.kind == "EnteredSubnet")):
         net = document.events[position - 1].subnet if position else None
-        opened = {name for way in clusters_around(digraph(document, position).source).values() for name in way}
+        opened = {
+            name for way in clusters_around(digraph(document, position, plumbing=True).source).values() for name in way
+        }
         assert {name for name in opened if not re.fullmatch(r"s\d+", name)} == set(Nesting(document).around(net))
 
 
@@ -114,13 +116,15 @@ def test_what_is_open_can_be_chosen_with_all_around_it(by: str):
     owner = next(line.id for line in all_lines(document) if line.id.count(".") and line.type == "While")
     [partner, *_] = [line for line, opener in nesting.opener.items() if opener == owner and line != owner]
     name = {"operator": owner, "gradient operator": partner, "net": nesting.shown[owner][-1].id}[by]
-    found = clusters_around(digraph(document, opened=[name]).source)
+    found = clusters_around(digraph(document, opened=[name], plumbing=True).source)
     assert {name for way in found.values() for name in way} >= {owner, *nesting.around(owner.rpartition(".")[0])}
-    assert digraph(document, opened=name).source == digraph(document, opened=[name]).source
+    assert (
+        digraph(document, opened=name, plumbing=True).source == digraph(document, opened=[name], plumbing=True).source
+    )
 
 
 def test_a_closed_operator_shows_that_it_can_open_and_what_it_runs():
-    source = digraph(trace(two_branches), 0).source
+    source = digraph(trace(two_branches), 0, plumbing=True).source
     assert re.search(r"▸ If\s+#4 · then, else", source)
     assert "▾" not in source
 
@@ -137,6 +141,8 @@ def test_marks_in_clusters_are_those_outside():
         for at, event in enumerate(document.events, 1)
         if event.kind == "RuleApplied" and event.subnet and event.lines
     )
-    statements = dict(re.findall(r'^\t+"?([\w.]+)"? \[(.*?)\]$', digraph(document, position).source, re.M | re.S))
+    statements = dict(
+        re.findall(r'^\t+"?([\w.]+)"? \[(.*?)\]$', digraph(document, position, plumbing=True).source, re.M | re.S)
+    )
     assert LIGHT.current_fill in statements[f"{event.subnet}.f{event.forward}"]
     assert LIGHT.new_fill in statements[event.lines[0]]

@@ -23,7 +23,7 @@ every_net = pytest.mark.parametrize("built", NETS)
 
 
 def opened(document: Trace) -> View:
-    return view(document, Nesting(document).chosen("all"))
+    return view(Nesting(document), Nesting(document).chosen("all"))
 
 
 def picture(document: Trace) -> str:
@@ -74,7 +74,7 @@ def test_every_nested_operator_is_in_the_group_of_its_net_in_its_cluster(built):
 @every_net
 def test_a_closed_picture_has_nothing_of_nested_nets(built):
     document = trace(built)
-    found = groups(lanes(view(document), State(), LIGHT, {}, Clock()))
+    found = groups(lanes(view(Nesting(document)), State(), LIGHT, {}, Clock()))
     nested = {f"node-{line.id}" for line in all_lines(document) if "." in line.id}
     assert nested
     assert not nested & set(found)
@@ -220,8 +220,8 @@ def test_shells_hold_nothing_of_the_nets_around_but_lines_across(built):
 def test_an_open_operator_stands_where_it_stood():
     document = trace(two_branches)
     [cluster] = opened(document).clusters
-    open_, closed = groups(picture(document)), groups(lanes(view(document), State(), LIGHT, {}, Clock()))
-    above = [node.id for node in view(document).nodes if node.slot < cluster.slot]
+    open_, closed = groups(picture(document)), groups(lanes(view(Nesting(document)), State(), LIGHT, {}, Clock()))
+    above = [node.id for node in view(Nesting(document)).nodes if node.slot < cluster.slot]
     gap = {round(box(open_[f"node-{line}"])[1] - box(closed[f"node-{line}"])[1], 1) for line in above}
     assert gap == {0.0}
 
@@ -234,7 +234,7 @@ def test_a_picture_of_a_position_shows_the_nets_that_it_is_in():
     found = groups(source)
     assert f"net-{deepest}" in found
     assert {name for name in found if name.startswith("cluster-")} == {
-        f"cluster-{line}" for line in Nesting(document).around(deepest)
+        f"cluster-{line}" for line in Nesting(document, folded=True).around(deepest)
     }
     assert "here" in found[f"net-{deepest}"].get("class", "")
     assert not any(name.startswith("cluster-") for name in groups(svg(document, 0)))
@@ -259,8 +259,11 @@ def test_what_is_current_and_new_is_marked_in_clusters_too(theme):
 
 def test_a_document_has_everything_open():
     document = trace(three_deep)
-    found = groups(render(document).svg or "")
-    assert {f"node-{line.id}" for line in all_lines(document)} <= set(found)
+    graph = render(document)
+    lines = {line.id for line in all_lines(document)}
+    assert {f"node-{line}" for line in lines} <= set(groups(graph.whole or ""))
+    assert {f"node-{line}" for line in lines - graph.folded.keys()} <= set(groups(graph.svg or ""))
+    assert not {f"node-{line}" for line in graph.folded} & set(groups(graph.svg or ""))
 
 
 def test_nets_that_do_not_fit_into_a_document_stay_closed(monkeypatch):
@@ -270,7 +273,7 @@ def test_nets_that_do_not_fit_into_a_document_stay_closed(monkeypatch):
     shown = {name for name in found if name.startswith("net-")}
     assert 0 < len(shown) < len(document.subnets)
     for name in shown:
-        assert set(Nesting(document).around(name.removeprefix("net-"))) <= {
+        assert set(Nesting(document, folded=True).around(name.removeprefix("net-"))) <= {
             cluster.removeprefix("cluster-") for cluster in found if cluster.startswith("cluster-")
         }
 

@@ -16,7 +16,7 @@ every_net = pytest.mark.parametrize("built", NETS)
 
 
 def opened(document: Trace) -> View:
-    return view(document, Nesting(document).chosen("all"))
+    return view(Nesting(document), Nesting(document).chosen("all"))
 
 
 def nodes(drawn: View) -> dict[str, Node]:
@@ -42,7 +42,7 @@ def blobs(drawn: View, source: str, target: str) -> tuple[str, ...]:
 @every_net
 def test_closed_it_has_the_lines_of_the_outermost_net_only(built):
     document = trace(built)
-    drawn = view(document)
+    drawn = view(Nesting(document))
     assert {node.id for node in drawn.nodes} == {line.id for line in (*document.forward, *document.backward)}
     assert drawn.clusters == ()
     assert {node.id for node in drawn.nodes if node.fold == "closed"} == {
@@ -80,7 +80,7 @@ def test_an_operator_opens_together_with_the_one_that_runs_its_backward_pass():
 
 def test_what_prepares_a_backward_loop_stands_below_it_one_above_the_other():
     document = trace(loop)
-    found = nodes(view(document))
+    found = nodes(view(Nesting(document)))
     [backward_loop] = [line for line in document.backward if line.subnets]
     before = [line for line in document.backward if line.of == backward_loop.of and line is not backward_loop]
     slots = [found[line.id].slot for line in (*before, backward_loop)]
@@ -91,7 +91,7 @@ def test_what_prepares_a_backward_loop_stands_below_it_one_above_the_other():
 def test_what_is_opened_in_a_closed_net_is_not_seen():
     document = trace(three_deep)
     inner = [line for line in Nesting(document).shown if "." in line]
-    assert view(document, inner) == view(document)
+    assert view(Nesting(document), inner) == view(Nesting(document))
 
 
 def test_each_level_opens_by_itself():
@@ -101,7 +101,7 @@ def test_each_level_opens_by_itself():
     chosen = nesting.chosen(deepest)
     assert len(chosen) == 6
     for closed in chosen:
-        drawn = view(document, chosen - {closed})
+        drawn = view(Nesting(document), chosen - {closed})
         assert closed not in {cluster.owner for cluster in clusters_of(drawn)}
         seen = {cluster.owner for cluster in clusters_of(drawn)}
         assert seen == {line for line in chosen if closed not in (line, *nesting.around(line.rpartition(".")[0]))}
@@ -174,14 +174,14 @@ def test_the_copy_for_a_second_output_is_marked():
     document = trace(shared_gradient)
     [copy] = [line for line in document.backward if line.role == "duplicate"]
     assert copy.outputs[0].partition("@")[0].endswith("_DEDUP")
-    node = nodes(view(document))[copy.id]
+    node = nodes(view(Nesting(document)))[copy.id]
     assert (node.role, node.detail) == ("duplicate", "dedup of #1")
 
 
 def test_a_trace_without_nested_nets_has_nothing_to_open():
     document = plain(chain(3))
     assert Nesting(document).chosen("all") == set()
-    assert all(node.fold is None for node in view(document).nodes)
+    assert all(node.fold is None for node in view(Nesting(document)).nodes)
 
 
 def test_what_cannot_open_is_refused_by_name():
@@ -230,14 +230,14 @@ def test_ids_that_no_nested_net_can_have_are_refused(id: str):
     document = within_itself()
     evil = replace(document.subnets[0], id=id)
     with pytest.raises(TraceError, match="is not the id of a"):
-        view(replace(document, subnets=[evil]))
+        view(Nesting(replace(document, subnets=[evil])))
 
 
 def test_lines_of_another_net_are_refused():
     document = within_itself()
     stray = replace(document.subnets[0], forward=document.forward)
     with pytest.raises(TraceError, match="f0 is not the id of a line"):
-        view(replace(document, subnets=[stray]))
+        view(Nesting(replace(document, subnets=[stray])))
 
 
 def test_edges_are_numbered_through_all_nets():

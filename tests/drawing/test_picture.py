@@ -24,11 +24,11 @@ Picture = Callable[[Trace], str]
 
 
 def by_graphviz(document: Trace) -> str:
-    return dressed(layout(draw(view(document), State(), LIGHT).source, seconds=30), LIGHT)
+    return dressed(layout(draw(view(Nesting(document)), State(), LIGHT).source, seconds=30), LIGHT)
 
 
 def by_lanes(document: Trace) -> str:
-    return lanes(view(document), State(), LIGHT, {}, Clock())
+    return lanes(view(Nesting(document)), State(), LIGHT, {}, Clock())
 
 
 both = pytest.mark.parametrize("picture", [by_graphviz, by_lanes])
@@ -42,7 +42,7 @@ def test_every_line_has_a_node_and_every_edge_its_ends(picture: Picture, operato
     for line in (*document.forward, *document.backward):
         assert f"node-{line.id}" in found
         assert found[f"node-{line.id}"].get("class", "").split() == ["node", line.role]
-    for edge in view(document).edges:
+    for edge in view(Nesting(document)).edges:
         classes = found[edge.id].get("class", "").split()
         assert classes == ["edge", edge.kind, f"made-{edge.made}", f"from-{edge.source}", f"to-{edge.target}"]
 
@@ -63,7 +63,7 @@ def test_an_operator_and_its_gradient_stand_on_one_row_in_two_lanes(picture: Pic
 def test_forward_goes_down_and_backward_goes_up(picture: Picture):
     document = trace(SKIP_CONNECTION)
     found = groups(picture(document))
-    for edge in view(document).edges:
+    for edge in view(Nesting(document)).edges:
         source, target = box(found[f"node-{edge.source}"]), box(found[f"node-{edge.target}"])
         if edge.kind == "forward":
             assert source[3] < target[1]
@@ -103,7 +103,7 @@ def test_the_forward_lane_is_on_the_left(picture: Picture, operators):
 def test_arrows_point_at_the_reader(picture: Picture):
     document = trace(SKIP_CONNECTION)
     found = groups(picture(document))
-    for edge in view(document).edges:
+    for edge in view(Nesting(document)).edges:
         arrow = found[edge.id].find(f"{SVG}polygon")
         assert arrow is not None
         points = [tuple(map(float, point.split(","))) for point in arrow.get("points", "").split()]
@@ -140,10 +140,10 @@ def test_names_of_any_length_leave_the_picture_readable():
 
 
 def test_nets_that_branch_or_are_large_are_drawn_in_plain_lanes():
-    assert suits_graphviz(view(trace(residual(20))))
-    assert not suits_graphviz(view(trace(DIAMOND)))
-    assert not suits_graphviz(view(trace(fan_out(12))))
-    assert not suits_graphviz(view(trace(chain(1000))))
+    assert suits_graphviz(view(Nesting(trace(residual(20)))))
+    assert not suits_graphviz(view(Nesting(trace(DIAMOND))))
+    assert not suits_graphviz(view(Nesting(trace(fan_out(12)))))
+    assert not suits_graphviz(view(Nesting(trace(chain(1000)))))
 
 
 def test_too_little_time_for_graphviz_still_gives_a_picture():
@@ -155,7 +155,7 @@ def test_too_little_time_for_graphviz_still_gives_a_picture():
 @pytest.mark.parametrize("operators", [SKIP_CONNECTION, DIAMOND, PRODUCTS, WIDE_PRODUCTS, fan_out(12), residual(2)])
 def test_no_edge_of_plain_lanes_crosses_a_node_that_it_neither_leaves_nor_reaches(operators):
     document = trace(operators)
-    drawn, found = view(document), groups(by_lanes(document))
+    drawn, found = view(Nesting(document)), groups(by_lanes(document))
     nodes = {node.id: box(found[f"node-{node.id}"]) for node in drawn.nodes}
     for edge in drawn.edges:
         others = [nodes[node] for node in nodes.keys() - {edge.source, edge.target}]
@@ -166,7 +166,7 @@ def test_no_edge_of_plain_lanes_crosses_a_node_that_it_neither_leaves_nor_reache
 @pytest.mark.parametrize("operators", [PRODUCTS, WIDE_PRODUCTS])
 def test_labels_of_edges_that_pass_neighbours_are_cut_by_nothing(operators):
     document = trace(operators)
-    drawn, found = view(document), groups(by_lanes(document))
+    drawn, found = view(Nesting(document)), groups(by_lanes(document))
     texts = {edge.id: text_boxes(found[edge.id]) for edge in drawn.edges}
     lines = [point for edge in drawn.edges for point in points(line_of(found[edge.id]))]
     nodes = [box(found[f"node-{node.id}"]) for node in drawn.nodes]
@@ -192,7 +192,7 @@ def test_trunks_of_a_fan_share_one_track():
 def test_three_thousand_operators_are_drawn_in_seconds_even_with_all_groups_open():
     document = trace(chain(3000))
     started = time.process_time()
-    picture = lanes(view(document, Nesting(document).chosen("all")), State(), LIGHT, {}, Clock())
+    picture = lanes(view(Nesting(document), Nesting(document).chosen("all")), State(), LIGHT, {}, Clock())
     assert time.process_time() - started < 2
     assert picture.count('class="node forward"') == 3000
 

@@ -231,8 +231,8 @@ def _check_schedule(trace: Trace) -> None:
 
 def _check_graph(graph: Graph, nets: set[str]) -> None:
     """Each group lies in one before it, if in any, and no line in two: they are trees, of a depth that is bounded."""
-    if (graph.svg is None) != (graph.dot is None) or (graph.svg is None) != (graph.omitted is not None):
-        wrong("graph", "it has to be either svg and dot, or the reason why it was omitted")
+    if (graph.svg is None) != (graph.omitted is not None):
+        wrong("graph", "it has to be either svg, or the reason why it was omitted")
     depths: dict[str, int] = {}
     lines: set[str] = set()
     for index, group in enumerate(graph.groups):

@@ -34,15 +34,15 @@ MOST_UNPACKED = 4 << 30
 MOST_PACKED = 100_000_000
 """Events that a file may have: a few bytes each in columns, and more in memory."""
 
-PACKED_VERSION: Literal[3] = 3
-"""Packed documents of version 2 had no columns; that of others is `VERSION`."""
+PACKED_VERSION: Literal[4] = 4
+"""That of others is `VERSION`."""
 
 
 class PackedTrace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A large recording as JSON: what it is about, and all else packed."""
 
     format: Literal["gradviz-trace"] = FORMAT
-    version: Literal[3] = PACKED_VERSION
+    version: Literal[4] = PACKED_VERSION
     producer: str
     name: str
     summary: str

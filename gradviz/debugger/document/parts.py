@@ -388,19 +388,19 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Graph(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The drawing, laid out once with everything made: either `svg` and `dot`, or why it was `omitted`.
-
-    Of a large net it shows groups, each of which can open: see `NodeGroup`.
-    """
+    """The drawing, laid out once with everything made, or why it was `omitted`; a large net is drawn in groups."""
 
     svg: str | None = None
-    dot: str | None = None
     omitted: str | None = None
     groups: list[NodeGroup] = []
     shapes: list[str] = []
     """SVG text. U+20000 stands for the first word, U+100 for the first phrase, the characters behind for the others."""
     phrases: list[str] = []
     """What all shapes have in common, in pieces."""
+    folded: dict[str, str] = {}
+    """Plumbing: lines that `svg` has no node for, to the line whose node they are part of; so nested nets."""
+    whole: str | None = None
+    """The drawing with its plumbing; None: `svg` is."""
 
 
 How = Literal["held", "new", "added", "replaced", "dropped"]

@@ -186,7 +186,7 @@ def test_what_merges_rows_has_the_colour_of_sums(session):
 
 
 def test_the_merge_stands_above_the_first_reader_and_hangs_on_the_sum(session):
-    drawn = view(session.trace())
+    drawn = view(Nesting(session.trace()))
     nodes = {node.id: node for node in drawn.nodes}
     unique, segments = (
         node for node in sorted(drawn.nodes, key=lambda node: -node.slot) if node.role == "deduplication"
@@ -200,7 +200,7 @@ def test_the_merge_stands_above_the_first_reader_and_hangs_on_the_sum(session):
 def test_a_gradient_that_only_passed_is_merged_where_it_passed():
     net = Net()
     net.Gather(["table", "i"], "y")
-    drawn = view(debug(net, ["y"], deduplicate="sum").trace())
+    drawn = view(Nesting(debug(net, ["y"], deduplicate="sum").trace()))
     assert {(edge.source, edge.target) for edge in drawn.edges if edge.kind == "backward"} == {
         ("b0", "p0"),
         ("p0", "b1"),

@@ -134,7 +134,7 @@ function checkFrames(trace: Trace): void {
 
 /** Either there is a drawing, or why not. Each group lies in one before it, if in any, and no line in two: they are trees, of a depth that is bounded. */
 function checkGraph(graph: Graph): void {
-  if ((graph.svg === null) !== (graph.dot === null) || (graph.svg === null) === (graph.omitted === null)) refuse("graph", "has to be either svg and dot, or the reason why it was omitted");
+  if ((graph.svg === null) === (graph.omitted === null)) refuse("graph", "has to be either svg, or the reason why it was omitted");
   const depths = new Map<string, number>();
   const grouped = new Set<string>();
   graph.groups.forEach(({ id, around, lines }, index) => {
@@ -180,8 +180,8 @@ function checkGroups(trace: Trace): void {
 }
 
 const FORMAT: Trace["format"] = "gradviz-trace";
-const VERSION: Trace["version"] = 2;
-const PACKED_VERSION = 3;
+const VERSION: Trace["version"] = 3;
+const PACKED_VERSION = 4;
 
 /**
  * Reads a trace document from JSON text that may come from anywhere.

@@ -12,6 +12,12 @@ export function allLines(trace: Trace): Line[] {
 /** Every line by its id. */
 export const linesById = memoized((trace) => new Map(allLines(trace).map((line) => [line.id, line])));
 
+/** What the drawing shows for a line or a nested net that is folded in it; in the drawing with its plumbing, `whole`, all is shown. */
+export function drawnAs(trace: Trace, isWhole: boolean): (id: string) => string {
+  const folded = new Map(isWhole ? [] : Object.entries(trace.graph.folded));
+  return (id) => folded.get(id) ?? id;
+}
+
 /** The lines with these ids, without those that there are not. */
 export function linesNamed(trace: Trace, ids: readonly string[]): Line[] {
   return ids.map((id) => linesById(trace).get(id)).filter((line) => line !== undefined);

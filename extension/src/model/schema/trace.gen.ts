@@ -451,26 +451,25 @@ export interface NodeGroup {
   words: string[];
 }
 
-/**
- * The drawing, laid out once with everything made: either `svg` and `dot`, or why it was `omitted`.
- *
- * Of a large net it shows groups, each of which can open: see `NodeGroup`.
- */
+/** The drawing, laid out once with everything made, or why it was `omitted`; a large net is drawn in groups. */
 export interface Graph {
   svg: string | null;
-  dot: string | null;
   omitted: string | null;
   groups: NodeGroup[];
   /** SVG text. U+20000 stands for the first word, U+100 for the first phrase, the characters behind for the others. */
   shapes: string[];
   /** What all shapes have in common, in pieces. */
   phrases: string[];
+  /** Plumbing: lines that `svg` has no node for, to the line whose node they are part of; so nested nets. */
+  folded: Record<string, string>;
+  /** The drawing with its plumbing; None: `svg` is. */
+  whole: string | null;
 }
 
 /** The document as JSON has it: what repeats itself stands there once. */
 export interface WrittenTrace {
   format: "gradviz-trace";
-  version: 2;
+  version: 3;
   /** Who wrote it, "gradviz 0.1.0". */
   producer: string;
   /**
@@ -534,7 +533,7 @@ export interface Marked {
 /** The document as it is worked with. */
 export interface Trace {
   format: "gradviz-trace";
-  version: 2;
+  version: 3;
   /** Who wrote it, "gradviz 0.1.0". */
   producer: string;
   /**
@@ -892,17 +891,18 @@ export const TABLE = {
   Graph: {
     fields: {
       svg: ["?text", null],
-      dot: ["?text", null],
       omitted: ["?text", null],
       groups: [{ list: "NodeGroup" }, []],
       shapes: [{ list: "text" }, []],
       phrases: [{ list: "text" }, []],
+      folded: [{ map: "text" }, {}],
+      whole: ["?text", null],
     },
   },
   WrittenTrace: {
     fields: {
       format: [{ one: ["gradviz-trace"] }, "gradviz-trace"],
-      version: [{ one: [2] }, 2],
+      version: [{ one: [3] }, 3],
       producer: "text",
       engine: ["text", "symbolic"],
       name: "text",

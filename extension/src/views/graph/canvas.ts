@@ -2,7 +2,7 @@
 // same drawing in another way. Clusters open in it: operators that run nested nets, and groups.
 
 import { currentEvent, linesAbout, placesOf } from "../../model/recording/cursor";
-import { allLines, groupOfNode, groupsOf, linesById, subnetOf } from "../../model/recording/lines";
+import { allLines, drawnAs, groupOfNode, groupsOf, linesById, subnetOf } from "../../model/recording/lines";
 import { outward } from "../../model/recording/lookup";
 import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
@@ -18,7 +18,7 @@ import { createViewport } from "./viewport";
 export type Tree = Pick<ReturnType<typeof clustersOf>, "around" | "showing" | "alone">;
 
 /** The clusters of a drawing, whichever of its parts have been read by now. */
-export function clustersOf(trace: Trace, source: Source) {
+export function clustersOf(trace: Trace, source: Source, drawn: (id: string) => string) {
   const groups = groupsOf(trace);
   const lines = linesById(trace);
 
@@ -30,14 +30,15 @@ export function clustersOf(trace: Trace, source: Source) {
   }
 
   function ownerOf(net: string | null): string | null {
-    const subnet = placesOf(trace).subnets.get(net ?? "");
-    return subnet?.owner ?? subnet?.backward_owner ?? null;
+    const subnet = placesOf(trace).subnets.get(drawn(net ?? ""));
+    const owner = subnet?.owner ?? subnet?.backward_owner;
+    return owner == null ? null : drawn(owner);
   }
 
   /** The cluster that shows a nested net; null where the drawing does not show it, and for the outermost. */
   function showing(net: string | null): string | null {
     const owner = ownerOf(net);
-    return (owner !== null && levelOf(owner)?.plan.nets.get(net ?? "")) || null;
+    return (owner !== null && levelOf(owner)?.plan.nets.get(drawn(net ?? ""))) || null;
   }
 
   /** The cluster that one lies in; null for one of the outermost net. */
@@ -49,7 +50,7 @@ export function clustersOf(trace: Trace, source: Source) {
 
   /** What has to be open for a line to be seen, and nothing else: the cluster that it lies in, null for none. */
   function holding(line: string): string | null {
-    return groups.of.get(line)?.id ?? showing(subnetOf(line));
+    return groups.of.get(line)?.id ?? showing(subnetOf(drawn(line)));
   }
 
   /** The cluster that a node of the drawing opens, by its line or its group; undefined: it opens none. */
@@ -194,9 +195,17 @@ function centre(mark: Element): string {
 
 export type Canvas = ReturnType<typeof createCanvas>;
 
-export function createCanvas(trace: Trace, source: Source, navigation: Navigation) {
-  const clusters = clustersOf(trace, source);
-  const opening = createOpening(clusters);
+/** One of the drawings of a trace, and what is open in it. */
+function variant(trace: Trace, source: Source, isWhole: boolean) {
+  const drawn = drawnAs(trace, isWhole);
+  const clusters = clustersOf(trace, source, drawn);
+  return { source, drawn, clusters, opening: createOpening(clusters) };
+}
+
+/** `whole` gives the drawing with its plumbing. */
+export function createCanvas(trace: Trace, source: Source, whole: () => Source, navigation: Navigation) {
+  const folded = variant(trace, source, false);
+  let { drawn, clusters, opening } = folded;
   const everything = allLines(trace).map((line) => line.id);
   let shown = 0;
   let selected: string | null = null;
@@ -212,7 +221,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
   function draw() {
     const open = kept ? new Set([...opening.open, ...kept]) : opening.open;
     const drawing = source.draw(open, kept);
-    const marking = createMarking(trace, drawing);
+    const marking = createMarking(trace, drawing, drawn);
     const toggles = dressToggles(drawing, clusters.opened, open, toggle);
     const { svg, parts } = drawing;
     // Labels keep off all that is drawn.
@@ -318,7 +327,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
     },
     /** Shows these lines alone, and `still` in sight; null shows all. */
     keep(lines: ReadonlySet<string> | null, still: string) {
-      kept = lines && withAround(trace, lines, (line) => clustersFrom(clusters, clusters.holding(line)));
+      kept = lines && withAround(trace, [...lines].map(drawn), (line) => clustersFrom(clusters, clusters.holding(line)));
       redraw([still]);
       const node = picture.marking.seen(still);
       if (node) viewport.follow([node]);
@@ -331,6 +340,15 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
       viewport.follow(redraw([]));
       viewport.begin();
     },
+    /** Shows the drawing with its plumbing, or without it again. */
+    plumb(isWhole: boolean) {
+      const event = currentEvent(trace, shown);
+      ({ source, drawn, clusters, opening } = isWhole ? variant(trace, whole(), true) : folded);
+      opening.enter(event?.subnet ?? null);
+      const marked = redraw(linesAbout(event));
+      viewport.begin();
+      viewport.follow(marked);
+    },
     /** Opens the group or nested net that stands for a line, or closes the one that the line is in. */
     toggle(line: string) {
       const closed = picture.marking.node(line) ? clusters.opened(line) : undefined;
@@ -341,7 +359,7 @@ export function createCanvas(trace: Trace, source: Source, navigation: Navigatio
 }
 
 /** Lines, and the nodes of all that they lie in. */
-function withAround(trace: Trace, lines: ReadonlySet<string>, around: (line: string) => string[]): Set<string> {
+function withAround(trace: Trace, lines: readonly string[], around: (line: string) => string[]): Set<string> {
   const found = new Set(lines);
   for (const line of lines) for (const cluster of around(line)) found.add(cluster).add(`${cluster}.backward`);
   // It grows as it is gone through: an owner can lie in a net that others own.

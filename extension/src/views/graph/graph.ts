@@ -4,7 +4,7 @@ import { allLines, forwardOf, linesById, netOf, numberOf, subnetOf } from "../..
 import { addTo } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { messageOf } from "../../model/schema/reader";
-import { element, iconButton, ICONS, leave } from "../elements/dom";
+import { button, element, iconButton, ICONS, leave } from "../elements/dom";
 import { textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
@@ -175,6 +175,7 @@ export function createGraph(trace: Trace, navigation: Navigation) {
     const tools = element(
       "div",
       { class: "gv-tools", role: "group", "aria-label": "Graph tools" },
+      ...(trace.graph.whole === null ? [] : [toggle("Plumbing", PLUMBING, canvas.plumb)]),
       iconButton("Focus on what is near, or show all again (f)", "M2 5V2h3M11 2h3v3M14 11v3h-3M5 14H2v-3M6 8h4M8 6v4", () => navigation.focus()),
       iconButton("Zoom in (Ctrl + wheel)", ICONS.more, () => viewport.zoom(1.25)),
       iconButton("Zoom out", ICONS.fewer, () => viewport.zoom(0.8)),
@@ -247,6 +248,18 @@ export function createGraph(trace: Trace, navigation: Navigation) {
   };
 }
 
+const PLUMBING = "Show scopes, copies, handovers and the Do around each branch, which are folded into what they serve";
+
+/** A button that is on or off. */
+function toggle(name: string, title: string, act: (isOn: boolean) => void): HTMLElement {
+  const one = button(() => {
+    const isOn = one.getAttribute("aria-pressed") !== "true";
+    one.setAttribute("aria-pressed", String(isOn));
+    act(isOn);
+  }, { class: "gv-switch", "aria-pressed": "false", title }, name);
+  return one;
+}
+
 /** The drawing, in the pane; null where there is none, and the pane says why. */
 function createDrawn(trace: Trace, navigation: Navigation, pane: HTMLElement): Canvas | null {
   const { graph } = trace;
@@ -257,7 +270,7 @@ function createDrawn(trace: Trace, navigation: Navigation, pane: HTMLElement): C
   };
   try {
     if (graph.omitted !== null) throw new Error(`The graph was not drawn: ${graph.omitted}`);
-    const canvas = createCanvas(trace, read(graph, passage), navigation);
+    const canvas = createCanvas(trace, read(graph, passage), () => read({ ...graph, svg: graph.whole }, passage), navigation);
     pane.append(canvas.element, canvas.note);
     return canvas;
   } catch (error) {

@@ -2,7 +2,7 @@
 // much of it is made, and whether breakpoints stand in it.
 
 import { breakpointsAt } from "../../model/filters/marks";
-import { currentEvent, faultAt, forwardLine, hasRun, linesAbout, lineState } from "../../model/recording/cursor";
+import { currentEvent, faultAt, forwardLine, hasRun, linesAbout, lineState, type LineState } from "../../model/recording/cursor";
 import { allLines, groupOfNode, groupsAround, groupsOf, linesById, type Group } from "../../model/recording/lines";
 import { addTo, behind } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
@@ -15,7 +15,8 @@ interface Drawn {
   classes: string;
 }
 
-type DrawnNode = Drawn & { line: Line };
+/** Its own line, and those that are folded in it. */
+type DrawnNode = Drawn & { lines: [Line, ...Line[]] };
 
 interface DrawnEdge extends Drawn {
   made: number;
@@ -25,8 +26,9 @@ interface DrawnEdge extends Drawn {
   drawn: string;
 }
 
-export function createMarking(trace: Trace, drawing: Drawing) {
-  const nodes = findNodes(trace, drawing);
+/** `drawnAs` gives what the drawing shows for a line or a net that is folded in it. */
+export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: string) => string) {
+  const nodes = findNodes(trace, drawing, drawnAs);
   const edges = findEdges(trace, drawing);
   const groups = createGroupMarking(trace, drawing);
   let here: Element | undefined;
@@ -37,17 +39,17 @@ export function createMarking(trace: Trace, drawing: Drawing) {
     const marked: Element[] = [];
     const fresh = new Set<string>();
     const reached = new Set<DrawnEdge>();
-    for (const id of touched) {
+    for (const id of new Set([...touched].map(drawnAs))) {
       for (const edge of edges.get(id) ?? []) reached.add(edge);
       const node = nodes.get(id);
       if (!node) continue;
-      const state = lineState(trace, node.line, position);
+      const state = nodeState(trace, node, position);
       if (state === "new") fresh.add(id);
       if (state === "new" || state === "current") marked.push(node.element);
-      const run = hasRun(node.line, position) ? " ran" : "";
+      const run = hasRun(node.lines[0], position) ? " ran" : "";
       const accumulating = state === "new" && isSum(event) ? " accumulating" : "";
-      const obstacle = faultAt(trace, id, position) ? " obstacle" : "";
-      setClasses(node, `node ${node.line.role}${state === "past" ? "" : ` ${state}`}${accumulating}${run}${obstacle}`);
+      const obstacle = node.lines.some((line) => faultAt(trace, line.id, position)) ? " obstacle" : "";
+      setClasses(node, `node ${node.lines[0].role}${state === "past" ? "" : ` ${state}`}${accumulating}${run}${obstacle}`);
     }
     marked.push(...groups.show(position, touched, nodes));
     for (const edge of reached) {
@@ -55,7 +57,7 @@ export function createMarking(trace: Trace, drawing: Drawing) {
       setClasses(edge, edge.drawn + state);
     }
     here?.classList.remove("here");
-    here = event?.subnet ? drawing.byId.get(`net-${event.subnet}`) : undefined;
+    here = event?.subnet ? drawing.byId.get(`net-${drawnAs(event.subnet)}`) : undefined;
     here?.classList.add("here");
     const title = here?.querySelector(":scope > .strip");
     return marked.length > 0 || !title ? marked : [title];
@@ -63,11 +65,11 @@ export function createMarking(trace: Trace, drawing: Drawing) {
 
   return {
     /** The lines that the drawing shows, by the elements of their nodes. */
-    byElement: new Map<Element, string>([...nodes.values()].map((node) => [node.element, node.line.id])),
+    byElement: new Map<Element, string>([...nodes.values()].map((node) => [node.element, node.lines[0].id])),
     show,
-    node: (line: string) => nodes.get(line)?.element ?? groups.node(line),
+    node: (line: string) => nodes.get(drawnAs(line))?.element ?? groups.node(line),
     /** The node of a line or a group or, where that is in closed groups, of the innermost group that is drawn. */
-    seen: (line: string) => nodes.get(line)?.element ?? groups.node(line) ?? groupsAround(groupsOf(trace), line).map(({ id }) => groups.node(id)).find(Boolean),
+    seen: (line: string) => nodes.get(drawnAs(line))?.element ?? groups.node(line) ?? groupsAround(groupsOf(trace), line).map(({ id }) => groups.node(id)).find(Boolean),
     /** Marks the groups in which lines have breakpoints. */
     mark: groups.mark,
   };
@@ -79,13 +81,24 @@ function setClasses(drawn: Drawn, classes: string): void {
   drawn.element.setAttribute("class", classes);
 }
 
-function findNodes(trace: Trace, drawing: Drawing): Map<string, DrawnNode> {
+function findNodes(trace: Trace, drawing: Drawing, drawnAs: (id: string) => string): Map<string, DrawnNode> {
   const nodes = new Map<string, DrawnNode>();
+  const folded: Line[] = [];
   for (const line of allLines(trace)) {
     const element = drawing.byId.get(`node-${line.id}`);
-    if (element) nodes.set(line.id, { line, element, classes: "" });
+    if (element) nodes.set(line.id, { lines: [line], element, classes: "" });
+    else if (drawnAs(line.id) !== line.id) folded.push(line);
   }
+  for (const line of folded) nodes.get(drawnAs(line.id))?.lines.push(line);
   return nodes;
+}
+
+/** That of its own line or, once this is there, of what is folded in it and new or current. */
+function nodeState(trace: Trace, { lines }: DrawnNode, position: number): LineState {
+  const own = lineState(trace, lines[0], position);
+  if (lines.length === 1 || own === "future") return own;
+  const states = lines.map((line) => lineState(trace, line, position));
+  return (["new", "current"] as const).find((state) => states.includes(state)) ?? own;
 }
 
 /** Edges and ports by the lines that they touch: those at their ends or, at groups, the one that makes an edge exist. */

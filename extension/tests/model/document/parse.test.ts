@@ -29,7 +29,7 @@ test("a trace is read as it was written", () => {
 });
 
 test("a newer version is refused with the way out", () => {
-  refusal((d) => (d["version"] = 3), /^this is a gradviz trace of version 3; this gradviz reads version 2: update gradviz$/);
+  refusal((d) => (d["version"] = 4), /^this is a gradviz trace of version 4; this gradviz reads version 3: update gradviz$/);
 });
 
 test("what is no blob version, or comes and goes, is refused", () => {
@@ -43,14 +43,14 @@ test("an event in a net that was not entered is refused", () => {
 });
 
 test("an older version is refused with the way out", () => {
-  refusal((d) => (d["version"] = 0), /version 0; this gradviz reads version 2: record it again/);
+  refusal((d) => (d["version"] = 0), /version 0; this gradviz reads version 3: record it again/);
 });
 
 test("a packed recording is refused with the way out", () => {
   const packed = (version: number) => (d: Record<string, unknown>) => Object.assign(d, { packed: "eJw=", version });
-  refusal(packed(3), /^the recording of "residual" is too large to be shown without Python: gradviz\.load/);
-  refusal(packed(2), /version 2; this gradviz reads version 3: record it again/);
-  refusal(packed(4), /version 4; this gradviz reads version 3: update gradviz/);
+  refusal(packed(4), /^the recording of "residual" is too large to be shown without Python: gradviz\.load/);
+  refusal(packed(3), /version 3; this gradviz reads version 4: record it again/);
+  refusal(packed(5), /version 5; this gradviz reads version 4: update gradviz/);
 });
 
 test("other JSON is no trace", () => {
@@ -79,7 +79,7 @@ test("a field of the wrong type is named by its path", () => {
   refusal((d) => delete d["backward"][0]["made"], /: backward\[0\]\.made is missing, not a whole number$/);
   refusal((d) => (d["values"]["x@0"]["shape"] = [2.5]), /: values\["x@0"\]\.shape\[0\] is 2\.5, not a whole number$/);
   refusal((d) => (d["values"]["x@0"]["min"] = "small"), /: values\["x@0"\]\.min is "small", not one of -inf, inf, nan$/);
-  refusal((d) => (d["graph"] = {}), /: graph has to be either svg and dot, or the reason why it was omitted$/);
+  refusal((d) => (d["graph"] = {}), /: graph has to be either svg, or the reason why it was omitted$/);
 });
 
 test("a reference that leads nowhere is refused", () => {
