@@ -63,7 +63,9 @@ def played(event: Played, line: Reading, deepest: Named | None, *, goes: bool) -
     """
     known = lookup(event.op.type)
     nets = [f"{argument} {code(net.name)}" for argument, net in nested_nets(line.op).items()]
-    said: Sentences = [(say.JOINS_NESTED if event.path else say.JOINS, event.index)]
+    where = line.statement.code
+    number = event.index if where is None else f"{event.index} ({where})"
+    said: Sentences = [(say.JOINS_NESTED if event.path else say.JOINS, number)]
     if goes:
         said = [_called(event, line.statement.scopes)]
     said += [(say.CALL_OVER, line.op.type, listed(nets))] if nets and not goes else [(say.CALL, line.text)]
@@ -120,7 +122,7 @@ def visited(
     if event.rank is None:
         reached = listed([f"{code(gradient)} of {code(output)}" for output, gradient in there])
         nothing: Sentences = [(say.NONE_SENT, absent)] if absent else []
-        return [(say.REACHED, line.name, reached), *nothing, (say.RULE_IS_NEXT,)]
+        return [(say.REACHED, line.name_and_line, reached), *nothing, (say.RULE_IS_NEXT,)]
     said = [_why_next(event, line, waiting)]
     if is_read:
         read, whole = coded(output for output, _ in there), coded(gradient for _, gradient in there)
@@ -129,10 +131,11 @@ def visited(
 
 
 def _why_next(event: Visited, line: Reading, waiting: Sequence[Reading]) -> Sentence:
+    function = line.name_and_line
     if not event.waits:
-        return say.NEXT_ALONE, line.name, event.rank
+        return say.NEXT_ALONE, function, event.rank
     is_equal = any(one.rank == event.rank for one in event.waiting)
-    return say.NEXT_OF_EQUALS if is_equal else say.NEXT_BY_RANK, line.name, event.rank, _who_waits(event, waiting)
+    return say.NEXT_OF_EQUALS if is_equal else say.NEXT_BY_RANK, function, event.rank, _who_waits(event, waiting)
 
 
 def _who_waits(event: Visited, waiting: Sequence[Reading]) -> str:
@@ -330,7 +333,7 @@ def ran(what: str, device: str, seconds: float | None, outputs: Sequence[tuple[s
 
 def ran_before(line: Reading, outputs: Sequence[tuple[str, str]]) -> Sentences:
     """A function whose values are there already."""
-    return [(say.RAN_BEFORE, _shapes(outputs), line.name)]
+    return [(say.RAN_BEFORE, _shapes(outputs), line.name_and_line)]
 
 
 def _shapes(outputs: Sequence[tuple[str, str]]) -> str:
@@ -340,9 +343,10 @@ def _shapes(outputs: Sequence[tuple[str, str]]) -> str:
 def running(line: Reading) -> str:
     """What a statement does, for saying that it ran; one with nested nets shows more there than a sentence holds."""
     if not line.nets:
-        return code(line.text)
+        where = line.statement.code if line.role == "forward" else None
+        return code(line.text) if where is None else f"{code(line.text)} ({where})"
     if line.role == "forward":
-        return line.name
+        return line.name_and_line
     return f"The gradient of {line.op.type}{'' if line.of is None else f' #{line.of}'}"
 
 

@@ -32,8 +32,8 @@ def _joined(templates: tuple[str, ...]) -> str:
 STOP = "."
 
 # A net is played, or functions are called.
-JOINS = "Operator #{number} joins the program:"
-JOINS_NESTED = "Operator #{number} is part of the nested net:"
+JOINS = "Operator #{number_and_line} joins the program:"
+JOINS_NESTED = "Operator #{number_and_line} is part of the nested net:"
 CALLED = "Function #{number} was called:"
 CALLED_ON = "Function #{number} was called on {line}:"
 CALLED_IN = "Function #{number} was called in `{module}`, on {line}:"

@@ -64,6 +64,26 @@ def test_what_is_loaded_says_the_same_without_the_source(debugged, tmp_path):
     assert {line.file for line in played} == {"test_lines.py"}
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("Played", "Operator #0 ({line}) joins the program: `y@0 = Tanh(x@0)`"),
+        ("Visited", "Tanh #0 ({line}) is reached with the gradient"),
+        ("RuleApplied", "The rule of Tanh #0 makes"),
+        ("Ran", "`y@0 = Tanh(x@0)` ({line}) ran on cpu"),
+    ],
+)
+def test_the_narration_names_the_line_where_an_operator_comes_first(kind, said):
+    net = gradviz.Net()
+    net.Tanh("x", "y")
+    session = gradviz.debug(net, ["y"], workspace=fed())
+    session.run_to(kind)
+    line = session.trace().forward[0].code
+    assert session.narration.startswith(said.format(line=line))
+    assert session.narration.count(str(line)) == said.count("{line}")
+    assert session.trace().narration(session.position) == session.narration
+
+
 def test_a_net_that_was_read_from_json_says_no_lines():
     session = gradviz.debug(gradviz.Net.from_dict(looped().to_dict()), ["x"])
     assert {text for _, text in texts(session)} == {None}

@@ -49,7 +49,7 @@ def test_what_was_computed_before_is_known_and_no_time_is_told(session):
     assert session.events.index(forward[0]) == 1
     np.testing.assert_array_equal(session.value("x@0"), [1, 2])
     np.testing.assert_array_equal(session.value("mul@0"), [3, 8])
-    assert "known since Mul #0 was called" in session.trace().narration(2)
+    assert "known since Mul #0 (test_rank.py:17) was called" in session.trace().narration(2)
 
 
 def test_each_function_brings_its_events_one_after_the_other(session):
@@ -106,13 +106,14 @@ def test_why_a_function_is_next(session):
     while not isinstance(session.event, Visited) or session.event.index != 1:
         session.step()
     assert session.narration == (
-        "Tanh #1 is next: its rank 1 is the greatest in the heap; Mul #2 waits with rank 0. "
+        "Tanh #1 (test_rank.py:17) is next: its rank 1 is the greatest in the heap; Mul #2 waits with rank 0. "
         "The readers of `tanh@0` have greater ranks and ran before: `tanh_grad@0` is whole."
     )
     session.over()
     session.step()
     assert session.narration.startswith(
-        "Mul #2 is next: no rank in the heap is greater than its 0, and it was reached first; Mul #0 waits with rank 0."
+        "Mul #2 (test_rank.py:18) is next: no rank in the heap is greater than its 0, "
+        "and it was reached first; Mul #0 waits with rank 0."
     )
 
 
