@@ -94,6 +94,7 @@ class Recalled(NamedTuple):
         creators: id of a Variable -> the function that made it, where there is one.
         own_names: id of a Variable -> the name that somebody gave it.
         holding: the Variables that hold a gradient.
+        callers_names: the number of a function -> the variable in which the caller stores its result.
     """
 
     roots: Sequence[tuple[Variable, Array]]
@@ -101,6 +102,7 @@ class Recalled(NamedTuple):
     creators: Mapping[int, Function]
     own_names: Mapping[int, str]
     holding: Sequence[Variable]
+    callers_names: Mapping[int, str] = {}
 
     def identity(self, x: Variable) -> Key:
         """What stands for x among the keys: its creator and place, or itself."""
@@ -153,8 +155,8 @@ def is_legal(name: object) -> bool:
 class _Writer:
     """Writes an expression function by function.
 
-    A blob is called as its Variable where that has a legal name of its own that is unused, else by what it is: x, c,
-    mul, mul_1. A legal name of a Variable is given to nothing else.
+    A blob is called as its Variable where that has a legal name of its own that is unused, else as the caller's
+    variable, or by what it is: x, c, mul, mul_1. A legal name of a Variable is given to nothing else.
     """
 
     def __init__(self, recalled: Recalled) -> None:
@@ -187,7 +189,9 @@ class _Writer:
         for place, array in enumerate(arrays[len(read) :]):
             key = (function.uid, place)
             x = self._stand_for.get(key)
-            name = self._name(x, _base_name(function.label))
+            # An output that nobody got has no name in the user's code.
+            base = None if x is None else self._recalled.callers_names.get(function.uid)
+            name = self._name(x, base or _base_name(function.label))
             self._hold(key, name, array, x)
             outputs.append(name)
         self._made.operators.append(function.as_operator(arrays, inputs, outputs))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dis
 import linecache
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Annotated
@@ -72,6 +74,33 @@ def _number(code: CodeType, instruction: int) -> int:
 @lru_cache(10_000)
 def _line(path: str, name: str, number: int) -> CodeLine:
     return CodeLine(name, number, linecache.getline(path, number).strip())
+
+
+_LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF"})
+_STORES = frozenset({"STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF"})
+
+
+def stored(code: CodeType, instruction: int) -> str:
+    """The variable, or attribute of one, that the result of the call at an instruction goes to; empty: to none."""
+    return _stores(code).get(instruction, "")
+
+
+@lru_cache(1000)
+def _stores(code: CodeType) -> Mapping[int, str]:
+    found: dict[int, str] = {}
+    every = [*dis.get_instructions(code)]
+    for at, (one, after) in enumerate(pairwise(every)):
+        name = ""
+        if after.opname in _STORES:
+            name = after.argval
+        elif after.opname.startswith("STORE_FAST_"):  # two instructions in one
+            name = after.argval[0]
+        elif after.opname in _LOADS and every[at + 2].opname == "STORE_ATTR":
+            name = every[at + 2].argval
+        if name:
+            # Of a call of a Python function the offset may be that of its last cache entry.
+            found.update(dict.fromkeys(range(one.offset, after.offset, 2), name))
+    return found
 
 
 Instruction = tuple[CodeType | None, int]

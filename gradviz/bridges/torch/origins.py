@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Mapping
-from functools import lru_cache
 from types import CodeType
 from typing import NamedTuple
 
 from torch.autograd.graph import Node
 
-from ...program.code_line import CodeLine, line_at
+from ...program.code_line import CodeLine, line_at, stored
 from .capture import Module, Modules, capture
 from .flow import Call
 from .graph import number_of
-
-STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 
 
 class Origin(NamedTuple):
@@ -64,11 +60,3 @@ def _of_code(modules: Modules, code: CodeType) -> int:
         if getattr(type(modules[depth - 1]).forward, "__code__", None) is code:
             return depth
     return 0
-
-
-@lru_cache(10_000)
-def stored(code: CodeType, at: int) -> str:
-    """The variable that the result of the call at an instruction goes to; empty: to none."""
-    # Of a call of a Python function the offset may be that of its last cache entry.
-    following = next((one for one in dis.get_instructions(code) if one.offset > at), None)
-    return str(following.argval) if following is not None and following.opname in STORES else ""

@@ -6,14 +6,15 @@ from typing import Any
 
 from ...operators.gradients import gradient_name
 from ...program import GradientError, NetDef
+from ...program.code_line import stored
 from ...program.errors import code, count_of, listed
 from ...program.events import Accumulated, Failed, Played
 from ...program.net_halves import NetHalves, nets_of
 from ...runtime.devices import copied, device_of
 from ...runtime.watched import Journal, Limits, uncollected
-from ..expression import Recalled, recall, recorded, written
+from ..expression import Recalled, is_legal, recall, recorded, written
 from ..faults import bad_schedule, named
-from ..function import in_mode
+from ..function import Function, in_mode
 from ..passes import SCHEDULES, changes
 from ..rank import Arrived
 from ..variable import Variable
@@ -55,13 +56,33 @@ def watch_backward(
         raise bad_schedule(schedule, SCHEDULES)
     roots = _roots(y, gradient)
     ys = [root for root, _ in roots]
-    recalled = recall(recorded(ys), ys)
+    functions = recorded(ys)
+    recalled = recall(functions, ys)._replace(callers_names=callers_names(functions))
     if len(set(map(recalled.identity, ys))) < len(ys):
         raise _bad_ys("A Variable is there twice.", "Give each y once.")
     given = {root for root, own in roots if own is not None or root._grad_is_given}
     watch = _by_tape if schedule == "tape" and recalled.functions else _by_rank
     with in_mode(hooks=()), uncollected():
         return watch(recalled, roots, given, retain_grad, limits)
+
+
+def callers_names(functions: Sequence[Function]) -> dict[int, str]:
+    """The number of a function -> the variable in which the caller stores its result.
+
+    Of a call that applies several functions that is the result of the last one.
+
+    Args:
+        functions: in the order of creation.
+    """
+    found: dict[int, str] = {}
+    after = None
+    for function in reversed(functions):
+        code, at = call = function._called_in, function._called_at
+        goes_on = after is not None and (after._called_in, after._called_at) == call and after.label != function.label
+        if code is not None and not goes_on and (name := stored(code, at)) and is_legal(name):
+            found[function.uid] = name
+        after = function
+    return found
 
 
 def _by_rank(

@@ -107,7 +107,7 @@ def test_why_a_function_is_next(session):
         session.step()
     assert session.narration == (
         "Tanh #1 (test_rank.py:17) is next: its rank 1 is the greatest in the heap; Mul #2 waits with rank 0. "
-        "The readers of `tanh@0` have greater ranks and ran before: `tanh_grad@0` is whole."
+        "The readers of `a@0` have greater ranks and ran before: `a_grad@0` is whole."
     )
     session.over()
     session.step()

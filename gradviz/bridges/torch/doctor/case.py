@@ -16,13 +16,13 @@ import torch
 from torch.autograd.graph import Node
 
 from ....program import GradvizError
-from ....program.code_line import CodeLine, line_at
+from ....program.code_line import CodeLine, line_at, stored
 from ....program.errors import code, listed
 from ..capture import REMEMBERED, Module, capture, captures, tensors_on, whole
 from ..engine import described
 from ..flow import Call, Seen, Step, look_up, sources_of, storage_of, variables_of
 from ..graph import Graph, Output, Tensor, is_freed, number_of, output_of, type_of
-from ..origins import Origin, origins, stored
+from ..origins import Origin, origins
 from ..run import run
 from ..watch import Notes, Visit
 from .diagnosis import Place
